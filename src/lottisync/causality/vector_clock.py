@@ -1,0 +1,80 @@
+"""Vector clocks: which writes a version has seen (docs/specs/02-causality.md).
+
+A *dot* `(host, counter)` names one write for ever. A *vector clock* maps each host to the last of
+its counters that was seen; a host that is missing counts as 0. Counters start at **1**: from 0, a
+host's first edit of an entity would compare *equal* to the version it edited, and vanish.
+
+The same mapping serves two purposes that must not be confused. The clock of an *entity* says what
+that entity's author had seen of it; its components have holes between them, and that means
+nothing. The *knowledge* of a store says which prefix of every host's writes it holds; there a hole
+would be a loss. `lottisync.causality.knowledge` is about the second.
+
+Everything here is a pure function of plain mappings that nobody mutates.
+"""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import NamedTuple, NewType
+
+Host = NewType("Host", str)
+"""A store on a device in one incarnation: 16 lowercase hexadecimal digits."""
+
+Clock = Mapping[Host, int]
+
+MAX_COUNTER = 2**53 - 1
+"""The largest integer that every JSON reader holds exactly; larger ones also overflow SQLite."""
+
+
+class Dot(NamedTuple):
+    """The name of one write."""
+
+    host: Host
+    counter: int
+
+
+class Order(StrEnum):
+    EQUAL = "equal"
+    BEFORE = "before"
+    AFTER = "after"
+    CONCURRENT = "concurrent"
+
+
+class ClockError(ValueError):
+    """A clock that no correct writer can have produced."""
+
+
+def validate(clock: Clock) -> None:
+    """Raise `ClockError` unless every counter is an integer from 0 to `MAX_COUNTER` (CAUS-2)."""
+    for host, counter in clock.items():
+        if type(counter) is not int or not 0 <= counter <= MAX_COUNTER:
+            raise ClockError(f"the counter of host {host!r} must be 0 to {MAX_COUNTER}; got {counter!r}")
+
+
+def compare(a: Clock, b: Clock) -> Order:
+    """How `a` stands to `b`: `BEFORE` means that `b` has seen all of `a` and more (CAUS-3)."""
+    validate(a)
+    validate(b)
+    a_covers, b_covers = covers(a, b), covers(b, a)
+    if a_covers and b_covers:
+        return Order.EQUAL
+    if a_covers:
+        return Order.AFTER
+    return Order.BEFORE if b_covers else Order.CONCURRENT
+
+
+def covers(a: Clock, b: Clock) -> bool:
+    """Whether `a` has seen everything that `b` has."""
+    return all(a.get(host, 0) >= counter for host, counter in b.items())
+
+
+def has_seen(clock: Clock, dot: Dot) -> bool:
+    return clock.get(dot.host, 0) >= dot.counter
+
+
+def merge(a: Clock, b: Clock) -> dict[Host, int]:
+    """The least clock that covers both: the maximum per host, zeros left out (CAUS-4)."""
+    merged = {host: counter for host, counter in a.items() if counter}
+    for host, counter in b.items():
+        if counter > merged.get(host, 0):
+            merged[host] = counter
+    return merged

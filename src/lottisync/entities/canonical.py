@@ -1,0 +1,70 @@
+"""Canonical JSON: one value, one sequence of bytes (docs/specs/03-entities.md, section 3).
+
+A value is encoded once, where it is written. From then on it is carried as those bytes: joining,
+storing and passing on never encode it again, so a device that has never heard of a field cannot
+damage it. Keys are sorted by their UTF-8 bytes, there is no white space, and a float without a
+fraction is written as an integer (1.0 and 1 are one value in most languages' JSON).
+"""
+
+import math
+from typing import Any
+
+import msgspec
+
+MAX_DEPTH = 32
+"""Nesting that a document may have. No document of ours has more than six levels, and every JSON
+reader survives 32 without growing its stack."""
+MAX_EXACT = 2**53 - 1
+
+Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
+
+_encoder = msgspec.json.Encoder(order="deterministic")
+_decode = msgspec.json.decode
+
+
+class NotCanonical(ValueError):
+    """A value that has no canonical form, or bytes that are not one."""
+
+
+def encode(value: Any) -> bytes:
+    """The canonical bytes of a JSON value; `NotCanonical` for what JSON can't hold exactly."""
+    return _encoder.encode(_normal(value, 0))
+
+
+def decode(raw: bytes) -> Any:
+    return _decode(raw)
+
+
+def check(raw: bytes) -> None:
+    """Raise `NotCanonical` unless `raw` is what `encode` would have written (ENT-9)."""
+    try:
+        again = encode(_decode(raw))
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
+        raise NotCanonical(f"not JSON: {error}") from None
+    if again != raw:
+        raise NotCanonical("not in canonical form")
+
+
+def _normal(value: Any, depth: int) -> Any:
+    if depth > MAX_DEPTH:
+        raise NotCanonical(f"nested more than {MAX_DEPTH} levels deep")
+    match value:
+        case None | bool() | str():
+            return value
+        case int():
+            if abs(value) > MAX_EXACT:
+                raise NotCanonical(f"integers go from -{MAX_EXACT} to {MAX_EXACT}; got {value}")
+            return value
+        case float():
+            if not math.isfinite(value):
+                raise NotCanonical(f"JSON has no {value}")
+            return int(value) if value.is_integer() and abs(value) <= MAX_EXACT else value
+        case list() | tuple():
+            return [_normal(item, depth + 1) for item in value]
+        case dict():
+            for key in value:
+                if not isinstance(key, str):
+                    raise NotCanonical(f"keys are text; got {key!r}")
+            return {key: _normal(item, depth + 1) for key, item in value.items()}
+        case _:
+            raise NotCanonical(f"not a JSON value: {type(value).__name__}")

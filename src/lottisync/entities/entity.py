@@ -1,0 +1,199 @@
+"""An entity is a map of registers (docs/specs/03-entities.md, docs/specs/04-merge.md).
+
+A *register* is one path of the document. It holds the set of writes that nobody who saw them has
+overwritten. Usually that is one. When two devices wrote without knowing of each other it is two:
+the greatest stamp *wins* and is shown, the others are *siblings*, kept until somebody writes having
+seen them. Nothing is ever dropped at merge time; that is what makes the join a law:
+
+    join is commutative, associative and idempotent, and takes no counter
+
+*Precedence* is how a person's sovereignty lives in the data: a user's write carries 1, an agent's 0,
+and it comes first in the stamp. A concurrent agent write never wins against a user's write that is
+still held, whatever the clocks on the wall say; an agent's write made *after* seeing the user's
+replaces it, by causality. (Picking "user first, then latest" at merge time and dropping the loser is
+not associative: three writes make two devices differ for ever.)
+
+A *deletion* is the register `deletedAt`, whose value also records the clock that the deleter saw. So
+everybody can tell an edit that the deletion had not seen, and it is shown rather than swallowed.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+import msgspec
+
+from lottisync.causality import vector_clock
+from lottisync.causality.hlc import Hlc
+from lottisync.causality.vector_clock import Clock, Dot, Host
+from lottisync.entities import canonical
+
+DELETED_AT = "deletedAt"
+AGENT, USER = 0, 1
+"""The two precedences."""
+
+
+class Stamp(NamedTuple):
+    """What orders concurrent writes. Compared left to right."""
+
+    precedence: int
+    millis: int
+    ticks: int
+    host: Host
+    counter: int
+
+    @property
+    def dot(self) -> Dot:
+        return Dot(self.host, self.counter)
+
+    @property
+    def hlc(self) -> Hlc:
+        return Hlc(self.millis, self.ticks)
+
+
+class Write(NamedTuple):
+    """One value with its stamp; `value` is canonical JSON."""
+
+    stamp: Stamp
+    value: bytes
+
+
+class EqualDots(ValueError):
+    """Two different writes carry one dot: a store was copied or rolled back (MERGE-8)."""
+
+
+class Entity(msgspec.Struct, frozen=True):
+    """`registers` maps path -> writes, the winner first; no register is empty."""
+
+    id: str
+    type: str
+    clock: Mapping[Host, int]
+    registers: Mapping[str, tuple[Write, ...]]
+
+    def winner(self, path: str) -> Write | None:
+        writes = self.registers.get(path)
+        return writes[0] if writes else None
+
+    def value(self, path: str) -> Any:
+        """The winning value, decoded; None if absent or null."""
+        write = self.winner(path)
+        return canonical.decode(write.value) if write else None
+
+    def document(self) -> dict[str, Any]:
+        """The flat document: path -> winning value, decoded."""
+        return {path: canonical.decode(writes[0].value) for path, writes in sorted(self.registers.items())}
+
+    def dots(self, path: str) -> frozenset[Dot]:
+        """The names of the writes that a register holds: the read context of whoever saw it."""
+        return frozenset(write.stamp.dot for write in self.registers.get(path, ()))
+
+    def conflicts(self) -> dict[str, list[Any]]:
+        """Per path the losers' values that differ from what is shown. An edit that a deletion had not
+        seen is a conflict under `deletedAt` (MERGE-6)."""
+        found: dict[str, list[Any]] = {}
+        for path, writes in sorted(self.registers.items()):
+            if path == DELETED_AT:
+                continue
+            losers = sorted({write.value for write in writes[1:]} - {writes[0].value})
+            if losers:
+                found[path] = [canonical.decode(value) for value in losers]
+        if has_unseen_edit(self):
+            found[DELETED_AT] = [canonical.decode(w.value) for w in self.registers[DELETED_AT]]
+        return found
+
+
+def ordered(writes: Iterable[Write]) -> tuple[Write, ...]:
+    return tuple(sorted(set(writes), reverse=True))
+
+
+def join(a: Entity, b: Entity) -> Entity:
+    """The least entity that holds what both hold: MERGE-1 to MERGE-4. Needs no schema.
+
+    Raises `EqualDots` where one dot names two values, `ValueError` where the two are not one entity."""
+    if (a.id, a.type) != (b.id, b.type):
+        raise ValueError(f"entity {a.id} is of type {a.type!r} here and {b.id} of type {b.type!r} there")
+    registers: dict[str, tuple[Write, ...]] = {}
+    for path in a.registers.keys() | b.registers.keys():
+        ours, theirs = a.registers.get(path, ()), b.registers.get(path, ())
+        if ours == theirs:
+            registers[path] = ours
+            continue
+        _refuse_equal_dots(a.id, path, ours, theirs)
+        kept = [w for w in ours if w in theirs or not vector_clock.has_seen(b.clock, w.stamp.dot)]
+        kept += [w for w in theirs if w in ours or not vector_clock.has_seen(a.clock, w.stamp.dot)]
+        if kept:
+            registers[path] = ordered(kept)
+    return Entity(a.id, a.type, vector_clock.merge(a.clock, b.clock), registers)
+
+
+def _refuse_equal_dots(entity: str, path: str, ours: tuple[Write, ...], theirs: tuple[Write, ...]) -> None:
+    named = {write.stamp.dot: write for write in ours}
+    for write in theirs:
+        other = named.get(write.stamp.dot)
+        if other is not None and other != write:
+            host, counter = write.stamp.dot
+            raise EqualDots(f"write {counter} of host {host} has two meanings in {path!r} of {entity}")
+
+
+def write(entity: Entity, values: Mapping[str, bytes], stamp: Stamp, seen: Clock | None = None) -> Entity:
+    """One write to several registers: replaces the writes that the writer saw, takes one dot (MERGE-5).
+
+    `seen` is the clock the writer had read; None means the entity as it is here."""
+    registers = dict(entity.registers)
+    for path, value in values.items():
+        unseen = (
+            w for w in registers.get(path, ()) if seen is not None and not vector_clock.has_seen(seen, w.stamp.dot)
+        )
+        registers[path] = ordered([*unseen, Write(stamp, value)])
+    clock = dict(entity.clock)
+    clock[stamp.host] = stamp.counter
+    return Entity(entity.id, entity.type, clock, registers)
+
+
+def deletion(at: str, seen: Clock) -> bytes:
+    """The value of `deletedAt`: the time (ISO 8601, UTC) and the clock that the deleter saw."""
+    return canonical.encode({"at": at, "seen": dict(seen)})
+
+
+def _deletions(entity: Entity) -> list[tuple[Stamp, Clock]]:
+    found: list[tuple[Stamp, Clock]] = []
+    for write in entity.registers.get(DELETED_AT, ()):
+        value = canonical.decode(write.value)
+        if isinstance(value, dict):
+            seen = value.get("seen")
+            found.append((write.stamp, seen if isinstance(seen, dict) else {}))
+    return found
+
+
+def _unseen(entity: Entity, deletions: list[tuple[Stamp, Clock]]) -> list[Stamp]:
+    """The stamps of edits that none of `deletions` had seen."""
+    return [
+        write.stamp
+        for path, writes in entity.registers.items()
+        if path != DELETED_AT
+        for write in writes
+        if not any(write.stamp.dot == d.dot or vector_clock.has_seen(seen, write.stamp.dot) for d, seen in deletions)
+    ]
+
+
+def is_deleted(entity: Entity) -> bool:
+    """Whether the winning deletion holds against the edits it had not seen (MERGE-7)."""
+    winner = entity.winner(DELETED_AT)
+    if winner is None or canonical.decode(winner.value) is None:
+        return False
+    winning = [(stamp, seen) for stamp, seen in _deletions(entity) if stamp == winner.stamp]
+    return not any(stamp.precedence > winner.stamp.precedence for stamp in _unseen(entity, winning))
+
+
+def has_unseen_edit(entity: Entity) -> bool:
+    """A live sibling of a deletion, or an edit that no deletion here has seen: "deleted here, edited there"."""
+    deletions = _deletions(entity)
+    if not deletions:
+        return False
+    if len(deletions) < len(entity.registers[DELETED_AT]):
+        return True
+    return bool(_unseen(entity, deletions))
+
+
+def is_clean_tombstone(entity: Entity) -> bool:
+    """Deleted, and nobody's edit is lost by forgetting it: such an entity adds nothing to the digest."""
+    return is_deleted(entity) and not has_unseen_edit(entity)

@@ -1,0 +1,98 @@
+"""The journal: tasks, checklists, entries, labels (docs/specs/03-entities.md, section 7).
+
+Ordered children carry their membership and rank themselves: an item knows its checklist and its
+place, so two devices that add items at once do not rewrite one list.
+"""
+
+import msgspec
+
+from lottisync.entities.schema import EntityType, schema
+
+STATUSES = ("OPEN", "GROOMED", "IN PROGRESS", "BLOCKED", "ON HOLD", "DONE", "REJECTED")
+PRIORITIES = ("P0", "P1", "P2", "P3")
+
+JOURNAL = schema(
+    "journal",
+    "task_id",
+    [
+        EntityType("task", subtype="status"),
+        EntityType("checklist", owner="taskId"),
+        EntityType("checklistItem", owner="taskId"),
+        EntityType("entry", owner="taskId", subtype="kind"),
+        EntityType("label"),
+        EntityType("category"),
+        EntityType("entryLink", link=True),
+    ],
+)
+
+
+class Task(msgspec.Struct, frozen=True, rename="camel"):
+    """`estimate` is in minutes, `due` a local date `YYYY-MM-DD`; `labels` holds label ids as keys."""
+
+    id: str
+    title: str = ""
+    status: str = "OPEN"
+    status_reason: str | None = None
+    priority: str = "P2"
+    due: str | None = None
+    estimate: int | None = None
+    language_code: str | None = None
+    language_source: str = "user"
+    category_id: str | None = None
+    labels: dict[str, bool] = {}
+    suppressed_labels: dict[str, bool] = {}
+    created_at: str = ""
+    receipts: dict[str, object] = {}
+
+
+class Checklist(msgspec.Struct, frozen=True, rename="camel"):
+    id: str
+    task_id: str = ""
+    title: str = ""
+    rank: str = ""
+    created_at: str = ""
+
+
+class ChecklistItem(msgspec.Struct, frozen=True, rename="camel"):
+    """`checked_by` is `user` or `agent`; anything else, and a record without it, counts as `user`
+    (S0-05, S0-51). `is_checked`, `checked_by` and `checked_at` are always written together."""
+
+    id: str
+    task_id: str = ""
+    checklist_id: str = ""
+    title: str = ""
+    rank: str = ""
+    is_checked: bool = False
+    checked_by: str = "user"
+    checked_at: str | None = None
+    check_reason: str | None = None
+    proposed_by: str | None = None
+    is_archived: bool = False
+    created_at: str = ""
+    receipts: dict[str, object] = {}
+
+    @property
+    def set_by_user(self) -> bool:
+        return self.checked_by != "agent"
+
+
+class Entry(msgspec.Struct, frozen=True, rename="camel"):
+    """Something written down at a time: `kind` is `note` or `time`; a time entry has `minutes`.
+    `knowledge` is what the journal knew when a user wrote it: the entry's place in causality."""
+
+    id: str
+    task_id: str = ""
+    kind: str = "note"
+    text: str = ""
+    at: str = ""
+    minutes: int | None = None
+    author: str = "user"
+    knowledge: dict[str, int] = {}
+    created_at: str = ""
+
+
+class Label(msgspec.Struct, frozen=True, rename="camel"):
+    id: str
+    name: str = ""
+    color: str = ""
+    created_at: str = ""

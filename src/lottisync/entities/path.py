@@ -1,0 +1,63 @@
+"""Register paths (docs/specs/03-entities.md, section 2).
+
+A document is a flat map from *path* to value. A path is a field (`title`) or a field and a key
+(`labels/bug`), so that two devices can touch different keys of one map without a conflict. Whatever
+lies deeper is one value. `/` and `~` in a key are written `~1` and `~0`, as in a JSON pointer.
+
+The flat form has no trouble where a scalar meets a map: `labels` and `labels/bug` are two registers,
+both kept, and the nested view shows the map.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+MAX_PATH = 320
+_PATH = re.compile(r"\A[A-Za-z][A-Za-z0-9_]{0,63}(/(?:[^/~\x00-\x1f]|~[01])+)?\Z")
+
+
+class PathError(ValueError):
+    """A path outside of the grammar."""
+
+
+def join(field: str, key: str) -> str:
+    return validated(f"{field}/{key.replace('~', '~0').replace('/', '~1')}")
+
+
+def split(path: str) -> tuple[str, str | None]:
+    field, slash, key = path.partition("/")
+    return field, key.replace("~1", "/").replace("~0", "~") if slash else None
+
+
+def validated(path: str) -> str:
+    if len(path) > MAX_PATH or _PATH.match(path) is None:
+        raise PathError(f"a path is a field or field/key, at most {MAX_PATH} characters; got {path[:80]!r}")
+    return path
+
+
+def flatten(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Split every map-valued field one level down: `{"labels": {"bug": True}}` -> `{"labels/bug": True}`.
+    Keys of a mapping that are paths already pass as they are."""
+    flat: dict[str, Any] = {}
+    for field, value in fields.items():
+        if isinstance(value, dict) and "/" not in field:
+            for key, item in value.items():
+                flat[join(field, key)] = item
+        else:
+            flat[validated(field)] = value
+    return flat
+
+
+def nest(document: Mapping[str, Any]) -> dict[str, Any]:
+    """The nested view of a flat document. A null is an absent value (that is how a key is removed)."""
+    nested: dict[str, Any] = {}
+    maps: dict[str, dict[str, Any]] = {}
+    for path, value in document.items():
+        field, key = split(path)
+        if value is None:
+            continue
+        if key is None:
+            nested[field] = value
+        else:
+            maps.setdefault(field, {})[key] = value
+    return nested | maps

@@ -1,0 +1,50 @@
+"""What a store has to know of its types (docs/specs/05-store.md, section 2).
+
+The replicated store is one piece of code with another registry of types for each domain. A store
+needs no schema to join, keep and pass on; the registry only says which columns are filled, so that
+queries are indexed. A type that is not in the registry is stored all the same.
+"""
+
+import hashlib
+from collections.abc import Mapping
+
+import msgspec
+
+
+class EntityType(msgspec.Struct, frozen=True):
+    """`owner` and `subtype` name the document fields behind the two indexed columns."""
+
+    name: str
+    owner: str | None = None
+    subtype: str | None = None
+    link: bool = False
+
+
+class StoreSchema(msgspec.Struct, frozen=True):
+    """`name` is the store's name on the wire and its file's (`journal` -> `journal.sqlite`);
+    `owner_column` is what the indexed owner is called in its table. Entities of the `leading` types
+    are sent before all others of a round: whoever reads the rest needs them."""
+
+    name: str
+    owner_column: str
+    types: Mapping[str, EntityType]
+    leading: frozenset[str] = frozenset()
+
+
+def schema(name: str, owner_column: str, types: list[EntityType], leading: frozenset[str] = frozenset()) -> StoreSchema:
+    return StoreSchema(name, owner_column, {t.name: t for t in types}, leading)
+
+
+def derived_id(*parts: str) -> str:
+    """An id that every device computes alike from what makes the entity unique (ENT-5): 32 hexadecimal
+    digits of SHA-256 over the parts, each preceded by its length."""
+    digest = hashlib.sha256()
+    for part in parts:
+        raw = part.encode()
+        digest.update(len(raw).to_bytes(4, "big") + raw)
+    return digest.hexdigest()[:32]
+
+
+def link_id(type_name: str, from_id: str, to_id: str) -> str:
+    """The id of a link: two devices that link the same two things make one link (ENT-6)."""
+    return derived_id("link", type_name, from_id, to_id)

@@ -1,0 +1,21 @@
+"""The space: this person's devices and what they agree on (docs/specs/03-entities.md, section 9).
+
+Membership records and host bindings are immutable, signed documents whose meaning is
+`lottisync.identity.roster`'s business. They lead every round: data is never delivered before the
+host that wrote it is known.
+"""
+
+from lottisync.entities.schema import EntityType, schema
+
+MEMBERSHIP, HOST_BINDING = "membership", "host"
+
+SPACE = schema(
+    "space",
+    "device_id",
+    [
+        EntityType(MEMBERSHIP, owner="device", subtype="kind"),
+        EntityType(HOST_BINDING, owner="device", subtype="store"),
+        EntityType("setting"),
+    ],
+    leading=frozenset({MEMBERSHIP, HOST_BINDING}),
+)

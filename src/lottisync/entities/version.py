@@ -1,0 +1,168 @@
+"""A version: an entity as it is stored, hashed and sent (docs/specs/03-entities.md, section 4).
+
+Most entities have one writer, so the form is the document, one base stamp, and a stamp only for the
+paths that differ from it:
+
+    ["<id>", "<type>", {clock}, [base, {path: stamp}, {path: [[stamp, value], ...]}], {document}]
+
+Every part is canonical JSON text, and the canonical form of the whole is their concatenation. A row
+of a store keeps the parts in columns as text that any SQLite browser shows, a frame carries the same
+bytes, and the hash is taken over them: nobody who passes a version on encodes it again.
+
+The base is the stamp that most of the document's paths have, the greatest of those where several are
+equally frequent, so that one entity has exactly one form.
+"""
+
+import hashlib
+import re
+from collections import Counter
+
+import msgspec
+
+from lottisync.causality import vector_clock
+from lottisync.causality.vector_clock import ClockError, Host
+from lottisync.entities import canonical, path
+from lottisync.entities.entity import Entity, Stamp, Write, is_clean_tombstone, ordered
+
+MAX_VERSION = 512 * 1024
+"""A document that is larger than half a frame belongs in an attachment."""
+_ID = re.compile(r"\A[A-Za-z0-9][A-Za-z0-9._:-]{0,127}\Z")
+_TYPE = re.compile(r"\A[A-Za-z][A-Za-z0-9_]{0,63}\Z")
+_HOST = re.compile(r"\A[0-9a-f]{16}\Z")
+
+_encode = msgspec.json.Encoder(order="deterministic").encode
+_read_clock = msgspec.json.Decoder(dict[str, int]).decode
+_read_stamps = msgspec.json.Decoder(
+    tuple[
+        tuple[int, int, int, str, int],
+        dict[str, tuple[int, int, int, str, int]],
+        dict[str, list[tuple[tuple[int, int, int, str, int], msgspec.Raw]]],
+    ]
+).decode
+_read_document = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+
+
+class BadVersion(ValueError):
+    """Bytes that no correct implementation can have written."""
+
+
+def validated_id(text: str) -> str:
+    if _ID.match(text) is None:
+        raise BadVersion(
+            f"an id has 1 to 128 of A-Z a-z 0-9 . _ : - and starts with a letter or digit; got {text[:80]!r}"
+        )
+    return text
+
+
+class Version(msgspec.Struct, array_like=True, frozen=True, forbid_unknown_fields=True):
+    """The parts of the canonical form; `clock`, `stamps` and `document` are canonical JSON."""
+
+    id: str
+    type: str
+    clock: bytes
+    stamps: bytes
+    document: bytes
+
+    def canonical(self) -> bytes:
+        return b'["%b","%b",%b,%b,%b]' % (
+            self.id.encode(),
+            self.type.encode(),
+            self.clock,
+            self.stamps,
+            self.document,
+        )
+
+    def hash(self) -> bytes:
+        """SHA-256 of the canonical form."""
+        return hashlib.sha256(self.canonical()).digest()
+
+    def read_clock(self) -> dict[Host, int]:
+        return _read_clock(self.clock)  # type: ignore[return-value]
+
+    def size(self) -> int:
+        return len(self.id) + len(self.type) + len(self.clock) + len(self.stamps) + len(self.document)
+
+
+def close(entity: Entity) -> Version:
+    """The one version of an entity."""
+    winners = {p: writes[0] for p, writes in entity.registers.items()}
+    counts = Counter(write.stamp for write in winners.values())
+    base = max(counts, key=lambda stamp: (counts[stamp], stamp))
+    stamps = {p: write.stamp for p, write in winners.items() if write.stamp != base}
+    siblings = {
+        p: [(write.stamp, msgspec.Raw(write.value)) for write in writes[1:]]
+        for p, writes in entity.registers.items()
+        if len(writes) > 1
+    }
+    return Version(
+        entity.id,
+        entity.type,
+        _encode(entity.clock),
+        _encode((base, stamps, siblings)),
+        _encode({p: msgspec.Raw(write.value) for p, write in winners.items()}),
+    )
+
+
+def open_stored(version: Version) -> Entity:
+    """The entity of a version that this store wrote or checked itself."""
+    base, stamps, siblings = _read_stamps(version.stamps)
+    base_stamp = Stamp(*base)  # type: ignore[arg-type]
+    registers = {}
+    for p, raw in _read_document(version.document).items():
+        stamp = Stamp(*stamps[p]) if p in stamps else base_stamp  # type: ignore[arg-type]
+        won = Write(stamp, bytes(raw))
+        registers[p] = (
+            ordered([won, *(Write(Stamp(*s), bytes(v)) for s, v in siblings[p])])  # type: ignore[arg-type]
+            if p in siblings
+            else (won,)
+        )
+    return Entity(version.id, version.type, version.read_clock(), registers)
+
+
+def open_foreign(version: Version) -> Entity:
+    """The entity of a version that came from a peer, every part checked (ENT-10). Raises `BadVersion`."""
+    try:
+        return _checked(version)
+    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError, KeyError) as error:
+        raise BadVersion(f"version of {version.id[:80]!r}: {error}") from None
+    except (ClockError, canonical.NotCanonical, path.PathError) as error:
+        raise BadVersion(f"version of {version.id[:80]!r}: {error}") from None
+
+
+def _checked(version: Version) -> Entity:
+    validated_id(version.id)
+    if _TYPE.match(version.type) is None:
+        raise BadVersion(f"a type is a word of at most 64 letters and digits; got {version.type[:80]!r}")
+    if version.size() > MAX_VERSION:
+        raise BadVersion(f"version of {version.id} has {version.size()} bytes; at most {MAX_VERSION} are taken")
+    entity = open_stored(version)
+    if not entity.registers:
+        raise BadVersion(f"version of {version.id} has no register")
+    vector_clock.validate(entity.clock)
+    for host, counter in entity.clock.items():
+        if _HOST.match(host) is None or counter < 1:
+            raise BadVersion(f"version of {version.id}: {host[:40]!r}: {counter} is not a component of a clock")
+    for p, writes in entity.registers.items():
+        path.validated(p)
+        for write in writes:
+            _check_stamp(version.id, write.stamp, entity.clock)
+            canonical.check(write.value)
+    if close(entity) != version:
+        raise BadVersion(f"version of {version.id} is not in canonical form")
+    return entity
+
+
+def _check_stamp(entity: str, stamp: Stamp, clock: vector_clock.Clock) -> None:
+    if stamp.precedence not in (0, 1) or stamp.counter < 1:
+        raise BadVersion(f"version of {entity}: {tuple(stamp)} is not a stamp")
+    if not (0 <= stamp.millis < 2**48 and 0 <= stamp.ticks < 2**16):
+        raise BadVersion(f"version of {entity}: the clock reading of {tuple(stamp)} is out of range")
+    if not vector_clock.has_seen(clock, stamp.dot):
+        raise BadVersion(
+            f"version of {entity} holds a write ({stamp.host}, {stamp.counter}) that its clock does not cover"
+        )
+
+
+def adds_to_digest(entity: Entity) -> bool:
+    """A tombstone without unseen edits adds nothing, so that purging it changes nothing (STORE-6)."""
+    return not is_clean_tombstone(entity)

@@ -1,0 +1,39 @@
+"""Typed views: an entity as a struct that code can rely on (docs/specs/03-entities.md, section 6).
+
+A view is for reading. It is laid over the winning values of the raw document and never written back
+whole; writers name the fields they change. So a field that this version of the program has never
+heard of survives an edit of another one. A value that does not fit its field (a newer program's, or a
+hand's) reads as the field's default: one odd value must not make a whole task unreadable.
+"""
+
+from typing import Any, TypeVar
+
+import msgspec
+
+from lottisync.entities import path
+from lottisync.entities.entity import Entity
+
+T = TypeVar("T", bound=msgspec.Struct)
+
+
+def view(entity: Entity, kind: type[T]) -> T:
+    """The entity as a `kind`, whose structs all begin with the field `id`."""
+    nested = path.nest(entity.document())
+    nested["id"] = entity.id
+    try:
+        return msgspec.convert(nested, kind)
+    except msgspec.ValidationError:
+        return msgspec.convert(_fitting(nested, kind), kind)
+
+
+def _fitting(nested: dict[str, Any], kind: type[T]) -> dict[str, Any]:
+    fitting = {}
+    for field in msgspec.structs.fields(kind):
+        if field.encode_name not in nested:
+            continue
+        try:
+            msgspec.convert(nested[field.encode_name], field.type)
+        except msgspec.ValidationError:
+            continue
+        fitting[field.encode_name] = nested[field.encode_name]
+    return fitting

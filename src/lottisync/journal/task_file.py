@@ -1,0 +1,220 @@
+"""Task lists as a file (docs/specs/08-journal.md, section 4; the format `lottisync-tasks/1`).
+
+Ids derive from the keys in the file, so importing a file twice, or on two devices, makes nothing
+twice. What exists is left alone, also where the person has edited or deleted it since: an import adds,
+it never takes a person's change back. The file is read whole and checked whole before the first row
+is written, and all of it is one transaction.
+"""
+
+from datetime import date
+from typing import Annotated, Any, Literal
+
+import msgspec
+
+from lottisync.entities.schema import derived_id
+from lottisync.journal import tasks
+from lottisync.problem import Problem
+from lottisync.store.instant import iso, millis
+from lottisync.store.store import Transaction
+
+FORMAT = "lottisync-tasks/1"
+MAX_BYTES = 64 * 1024 * 1024
+Key = Annotated[str, msgspec.Meta(pattern=r"\A[A-Za-z0-9][A-Za-z0-9._-]{0,63}\Z")]
+Title = Annotated[str, msgspec.Meta(min_length=1, max_length=tasks.MAX_TITLE)]
+Minutes = Annotated[int, msgspec.Meta(ge=1, le=tasks.MAX_MINUTES)]
+
+
+class LabelRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    key: Key
+    name: Title
+    color: str = ""
+
+
+class ItemRecord(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+    key: Key
+    title: Title
+    checked: bool = False
+    checked_at: str | None = None
+
+
+class NoteRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    key: Key
+    at: str
+    text: Annotated[str, msgspec.Meta(min_length=1, max_length=tasks.MAX_TEXT)]
+    minutes: Minutes | None = None
+
+
+class TaskRecord(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+    key: Key
+    title: Title
+    created_at: str
+    status: Literal["OPEN", "GROOMED", "IN PROGRESS", "BLOCKED", "ON HOLD", "DONE", "REJECTED"] = "OPEN"
+    status_reason: str | None = None
+    priority: Literal["P0", "P1", "P2", "P3"] = "P2"
+    due: date | None = None
+    estimate: Minutes | None = None
+    labels: list[str] = []
+    language: str | None = None
+    checklist: list[ItemRecord] = []
+    notes: list[NoteRecord] = []
+
+
+class TaskFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    format: Literal["lottisync-tasks/1"]
+    tasks: list[TaskRecord]
+    labels: list[LabelRecord] = []
+
+
+class Added(msgspec.Struct):
+    """How many of each the import made; what was there already is `kept`."""
+
+    tasks: int = 0
+    items: int = 0
+    notes: int = 0
+    labels: int = 0
+    kept: int = 0
+
+
+def parse(raw: bytes, name: str) -> TaskFile:
+    """The file's content, checked whole; `Problem` names the place that is wrong."""
+    if len(raw) > MAX_BYTES:
+        raise Problem("bad-file", f"{name} has {len(raw):,} bytes; a task file may have {MAX_BYTES:,}")
+    try:
+        file = msgspec.json.decode(raw, type=TaskFile)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise Problem("bad-file", f"{name} is not a {FORMAT} file: {error}. Nothing was imported") from None
+    _check(file, name)
+    return file
+
+
+def _check(file: TaskFile, name: str) -> None:
+    labels = {label.key for label in file.labels}
+    _unique([label.key for label in file.labels], "label", name)
+    _unique([task.key for task in file.tasks], "task", name)
+    for task in file.tasks:
+        place = f"{name}: task {task.key!r}"
+        _unique([item.key for item in task.checklist], "checklist item", place)
+        _unique([note.key for note in task.notes], "note", place)
+        for label in task.labels:
+            if label not in labels:
+                raise Problem(
+                    "bad-file",
+                    f"{place} has a label {label!r} that the file does not define. Nothing was imported",
+                )
+        for instant in [
+            task.created_at,
+            *(n.at for n in task.notes),
+            *(i.checked_at for i in task.checklist if i.checked_at),
+        ]:
+            try:
+                millis(instant)
+            except ValueError:
+                raise Problem(
+                    "bad-file",
+                    f"{place}: {instant!r} is not a time like 2026-11-02T18:30:00Z. Nothing was imported",
+                ) from None
+
+
+def _unique(keys: list[str], what: str, place: str) -> None:
+    doubled = sorted({key for key in keys if keys.count(key) > 1}) if len(set(keys)) < len(keys) else []
+    if doubled:
+        raise Problem("bad-file", f"{place}: the {what} key {doubled[0]!r} is used twice. Nothing was imported")
+
+
+def size(file: TaskFile) -> int:
+    """How many entities the file describes (what a progress bar counts)."""
+    return len(file.labels) + sum(1 + len(task.checklist) + len(task.notes) for task in file.tasks)
+
+
+def task_id(key: str) -> str:
+    return derived_id("import", "task", key)
+
+
+def item_id(task_key: str, key: str) -> str:
+    return derived_id("import", "item", task_key, key)
+
+
+def label_id(key: str) -> str:
+    return derived_id("import", "label", key)
+
+
+def add(tx: Transaction, file: TaskFile, progress: Any = lambda done: None) -> Added:
+    """Write what is not there yet; `progress(n)` is told how many entities were looked at."""
+    added = Added()
+    for label in file.labels:
+        if _absent(tx, label_id(label.key), added):
+            tx.put(
+                label_id(label.key),
+                "label",
+                {"name": label.name, "color": label.color, "createdAt": iso(tx.now)},
+            )
+            added.labels += 1
+        progress(1)
+    for task in file.tasks:
+        _add_task(tx, task, added, progress)
+    return added
+
+
+def _absent(tx: Transaction, entity_id: str, added: Added) -> bool:
+    if tx.version(entity_id) is None:
+        return True
+    added.kept += 1
+    return False
+
+
+def _add_task(tx: Transaction, record: TaskRecord, added: Added, progress: Any) -> None:
+    ident = task_id(record.key)
+    if _absent(tx, ident, added):
+        fields: dict[str, Any] = {
+            "status": record.status,
+            "priority": record.priority,
+            "createdAt": iso(millis(record.created_at)),
+            "labels": {label_id(key): True for key in record.labels},
+        }
+        optional = {
+            "statusReason": record.status_reason,
+            "due": record.due.isoformat() if record.due else None,
+            "estimate": record.estimate,
+            "languageCode": record.language,
+        }
+        tasks.add_task(tx, ident, record.title, fields | {k: v for k, v in optional.items() if v is not None})
+        added.tasks += 1
+    progress(1)
+    if record.checklist:
+        _add_items(tx, record, added, progress)
+    for note in record.notes:
+        entry_id = derived_id("import", "note", record.key, note.key)
+        if _absent(tx, entry_id, added):
+            tasks.add_note(tx, entry_id, ident, note.text, minutes=note.minutes, at=iso(millis(note.at)))
+            added.notes += 1
+        progress(1)
+
+
+def _add_items(tx: Transaction, record: TaskRecord, added: Added, progress: Any) -> None:
+    ident = task_id(record.key)
+    checklist_id = derived_id("checklist", ident)
+    created = iso(millis(record.created_at))
+    if tx.version(checklist_id) is None:
+        tasks.add_checklist(tx, checklist_id, ident, tasks.DEFAULT_CHECKLIST)
+    rank = ""
+    for item in record.checklist:
+        rank = tasks.rank_after(rank)
+        entity_id = item_id(record.key, item.key)
+        if _absent(tx, entity_id, added):
+            checked_at = iso(millis(item.checked_at)) if item.checked_at else created if item.checked else None
+            tx.put(
+                entity_id,
+                "checklistItem",
+                {
+                    "taskId": ident,
+                    "checklistId": checklist_id,
+                    "title": tasks.checked_title(item.title),
+                    "rank": rank,
+                    "isChecked": item.checked,
+                    "checkedBy": "user",
+                    "checkedAt": checked_at,
+                    "createdAt": created,
+                },
+            )
+            added.items += 1
+        progress(1)

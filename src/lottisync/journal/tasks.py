@@ -1,0 +1,321 @@
+"""Tasks, their checklists, notes and labels: the verbs that a person or a tool uses (docs/specs/08-journal.md).
+
+Each verb works inside a transaction that the caller opened, so that several of them, or a verb and a
+receipt, are one commit. `precedence` says whose word it is (`entity.USER` or `entity.AGENT`). A verb
+names only the fields that it changes; fields that belong together are written together.
+
+A verb that is given an id which does not exist, or one of another type, raises `Problem` and writes
+nothing.
+"""
+
+import contextlib
+import re
+from collections.abc import Mapping
+from datetime import date
+from typing import Any, NamedTuple
+
+import msgspec
+from fractional_indexing import generate_key_between
+
+from lottisync.causality.vector_clock import Dot
+from lottisync.entities.entity import USER, Entity
+from lottisync.entities.journal import (
+    PRIORITIES,
+    STATUSES,
+    Checklist,
+    ChecklistItem,
+    Entry,
+    Label,
+    Task,
+)
+from lottisync.entities.schema import derived_id
+from lottisync.entities.view import T, view
+from lottisync.problem import Problem
+from lottisync.store.instant import iso
+from lottisync.store.store import Reader, Transaction
+
+MAX_TITLE = 400
+MAX_TEXT = 100_000
+MAX_MINUTES = 24 * 60
+DEFAULT_CHECKLIST = "Todos"
+_DAY = re.compile(r"\A\d{4}-\d{2}-\d{2}\Z")
+_LANGUAGE = re.compile(r"\A[a-z]{2,3}\Z")
+
+
+class TaskPage(NamedTuple):
+    """One task with all that belongs to it, items and checklists by rank, entries by time."""
+
+    task: Task
+    checklists: list[Checklist]
+    items: list[ChecklistItem]
+    entries: list[Entry]
+    labels: list[Label]
+
+    @property
+    def minutes_spent(self) -> int:
+        return sum(entry.minutes or 0 for entry in self.entries)
+
+
+# -- reading
+
+
+def read(reader: Reader, entity_id: str, type_name: str, kind: type[T]) -> T:
+    """The typed view of a live entity; `Problem` if there is none of that type."""
+    entity = reader.entity(entity_id)
+    if entity is None or entity.type != type_name:
+        raise Problem("unknown-id", f"there is no {_word(type_name)} {entity_id}")
+    return view(entity, kind)
+
+
+def all_tasks(reader: Reader) -> list[Task]:
+    return [view(entity, Task) for entity in reader.by_type("task")]
+
+
+def page(reader: Reader, task_id: str) -> TaskPage:
+    """A task with its checklists, items, entries and labels."""
+    task = read(reader, task_id, "task", Task)
+    owned = reader.owned_by(task_id)
+    return TaskPage(
+        task,
+        sorted(_of(owned, "checklist", Checklist), key=lambda checklist: (checklist.rank, checklist.id)),
+        sorted(
+            (item for item in _of(owned, "checklistItem", ChecklistItem) if not item.is_archived),
+            key=lambda item: (item.checklist_id, item.rank, item.id),
+        ),
+        sorted(_of(owned, "entry", Entry), key=lambda entry: (entry.at, entry.id)),
+        [view(label, Label) for key, on in sorted(task.labels.items()) if on and (label := reader.entity(key))],
+    )
+
+
+def _of(entities: list[Entity], type_name: str, kind: type[T]) -> list[T]:
+    return [view(entity, kind) for entity in entities if entity.type == type_name]
+
+
+def resolve(reader: Reader, abbreviated: str, type_name: str) -> str:
+    """The id that a person abbreviated to its first (or last) characters; `Problem` if none or several fit."""
+    entity = reader.entity(abbreviated)
+    if entity is not None and entity.type == type_name:
+        return abbreviated
+    fitting = [e.id for e in reader.by_type(type_name) if e.id.startswith(abbreviated) or e.id.endswith(abbreviated)]
+    if len(fitting) == 1:
+        return fitting[0]
+    word = _word(type_name)
+    if not fitting:
+        raise Problem("unknown-id", f"there is no {word} {abbreviated!r}. See: lottisync task list")
+    raise Problem("ambiguous-id", f"{len(fitting)} ids of a {word} fit {abbreviated!r}; give more of it")
+
+
+def _word(type_name: str) -> str:
+    return {"checklistItem": "checklist item", "entry": "note"}.get(type_name, type_name)
+
+
+# -- checked values: raise `Problem("bad-value", ...)`, return the value in its stored form
+
+
+def checked_title(text: str) -> str:
+    title = " ".join(text.split())
+    if not 1 <= len(title) <= MAX_TITLE:
+        raise Problem("bad-value", f"a title has 1 to {MAX_TITLE} characters; got {len(title)}")
+    return title
+
+
+def checked_text(text: str) -> str:
+    text = text.strip()
+    if not 1 <= len(text) <= MAX_TEXT:
+        raise Problem("bad-value", f"a note has 1 to {MAX_TEXT} characters; got {len(text)}")
+    return text
+
+
+def checked_minutes(minutes: int) -> int:
+    if not 1 <= minutes <= MAX_MINUTES:
+        raise Problem("bad-value", f"minutes go from 1 to {MAX_MINUTES}; got {minutes}")
+    return minutes
+
+
+def checked_day(text: str) -> str:
+    with contextlib.suppress(ValueError):
+        if _DAY.match(text):
+            return date.fromisoformat(text).isoformat()
+    raise Problem("bad-value", f"a due date is a day like 2026-12-01; got {text!r}")
+
+
+def checked_priority(text: str) -> str:
+    priority = text.strip().upper()
+    if priority not in PRIORITIES:
+        raise Problem("bad-value", f"a priority is one of {', '.join(PRIORITIES)}; got {text!r}")
+    return priority
+
+
+def checked_status(text: str, reason: str | None) -> dict[str, str | None]:
+    """`status` and `statusReason`, which are written together; BLOCKED and ON HOLD need the reason."""
+    status = " ".join(text.upper().replace("_", " ").split())
+    if status not in STATUSES:
+        raise Problem("bad-value", f"a status is one of {', '.join(STATUSES)}; got {text!r}")
+    reason = (reason or "").strip() or None
+    if status in ("BLOCKED", "ON HOLD") and reason is None:
+        raise Problem("bad-value", f"the status {status} needs a reason")
+    return {"status": status, "statusReason": reason}
+
+
+def checked_language(text: str) -> str:
+    code = text.strip().lower()
+    if _LANGUAGE.match(code) is None:
+        raise Problem("bad-value", f"a language is a code like en or de; got {text!r}")
+    return code
+
+
+# -- writing
+
+
+def add_task(
+    tx: Transaction, task_id: str, title: str, fields: Mapping[str, Any] = {}, *, precedence: int = USER
+) -> Dot:
+    """A new task; `fields` are stored fields that were checked."""
+    values = {
+        "title": checked_title(title),
+        "status": "OPEN",
+        "priority": "P2",
+        "createdAt": iso(tx.now),
+        **fields,
+    }
+    return tx.put(task_id, "task", values, precedence=precedence)
+
+
+def edit_task(tx: Transaction, task_id: str, fields: Mapping[str, Any], *, precedence: int = USER) -> Dot:
+    """Change fields of a task (checked by the caller with the functions above)."""
+    read(tx, task_id, "task", Task)
+    return tx.put(task_id, "task", fields, precedence=precedence)
+
+
+def default_checklist(tx: Transaction, task_id: str, *, precedence: int = USER) -> str:
+    """The task's first checklist, made if it has none. Its id is derived from the task's, so that two
+    devices that make it at the same time make one."""
+    lists = page(tx, task_id).checklists
+    if lists:
+        return lists[0].id
+    checklist_id = derived_id("checklist", task_id)
+    add_checklist(tx, checklist_id, task_id, DEFAULT_CHECKLIST, precedence=precedence)
+    return checklist_id
+
+
+def add_checklist(tx: Transaction, checklist_id: str, task_id: str, title: str, *, precedence: int = USER) -> Dot:
+    last = max((checklist.rank for checklist in page(tx, task_id).checklists), default="")
+    return tx.put(
+        checklist_id,
+        "checklist",
+        {
+            "taskId": task_id,
+            "title": checked_title(title),
+            "rank": rank_after(last),
+            "createdAt": iso(tx.now),
+        },
+        precedence=precedence,
+    )
+
+
+def add_item(
+    tx: Transaction,
+    item_id: str,
+    task_id: str,
+    title: str,
+    extra: Mapping[str, Any] = {},
+    *,
+    precedence: int = USER,
+) -> Dot:
+    """A new checklist item at the end of the task's first checklist, unticked and set by the user (S0-10)."""
+    checklist_id = default_checklist(tx, task_id, precedence=precedence)
+    last = max((item.rank for item in page(tx, task_id).items if item.checklist_id == checklist_id), default="")
+    values = {
+        "taskId": task_id,
+        "checklistId": checklist_id,
+        "title": checked_title(title),
+        "rank": rank_after(last),
+        "isChecked": False,
+        "checkedBy": "user",
+        "checkedAt": None,
+        "createdAt": iso(tx.now),
+        **extra,
+    }
+    return tx.put(item_id, "checklistItem", values, precedence=precedence)
+
+
+def rank_after(last: str) -> str:
+    """A rank behind `last` ('' for the first)."""
+    return str(generate_key_between(last or None, None))
+
+
+def check_item(tx: Transaction, item_id: str, checked: bool) -> Dot | None:
+    """The user's own tick or untick, always allowed (S0-07, S0-28). None if it is so already: provenance
+    moves only when the state does (S0-25)."""
+    item = read(tx, item_id, "checklistItem", ChecklistItem)
+    if item.is_checked == checked and item.set_by_user:
+        return None
+    return tx.put(
+        item_id,
+        "checklistItem",
+        {"isChecked": checked, "checkedBy": "user", "checkedAt": iso(tx.now), "checkReason": None},
+    )
+
+
+def rename_item(tx: Transaction, item_id: str, title: str) -> Dot:
+    """A new title; who ticked the item, and when, stays as it is (S0-21)."""
+    read(tx, item_id, "checklistItem", ChecklistItem)
+    return tx.put(item_id, "checklistItem", {"title": checked_title(title)})
+
+
+def add_note(
+    tx: Transaction,
+    entry_id: str,
+    task_id: str,
+    text: str,
+    *,
+    minutes: int | None = None,
+    at: str | None = None,
+    author: str = "user",
+) -> Dot:
+    """Something written down. It records what the journal knew at that moment: that, and not a wall
+    clock, is how an entry is shown to come after something else (S0-02)."""
+    read(tx, task_id, "task", Task)
+    values: dict[str, Any] = {
+        "taskId": task_id,
+        "kind": "note" if minutes is None else "time",
+        "text": checked_text(text),
+        "at": at or iso(tx.now),
+        "author": author,
+        "knowledge": tx.knowledge(),
+        "createdAt": iso(tx.now),
+    }
+    if minutes is not None:
+        values["minutes"] = checked_minutes(minutes)
+    return tx.put(entry_id, "entry", values, precedence=USER if author == "user" else 0)
+
+
+def as_json(page: TaskPage) -> dict[str, Any]:
+    """A task page as plain JSON, the form of `--json` and of the conformance adapter."""
+    task = msgspec.to_builtins(page.task)
+    task.pop("receipts", None)
+    task["labels"] = [label.name for label in page.labels]
+    task["checklists"] = [
+        {
+            "id": checklist.id,
+            "title": checklist.title,
+            "items": [_item_json(item) for item in page.items if item.checklist_id == checklist.id],
+        }
+        for checklist in page.checklists
+    ]
+    task["entries"] = [
+        {"id": e.id, "at": e.at, "kind": e.kind, "text": e.text, "author": e.author, "minutes": e.minutes}
+        for e in page.entries
+    ]
+    task["minutesSpent"] = page.minutes_spent
+    return dict(task)
+
+
+def _item_json(item: ChecklistItem) -> dict[str, Any]:
+    return {
+        "id": item.id,
+        "title": item.title,
+        "isChecked": item.is_checked,
+        "checkedBy": "user" if item.set_by_user else "agent",
+        "checkedAt": item.checked_at,
+    }

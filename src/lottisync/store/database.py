@@ -1,0 +1,58 @@
+"""One SQLite file: opened durable, checked, and of a version that we know (docs/specs/05-store.md, section 1).
+
+`synchronous=FULL` under WAL is not caution: with NORMAL a power cut takes back commits that were
+acknowledged, and a commit whose dot was already sent is a counter used twice. Both pragmas are read
+back, since SQLite answers a refusal with the old value and not with an error.
+"""
+
+from pathlib import Path
+
+import apsw
+
+from lottisync.problem import Problem
+
+APPLICATION_ID = 0x4C4F5453  # "LOTS"
+FORMAT = 1
+BUSY_MILLIS = 30_000
+"""How long a writer waits for another process's transaction: longer than any of ours lasts."""
+
+
+def connect(path: Path, *, create: bool = False) -> apsw.Connection:
+    """Open a database file of ours. Raises `Problem` for one that is missing, foreign, newer or damaged."""
+    if not create and not path.exists():
+        raise Problem("not-initialised", f"{path} does not exist. Run: lottisync init")
+    try:
+        connection = apsw.Connection(str(path))
+        connection.set_busy_timeout(BUSY_MILLIS)
+        _refuse_foreign(connection, path)
+        for pragma, expected in (("journal_mode=wal", "wal"), ("synchronous=full", 2)):
+            connection.execute(f"pragma {pragma}").fetchall()
+            name = pragma.partition("=")[0]
+            got = connection.execute(f"pragma {name}").fetchall()[0][0]
+            if got != expected:
+                raise Problem(
+                    "not-durable",
+                    f"{path}: SQLite keeps {name} at {got!r}; is the folder on a network drive?",
+                )
+        return connection
+    except (apsw.NotADBError, apsw.CorruptError) as error:
+        raise Problem(
+            "damaged", f"{path} is damaged ({error}). Restore it from a backup, or pair this device anew"
+        ) from None
+    except apsw.CantOpenError:
+        raise Problem(
+            "cannot-open", f"{path} cannot be opened. Check that the folder exists and belongs to you"
+        ) from None
+
+
+def _refuse_foreign(connection: apsw.Connection, path: Path) -> None:
+    application: int = connection.pragma("application_id")
+    version: int = connection.pragma("user_version")
+    tables = connection.execute("select count(*) from sqlite_schema").fetchall()[0][0]
+    if tables and application != APPLICATION_ID:
+        raise Problem("foreign", f"{path} was not made by lottisync; it was left as it is")
+    if version > FORMAT:
+        raise Problem(
+            "newer-format",
+            f"{path} has format {version}, this program knows formats up to {FORMAT}. Install a newer lottisync",
+        )

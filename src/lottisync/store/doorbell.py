@@ -1,0 +1,63 @@
+"""How a commit in one process wakes the others, without polling (docs/specs/05-store.md, section 7).
+
+Whoever wants to hear of commits opens a named pipe in `<home>/bells/`; whoever has committed writes
+one byte into each. A pipe without a reader belongs to a process that is gone, and is removed. A full
+pipe is a bell that rings already. (A socket would do the same, but its path may have 107 bytes only;
+watching the write-ahead log needs a library per system and tells of checkpoints, too.)
+
+The bell is a hint: it carries nothing, and a lost one costs at most the `FALLBACK_SECONDS` after
+which a listener looks at SQLite's own change counter, which also shows what other tools committed.
+"""
+
+import contextlib
+import os
+from pathlib import Path
+
+FALLBACK_SECONDS = 1.0
+
+
+def ring(bells: Path) -> None:
+    """Tell every listener that something was committed. Never blocks, never fails."""
+    try:
+        paths = list(bells.iterdir())
+    except FileNotFoundError:
+        return
+    for path in paths:
+        try:
+            pipe = os.open(path, os.O_WRONLY | os.O_NONBLOCK)
+        except OSError:  # ENXIO: nobody reads from it any more
+            with contextlib.suppress(OSError):
+                path.unlink()
+            continue
+        with contextlib.suppress(BlockingIOError, BrokenPipeError):
+            os.write(pipe, b"\x01")
+        os.close(pipe)
+
+
+class Bell:
+    """A listener's end. `fileno()` becomes readable when somebody rang."""
+
+    def __init__(self, bells: Path, name: str) -> None:
+        bells.mkdir(mode=0o700, exist_ok=True)
+        self._path = bells / name
+        with contextlib.suppress(FileNotFoundError):
+            self._path.unlink()
+        os.mkfifo(self._path, 0o600)
+        self._pipe = os.open(self._path, os.O_RDONLY | os.O_NONBLOCK)
+        # Our own writing end keeps the pipe from reading as "closed" whenever the last ringer has left.
+        self._keep = os.open(self._path, os.O_WRONLY | os.O_NONBLOCK)
+
+    def fileno(self) -> int:
+        return self._pipe
+
+    def clear(self) -> None:
+        """Take all rings that are waiting."""
+        with contextlib.suppress(BlockingIOError):
+            while os.read(self._pipe, 4096):
+                pass
+
+    def close(self) -> None:
+        with contextlib.suppress(OSError):
+            self._path.unlink()
+        os.close(self._pipe)
+        os.close(self._keep)
