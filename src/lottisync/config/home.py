@@ -11,7 +11,6 @@ Everything is opened when it is first used: a command that only reads tasks open
 import json
 import os
 import shutil
-from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,15 +18,15 @@ from typing import TYPE_CHECKING
 from lottisync.config import clock
 from lottisync.entities.agent import AGENT_STORE, LOCAL_TABLES
 from lottisync.entities.journal import JOURNAL
-from lottisync.entities.path import nest
 from lottisync.entities.schema import StoreSchema
-from lottisync.entities.space import HOST_BINDING, MEMBERSHIP, SPACE
+from lottisync.entities.space import LOCAL_TABLES as SPACE_TABLES
+from lottisync.entities.space import SPACE
 from lottisync.problem import Problem, Usage
-from lottisync.store.store import Store, Transaction
+from lottisync.store.store import Store
 
 if TYPE_CHECKING:
     from lottisync.identity.device_key import DeviceKey
-    from lottisync.identity.roster import HostBinding, MembershipRecord, Roster
+    from lottisync.identity.roster import Roster
 
 DELIVERY_ORDER = ("space", "journal", "agent")
 """A decision never arrives before its effect, nor data before the host that wrote it is known."""
@@ -69,9 +68,9 @@ class Home:
         building.mkdir(mode=0o700, parents=True)
         home = Home(building)
         home._write_key(DeviceKey.from_seed(seed))
-        for schema, extra in ((SPACE, ""), (JOURNAL, ""), (AGENT_STORE, LOCAL_TABLES)):
+        for schema, extra in ((SPACE, SPACE_TABLES), (JOURNAL, ""), (AGENT_STORE, LOCAL_TABLES)):
             Store.create(building / f"{schema.name}.sqlite", schema, clock.new_host, extra).close()
-        home.join_roster(name, now)
+        home.add_device(name, home.key.certificate, now)
         home.bind_hosts(now)
         home.close()
         building.rename(path)
@@ -134,54 +133,26 @@ class Home:
 
     def roster(self) -> "Roster":
         """Who belongs to this person's devices, as far as this device knows."""
-        from lottisync.identity.roster import Roster
+        from lottisync.sync.membership import read_roster
 
         with self.space.reading() as reader:
-            memberships = [nest(entity.document()) for entity in reader.by_type(MEMBERSHIP)]
-            bindings = [nest(entity.document()) for entity in reader.by_type(HOST_BINDING)]
-        return Roster.fold(self.key.device_id, memberships, bindings)
+            return read_roster(reader, self.key.certificate)
 
     def name(self) -> str:
         return self.roster().members[self.key.device_id].name
 
-    def join_roster(self, name: str, now: int) -> None:
-        """The first record of every home: this device says who it is."""
+    def add_device(self, name: str, certificate: bytes, now: int) -> None:
+        """Sign a device into the roster: this one at the beginning, another after pairing with it."""
+        from lottisync.identity.device_key import device_id_of
         from lottisync.identity.roster import MembershipRecord
+        from lottisync.sync.membership import put_membership
 
-        record = MembershipRecord.added(self.key, self.key.device_id, name, self.key.certificate, now)
-        with self.space.transaction(now) as tx:
-            put_membership(tx, record)
-
-    def add_device(self, device_id: str, name: str, certificate: bytes, now: int) -> None:
-        """Sign another device into the roster, after pairing with it."""
-        from lottisync.identity.roster import MembershipRecord
-
-        record = MembershipRecord.added(self.key, device_id, name, certificate, now)
+        at_ms = self.roster().next_at(device_id_of(certificate), now)
+        record = MembershipRecord.adding(self.key, certificate=certificate, name=name, at_ms=at_ms)
         with self.space.transaction(now) as tx:
             put_membership(tx, record)
 
     def bind_hosts(self, now: int) -> None:
-        """Say in `space` which device the stores' present hosts belong to; others refuse unbound hosts."""
-        from lottisync.identity.roster import HostBinding
+        from lottisync.sync.membership import bind_hosts
 
-        missing = [binding for binding in self._bindings(HostBinding) if self.space.read(binding.record_id) is None]
-        if missing:
-            with self.space.transaction(now) as tx:
-                for binding in missing:
-                    put_binding(tx, binding)
-
-    def _bindings(self, kind: "type[HostBinding]") -> "Iterator[HostBinding]":
-        for name, store in self.stores().items():
-            with store.reading() as reader:
-                host = reader.host
-            yield kind.signed(self.key, host, name)
-
-
-def put_membership(tx: Transaction, record: "MembershipRecord") -> None:
-    if tx.version(record.record_id) is None:
-        tx.put(record.record_id, MEMBERSHIP, record.to_fields())
-
-
-def put_binding(tx: Transaction, binding: "HostBinding") -> None:
-    if tx.version(binding.record_id) is None:
-        tx.put(binding.record_id, HOST_BINDING, binding.to_fields())
+        bind_hosts(self.stores(), self.key, now)

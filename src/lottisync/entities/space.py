@@ -9,6 +9,12 @@ from lottisync.entities.schema import EntityType, schema
 
 MEMBERSHIP, HOST_BINDING = "membership", "host"
 
+LOCAL_TABLES = """
+create table peers (device text not null, host text not null, port integer not null, seen_at text not null,
+    primary key (device, host, port)) strict, without rowid;
+"""
+"""Where other devices were reached: true for this device only, so it does not replicate."""
+
 SPACE = schema(
     "space",
     "device_id",

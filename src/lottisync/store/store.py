@@ -246,9 +246,10 @@ class Reader:
             where, bindings = where + " and subtype = ?", [*bindings, subtype]
         return self._query(self._entities, where, tuple(bindings))
 
-    def owned_by(self, owner: str) -> list[Entity]:
-        """All live entities of an owner (a task's items and entries, an agent's messages ...)."""
-        return self._query(self._entities, f"{self.schema.owner_column} = ?", (owner,))
+    def owned_by(self, owner: str, *, deleted: bool = False) -> list[Entity]:
+        """All live entities of an owner (a task's items and entries, an agent's messages ...), with
+        `deleted` also those that are not live any more."""
+        return self._query(self._entities, f"{self.schema.owner_column} = ?", (owner,), deleted=deleted)
 
     def links_from(self, from_id: str, type_name: str | None = None) -> list[Entity]:
         where, bindings = (
@@ -272,7 +273,12 @@ class Reader:
             )
         ]
 
+    def local(self, sql: str, bindings: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+        """Read the local tables that stand beside the replicated ones and never replicate."""
+        return self._rows(sql, bindings)
+
     def count(self) -> int:
+        """How many entities there are, tombstones included."""
         return int(self._rows("select count(*) from rows")[0][0])
 
 

@@ -1,0 +1,146 @@
+"""The daemon: the one place where everything is put together, started, and stopped in order.
+
+    home -> locked, so that there is one daemon for it
+         -> confirmations that a crash left half done are finished (or found undone)
+         -> the sync engine
+         -> daemon.json, rewritten whenever something changed that a person may want to see
+
+A stop (SIGTERM, SIGINT) closes the links with a word and leaves nothing behind. Whatever else stops
+it, the stores are what they were at the last commit.
+"""
+
+import fcntl
+import os
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from random import SystemRandom
+from typing import Any
+
+import anyio
+import msgspec
+
+from lottisync.config import clock
+from lottisync.config.home import Home
+from lottisync.problem import Problem
+from lottisync.store.instant import iso
+from lottisync.sync.engine import Engine, Listen, PeerState
+
+STATUS_FILE = "daemon.json"
+LOCK_FILE = "daemon.lock"
+SETTLE_SECONDS = 0.05
+"""How long changes of the status are gathered before the file is written again."""
+
+
+class DaemonStatus(msgspec.Struct, rename="camel"):
+    """What a running daemon says of itself in `daemon.json`."""
+
+    pid: int
+    port: int
+    started_at: str
+    peers: list[PeerState] = []
+
+
+async def run(
+    home: Home, *, listen: Listen, discover: bool, say: Callable[[str, str], None], started: Callable[[int], None]
+) -> None:
+    """Run until told to stop. `started` is told the port; `say` hears of what happens (code, sentence).
+
+    Raises `Problem` if another daemon has this home, or the port cannot be had."""
+    with _alone(home):
+        _recover(home, say)
+        changed = anyio.Event()
+
+        def note() -> None:
+            nonlocal changed
+            changed.set()
+
+        engine = Engine(
+            key=home.key,
+            stores=home.stores(),
+            listen=listen,
+            discover=discover,
+            clock=clock.now,
+            chance=SystemRandom(),
+            report=say,
+            status=note,
+        )
+        started_at = iso(clock.now())
+
+        async def keep_status() -> None:
+            nonlocal changed
+            while True:
+                await changed.wait()
+                await anyio.sleep(SETTLE_SECONDS)
+                changed = anyio.Event()
+                _write_status(home, DaemonStatus(os.getpid(), engine.port, started_at, await engine.snapshot()))
+
+        try:
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(_until_told_to_stop, tasks.cancel_scope)
+                tasks.start_soon(keep_status)
+                port = await tasks.start(engine.run)
+                _write_status(home, DaemonStatus(os.getpid(), port, started_at, await engine.snapshot()))
+                started(port)
+        finally:
+            with suppress(FileNotFoundError):
+                (home.path / STATUS_FILE).unlink()
+
+
+@contextmanager
+def _alone(home: Home) -> Iterator[None]:
+    """Hold the home's lock. The system lets go of it when the process ends, however it ends."""
+    file = os.open(home.path / LOCK_FILE, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise Problem("running", f"a daemon is running for {home.path} already. See: lottisync status") from None
+        yield
+    finally:
+        os.close(file)
+
+
+def _recover(home: Home, say: Callable[[str, str], None]) -> None:
+    from lottisync.review.verdict import Verdicts
+
+    verdicts = Verdicts(home.journal, home.agent, device_id=home.key.device_id, new_id=clock.new_id)
+    for outcome in verdicts.recover(clock.now()):
+        say("recovered", f"finished a confirmation that was interrupted: {outcome}")
+
+
+async def _until_told_to_stop(scope: anyio.CancelScope) -> None:
+    with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+        async for _ in signals:
+            scope.cancel()
+            return
+
+
+def _write_status(home: Home, status: DaemonStatus) -> None:
+    temporary = home.path / (STATUS_FILE + ".new")
+    temporary.write_bytes(msgspec.json.encode(status))
+    temporary.rename(home.path / STATUS_FILE)
+
+
+def read_status(home: Home) -> DaemonStatus | None:
+    """What the running daemon says; None if none is running (whatever an old file says)."""
+    try:
+        file = os.open(home.path / LOCK_FILE, os.O_RDWR)
+    except FileNotFoundError:
+        return None
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return None
+    except BlockingIOError:
+        pass
+    finally:
+        os.close(file)
+    try:
+        return msgspec.json.decode((home.path / STATUS_FILE).read_bytes(), type=DaemonStatus)
+    except (FileNotFoundError, msgspec.MsgspecError):
+        return None
+
+
+def as_json(status: DaemonStatus) -> dict[str, Any]:
+    built: dict[str, Any] = msgspec.to_builtins(status)
+    return built

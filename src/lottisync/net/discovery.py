@@ -1,0 +1,132 @@
+"""Finding devices on the local network (docs/specs/06-identity-and-pairing.md, section on discovery).
+
+mDNS is a hint, never liveness: a peer that was killed is not reported gone for minutes, and an
+instance that was started while its link was down may never see anything. So the interfaces are
+watched and everything is made anew when they change, and whoever uses this remembers addresses that
+worked. The instance name is opaque and differs at every start; there is no name of a person or a
+device in what is broadcast.
+
+zeroconf is asyncio-only; this module is the edge where it stays.
+"""
+
+import contextlib
+import socket
+from collections.abc import AsyncIterator, Callable
+from typing import NamedTuple
+
+import anyio
+import ifaddr
+from zeroconf import IPVersion, ServiceStateChange, Zeroconf
+from zeroconf.asyncio import AsyncServiceBrowser, AsyncServiceInfo, AsyncZeroconf
+
+SERVICE = "_lottisync._tcp.local."
+WATCH_SECONDS = 5
+RESOLVE_MILLIS = 3000
+
+
+class Address(NamedTuple):
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+
+class Found(NamedTuple):
+    """A service somebody announces. `role` is `sync` or `pair`."""
+
+    name: str
+    role: str
+    addresses: tuple[Address, ...]
+
+
+class Announcement(NamedTuple):
+    """What this program announces: `nonce` makes the instance name (hex)."""
+
+    role: str
+    port: int
+    nonce: str
+
+
+def interfaces(listen_host: str) -> list[str]:
+    """The IPv4 addresses on which to speak mDNS: the one listened on, else all of this machine's; the
+    loopback's only if there is no other."""
+    if listen_host not in ("0.0.0.0", "::", ""):
+        return [listen_host]
+    found = [
+        str(ip.ip)
+        for adapter in ifaddr.get_adapters()
+        for ip in adapter.ips
+        if ip.is_IPv4 and not str(ip.ip).startswith("127.")
+    ]
+    return found or ["127.0.0.1"]
+
+
+@contextlib.asynccontextmanager
+async def discovering(
+    listen_host: str, announce: Announcement | None, on_found: Callable[[Found], None]
+) -> AsyncIterator[None]:
+    """Announce (if told to) and browse for as long as the block runs. `on_found` is called in the event
+    loop for every service of another program that appears or changes."""
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(_keep_browsing, listen_host, announce, on_found)
+        try:
+            yield
+        finally:
+            tasks.cancel_scope.cancel()
+
+
+async def _keep_browsing(listen_host: str, announce: Announcement | None, on_found: Callable[[Found], None]) -> None:
+    while True:
+        using = interfaces(listen_host)
+        async with _instance(using, announce, on_found):
+            while interfaces(listen_host) == using:  # noqa: ASYNC110 - the system has no portable event for it
+                await anyio.sleep(WATCH_SECONDS)
+
+
+@contextlib.asynccontextmanager
+async def _instance(
+    using: list[str], announce: Announcement | None, on_found: Callable[[Found], None]
+) -> AsyncIterator[None]:
+    zeroconf = AsyncZeroconf(interfaces=using, ip_version=IPVersion.V4Only)
+    own = f"{announce.nonce}.{SERVICE}" if announce else ""
+    async with anyio.create_task_group() as tasks:
+
+        async def resolve(name: str) -> None:
+            info = AsyncServiceInfo(SERVICE, name)
+            if await info.async_request(zeroconf.zeroconf, RESOLVE_MILLIS) and info.port:
+                role = (info.properties.get(b"role") or b"").decode("ascii", "replace")
+                addresses = tuple(Address(host, info.port) for host in info.parsed_addresses(IPVersion.V4Only))
+                on_found(Found(name, role, addresses))
+
+        def changed(zeroconf: Zeroconf, service_type: str, name: str, state_change: ServiceStateChange) -> None:
+            if name != own and state_change is not ServiceStateChange.Removed:
+                tasks.start_soon(resolve, name)
+
+        browser = AsyncServiceBrowser(zeroconf.zeroconf, [SERVICE], handlers=[changed])
+        info = _info(using, announce, own) if announce else None
+        try:
+            if info is not None:
+                # Answered from the moment it is registered; probing first would cost each start a second.
+                await zeroconf.async_register_service(info, cooperating_responders=True)
+            yield
+        finally:
+            tasks.cancel_scope.cancel()
+            with anyio.CancelScope(shield=True):
+                await browser.async_cancel()
+                if info is not None:
+                    # The first await sends nothing yet; without the second no goodbye is said.
+                    goodbye = await zeroconf.async_unregister_service(info)
+                    await goodbye
+                await zeroconf.async_close()
+
+
+def _info(using: list[str], announce: Announcement, name: str) -> AsyncServiceInfo:
+    return AsyncServiceInfo(
+        SERVICE,
+        name,
+        addresses=[socket.inet_aton(host) for host in using],
+        port=announce.port,
+        properties={"role": announce.role, "v": "1"},
+        server=f"{announce.nonce}.local.",
+    )

@@ -1,0 +1,199 @@
+"""One side of a connection, without the connection (docs/specs/07-sync.md, section 4).
+
+Theory of operation. Bytes and time go in, messages and bytes come out; the session never touches a
+store, a socket or a clock. It knows the *grammar*: which message may follow which. What a message
+says is carried out by a driver (`lottisync.sync.link`), which calls
+
+    receive(data, now) -> messages   for bytes of the peer, whole or in any pieces
+    send(message) -> bytes           for what it wants to say
+    tick(now) -> bytes               every second or so
+
+Each direction has a state of its own, and `TRANSITIONS` is the whole law. It does not know about
+roles: what we may send is exactly what the peer may send, so both sides are held to one table.
+
+There are two ways to be wrong. `LocalError`: our own driver tried to say what it may not; a bug of
+ours. A `Close` among the received messages, with `session.closed` set: the peer did; the bytes of
+`farewell` tell it why, and nothing of the message that broke the rule is handed on.
+"""
+
+from enum import StrEnum
+
+from lottisync.protocol import message as m
+from lottisync.protocol.framing import MAX_FRAME, BadFrame, FrameBuffer, frame
+
+PING_SECONDS = 5
+DEAD_SECONDS = 15
+"""The kernel alone takes most of a minute to notice a cable that was cut."""
+GREETING_SECONDS = 5
+"""Within which a peer must have said hello."""
+
+
+class State(StrEnum):
+    """Of one direction."""
+
+    GREETING = "greeting"
+    QUIET = "quiet"
+    IN_ROUND = "in-round"
+    CLOSED = "closed"
+
+
+TRANSITIONS: dict[tuple[State, type[m.Message]], State] = {
+    (State.GREETING, m.Hello): State.QUIET,
+    (State.GREETING, m.Close): State.CLOSED,
+    (State.QUIET, m.Begin): State.IN_ROUND,
+    (State.IN_ROUND, m.Batch): State.IN_ROUND,
+    (State.IN_ROUND, m.End): State.QUIET,
+    (State.IN_ROUND, m.Cut): State.QUIET,
+    **{
+        (state, kind): state
+        for state in (State.QUIET, State.IN_ROUND)
+        for kind in (m.Want, m.Told, m.Refuse, m.Ping, m.Pong)
+    },
+    **{(state, m.Close): State.CLOSED for state in (State.QUIET, State.IN_ROUND)},
+}
+
+
+class LocalError(RuntimeError):
+    """Our own side tried to break the grammar."""
+
+
+class _Direction:
+    """The state of what one side sends: the table, and the numbers within a round."""
+
+    def __init__(self) -> None:
+        self.state = State.GREETING
+        self.round = 0
+        self.batches = 0
+        self.left = 0
+
+    def step(self, message: m.Message) -> str | None:
+        """Take one message; the text of what is wrong with it, or None."""
+        target = TRANSITIONS.get((self.state, type(message)))
+        if target is None:
+            return f"a {type(message).__name__} cannot come in state {self.state}"
+        match message:
+            case m.Begin():
+                if message.round <= self.round or message.count < 0:
+                    return f"round {message.round} cannot follow round {self.round}"
+                self.round, self.batches, self.left = message.round, 0, message.count
+            case m.Batch():
+                if (message.round, message.number) != (self.round, self.batches):
+                    expected = f"{self.batches} of round {self.round}"
+                    return f"batch {message.number} of round {message.round} came in place of {expected}"
+                if not 1 <= len(message.versions) <= min(m.MAX_BATCH, self.left):
+                    return f"a batch of {len(message.versions)} versions where at most {self.left} are left"
+                self.batches += 1
+                self.left -= len(message.versions)
+            case m.End() | m.Cut():
+                if message.round != self.round:
+                    return f"the end of round {message.round} came in round {self.round}"
+                if isinstance(message, m.End) and self.left:
+                    return f"round {self.round} ended {self.left} versions early"
+            case _:
+                pass
+        self.state = target
+        return None
+
+
+class Session:
+    """See the module. `expected` is the device id that the transport has proved the peer to be."""
+
+    def __init__(self, *, expected: str, now: int) -> None:
+        self.closed: m.Close | None = None
+        self.farewell = b""
+        self._expected = expected
+        self._ours, self._theirs = _Direction(), _Direction()
+        self._frames = FrameBuffer()
+        self._heard = self._started = now
+        self._pinged = now
+        self._pings = 0
+
+    # -- what we say
+
+    def send(self, message: m.Message) -> bytes:
+        """The bytes of a message of ours; `LocalError` if it may not be said now."""
+        if self.closed is not None:
+            raise LocalError("the session is closed")
+        fault = self._ours.step(message)
+        if fault is not None:
+            raise LocalError(fault)
+        return frame(m.encode(message))
+
+    @property
+    def greeted(self) -> bool:
+        """Whether both sides have said hello."""
+        return self._theirs.state not in (State.GREETING, State.CLOSED) and self._ours.state is not State.GREETING
+
+    # -- what the peer says
+
+    def receive(self, data: bytes, now: int) -> list[m.AnyMessage]:
+        """The messages that these bytes complete, in order. After a `Close` (the peer's own, or ours for
+        what it did wrong) nothing more comes."""
+        if self.closed is not None:
+            return []
+        self._heard = now
+        self._frames.feed(data)
+        received: list[m.AnyMessage] = []
+        while self.closed is None:
+            message = self._next()
+            if message is None:
+                break
+            if isinstance(message, m.Close):
+                self.closed = message
+            received.append(message)
+        return received
+
+    def _next(self) -> m.AnyMessage | None:
+        """The next message, or the `Close` that the peer has earned."""
+        try:
+            body = self._frames.next_body()
+            if body is None:
+                return None
+            message = m.decode(body)
+        except BadFrame as error:
+            return self._fault("bad-frame", str(error))
+        except m.MalformedMessage as error:
+            return self._fault("malformed", str(error))
+        fault = self._theirs.step(message)
+        if fault is not None:
+            return self._fault("illegal", fault)
+        if isinstance(message, m.Hello):
+            self._frames.limit = MAX_FRAME
+            return self._greeted(message)
+        return message
+
+    def _greeted(self, hello: m.Hello) -> m.AnyMessage:
+        if hello.version != m.PROTOCOL_VERSION:
+            return self._fault(
+                "version",
+                f"this device speaks version {m.PROTOCOL_VERSION} of the sync protocol, the peer {hello.version}:"
+                " install the same lottisync on both",
+            )
+        if hello.device != self._expected:
+            return self._fault("wrong-device", "the greeting names another device than the certificate")
+        return hello
+
+    def _fault(self, code: str, reason: str) -> m.Close:
+        close = m.Close(code, reason[: m.MAX_TEXT])
+        self.farewell = frame(m.encode(close))
+        self.closed = close
+        return close
+
+    # -- time
+
+    def tick(self, now: int) -> bytes:
+        """What is due at `now` (ms): a ping, or nothing. Sets `closed` when the peer is silent for too long."""
+        if self.closed is not None:
+            return b""
+        if not self.greeted:
+            if now - self._started >= GREETING_SECONDS * 1000:
+                self._fault("timeout", f"no greeting within {GREETING_SECONDS} s")
+            return b""
+        if now - self._heard >= DEAD_SECONDS * 1000:
+            self._fault("timeout", f"nothing was heard for {DEAD_SECONDS} s")
+            return b""
+        if now - self._pinged >= PING_SECONDS * 1000:
+            self._pinged = now
+            self._pings += 1
+            return self.send(m.Ping(self._pings))
+        return b""

@@ -1,0 +1,391 @@
+"""The peer-sync engine: one link per reachable device (docs/specs/07-sync.md, section 7).
+
+It listens, it dials, it keeps one link for each device of the roster, and it tells every link when
+something was committed here, by whichever process. Addresses come from mDNS, from memory (those that
+worked last), and from the person (`peers` in space.sqlite); a link that ends is dialled again with
+growing, jittered pauses.
+
+Both ends may dial at once. Of two connections between the same two running programs the one that the
+device with the smaller id dialled is kept, by both, so they never close each other's.
+"""
+
+import contextlib
+from collections.abc import Callable
+from random import Random
+from typing import NamedTuple, TypeVar
+
+import anyio
+import msgspec
+from anyio.abc import ByteStream, SocketAttribute, SocketStream, TaskStatus
+from anyio.streams.tls import TLSStream
+
+from lottisync.causality.vector_clock import Host
+from lottisync.identity.device_key import DeviceKey
+from lottisync.identity.roster import Member, Roster
+from lottisync.net import tls
+from lottisync.net.discovery import Address, Announcement, Found, discovering
+from lottisync.problem import Problem
+from lottisync.protocol import message as m
+from lottisync.store.doorbell import FALLBACK_SECONDS, Bell
+from lottisync.store.instant import iso
+from lottisync.store.store import Store
+from lottisync.sync.link import Caller, Link, own_summary
+from lottisync.sync.membership import bind_hosts, read_roster
+
+T = TypeVar("T")
+FIRST_PAUSE_SECONDS = 0.3
+LONGEST_PAUSE_SECONDS = 30.0
+DIAL_SECONDS = 5.0
+POLITE_SECONDS = 0.25
+"""How long the device with the larger id lets the other one dial first."""
+
+
+class PeerState(msgspec.Struct, rename="camel"):
+    """What the engine knows of a device, for `status`; times are ISO 8601. `told` is the knowledge that
+    the device last told, by store; `error` is why the last attempt failed."""
+
+    device: str
+    name: str
+    linked: bool = False
+    address: str | None = None
+    last_seen: str | None = None
+    in_step: dict[str, bool] = {}
+    told: dict[str, dict[Host, int]] = {}
+    diverged: list[str] = []
+    error: str | None = None
+
+
+class Listen(NamedTuple):
+    """Where to listen. `firm` is false if any other port will do when this one is taken."""
+
+    host: str
+    port: int
+    firm: bool = True
+
+
+async def in_thread(work: Callable[[], T]) -> T:
+    """Run a store call off the event loop."""
+    return await anyio.to_thread.run_sync(work)
+
+
+class Engine:
+    def __init__(
+        self,
+        *,
+        key: DeviceKey,
+        stores: dict[str, Store],
+        listen: Listen,
+        discover: bool,
+        clock: Callable[[], int],
+        chance: Random,
+        call: Caller = in_thread,
+        report: Callable[[str, str], None] = lambda code, text: None,
+        status: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.peers: dict[str, PeerState] = {}
+        self.port = 0
+        self.links: dict[str, Link] = {}
+        self._key, self._stores, self._listen, self._discover = key, stores, listen, discover
+        self._clock, self._chance, self._call = clock, chance, call
+        self._report, self._status = report, status
+        self._boot = chance.randbytes(16)
+        self._found: dict[str, Found] = {}
+        self._news = anyio.Event()
+        self._roster: Roster
+        self._dialling: set[str] = set()
+        self._waiting = anyio.CapacityLimiter(32)
+
+    # -- life
+
+    async def run(self, *, task_status: TaskStatus[int] = anyio.TASK_STATUS_IGNORED) -> None:
+        """Until cancelled. Reports the port once it listens. Raises `Problem` if it cannot listen."""
+        await self._call(lambda: bind_hosts(self._stores, self._key, self._clock()))
+        await self._load_roster()
+        listener = await self._open_listener()
+        self.port = int(listener.extra(SocketAttribute.local_port))
+        bell = Bell(self._stores["space"].file.parent / "bells", f"sync-{self._boot.hex()[:12]}")
+        try:
+            async with contextlib.AsyncExitStack() as stack:
+                if self._discover:
+                    announcement = Announcement("sync", self.port, self._chance.randbytes(8).hex())
+                    await stack.enter_async_context(discovering(self._listen.host, announcement, self._on_found))
+                async with anyio.create_task_group() as tasks:
+                    self._tasks = tasks
+                    tasks.start_soon(listener.serve, self._accept)
+                    tasks.start_soon(self._watch_commits, bell)
+                    self._dial_members()
+                    self._status()
+                    task_status.started(self.port)
+        finally:
+            bell.close()
+            with anyio.CancelScope(shield=True):
+                await listener.aclose()
+
+    async def _open_listener(self) -> anyio.abc.Listener[SocketStream]:
+        host, port, firm = self._listen
+        for candidate in (port,) if firm or port == 0 else (port, 0):
+            try:
+                multi = await anyio.create_tcp_listener(local_host=host, local_port=candidate)
+                return multi.listeners[0] if len(multi.listeners) == 1 else multi
+            except OSError as error:
+                reason = error.strerror or str(error)
+        raise Problem(
+            "cannot-listen", f"cannot listen on {host}:{port} ({reason}). Choose another with --listen HOST:PORT"
+        )
+
+    # -- the roster, and what is committed here
+
+    async def _load_roster(self) -> None:
+        def read() -> Roster:
+            with self._stores["space"].reading() as reader:
+                return read_roster(reader, self._key.certificate)
+
+        self._roster = await self._call(read)
+        active = {member.device: member for member in self._roster.active_peers()}
+        pins = [member.certificate for member in active.values()]
+        self._serve_context = tls.sync_context(self._key, pins, server=True)
+        self._dial_context = tls.sync_context(self._key, pins, server=False)
+        for device, member in active.items():
+            state = self.peers.setdefault(device, PeerState(device, member.name))
+            state.name = member.name
+        for device in set(self.peers) - set(active):
+            del self.peers[device]
+            link = self.links.pop(device, None)
+            if link is not None:
+                link.close("revoked", "this device is no longer one of the person's devices")
+
+    async def _watch_commits(self, bell: Bell) -> None:
+        seen: dict[str, object] = {}
+        while True:
+            with anyio.move_on_after(FALLBACK_SECONDS):
+                await anyio.wait_readable(bell)
+            bell.clear()
+            changed = await self._call(self._moments)
+            for name in changed:
+                if changed[name] != seen.get(name):
+                    await self._committed(name)
+            seen = changed
+
+    def _moments(self) -> dict[str, object]:
+        """What moves with every change of content: cheap to read, and the same for changes by anybody."""
+        moments: dict[str, object] = {}
+        for name, store in self._stores.items():
+            with store.reading() as reader:
+                moments[name] = (reader.host, reader.counter, reader.digest(), tuple(reader.knowledge().items()))
+        return moments
+
+    async def _committed(self, name: str) -> None:
+        if name == "space":
+            await self._load_roster()
+            self._dial_members()
+        else:
+            # A store may have minted a new host; until it is bound, peers refuse what it writes.
+            await self._call(lambda: bind_hosts(self._stores, self._key, self._clock()))
+        for link in list(self.links.values()):
+            link.local_change()
+        self._status()
+
+    # -- dialling
+
+    def _on_found(self, found: Found) -> None:
+        if found.role == "sync":
+            self._found[found.name] = found
+            self._wake_diallers()
+
+    def _wake_diallers(self) -> None:
+        self._news.set()
+        self._news = anyio.Event()
+
+    def _dial_members(self) -> None:
+        for device in self.peers:
+            if device not in self._dialling:
+                self._dialling.add(device)
+                self._tasks.start_soon(self._keep_dialling, device)
+
+    async def _keep_dialling(self, device: str) -> None:
+        pause = FIRST_PAUSE_SECONDS
+        if device < self._key.device_id:
+            await anyio.sleep(POLITE_SECONDS)
+        try:
+            while device in self.peers:
+                news = self._news
+                if device not in self.links and await self._dial_once(device):
+                    pause = FIRST_PAUSE_SECONDS
+                with anyio.move_on_after(pause * self._chance.uniform(0.7, 1.3)):
+                    await news.wait()
+                    pause = FIRST_PAUSE_SECONDS
+                    continue
+                pause = min(pause * 2, LONGEST_PAUSE_SECONDS) if device not in self.links else FIRST_PAUSE_SECONDS
+        finally:
+            self._dialling.discard(device)
+
+    async def _dial_once(self, device: str) -> bool:
+        """Try every address that may be this device's; True if a link ran."""
+        remembered = await self._call(lambda: remembered_addresses(self._stores["space"], device))
+        discovered = [address for found in self._found.values() for address in found.addresses]
+        for address in dict.fromkeys([*remembered, *discovered]):
+            if device in self.links or device not in self.peers:
+                return False
+            stream = await self._connect(device, address)
+            if stream is None:
+                continue
+            actual = tls.peer_device(stream)
+            if actual in self.links or actual not in self.peers:
+                await anyio.aclose_forcefully(stream)
+                continue
+            await self._run_link(stream, actual, dialled=True, address=address)
+            return actual == device
+        return False
+
+    async def _connect(self, device: str, address: Address) -> TLSStream | None:
+        state = self.peers[device]
+        try:
+            with anyio.fail_after(DIAL_SECONDS):
+                raw = await anyio.connect_tcp(address.host, address.port)
+                try:
+                    return await tls.secured(raw, self._dial_context, server=False)
+                except BaseException:
+                    await anyio.aclose_forcefully(raw)
+                    raise
+        except (OSError, TimeoutError, anyio.BrokenResourceError, anyio.EndOfStream) as error:
+            state.error = f"{address}: {_why(error)}"
+            return None
+
+    # -- accepting
+
+    async def _accept(self, raw: SocketStream) -> None:
+        try:
+            with anyio.fail_after(tls.HANDSHAKE_SECONDS):
+                stream = await tls.secured(raw, self._serve_context, server=True)
+        except (OSError, TimeoutError, anyio.BrokenResourceError, anyio.EndOfStream) as error:
+            self._report("refused", f"a connection from {_remote(raw)} was refused: {_why(error)}")
+            await anyio.aclose_forcefully(raw)
+            return
+        device = tls.peer_device(stream)
+        if device not in self.peers:  # revoked since the context was made
+            await anyio.aclose_forcefully(stream)
+            return
+        await self._run_link(stream, device, dialled=False, address=None)
+
+    # -- links
+
+    async def _run_link(self, stream: ByteStream, device: str, *, dialled: bool, address: Address | None) -> None:
+        link = Link(
+            stream,
+            device=device,
+            dialled=dialled,
+            own_device=self._key.device_id,
+            own_certificate=self._key.certificate,
+            boot=self._boot,
+            stores=self._stores,
+            call=self._call,
+            clock=self._clock,
+            greeted=lambda link, hello: self._admit(link, hello, address),
+            report=self._report,
+        )
+        link.changed = self._status
+        try:
+            await link.run()
+        finally:
+            if self.links.get(device) is link:
+                del self.links[device]
+                self._unlinked(device, link)
+            elif link.peer_boot == b"" and device in self.peers and device not in self.links:
+                self.peers[device].error = (
+                    f"{self.peers[device].name} hung up before it greeted: it does not know this device."
+                    " Pair the two with: lottisync pair"
+                )
+                self._status()
+
+    def _admit(self, link: Link, hello: m.Hello, address: Address | None) -> str | None:
+        """Whether a link that has greeted may go on; the sentence for the peer if not."""
+        other = self.links.get(link.device)
+        if other is not None and other.peer_boot == hello.boot:
+            smaller_dials = (link.device < self._key.device_id) is not link.dialled
+            if not smaller_dials:
+                return "there is a connection already"
+        if other is not None:
+            other.close("duplicate", "a newer connection takes over")
+        self.links[link.device] = link
+        state = self.peers[link.device]
+        state.linked, state.error = True, None
+        state.last_seen = iso(self._clock())
+        if address is not None:
+            state.address = str(address)
+            remember_address(self._stores["space"], link.device, address, self._clock())
+        self._report("linked", f"connected to {state.name}")
+        self._status()
+        return None
+
+    def _unlinked(self, device: str, link: Link) -> None:
+        state = self.peers.get(device)
+        if state is not None:
+            state.linked = False
+            state.last_seen = iso(self._clock())
+            if link.ended is not None and link.ended.code not in ("duplicate", "goodbye"):
+                state.error = link.ended.reason
+            self._report("unlinked", f"connection to {state.name} ended")
+        self._status()
+
+    async def snapshot(self) -> list[PeerState]:
+        """The peers as they stand now, by name."""
+        own = await self._call(lambda: {name: own_summary(store) for name, store in self._stores.items()})
+        for device, link in self.links.items():
+            state = self.peers.get(device)
+            if state is not None:
+                state.in_step = {name: link.standing.summaries.get(name) == mine for name, mine in own.items()}
+                state.told = {name: dict(told) for name, told in link.standing.told.items()}
+                state.diverged = list(link.standing.diverged)
+        return sorted(self.peers.values(), key=lambda state: (state.name, state.device))
+
+
+# -- addresses that worked, in the local table `peers` of space.sqlite
+
+
+def remembered_addresses(space: Store, device: str) -> list[Address]:
+    """Where a device was last reached or was said to be, the newest first."""
+    with space.reading() as reader:
+        rows = reader.local("select host, port from peers where device = ? order by seen_at desc", (device,))
+    return [Address(host, port) for host, port in rows]
+
+
+def remember_address(space: Store, device: str, address: Address, now: int) -> None:
+    with space.transaction(now) as tx:
+        tx.execute(
+            "insert into peers(device, host, port, seen_at) values (?, ?, ?, ?)"
+            " on conflict(device, host, port) do update set seen_at = excluded.seen_at",
+            (device, address.host, address.port, iso(now)),
+        )
+
+
+def _remote(stream: SocketStream) -> str:
+    try:
+        address = stream.extra(SocketAttribute.remote_address)
+        return address if isinstance(address, str) else f"{address[0]}:{address[1]}"
+    except (LookupError, ValueError, OSError, anyio.ClosedResourceError):
+        return "an unknown address"
+
+
+def _why(error: BaseException) -> str:
+    cause = error.__cause__ if error.__cause__ is not None else error
+    text = str(cause)
+    if isinstance(error, TimeoutError):
+        return "no answer in time"
+    if "CERTIFICATE_VERIFY_FAILED" in text or "PEER_DID_NOT_RETURN_A_CERTIFICATE" in text:
+        return "the device there is not paired with this one"
+    if isinstance(cause, ConnectionRefusedError) or "onnection refused" in text:
+        return "nothing listens there"
+    return text or type(cause).__name__
+
+
+def member_named(roster: Roster, name: str) -> Member:
+    """The device that a person calls by name, or by the beginning of its id; `Problem` if none or several fit."""
+    fitting = [
+        member
+        for member in roster.members.values()
+        if member.name == name or (len(name) >= 6 and member.device.startswith(name.lower()))
+    ]
+    if len(fitting) != 1:
+        what = "no device is" if not fitting else f"{len(fitting)} devices are"
+        raise Problem("unknown-device", f"{what} called {name!r}. See: lottisync devices")
+    return fitting[0]

@@ -1,0 +1,430 @@
+"""One connection to one device: the driver of a `protocol.Session` (docs/specs/07-sync.md, section 6).
+
+The session says what may be said; the link carries it out on the stores. It obeys one order above
+all: *durable before visible*. A batch is committed before the next frame is read, knowledge is
+adopted in the transaction that has checked that it may be, and `Told` is sent after that commit.
+
+Three tasks share the connection. One reads and applies. One sends rounds: whenever the stores know
+something that the peer was not told, it takes a snapshot of each (agent, journal, space, in that
+order) and delivers them the other way round (space, journal, agent), each store's round only after
+the peer has durably taken the one before; so a decision never arrives before its effect. One beats
+the heart. A change made anywhere is one small round; there is no second mechanism for live updates.
+
+Store calls go through `call`, which moves them off the event loop (a thread, one transaction at a
+time) or, in a simulation, runs them where they stand.
+"""
+
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from typing import Protocol, TypeVar
+
+import anyio
+import msgspec
+from anyio.abc import ByteStream
+
+from lottisync.causality import vector_clock
+from lottisync.causality.knowledge import Knowledge
+from lottisync.entities import version
+from lottisync.entities.entity import Entity, EqualDots
+from lottisync.entities.version import BadVersion, Version
+from lottisync.protocol import message as m
+from lottisync.protocol.session import Session
+from lottisync.protocol.summary import summary
+from lottisync.store.store import Reader, Snapshot, Store
+from lottisync.sync.membership import read_roster
+
+T = TypeVar("T")
+SNAPSHOT_ORDER = ("agent", "journal", "space")
+DELIVERY_ORDER = ("space", "journal", "agent")
+BATCH_BYTES = 256 * 1024
+TICK_SECONDS = 1
+
+
+class Caller(Protocol):
+    def __call__(self, work: Callable[[], T]) -> Awaitable[T]: ...
+
+
+class RefusedByUs(Exception):
+    """What the peer sent breaks a rule that only the store can check; ends the session."""
+
+    def __init__(self, code: str, reason: str) -> None:
+        super().__init__(reason)
+        self.code = code
+        self.reason = reason
+
+
+class Standing(msgspec.Struct):
+    """How a peer stands, for people and for `status`: by store, the knowledge and the summary that it
+    told last, and where equal knowledge did not mean an equal digest."""
+
+    told: dict[str, Knowledge] = {}
+    summaries: dict[str, m.Summary] = {}
+    receiving: tuple[str, int, int] | None = None
+    diverged: list[str] = []
+
+
+class Link:
+    """See the module. `greeted` is called with the peer's hello and says whether the link may go on
+    (a sentence why not, or None)."""
+
+    def __init__(
+        self,
+        stream: ByteStream,
+        *,
+        device: str,
+        dialled: bool,
+        own_device: str,
+        own_certificate: bytes,
+        boot: bytes,
+        stores: dict[str, Store],
+        call: Caller,
+        clock: Callable[[], int],
+        greeted: Callable[["Link", m.Hello], str | None],
+        report: Callable[[str, str], None],
+    ) -> None:
+        self.device = device
+        self.dialled = dialled
+        self.peer_boot = b""
+        self.standing = Standing()
+        self.changed: Callable[[], None] = lambda: None
+        self.ended: m.Close | None = None
+        self._stream = stream
+        self._own_device, self._own_certificate, self._boot = own_device, own_certificate, boot
+        self._stores, self._call, self._clock = stores, call, clock
+        self._greeted, self._report = greeted, report
+        self._session = Session(expected=device, now=clock())
+        self._outbox: list[bytes] = []
+        self._writable = anyio.Event()
+        self._emptied = anyio.Event()
+        self._own: dict[str, tuple[Knowledge, m.Summary]] = {}
+        self._have: dict[str, m.Have] = {}
+        self._work = anyio.Event()
+        self._answer = anyio.Event()
+        self._round = 0
+        self._stop_round = False
+        self._incoming: m.Begin | None = None
+        self._scope: anyio.CancelScope | None = None
+
+    # -- life
+
+    async def run(self) -> None:
+        """Until the connection ends; `ended` then says why, if anybody said so."""
+        try:
+            async with anyio.create_task_group() as tasks:
+                self._scope = tasks.cancel_scope
+                self._own = await self._call(self._summaries)
+                tasks.start_soon(self._write)
+                tasks.start_soon(self._beat)
+                tasks.start_soon(self._send_rounds)
+                if not self.dialled:
+                    self._say_hello()
+                await self._read()
+                tasks.cancel_scope.cancel()
+        finally:
+            with anyio.CancelScope(shield=True):
+                with anyio.move_on_after(1):
+                    await self._flush()
+                await anyio.aclose_forcefully(self._stream)
+
+    def close(self, code: str, reason: str) -> None:
+        """End the session with a word to the peer."""
+        if self._session.closed is None:
+            self._say(m.Close(code, reason[: m.MAX_TEXT]))
+            self.ended = m.Close(code, reason)
+        if self._scope is not None:
+            self._scope.cancel()
+
+    def local_change(self) -> None:
+        """Something was committed here: look whether the peer lacks it."""
+        self._work.set()
+
+    def _say(self, message: m.Message) -> None:
+        self._outbox.append(self._session.send(message))
+        self._writable.set()
+
+    def _say_hello(self) -> None:
+        stores = {name: own[1] for name, own in self._own.items()}
+        self._say(m.Hello(m.PROTOCOL_VERSION, self._own_device, self._boot, stores))
+
+    async def _write(self) -> None:
+        while True:
+            await self._writable.wait()
+            self._writable = anyio.Event()
+            await self._flush()
+            self._emptied.set()
+            self._emptied = anyio.Event()
+
+    async def _flush(self) -> None:
+        try:
+            while self._outbox:
+                await self._stream.send(self._outbox.pop(0))
+        except (anyio.BrokenResourceError, anyio.ClosedResourceError):
+            self._outbox.clear()
+
+    async def _beat(self) -> None:
+        while True:
+            await anyio.sleep(TICK_SECONDS)
+            due = self._session.tick(self._clock())
+            if due:
+                self._outbox.append(due)
+                self._writable.set()
+            if self._session.closed is not None:
+                self._end(self._session.closed)
+
+    def _end(self, close: m.Close) -> None:
+        self.ended = self.ended or close
+        if self._session.farewell:
+            self._outbox.append(self._session.farewell)
+        if self._scope is not None:
+            self._scope.cancel()
+
+    # -- what we hear
+
+    async def _read(self) -> None:
+        while True:
+            try:
+                data = await self._stream.receive()
+            except (anyio.EndOfStream, anyio.BrokenResourceError, anyio.ClosedResourceError):
+                return
+            for message in self._session.receive(data, self._clock()):
+                try:
+                    await self._take(message)
+                except RefusedByUs as fault:
+                    self._report("refused", f"{self._short}: {fault.reason}")
+                    self.close(fault.code, fault.reason)
+                    return
+            if self._session.closed is not None:
+                self._end(self._session.closed)
+                return
+
+    @property
+    def _short(self) -> str:
+        return f"device {self.device[:8]}"
+
+    async def _take(self, message: m.AnyMessage) -> None:
+        match message:
+            case m.Hello():
+                await self._on_hello(message)
+            case m.Want():
+                self._have = dict(message.stores)
+                for name, have in message.stores.items():
+                    self.standing.told[name] = have.knowledge
+                self._stop_round = True
+                self._answer.set()
+                self._work.set()
+            case m.Begin():
+                if message.store not in self._stores:
+                    raise RefusedByUs("unknown-store", f"there is no store {message.store[:40]!r} here")
+                self._incoming = message
+                self.standing.receiving = (message.store, 0, message.count)
+            case m.Batch():
+                await self._on_batch(message)
+            case m.End():
+                await self._on_end(message)
+            case m.Cut():
+                self._incoming = None
+                self.standing.receiving = None
+            case m.Told():
+                await self._on_told(message)
+            case m.Refuse():
+                self._have.clear()
+                self._stop_round = True
+                self._answer.set()
+            case m.Ping():
+                self._say(m.Pong(message.number))
+            case m.Pong() | m.Close():
+                pass
+
+    async def _on_hello(self, hello: m.Hello) -> None:
+        if self.dialled:
+            self._say_hello()
+        self.peer_boot = hello.boot
+        self.standing.summaries = dict(hello.stores)
+        objection = self._greeted(self, hello)
+        if objection is not None:
+            self.close("duplicate", objection)
+            return
+        if all(hello.stores.get(name) == own for name, (_, own) in self._own.items()):
+            for name, (knowledge, _) in self._own.items():
+                self._have[name] = m.Have(knowledge)
+                self.standing.told[name] = knowledge
+            self._work.set()
+        else:
+            await self._want()
+
+    async def _want(self) -> None:
+        self._say(m.Want(await self._call(self._haves)))
+
+    def _haves(self) -> dict[str, m.Have]:
+        haves = {}
+        for name, store in self._stores.items():
+            with store.reading() as reader:
+                haves[name] = m.Have(reader.knowledge(), reader.held_beyond()[: m.MAX_HELD])
+        return haves
+
+    def _summaries(self) -> dict[str, tuple[Knowledge, m.Summary]]:
+        found = {}
+        for name, store in self._stores.items():
+            with store.reading() as reader:
+                found[name] = (reader.knowledge(), _summary(reader))
+        return found
+
+    async def _on_batch(self, batch: m.Batch) -> None:
+        begin = self._incoming
+        if begin is None:  # refused: what is still on its way is dropped
+            return
+        await self._call(lambda: self._apply(begin.store, batch.versions))
+        if self.standing.receiving is not None:
+            name, done, count = self.standing.receiving
+            self.standing.receiving = (name, done + len(batch.versions), count)
+
+    def _apply(self, name: str, versions: list[Version]) -> None:
+        try:
+            opened = [(v, version.open_foreign(v)) for v in versions]
+            with self._stores[name].transaction(self._clock()) as tx:
+                tx.apply(opened)
+                self._refuse_strangers(name, tx, (entity for _, entity in opened))
+        except EqualDots as error:
+            raise RefusedByUs("fork", f"{error}: a store was copied or restored from a backup") from None
+        except (BadVersion, ValueError) as error:
+            raise RefusedByUs("bad-entity", str(error)) from None
+
+    def _refuse_strangers(self, name: str, reader: Reader, entities: Iterable[Entity]) -> None:
+        """A host that belongs to no device that ever was this person's is bad input (SYNC-9)."""
+        if name == "space":
+            owners = read_roster(reader, self._own_certificate).host_owner
+        else:
+            with self._stores["space"].reading() as space:
+                owners = read_roster(space, self._own_certificate).host_owner
+        for entity in entities:
+            for host in entity.clock:
+                if host not in owners:
+                    raise RefusedByUs("unknown-host", f"{entity.id} was written by host {host}, of no known device")
+
+    async def _on_end(self, end: m.End) -> None:
+        begin = self._incoming
+        self._incoming = None
+        self.standing.receiving = None
+        if begin is None:
+            return
+        adopted = await self._call(lambda: self._adopt(begin))
+        if adopted is None:
+            self._say(m.Refuse(begin.round, "this device was restored meanwhile: its knowledge has gone back"))
+            await self._want()
+            return
+        knowledge, own = adopted
+        self._compare(begin.store, end.summary, own)
+        self._say(m.Told(begin.round, begin.store, knowledge, own))
+        have = self._have.get(begin.store)
+        if have is not None:
+            # What the peer has just sent, it has: no need to offer it back.
+            self._have[begin.store] = m.Have(dict(vector_clock.merge(have.knowledge, begin.knowledge)))
+        self.standing.told[begin.store] = vector_clock.merge(self.standing.told.get(begin.store, {}), begin.knowledge)
+        self._work.set()
+
+    def _adopt(self, begin: m.Begin) -> tuple[Knowledge, m.Summary] | None:
+        """Take over the peer's knowledge, all of its round being here; None if the round was computed from
+        knowledge that this store does not have (SYNC-5)."""
+        with self._stores[begin.store].transaction(self._clock()) as tx:
+            if not vector_clock.covers(tx.knowledge(), begin.base):
+                return None
+            tx.adopt(begin.knowledge)
+            tx.finish()
+            return tx.knowledge(), _summary(tx)
+
+    def _compare(self, name: str, theirs: m.Summary, own: m.Summary) -> None:
+        """Equal knowledge must mean an equal digest; a mismatch is never ignored (SYNC-7)."""
+        same = own.known == theirs.known
+        self.standing.summaries[name] = theirs
+        self.changed()
+        if same and own.digest != theirs.digest:
+            if name not in self.standing.diverged:
+                self.standing.diverged.append(name)
+            self._report("diverged", f"{name} differs from {self._short} although both know the same")
+        elif same and name in self.standing.diverged:
+            self.standing.diverged.remove(name)
+
+    async def _on_told(self, told: m.Told) -> None:
+        if told.round == self._round and told.store in self._stores:
+            self._have[told.store] = m.Have(told.knowledge)
+            self.standing.told[told.store] = told.knowledge
+            own = await self._call(lambda: own_summary(self._stores[told.store]))
+            self._compare(told.store, told.summary, own)
+            self._answer.set()
+
+    # -- what we send
+
+    async def _send_rounds(self) -> None:
+        while True:
+            await self._work.wait()
+            self._work = anyio.Event()
+            if not self._have:
+                continue
+            snapshots = await self._call(self._snapshots)
+            try:
+                self._stop_round = False
+                for name in DELIVERY_ORDER:
+                    if self._stop_round or name not in self._have:
+                        break
+                    await self._send_round(name, snapshots[name])
+            finally:
+                for snapshot in snapshots.values():
+                    snapshot.close()
+            if self._stop_round:
+                self._work.set()
+
+    def _snapshots(self) -> dict[str, Snapshot]:
+        return {name: self._stores[name].snapshot() for name in SNAPSHOT_ORDER}
+
+    async def _send_round(self, name: str, snapshot: Snapshot) -> None:
+        have = self._have[name]
+        base = have.knowledge
+
+        def look() -> tuple[list[int], Knowledge, m.Summary]:
+            return snapshot.lacking(base, have.held), snapshot.knowledge(), _summary(snapshot)
+
+        numbers, knowledge, own = await self._call(look)
+        if not numbers and vector_clock.covers(base, knowledge):
+            return
+        self._round += 1
+        self._answer = anyio.Event()
+        self._say(m.Begin(self._round, name, base, knowledge, len(numbers)))
+        batch = 0
+        for start in range(0, len(numbers), m.MAX_BATCH):
+            chunk = numbers[start : start + m.MAX_BATCH]
+            for versions in _bounded(await self._call(lambda chunk=chunk: snapshot.versions(chunk))):  # type: ignore[misc]
+                if self._stop_round:
+                    self._say(m.Cut(self._round))
+                    return
+                self._say(m.Batch(self._round, batch, versions))
+                batch += 1
+                await self._drained()
+        self._say(m.End(self._round, own))
+        await self._answer.wait()
+
+    async def _drained(self) -> None:
+        """Wait until what was said has left for the socket, so that a slow peer costs no memory."""
+        while self._outbox:
+            await self._emptied.wait()
+
+
+def _bounded(versions: list[Version]) -> Iterator[list[Version]]:
+    """Cut a list into batches of at most `BATCH_BYTES` (a larger version goes alone)."""
+    batch: list[Version] = []
+    size = 0
+    for item in versions:
+        if batch and size + item.size() > BATCH_BYTES:
+            yield batch
+            batch, size = [], 0
+        batch.append(item)
+        size += item.size()
+    if batch:
+        yield batch
+
+
+def own_summary(store: Store) -> m.Summary:
+    with store.reading() as reader:
+        return _summary(reader)
+
+
+def _summary(reader: Reader) -> m.Summary:
+    return summary(reader.knowledge(), reader.held_beyond(), reader.digest())
