@@ -33,12 +33,13 @@ SETTLE_SECONDS = 0.05
 
 
 class DaemonStatus(msgspec.Struct, rename="camel"):
-    """What a running daemon says of itself in `daemon.json`."""
+    """What a running daemon says of itself in `daemon.json`; `nearby` counts devices that it is not paired with."""
 
     pid: int
     port: int
     started_at: str
     peers: list[PeerState] = []
+    nearby: int = 0
 
 
 async def run(
@@ -67,20 +68,23 @@ async def run(
         )
         started_at = iso(clock.now())
 
+        async def describe() -> DaemonStatus:
+            return DaemonStatus(os.getpid(), engine.port, started_at, await engine.snapshot(), engine.nearby())
+
         async def keep_status() -> None:
             nonlocal changed
             while True:
                 await changed.wait()
                 await anyio.sleep(SETTLE_SECONDS)
                 changed = anyio.Event()
-                _write_status(home, DaemonStatus(os.getpid(), engine.port, started_at, await engine.snapshot()))
+                _write_status(home, await describe())
 
         try:
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(_until_told_to_stop, tasks.cancel_scope)
                 tasks.start_soon(keep_status)
                 port = await tasks.start(engine.run)
-                _write_status(home, DaemonStatus(os.getpid(), port, started_at, await engine.snapshot()))
+                _write_status(home, await describe())
                 started(port)
         finally:
             with suppress(FileNotFoundError):

@@ -33,9 +33,9 @@ class Address(NamedTuple):
 
 
 class Found(NamedTuple):
-    """A service somebody announces. `role` is `sync` or `pair`."""
+    """A service somebody announces. `role` is `sync` or `pair`, `nonce` the opaque instance name."""
 
-    name: str
+    nonce: str
     role: str
     addresses: tuple[Address, ...]
 
@@ -64,29 +64,40 @@ def interfaces(listen_host: str) -> list[str]:
 
 @contextlib.asynccontextmanager
 async def discovering(
-    listen_host: str, announce: Announcement | None, on_found: Callable[[Found], None]
+    listen_host: str,
+    announce: Announcement | None,
+    on_found: Callable[[Found], None],
+    on_lost: Callable[[str], None] = lambda nonce: None,
 ) -> AsyncIterator[None]:
     """Announce (if told to) and browse for as long as the block runs. `on_found` is called in the event
-    loop for every service of another program that appears or changes."""
+    loop for every service of another program that appears or changes, `on_lost` when one says goodbye."""
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(_keep_browsing, listen_host, announce, on_found)
+        tasks.start_soon(_keep_browsing, listen_host, announce, on_found, on_lost)
         try:
             yield
         finally:
             tasks.cancel_scope.cancel()
 
 
-async def _keep_browsing(listen_host: str, announce: Announcement | None, on_found: Callable[[Found], None]) -> None:
+async def _keep_browsing(
+    listen_host: str,
+    announce: Announcement | None,
+    on_found: Callable[[Found], None],
+    on_lost: Callable[[str], None],
+) -> None:
     while True:
         using = interfaces(listen_host)
-        async with _instance(using, announce, on_found):
+        async with _instance(using, announce, on_found, on_lost):
             while interfaces(listen_host) == using:  # noqa: ASYNC110 - the system has no portable event for it
                 await anyio.sleep(WATCH_SECONDS)
 
 
 @contextlib.asynccontextmanager
 async def _instance(
-    using: list[str], announce: Announcement | None, on_found: Callable[[Found], None]
+    using: list[str],
+    announce: Announcement | None,
+    on_found: Callable[[Found], None],
+    on_lost: Callable[[str], None],
 ) -> AsyncIterator[None]:
     zeroconf = AsyncZeroconf(interfaces=using, ip_version=IPVersion.V4Only)
     own = f"{announce.nonce}.{SERVICE}" if announce else ""
@@ -97,10 +108,14 @@ async def _instance(
             if await info.async_request(zeroconf.zeroconf, RESOLVE_MILLIS) and info.port:
                 role = (info.properties.get(b"role") or b"").decode("ascii", "replace")
                 addresses = tuple(Address(host, info.port) for host in info.parsed_addresses(IPVersion.V4Only))
-                on_found(Found(name, role, addresses))
+                on_found(Found(name.removesuffix(f".{SERVICE}"), role, addresses))
 
         def changed(zeroconf: Zeroconf, service_type: str, name: str, state_change: ServiceStateChange) -> None:
-            if name != own and state_change is not ServiceStateChange.Removed:
+            if name == own:
+                return
+            if state_change is ServiceStateChange.Removed:
+                on_lost(name.removesuffix(f".{SERVICE}"))
+            else:
                 tasks.start_soon(resolve, name)
 
         browser = AsyncServiceBrowser(zeroconf.zeroconf, [SERVICE], handlers=[changed])

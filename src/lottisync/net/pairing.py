@@ -125,12 +125,12 @@ async def _run_shown(channel: _Channel, me: Self, offer: CodeOffer, clock: Calla
     return run.result
 
 
-async def type_code(me: Self, code: str, *, at: Address | None, search_from: str) -> tuple[Paired, Address]:
-    """Find the device that shows `code` and pair with it; also tells where it was.
+async def type_code(me: Self, code: str, *, at: Address | None, search_from: str) -> Paired:
+    """Find the device that shows `code` and pair with it.
 
     Raises `PairingError` with what the other device said, `Problem` if there is none."""
     if at is not None:
-        return await _type_at(me, code, at), at
+        return await _type_at(me, code, at)
     refusal: PairingError | None = None
     send, receive = anyio.create_memory_object_stream[Address](16)
 
@@ -146,7 +146,7 @@ async def type_code(me: Self, code: str, *, at: Address | None, search_from: str
         async with discovering(search_from, None, found), send, receive:
             async for address in receive:
                 try:
-                    return await _type_at(me, code, address), address
+                    return await _type_at(me, code, address)
                 except PairingError as error:
                     # Another household's device may show a code, too; but one that knew ours wrong has burnt a run.
                     refusal = error

@@ -90,6 +90,7 @@ class Engine:
         self._report, self._status = report, status
         self._boot = chance.randbytes(16)
         self._found: dict[str, Found] = {}
+        self._greeted_nonces: set[str] = set()
         self._news = anyio.Event()
         self._roster: Roster
         self._dialling: set[str] = set()
@@ -107,8 +108,10 @@ class Engine:
         try:
             async with contextlib.AsyncExitStack() as stack:
                 if self._discover:
-                    announcement = Announcement("sync", self.port, self._chance.randbytes(8).hex())
-                    await stack.enter_async_context(discovering(self._listen.host, announcement, self._on_found))
+                    announcement = Announcement("sync", self.port, _nonce(self._boot))
+                    await stack.enter_async_context(
+                        discovering(self._listen.host, announcement, self._on_found, self._on_lost)
+                    )
                 async with anyio.create_task_group() as tasks:
                     self._tasks = tasks
                     tasks.start_soon(listener.serve, self._accept)
@@ -189,8 +192,13 @@ class Engine:
 
     def _on_found(self, found: Found) -> None:
         if found.role == "sync":
-            self._found[found.name] = found
+            self._found[found.nonce] = found
             self._wake_diallers()
+            self._status()
+
+    def _on_lost(self, nonce: str) -> None:
+        if self._found.pop(nonce, None) is not None:
+            self._status()
 
     def _wake_diallers(self) -> None:
         self._news.set()
@@ -222,7 +230,8 @@ class Engine:
     async def _dial_once(self, device: str) -> bool:
         """Try every address that may be this device's; True if a link ran."""
         remembered = await self._call(lambda: remembered_addresses(self._stores["space"], device))
-        discovered = [address for found in self._found.values() for address in found.addresses]
+        taken = {_nonce(link.peer_boot) for link in self.links.values()}
+        discovered = [a for found in self._found.values() if found.nonce not in taken for a in found.addresses]
         for address in dict.fromkeys([*remembered, *discovered]):
             if device in self.links or device not in self.peers:
                 return False
@@ -307,6 +316,7 @@ class Engine:
         if other is not None:
             other.close("duplicate", "a newer connection takes over")
         self.links[link.device] = link
+        self._greeted_nonces.add(_nonce(hello.boot))
         state = self.peers[link.device]
         state.linked, state.error = True, None
         state.last_seen = iso(self._clock())
@@ -338,6 +348,10 @@ class Engine:
                 state.diverged = list(link.standing.diverged)
         return sorted(self.peers.values(), key=lambda state: (state.name, state.device))
 
+    def nearby(self) -> int:
+        """How many other programs announce themselves that have never greeted us as a device of this person."""
+        return sum(found.nonce not in self._greeted_nonces for found in self._found.values())
+
 
 # -- addresses that worked, in the local table `peers` of space.sqlite
 
@@ -358,6 +372,11 @@ def remember_address(space: Store, device: str, address: Address, now: int) -> N
         )
 
 
+def _nonce(boot: bytes) -> str:
+    """What a program that was started as `boot` announces itself as."""
+    return boot[:8].hex()
+
+
 def _remote(stream: SocketStream) -> str:
     try:
         address = stream.extra(SocketAttribute.remote_address)
@@ -371,6 +390,8 @@ def _why(error: BaseException) -> str:
     text = str(cause)
     if isinstance(error, TimeoutError):
         return "no answer in time"
+    if isinstance(error, anyio.EndOfStream):
+        return "it hung up in the middle of the handshake, as a device does that is not paired with this one"
     if "CERTIFICATE_VERIFY_FAILED" in text or "PEER_DID_NOT_RETURN_A_CERTIFICATE" in text:
         return "the device there is not paired with this one"
     if isinstance(cause, ConnectionRefusedError) or "onnection refused" in text:

@@ -1,0 +1,116 @@
+"""The port to a language model: a conversation and some tools go in, one turn comes out.
+
+An agent needs one thing from a model: given what was said so far and the tools it may call, what does it say
+next? `Model` is that question and nothing else. It keeps no state between calls: the conversation belongs to the
+agent, which stores every turn before it acts on it, so a killed wake goes on from its own record and not from an
+id that only some server remembers.
+
+What comes back is not trusted. A `Turn` holds the model's words as they arrived: the arguments of a tool call are
+text, and whether they are JSON, fit a schema or name things that exist is decided by whoever validates tools. The
+one promise a `Turn` makes is that it is *whole*: an answer that was cut off anywhere is a `ModelError`, because
+half of a list of changes can look exactly like a shorter list.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Literal, Protocol
+
+import msgspec
+
+ModelErrorCode = Literal[
+    "not-configured",  # nobody said which model to use
+    "unreachable",  # no connection to the server
+    "timed-out",  # connected, then silence, or longer than the whole call may take
+    "unauthorized",  # the key is missing, wrong, or not allowed to do this
+    "rate-limited",  # too many requests, or nothing left on the account
+    "rejected",  # the server understood the request and will not have it: model name, size, parameter
+    "truncated",  # the connection ended before the answer did
+    "output-limit",  # the model itself stopped in the middle, at the length it is allowed
+    "malformed",  # what came back is not the protocol
+    "refused",  # the model, or a filter before it, declined to answer
+    "server-error",  # the server failed
+]
+
+
+class ModelError(Exception):
+    """No turn could be had. `code` is for programs; `message` is one line for a person and says what to do.
+
+    The message never holds a key, and `str()` of the error is that message. Adapters raise it with no exception
+    chained to it, since a chained one may hold the request and, in its headers, the key.
+    """
+
+    def __init__(self, code: ModelErrorCode, message: str) -> None:
+        super().__init__(message)
+        self.code: ModelErrorCode = code
+        self.message = message
+
+
+class ToolCall(msgspec.Struct, frozen=True):
+    """One call the model asks for. `arguments` is the text as it came, not checked to be JSON."""
+
+    id: str
+    name: str
+    arguments: str
+
+
+class Usage(msgspec.Struct, frozen=True):
+    """What one turn cost, in the tokens that the server counted."""
+
+    prompt_tokens: int
+    completion_tokens: int
+
+
+class Turn(msgspec.Struct, frozen=True):
+    """One whole answer.
+
+    `finish_reason` is the server's word ("stop", "tool_calls", ...) and only informs: some servers say "stop" with
+    tool calls. `usage` is None where the server does not count.
+    """
+
+    text: str
+    tool_calls: tuple[ToolCall, ...]
+    finish_reason: str
+    usage: Usage | None
+
+
+class SystemMessage(msgspec.Struct, frozen=True, tag="system"):
+    text: str
+
+
+class UserMessage(msgspec.Struct, frozen=True, tag="user"):
+    text: str
+
+
+class AssistantMessage(msgspec.Struct, frozen=True, tag="assistant"):
+    """What the model said in an earlier turn, with the calls it asked for, each answered by a `ToolMessage`."""
+
+    text: str
+    tool_calls: tuple[ToolCall, ...] = ()
+
+
+class ToolMessage(msgspec.Struct, frozen=True, tag="tool"):
+    """The answer to the call of that id."""
+
+    tool_call_id: str
+    text: str
+
+
+Message = SystemMessage | UserMessage | AssistantMessage | ToolMessage
+
+
+class ToolSchema(msgspec.Struct, frozen=True):
+    """A tool as the model is told of it. `parameters` is a JSON Schema of type "object"."""
+
+    name: str
+    description: str
+    parameters: dict[str, Any]
+
+
+class Model(Protocol):
+    """Asks a model for its next turn."""
+
+    async def complete(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> Turn:
+        """Return the model's answer to `messages`, in which it may call any of `tools`.
+
+        Raises `ModelError` when no whole answer came. Cancelling the call ends it and leaves no connection open.
+        """
+        ...

@@ -1,0 +1,466 @@
+"""The model behind any server that speaks OpenAI's Chat Completions, asked through the `openai` package.
+
+Why Chat Completions and not Responses: it is the one dialect that every server of this kind speaks, the hosted
+ones and those a person runs at home (Ollama, llama.cpp, vLLM), and it is stateless, which is what the port asks
+for. Responses is the newer interface of one vendor; servers at home have it late, in part, or not at all. An
+adapter for it comes with the agent-runtime work, behind the same port and without `previous_response_id`.
+
+The package brings what is tedious to get right: connections, retries with backoff that honour Retry-After (up to
+two minutes), server-sent events. Three things it leaves to us, and they are the reason for most of this file.
+
+*A stream that stops early is not an error to it.* The iteration just ends. So an answer counts only once its
+finish reason has come; until then whatever was collected, tool calls included, is dropped.
+
+*It does not check what it streams.* Its typed chunks are built without validation, so we post the request and
+take each event as plain JSON, and `msgspec` decides at this edge whether it is a chunk.
+
+*Servers differ in how they cut tool calls.* By the book a call's first piece carries index, id and name, and the
+following ones carry index and a bit of the arguments. Ollama gives every call of a turn index 0
+(ollama/ollama#15457), older versions leave the index out, and some servers mint a new id for every piece. Hence
+the rule in `_Answer`: a piece starts a call when it has a name and an id that the call at its index does not have.
+
+Every call has a client of its own. A client kept between calls belongs to one event loop and needs somebody to
+close it; a handshake per turn is nothing beside the seconds a model takes, and it means that whatever ends the
+call, cancellation included, closes the connection.
+
+The package takes more than a second to import, so that happens in a thread, in the first call.
+"""
+
+import ipaddress
+import json
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, assert_never
+from urllib.parse import urlsplit
+
+import anyio
+import anyio.to_thread
+import msgspec
+
+from lottisync.agents.model import (
+    AssistantMessage,
+    Message,
+    ModelError,
+    SystemMessage,
+    ToolCall,
+    ToolMessage,
+    ToolSchema,
+    Turn,
+    Usage,
+    UserMessage,
+)
+
+if TYPE_CHECKING:
+    import openai
+
+OPENAI_URL = "https://api.openai.com/v1"
+
+DEFAULT_MODEL = "gpt-5.4-mini"
+"""Calls tools reliably and costs little; a wake is a handful of short turns."""
+
+CONNECT_SECONDS = 10.0
+"""Long enough for a sleepy home server on Wi-Fi, short enough to notice a wrong address."""
+
+SILENCE_SECONDS = 180.0
+"""Without a single byte. A server at home loads the model's weights before it says anything."""
+
+CALL_SECONDS = 600.0
+"""One turn with all its retries. Past this the wake has waited enough and backs off."""
+
+MAX_RETRIES = 2
+"""Extra attempts, made only before the answer begins; a broken answer is reported, not asked for again."""
+
+_QUOTED_CHARACTERS = 200
+"""How much of a server's own words fits into a one-line message."""
+
+
+class OpenAIModel:
+    """A `Model` at `base_url` (None: OpenAI itself), such as "http://127.0.0.1:11434/v1".
+
+    `api_key` None sends the word "none", which servers without keys ignore. The time limits are seconds: to
+    connect, without a byte, and for the whole of one `complete`. Raises `ModelError` ("not-configured",
+    "unauthorized") for an address or a key that cannot be one.
+    """
+
+    def __init__(
+        self,
+        base_url: str | None,
+        api_key: str | None,
+        model: str,
+        *,
+        connect_seconds: float = CONNECT_SECONDS,
+        silence_seconds: float = SILENCE_SECONDS,
+        call_seconds: float = CALL_SECONDS,
+        max_retries: int = MAX_RETRIES,
+    ) -> None:
+        self.model = model
+        self._base_url = base_url or OPENAI_URL
+        self._address, self._is_loopback = _checked_address(self._base_url)
+        if api_key is not None and not (api_key.isascii() and api_key.isprintable() and " " not in api_key):
+            # Sent as it is, it would fail inside the HTTP library, in an error that quotes the header.
+            raise ModelError("unauthorized", "the API key has characters that no key has: copy it again")
+        self._api_key = api_key
+        self._connect_seconds = connect_seconds
+        self._silence_seconds = silence_seconds
+        self._call_seconds = call_seconds
+        self._max_retries = max_retries
+
+    def __repr__(self) -> str:
+        return f"OpenAIModel({self._address!r}, model={self.model!r})"
+
+    async def complete(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> Turn:
+        """See `Model.complete`."""
+        await anyio.to_thread.run_sync(_import_openai)
+        answer = _Answer(id_prefix=f"call-{len(messages)}")
+        failure = ModelError(
+            "timed-out",
+            f"{self._address} did not finish its answer within {self._call_seconds:g} s: try again, or use a "
+            "smaller or faster model",
+        )
+        with anyio.move_on_after(self._call_seconds):
+            failure = await self._ask(messages, tools, answer)
+        # A connection that breaks after the finish reason has taken nothing but the token count with it.
+        if not answer.is_whole:
+            raise failure
+        return self._checked_turn(answer)
+
+    async def _ask(self, messages: Sequence[Message], tools: Sequence[ToolSchema], answer: "_Answer") -> ModelError:
+        """Stream one answer into `answer`; return what to report should it not be whole by then.
+
+        Returned, not raised, so that the library's exception is gone by the time ours is: it holds the request,
+        and the request holds the key.
+        """
+        import openai
+
+        try:
+            async with self._client() as client:
+                stream = await client.post(
+                    "/chat/completions",
+                    body=_request(self.model, messages, tools),
+                    cast_to=object,
+                    stream=True,
+                    stream_cls=openai.AsyncStream[object],
+                )
+                async with stream:
+                    media_type = stream.response.headers.get("content-type", "nothing")
+                    if not media_type.startswith("text/event-stream"):
+                        return ModelError(
+                            "malformed",
+                            f"{self._address} answered with {self._quoted(media_type)} and not with a stream: is "
+                            "it an OpenAI-compatible server, and does its address end in /v1?",
+                        )
+                    async for event in stream:
+                        answer.add(msgspec.convert(event, _Chunk))
+        except openai.APIError as error:
+            return self._explained(error, begun=answer.has_begun)
+        except (json.JSONDecodeError, UnicodeDecodeError, msgspec.ValidationError):
+            return ModelError(
+                "malformed",
+                f"{self._address} sent something that is not a chat completion: is it an OpenAI-compatible server?",
+            )
+        return self._truncated()
+
+    def _client(self) -> "openai.AsyncOpenAI":
+        import openai
+
+        return openai.AsyncOpenAI(
+            base_url=self._base_url,
+            api_key="none" if self._api_key is None else self._api_key,
+            max_retries=self._max_retries,
+            timeout=openai.Timeout(self._silence_seconds, connect=self._connect_seconds),
+            # A proxy from the environment cannot reach this machine's own loopback, and would be asked to.
+            http_client=openai.DefaultAsyncHttpx2Client(trust_env=False) if self._is_loopback else None,
+        )
+
+    def _checked_turn(self, answer: "_Answer") -> Turn:
+        turn = answer.turn()
+        if turn.finish_reason == "length":
+            raise ModelError(
+                "output-limit",
+                f"{self.model} stopped at the length it may write, in the middle of its answer: nothing of it was "
+                "used; use a model with a larger limit",
+            )
+        if turn.finish_reason == "content_filter":
+            raise ModelError("refused", f"a content filter of {self._address} withheld the answer")
+        if answer.refusal:
+            raise ModelError("refused", f"{self.model} declined to answer: {self._quoted(answer.refusal)}")
+        return turn
+
+    def _explained(self, error: "openai.APIError", *, begun: bool) -> ModelError:
+        import openai
+
+        if isinstance(error, openai.APITimeoutError):
+            return ModelError(
+                "timed-out",
+                f"{self._address} was silent for too long (limits: {self._connect_seconds:g} s to connect, "
+                f"{self._silence_seconds:g} s without a byte): is it overloaded, or still loading the model?",
+            )
+        if isinstance(error, openai.APIConnectionError):
+            if begun:
+                return self._truncated()
+            return ModelError(
+                "unreachable",
+                f"cannot reach {self._address} ({self._quoted(_first_cause(error))}): is the server running, and "
+                "is the address right?",
+            )
+        if not isinstance(error, openai.APIStatusError):
+            return ModelError(
+                "server-error", f"{self._address} broke off with an error: {self._quoted(_server_words(error))}"
+            )
+        status = error.status_code
+        words = self._quoted(_server_words(error))
+        if status in (401, 403):
+            # The server's words stay out: some of them repeat the key, or a part of it.
+            return ModelError(
+                "unauthorized",
+                f"{self._address} did not accept the key (HTTP {status}): set a valid one in OPENAI_API_KEY, or in "
+                "LOTTISYNC_MODEL_KEY for the server of LOTTISYNC_MODEL_URL",
+            )
+        if status == 429 and error.code == "insufficient_quota":
+            return ModelError(
+                "rate-limited", f"the account at {self._address} has nothing left: check its plan and billing"
+            )
+        if status == 429:
+            return ModelError("rate-limited", f"{self._address} asks to slow down: try again later ({words})")
+        if status == 404:
+            return ModelError(
+                "rejected",
+                f"{self._address} knows no model {self.model!r}, or nothing at this address (HTTP 404): check "
+                "LOTTISYNC_MODEL, and that LOTTISYNC_MODEL_URL ends in /v1",
+            )
+        if status == 408 or status >= 500:
+            return ModelError("server-error", f"{self._address} failed (HTTP {status}): try again later ({words})")
+        return ModelError("rejected", f"{self._address} rejected the request (HTTP {status}): {words}")
+
+    def _truncated(self) -> ModelError:
+        return ModelError(
+            "truncated",
+            f"the stream from {self._address} ended before the answer did: nothing of it was used, so asking "
+            "again is safe",
+        )
+
+    def _quoted(self, words: str) -> str:
+        """Another's words, fit for one line of a terminal: no key, no control characters, not too many."""
+        if self._api_key:
+            words = words.replace(self._api_key, "[key]")
+        line = " ".join("".join(c if c.isprintable() else " " for c in words).split())
+        return line if len(line) <= _QUOTED_CHARACTERS else line[: _QUOTED_CHARACTERS - 1] + "\u2026"
+
+
+def model_from_environment(environ: Mapping[str, str]) -> OpenAIModel:
+    """The model that the environment names; an empty value counts as absent.
+
+    LOTTISYNC_MODEL_URL   a compatible server; then LOTTISYNC_MODEL_KEY is its key, if it wants one
+    OPENAI_API_KEY        else: OpenAI, with this key
+    LOTTISYNC_MODEL       the model's name, in either case; `DEFAULT_MODEL` if absent
+
+    OPENAI_API_KEY is never sent to the server of LOTTISYNC_MODEL_URL: it was given for somebody else.
+    Raises `ModelError` "not-configured" if neither is set.
+    """
+
+    def value(name: str) -> str | None:
+        return environ.get(name, "").strip() or None
+
+    model = value("LOTTISYNC_MODEL") or DEFAULT_MODEL
+    if url := value("LOTTISYNC_MODEL_URL"):
+        return OpenAIModel(url, value("LOTTISYNC_MODEL_KEY"), model)
+    if key := value("OPENAI_API_KEY"):
+        return OpenAIModel(None, key, model)
+    raise ModelError(
+        "not-configured",
+        "no model is configured: set OPENAI_API_KEY, or LOTTISYNC_MODEL_URL to an OpenAI-compatible server such as "
+        "http://127.0.0.1:11434/v1",
+    )
+
+
+class _FunctionPiece(msgspec.Struct):
+    name: str | None = None
+    arguments: str | None = None
+
+
+class _CallPiece(msgspec.Struct):
+    index: int | None = None
+    id: str | None = None
+    function: _FunctionPiece | None = None
+
+
+class _Delta(msgspec.Struct):
+    content: str | None = None
+    refusal: str | None = None
+    tool_calls: list[_CallPiece] | None = None
+
+
+class _Choice(msgspec.Struct):
+    delta: _Delta | None = None
+    finish_reason: str | None = None
+
+
+class _Count(msgspec.Struct):
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+
+
+class _Chunk(msgspec.Struct):
+    """One event of the stream, as far as we read it; the last one may have no choice and only count tokens."""
+
+    choices: list[_Choice] | None = None
+    usage: _Count | None = None
+
+
+class _Call:
+    def __init__(self, call_id: str, name: str) -> None:
+        self.id = call_id
+        self.name = name
+        self.pieces: list[str] = []
+
+
+class _Answer:
+    """One answer as its chunks come in. Not a turn before its finish reason is there."""
+
+    def __init__(self, *, id_prefix: str) -> None:
+        self._id_prefix = id_prefix
+        self._text: list[str] = []
+        self._refusal: list[str] = []
+        self._calls: list[_Call] = []
+        self._call_at: dict[int | None, _Call] = {}
+        self._finish_reason: str | None = None
+        self._usage: Usage | None = None
+        self.has_begun = False
+
+    @property
+    def is_whole(self) -> bool:
+        return self._finish_reason is not None
+
+    @property
+    def refusal(self) -> str:
+        return "".join(self._refusal)
+
+    def add(self, chunk: _Chunk) -> None:
+        self.has_begun = True
+        if chunk.usage is not None and chunk.usage.prompt_tokens is not None:
+            self._usage = Usage(chunk.usage.prompt_tokens, chunk.usage.completion_tokens or 0)
+        for choice in chunk.choices or ():
+            if choice.delta is not None:
+                self._text.append(choice.delta.content or "")
+                self._refusal.append(choice.delta.refusal or "")
+                for piece in choice.delta.tool_calls or ():
+                    self._add_call_piece(piece)
+            if choice.finish_reason:
+                self._finish_reason = choice.finish_reason
+
+    def _add_call_piece(self, piece: _CallPiece) -> None:
+        name = piece.function.name if piece.function is not None else None
+        call = self._call_at.get(piece.index)
+        if call is None or (name and piece.id and piece.id != call.id):
+            # Tool messages refer to the id, so a call without one gets one, unique in the conversation.
+            call = _Call(piece.id or f"{self._id_prefix}-{len(self._calls)}", name or "")
+            self._calls.append(call)
+            self._call_at[piece.index] = call
+        if piece.function is not None:
+            call.pieces.append(piece.function.arguments or "")
+
+    def turn(self) -> Turn:
+        assert self._finish_reason is not None, "only a whole answer is a turn"
+        calls = tuple(ToolCall(call.id, call.name, "".join(call.pieces)) for call in self._calls)
+        return Turn("".join(self._text), calls, self._finish_reason, self._usage)
+
+
+def _request(model: str, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> dict[str, object]:
+    """The body of one request. Neither temperature nor a token limit: reasoning models refuse the one, and the
+    two names of the other are each unknown to some server."""
+    body: dict[str, object] = {
+        "model": model,
+        "messages": [_wire_message(message) for message in messages],
+        "stream": True,
+        "stream_options": {"include_usage": True},
+    }
+    if tools:  # OpenAI rejects an empty list
+        body["tools"] = [
+            {
+                "type": "function",
+                "function": {
+                    "name": tool.name,
+                    "description": tool.description,
+                    "parameters": tool.parameters,
+                },
+            }
+            for tool in tools
+        ]
+    return body
+
+
+def _wire_message(message: Message) -> dict[str, object]:
+    match message:
+        case SystemMessage(text):
+            return {"role": "system", "content": text}
+        case UserMessage(text):
+            return {"role": "user", "content": text}
+        case AssistantMessage(text, ()):
+            return {"role": "assistant", "content": text}
+        case AssistantMessage(text, tool_calls):
+            return {
+                "role": "assistant",
+                "content": text or None,
+                "tool_calls": [
+                    {
+                        "id": call.id,
+                        "type": "function",
+                        "function": {"name": call.name, "arguments": _wire_arguments(call.arguments)},
+                    }
+                    for call in tool_calls
+                ],
+            }
+        case ToolMessage(tool_call_id, text):
+            return {"role": "tool", "tool_call_id": tool_call_id, "content": text}
+    assert_never(message)
+
+
+def _wire_arguments(arguments: str) -> str:
+    """An earlier call's arguments as the server gets them back.
+
+    Servers that render the conversation through a template parse these, and fail the whole request over one that
+    is not a JSON object. The model learns what was wrong from the tool message that answers the call.
+    """
+    try:
+        msgspec.json.decode(arguments, type=dict[str, object])
+    except msgspec.DecodeError:
+        return "{}"
+    return arguments
+
+
+def _checked_address(base_url: str) -> tuple[str, bool]:
+    """The address as messages may show it, without user, password and query; and whether it is this machine."""
+    try:
+        parts = urlsplit(base_url)
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        host, port = None, None
+    if not host or parts.scheme not in ("http", "https"):
+        raise ModelError(
+            "not-configured",
+            "the model's address is not a web address: LOTTISYNC_MODEL_URL should look like http://127.0.0.1:11434/v1",
+        )
+    try:
+        is_loopback = ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        is_loopback = host == "localhost"
+    shown_host = f"[{host}]" if ":" in host else host
+    shown_port = "" if port is None else f":{port}"
+    return f"{parts.scheme}://{shown_host}{shown_port}{parts.path}", is_loopback
+
+
+def _server_words(error: "openai.APIError") -> str:
+    match error.body:
+        case {"message": str(words)} | {"detail": str(words)} | str(words) if words.strip():
+            return words
+    return "no reason given"
+
+
+def _first_cause(error: BaseException) -> str:
+    """What the operating system said, from under the layers that each wrapped it as a connection error."""
+    while (cause := error.__cause__ or error.__context__) is not None:
+        error = cause
+    return str(error) or type(error).__name__
+
+
+def _import_openai() -> None:
+    import openai  # noqa: F401

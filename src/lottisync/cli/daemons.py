@@ -1,0 +1,45 @@
+"""`daemon`."""
+
+import sys
+
+import anyio
+import click
+import msgspec
+
+from lottisync.cli.terminal import Terminal, address, common
+from lottisync.config import clock
+from lottisync.store.instant import iso
+
+DEFAULT_PORT = 22067
+"""Firewalls like a port that stays. If another program has it, a daemon that was not told a port takes any."""
+
+
+@click.command()
+@click.option("--listen", metavar="HOST:PORT", help=f"Where to listen; 0.0.0.0:{DEFAULT_PORT} if not given.")
+@click.option("--no-discovery", is_flag=True, help="Neither announce this device by mDNS nor look for others.")
+@common
+def daemon(terminal: Terminal, listen: str | None, no_discovery: bool) -> None:
+    """Keep in step with the other devices until stopped (Ctrl-C). With --json, one event a line."""
+    from lottisync.daemon.daemon import run
+    from lottisync.sync.engine import Listen
+
+    where = Listen(*address(listen, what="--listen")) if listen else Listen("0.0.0.0", DEFAULT_PORT, firm=False)
+    home = terminal.home
+
+    def say(code: str, text: str) -> None:
+        if terminal.as_json:
+            event = {"at": iso(clock.now()), "event": code, "text": text}
+            sys.stdout.write(msgspec.json.encode(event).decode() + "\n")
+            sys.stdout.flush()
+        else:
+            terminal.line(f"{iso(clock.now())[11:19]}  {text}", {"linked": "green", "diverged": "bold red"}.get(code))
+
+    def started(port: int) -> None:
+        if terminal.as_json:
+            event = {"at": iso(clock.now()), "event": "started", "port": port, "text": f"listening on port {port}"}
+            sys.stdout.write(msgspec.json.encode(event).decode() + "\n")
+            sys.stdout.flush()
+        else:
+            say("started", f"{home.name()} listens on {where.host}:{port}")
+
+    anyio.run(lambda: run(home, listen=where, discover=not no_discovery, say=say, started=started))

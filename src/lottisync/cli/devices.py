@@ -1,0 +1,104 @@
+"""`devices` and `pair`."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import anyio
+import click
+
+from lottisync.cli.terminal import Terminal, address, common
+from lottisync.config import clock
+from lottisync.identity.device_key import IdentityError, grouped
+from lottisync.identity.pairing import OFFER_LIFETIME_MS, CodeOffer, Paired, PairingError, new_code, parse_code
+from lottisync.net.discovery import Address
+from lottisync.problem import Problem, Usage
+
+
+@contextmanager
+def identity_problems() -> Iterator[None]:
+    """Identity and pairing errors are already sentences for people; here they get their exit code."""
+    try:
+        yield
+    except PairingError as error:
+        raise (Usage if error.code == "malformed-code" else Problem)(error.code, error.sentence) from None
+    except IdentityError as error:
+        raise Usage("bad-value", str(error)) from None
+
+
+@click.command()
+@common
+def devices(terminal: Terminal) -> None:
+    """List this person's devices, as far as this one knows them."""
+    from lottisync.daemon.daemon import read_status
+
+    home = terminal.home
+    roster = home.roster()
+    running = read_status(home)
+    linked = {state.device for state in running.peers if state.linked} if running else set()
+    rows = [
+        {
+            "name": member.name,
+            "device": member.device,
+            "status": member.status,
+            "this": member.device == home.key.device_id,
+            "linked": member.device in linked,
+        }
+        for member in roster.members.values()
+    ]
+
+    def shown() -> None:
+        terminal.table(
+            ["name", "status", "", "device"],
+            [
+                (row["name"], row["status"], "this device" if row["this"] else "linked" if row["linked"] else "",
+                 grouped(str(row["device"])))
+                for row in rows
+            ],
+        )  # fmt: skip
+
+    terminal.emit(rows, shown)
+
+
+@click.command()
+@click.argument("code", required=False)
+@click.option("--at", "at", metavar="HOST:PORT", help="Where the device that shows the code listens.")
+@click.option("--listen", metavar="HOST:PORT", default="0.0.0.0:0", help="Where to wait for the other device.")
+@click.option("--no-discovery", is_flag=True, help="Do not announce this device by mDNS while the code is shown.")
+@common
+def pair(terminal: Terminal, code: str | None, at: str | None, listen: str, no_discovery: bool) -> None:
+    """Without CODE, show one and wait; with CODE, pair with the device that shows it."""
+    from lottisync.net.pairing import Self, show_code, type_code
+
+    home = terminal.home
+    me = Self(home.key, home.name(), os.urandom)
+    where = Address(*address(listen, what="--listen"))
+    with identity_problems():
+        if code is None:
+            offer = CodeOffer(new_code(os.urandom(64)), clock.now() + OFFER_LIFETIME_MS)
+
+            def ready(port: int) -> None:
+                shown = {"code": offer.shown, "port": port, "seconds": OFFER_LIFETIME_MS // 1000}
+                terminal.emit(shown, lambda: _show_code(terminal, offer.shown, port))
+
+            paired = anyio.run(
+                lambda: show_code(me, offer, where, discover=not no_discovery, clock=clock.now, ready=ready)
+            )
+        else:
+            digits = parse_code(code)
+            target = Address(*address(at, what="--at")) if at else None
+            paired = anyio.run(lambda: type_code(me, digits, at=target, search_from=where.host))
+        home.add_device(paired.peer_name, paired.peer_certificate, clock.now())
+    value = {"name": paired.peer_name, "device": paired.peer_id, "words": paired.words}
+    terminal.emit(value, lambda: _show_paired(terminal, paired))
+
+
+def _show_code(terminal: Terminal, code: str, port: int) -> None:
+    terminal.line(f"On the other device, within two minutes:  lottisync pair {code}")
+    terminal.line(f"(if it finds nothing:  lottisync pair {code} --at THIS-MACHINE:{port})", "dim")
+
+
+def _show_paired(terminal: Terminal, paired: Paired) -> None:
+    terminal.line(f"Paired with {paired.peer_name}.", "green")
+    terminal.line(f"Both devices show the same words:  {' '.join(paired.words)}")
+    terminal.line(f"device  {grouped(paired.peer_id)}", "dim")

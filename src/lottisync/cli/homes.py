@@ -1,0 +1,110 @@
+"""`init` and `status`."""
+
+import os
+from typing import Any
+
+import click
+
+from lottisync.causality.knowledge import missing
+from lottisync.cli.terminal import Terminal, common
+from lottisync.config import clock
+from lottisync.config.home import Home
+
+
+@click.command()
+@click.option("--name", required=True, help="What people call this device, like laptop.")
+@common
+def init(terminal: Terminal, name: str) -> None:
+    """Make this device's home: its key and its three stores."""
+    from lottisync.cli.devices import identity_problems
+    from lottisync.identity.device_key import grouped
+
+    with identity_problems():
+        home = Home.create(terminal.path, name, os.urandom(32), clock.now())
+    device = home.key.device_id
+
+    def shown() -> None:
+        terminal.line(f"{name} is ready in {home.path}", "green")
+        terminal.line(f"device  {grouped(device)}")
+        terminal.line("next    lottisync daemon, and on another device: lottisync pair")
+
+    terminal.emit({"home": str(home.path), "device": device, "name": name}, shown)
+
+
+@click.command()
+@common
+def status(terminal: Terminal) -> None:
+    """Show what is stored here, whether a daemon runs, and how the other devices stand."""
+    from lottisync.daemon.daemon import read_status
+
+    home = terminal.home
+    running = read_status(home)
+    stores: dict[str, Any] = {}
+    knowledge = {}
+    for name, store in home.stores().items():
+        with store.reading() as reader:
+            knowledge[name] = reader.knowledge()
+            stores[name] = {"entities": reader.count(), "digest": reader.digest().hex(), "knowledge": knowledge[name]}
+    roster = home.roster()
+    peers = []
+    states = {state.device: state for state in running.peers} if running else {}
+    for member in roster.active_peers():
+        state = states.get(member.device)
+        told = state.told if state else {}
+        peers.append(
+            {
+                "name": member.name,
+                "device": member.device,
+                "linked": bool(state and state.linked),
+                "inStep": bool(state and state.in_step and all(state.in_step.values())),
+                "lacks": {name: missing(told.get(name, {}), known) for name, known in knowledge.items()}
+                if told
+                else None,
+                "address": state.address if state else None,
+                "lastSeen": state.last_seen if state else None,
+                "diverged": state.diverged if state else [],
+                "error": state.error if state else None,
+            }
+        )
+    value = {
+        "home": str(home.path),
+        "name": roster.members[home.key.device_id].name,
+        "device": home.key.device_id,
+        "daemon": {"pid": running.pid, "port": running.port, "startedAt": running.started_at} if running else None,
+        "nearby": running.nearby if running else None,
+        "stores": stores,
+        "peers": peers,
+    }
+    terminal.emit(value, lambda: _show(terminal, value))
+
+
+def _show(terminal: Terminal, value: dict[str, Any]) -> None:
+    daemon = value["daemon"]
+    terminal.line(f"{value['name']}  {value['home']}", "bold")
+    terminal.line(
+        f"daemon  running on port {daemon['port']} (pid {daemon['pid']})" if daemon else "daemon  not running"
+    )
+    terminal.table(
+        ["store", "entities", "digest"],
+        [(name, f"{store['entities']:,}", store["digest"][:16]) for name, store in value["stores"].items()],
+    )
+    if not value["peers"]:
+        terminal.line("No other device yet. Run: lottisync pair")
+    else:
+        terminal.table(["device", "state", "", "last seen"], [_peer_row(peer) for peer in value["peers"]])
+    if value["nearby"]:
+        terminal.line(f"{value['nearby']} more nearby that this device is not paired with. Pair with: lottisync pair")
+
+
+def _peer_row(peer: dict[str, Any]) -> tuple[Any, ...]:
+    from rich.text import Text
+
+    if peer["diverged"]:
+        state = Text(f"differs in {', '.join(peer['diverged'])}", "bold red")
+    elif peer["linked"]:
+        state = Text("in step", "green") if peer["inStep"] else Text("syncing", "yellow")
+    else:
+        state = Text("away", "dim")
+    lacks = sum((peer["lacks"] or {}).values())
+    note = f"lacks {lacks} changes" if lacks else peer["error"] or ""
+    return peer["name"], state, note, peer["lastSeen"] or "never"

@@ -1,0 +1,78 @@
+"""The command line: one function a command, each a thin layer over the packages below.
+
+Commands are found by name and imported when they are called, so `lottisync --help` and
+`lottisync task list` load nothing they don't need. This module is also the boundary of errors: a
+`Problem` becomes one line on standard error and its exit code, and nothing else is caught here.
+Exit codes: 0 done, 1 could not be done, 2 the call was wrong.
+"""
+
+import importlib
+import sys
+from typing import Any
+
+import click
+
+from lottisync.problem import Problem
+
+COMMANDS = {
+    "init": ("lottisync.cli.homes:init", "Make this device's home."),
+    "daemon": ("lottisync.cli.daemons:daemon", "Keep in step with the other devices."),
+    "pair": ("lottisync.cli.devices:pair", "Make two devices trust each other."),
+    "devices": ("lottisync.cli.devices:devices", "List this person's devices."),
+    "status": ("lottisync.cli.homes:status", "Show what is stored here and how the devices stand."),
+    "import": ("lottisync.cli.tasks:import_file", "Add the tasks of a file."),
+    "task": ("lottisync.cli.tasks:task", "List, show, add and tick."),
+    "agent": ("lottisync.cli.agents:agent", "Create a task's agent, wake it, read its report."),
+    "review": ("lottisync.cli.reviews:review", "Decide on what agents propose."),
+    "conformance-adapter": ("lottisync.cli.conformance:conformance_adapter", "Speak the conformance protocol."),
+}
+
+
+class LazyGroup(click.Group):
+    """A group that knows its commands by name and imports one when it is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module, _, attribute = COMMANDS[cmd_name][0].partition(":")
+        command: click.Command = getattr(importlib.import_module(module), attribute)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="lottisync")
+def lottisync() -> None:
+    """Your tasks on all your devices; what an agent proposes on one, you confirm on another."""
+
+
+def main(arguments: list[str] | None = None) -> None:
+    try:
+        result: Any = lottisync.main(arguments, prog_name="lottisync", standalone_mode=False)
+        sys.exit(result if isinstance(result, int) else 0)
+    except Problem as problem:
+        _tell(problem.code, problem.message)
+        sys.exit(problem.exit_code)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except (click.Abort, KeyboardInterrupt):
+        sys.exit(130)
+    except BrokenPipeError:
+        # Whoever read our output has had enough (`| head`); that is not an error.
+        sys.stderr.close()
+        sys.exit(0)
+
+
+def _tell(code: str, message: str) -> None:
+    if "--json" in sys.argv:
+        import msgspec
+
+        sys.stdout.write(msgspec.json.encode({"error": {"code": code, "message": message}}).decode() + "\n")
+    sys.stderr.write(f"lottisync: {message}\n")

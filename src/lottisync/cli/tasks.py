@@ -1,0 +1,168 @@
+"""`import` and `task list | show | add | check`."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+
+from lottisync.cli.terminal import Terminal, common, short
+from lottisync.config import clock
+from lottisync.entities.journal import PRIORITIES, ChecklistItem, Task
+from lottisync.journal import tasks
+from lottisync.problem import Problem
+from lottisync.store.instant import iso
+
+OPEN_STATUSES = ("OPEN", "GROOMED", "IN PROGRESS", "BLOCKED", "ON HOLD")
+
+
+@click.command("import")
+@click.argument("file", type=click.Path(path_type=Path))
+@common
+def import_file(terminal: Terminal, file: Path) -> None:
+    """Add the tasks of a JSON FILE (format lottisync-tasks/1). What is here already stays as it is."""
+    from lottisync.journal import task_file
+
+    try:
+        raw = file.read_bytes()
+    except OSError as error:
+        raise Problem("no-file", f"{file} cannot be read: {error.strerror}") from None
+    parsed = task_file.parse(raw, file.name)
+    with (
+        terminal.progress("importing", task_file.size(parsed)) as advance,
+        terminal.home.journal.transaction(clock.now()) as tx,
+    ):
+        added = task_file.add(tx, parsed, advance)
+    value = msgspec.to_builtins(added)
+    text = f"Added {added.tasks} tasks, {added.items} checklist items, {added.notes} notes, {added.labels} labels"
+    terminal.emit(value, lambda: terminal.line(f"{text}; {added.kept} were here already."))
+
+
+@click.group()
+def task() -> None:
+    """List, show, add and tick."""
+
+
+@task.command("list")
+@click.option("--all", "everything", is_flag=True, help="Also what is done or rejected.")
+@common
+def list_tasks(terminal: Terminal, everything: bool) -> None:
+    """List the open tasks, the most urgent first."""
+    with terminal.home.journal.reading() as reader:
+        found = tasks.all_tasks(reader)
+    shown = [t for t in found if everything or t.status in OPEN_STATUSES]
+    shown.sort(key=lambda t: (t.priority, t.due or "9999", t.created_at, t.id))
+    value = [
+        {"id": t.id, "title": t.title, "status": t.status, "priority": t.priority, "due": t.due, "estimate": t.estimate}
+        for t in shown
+    ]
+    today = iso(clock.now())[:10]
+    terminal.emit(value, lambda: _show_list(terminal, shown, today))
+
+
+def _show_list(terminal: Terminal, found: list[Task], today: str) -> None:
+    if not found:
+        terminal.line("No open task. Add one with: lottisync task add TITLE")
+        return
+    from rich.text import Text
+
+    rows = [
+        (
+            short(t.id),
+            Text(t.priority, {"P0": "bold red", "P1": "yellow"}.get(t.priority, "")),
+            Text(t.due or "", "red" if t.due and t.due < today else ""),
+            t.status.lower(),
+            minutes(t.estimate),
+            t.title,
+        )
+        for t in found
+    ]
+    terminal.table(["id", "", "due", "status", "estimate", "title"], rows)
+
+
+@task.command("show")
+@click.argument("task_id", metavar="TASK")
+@common
+def show_task(terminal: Terminal, task_id: str) -> None:
+    """Show a task with its checklist and notes. TASK is an id, or its last characters."""
+    with terminal.home.journal.reading() as reader:
+        page = tasks.page(reader, tasks.resolve(reader, task_id, "task"))
+    terminal.emit(tasks.as_json(page), lambda: show_page(terminal, page))
+
+
+def show_page(terminal: Terminal, page: tasks.TaskPage) -> None:
+    t = page.task
+    terminal.line(t.title, "bold")
+    facts = [t.status.lower() + (f" ({t.status_reason})" if t.status_reason else ""), t.priority]
+    facts += [f"due {t.due}"] if t.due else []
+    facts += [f"estimate {minutes(t.estimate)}"] if t.estimate else []
+    facts += [f"spent {minutes(page.minutes_spent)}"] if page.minutes_spent else []
+    facts += [label.name for label in page.labels]
+    terminal.line("  ".join(facts), "dim")
+    for checklist in page.checklists:
+        items = [item for item in page.items if item.checklist_id == checklist.id]
+        done = sum(item.is_checked for item in items)
+        terminal.line(f"\n{checklist.title}  {done}/{len(items)}", "bold")
+        for item in items:
+            terminal.line(f"  {'✓' if item.is_checked else '·'} {item.title}  {_origin(item)}")
+    if page.entries:
+        terminal.line("\nNotes", "bold")
+    for entry in page.entries:
+        spent = f" ({minutes(entry.minutes)})" if entry.minutes else ""
+        terminal.line(f"  {entry.at[:16].replace('T', ' ')}{spent}  {entry.text}")
+    terminal.line(f"\nid {t.id}", "dim")
+
+
+def _origin(item: ChecklistItem) -> str:
+    who = "" if item.set_by_user else "by the agent "
+    proposed = "proposed by an agent " if item.proposed_by and item.set_by_user else ""
+    return f"[{short(item.id)} {proposed}{who}]".replace(" ]", "]")
+
+
+@task.command("add")
+@click.argument("title")
+@click.option("--priority", type=click.Choice(PRIORITIES, case_sensitive=False), default="P2", show_default=True)
+@click.option("--due", metavar="YYYY-MM-DD")
+@click.option("--estimate", type=int, metavar="MINUTES")
+@click.option("--item", "items", multiple=True, metavar="TITLE", help="A checklist item; may be given several times.")
+@common
+def add_task(
+    terminal: Terminal, title: str, priority: str, due: str | None, estimate: int | None, items: tuple[str, ...]
+) -> None:
+    """Add a task."""
+    fields: dict[str, Any] = {"priority": tasks.checked_priority(priority)}
+    if due is not None:
+        fields["due"] = tasks.checked_day(due)
+    if estimate is not None:
+        fields["estimate"] = tasks.checked_minutes(estimate)
+    now = clock.now()
+    task_id = clock.new_id(now)
+    with terminal.home.journal.transaction(now) as tx:
+        tasks.add_task(tx, task_id, title, fields)
+        for item in items:
+            tasks.add_item(tx, clock.new_id(now), task_id, item)
+        page = tasks.page(tx, task_id)
+    terminal.emit(tasks.as_json(page), lambda: terminal.line(f"Added {page.task.title!r}  {short(task_id)}", "green"))
+
+
+@task.command("check")
+@click.argument("item_id", metavar="ITEM")
+@click.option("--off", is_flag=True, help="Untick instead.")
+@common
+def check_item(terminal: Terminal, item_id: str, off: bool) -> None:
+    """Tick a checklist item (or untick it with --off). ITEM is an id, or its last characters."""
+    with terminal.home.journal.transaction(clock.now()) as tx:
+        resolved = tasks.resolve(tx, item_id, "checklistItem")
+        changed = tasks.check_item(tx, resolved, not off) is not None
+        item = tasks.read(tx, resolved, "checklistItem", ChecklistItem)
+    state = "ticked" if item.is_checked else "not ticked"
+    value = {"id": item.id, "title": item.title, "isChecked": item.is_checked, "changed": changed}
+    terminal.emit(value, lambda: terminal.line(f"{item.title!r} is {state}{'' if changed else ' already'}."))
+
+
+def minutes(number: int | None) -> str:
+    """`150` -> `2h 30m`."""
+    if not number:
+        return ""
+    hours, rest = divmod(number, 60)
+    return f"{hours}h {rest}m" if hours and rest else f"{hours}h" if hours else f"{rest}m"

@@ -1,0 +1,130 @@
+"""What a command has in common with every other: its home, its output, `--json` (docs/specs/11-command-line.md).
+
+With `--json` a command prints one JSON value on standard output and nothing else; without, it prints
+for people: tables and colour where a terminal is there to show them, plain text in a pipe.
+"""
+
+import functools
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+import msgspec
+
+from lottisync.config.home import Home, default_path
+from lottisync.problem import Problem
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class Terminal:
+    """The output of one command. `emit` ends it."""
+
+    def __init__(self, home: str | None, as_json: bool) -> None:
+        self.as_json = as_json
+        self._given = home
+        self._console: Console | None = None
+
+    @property
+    def path(self) -> Path:
+        return default_path(self._given)
+
+    @functools.cached_property
+    def home(self) -> Home:
+        """The home, which has to exist."""
+        return Home.open(self.path)
+
+    @property
+    def console(self) -> "Console":
+        if self._console is None:
+            from rich.console import Console
+
+            self._console = Console(highlight=False, soft_wrap=True)
+        return self._console
+
+    def emit(self, value: Any, shown: Callable[[], None]) -> None:
+        """The result of a command: `value` for programs, or `shown()` for people."""
+        if self.as_json:
+            sys.stdout.write(msgspec.json.encode(value).decode() + "\n")
+            sys.stdout.flush()
+        else:
+            shown()
+
+    def line(self, text: str = "", style: str | None = None) -> None:
+        """A line for people, `text` taken literally; nothing with `--json`."""
+        if not self.as_json:
+            from rich.text import Text
+
+            self.console.print(Text(text, style=style or ""))
+
+    def markup(self, text: str) -> None:
+        """A line for people in rich's markup; never with text that came from outside."""
+        if not self.as_json:
+            self.console.print(text)
+
+    def table(self, columns: Sequence[str], rows: Iterable[Sequence[Any]], *, title: str | None = None) -> None:
+        """A table; cells are text, taken literally, or rich `Text`."""
+        from rich import box
+        from rich.table import Table
+        from rich.text import Text
+
+        table = Table(*columns, title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+        for row in rows:
+            table.add_row(*(cell if isinstance(cell, Text) else Text(str(cell)) for cell in row))
+        self.console.print(table)
+
+    @contextmanager
+    def progress(self, label: str, total: int) -> Iterator[Callable[[int], None]]:
+        """A bar on standard error for long work, if a person is watching; yields `advance(n)`."""
+        if self.as_json or not sys.stderr.isatty():
+            yield lambda done: None
+            return
+        from rich.console import Console
+        from rich.progress import Progress
+
+        with Progress(console=Console(stderr=True), transient=True) as bar:
+            task = bar.add_task(label, total=total)
+            yield lambda done: bar.advance(task, done)
+
+
+def common(function: F) -> F:
+    """Give a command `--home` and `--json`, and a `Terminal` as its first argument."""
+
+    @click.option("--home", metavar="DIR", help="The home to use; else LOTTISYNC_HOME, else the platform's folder.")
+    @click.option("--json", "as_json", is_flag=True, help="Print one JSON value.")
+    @functools.wraps(function)
+    def command(*args: Any, home: str | None, as_json: bool, **kwargs: Any) -> Any:
+        terminal = Terminal(home, as_json)
+        try:
+            return function(terminal, *args, **kwargs)
+        finally:
+            if "home" in terminal.__dict__:
+                terminal.home.close()
+
+    return command  # type: ignore[return-value]
+
+
+def address(text: str, *, what: str) -> tuple[str, int]:
+    """`HOST:PORT` (or `[V6]:PORT`) in its parts; `Problem` with exit code 2 otherwise."""
+    host, colon, port = text.rpartition(":")
+    host = host.strip("[]")
+    if not colon or not host or not port.isdigit() or int(port) > 65535:
+        raise _usage("bad-address", f"{what} is HOST:PORT, like 127.0.0.1:4711; got {text!r}")
+    return host, int(port)
+
+
+def _usage(code: str, message: str) -> Problem:
+    from lottisync.problem import Usage
+
+    return Usage(code, message)
+
+
+def short(entity_id: str) -> str:
+    """The end of an id, enough for people to tell ids apart (the beginning is the time)."""
+    return entity_id[-8:]
