@@ -1,0 +1,96 @@
+"""Entities in the JSON form of the conformance contract, and back.
+
+The contract's form spells every write out; ours is compact. Whatever does not fit the contract is a
+`BadRequest` that names the place.
+"""
+
+from typing import Any
+
+import msgspec
+
+from lottisync.causality import vector_clock
+from lottisync.causality.hlc import Hlc
+from lottisync.causality.vector_clock import Host
+from lottisync.entities import canonical, path, version
+from lottisync.entities.entity import Entity, Stamp, Write, ordered
+
+
+class BadRequest(ValueError):
+    """A request that the contract does not allow."""
+
+
+class WireWrite(msgspec.Struct, forbid_unknown_fields=True):
+    value: Any
+    precedence: int
+    hlc: tuple[int, int]
+    host: Host
+    counter: int
+
+
+class WireEntity(msgspec.Struct, forbid_unknown_fields=True):
+    id: str
+    type: str
+    clock: dict[Host, int]
+    registers: dict[str, list[WireWrite]]
+
+
+def read(raw: Any) -> Entity:
+    """The entity of a request; refuses what no replica could hold (`open_foreign` has the rules)."""
+    try:
+        wire = msgspec.convert(raw, WireEntity)
+        entity = Entity(
+            wire.id,
+            wire.type,
+            {host: counter for host, counter in wire.clock.items() if counter},
+            {
+                path.validated(p): ordered(
+                    Write(Stamp(w.precedence, *w.hlc, w.host, w.counter), canonical.encode(w.value)) for w in writes
+                )
+                for p, writes in wire.registers.items()
+                if writes
+            },
+        )
+        vector_clock.validate(wire.clock)
+        for writes in entity.registers.values():
+            for write in writes:
+                if write.stamp.counter < 1 or not vector_clock.has_seen(entity.clock, write.stamp.dot):
+                    raise BadRequest(f"entity {wire.id}: the clock does not cover {tuple(write.stamp.dot)}")
+    except (msgspec.ValidationError, ValueError) as error:
+        raise BadRequest(str(error)) from None
+    return entity
+
+
+def written(entity: Entity) -> dict[str, Any]:
+    """An entity in the contract's form: hosts and paths sorted, winners first."""
+    return {
+        "id": entity.id,
+        "type": entity.type,
+        "clock": dict(sorted(entity.clock.items())),
+        "registers": {
+            p: [
+                {
+                    "value": canonical.decode(write.value),
+                    "precedence": write.stamp.precedence,
+                    "hlc": [write.stamp.millis, write.stamp.ticks],
+                    "host": write.stamp.host,
+                    "counter": write.stamp.counter,
+                }
+                for write in writes
+            ]
+            for p, writes in sorted(entity.registers.items())
+        },
+    }
+
+
+def digest(entity: Entity) -> str:
+    """What the entity adds to a store's digest, as 64 hexadecimal digits: zeros for a clean tombstone."""
+    if not entity.registers:
+        raise BadRequest(f"entity {entity.id} has no register")
+    return version.close(entity).hash().hex() if version.adds_to_digest(entity) else "0" * 64
+
+
+def hlc(raw: Any) -> Hlc:
+    try:
+        return Hlc(*msgspec.convert(raw, tuple[int, int]))
+    except msgspec.ValidationError as error:
+        raise BadRequest(f"an hlc is [milliseconds, counter]: {error}") from None
