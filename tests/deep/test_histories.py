@@ -1,0 +1,124 @@
+"""Long, seeded histories of three real stores: writes, deletions, rounds that are cut off (`make deep`).
+
+The oracle is independent of the merge: it follows every write by the set of writes that its author had
+seen, and knows from that alone what must still be held at the end. A failure prints its seed; replay it
+with `SEED=n SEEDS=1 make deep`.
+"""
+
+import os
+import random
+from collections.abc import Iterator
+from itertools import count, permutations
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from lottisync.causality.vector_clock import Dot, Host
+from lottisync.entities import version
+from lottisync.entities.entity import Entity
+from lottisync.entities.journal import JOURNAL
+from lottisync.store.store import Store
+
+FIRST = int(os.environ.get("SEED", "1"))
+SEEDS = int(os.environ.get("SEEDS", "150"))
+STEPS = 60
+
+
+class Written(NamedTuple):
+    """One write as the oracle remembers it."""
+
+    path: str
+    value: int
+    seen: frozenset[Dot]
+
+
+class Device:
+    def __init__(self, file: Path, hosts: Iterator[int]) -> None:
+        self.store = Store.create(file, JOURNAL, lambda: Host(f"{next(hosts):016x}"))
+        self.seen: dict[str, frozenset[Dot]] = {}
+
+
+class World:
+    """Three devices, a schedule drawn from a seed, and everything that was ever written."""
+
+    def __init__(self, seed: int, folder: Path) -> None:
+        self.chance = random.Random(seed)
+        hosts = count(1)
+        self.devices = [Device(folder / f"{seed}-{name}.sqlite", hosts) for name in "abc"]
+        self.written: dict[str, dict[Dot, Written]] = {}
+        self.now = 1_000_000
+
+    def write(self, device: Device) -> None:
+        entity, path = self.chance.choice("xyz"), self.chance.choice(("title", "estimate", "labels/a", "labels/b"))
+        value = self.chance.randrange(1000)
+        with device.store.transaction(self.now + self.chance.randrange(-86_400_000, 86_400_000)) as tx:
+            dot = tx.put(entity, "task", {path: value}, precedence=self.chance.randrange(2))
+        seen = device.seen.get(entity, frozenset())
+        self.written.setdefault(entity, {})[dot] = Written(path, value, seen)
+        device.seen[entity] = seen | {dot}
+
+    def round(self, sender: Device, receiver: Device, *, frames: int | None) -> None:
+        """One round in frames of two versions, cut off after `frames`; its knowledge is adopted only if whole."""
+        with receiver.store.reading() as reader:
+            knowledge, held = reader.knowledge(), reader.held_beyond()
+        snapshot = sender.store.snapshot()
+        seen = dict(sender.seen)
+        try:
+            numbers = snapshot.lacking(knowledge, held)
+            batches = [numbers[i : i + 2] for i in range(0, len(numbers), 2)]
+            for batch in batches[:frames]:
+                versions = snapshot.versions(batch)
+                with receiver.store.transaction(self.now) as tx:
+                    tx.apply([(v, version.open_foreign(v)) for v in versions])
+                for arrived in versions:
+                    receiver.seen[arrived.id] = receiver.seen.get(arrived.id, frozenset()) | seen[arrived.id]
+            if frames is None or frames >= len(batches):
+                with receiver.store.transaction(self.now) as tx:
+                    tx.adopt(snapshot.knowledge())
+        finally:
+            snapshot.close()
+
+    def run(self) -> None:
+        for _ in range(STEPS):
+            self.now += self.chance.randrange(1000)
+            if self.chance.random() < 0.6:
+                self.write(self.chance.choice(self.devices))
+            else:
+                sender, receiver = self.chance.sample(self.devices, 2)
+                self.round(sender, receiver, frames=self.chance.choice((None, None, 0, 1)))
+        for _ in range(3):
+            for sender, receiver in permutations(self.devices, 2):
+                self.round(sender, receiver, frames=None)
+
+    def check(self) -> None:
+        states = []
+        for device in self.devices:
+            with device.store.reading() as reader:
+                states.append((reader.knowledge(), reader.digest(), reader.held_beyond()))
+                for entity, writes in self.written.items():
+                    self.check_entity(entity, writes, reader.entity(entity))
+        assert states[0] == states[1] == states[2]
+        assert states[0][2] == []
+
+    def check_entity(self, entity: str, writes: dict[Dot, Written], found: object) -> None:
+        assert isinstance(found, Entity)
+        for path in {write.path for write in writes.values()}:
+            of_path = {dot for dot, write in writes.items() if write.path == path}
+            overwritten = {dot for write in writes.values() if write.path == path for dot in write.seen & of_path}
+            assert found.dots(path) == of_path - overwritten, (entity, path)
+
+    def close(self) -> None:
+        for device in self.devices:
+            device.store.close()
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("seed", range(FIRST, FIRST + SEEDS))
+def test_no_write_is_lost_and_equal_knowledge_means_equal_digest(seed: int, tmp_path: Path) -> None:
+    world = World(seed, tmp_path)
+    try:
+        world.run()
+        world.check()
+    finally:
+        world.close()
