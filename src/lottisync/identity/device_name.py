@@ -1,0 +1,37 @@
+"""What a device may be called.
+
+A device's name is typed by a person on one machine and then shown on all the others: in a terminal, on a web
+page, in the question "is this your device?". So a name is a small thing that cannot move a cursor, break a
+line or turn the reading direction of the sentence around it. The rule is written as ranges of code points and
+not as Unicode categories: categories change with the Unicode version, and two devices with different Python
+versions would then fold the same membership log into two different rosters.
+
+Spec: docs/specs/06-identity-and-pairing.md, ID-8.
+"""
+
+from __future__ import annotations
+
+import re
+
+from lottisync.identity.device_key import IdentityError
+
+# As long as a line of a terminal has room for beside an id; a name is shown whole, never cut.
+MAX_NAME_CHARACTERS = 64
+
+_UNSHOWABLE = re.compile(
+    "["
+    "\u0000-\u001f\u007f-\u009f"  # C0, DEL, C1: cursor moves, escape sequences, line breaks
+    "\u2028\u2029"  # line and paragraph separator
+    "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # turn the direction of what follows
+    "\ud800-\udfff"  # halves of a pair: not text, and not encodable
+    "]"
+)
+
+
+def parse_device_name(text: str) -> str:
+    """Return `text` if it is 1 to 64 showable characters and not only spaces, else raise `IdentityError`."""
+    if not 1 <= len(text) <= MAX_NAME_CHARACTERS or not text.strip(" "):
+        raise IdentityError(f"a device name has 1 to {MAX_NAME_CHARACTERS} characters; got {len(text)}")
+    if _UNSHOWABLE.search(text):
+        raise IdentityError(f"a device name has no control characters; got {text!r}")
+    return text

@@ -1,0 +1,514 @@
+"""The roster: which devices belong to this person.
+
+Nobody keeps a list of members. Each device signs small statements (*added*, *renamed*, *revoked*, *retired*), they
+are replicated as immutable documents like everything else, and each device works out for itself what follows from
+those it holds. `Roster.fold` is that working-out: a function of a *set* of statements, so that two devices with
+the same statements and the same point of view agree, in whatever order the statements came.
+
+The point of view is the device's own: it trusts itself, and from there whom it added, whom they added, and so on.
+A stranger can sign what it likes; no chain leads to it from here.
+
+Three words carry the rule:
+
+    once-member   reachable over `added` records, whatever was revoked. Only a once-member is listened to.
+    revoked at    for a device, the latest `at_ms` of a `revoked` record about it by another once-member.
+    member        this device; and who is added by a member, later than it was revoked.
+
+So a revocation only ever takes away. It counts even if its signer was revoked too; and nothing a revoked device adds
+counts, whatever date it wrote on it. That settles the hard cases on the safe side. Whom only a revoked device
+had vouched for is *unvouched* until a remaining member adds it (`resting_on` tells whom, before the person
+decides). Two devices that revoke each other are both out in the eyes of a third. What this costs is written down in
+the spec: a thief with an unlocked device can take the others out of the roster (though not bring anything in), and
+a clock only decides between statements of devices that are trusted anyway.
+
+The other cut considered was by date: what a device signed before it was revoked stays good. It keeps more, and it
+lets a thief write an old date on a new accomplice.
+
+Spec: docs/specs/06-identity-and-pairing.md, ROSTER-1 to ROSTER-19.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import re
+from collections.abc import Iterable, Mapping
+from typing import Final, Literal, Self, TypeVar, get_args
+
+import msgspec
+
+from lottisync.identity.device_key import (
+    SIGNATURE_BYTES,
+    DeviceKey,
+    IdentityError,
+    device_id_of,
+    grouped,
+    parse_device_id,
+    verify,
+)
+from lottisync.identity.device_name import parse_device_name
+
+MEMBERSHIP_LABEL: Final = b"lottisync/membership/1\x00"
+HOST_BINDING_LABEL: Final = b"lottisync/host-binding/1\x00"
+# The largest integer every JSON reader keeps exact, and SQLite and we with it.
+MAX_AT_MS: Final = 2**53 - 1
+
+MembershipKind = Literal["added", "renamed", "revoked", "retired"]
+Status = Literal["active", "retired", "revoked", "unvouched"]
+_T = TypeVar("_T")
+Fields = dict[str, str | int]
+
+# What a once-member says of this kind counts for good, whatever became of the signer.
+_TAKE_AWAY: Final = ("revoked", "retired")
+_HOST: Final = re.compile(r"\A[0-9a-f]{16}\Z")
+_STORE: Final = re.compile(r"\A[a-z][a-z0-9-]{0,31}\Z")
+_encode = msgspec.msgpack.Encoder().encode
+
+
+class MembershipRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """One signed statement about a device. Well-formed by construction; whether it is *true* is for `verify`.
+
+    `name` is '' unless added or renamed, `certificate` (DER) is b'' unless added. `at_ms`: milliseconds since 1970,
+    at least 0, by the clock of `by`. Raises `IdentityError`.
+    """
+
+    kind: MembershipKind
+    device: str
+    name: str
+    certificate: bytes
+    by: str
+    at_ms: int
+    signature: bytes
+
+    def __post_init__(self) -> None:
+        if self.kind not in get_args(MembershipKind):
+            raise IdentityError(f"a membership record is added, renamed, revoked or retired; got {self.kind!r}")
+        parse_device_id(self.device)
+        parse_device_id(self.by)
+        if not 0 <= self.at_ms <= MAX_AT_MS:
+            raise IdentityError(f"at_ms is 0 to 2^53-1; got {self.at_ms}")
+        if len(self.signature) != SIGNATURE_BYTES:
+            raise IdentityError(f"a signature has {SIGNATURE_BYTES} bytes; got {len(self.signature)}")
+        if self.kind in ("added", "renamed"):
+            parse_device_name(self.name)
+        elif self.name:
+            raise IdentityError(f"a {self.kind} record has no name")
+        if self.kind == "added":
+            if device_id_of(self.certificate) != self.device:
+                raise IdentityError("the certificate in an added record is of another device")
+        elif self.certificate:
+            raise IdentityError(f"a {self.kind} record has no certificate")
+        if self.kind == "revoked" and self.device == self.by:
+            raise IdentityError("a device does not revoke itself; it retires")
+
+    @classmethod
+    def adding(cls, key: DeviceKey, *, certificate: bytes, name: str, at_ms: int) -> Self:
+        """`key`'s device says: the device of this certificate belongs to us. Its own first record names itself."""
+        return cls._signed_by(key, "added", device_id_of(certificate), at_ms=at_ms, name=name, certificate=certificate)
+
+    @classmethod
+    def renaming(cls, key: DeviceKey, *, device: str, name: str, at_ms: int) -> Self:
+        return cls._signed_by(key, "renamed", device, at_ms=at_ms, name=name)
+
+    @classmethod
+    def revoking(cls, key: DeviceKey, *, device: str, at_ms: int) -> Self:
+        """Take `device` out: lost, stolen, sold. `at_ms` from `Roster.next_at`."""
+        return cls._signed_by(key, "revoked", device, at_ms=at_ms)
+
+    @classmethod
+    def retiring(cls, key: DeviceKey, *, device: str, at_ms: int) -> Self:
+        """Put `device` away: still ours and what it said still holds, but no new sessions."""
+        return cls._signed_by(key, "retired", device, at_ms=at_ms)
+
+    @classmethod
+    def _signed_by(
+        cls,
+        key: DeviceKey,
+        kind: MembershipKind,
+        device: str,
+        *,
+        at_ms: int,
+        name: str = "",
+        certificate: bytes = b"",
+    ) -> Self:
+        signed = _membership_bytes(kind, device, name, certificate, key.device_id, at_ms)
+        return cls(
+            kind=kind,
+            device=device,
+            name=name,
+            certificate=certificate,
+            by=key.device_id,
+            at_ms=at_ms,
+            signature=key.sign(signed),
+        )
+
+    @property
+    def signed_bytes(self) -> bytes:
+        """What the signature is over (ROSTER-1)."""
+        return _membership_bytes(self.kind, self.device, self.name, self.certificate, self.by, self.at_ms)
+
+    @property
+    def record_id(self) -> str:
+        """'m-' and 32 hex characters of the SHA-256 of the signed bytes (ROSTER-2)."""
+        return "m-" + hashlib.sha256(self.signed_bytes).hexdigest()[:32]
+
+    def to_fields(self) -> Fields:
+        """The fields of the document; bytes as standard base64, `name` and `certificate` only where they belong."""
+        fields: Fields = {
+            "kind": self.kind,
+            "device": self.device,
+            "by": self.by,
+            "at_ms": self.at_ms,
+            "signature": _base64(self.signature),
+        }
+        if self.name:
+            fields["name"] = self.name
+        if self.certificate:
+            fields["certificate"] = _base64(self.certificate)
+        return fields
+
+    @classmethod
+    def from_fields(cls, fields: Mapping[str, object]) -> Self:
+        """The record in a document's fields. Fields it does not know are not its business. Raises `IdentityError`."""
+        given = _convert(fields, _MembershipFields)
+        return cls(
+            kind=given.kind,
+            device=given.device,
+            name=given.name,
+            certificate=_from_base64(given.certificate),
+            by=given.by,
+            at_ms=given.at_ms,
+            signature=_from_base64(given.signature),
+        )
+
+
+class HostBinding(msgspec.Struct, frozen=True, kw_only=True):
+    """'Host `host` of my store `store` is mine', signed by `device`.
+
+    `host`: 16 lowercase hex characters; `store`: 1 to 32 of a-z, 0-9 and '-'. Raises `IdentityError`.
+    """
+
+    host: str
+    store: str
+    device: str
+    signature: bytes
+
+    def __post_init__(self) -> None:
+        if not _HOST.match(self.host):
+            raise IdentityError(f"a host id has 16 lowercase hex characters; got {self.host[:40]!r}")
+        if not _STORE.match(self.store):
+            raise IdentityError(f"a store is named by a-z, 0-9 and '-'; got {self.store[:40]!r}")
+        parse_device_id(self.device)
+        if len(self.signature) != SIGNATURE_BYTES:
+            raise IdentityError(f"a signature has {SIGNATURE_BYTES} bytes; got {len(self.signature)}")
+
+    @classmethod
+    def signed_by(cls, key: DeviceKey, *, host: str, store: str) -> Self:
+        signed = _host_bytes(host, store, key.device_id)
+        return cls(host=host, store=store, device=key.device_id, signature=key.sign(signed))
+
+    @property
+    def signed_bytes(self) -> bytes:
+        """What the signature is over (ROSTER-1)."""
+        return _host_bytes(self.host, self.store, self.device)
+
+    @property
+    def record_id(self) -> str:
+        """'host-' and the host id: a host is bound once."""
+        return "host-" + self.host
+
+    def to_fields(self) -> Fields:
+        return {
+            "host": self.host,
+            "store": self.store,
+            "device": self.device,
+            "signature": _base64(self.signature),
+        }
+
+    @classmethod
+    def from_fields(cls, fields: Mapping[str, object]) -> Self:
+        """The binding in a document's fields. Raises `IdentityError`."""
+        given = _convert(fields, _HostFields)
+        return cls(
+            host=given.host,
+            store=given.store,
+            device=given.device,
+            signature=_from_base64(given.signature),
+        )
+
+
+class Member(msgspec.Struct, frozen=True):
+    """A device as the roster sees it.
+
+    `vouched_by`: the members whose `added` record holds, in order of id. `latest_at_ms`: of any record about the
+    device by a once-member, -1 without one.
+    """
+
+    device: str
+    name: str
+    certificate: bytes
+    status: Status
+    vouched_by: tuple[str, ...]
+    latest_at_ms: int
+
+
+class Roster(msgspec.Struct, frozen=True):
+    """What one device makes of the statements it holds. A value: made by `fold`, never changed.
+
+    `members` has every once-member by device id, also the revoked. `host_owner` says which device a host belongs
+    to. `rejected` are the records that changed nothing, as (record id, reason), in order. `revoked_here_by`:
+    members that revoked *this* device; it goes on trusting itself, and has something to tell the person.
+    """
+
+    self_id: str
+    members: dict[str, Member]
+    host_owner: dict[str, str]
+    rejected: tuple[tuple[str, str], ...]
+    revoked_here_by: tuple[str, ...]
+
+    @classmethod
+    def fold(
+        cls,
+        own_certificate: bytes,
+        memberships: Iterable[MembershipRecord],
+        bindings: Iterable[HostBinding],
+    ) -> Self:
+        """The roster that follows for the device of `own_certificate` (ROSTER-4 to ROSTER-17)."""
+        self_id = device_id_of(own_certificate)
+        distinct = sorted(set(memberships), key=lambda record: (record.record_id, record.signature))
+        # An id fixes the key, so the certificate to check a signature with may come from anybody's record.
+        certificates = {record.device: record.certificate for record in distinct if record.kind == "added"}
+        certificates[self_id] = own_certificate
+
+        rejected: list[tuple[str, str]] = []
+        genuine: list[MembershipRecord] = []
+        for record in distinct:
+            reason = _forged(record.by, record.signature, record.signed_bytes, certificates)
+            if reason:
+                rejected.append((record.record_id, reason))
+            else:
+                genuine.append(record)
+
+        added = [record for record in genuine if record.kind == "added"]
+        once = _reachable(self_id, ((record.by, record.device) for record in added))
+        heard = [record for record in genuine if record.by in once]
+        rejected += [
+            (record.record_id, "signed by a device that never was a member")
+            for record in genuine
+            if record.by not in once
+        ]
+
+        revoked_at: dict[str, int] = {}
+        for record in heard:
+            if record.kind == "revoked":
+                revoked_at[record.device] = max(record.at_ms, revoked_at.get(record.device, -1))
+        holding = [
+            record for record in heard if record.kind == "added" and record.at_ms > revoked_at.get(record.device, -1)
+        ]
+        current = _reachable(self_id, ((record.by, record.device) for record in holding))
+        rejected += [
+            (record.record_id, "signed by a device that is revoked or that no member vouches for")
+            for record in heard
+            if record.by not in current and record.kind not in _TAKE_AWAY
+        ]
+        rejected += [
+            (record.record_id, "about a device that no member added")
+            for record in heard
+            if record.device not in once and (record.by in current or record.kind in _TAKE_AWAY)
+        ]
+
+        members = {
+            device: _member(device, self_id, own_certificate, heard, current, device in revoked_at)
+            for device in sorted(once)
+        }
+        host_owner, unbound = _owners(bindings, certificates, once, current)
+        return cls(
+            self_id=self_id,
+            members=members,
+            host_owner=host_owner,
+            rejected=tuple(sorted(rejected + unbound)),
+            revoked_here_by=tuple(
+                sorted(
+                    {
+                        record.by
+                        for record in heard
+                        if record.kind == "revoked" and record.device == self_id and record.by in current
+                    }
+                )
+            ),
+        )
+
+    def active_peers(self) -> list[Member]:
+        """The devices to have sessions with, this one left out, in order of id."""
+        return [
+            member for device, member in self.members.items() if member.status == "active" and device != self.self_id
+        ]
+
+    def resting_on(self, device: str) -> list[str]:
+        """Who else would be unvouched if `device` were revoked, in order of id.
+
+        Whoever revokes adds those to be kept, in the same transaction (ROSTER-18).
+        """
+        vouched = [
+            (by, member.device)
+            for member in self.members.values()
+            for by in member.vouched_by
+            if device not in (by, member.device)
+        ]
+        kept = _reachable(self.self_id, vouched)
+        return [
+            member.device
+            for member in self.members.values()
+            if member.status in ("active", "retired") and member.device not in kept and member.device != device
+        ]
+
+    def next_at(self, device: str, now_ms: int) -> int:
+        """The `at_ms` for a new record about `device`: now, or just after all that is known about it (ROSTER-19).
+
+        A device whose clock is behind could otherwise revoke, and not be heard. Raises `IdentityError` if the
+        time has run out (somebody signed 2^53-1): that device needs a new key.
+        """
+        known = self.members.get(device)
+        at_ms = max(now_ms, known.latest_at_ms + 1 if known else 0)
+        if at_ms > MAX_AT_MS:
+            raise IdentityError("no later record about this device is possible; it needs a new key")
+        return at_ms
+
+
+class _MembershipFields(msgspec.Struct, frozen=True):
+    kind: MembershipKind
+    device: str
+    by: str
+    at_ms: int
+    signature: str
+    name: str = ""
+    certificate: str = ""
+
+
+class _HostFields(msgspec.Struct, frozen=True):
+    host: str
+    store: str
+    device: str
+    signature: str
+
+
+def _convert(fields: Mapping[str, object], into: type[_T]) -> _T:
+    try:
+        return msgspec.convert(dict(fields), into)
+    except (msgspec.MsgspecError, RecursionError) as error:
+        raise IdentityError(f"the fields are not those of such a record: {error}") from error
+
+
+def _membership_bytes(kind: MembershipKind, device: str, name: str, certificate: bytes, by: str, at_ms: int) -> bytes:
+    return MEMBERSHIP_LABEL + _packed(kind, device, name, certificate, by, at_ms)
+
+
+def _host_bytes(host: str, store: str, device: str) -> bytes:
+    return HOST_BINDING_LABEL + _packed(host, store, device)
+
+
+def _packed(*values: str | bytes | int) -> bytes:
+    # A name may hold half a surrogate pair, a number may be too large: neither can be signed.
+    try:
+        return _encode(values)
+    except (UnicodeEncodeError, OverflowError) as error:
+        raise IdentityError(f"this cannot be signed: {error}") from error
+
+
+def _forged(by: str, signature: bytes, signed: bytes, certificates: Mapping[str, bytes]) -> str:
+    certificate = certificates.get(by)
+    if certificate is None:
+        return "signed by a device whose certificate is not known"
+    return "" if verify(certificate, signature, signed) else "the signature does not hold"
+
+
+def _reachable(start: str, edges: Iterable[tuple[str, str]]) -> set[str]:
+    onward: dict[str, list[str]] = {}
+    for source, target in edges:
+        onward.setdefault(source, []).append(target)
+    found = {start}
+    waiting = [start]
+    while waiting:
+        for target in onward.get(waiting.pop(), ()):
+            if target not in found:
+                found.add(target)
+                waiting.append(target)
+    return found
+
+
+def _later(record: MembershipRecord) -> tuple[int, str]:
+    return record.at_ms, record.record_id
+
+
+def _member(
+    device: str,
+    self_id: str,
+    own_certificate: bytes,
+    heard: Iterable[MembershipRecord],
+    current: set[str],
+    revoked: bool,
+) -> Member:
+    about = [record for record in heard if record.device == device]
+    by_members = [record for record in about if record.by in current]
+    # For who is out, a revoked sponsor's word still serves to show what the device was called.
+    naming = [r for r in by_members if r.name]
+    if device not in current:
+        naming = naming or [r for r in about if r.name]
+    adding = [r for r in by_members if r.kind == "added"] or [r for r in about if r.kind == "added"]
+    revoked_at = max((r.at_ms for r in about if r.kind == "revoked"), default=-1)
+    # A device's word about itself names it; it neither vouches for it nor brings it back.
+    vouching = [r for r in by_members if r.kind == "added" and r.by != device and r.at_ms > revoked_at]
+    status: Status
+    if device not in current:
+        status = "revoked" if revoked else "unvouched"
+    else:
+        # What is put away here is for this device's own members to say, not for whom it threw out.
+        ending = by_members if device == self_id else about
+        retired_at = max((r.at_ms for r in ending if r.kind == "retired"), default=-1)
+        vouched_at = max((r.at_ms for r in vouching), default=-1)
+        status = "retired" if retired_at >= 0 and retired_at >= vouched_at else "active"
+    return Member(
+        device=device,
+        name=max(naming, key=_later).name if naming else grouped(device)[:9],
+        certificate=own_certificate if device == self_id else max(adding, key=_later).certificate,
+        status=status,
+        vouched_by=tuple(sorted({r.by for r in vouching})) if device in current else (),
+        latest_at_ms=max((r.at_ms for r in about), default=-1),
+    )
+
+
+def _owners(
+    bindings: Iterable[HostBinding], certificates: Mapping[str, bytes], once: set[str], current: set[str]
+) -> tuple[dict[str, str], list[tuple[str, str]]]:
+    owners: dict[str, str] = {}
+    rejected: list[tuple[str, str]] = []
+    # Members before those who were, then by id: which of two claims holds does not depend on which came first.
+    in_order = sorted(
+        set(bindings),
+        key=lambda binding: (binding.device not in current, binding.device, binding.store, binding.signature),
+    )
+    for binding in in_order:
+        reason = _forged(binding.device, binding.signature, binding.signed_bytes, certificates)
+        if not reason and binding.device not in once:
+            reason = "signed by a device that never was a member"
+        if not reason and owners.setdefault(binding.host, binding.device) != binding.device:
+            reason = "the host is another device's"
+        if reason:
+            rejected.append((binding.record_id, reason))
+    return owners, rejected
+
+
+def _base64(data: bytes) -> str:
+    return base64.b64encode(data).decode("ascii")
+
+
+def _from_base64(text: str) -> bytes:
+    try:
+        data = base64.b64decode(text, validate=True)
+    except (binascii.Error, ValueError) as error:
+        raise IdentityError(f"this is not base64: {error}") from error
+    # The last character has bits to spare; one form only, or one record has many documents.
+    if _base64(data) != text:
+        raise IdentityError("this base64 is not in its one canonical form")
+    return data
