@@ -151,12 +151,15 @@ class ChangeItem(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class ChangeSet(msgspec.Struct, frozen=True, rename="camel"):
+    """`journal_knowledge` is what the proposer knew of the journal when it read its context."""
+
     id: str
     agent_id: str = ""
     task_id: str = ""
     thread_id: str = ""
     run_key: str = ""
     items: list[ChangeItem] = []
+    journal_knowledge: dict[str, int] = {}
     created_at: str = ""
 
 
