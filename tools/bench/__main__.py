@@ -70,9 +70,9 @@ class Bench:
 
     def rows_of(self, source: Store) -> tuple[list[tuple[Any, ...]], list[tuple[Any, ...]], list[str]]:
         with source.reading() as reader:
-            rows = reader.local_rows("select * from journal_entities")
-            columns = [name for (name,) in reader.local_rows("select name from pragma_table_info('journal_entities')")]
-            return rows, reader.local_rows("select * from components"), columns
+            rows = reader.local("select * from journal_entities")
+            columns = [name for (name,) in reader.local("select name from pragma_table_info('journal_entities')")]
+            return rows, reader.local("select * from components"), columns
 
     def bare(self, source: Store, per_commit: int) -> float:
         """Rows a second when SQLite alone inserts what `source` holds."""

@@ -273,7 +273,7 @@ class Reader:
             )
         ]
 
-    def local_rows(self, sql: str, bindings: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    def local(self, sql: str, bindings: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
         """Read the local tables that stand beside the replicated ones and never replicate."""
         return self._rows(sql, bindings)
 

@@ -359,7 +359,7 @@ class Engine:
 def remembered_addresses(space: Store, device: str) -> list[Address]:
     """Where a device was last reached or was said to be, the newest first."""
     with space.reading() as reader:
-        rows = reader.local_rows("select host, port from peers where device = ? order by seen_at desc", (device,))
+        rows = reader.local("select host, port from peers where device = ? order by seen_at desc", (device,))
     return [Address(host, port) for host, port in rows]
 
 
