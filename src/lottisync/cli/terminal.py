@@ -92,6 +92,17 @@ class Terminal:
             task = bar.add_task(label, total=total)
             yield lambda done: bar.advance(task, done)
 
+    @contextmanager
+    def waiting(self, label: str) -> Iterator[None]:
+        """A spinner on standard error while something takes its time, if a person is watching."""
+        if self.as_json or not sys.stderr.isatty():
+            yield
+            return
+        from rich.console import Console
+
+        with Console(stderr=True).status(label):
+            yield
+
 
 def common(function: F) -> F:
     """Give a command `--home` and `--json`, and a `Terminal` as its first argument."""

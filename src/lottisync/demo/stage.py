@@ -1,0 +1,54 @@
+"""What the audience sees: numbered steps, what happens on which device side by side."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.columns import Columns
+from rich.console import Console, Group
+from rich.panel import Panel
+from rich.rule import Rule
+from rich.table import Table
+from rich.text import Text
+
+Line = str | tuple[str, str]
+"""Text taken literally, or text with a style."""
+
+
+class Stage:
+    def __init__(self, console: Console) -> None:
+        self.console = console
+        self._number = 0
+
+    def step(self, title: str, left: Sequence[Line] = (), right: Sequence[Line] = ()) -> None:
+        """One step: `left` happened on laptop, `right` on phone."""
+        self._number += 1
+        self.console.print(Rule(Text(f" {self._number}  {title} ", "bold"), align="left", style="dim"))
+        if left or right:
+            sides = Table.grid(expand=True, padding=(0, 1))
+            sides.add_column(ratio=1)
+            sides.add_column(ratio=1)
+            sides.add_row(_panel("laptop", left, "cyan"), _panel("phone", right, "magenta"))
+            self.console.print(sides)
+
+    def table(self, heading: str, columns: Sequence[str], rows: Sequence[Sequence[Line]]) -> None:
+        table = Table(*columns, title=Text(heading, "dim"), title_justify="left", box=None, padding=(0, 2, 0, 1))
+        for row in rows:
+            table.add_row(*(_text(cell) for cell in row))
+        self.console.print(table)
+
+    def say(self, *lines: Line) -> None:
+        self.console.print(Columns([Group(*(_text(line) for line in lines))]))
+
+    def save(self, picture: Path, title: str) -> None:
+        """Write all that was shown as an SVG picture."""
+        picture.write_text(self.console.export_svg(title=title))
+
+
+def _panel(name: str, lines: Sequence[Line], colour: str) -> Panel | Text:
+    if not lines:
+        return Text("")
+    return Panel(Group(*(_text(line) for line in lines)), title=name, title_align="left", border_style=colour)
+
+
+def _text(line: Line) -> Text:
+    return Text(line) if isinstance(line, str) else Text(line[0], line[1])
