@@ -2,11 +2,13 @@
 
 Commands are found by name and imported when they are called, so `lottisync --help` and
 `lottisync task list` load nothing they don't need. This module is also the boundary of errors: a
-`Problem` becomes one line on standard error and its exit code, and nothing else is caught here.
-Exit codes: 0 done, 1 could not be done, 2 the call was wrong.
+`Problem` becomes one line on standard error and its exit code, a call that click can't read does
+likewise, and nothing else is caught here. Exit codes: 0 done, 1 could not be done, 2 the call was
+wrong (docs/specs/11-command-line.md).
 """
 
 import importlib
+import os
 import sys
 from typing import Any
 
@@ -53,25 +55,37 @@ def lottisync() -> None:
 
 
 def main(arguments: list[str] | None = None) -> None:
+    given = sys.argv[1:] if arguments is None else arguments
     try:
-        result: Any = lottisync.main(arguments, prog_name="lottisync", standalone_mode=False)
+        result: Any = lottisync.main(given, prog_name="lottisync", standalone_mode=False)
+        sys.stdout.flush()
         sys.exit(result if isinstance(result, int) else 0)
     except Problem as problem:
-        _tell(problem.code, problem.message)
+        _tell(given, problem.code, problem.message)
         sys.exit(problem.exit_code)
-    except click.ClickException as error:
+    except click.exceptions.NoArgsIsHelpError as error:
         error.show()
+        sys.exit(error.exit_code)
+    except click.ClickException as error:
+        _tell(given, "usage", _one_line(error))
         sys.exit(error.exit_code)
     except (click.Abort, KeyboardInterrupt):
         sys.exit(130)
     except BrokenPipeError:
-        # Whoever read our output has had enough (`| head`); that is not an error.
-        sys.stderr.close()
+        # Whoever read our output has had enough (`| head`); that is not an error. What is still buffered goes
+        # nowhere, or the interpreter would complain about it when it ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
 
 
-def _tell(code: str, message: str) -> None:
-    if "--json" in sys.argv:
+def _one_line(error: click.ClickException) -> str:
+    context = getattr(error, "ctx", None)
+    hint = f" See: {context.command_path} --help" if context is not None else ""
+    return " ".join(error.format_message().split()) + hint
+
+
+def _tell(given: list[str], code: str, message: str) -> None:
+    if "--json" in given:
         import msgspec
 
         sys.stdout.write(msgspec.json.encode({"error": {"code": code, "message": message}}).decode() + "\n")

@@ -73,11 +73,20 @@ def _change(item: ItemView) -> Any:
     for change in item.changes:
         if text:
             text.append(", ")
-        if change.before is not None:
-            text.append(str(change.before), "red")
+        if item.tool != "add_checklist_item":
+            text.append(_plain(change.before), "red")
             text.append(" → ")
-        text.append(str(change.after), "green")
+        text.append(_plain(change.after), "green")
     return text
+
+
+def _plain(value: Any) -> str:
+    """A value as people say it."""
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return "done" if value else "not done"
+    return str(value)
 
 
 def _state(item: ItemView) -> Any:

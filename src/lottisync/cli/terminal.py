@@ -5,6 +5,7 @@ for people: tables and colour where a terminal is there to show them, plain text
 """
 
 import functools
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -21,6 +22,10 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+
+_PORT = re.compile(r"\A[0-9]{1,5}\Z")
+"""ASCII only: `isdigit` also takes what `int` does not."""
 
 
 class Terminal:
@@ -125,7 +130,7 @@ def address(text: str, *, what: str) -> tuple[str, int]:
     """`HOST:PORT` (or `[V6]:PORT`) in its parts; `Problem` with exit code 2 otherwise."""
     host, colon, port = text.rpartition(":")
     host = host.strip("[]")
-    if not colon or not host or not port.isdigit() or int(port) > 65535:
+    if not colon or not host or not _PORT.match(port) or int(port) > 65535:
         raise _usage("bad-address", f"{what} is HOST:PORT, like 127.0.0.1:4711; got {text!r}")
     return host, int(port)
 

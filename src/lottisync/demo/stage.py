@@ -1,5 +1,6 @@
 """What the audience sees: numbered steps, what happens on which device side by side."""
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -9,6 +10,9 @@ from rich.panel import Panel
 from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
+
+_FETCHED = re.compile(r"<!--.*?-->|@font-face \{.*?\}", re.DOTALL)
+"""What rich adds for fonts from a server, and its advertisement."""
 
 Line = str | tuple[str, str]
 """Text taken literally, or text with a style."""
@@ -40,8 +44,9 @@ class Stage:
         self.console.print(Columns([Group(*(_text(line) for line in lines))]))
 
     def save(self, picture: Path, title: str) -> None:
-        """Write all that was shown as an SVG picture."""
-        picture.write_text(self.console.export_svg(title=title))
+        """Write all that was shown as an SVG picture, which fetches nothing from anywhere to be seen."""
+        drawn = self.console.export_svg(title=title)
+        picture.write_text(_FETCHED.sub("", drawn))
 
 
 def _panel(name: str, lines: Sequence[Line], colour: str) -> Panel | Text:

@@ -300,10 +300,15 @@ def _result(outcomes: list[dict[str, Any]]) -> str:
 
 
 def _change(item: dict[str, Any]) -> Line:
+    named = {None: "none", True: "done", False: "not done"}
+
+    def plain(value: Any) -> str:
+        return named.get(value, "") if value is None or isinstance(value, bool) else str(value)
+
     parts = []
     for change in item["changes"]:
-        before = f"{change['before']} → " if change.get("before") is not None else ""
-        parts.append(f"{before}{change['after']}")
+        before = "" if item["tool"] == "add_checklist_item" else f"{plain(change['before'])} → "
+        parts.append(f"{before}{plain(change['after'])}")
     return ", ".join(parts), "green"
 
 

@@ -1,0 +1,135 @@
+"""The main job through real processes: what `make demo` does, and what must be true afterwards.
+
+The story checks every step itself and stops at the first that did not happen as told. So that a story
+that checks nothing cannot pass, what it left behind is looked at here once more, from outside.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lottisync.demo import script
+from lottisync.demo.story import EDITED_MINUTES, REASON, TASK
+from lottisync.journal.task_file import task_id
+
+STEPS = (
+    "Two devices, each with its own key, stores and daemon",
+    "They find each other by mDNS and pair with a code that is typed",
+    "A task list is imported on laptop, and is on phone",
+    "An agent wakes for one task, reports, and proposes",
+    "Phone shows them at once",
+    "The person decides on phone: one edited, one rejected, the rest confirmed",
+    "Effects and decisions arrive on laptop",
+    "The next wake has learnt from the verdicts",
+    "Both devices hold the same, and can prove it",
+)
+
+
+def run_demo(folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    clean = {k: v for k, v in os.environ.items() if k not in ("OPENAI_API_KEY", "LOTTISYNC_MODEL_URL")}
+    return subprocess.run(
+        [sys.executable, "-m", "lottisync.demo", "--folder", str(folder)],
+        env={**clean, "COLUMNS": "140", **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=180,
+    )
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    folder = tmp_path_factory.mktemp("story") / "homes"
+    done = run_demo(folder)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder, done.stdout
+
+
+def ask(folder: Path, device: str, *arguments: str) -> Any:
+    done = subprocess.run(
+        [sys.executable, "-m", "lottisync", *arguments, "--json", "--home", str(folder / device)],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return json.loads(done.stdout)
+
+
+def test_every_step_is_told_in_order(told: tuple[Path, str]) -> None:
+    """C-17, S1-62, S2-10: proposed on one device, confirmed on another."""
+    places = [told[1].index(step) for step in STEPS]
+    assert places == sorted(places)
+
+
+def test_both_homes_hold_the_same(told: tuple[Path, str]) -> None:
+    """C-15: change sets and decisions are replicated; the digests prove it."""
+    stores = [ask(told[0], device, "status")["stores"] for device in ("laptop", "phone")]
+    for name in ("space", "journal", "agent"):
+        assert stores[0][name]["digest"] == stores[1][name]["digest"] != "0" * 64
+        assert stores[0][name]["knowledge"] == stores[1][name]["knowledge"]
+
+
+@pytest.mark.parametrize("device", ["laptop", "phone"])
+def test_the_task_shows_the_verdicts(told: tuple[Path, str], device: str) -> None:
+    task = ask(told[0], device, "task", "show", task_id(TASK))
+    items = {item["title"]: item for checklist in task["checklists"] for item in checklist["items"]}
+    assert (task["title"], task["estimate"], task["priority"]) == (script.NEW_TITLE, EDITED_MINUTES, "P2")
+    assert set(script.NEW_ITEMS) < set(items)
+    assert items["Find the manual"]["isChecked"]
+    assert items["Find the manual"]["checkedBy"] == "user"
+
+
+def test_the_decisions_are_on_the_device_that_proposed(told: tuple[Path, str]) -> None:
+    decisions = ask(told[0], "laptop", "review", "log", task_id(TASK))
+    verdicts = {decision["toolName"]: (decision["verdict"], decision["reason"]) for decision in decisions}
+    assert verdicts["update_task_priority"] == ("rejected", REASON)
+    assert verdicts["update_task_estimate"][0] == "confirmed"
+    assert len(decisions) == 7
+    assert all(decision["device"] == ask(told[0], "phone", "status")["device"] for decision in decisions)
+
+
+def test_the_model_was_told_the_decisions_and_both_repeated_proposals_were_refused(told: tuple[Path, str]) -> None:
+    """S1-55, S4-02: in the requests that the model's server recorded."""
+    requests = [json.loads(line) for line in (told[0] / "requests.jsonl").read_text().splitlines()]
+    last = requests[-1]["messages"]
+    asked = next(message["content"] for message in last if message["role"] == "user")
+    answers = [message["content"] for message in last if message["role"] == "tool"]
+    assert REASON in asked
+    assert any("rejected this already" in answer and REASON in answer for answer in answers)
+    assert f"Skipped: estimate is already {EDITED_MINUTES} minutes." in answers
+
+
+def test_the_report_needs_no_model(told: tuple[Path, str]) -> None:
+    """S3-03: and it arrived on the device that never asked one."""
+    report = ask(told[0], "phone", "agent", "report", task_id(TASK))["content"]
+    assert report["title"] == script.NEW_TITLE
+    assert report["checklistProgress"] == {"total": 7, "completed": 2}
+
+
+def test_the_stranger_got_nothing(told: tuple[Path, str]) -> None:
+    status = ask(told[0], "stranger", "status")
+    assert status["stores"]["journal"]["entities"] == 0
+    assert "does not know this device" in told[1].replace("\n", " ").replace("  ", " ")
+
+
+def test_no_key_of_a_device_is_readable_by_others(told: tuple[Path, str]) -> None:
+    assert (told[0] / "laptop" / "device.json").stat().st_mode & 0o077 == 0
+
+
+def test_a_demo_whose_model_is_not_there_says_so_and_fails(tmp_path: Path) -> None:
+    done = run_demo(tmp_path / "homes", LOTTISYNC_MODEL_URL="http://127.0.0.1:9/v1")
+    assert done.returncode == 1
+    assert "The demo stopped" in done.stdout
+    assert "Traceback" not in done.stderr
+
+
+def test_a_folder_that_is_not_the_demos_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "mine.txt").write_text("precious")
+    done = run_demo(tmp_path)
+    assert done.returncode == 2
+    assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
