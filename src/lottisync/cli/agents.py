@@ -1,6 +1,7 @@
-"""`agent create | list | wake | report`."""
+"""`agent create | list | wake | report | pause | resume | destroy | move`."""
 
 import os
+from collections.abc import Callable
 from typing import Any
 
 import anyio
@@ -20,7 +21,7 @@ from lottisync.config.home import Home
 from lottisync.entities.agent import Agent
 from lottisync.journal import tasks
 from lottisync.problem import Problem
-from lottisync.store.store import Reader
+from lottisync.store.store import Reader, Transaction
 
 
 @click.group()
@@ -162,6 +163,49 @@ def _show_report(terminal: Terminal, found: Agent, content: dict[str, Any]) -> N
             for line in content[key]:
                 terminal.line(f"  · {line}")
     terminal.line(f"\n{found.display_name}, {content.get('lastUpdated', '')}", "dim")
+
+
+@agent.command("pause")
+@click.argument("which", metavar="TASK")
+@common
+def pause(terminal: Terminal, which: str) -> None:
+    """Let the agent of TASK sleep until it is resumed."""
+    _change(terminal, which, agents.pause)
+
+
+@agent.command("resume")
+@click.argument("which", metavar="TASK")
+@common
+def resume(terminal: Terminal, which: str) -> None:
+    """Let a paused agent wake again."""
+    _change(terminal, which, agents.resume)
+
+
+@agent.command("destroy")
+@click.argument("which", metavar="TASK")
+@common
+def destroy(terminal: Terminal, which: str) -> None:
+    """End the agent of TASK. What it wrote stays readable."""
+    _change(terminal, which, agents.destroy)
+
+
+@agent.command("move")
+@click.argument("which", metavar="TASK")
+@common
+def move(terminal: Terminal, which: str) -> None:
+    """Make this device the one on which the agent of TASK wakes."""
+    device = terminal.home.key.device_id
+    _change(terminal, which, lambda tx, ident: agents.move(tx, ident, device))
+
+
+def _change(terminal: Terminal, which: str, change: Callable[[Transaction, str], None]) -> None:
+    home = terminal.home
+    found = _agent_of(home, which)
+    with home.agent.transaction(clock.now()) as tx:
+        change(tx, found.id)
+        now = agents.read(tx, found.id)
+    value = {"id": now.id, "name": now.display_name, "lifecycle": now.lifecycle, "homeDevice": now.home_device}
+    terminal.emit(value, lambda: terminal.line(f"{now.display_name} is {now.lifecycle}."))
 
 
 def _agent_of(home: Home, which: str) -> Agent:

@@ -1,0 +1,217 @@
+"""The context: what an agent knows when it wakes (docs/specs/09-agents.md, section 4; seed 003, sections 4.3 to 5.4).
+
+Its report, its own notes, what has changed, how the person decided, and the task as it is. The conversations of
+earlier wakes are not in it: they are kept for people, and what mattered of them is in report and notes (S3-45).
+
+All of the journal's part is read in one read transaction, together with the journal's knowledge at that moment.
+That vector is what makes the rest exact. *Delta*: what changed since the last wake is every entity of the task
+whose clock has a component beyond the knowledge of the last wake; not more, however little time lies between, and
+not less, whatever arrived by sync with an old date on it. *Staleness*: a proposal for a field that was written
+beyond this knowledge was made without having seen that write, and is refused.
+
+The agent's store is read first. A decision is written after its effect, so whatever decision is in here, its
+effect is in the journal that is read after it.
+"""
+
+from typing import Any, NamedTuple
+
+from lottisync.agents import agent as living
+from lottisync.agents import report, seen, thread
+from lottisync.agents.seen import Seen
+from lottisync.agents.thread import CHARACTERS_A_TOKEN
+from lottisync.entities.agent import Agent, AgentReport, AgentState
+from lottisync.entities.entity import USER, Entity, is_deleted
+from lottisync.entities.journal import Label, Task
+from lottisync.entities.path import split
+from lottisync.entities.view import view
+from lottisync.journal import tasks
+from lottisync.journal.tasks import TaskPage
+from lottisync.review import history
+from lottisync.store.store import Reader, Store
+
+HOT_OBSERVATIONS = 20
+"""Notes that are always shown, the newest (seed 003, section 9.7)."""
+OBSERVATION_TOKENS = 4_000
+"""Room for older ones beyond those; further back they stay readable for people only (AGENT-13)."""
+MAX_ENTRY_TEXT = 2_000
+MAX_ENTRIES = 50
+"""A log entry may have 100,000 characters and a task thousands of entries; what does not fit is said to be
+missing, never silently left out."""
+BEYOND = "processedBeyond"
+"""The slot of the agent's state that belongs to `processedCounterByHost` (`seen.Seen`)."""
+MAX_LABELS = 100
+MAX_LINKED = 20
+_UNTOLD = frozenset({"receipts", "rank", "knowledge", "createdAt", "taskId", "checklistId", "suppressedLabels"})
+"""Fields that are the program's bookkeeping and mean nothing to a reader of the task."""
+
+
+class Context(NamedTuple):
+    """`seen` is what the journal held at the moment of the reading. `delta` is empty on a first wake, where all is
+    new. `left_out` counts older observations that there was no room for."""
+
+    agent: Agent
+    state: AgentState
+    page: TaskPage
+    seen: Seen
+    report: AgentReport | None
+    observations: list[str]
+    left_out: int
+    decisions: str
+    delta: list[dict[str, Any]]
+    task: dict[str, Any]
+    linked: list[dict[str, Any]]
+
+    @property
+    def is_first(self) -> bool:
+        """Whether no wake of this agent has been completed yet; failed ones have told it nothing."""
+        return self.state.last_wake_at is None
+
+
+def read(journal: Store, agents: Store, agent_id: str, now: int) -> Context:
+    """The context of a wake at `now` (ms). `Problem("unknown-id")` if the agent or its task is not here."""
+    with agents.reading() as remembered, journal.reading() as current:
+        agent = living.read(remembered, agent_id)
+        state = living.read_state(remembered, agent_id)
+        task_id = living.task_of(state)
+        notes, left_out = _notes(remembered, agent_id)
+        decided = history.recent_decisions(agents, now, agent_id=agent_id, task_id=task_id)
+        page = tasks.page(current, task_id)
+        everything = _entities(current, page)
+        return Context(
+            agent=agent,
+            state=state,
+            page=page,
+            seen=seen.of(current.knowledge(), everything),
+            report=report.latest_report(remembered, agent_id),
+            observations=notes,
+            left_out=left_out,
+            decisions=decided,
+            delta=[] if state.last_wake_at is None else delta(everything, processed(state)),
+            task=task_json(current, page),
+            linked=_linked(current, remembered, agent, task_id),
+        )
+
+
+def processed(state: AgentState) -> Seen:
+    """What the last completed wake had seen."""
+    return seen.stored(state.processed_counter_by_host, state.slots.get(BEYOND))
+
+
+def _notes(reader: Reader, agent_id: str) -> tuple[list[str], int]:
+    """The newest observations, oldest first, and how many older ones there was no room for."""
+    noted = [thread.full_text(reader, message) for message in thread.observations(reader, agent_id)]
+    kept: list[str] = []
+    room = OBSERVATION_TOKENS * CHARACTERS_A_TOKEN
+    for text in reversed(noted):
+        room -= len(text)
+        if len(kept) >= HOT_OBSERVATIONS and room < 0:
+            break
+        kept.append(text)
+    return kept[::-1], len(noted) - len(kept)
+
+
+# -- the task
+
+
+def task_json(reader: Reader, page: TaskPage) -> dict[str, Any]:
+    """The task with its checklists (each item with who set it, and when; S0-34), log entries, labels, estimate
+    and time spent (S3-62, S3-66)."""
+    task = tasks.as_json(page)
+    for bookkeeping in ("suppressedLabels", "createdAt"):
+        task.pop(bookkeeping, None)
+    entries = task.pop("entries")
+    task["logEntries"] = [{**entry, "text": _clipped(entry["text"])} for entry in entries[-MAX_ENTRIES:]]
+    if len(entries) > MAX_ENTRIES:
+        task["olderLogEntriesLeftOut"] = len(entries) - MAX_ENTRIES
+    task["labels"] = [{"id": label.id, "name": label.name} for label in page.labels]
+    task["labelsToChooseFrom"] = [
+        {"id": label.id, "name": label.name}
+        for label in (view(entity, Label) for entity in reader.by_type("label"))
+        if not page.task.labels.get(label.id) and not page.task.suppressed_labels.get(label.id)
+    ][:MAX_LABELS]
+    return task
+
+
+def _clipped(value: Any) -> Any:
+    if isinstance(value, str) and len(value) > MAX_ENTRY_TEXT:
+        return f"{value[:MAX_ENTRY_TEXT]}… ({len(value) - MAX_ENTRY_TEXT} more characters)"
+    return value
+
+
+def _linked(journal: Reader, agents: Reader, agent: Agent, task_id: str) -> list[dict[str, Any]]:
+    """Tasks that the task is linked with and that the agent may see, with what their agents say (S3-63)."""
+    ends = [("linkedTo", str(link.value("toId"))) for link in journal.links_from(task_id, "entryLink")]
+    ends += [("linkedFrom", str(link.value("fromId"))) for link in journal.links_to(task_id, "entryLink")]
+    found = []
+    for direction, other_id in ends:
+        entity = journal.entity(other_id)
+        if entity is None or entity.type != "task" or is_deleted(entity):
+            continue
+        task = view(entity, Task)
+        if not may_see(agent, task):
+            continue
+        others = [str(link.value("fromId")) for link in agents.links_to(other_id, "agent_task")]
+        summaries = [said.content["tldr"] for other in others if (said := report.latest_report(agents, other))]
+        found.append(
+            {
+                "id": task.id,
+                "title": task.title,
+                "status": task.status,
+                "direction": direction,
+                "summary": summaries[0] if summaries else None,
+            }
+        )
+    return found[:MAX_LINKED]
+
+
+def may_see(agent: Agent, task: Task) -> bool:
+    """Whether the person has allowed the agent the task's category; a task in no category is open to all (AGENT-7)."""
+    return task.category_id is None or bool(agent.allowed_category_ids.get(task.category_id))
+
+
+# -- what has changed
+
+
+def delta(entities: list[Entity], before: Seen) -> list[dict[str, Any]]:
+    """Those of a task's entities that were written beyond what was seen before, in the given order (AGENT-11, S3-05).
+
+    Per entity: type, id, `change` (added, edited or deleted), `by` (who wrote: user, agent, or both) and, unless
+    it was deleted, the fields written since, with their values now."""
+    return [_change(entity, before) for entity in entities if not before.has_all_of(entity)]
+
+
+def _entities(reader: Reader, page: TaskPage) -> list[Entity]:
+    """All that belongs to the task: itself, what it owns in the order in which it was made, deleted or not, and
+    its labels."""
+    task = reader.entity(page.task.id)
+    labels = [reader.entity(label.id) for label in page.labels]
+    # A task owns itself in the store's index.
+    owned = [entity for entity in reader.owned_by(page.task.id, deleted=True) if entity.id != page.task.id]
+    return [entity for entity in (task, *owned, *labels) if entity is not None]
+
+
+def _change(entity: Entity, before: Seen) -> dict[str, Any]:
+    written = {
+        path: writes[0]
+        for path, writes in sorted(entity.registers.items())
+        if any(not before.has(write.stamp.dot) for write in writes)
+    }
+    authors = {write.stamp.precedence for write in written.values()}
+    told = {
+        "type": entity.type,
+        "id": entity.id,
+        "by": ["user" if author == USER else "agent" for author in sorted(authors, reverse=True)],
+    }
+    if is_deleted(entity):
+        return told | {"change": "deleted", "title": entity.value("title") or _clipped(entity.value("text"))}
+    fields = {path: _clipped(entity.value(path)) for path in written if split(path)[0] not in _UNTOLD}
+    is_new = not any(before.has(write.stamp.dot) for writes in entity.registers.values() for write in writes)
+    return told | {"change": "added" if is_new else "edited", "fields": fields}
+
+
+def is_current(journal: Store, task_id: str, before: Seen) -> bool:
+    """Whether nobody but an agent wrote to the task since a context that had seen that much. (What the killed
+    wake did at once, and recorded, is no news to it.)"""
+    with journal.reading() as reader:
+        changes = delta(_entities(reader, tasks.page(reader, task_id)), before)
+    return all(change["by"] == ["agent"] for change in changes)

@@ -1,0 +1,137 @@
+"""The log of wakes: which run is under way, and how each one ended (docs/specs/09-agents.md, section 3).
+
+The log is local: it says what happened on this device, and another device's runs are none of its business. A run
+is a row whose key is its cause (`run_key`); its status goes
+
+    queued -> started -> completed            nothing more happens under this key
+                      -> failed               may be started again, and goes on where it stopped
+                      -> skipped              the agent or its task would not have it; may be started again
+
+`started` in the log of a process that is gone is a run that was killed. Whether the process is gone is not
+guessed from times: a wake holds a lock on a file for as long as it lives, and the kernel lets go of it, also
+after `kill -9`. So whoever holds the lock knows that every `started` row of that agent is dead (S3-92).
+"""
+
+import contextlib
+import fcntl
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from lottisync.agents.run_key import Reason, Trigger
+from lottisync.problem import Problem
+from lottisync.store.instant import iso
+from lottisync.store.store import Reader, Store, Transaction
+
+QUEUED, STARTED, COMPLETED, SKIPPED, FAILED = "queued", "started", "completed", "skipped", "failed"
+_COLUMNS = """run_key, agent_id, reason, reason_id, thread_id, status, logical_change_key,
+    created_at, started_at, completed_at, error_message"""
+
+
+class Run(NamedTuple):
+    """One row; times are ISO 8601 in UTC."""
+
+    run_key: str
+    agent_id: str
+    reason: Reason
+    reason_id: str
+    thread_id: str
+    status: str
+    logical_change_key: str | None
+    created_at: str
+    started_at: str | None
+    completed_at: str | None
+    error_message: str | None
+
+    @property
+    def trigger(self) -> Trigger:
+        return Trigger(self.run_key, self.reason, self.reason_id, self.logical_change_key)
+
+
+@contextlib.contextmanager
+def single_flight(agents: Store, agent_id: str) -> Iterator[None]:
+    """Be the only wake of that agent on this device until the block ends (AGENT-8).
+
+    `Problem("awake")` if another process, or another task of this one, is it already."""
+    folder: Path = agents.file.with_name("wakes")
+    folder.mkdir(mode=0o700, exist_ok=True)
+    descriptor = os.open(folder / f"{agent_id}.lock", os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise Problem("awake", f"agent {agent_id} is awake already on this device. Wait until it is done") from None
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def find(reader: Reader, run_key: str) -> Run | None:
+    rows = reader.local(f"select {_COLUMNS} from wake_run_log where run_key = ?", (run_key,))
+    return Run(*rows[0]) if rows else None
+
+
+def runs(reader: Reader, agent_id: str) -> list[Run]:
+    """The agent's runs on this device, the latest first."""
+    rows = reader.local(
+        f"select {_COLUMNS} from wake_run_log where agent_id = ? order by created_at desc, rowid desc", (agent_id,)
+    )
+    return [Run(*row) for row in rows]
+
+
+def interrupted(reader: Reader, agent_id: str) -> Trigger | None:
+    """The trigger of the agent's last run if that one did not end: waking with it goes on where it stopped
+    (or says that it is still awake)."""
+    latest = runs(reader, agent_id)[:1]
+    return latest[0].trigger if latest and latest[0].status == STARTED else None
+
+
+def enqueue(tx: Transaction, trigger: Trigger, agent_id: str, thread_id: str) -> Run:
+    """The run of that key: the one that is there, else a new row with status `queued`."""
+    tx.execute(
+        """insert or ignore into wake_run_log(run_key, agent_id, reason, reason_id, thread_id, status,
+           logical_change_key, created_at) values (?, ?, ?, ?, ?, ?, ?, ?)""",
+        (
+            trigger.run_key,
+            agent_id,
+            trigger.reason,
+            trigger.reason_id,
+            thread_id,
+            QUEUED,
+            trigger.logical_change_key,
+            iso(tx.now),
+        ),
+    )
+    run = find(tx, trigger.run_key)
+    assert run is not None
+    return run
+
+
+def start(tx: Transaction, run: Run) -> None:
+    """Mark the run started, and every other `started` run of this agent failed: the caller holds the lock, so
+    whoever began those is gone and nobody will go on with them."""
+    tx.execute(
+        """update wake_run_log set status = ?, completed_at = ?, error_message = ?
+           where agent_id = ? and status = ? and run_key != ?""",
+        (FAILED, iso(tx.now), "it was killed, and another wake came after it", run.agent_id, STARTED, run.run_key),
+    )
+    tx.execute(
+        """update wake_run_log set status = ?, started_at = coalesce(started_at, ?), completed_at = null,
+           error_message = null where run_key = ?""",
+        (STARTED, iso(tx.now), run.run_key),
+    )
+
+
+def rethread(tx: Transaction, run: Run, thread_id: str) -> Run:
+    """Go on with the run in a new thread, its old one having come to nothing."""
+    tx.execute("update wake_run_log set thread_id = ? where run_key = ?", (thread_id, run.run_key))
+    return run._replace(thread_id=thread_id)
+
+
+def finish(tx: Transaction, run_key: str, status: str, error: str | None = None) -> None:
+    """Write how the run ended: `completed`, `failed` or `skipped`."""
+    tx.execute(
+        "update wake_run_log set status = ?, completed_at = ?, error_message = ? where run_key = ?",
+        (status, iso(tx.now), error, run_key),
+    )

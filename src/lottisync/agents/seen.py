@@ -1,0 +1,47 @@
+"""What a context had seen of the journal: the watermark of a wake (docs/specs/09-agents.md, section 4).
+
+Nearly always that is the journal's knowledge at the moment of the reading. After a round that was cut off a store
+also holds writes beyond its knowledge; the model has seen those of its task, so they belong to the watermark, or
+the next wake would be told of them as news, and a proposal about them would be refused as made without them.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from lottisync.causality.knowledge import Knowledge, beyond
+from lottisync.causality.vector_clock import Dot, Host, has_seen
+from lottisync.entities.entity import Entity
+
+
+class Seen(NamedTuple):
+    knowledge: Knowledge
+    beyond: frozenset[Dot] = frozenset()
+
+    def has(self, dot: Dot) -> bool:
+        return has_seen(self.knowledge, dot) or dot in self.beyond
+
+    def has_all_of(self, entity: Entity) -> bool:
+        """Whether no component of the entity's clock is news."""
+        return all(dot in self.beyond for dot in beyond(entity.clock, self.knowledge))
+
+    def listed(self) -> list[list[str | int]]:
+        """`beyond` as JSON."""
+        return [[host, counter] for host, counter in sorted(self.beyond)]
+
+
+def of(knowledge: Knowledge, entities: Iterable[Entity]) -> Seen:
+    """What is seen by reading `entities` in a store of that knowledge."""
+    held: set[Dot] = set()
+    for entity in entities:
+        held |= set(beyond(entity.clock, knowledge))
+        held |= {write.stamp.dot for writes in entity.registers.values() for write in writes}
+    return Seen(knowledge, frozenset(dot for dot in held if not has_seen(knowledge, dot)))
+
+
+def stored(knowledge: Mapping[str, int], listed: Any) -> Seen:
+    """The inverse of how state and messages keep it."""
+    dots = listed if isinstance(listed, list) else []
+    return Seen(
+        {Host(host): counter for host, counter in knowledge.items()},
+        frozenset(Dot(Host(host), counter) for host, counter in dots),
+    )

@@ -1,0 +1,246 @@
+"""A thread: the record of one wake's conversation, written as it happens (docs/specs/09-agents.md, section 5).
+
+Every turn is in the store before anything is done about it, and every result before the model hears of it. So a
+person can read what an agent did while it is doing it, and a wake that was killed goes on from its record: what
+the model said is not asked (and paid) for again, what was done is not done again.
+
+Messages are immutable and form a chain: each names the one before it, the first of a wake the last of the wake
+before. `metadata.ordinal` is the place in the thread, for readers that sort; `turn` and `call` say which turn of
+the model, and which call of it, a message belongs to. Long content stands in a payload beside the message.
+
+| kind        | text                                   | metadata                                        |
+|-------------|----------------------------------------|-------------------------------------------------|
+| user        | why it woke; payload: both prompts     | runKey, contextKnowledge, contextBeyond         |
+| thought     | what the model said                    | turn, finishReason, token counts, ignoredCalls  |
+| action      | the arguments of one call, as they came| turn, call, callId, toolName                    |
+| toolResult  | what the model was answered            | turn, call, callId, toolName                    |
+| observation | what it wants to remember              | runKey                                          |
+| system      | how the wake ended                     | milestone and result, or errorMessage           |
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from lottisync.agents import seen
+from lottisync.agents.model import ToolCall, Turn, Usage
+from lottisync.agents.seen import Seen
+from lottisync.entities.agent import AgentMessage
+from lottisync.entities.entity import AGENT
+from lottisync.entities.view import view
+from lottisync.store.instant import iso
+from lottisync.store.store import Reader, Transaction
+
+MAX_INLINE = 500
+"""Characters of content that stand in the message itself; a list of messages stays quick to read."""
+PREVIEW = 200
+MAX_TEXT = 80_000
+"""Characters that are kept of one text of the model. Six bytes each in the worst JSON, that is less than a
+document may have; more than any answer to five turns about one task."""
+MAX_CALLS = 32
+"""Calls of one turn that are heard; a task has eight things to change and a batch tool for its checklist."""
+MAX_NAME = 128
+MAX_TOKENS = 10**9
+"""A count of one turn beyond this is not a count; it reads as none."""
+CHARACTERS_A_TOKEN = 4
+"""The usual estimate, where no tokenizer is at hand."""
+
+
+class RecordedCall(NamedTuple):
+    call: ToolCall
+    result: str | None
+
+
+class RecordedTurn(NamedTuple):
+    turn: Turn
+    ignored: int
+    calls: list[RecordedCall]
+
+
+class Opening(NamedTuple):
+    """How a recorded conversation began: the two prompts, and what their context had seen of the journal."""
+
+    system: str
+    user: str
+    seen: Seen
+
+
+class Thread:
+    """Writes messages of one wake. `head` is the last message of the chain."""
+
+    def __init__(
+        self, agent_id: str, thread_id: str, run_key: str, head: str | None, ordinal: int, new_id: Callable[[int], str]
+    ) -> None:
+        self.agent_id, self.thread_id, self.run_key = agent_id, thread_id, run_key
+        self.head = head
+        self._ordinal = ordinal
+        self._new_id = new_id
+
+    def append(
+        self,
+        tx: Transaction,
+        kind: str,
+        text: str,
+        metadata: Mapping[str, Any] = {},
+        *,
+        content: Mapping[str, Any] | None = None,
+        trigger: str | None = None,
+    ) -> str:
+        """One more message; returns its id. `content` is long content for a payload; without it, a text that is
+        too long to stand in the message is moved there as `{"text": ...}`."""
+        message_id = self._new_id(tx.now)
+        if content is None and len(text) > MAX_INLINE:
+            content, text = {"text": text}, text[:PREVIEW] + "…"
+        fields = {
+            "agentId": self.agent_id,
+            "threadId": self.thread_id,
+            "kind": kind,
+            "text": text,
+            "prevMessageId": self.head,
+            "triggerSourceId": trigger,
+            "tokensApprox": _characters(text, content) // CHARACTERS_A_TOKEN,
+            "metadata": {"runKey": self.run_key, "ordinal": self._ordinal, **_present(metadata)},
+            "createdAt": iso(tx.now),
+        }
+        if content is not None:
+            payload_id = self._new_id(tx.now)
+            tx.put(
+                payload_id,
+                "agentMessagePayload",
+                {
+                    "agentId": self.agent_id,
+                    "content": dict(content),
+                    "contentType": "application/json",
+                    "createdAt": iso(tx.now),
+                },
+                precedence=AGENT,
+            )
+            fields["contentEntryId"] = payload_id
+        tx.put(message_id, "agentMessage", _present(fields), precedence=AGENT)
+        self.head = message_id
+        self._ordinal += 1
+        return message_id
+
+    # -- the parts of a conversation
+
+    def opened(self, tx: Transaction, reason: str, opening: Opening, trigger: str) -> None:
+        self.append(
+            tx,
+            "user",
+            reason,
+            {"contextKnowledge": opening.seen.knowledge, "contextBeyond": opening.seen.listed() or None},
+            content={"system": opening.system, "user": opening.user},
+            trigger=trigger,
+        )
+
+    def said(self, tx: Transaction, number: int, turn: Turn, ignored: int) -> None:
+        """A turn as it came: what the model said, and every call it asked for."""
+        usage = turn.usage
+        self.append(
+            tx,
+            "thought",
+            turn.text,
+            {
+                "turn": number,
+                "finishReason": turn.finish_reason,
+                "promptTokens": usage.prompt_tokens if usage else None,
+                "completionTokens": usage.completion_tokens if usage else None,
+                "ignoredCalls": ignored or None,
+            },
+        )
+        for place, call in enumerate(turn.tool_calls):
+            self.append(tx, "action", call.arguments, _of_call(number, place, call))
+
+    def answered(self, tx: Transaction, number: int, place: int, call: ToolCall, result: str) -> str:
+        return self.append(tx, "toolResult", result, _of_call(number, place, call))
+
+
+def _of_call(number: int, place: int, call: ToolCall) -> dict[str, Any]:
+    return {"turn": number, "call": place, "callId": call.id, "toolName": call.name}
+
+
+def _present(fields: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def _characters(text: str, content: Mapping[str, Any] | None) -> int:
+    return sum(len(str(part)) for part in content.values()) if content is not None else len(text)
+
+
+# -- what comes from a model is cut to what can be kept
+
+
+def heard(number: int, turn: Turn) -> tuple[Turn, int]:
+    """Turn `number` as it is kept and acted on, and how many of its calls were ignored: texts that no document
+    can hold are cut, half surrogates replaced, ids that are empty or used twice renamed. Nothing else ever sees
+    the original, so a wake that goes on from its record tells the model what it told it before."""
+    calls: dict[str, ToolCall] = {}
+    for place, call in enumerate(turn.tool_calls[:MAX_CALLS]):
+        # Servers refuse a conversation in which an answer could belong to two calls, or to none.
+        own_id = _cut(call.id, MAX_NAME)
+        call_id = f"call-{number}-{place}" if not own_id or own_id in calls else own_id
+        calls[call_id] = ToolCall(call_id, _cut(call.name, MAX_NAME), _cut(call.arguments, MAX_TEXT + 1))
+    usage = turn.usage
+    if usage is not None and not all(0 <= n <= MAX_TOKENS for n in (usage.prompt_tokens, usage.completion_tokens)):
+        usage = None
+    kept = Turn(_cut(turn.text, MAX_TEXT), tuple(calls.values()), _cut(turn.finish_reason, MAX_NAME), usage)
+    return kept, len(turn.tool_calls) - len(calls)
+
+
+def _cut(text: str, length: int) -> str:
+    return text[:length].encode("utf-8", "replace").decode()
+
+
+# -- reading
+
+
+def messages(reader: Reader, agent_id: str, thread_id: str) -> list[AgentMessage]:
+    """The messages of a thread as they were written."""
+    found = [view(entity, AgentMessage) for entity in reader.by_type("agentMessage", owner=agent_id)]
+    return sorted((m for m in found if m.thread_id == thread_id), key=_ordinal)
+
+
+def observations(reader: Reader, agent_id: str) -> list[AgentMessage]:
+    """All that the agent ever noted, oldest first (S3-43)."""
+    found = [view(e, AgentMessage) for e in reader.by_type("agentMessage", owner=agent_id, subtype="observation")]
+    return sorted(found, key=lambda message: (message.created_at, _ordinal(message), message.id))
+
+
+def content(reader: Reader, message: AgentMessage) -> dict[str, Any]:
+    """The message's payload, or `{"text": ...}` where the text says it all."""
+    payload = reader.entity(message.content_entry_id) if message.content_entry_id else None
+    if payload is None:
+        return {"text": message.text}
+    return {path.removeprefix("content/"): v for path, v in payload.document().items() if path.startswith("content/")}
+
+
+def full_text(reader: Reader, message: AgentMessage) -> str:
+    return str(content(reader, message).get("text", message.text))
+
+
+def _ordinal(message: AgentMessage) -> int:
+    ordinal = message.metadata.get("ordinal")
+    return ordinal if isinstance(ordinal, int) else 0
+
+
+def recorded(reader: Reader, written: list[AgentMessage]) -> tuple[Opening | None, list[RecordedTurn]]:
+    """A thread as the conversation it records, for a wake that goes on with it."""
+    opening: Opening | None = None
+    turns: list[RecordedTurn] = []
+    for message in written:
+        told = message.metadata
+        match message.kind:
+            case "user":
+                prompts = content(reader, message)
+                before = seen.stored(told["contextKnowledge"], told.get("contextBeyond"))
+                opening = Opening(str(prompts["system"]), str(prompts["user"]), before)
+            case "thought":
+                usage = Usage(told["promptTokens"], told["completionTokens"]) if "promptTokens" in told else None
+                turn = Turn(full_text(reader, message), (), told["finishReason"], usage)
+                turns.append(RecordedTurn(turn, told.get("ignoredCalls", 0), []))
+            case "action":
+                call = ToolCall(told["callId"], told["toolName"], full_text(reader, message))
+                turns[-1].calls.append(RecordedCall(call, None))
+            case "toolResult":
+                call, _ = turns[told["turn"]].calls[told["call"]]
+                turns[told["turn"]].calls[told["call"]] = RecordedCall(call, full_text(reader, message))
+    return opening, turns

@@ -1,0 +1,334 @@
+"""A wake: the unit of an agent's work (docs/specs/09-agents.md, section 3; seed 003, sections 4.2, 5.3 and 9).
+
+    single flight -> enqueue -> dedupe by run key -> context -> conversation -> end, in one transaction
+
+A wake reads, asks, and writes down. Nothing that a model asks for changes the task here: calls of the deferred
+tools go to a `Builder`, which turns them into a change set for the person; the one immediate tool writes a language
+where the person chose none. There is no way from here to a verdict (this package may not even import it).
+
+What is written when is what makes a wake safe to kill:
+
+- each turn, before anything is done about it, and each answer, before the model hears of it (`thread`);
+- report, observations, change sets, state and the run's end together, in one transaction of the agent's store.
+  So there is no moment at which proposals exist whose wake did not happen, or a wake whose proposals are missing.
+
+A wake that is started again under the same run key goes on from its record if the task is still as the context
+said, else anew in a new thread; either way what it proposes has the same ids.
+
+The calls of the stores are short and block; the only thing that is awaited is the model.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import msgspec
+
+from lottisync.agents import agent, context, prompt, report, run_log, thread
+from lottisync.agents.agent import DESTROYED
+from lottisync.agents.context import Context
+from lottisync.agents.model import (
+    AssistantMessage,
+    Message,
+    Model,
+    ModelError,
+    SystemMessage,
+    ToolCall,
+    ToolMessage,
+    ToolSchema,
+    Usage,
+    UserMessage,
+)
+from lottisync.agents.report import Words
+from lottisync.agents.run_key import Trigger
+from lottisync.agents.run_log import COMPLETED, FAILED, SKIPPED, Run
+from lottisync.agents.task_agent import MAX_TURNS
+from lottisync.agents.thread import Opening, RecordedCall, RecordedTurn, Thread
+from lottisync.agents.tool_call import Calls
+from lottisync.entities.agent import Agent, AgentMessage, AgentState
+from lottisync.entities.entity import AGENT
+from lottisync.entities.journal import Task
+from lottisync.entities.schema import link_id
+from lottisync.journal import tasks
+from lottisync.problem import Problem
+from lottisync.review import tools
+from lottisync.store.instant import iso
+from lottisync.store.store import Reader, Store, Transaction
+
+COMPLETED_MILESTONE = "wakeCompleted"
+MAX_CONFIGURED_TURNS = 50
+"""What `config.maxTurns` may ask for: a wake costs money for as long as it goes on."""
+
+
+class WakeResult(msgspec.Struct, frozen=True, rename="camel"):
+    """How a wake went. `change_set_ids` is empty where nothing was proposed; `usage` is None where the server does
+    not count tokens; `turn_limit_reached` says that the model was not done; `repeated` that this run had been
+    completed before and nothing was done now."""
+
+    run_key: str
+    thread_id: str
+    change_set_ids: list[str]
+    report_id: str
+    observation_count: int
+    turns: int
+    usage: Usage | None = None
+    turn_limit_reached: bool = False
+    repeated: bool = False
+
+
+async def wake(
+    journal: Store,
+    agents: Store,
+    model: Model,
+    trigger: Trigger,
+    *,
+    agent_id: str,
+    device: str,
+    now: Callable[[], int],
+    new_id: Callable[[int], str],
+) -> WakeResult:
+    """Wake the agent once, for `trigger`, on the device of that id.
+
+    `now` gives wall time in ms, `new_id` an id for a time. Raises `Problem`, the run log saying the same, if the
+    agent may not wake (paused, destroyed, at home elsewhere, awake already, its task gone or not allowed to it) or
+    the model gave no answer (code `model-...`); nothing is proposed then. Anything else that is raised, a
+    cancellation too, leaves the run `started`, to be gone on with under the same trigger."""
+    with agents.reading() as reader:
+        agent.read(reader, agent_id)
+    with run_log.single_flight(agents, agent_id):
+        with agents.transaction(now()) as tx:
+            run = run_log.enqueue(tx, trigger, agent_id, new_id(tx.now))
+            if run.status == COMPLETED:
+                return _repeated(tx, run)
+        with agents.transaction(now()) as tx:
+            refusal = _refusal(journal, tx, agent_id, device)
+            if refusal is None:
+                run_log.start(tx, run)
+            else:
+                run_log.finish(tx, run.run_key, SKIPPED, refusal.message)
+        if refusal is not None:
+            raise refusal
+        under_way = _Wake(journal, agents, run, now, new_id)
+        try:
+            await under_way.converse(model)
+        except ModelError as error:
+            under_way.fail(error)
+            raise Problem(f"model-{error.code}", error.message) from None
+        return under_way.end()
+
+
+def _repeated(reader: Reader, run: Run) -> WakeResult:
+    for message in thread.messages(reader, run.agent_id, run.thread_id):
+        if message.metadata.get("milestone") == COMPLETED_MILESTONE:
+            return msgspec.convert(message.metadata["result"] | {"repeated": True}, WakeResult)
+    raise Problem("no-record", f"wake {run.run_key} was completed, but its record is gone. Wake the agent anew")
+
+
+def _refusal(journal: Store, tx: Transaction, agent_id: str, device: str) -> Problem | None:
+    """Why the agent may not wake now (AGENT-6, AGENT-7), or None."""
+    living, state = agent.read(tx, agent_id), agent.read_state(tx, agent_id)
+    name, task_id = living.display_name, agent.task_of(state)
+    try:
+        agent.after(living, "wake")
+    except Problem as problem:
+        return problem
+    if living.home_device != device:
+        return Problem(
+            "not-at-home",
+            f"{name} lives on device {living.home_device}, not here. Wake it there, or move it: lottisync agent move",
+        )
+    with journal.reading() as reader:
+        if agent.asleep_without_task(reader, state):
+            return Problem(
+                "task-gone",
+                f"{name} sleeps: its task {task_id} is deleted or not here. It goes on when the task is back",
+            )
+        task = tasks.read(reader, task_id, "task", Task)
+    if not context.may_see(living, task):
+        return Problem(
+            "not-allowed",
+            f"{name} may not work in category {task.category_id}. Allow it: lottisync agent create {task_id}",
+        )
+    return None
+
+
+class _Wake:
+    """One wake under way, from its context to its end."""
+
+    def __init__(
+        self, journal: Store, agents: Store, run: Run, now: Callable[[], int], new_id: Callable[[int], str]
+    ) -> None:
+        self._agents, self._now, self._new_id = agents, now, new_id
+        self._context = context.read(journal, agents, run.agent_id, now())
+        config, state = self._context.agent.config, self._context.state
+        limit = config.get("maxTurns")
+        self._limit = min(limit, MAX_CONFIGURED_TURNS) if isinstance(limit, int) and limit > 0 else MAX_TURNS
+
+        opening, recorded, written = _record(journal, agents, run, self._context)
+        if opening is None and written:
+            with agents.transaction(now()) as tx:
+                run = run_log.rethread(tx, run, new_id(tx.now))
+            written = []
+        self._run = run
+        head = written[-1].id if written else state.recent_head_message_id
+        self._thread = Thread(run.agent_id, run.thread_id, run.run_key, head, len(written), new_id)
+        if opening is None:
+            opening = self._open()
+        self._recorded = recorded
+        self._seen = opening.seen
+        self._messages: list[Message] = [SystemMessage(opening.system), UserMessage(opening.user)]
+        self._calls = Calls(journal, agents, run, self._context.page.task.id, self._seen)
+        self._usage: Usage | None = None
+        self._turns = 0
+        self._closing = ""
+        self._is_done = False
+
+    def _open(self) -> Opening:
+        told = self._context
+        opening = Opening(
+            prompt.system(told.agent.display_name, self._limit),
+            prompt.first_wake(told) if told.is_first else prompt.later_wake(told),
+            told.seen,
+        )
+        with self._agents.transaction(self._now()) as tx:
+            self._thread.opened(tx, self._run.reason, opening, self._run.reason_id)
+        return opening
+
+    # -- the conversation
+
+    async def converse(self, model: Model) -> None:
+        """Turn by turn until the model calls nothing more or has had its turns; turns that are on record are not
+        asked for again. `ModelError` if the model gives no whole answer."""
+        for recorded in self._recorded[: self._limit]:
+            self._take(recorded)
+            if self._is_done:
+                return
+        offered = [ToolSchema(**definition) for definition in tools.definitions()]
+        while self._turns < self._limit and not self._is_done:
+            turn, ignored = thread.heard(self._turns, await model.complete(self._messages, offered))
+            with self._agents.transaction(self._now()) as tx:
+                self._thread.said(tx, self._turns, turn, ignored)
+            self._take(RecordedTurn(turn, ignored, [RecordedCall(call, None) for call in turn.tool_calls]))
+
+    def _take(self, recorded: RecordedTurn) -> None:
+        """Act on a turn that is on record: what has an answer is recalled, the rest is done now."""
+        number, turn = self._turns, recorded.turn
+        self._turns += 1
+        self._usage = _sum(self._usage, turn.usage)
+        self._closing = turn.text or self._closing
+        calls = [each.call for each in recorded.calls]
+        self._messages.append(AssistantMessage(turn.text, tuple(calls)))
+        for place, (call, result) in enumerate(recorded.calls):
+            if result is None:
+                result = self._answer(number, place, call, recorded.ignored if place == len(calls) - 1 else 0)
+            else:
+                self._calls.recall(call, self._now())
+            self._messages.append(ToolMessage(call.id, result))
+        self._is_done = not calls
+
+    def _answer(self, number: int, place: int, call: ToolCall, ignored: int) -> str:
+        answer = self._calls.answer(call, self._now())
+        text = answer.text
+        if ignored:
+            text += f"\n{ignored} more calls of this turn were ignored: at most {thread.MAX_CALLS} are heard."
+        with self._agents.transaction(self._now()) as tx:
+            message_id = self._thread.answered(tx, number, place, call, text)
+            if answer.changed is not None:
+                link = {"fromId": message_id, "toId": answer.changed, "createdAt": iso(tx.now)}
+                tx.put(link_id("tool_effect", message_id, answer.changed), "tool_effect", link, precedence=AGENT)
+        return text
+
+    # -- the end
+
+    def fail(self, error: ModelError) -> None:
+        """No answer from the model: say so in log and state, propose nothing."""
+        with self._agents.transaction(self._now()) as tx:
+            self._thread.append(tx, "system", error.message, {"errorMessage": error.message, **self._spent()})
+            state = agent.read_state(tx, self._run.agent_id)
+            self._put_state(tx, state, {"consecutiveFailureCount": state.consecutive_failure_count + 1})
+            run_log.finish(tx, self._run.run_key, FAILED, error.message)
+
+    def end(self) -> WakeResult:
+        """Everything that this wake leaves behind, in one transaction (AGENT-18)."""
+        with self._agents.transaction(self._now()) as tx:
+            living = agent.read(tx, self._run.agent_id)
+            if living.lifecycle == DESTROYED:
+                message = f"{living.display_name} was destroyed while it was awake; what it wanted to say was dropped"
+                run_log.finish(tx, self._run.run_key, SKIPPED, message)
+                result = None
+            else:
+                result = self._write(tx, living)
+        if result is None:
+            raise Problem("destroyed", message)
+        return result
+
+    def _write(self, tx: Transaction, living: Agent) -> WakeResult:
+        run, told = self._run, self._context
+        report_id = self._new_id(tx.now)
+        provenance = {"runKey": run.run_key, "threadId": run.thread_id, "journalKnowledge": self._seen.knowledge}
+        report.put(tx, run.agent_id, report_id, report.content(self._words(), told.page, tx.now), provenance)
+        for note in self._calls.observations:
+            self._thread.append(tx, "observation", note)
+        result = WakeResult(
+            run_key=run.run_key,
+            thread_id=run.thread_id,
+            change_set_ids=self._calls.builder.build(tx, tx.now),
+            report_id=report_id,
+            observation_count=len(self._calls.observations),
+            turns=self._turns,
+            usage=self._usage,
+            turn_limit_reached=not self._is_done,
+        )
+        ended = {"milestone": COMPLETED_MILESTONE, "result": msgspec.to_builtins(result), **self._spent()}
+        self._thread.append(tx, "system", "The wake was completed.", ended)
+        self._put_state(
+            tx,
+            agent.read_state(tx, run.agent_id),
+            {
+                "lastWakeAt": iso(tx.now),
+                "consecutiveFailureCount": 0,
+                "processedCounterByHost": self._seen.knowledge,
+                f"slots/{context.BEYOND}": self._seen.listed() or None,
+            },
+        )
+        agent.woken(tx, living)
+        run_log.finish(tx, run.run_key, COMPLETED)
+        return result
+
+    def _put_state(self, tx: Transaction, state: AgentState, fields: Mapping[str, Any]) -> None:
+        values = {"revision": state.revision + 1, "recentHeadMessageId": self._thread.head, **fields}
+        tx.put(state.id, "agentState", values, precedence=AGENT)
+
+    def _words(self) -> Words:
+        """The model's words; if it gave none, those of the last report; in a first wake, what it said at the end."""
+        if self._calls.words is not None:
+            return self._calls.words
+        if self._context.report is not None:
+            return report.words_from(self._context.report.content)
+        return report.words_from({"tldr": self._closing})
+
+    def _spent(self) -> dict[str, Any]:
+        counted = {} if self._usage is None else msgspec.to_builtins(self._usage, str_keys=True)
+        return {
+            "turns": self._turns,
+            "promptTokens": counted.get("prompt_tokens"),
+            "completionTokens": counted.get("completion_tokens"),
+        }
+
+
+def _record(
+    journal: Store, agents: Store, run: Run, present: Context
+) -> tuple[Opening | None, list[RecordedTurn], list[AgentMessage]]:
+    """What an earlier process recorded of this run, if the task is still as that process told the model: how it
+    began, its turns, its messages. Without an opening there is nothing to go on with."""
+    with agents.reading() as reader:
+        written = thread.messages(reader, run.agent_id, run.thread_id) if run.started_at else []
+        opening, turns = thread.recorded(reader, written)
+    if opening is None or not context.is_current(journal, present.page.task.id, opening.seen):
+        return None, [], written
+    return opening, turns, written
+
+
+def _sum(total: Usage | None, more: Usage | None) -> Usage | None:
+    if total is None or more is None:
+        return total or more
+    return Usage(total.prompt_tokens + more.prompt_tokens, total.completion_tokens + more.completion_tokens)

@@ -1,0 +1,128 @@
+"""A device for tests: its journal and agent stores in a folder, a clock that is wound by hand, counted ids."""
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import anyio
+
+from lottisync.agents import agent, task_agent
+from lottisync.agents.model import Model
+from lottisync.agents.run_key import Trigger, user_initiated
+from lottisync.agents.wake import WakeResult, wake
+from lottisync.causality.vector_clock import Host
+from lottisync.entities.agent import AGENT_STORE, LOCAL_TABLES, Agent, AgentState
+from lottisync.entities.entity import Entity
+from lottisync.entities.identifier import time_ordered
+from lottisync.entities.journal import JOURNAL
+from lottisync.entities.version import open_foreign
+from lottisync.journal import tasks
+from lottisync.store.store import Store, Transaction
+
+NOON = 1_764_590_400_000  # 2025-12-01T12:00:00Z
+MINUTE = 60_000
+
+
+class Device:
+    def __init__(self, folder: Path, number: int = 1) -> None:
+        folder.mkdir(exist_ok=True)
+        self.id = f"device-{number}"
+        self.time = NOON
+        self._number = number
+        self._minted = 0
+        self._named = 0
+        self.journal = Store.create(folder / "journal.sqlite", JOURNAL, self._mint)
+        self.agents = Store.create(folder / "agent.sqlite", AGENT_STORE, self._mint, LOCAL_TABLES)
+
+    def _mint(self) -> Host:
+        self._minted += 1
+        return Host(f"{self._number:08x}{self._minted:08x}")
+
+    def close(self) -> None:
+        self.journal.close()
+        self.agents.close()
+
+    # -- time and ids
+
+    def now(self) -> int:
+        """Every look at the clock is a millisecond later than the last."""
+        self.time += 1
+        return self.time
+
+    def pass_minutes(self, minutes: int) -> None:
+        self.time += minutes * MINUTE
+
+    def new_id(self, now: int) -> str:
+        self._named += 1
+        return time_ordered(now, self._number.to_bytes(4, "big") + self._named.to_bytes(6, "big"))
+
+    # -- what people do
+
+    def do(self, deed: Callable[[Transaction], object]) -> None:
+        """A person's change to the journal, a minute after whatever was before."""
+        self.pass_minutes(1)
+        with self.journal.transaction(self.now()) as tx:
+            deed(tx)
+
+    def add_task(self, task_id: str = "t1", title: str = "Repair the bicycle") -> str:
+        self.do(lambda tx: tasks.add_task(tx, task_id, title))
+        return task_id
+
+    def add_agent(self, task_id: str = "t1", name: str = "Laura") -> str:
+        return task_agent.create_task_agent(
+            self.journal,
+            self.agents,
+            task_id,
+            name=name,
+            home_device=self.id,
+            model="scripted",
+            now=self.now(),
+        )
+
+    def trigger(self, agent_id: str, turn: str = "1") -> Trigger:
+        return user_initiated(agent_id, "session", turn)
+
+    def wake(self, agent_id: str, model: Model, *, turn: str = "1", trigger: Trigger | None = None) -> WakeResult:
+        self.pass_minutes(1)
+        go = partial(
+            wake,
+            self.journal,
+            self.agents,
+            model,
+            trigger or self.trigger(agent_id, turn),
+            agent_id=agent_id,
+            device=self.id,
+            now=self.now,
+            new_id=self.new_id,
+        )
+        return anyio.run(go)
+
+    # -- looking
+
+    def agent(self, agent_id: str) -> Agent:
+        with self.agents.reading() as reader:
+            return agent.read(reader, agent_id)
+
+    def state(self, agent_id: str) -> AgentState:
+        with self.agents.reading() as reader:
+            return agent.read_state(reader, agent_id)
+
+    def task(self, task_id: str = "t1") -> tasks.TaskPage:
+        with self.journal.reading() as reader:
+            return tasks.page(reader, task_id)
+
+    def in_agents(self, type_name: str) -> list[Entity]:
+        with self.agents.reading() as reader:
+            return reader.by_type(type_name)
+
+    def pull(self, other: "Device") -> None:
+        """Take over everything that the other device has, journal first."""
+        for mine, theirs in ((self.journal, other.journal), (self.agents, other.agents)):
+            snapshot = theirs.snapshot()
+            with mine.reading() as reader:
+                lacking = snapshot.lacking(reader.knowledge(), [])
+            versions = snapshot.versions(lacking)
+            with mine.transaction(self.now()) as tx:
+                tx.apply((version, open_foreign(version)) for version in versions)
+                tx.adopt(snapshot.knowledge())
+            snapshot.close()

@@ -1,0 +1,295 @@
+"""A household for tests of sync: devices with a key and their three stores in a folder, who know each other.
+
+Everything that is not the test's subject is fixed: keys, hosts and ids are counted, time is wound by hand."""
+
+import shutil
+from collections.abc import Awaitable, Callable, Iterable
+from pathlib import Path
+from typing import TypeVar
+
+import anyio
+from anyio.abc import ByteStream
+
+from lottisync.causality.vector_clock import Host
+from lottisync.entities.agent import AGENT_STORE, LOCAL_TABLES
+from lottisync.entities.journal import JOURNAL
+from lottisync.entities.space import LOCAL_TABLES as SPACE_TABLES
+from lottisync.entities.space import SPACE
+from lottisync.identity.device_key import DeviceKey
+from lottisync.identity.roster import MembershipRecord
+from lottisync.protocol import message as m
+from lottisync.protocol.framing import MAX_FRAME, FrameBuffer
+from lottisync.store.store import Store
+from lottisync.sync.link import Link
+from lottisync.sync.membership import bind_hosts, put_membership
+
+T = TypeVar("T")
+NOON = 1_764_590_400_000  # 2025-12-01T12:00:00Z
+SCHEMAS = ((SPACE, SPACE_TABLES), (JOURNAL, ""), (AGENT_STORE, LOCAL_TABLES))
+BOUND_SECONDS = 15.0
+
+
+async def inline(work: Callable[[], T]) -> T:
+    """A store call where it stands: in a simulation nothing is gained by threads."""
+    return work()
+
+
+async def until(condition: Callable[[], object], what: str = "it") -> None:
+    """Wait for a condition, with a bound."""
+    with anyio.move_on_after(BOUND_SECONDS):
+        while not condition():  # noqa: ASYNC110 - a condition has no event
+            await anyio.sleep(0.005)
+        return
+    raise AssertionError(f"{what} did not happen within {BOUND_SECONDS} s")
+
+
+class Member:
+    """One device of the household."""
+
+    def __init__(self, folder: Path, number: int) -> None:
+        self.folder = folder
+        self.number = number
+        self.key = DeviceKey.from_seed(bytes([number]) * 32)
+        self.now = NOON
+        self.reports: list[tuple[str, str]] = []
+        self.links: list[Link] = []
+        self.boot = bytes([number]) * 16
+        self._minted = 0
+        fresh = not folder.exists()
+        folder.mkdir(exist_ok=True)
+        self.stores: dict[str, Store] = {}
+        for schema, extra in SCHEMAS:
+            file = folder / f"{schema.name}.sqlite"
+            self.stores[schema.name] = (
+                Store.create(file, schema, self.mint, extra) if fresh else Store.open(file, schema, self.mint)
+            )
+        if fresh:
+            self.admit(self)
+            bind_hosts(self.stores, self.key, self.now)
+
+    def mint(self) -> Host:
+        """Hosts are counted; whether the folder is new or opened again, none comes twice."""
+        counted = self.folder / "hosts"
+        self._minted = int(counted.read_text()) + 1 if counted.exists() else 1
+        counted.write_text(str(self._minted))
+        return Host(f"{self.number:08x}{self._minted:08x}")
+
+    def close(self) -> None:
+        for store in self.stores.values():
+            store.close()
+
+    def restarted(self) -> "Member":
+        """The same device after its program was started again."""
+        self.close()
+        again = Member(self.folder, self.number)
+        again.boot = bytes([self.boot[0] + 100]) * 16
+        return again
+
+    def copied(self, folder: Path) -> "Member":
+        """The same device in another folder: its files as they lie there now."""
+        self.close()
+        shutil.copytree(self.folder, folder)
+        return Member(folder, self.number)
+
+    @property
+    def device(self) -> str:
+        return self.key.device_id
+
+    # -- the household
+
+    def admit(self, other: "Member", name: str | None = None) -> None:
+        self.sign(
+            MembershipRecord.adding(
+                self.key, certificate=other.key.certificate, name=name or f"device {other.number}", at_ms=10
+            )
+        )
+
+    def revoke(self, other: "Member") -> None:
+        self.sign(MembershipRecord.revoking(self.key, device=other.device, at_ms=20))
+
+    def sign(self, record: MembershipRecord) -> None:
+        with self.stores["space"].transaction(self.now) as tx:
+            put_membership(tx, record)
+
+    # -- what is stored
+
+    def put(self, entity_id: str, title: str, *, store: str = "journal", kind: str = "task", **fields: object) -> None:
+        self.now += 1000
+        with self.stores[store].transaction(self.now) as tx:
+            tx.put(entity_id, kind, {"title": title, **fields})
+        for link in self.links:
+            link.local_change()
+
+    def title(self, entity_id: str, *, store: str = "journal") -> object:
+        entity = self.stores[store].read(entity_id)
+        return entity.value("title") if entity is not None else None
+
+    def knowledge(self, store: str = "journal") -> dict[Host, int]:
+        with self.stores[store].reading() as reader:
+            return reader.knowledge()
+
+    def state(self) -> dict[str, tuple[bytes, dict[Host, int], list[tuple[Host, int, str]], int]]:
+        """All that sync can change, by store."""
+        found = {}
+        for name, store in self.stores.items():
+            with store.reading() as reader:
+                found[name] = (reader.digest(), reader.knowledge(), reader.held_beyond(), reader.count())
+        return found
+
+    # -- links
+
+    def link(self, stream: ByteStream, other: "Member", *, dialled: bool) -> Link:
+        link = Link(
+            stream,
+            device=other.device,
+            dialled=dialled,
+            own_device=self.device,
+            own_certificate=self.key.certificate,
+            boot=self.boot,
+            stores=self.stores,
+            call=inline,
+            clock=lambda: self.now,
+            greeted=lambda link, hello: None,
+            report=lambda code, text: self.reports.append((code, text)),
+        )
+        self.links.append(link)
+        return link
+
+
+def in_step(*members: Member) -> bool:
+    first, *others = (member.state() for member in members)
+    return all(other == first for other in others)
+
+
+def household(folder: Path, count: int = 2) -> list[Member]:
+    """Devices that were paired with each other, and have not yet met."""
+    members = [Member(folder / f"device-{number}", number) for number in range(1, count + 1)]
+    for member in members:
+        for other in members:
+            if other is not member:
+                member.admit(other)
+    return members
+
+
+# -- a connection in memory
+
+
+class Cable:
+    """Two ends of a stream. What crosses is recorded; after `cut_after` bytes in both directions together
+    it is cut, in the middle of whatever is crossing."""
+
+    def __init__(self, cut_after: int | None = None) -> None:
+        self.left_over = cut_after
+        self.crossed: list[bytes] = [b"", b""]
+        self.pieces: list[tuple[int, int]] = []
+        self.is_cut = False
+        there, here = (anyio.create_memory_object_stream[bytes](4) for _ in range(2))
+        self.ends = (_End(self, 0, there[0], here[1]), _End(self, 1, here[0], there[1]))
+
+    def cut(self) -> None:
+        self.is_cut = True
+        for end in self.ends:
+            end.out.close()
+
+    def said(self, direction: int) -> list[m.AnyMessage]:
+        """The whole messages that have crossed from one end."""
+        buffer = FrameBuffer(MAX_FRAME)
+        buffer.feed(self.crossed[direction])
+        found = []
+        while (body := buffer.next_body()) is not None:
+            found.append(m.decode(body))
+        return found
+
+    def versions(self) -> list[str]:
+        """The ids of the entities that were sent, in either direction."""
+        batches = [message for direction in (0, 1) for message in self.said(direction) if isinstance(message, m.Batch)]
+        return [version.id for batch in batches for version in batch.versions]
+
+    @property
+    def total(self) -> int:
+        return len(self.crossed[0]) + len(self.crossed[1])
+
+
+class _End(ByteStream):
+    def __init__(
+        self,
+        cable: Cable,
+        direction: int,
+        out: anyio.abc.ObjectSendStream[bytes],
+        into: anyio.abc.ObjectReceiveStream[bytes],
+    ) -> None:
+        self._cable, self._direction = cable, direction
+        self.out, self._into = out, into
+
+    async def send(self, item: bytes) -> None:
+        cable = self._cable
+        if cable.is_cut:
+            raise anyio.BrokenResourceError
+        if cable.left_over is not None:
+            item = item[: cable.left_over]
+            cable.left_over -= len(item)
+        if item:
+            cable.crossed[self._direction] += item
+            cable.pieces.append((self._direction, len(item)))
+            await self.out.send(item)
+        if cable.left_over == 0:
+            cable.cut()
+
+    async def receive(self, max_bytes: int = 65536) -> bytes:
+        return await self._into.receive()
+
+    async def send_eof(self) -> None:
+        await self.out.aclose()
+
+    async def aclose(self) -> None:
+        await self.out.aclose()
+        await self._into.aclose()
+
+
+async def meet(
+    a: Member,
+    b: Member,
+    *,
+    cable: Cable | None = None,
+    done: Callable[[], object] | None = None,
+    meanwhile: Callable[[Link, Link], Awaitable[None]] | None = None,
+) -> Cable:
+    """Link two devices (`a` dialled) until they are in step and quiet, or the cable is cut."""
+    cable = cable or Cable()
+    links = a.link(cable.ends[0], b, dialled=True), b.link(cable.ends[1], a, dialled=False)
+    condition = done or (lambda: in_step(a, b))
+    ended = 0
+
+    async def run(link: Link) -> None:
+        nonlocal ended
+        await link.run()
+        ended += 1
+
+    async with anyio.create_task_group() as tasks:
+        for link in links:
+            tasks.start_soon(run, link)
+        if meanwhile is not None:
+            await meanwhile(*links)
+        await until(lambda: ended or condition(), "to be in step")
+        if not ended:
+            await quiet([cable])
+        else:
+            await until(lambda: ended == 2, "the other side's end")
+        tasks.cancel_scope.cancel()
+    a.links.remove(links[0])
+    b.links.remove(links[1])
+    return cable
+
+
+async def quiet(cables: Iterable[Cable]) -> None:
+    """Until nothing more is said: in memory and with store calls inline, that is when a few rounds of the event
+    loop have moved no byte. Fails if two talk without end."""
+    cables = list(cables)
+    still, before = 0, -1
+    for _ in range(20_000):
+        total = sum(cable.total for cable in cables)
+        still, before = (still + 1, total) if total == before else (0, total)
+        if still == 50:
+            return
+        await anyio.lowlevel.checkpoint()
+    raise AssertionError("they talk without end")
