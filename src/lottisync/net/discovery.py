@@ -1,4 +1,4 @@
-"""Finding devices on the local network (docs/specs/06-identity-and-pairing.md, section on discovery).
+"""Finding devices on the local network (docs/specs/12-transport.md).
 
 mDNS is a hint, never liveness: a peer that was killed is not reported gone for minutes, and an
 instance that was started while its link was down may never see anything. So the interfaces are
@@ -50,16 +50,20 @@ class Announcement(NamedTuple):
 
 def interfaces(listen_host: str) -> list[str]:
     """The IPv4 addresses on which to speak mDNS: the one listened on, else all of this machine's; the
-    loopback's only if there is no other."""
+    loopback's only if there is no other; none for an IPv6 address, which we do not announce."""
     if listen_host not in ("0.0.0.0", "::", ""):
-        return [listen_host]
-    found = [
+        try:
+            found = socket.getaddrinfo(listen_host, None, socket.AF_INET, socket.SOCK_STREAM)
+        except OSError:
+            return []
+        return sorted({str(address[0]) for *_, address in found})
+    others = [
         str(ip.ip)
         for adapter in ifaddr.get_adapters()
         for ip in adapter.ips
         if ip.is_IPv4 and not str(ip.ip).startswith("127.")
     ]
-    return found or ["127.0.0.1"]
+    return others or ["127.0.0.1"]
 
 
 @contextlib.asynccontextmanager
@@ -87,9 +91,15 @@ async def _keep_browsing(
 ) -> None:
     while True:
         using = interfaces(listen_host)
-        async with _instance(using, announce, on_found, on_lost):
-            while interfaces(listen_host) == using:  # noqa: ASYNC110 - the system has no portable event for it
-                await anyio.sleep(WATCH_SECONDS)
+        try:
+            async with contextlib.AsyncExitStack() as stack:
+                if using:
+                    await stack.enter_async_context(_instance(using, announce, on_found, on_lost))
+                while interfaces(listen_host) == using:  # noqa: ASYNC110 - the system has no portable event for it
+                    await anyio.sleep(WATCH_SECONDS)
+        except* OSError:
+            # An interface went away between the look and the use, or has no multicast. Only a hint is missing.
+            await anyio.sleep(WATCH_SECONDS)
 
 
 @contextlib.asynccontextmanager

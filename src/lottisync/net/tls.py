@@ -1,4 +1,4 @@
-"""TLS 1.3 between pinned devices (docs/specs/06-identity-and-pairing.md, section on transport).
+"""TLS 1.3 between pinned devices (docs/specs/12-transport.md).
 
 There is no certificate authority: each side presents its self-signed device certificate and accepts
 exactly the certificates in the roster. What a reader might be tempted to simplify, and must not:
