@@ -1,0 +1,86 @@
+"""What the user decided, for the model to learn from (docs/specs/10-review.md, section 8).
+
+The section stands in the prompt of every wake. It is short by law (20 entries, 500 tokens), and when
+something must go it is the oldest. A proposal that expired is there too, as *no decision*: silence is
+not a no, and not a yes either. Where the person edited before confirming, the model is shown what
+they made of it. Words of people and models are quoted as JSON on one line, so that a title can't pass
+for an instruction or an entry.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from lottisync.entities import canonical
+from lottisync.entities.agent import ChangeDecision, ChangeItem
+from lottisync.review.ledger import Ledger, Placed
+from lottisync.review.projection import ItemStatus
+from lottisync.review.proposal import effective
+from lottisync.store.store import Store
+
+MAX_ENTRIES = 20
+MAX_TOKENS = 500
+CHARACTERS_PER_TOKEN = 4
+MAX_QUOTE = 120
+"""Characters of one quoted value: one long title must not push out what was decided before it."""
+
+HEADING = "## Recent User Decisions"
+LESSON = (
+    "The following shows how the user responded to your recent suggestions.\n"
+    "Learn from rejections — avoid repeating rejected patterns."
+)
+MARKS = {"confirmed": "✓", "rejected": "✗", "deferred": "…", "retracted": "↶"}
+
+
+def recent_decisions(agents: Store, now: int, *, agent_id: str, task_id: str | None = None) -> str:
+    """The prompt's section, the newest entry last; '' if there is nothing to say. `task_id` None takes the
+    agent's decisions on all its tasks."""
+    with agents.reading() as reader:
+        ledger = Ledger.read(reader, now, task_id)
+    entries: list[tuple[str, str]] = []
+    told: set[str] = set()
+    for placed in ledger.placed():
+        if placed.set.agent_id == agent_id and placed.item.operation_id not in told:
+            told.add(placed.item.operation_id)
+            entries += _entries(placed)
+    budget = MAX_TOKENS * CHARACTERS_PER_TOKEN - len(HEADING) - len(LESSON) - 4
+    kept: list[str] = []
+    for _, line in sorted(entries, reverse=True)[:MAX_ENTRIES]:
+        budget -= len(line) + 1
+        if budget < 0:
+            break
+        kept.append(line)
+    return "\n".join([HEADING, "", LESSON, "", *reversed(kept)]) if kept else ""
+
+
+def _entries(placed: Placed) -> list[tuple[str, str]]:
+    """An item's lines, each with the time that it belongs to."""
+    item, state = placed.item, placed.state
+    if state.expired:
+        return [(placed.set.created_at, f"- · {_call(item.tool_name, item.args)} — no decision (expired)")]
+    if state.status is ItemStatus.PENDING:
+        return []
+    return [(head.created_at, _line(item, head)) for head in state.heads if head.verdict in MARKS]
+
+
+def _line(item: ChangeItem, head: ChangeDecision) -> str:
+    line = f"- {MARKS[head.verdict]} {_call(item.tool_name, item.args)} — {head.verdict}"
+    if head.reason:
+        line += f" (reason: {_quoted(head.reason)})"
+    if head.edited:
+        line += f", but the user changed it to {_call(item.tool_name, head.args)}"
+    return line
+
+
+def _call(tool: str, args: Mapping[str, Any]) -> str:
+    """`update_task_estimate(120 min)`, `update_checklist_item(id: "abc", isChecked: true)`."""
+    shown = effective(args)
+    if len(shown) == 1:
+        [(name, value)] = shown.items()
+        return f"{tool}({value} min)" if name == "minutes" else f"{tool}({_quoted(value)})"
+    return f"{tool}({', '.join(f'{name}: {_quoted(value)}' for name, value in shown.items())})"
+
+
+def _quoted(value: Any) -> str:
+    if isinstance(value, str) and len(value) > MAX_QUOTE:
+        value = value[: MAX_QUOTE - 1] + "…"
+    return canonical.encode(value).decode()

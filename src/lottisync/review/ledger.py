@@ -1,0 +1,106 @@
+"""All that was proposed and decided, as one moment of the agent store shows it (docs/specs/10-review.md, section 6).
+
+The builder asks it what waits already and what was rejected, the verdicts what they decide upon, the
+inbox what to show, the history what to tell the model.
+"""
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import msgspec
+
+from lottisync.entities.agent import Agent, ChangeDecision, ChangeItem, ChangeSet
+from lottisync.entities.view import view
+from lottisync.problem import Problem
+from lottisync.review import proposal
+from lottisync.review.projection import ItemState, SetState, project
+from lottisync.store.store import Reader
+
+SET, DECISION = "changeSet", "changeDecision"
+
+
+class Placed(NamedTuple):
+    """An item with the set it stands in, its place there, and what it amounts to."""
+
+    set: ChangeSet
+    ordinal: int
+    item: ChangeItem
+    state: ItemState
+
+
+class Ledger:
+    """Sets oldest first, and their states at `now`."""
+
+    def __init__(self, sets: list[ChangeSet], decisions: list[ChangeDecision], now: int) -> None:
+        self.sets = sorted(sets, key=lambda change_set: (change_set.created_at, change_set.id))
+        self.decisions = sorted(decisions, key=lambda decision: (decision.created_at, decision.id))
+        self.states: dict[str, SetState] = project(sets, decisions, now)
+
+    @staticmethod
+    def read(reader: Reader, now: int, task_id: str | None = None) -> "Ledger":
+        """What a reader of the agent store sees, of one task or of all."""
+        return Ledger(
+            [view(entity, ChangeSet) for entity in reader.by_type(SET, subtype=task_id)],
+            [view(entity, ChangeDecision) for entity in reader.by_type(DECISION, subtype=task_id)],
+            now,
+        )
+
+    def placed(self) -> Iterator[Placed]:
+        for change_set in self.sets:
+            state = self.states[change_set.id]
+            for ordinal, item in enumerate(change_set.items):
+                yield Placed(change_set, ordinal, item, state.items[item.id])
+
+    def find(self, item_id: str) -> Placed:
+        for placed in self.placed():
+            if placed.item.id == item_id:
+                return placed
+        raise Problem("unknown-id", f"there is no proposal {item_id}. See: lottisync inbox")
+
+    def on_operation(self, operation: str) -> list[ChangeDecision]:
+        """Every decision on an operation, oldest first."""
+        return [decision for decision in self.decisions if decision.operation_id == operation]
+
+    def twins(self, placed: Placed) -> list[Placed]:
+        """The other open items that propose the same for the same task: a person is shown one of them,
+        and answers them all."""
+        alike = self._open.get((placed.set.task_id, placed.item.digest), [])
+        return [other for other in alike if other.item.id != placed.item.id]
+
+    @cached_property
+    def _open(self) -> dict[tuple[str, str], list[Placed]]:
+        found: dict[tuple[str, str], list[Placed]] = {}
+        for placed in self.placed():
+            if placed.state.open:
+                found.setdefault((placed.set.task_id, placed.item.digest), []).append(placed)
+        return found
+
+    def is_shown(self, placed: Placed) -> bool:
+        """Whether it is the oldest of its open twins; what is not open is shown in its own right."""
+        if not placed.state.open:
+            return True
+        return not any(_age(other) < _age(placed) for other in self.twins(placed))
+
+
+def _age(placed: Placed) -> tuple[str, str, int]:
+    return placed.set.created_at, placed.set.id, placed.ordinal
+
+
+def one_set(reader: Reader, item_id: str) -> ChangeSet:
+    """The set that an item's id names; `Problem` if there is none."""
+    entity = reader.entity(proposal.set_of(item_id))
+    if entity is None or entity.type != SET:
+        raise Problem("unknown-id", f"there is no proposal {item_id}. See: lottisync inbox")
+    return view(entity, ChangeSet)
+
+
+def agent_name(reader: Reader, agent_id: str) -> str:
+    entity = reader.entity(agent_id)
+    return (view(entity, Agent).display_name if entity and entity.type == "agent" else "") or "agent"
+
+
+def fields(document: ChangeSet | ChangeDecision) -> dict[str, Any]:
+    """A set or a decision as the fields that a store is given; what is absent is left out."""
+    built: dict[str, Any] = msgspec.to_builtins(document)
+    return {name: value for name, value in built.items() if name != "id" and value is not None}

@@ -1,0 +1,132 @@
+"""From what was proposed and what was decided to what it amounts to (docs/specs/10-review.md, section 6).
+
+Change sets never change, decisions are only ever added, and a status is *computed* from them and the
+time: the same on every device, in whatever order things arrived. A status stored inside a replicated
+set loses verdicts: one device confirms the first item while another rejects the fourth, two versions
+of the set meet, and one of the verdicts is gone.
+
+Decisions are keyed by the operation, so twins (one trigger, two devices) share their verdicts. Each
+decision lists those it had seen; the *heads* are the ones that no other lists. One head is a verdict.
+Several that agree are one as well. If they differ in outcome or arguments the operation is
+*contested*: an effect that was applied stands, and every device shows it until a person settles it.
+"""
+
+import contextlib
+from collections import defaultdict
+from collections.abc import Iterable
+from enum import StrEnum
+from typing import NamedTuple
+
+from lottisync.entities.agent import ChangeDecision, ChangeItem, ChangeSet
+from lottisync.review.proposal import digest
+from lottisync.store.instant import millis
+
+DAY = 24 * 60 * 60 * 1000
+EXPIRY = 7 * DAY
+"""How long a proposal stays pending (S1-53)."""
+
+
+class ItemStatus(StrEnum):
+    PENDING = "pending"
+    CONFIRMED = "confirmed"
+    REJECTED = "rejected"
+    DEFERRED = "deferred"
+    RETRACTED = "retracted"
+
+
+class SetStatus(StrEnum):
+    PENDING = "pending"
+    PARTIALLY_RESOLVED = "partiallyResolved"
+    RESOLVED = "resolved"
+    EXPIRED = "expired"
+
+
+class ItemState(NamedTuple):
+    """`expired` is said of a pending item only; `heads` are the decisions that count, oldest first."""
+
+    status: ItemStatus
+    heads: tuple[ChangeDecision, ...] = ()
+    contested: bool = False
+    expired: bool = False
+    until: str | None = None
+
+    @property
+    def open(self) -> bool:
+        """Whether it waits for the person now."""
+        return self.status is ItemStatus.PENDING and not self.expired
+
+    @property
+    def decided(self) -> bool:
+        return self.status in (ItemStatus.CONFIRMED, ItemStatus.REJECTED, ItemStatus.RETRACTED)
+
+
+class SetState(NamedTuple):
+    """`items` maps item ids to their states, `resolved_at` is the time of the last decision of a resolved set."""
+
+    status: SetStatus
+    items: dict[str, ItemState]
+    resolved_at: str | None = None
+
+
+def project(sets: Iterable[ChangeSet], decisions: Iterable[ChangeDecision], now: int) -> dict[str, SetState]:
+    """The state of every set at `now` (ms)."""
+    of_operation: defaultdict[str, dict[str, ChangeDecision]] = defaultdict(dict)
+    for decision in decisions:
+        of_operation[decision.operation_id][decision.id] = decision
+    heads = {operation: heads_of(known) for operation, known in of_operation.items()}
+    return {change_set.id: _set_state(change_set, heads, now) for change_set in sets}
+
+
+def heads_of(known: dict[str, ChangeDecision]) -> tuple[ChangeDecision, ...]:
+    """The decisions that no other lists as seen, oldest first. Decisions that list each other in a ring
+    (no correct device writes them) all count: a verdict is never lost to malformed data."""
+    seen = {other for decision in known.values() for other in decision.seen if other != decision.id}
+    heads = [decision for decision in known.values() if decision.id not in seen] or list(known.values())
+    return tuple(sorted(heads, key=_age))
+
+
+def _age(decision: ChangeDecision) -> tuple[str, str]:
+    return decision.created_at, decision.id
+
+
+def item_state(item: ChangeItem, created_at: str, heads: tuple[ChangeDecision, ...], now: int) -> ItemState:
+    verdicts = {head.verdict for head in heads}
+    confirmed = [head for head in heads if head.verdict == ItemStatus.CONFIRMED]
+    by_user = {head.verdict for head in heads if head.actor == "user"}
+    if confirmed:
+        wordings = {digest(item.tool_name, head.args) for head in confirmed}
+        opposed = ItemStatus.REJECTED in verdicts or (ItemStatus.RETRACTED in by_user)
+        return ItemState(ItemStatus.CONFIRMED, heads, contested=opposed or len(wordings) > 1)
+    if ItemStatus.REJECTED in verdicts:
+        return ItemState(ItemStatus.REJECTED, heads)
+    if ItemStatus.RETRACTED in verdicts:
+        return ItemState(ItemStatus.RETRACTED, heads)
+    until = max((head.until for head in heads if head.until), key=lambda text: _instant(text) or 0, default=None)
+    wakes = _instant(until)
+    if wakes is not None and wakes > now:
+        return ItemState(ItemStatus.DEFERRED, heads, until=until)
+    since = max(moment for moment in (_instant(created_at), wakes, 0) if moment is not None)
+    return ItemState(ItemStatus.PENDING, heads, expired=now >= since + EXPIRY)
+
+
+def _instant(text: str | None) -> int | None:
+    """A time in ms; None for what is none (another program's word must not stop a whole inbox)."""
+    with contextlib.suppress(ValueError):
+        return millis(text) if text else None
+    return None
+
+
+def _set_state(change_set: ChangeSet, heads: dict[str, tuple[ChangeDecision, ...]], now: int) -> SetState:
+    items = {
+        item.id: item_state(item, change_set.created_at, heads.get(item.operation_id, ()), now)
+        for item in change_set.items
+    }
+    states = items.values()
+    decided = [state for state in states if state.decided]
+    waiting = [state for state in states if state.open or state.status is ItemStatus.DEFERRED]
+    if waiting:
+        status = SetStatus.PARTIALLY_RESOLVED if decided else SetStatus.PENDING
+    else:
+        status = SetStatus.RESOLVED if decided else SetStatus.EXPIRED
+    ends = [head.created_at for state in decided for head in state.heads]
+    return SetState(status, items, max(ends, default=None) if status is SetStatus.RESOLVED else None)

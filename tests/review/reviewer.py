@@ -1,0 +1,167 @@
+"""One device of a person who reviews: two stores in a folder, a clock wound by hand, counted ids, and the
+verbs of a wake, of the person, and of a round with another device."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from lottisync.causality.vector_clock import Host
+from lottisync.entities.agent import AGENT_STORE, LOCAL_TABLES, ChangeDecision
+from lottisync.entities.entity import AGENT
+from lottisync.entities.journal import JOURNAL, ChecklistItem
+from lottisync.entities.version import open_foreign
+from lottisync.journal import tasks
+from lottisync.review import inbox
+from lottisync.review.builder import Builder
+from lottisync.review.inbox import ItemView
+from lottisync.review.ledger import Ledger
+from lottisync.review.projection import SetState
+from lottisync.review.verdict import Verdicts
+from lottisync.store.store import Store, Transaction
+
+START = 1_772_316_000_000  # 2026-02-28T22:00:00Z
+SECOND, DAY = 1_000, 86_400_000
+LAURA = "laura"
+
+
+class Reviewer:
+    def __init__(self, folder: Path, number: int = 1, now: int = START) -> None:
+        folder.mkdir(exist_ok=True)
+        self.folder, self.number, self.now = folder, number, now
+        self._hosts = self._ids = 0
+        self.journal = Store.create(folder / "journal.sqlite", JOURNAL, self._mint)
+        self.agents = Store.create(folder / "agent.sqlite", AGENT_STORE, self._mint, LOCAL_TABLES)
+        self.verdicts = self._verdicts()
+
+    def _mint(self) -> Host:
+        self._hosts += 1
+        return Host(f"{self.number:08x}{self._hosts:08x}")
+
+    def new_id(self, now: int) -> str:
+        self._ids += 1
+        return f"d{self.number}-{self._ids:04}"
+
+    def _verdicts(self, kind: type[Verdicts] = Verdicts) -> Verdicts:
+        return kind(self.journal, self.agents, device_id=f"device-{self.number}", new_id=self.new_id)
+
+    def restarted(self, kind: type[Verdicts] = Verdicts) -> Verdicts:
+        """Close both files and open them again, as the next start of the process does."""
+        self.close()
+        self.journal = Store.open(self.folder / "journal.sqlite", JOURNAL, self._mint)
+        self.agents = Store.open(self.folder / "agent.sqlite", AGENT_STORE, self._mint)
+        self.verdicts = self._verdicts(kind)
+        return self.verdicts
+
+    def close(self) -> None:
+        self.journal.close()
+        self.agents.close()
+
+    # -- the person at work
+
+    def later(self, millis: int = SECOND) -> int:
+        self.now += millis
+        return self.now
+
+    def write(self, deed: Callable[[Transaction], object]) -> None:
+        with self.journal.transaction(self.later()) as tx:
+            deed(tx)
+
+    def add_task(self, task_id: str = "t1", title: str = "Bake bread", items: tuple[str, ...] = ()) -> None:
+        self.write(lambda tx: tasks.add_task(tx, task_id, title))
+        for number, item in enumerate(items):
+            self.write(lambda tx, n=number, i=item: tasks.add_item(tx, f"{task_id}-i{n}", task_id, i))  # type: ignore[misc]
+
+    def edit(self, task_id: str = "t1", **fields: Any) -> None:
+        self.write(lambda tx: tasks.edit_task(tx, task_id, fields))
+
+    def note(self, entry_id: str, text: str = "not done yet", task_id: str = "t1", author: str = "user") -> None:
+        self.write(lambda tx: tasks.add_note(tx, entry_id, task_id, text, author=author))
+
+    def tick(self, item_id: str, checked: bool = True) -> None:
+        self.write(lambda tx: tasks.check_item(tx, item_id, checked))
+
+    def agent_tick(self, item_id: str, checked: bool = True) -> None:
+        """An item that an agent set: what the direct path of a program leaves."""
+        fields = {"isChecked": checked, "checkedBy": "agent", "checkedAt": None}
+        self.write(lambda tx: tx.put(item_id, "checklistItem", fields, precedence=AGENT))
+
+    def page(self, task_id: str = "t1") -> tasks.TaskPage:
+        with self.journal.reading() as reader:
+            return tasks.page(reader, task_id)
+
+    def item(self, item_id: str = "t1-i0") -> ChecklistItem:
+        with self.journal.reading() as reader:
+            return tasks.read(reader, item_id, "checklistItem", ChecklistItem)
+
+    def titles(self, task_id: str = "t1") -> list[str]:
+        return [item.title for item in self.page(task_id).items]
+
+    # -- the agent at work
+
+    def builder(self, run: str = "run1", task_id: str = "t1", agent: str = LAURA) -> Builder:
+        """A wake whose context is read now."""
+        with self.journal.reading() as reader:
+            knowledge = reader.knowledge()
+        return Builder(
+            self.journal,
+            self.agents,
+            agent_id=agent,
+            task_id=task_id,
+            run_key=run,
+            thread_id=f"thread-{run}",
+            context_knowledge=knowledge,
+        )
+
+    def built(self, builder: Builder) -> list[str]:
+        with self.agents.transaction(self.later()) as tx:
+            return builder.build(tx, tx.now)
+
+    def propose(
+        self, tool: str, args: Mapping[str, Any], run: str = "run1", task_id: str = "t1", agent: str = LAURA
+    ) -> str:
+        """A wake that makes one call; returns the answer to it."""
+        builder = self.builder(run, task_id, agent)
+        answer = builder.queue(tool, dict(args), self.now)
+        self.built(builder)
+        return answer
+
+    # -- looking
+
+    def waiting(self, task_id: str | None = None) -> list[ItemView]:
+        return [
+            item
+            for shown in inbox.open_sets(self.journal, self.agents, self.now, task_id)
+            for item in shown.items
+            if item.status == "pending" and not item.expired
+        ]
+
+    def states(self) -> dict[str, SetState]:
+        with self.agents.reading() as reader:
+            return Ledger.read(reader, self.now).states
+
+    def decisions(self, task_id: str = "t1") -> list[ChangeDecision]:
+        return inbox.decisions(self.agents, task_id)
+
+    # -- meeting another device
+
+    def pull(self, other: "Reviewer", *stores: str) -> None:
+        """A whole round from the other device, in the order in which rounds deliver; or of some `stores` only."""
+        self.now = max(self.now, other.now)
+        for name in stores or ("journal", "agents"):
+            mine: Store = getattr(self, name)
+            snapshot = getattr(other, name).snapshot()
+            with mine.transaction(self.now) as tx:
+                versions = snapshot.versions(snapshot.lacking(tx.knowledge(), tx.held_beyond()))
+                tx.apply((version, open_foreign(version)) for version in versions)
+                tx.adopt(snapshot.knowledge())
+            snapshot.close()
+
+    def meet(self, other: "Reviewer") -> None:
+        self.pull(other)
+        other.pull(self)
+
+    def same_as(self, other: "Reviewer") -> bool:
+        with self.journal.reading() as a, other.journal.reading() as b:
+            journals = a.digest() == b.digest()
+        with self.agents.reading() as a, other.agents.reading() as b:
+            return journals and a.digest() == b.digest()

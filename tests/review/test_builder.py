@@ -1,0 +1,440 @@
+"""From tool calls to change sets: what is queued, what is not, and what the model is told."""
+
+from typing import Any
+
+import pytest
+from tests.review.reviewer import DAY, Reviewer
+
+from lottisync.causality.vector_clock import Dot
+from lottisync.entities.agent import ChangeSet
+from lottisync.entities.version import open_foreign
+from lottisync.entities.view import view
+from lottisync.journal import tasks
+from lottisync.review.builder import MAX_ITEMS, Builder
+from lottisync.review.proposal import set_of
+
+QUEUED = "Proposal queued for user review."
+REASON = "The note of 22:30 says it is not done yet"
+
+
+def stored(device: Reviewer, set_id: str) -> ChangeSet:
+    entity = device.agents.read(set_id)
+    assert entity is not None
+    return view(entity, ChangeSet)
+
+
+def test_rev12_a_set_is_written_with_all_that_a_review_needs(laptop: Reviewer) -> None:
+    """REV-12, S1-07, S1-14, S1-22, S2-06: thread, run, summary, digest, and the base with its dots."""
+    laptop.add_task()
+    laptop.edit(estimate=30)
+    builder = laptop.builder()
+    assert builder.queue("set_task_estimate", {"minutes": "60", "humanSummary": "One hour"}, laptop.now) == QUEUED
+    [ident] = laptop.built(builder)
+    written = stored(laptop, ident)
+    assert (written.agent_id, written.task_id, written.run_key, written.thread_id) == (
+        "laura",
+        "t1",
+        "run1",
+        "thread-run1",
+    )
+    [item] = written.items
+    assert (item.tool_name, item.args, item.human_summary) == ("update_task_estimate", {"minutes": 60}, "One hour")
+    task = laptop.journal.read("t1")
+    assert task is not None
+    [seen, gone] = item.base
+    assert (seen.path, seen.value, seen.dots) == (
+        "estimate",
+        30,
+        sorted((d.host, d.counter) for d in task.dots("estimate")),
+    )
+    assert (gone.path, gone.value, gone.dots) == ("deletedAt", None, [])
+
+
+def test_rev12_nothing_queued_nothing_built(laptop: Reviewer) -> None:
+    """REV-12, S1-24, S1-65."""
+    laptop.add_task()
+    builder = laptop.builder()
+    assert not builder.has_items
+    assert laptop.built(builder) == []
+    builder.queue("set_task_title", {"title": "Rye bread"}, laptop.now)
+    assert builder.has_items
+
+
+def test_rev15_at_most_ten_items_a_set_and_none_is_executed(laptop: Reviewer) -> None:
+    """REV-15, S1-68: the rest goes into a further set; nothing happens without a verdict."""
+    laptop.add_task()
+    builder = laptop.builder()
+    for batch in range(2):
+        items = [{"title": f"Step {batch}-{n}"} for n in range(12)]
+        assert "(12 item(s) queued)" in builder.queue("add_multiple_checklist_items", {"items": items}, laptop.now)
+    sets = [stored(laptop, ident) for ident in laptop.built(builder)]
+    assert [len(written.items) for written in sets] == [MAX_ITEMS, MAX_ITEMS, 4]
+    assert all(set_of(item.id) == written.id for written in sets for item in written.items)
+    assert laptop.titles() == []
+
+
+def test_rev12_a_run_that_is_played_again_makes_no_second_set(laptop: Reviewer) -> None:
+    """REV-12."""
+    laptop.add_task()
+    laptop.propose("set_task_title", {"title": "Rye bread"}, run="r")
+    again = laptop.builder("r")
+    assert again.queue("set_task_title", {"title": "Rye bread"}, laptop.now) == (
+        "Skipped: this waits for the user already."
+    )
+    assert again.queue("update_task_estimate", {"minutes": 60}, laptop.now) == QUEUED
+    assert [item.tool_name for item in stored(laptop, laptop.built(again)[0]).items] == ["update_task_estimate"]
+    builder = laptop.builder("s")
+    builder.queue("update_task_priority", {"priority": "P0"}, laptop.now)
+    assert len(laptop.built(builder)) == 1
+    assert laptop.built(builder) == []
+
+
+def test_s1_27_a_batch_is_exploded_into_items_of_their_own(laptop: Reviewer) -> None:
+    """S1-27, S1-25, S1-51, S2-23."""
+    laptop.add_task(items=("Flour", "Yeast"))
+    laptop.propose(
+        "update_checklist_items",
+        {"items": [{"id": "t1-i0", "title": "Rye flour"}, {"id": "t1-i1", "title": "Sourdough"}]},
+    )
+    assert [(item.tool, item.summary) for item in laptop.waiting()] == [
+        ("update_checklist_item", 'Rename "Flour" to "Rye flour"'),
+        ("update_checklist_item", 'Rename "Yeast" to "Sourdough"'),
+    ]
+
+
+# -- ids
+
+
+def test_s0_12_s0_13_s4_15_ids_that_this_store_does_not_know(laptop: Reviewer) -> None:
+    """S0-12, S0-13, S4-15, REV-16: the context came from this store, so such an id was invented."""
+    laptop.add_task(items=("Flour",))
+    laptop.add_task("t2", items=("Other",))
+    answer = laptop.propose(
+        "update_checklist_items",
+        {"items": [{"id": i, "title": "New"} for i in ("nowhere", "t2-i0", "t1", "t1-i0")]},
+    )
+    assert answer == (
+        "Proposal queued for user review (1 item(s) queued).\n"
+        "Skipped 3 item(s):\n"
+        "- nowhere: checklist item: not found\n"
+        "- t2-i0: checklist item: wrong task\n"
+        "- t1: checklist item: not found"
+    )
+    assert len(laptop.waiting()) == 1
+    assert "not found" in laptop.propose("set_task_title", {"title": "x"}, task_id="t9", run="r2")
+    laptop.note("elsewhere", task_id="t2")
+    for cited, said in (("nowhere", "not found"), ("t1", "not found"), ("elsewhere", "wrong task")):
+        change = {"id": "t1-i0", "title": "Newer", "evidenceEntryIds": [cited]}
+        assert f"evidence {cited}: {said}" in laptop.propose("update_checklist_item", change, run="r3")
+
+
+def test_rev16_what_was_deleted_is_not_proposed_about(laptop: Reviewer) -> None:
+    """REV-16."""
+    laptop.add_task(items=("Flour",))
+    laptop.write(lambda tx: tx.delete("t1-i0"))
+    assert "it was deleted" in laptop.propose("update_checklist_item", {"id": "t1-i0", "isChecked": True})
+    laptop.write(lambda tx: tx.delete("t1"))
+    assert "it was deleted" in laptop.propose("add_checklist_item", {"title": "Salt"})
+
+
+# -- the guard
+
+
+def test_s0_36_a_tick_of_the_users_without_a_reason_is_not_proposed(laptop: Reviewer) -> None:
+    """S0-36, S0-01, S0-03, S0-19, SOV-1, SOV-2: the person is never shown it."""
+    laptop.add_task(items=("Flour",))
+    laptop.tick("t1-i0")
+    at = laptop.item().checked_at
+    answer = laptop.propose("update_checklist_items", {"items": [{"id": "t1-i0", "isChecked": False}]})
+    assert answer == (
+        f'Skipped 1 item(s):\n- "Flour": User set this item at {at}. '
+        "Provide a reason citing evidence from after that time to override."
+    )
+    assert laptop.waiting() == []
+
+
+def test_s0_39_the_title_passes_where_the_tick_is_withheld(laptop: Reviewer) -> None:
+    """S0-39, S0-15, S0-16, SOV-6: it is queued, it counts, and the model is told of the tick."""
+    laptop.add_task(items=("Flour",))
+    laptop.tick("t1-i0")
+    change = {"id": "t1-i0", "isChecked": False, "title": "Rye flour"}
+    answer = laptop.propose("update_checklist_items", {"items": [change]})
+    assert answer.startswith("Proposal queued for user review (1 item(s) queued).\n")
+    assert '"Flour": only the title is queued. User set this item at' in answer
+    assert [item.args for item in laptop.waiting()] == [{"id": "t1-i0", "title": "Rye flour"}]
+
+
+def test_s0_40_an_item_without_provenance_needs_a_reason(laptop: Reviewer) -> None:
+    """S0-40, S0-05, S0-44: an item that was never toggled counts as set by the user, at a time that is unknown."""
+    laptop.add_task(items=("Flour",))
+    assert "at unknown." in laptop.propose("update_checklist_item", {"id": "t1-i0", "isChecked": True})
+    with_reason = {"id": "t1-i0", "isChecked": True, "reason": REASON}
+    assert laptop.propose("update_checklist_item", with_reason, run="r2") == QUEUED
+    assert laptop.waiting()[0].args["reason"] == REASON
+
+
+def test_s0_38_what_the_agent_set_needs_no_reason(laptop: Reviewer) -> None:
+    """S0-38."""
+    laptop.add_task(items=("Flour",))
+    laptop.agent_tick("t1-i0")
+    assert laptop.propose("update_checklist_item", {"id": "t1-i0", "isChecked": False}) == QUEUED
+
+
+# -- redundancy and freshness
+
+
+def test_s4_11_what_is_so_already_is_not_proposed(laptop: Reviewer) -> None:
+    """S4-10, S4-11, S4-01, S4-02, REV-20."""
+    laptop.add_task(items=("Buy groceries", "Walk dog", "Bake"))
+    laptop.edit(estimate=120)
+    laptop.tick("t1-i0")
+    laptop.tick("t1-i1")
+    assert laptop.propose("update_task_estimate", {"minutes": 120}) == "Skipped: estimate is already 120 minutes."
+    ticks = [{"id": f"t1-i{n}", "isChecked": True, "reason": REASON} for n in range(3)]
+    assert laptop.propose("update_checklist_items", {"items": ticks}) == (
+        "Proposal queued for user review (1 item(s) queued).\n"
+        'Skipped 2 redundant update(s): "Buy groceries" is already checked; "Walk dog" is already checked.'
+    )
+    assert laptop.propose("add_checklist_item", {"title": " bake"}, run="r2") == (
+        'Skipped: "bake" is already on the checklist.'
+    )
+
+
+def test_s4_14_the_old_estimate_does_not_reach_the_user(laptop: Reviewer) -> None:
+    """S4-14, REV-17: no comparison of values catches it; the dots do."""
+    laptop.add_task()
+    laptop.edit(estimate=60)
+    builder = laptop.builder()
+    laptop.edit(estimate=90)
+    assert builder.queue("update_task_estimate", {"minutes": 60}, laptop.now) == (
+        "Skipped: changed since your context was read: estimate is now 90 minutes."
+    )
+    assert builder.queue("update_task_estimate", {"minutes": 45}, laptop.now).startswith("Skipped: changed since")
+    assert builder.queue("set_task_title", {"title": "Rye bread"}, laptop.now) == QUEUED
+    laptop.edit(estimate=None)
+    assert builder.queue("update_task_estimate", {"minutes": 45}, laptop.now) == (
+        "Skipped: changed since your context was read: estimate is now empty."
+    )
+    assert laptop.builder().queue("update_task_estimate", {"minutes": 45}, laptop.now) == QUEUED
+
+
+def test_rev17_a_tick_that_moved_after_the_context_was_read(laptop: Reviewer) -> None:
+    """REV-17."""
+    laptop.add_task(items=("Flour",))
+    laptop.agent_tick("t1-i0", checked=False)
+    builder = laptop.builder()
+    laptop.agent_tick("t1-i0")
+    answer = builder.queue("update_checklist_item", {"id": "t1-i0", "isChecked": False, "title": "Rye"}, laptop.now)
+    assert answer == 'Skipped: "Flour": changed since your context was read: checked state is now checked.'
+
+
+def test_rev17_what_a_cut_off_round_left_counts_as_read(laptop: Reviewer, phone: Reviewer) -> None:
+    """REV-17."""
+    laptop.add_task()
+    phone.pull(laptop)
+    phone.edit(estimate=60)
+    snapshot = phone.journal.snapshot()
+    with laptop.journal.transaction(laptop.later()) as tx:
+        versions = snapshot.versions(snapshot.lacking(tx.knowledge(), []))
+        tx.apply((version, open_foreign(version)) for version in versions)
+        beyond = [Dot(host, counter) for host, counter, _ in tx.held_beyond()]
+    snapshot.close()
+    assert beyond
+    assert laptop.builder().queue("update_task_estimate", {"minutes": 45}, laptop.now).startswith("Skipped: changed")
+    with laptop.journal.reading() as reader:
+        knowledge = reader.knowledge()
+    builder = Builder(
+        laptop.journal,
+        laptop.agents,
+        agent_id="laura",
+        task_id="t1",
+        run_key="r",
+        thread_id="th",
+        context_knowledge=knowledge,
+        context_beyond=beyond,
+    )
+    assert builder.queue("update_task_estimate", {"minutes": 45}, laptop.now) == QUEUED
+
+
+def test_s4_13_a_store_that_cannot_be_read_keeps_the_proposal(laptop: Reviewer) -> None:
+    """S4-13, REV-22; without a base it can be confirmed only by who has seen what is there."""
+    laptop.add_task()
+    laptop.edit(estimate=120)
+    builder = laptop.builder()
+    laptop.journal.close()
+    assert builder.queue("update_task_estimate", {"minutes": 120}, laptop.now) == QUEUED
+    assert builder.queue("set_task_title", {"title": "Rye bread"}, laptop.now) == QUEUED
+    laptop.built(builder)
+    verdicts = laptop.restarted()
+    same, other = laptop.waiting()
+    assert same.satisfied
+    assert other.stale
+    assert verdicts.confirm(other.id, laptop.later()).result == "stale"
+    assert verdicts.confirm(other.id, laptop.later(), against="current").result == "applied"
+
+
+# -- what was proposed or decided before
+
+
+def test_rev18_within_a_wake_once_and_the_last_word_counts(laptop: Reviewer) -> None:
+    """REV-18."""
+    laptop.add_task()
+    builder = laptop.builder()
+    assert builder.queue("update_task_estimate", {"minutes": 60}, laptop.now) == QUEUED
+    assert builder.queue("update_task_estimate", {"minutes": "60"}, laptop.now) == (
+        "Skipped: you have proposed this already in this wake."
+    )
+    assert builder.queue("update_task_estimate", {"minutes": 90}, laptop.now) == (
+        f"{QUEUED} It replaces what you proposed before: Set estimate to 60 minutes."
+    )
+    milk = {"items": [{"title": "Milk"}, {"title": "milk"}, {"title": "Milk"}]}
+    assert "(2 item(s) queued)" in builder.queue("add_multiple_checklist_items", milk, laptop.now)
+    laptop.built(builder)
+    assert [item.summary for item in laptop.waiting()] == ["Set estimate to 90 minutes", 'Add: "Milk"', 'Add: "milk"']
+
+
+def test_rev18_what_waits_is_not_proposed_again_by_any_agent_or_device(laptop: Reviewer, phone: Reviewer) -> None:
+    """REV-18."""
+    laptop.add_task()
+    laptop.propose("add_checklist_item", {"title": "Milk"})
+    phone.pull(laptop)
+    for agent in ("laura", "tom"):
+        assert phone.propose("add_checklist_item", {"title": "Milk"}, run=f"other-{agent}", agent=agent) == (
+            "Skipped: this waits for the user already."
+        )
+    [item] = laptop.waiting()
+    laptop.verdicts.defer(item.id, laptop.now + 30 * DAY, laptop.later())
+    laptop.later(20 * DAY)
+    assert "waits for the user" in laptop.propose("add_checklist_item", {"title": "Milk"}, run="r2")
+
+
+def test_rev19_a_rejected_value_until_the_field_changes(laptop: Reviewer) -> None:
+    """REV-19."""
+    laptop.add_task()
+    laptop.propose("update_task_estimate", {"minutes": 60})
+    laptop.verdicts.reject(laptop.waiting()[0].id, laptop.later(), "I know better")
+    again = {"minutes": 60}
+    assert laptop.propose("update_task_estimate", again, run="r2") == (
+        'Skipped: the user rejected this already (reason: "I know better").'
+    )
+    laptop.edit(title="Rye bread")
+    assert "rejected this already" in laptop.propose("update_task_estimate", again, run="r3")
+    assert laptop.propose("update_task_estimate", {"minutes": 75}, run="r4") == QUEUED
+    laptop.edit(estimate=30)
+    assert laptop.propose("update_task_estimate", again, run="r5") == QUEUED
+
+
+def test_rev19_a_rejected_creation_until_the_user_writes_on_the_task(laptop: Reviewer) -> None:
+    """REV-19."""
+    laptop.add_task()
+    laptop.add_task("t2")
+    laptop.propose("add_multiple_checklist_items", {"items": [{"title": "Milk"}, {"title": "Eggs"}]})
+    milk, eggs = laptop.waiting()
+    laptop.verdicts.reject(milk.id, laptop.later())
+    assert laptop.verdicts.confirm(eggs.id, laptop.later()).result == "applied"
+    laptop.note("n1", task_id="t2")
+    laptop.note("n2", author="agent")
+    assert laptop.propose("add_checklist_item", {"title": "Milk"}, run="r2") == (
+        "Skipped: the user rejected this already."
+    )
+    laptop.note("n3", "We are out of milk")
+    assert laptop.propose("add_checklist_item", {"title": "Milk"}, run="r3") == QUEUED
+
+
+def test_rev19_a_rejected_override_until_there_is_evidence_after_it(laptop: Reviewer) -> None:
+    """REV-19, SOV-9: a rejection is a person's statement, too."""
+    laptop.add_task(items=("Flour",))
+    laptop.tick("t1-i0")
+    laptop.note("before", "Flour may be old")
+    untick: dict[str, Any] = {"id": "t1-i0", "isChecked": False, "reason": REASON, "evidenceEntryIds": ["before"]}
+    assert laptop.propose("update_checklist_item", untick) == QUEUED
+    laptop.verdicts.reject(laptop.waiting()[0].id, laptop.later())
+    laptop.note("machine", "Flour is missing", author="agent")
+    for cited in ("before", "machine"):
+        untick["evidenceEntryIds"] = [cited]
+        assert "rejected this already" in laptop.propose("update_checklist_item", untick, run=f"r-{cited}")
+    laptop.note("after", "The flour is not bought after all")
+    untick["evidenceEntryIds"] = ["after"]
+    assert laptop.propose("update_checklist_item", untick, run="r9") == QUEUED
+
+
+def test_rev19_evidence_that_did_not_know_of_the_rejection_is_none(laptop: Reviewer, phone: Reviewer) -> None:
+    """REV-19, SOV-9: the phone's note is new here, and its wall clock is ahead; its author had not seen the verdict."""
+    laptop.add_task(items=("Flour",))
+    laptop.tick("t1-i0")
+    phone.pull(laptop)
+    untick: dict[str, Any] = {"id": "t1-i0", "isChecked": False, "reason": REASON}
+    laptop.propose("update_checklist_item", untick)
+    laptop.edit(title="Rye bread")
+    laptop.verdicts.reject(laptop.waiting()[0].id, laptop.later())
+    phone.later(DAY)
+    phone.note("beside", "The flour is not bought")
+    laptop.pull(phone)
+    untick["evidenceEntryIds"] = ["beside"]
+    assert "rejected this already" in laptop.propose("update_checklist_item", untick, run="r2")
+    phone.pull(laptop)
+    phone.note("after", "It really is not")
+    laptop.pull(phone)
+    untick["evidenceEntryIds"] = ["after"]
+    assert laptop.propose("update_checklist_item", untick, run="r3") == QUEUED
+
+
+@pytest.mark.parametrize("change", [False, True])
+def test_s1_55_an_expired_value_until_the_field_changes(laptop: Reviewer, change: bool) -> None:
+    """S1-55."""
+    laptop.add_task()
+    laptop.propose("update_task_estimate", {"minutes": 60})
+    laptop.later(8 * DAY)
+    if change:
+        laptop.edit(estimate=30)
+    answer = laptop.propose("update_task_estimate", {"minutes": 60}, run="r2")
+    said = QUEUED if change else "Skipped: this was proposed already and the user did not decide on it."
+    assert answer == said
+
+
+def test_rev18_what_was_confirmed_may_be_proposed_again_by_another_run(laptop: Reviewer) -> None:
+    """REV-18."""
+    laptop.add_task()
+    laptop.propose("update_task_estimate", {"minutes": 60})
+    laptop.verdicts.confirm(laptop.waiting()[0].id, laptop.later())
+    laptop.edit(estimate=30)
+    assert laptop.propose("update_task_estimate", {"minutes": 60}) == "Skipped: this was confirmed already."
+    assert laptop.propose("update_task_estimate", {"minutes": 60}, run="r2") == QUEUED
+
+
+@pytest.mark.parametrize("tool", ["update_report", "set_task_language"])
+def test_s2_15_what_is_not_deferred_is_not_queued(laptop: Reviewer, tool: str) -> None:
+    """S2-15."""
+    laptop.add_task()
+    args = {"tldr": "x"} if tool == "update_report" else {"languageCode": "de"}
+    assert laptop.propose(tool, args) == f"{tool} is not a change that is proposed."
+
+
+def test_s2_25_a_call_that_is_not_valid_is_not_queued(laptop: Reviewer) -> None:
+    """S2-25."""
+    laptop.add_task()
+    assert "only the user sets DONE" in laptop.propose("set_task_status", {"status": "DONE"})
+    assert laptop.states() == {}
+
+
+def test_rev12_two_devices_that_wake_on_one_trigger_write_two_sets(laptop: Reviewer, phone: Reviewer) -> None:
+    """REV-12, S1-70: under one id their items would meet in one register, and half of them would not be seen."""
+    laptop.add_task()
+    phone.pull(laptop)
+    laptop.propose("add_multiple_checklist_items", {"items": [{"title": "Milk"}, {"title": "Eggs"}]})
+    phone.propose("add_multiple_checklist_items", {"items": [{"title": "Eggs"}, {"title": "Salt"}]})
+    laptop.meet(phone)
+    assert sorted(item.args["title"] for item in laptop.waiting()) == ["Eggs", "Milk", "Salt"]
+    assert [item.id for item in laptop.waiting()] == [item.id for item in phone.waiting()]
+
+
+def test_tasks_are_not_touched_by_proposing(laptop: Reviewer) -> None:
+    """S1-04."""
+    laptop.add_task(items=("Flour",))
+    with laptop.journal.reading() as reader:
+        before = reader.digest()
+    laptop.propose("set_task_title", {"title": "Rye bread"})
+    laptop.propose("add_checklist_item", {"title": "Salt"}, run="r2")
+    with laptop.journal.reading() as reader:
+        assert reader.digest() == before
+    assert isinstance(laptop.page(), tasks.TaskPage)

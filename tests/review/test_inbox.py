@@ -1,0 +1,110 @@
+"""What is shown, and in what order."""
+
+from tests.review.reviewer import DAY, LAURA, Reviewer
+
+from lottisync.review import inbox
+from lottisync.review.inbox import Change
+
+
+def named(device: Reviewer, name: str = "Laura") -> None:
+    with device.agents.transaction(device.later()) as tx:
+        tx.put(LAURA, "agent", {"agentId": LAURA, "displayName": name})
+
+
+def test_s1_34_a_set_names_its_agent_its_task_and_how_much_waits(laptop: Reviewer) -> None:
+    """S1-34."""
+    named(laptop)
+    laptop.add_task(items=("Flour",))
+    builder = laptop.builder()
+    builder.queue("update_task_estimate", {"minutes": 60}, laptop.now)
+    builder.queue("update_checklist_item", {"id": "t1-i0", "title": "Rye"}, laptop.now)
+    builder.queue("add_checklist_item", {"title": "Salt"}, laptop.now)
+    [ident] = laptop.built(builder)
+    [shown] = inbox.open_sets(laptop.journal, laptop.agents, laptop.now)
+    assert (shown.id, shown.agent_name, shown.task_title, shown.status, shown.waiting) == (
+        ident,
+        "Laura",
+        "Bake bread",
+        "pending",
+        3,
+    )
+    assert [(item.summary, item.changes) for item in shown.items] == [
+        ("Set estimate to 60 minutes", [Change("estimate", None, 60)]),
+        ('Rename "Flour" to "Rye"', [Change("title", "Flour", "Rye")]),
+        ('Add: "Salt"', [Change("checklistItem", None, "Salt")]),
+    ]
+
+
+def test_s1_42_before_is_what_is_there_now(laptop: Reviewer) -> None:
+    """S1-42."""
+    laptop.add_task()
+    laptop.edit(status="OPEN")
+    laptop.propose("set_task_status", {"status": "GROOMED"})
+    laptop.edit(status="IN PROGRESS")
+    [item] = laptop.waiting()
+    assert item.changes == [Change("status", "IN PROGRESS", "GROOMED")]
+    assert item.stale
+    assert [(field.was, field.now) for field in item.stale_fields] == [("OPEN", "IN PROGRESS")]
+
+
+def test_s1_45_sets_stay_until_every_item_is_decided_and_decided_items_stay_in_place(laptop: Reviewer) -> None:
+    """S1-45."""
+    laptop.add_task()
+    laptop.add_task("t2")
+    laptop.propose("add_multiple_checklist_items", {"items": [{"title": "Milk"}, {"title": "Eggs"}]})
+    laptop.propose("set_task_title", {"title": "Other"}, run="r2", task_id="t2")
+    milk, eggs, _ = laptop.waiting()
+    laptop.verdicts.confirm(milk.id, laptop.later())
+    [shown] = inbox.open_sets(laptop.journal, laptop.agents, laptop.now, "t1")
+    assert shown.status == "partiallyResolved"
+    assert [(item.id, item.status) for item in shown.items] == [(milk.id, "confirmed"), (eggs.id, "pending")]
+    laptop.verdicts.reject(eggs.id, laptop.later())
+    assert inbox.open_sets(laptop.journal, laptop.agents, laptop.now, "t1") == []
+    assert len(inbox.open_sets(laptop.journal, laptop.agents, laptop.now)) == 1
+
+
+def test_s1_54_expired_sets_are_out_of_sight(laptop: Reviewer) -> None:
+    """S1-54."""
+    laptop.add_task()
+    laptop.propose("set_task_title", {"title": "Rye"})
+    laptop.later(8 * DAY)
+    assert inbox.open_sets(laptop.journal, laptop.agents, laptop.now) == []
+    [shown] = inbox.unsettled_sets(laptop.journal, laptop.agents, laptop.now)
+    assert (shown.status, shown.items[0].expired) == ("expired", True)
+
+
+def test_rev60_satisfied_by_a_value_that_came_by_sync(laptop: Reviewer, phone: Reviewer) -> None:
+    """REV-60."""
+    laptop.add_task()
+    laptop.propose("update_task_estimate", {"minutes": 60})
+    phone.pull(laptop)
+    phone.edit(estimate=60)
+    laptop.pull(phone)
+    [item] = laptop.waiting()
+    assert (item.satisfied, item.stale) == (True, False)
+
+
+def test_rev60_a_proposal_whose_task_is_not_here_says_so(laptop: Reviewer, phone: Reviewer) -> None:
+    """REV-60."""
+    laptop.add_task()
+    laptop.propose("update_task_estimate", {"minutes": 60})
+    laptop.journal.close()
+    phone.add_task("t9")
+    laptop.journal = phone.journal
+    [item] = laptop.waiting()
+    assert item.error == "task t1: not found"
+    assert item.summary == "Set estimate to 60 minutes"
+
+
+def test_decisions_are_told_oldest_first(laptop: Reviewer) -> None:
+    """S1-03, S1-26."""
+    laptop.add_task()
+    laptop.propose("add_multiple_checklist_items", {"items": [{"title": "Milk"}, {"title": "Eggs"}]})
+    milk, eggs = laptop.waiting()
+    laptop.verdicts.reject(eggs.id, laptop.later())
+    laptop.verdicts.confirm(milk.id, laptop.later())
+    assert [(d.item_id, d.human_summary) for d in laptop.decisions()] == [
+        (eggs.id, 'Add: "Eggs"'),
+        (milk.id, 'Add: "Milk"'),
+    ]
+    assert laptop.decisions("t2") == []

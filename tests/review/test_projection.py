@@ -1,0 +1,195 @@
+"""The projection's laws, and its table: from change sets, decisions and time to statuses."""
+
+import itertools
+import random
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.review.reviewer import DAY, START
+
+from lottisync.entities.agent import ChangeDecision, ChangeItem, ChangeSet
+from lottisync.review.projection import EXPIRY, ItemStatus, SetStatus, project
+from lottisync.store.instant import iso
+
+CREATED = iso(START)
+
+
+def item(number: int, set_id: str = "s") -> ChangeItem:
+    return ChangeItem(f"{set_id}.{number}", "update_task_estimate", {"minutes": 60}, "", "digest", f"op{number}")
+
+
+def change_set(count: int = 1, ident: str = "s") -> ChangeSet:
+    return ChangeSet(ident, items=[item(n, ident) for n in range(count)], created_at=CREATED)
+
+
+def decision(ident: str, verdict: str, *, op: str = "op0", seen: tuple[str, ...] = (), **more: Any) -> ChangeDecision:
+    fields: dict[str, Any] = {"args": {"minutes": 60}, "created_at": iso(START + 1000), **more}
+    return ChangeDecision(ident, operation_id=op, verdict=verdict, seen=list(seen), **fields)
+
+
+def one(*decisions: ChangeDecision, now: int = START + 2000) -> tuple[str, bool, bool]:
+    [state] = project([change_set()], decisions, now)["s"].items.values()
+    return state.status, state.contested, state.expired
+
+
+@pytest.mark.parametrize(
+    ("decisions", "status", "contested"),
+    [
+        ([], "pending", False),
+        ([("a", "confirmed", ())], "confirmed", False),
+        ([("a", "rejected", ())], "rejected", False),
+        ([("a", "confirmed", ()), ("b", "confirmed", ())], "confirmed", False),
+        ([("a", "rejected", ()), ("b", "rejected", ())], "rejected", False),
+        ([("a", "confirmed", ()), ("b", "rejected", ())], "confirmed", True),
+        ([("a", "confirmed", ()), ("b", "rejected", ("a",))], "rejected", False),
+        ([("a", "rejected", ()), ("b", "confirmed", ("a",))], "confirmed", False),
+        ([("a", "confirmed", ()), ("b", "rejected", ()), ("c", "confirmed", ("a", "b"))], "confirmed", False),
+        ([("a", "confirmed", ()), ("b", "rejected", ()), ("c", "rejected", ("b",))], "confirmed", True),
+        ([("a", "deferred", ()), ("b", "rejected", ())], "rejected", False),
+        ([("a", "deferred", ()), ("b", "confirmed", ())], "confirmed", False),
+        ([("a", "retracted", ())], "retracted", False),
+        ([("a", "retracted", ()), ("b", "rejected", ())], "rejected", False),
+        ([("a", "rejected", ("a",))], "rejected", False),
+        ([("a", "confirmed", ("a",)), ("b", "rejected", ())], "confirmed", True),
+        ([("a", "confirmed", ("b",)), ("b", "rejected", ("a",))], "confirmed", True),
+    ],
+)
+def test_rev31_heads_and_contests(
+    decisions: list[tuple[str, str, tuple[str, ...]]], status: str, contested: bool
+) -> None:
+    """REV-31."""
+    assert one(*(decision(i, v, seen=seen) for i, v, seen in decisions)) == (status, contested, False)
+
+
+def test_rev31_confirmed_with_other_arguments_is_contested() -> None:
+    """REV-31."""
+    other = decision("b", "confirmed", args={"minutes": 90})
+    assert one(decision("a", "confirmed"), other) == ("confirmed", True, False)
+    worded = decision("b", "confirmed", args={"minutes": 60, "reason": "other words"})
+    assert one(decision("a", "confirmed"), worded) == ("confirmed", False, False)
+
+
+def test_rev31_an_agent_that_takes_its_proposal_back_does_not_contest_a_person() -> None:
+    """REV-31."""
+    retracted = decision("b", "retracted", actor="agent")
+    assert one(decision("a", "confirmed"), retracted) == ("confirmed", False, False)
+    assert one(decision("a", "confirmed"), decision("b", "retracted")) == ("confirmed", True, False)
+
+
+def test_s1_53_expiry_is_seven_days_and_a_verdict_beats_it() -> None:
+    """S1-53, REV-33: on every device, with nothing written."""
+    assert one(now=START + EXPIRY - 1) == ("pending", False, False)
+    assert one(now=START + EXPIRY) == ("pending", False, True)
+    assert one(decision("a", "rejected"), now=START + EXPIRY) == ("rejected", False, False)
+    late = decision("a", "confirmed", created_at=iso(START + 30 * DAY))
+    assert one(late, now=START + 60 * DAY) == ("confirmed", False, False)
+
+
+def test_rev34_deferred_sleeps_wakes_and_has_seven_days_again() -> None:
+    """REV-34."""
+    put_off = decision("a", "deferred", until=iso(START + 30 * DAY))
+    assert one(put_off, now=START + 30 * DAY - 1) == ("deferred", False, False)
+    assert one(put_off, now=START + 30 * DAY) == ("pending", False, False)
+    assert one(put_off, now=START + 37 * DAY - 1) == ("pending", False, False)
+    assert one(put_off, now=START + 37 * DAY) == ("pending", False, True)
+    assert one(decision("a", "deferred", until="soon")) == ("pending", False, False)
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "days", "status"),
+    [
+        ([None, None], 0, SetStatus.PENDING),
+        (["confirmed", None], 0, SetStatus.PARTIALLY_RESOLVED),
+        (["rejected", "deferred"], 0, SetStatus.PARTIALLY_RESOLVED),
+        ([None, "deferred"], 0, SetStatus.PENDING),
+        (["confirmed", "rejected"], 0, SetStatus.RESOLVED),
+        (["retracted", "rejected"], 0, SetStatus.RESOLVED),
+        ([None, None], 8, SetStatus.EXPIRED),
+        (["confirmed", None], 8, SetStatus.RESOLVED),
+    ],
+)
+def test_s2_11_statuses_of_sets(verdicts: list[str | None], days: int, status: SetStatus) -> None:
+    """S2-11, REV-32, S1-57."""
+    decisions = [
+        decision(f"d{n}", verdict, op=f"op{n}", until=iso(START + DAY)) for n, verdict in enumerate(verdicts) if verdict
+    ]
+    state = project([change_set(len(verdicts))], decisions, START + 2000 + days * DAY)["s"]
+    assert state.status == status
+    assert (state.resolved_at is not None) == (status is SetStatus.RESOLVED)
+
+
+def test_rev30_twins_share_their_verdicts() -> None:
+    """REV-30."""
+    states = project([change_set(1, "s"), change_set(1, "z")], [decision("a", "rejected")], START)
+    assert {state.items[ident].status for (s, state), ident in zip(states.items(), ("s.0", "z.0"), strict=True)} == {
+        "rejected"
+    }
+
+
+# -- laws
+
+_verdicts = st.sampled_from(["confirmed", "rejected", "deferred", "retracted"])
+
+
+@st.composite
+def histories(draw: st.DrawFn) -> list[ChangeDecision]:
+    """Decisions of devices that know of some of the earlier ones."""
+    made: list[ChangeDecision] = []
+    for n in range(draw(st.integers(0, 7))):
+        op = f"op{draw(st.integers(0, 2))}"
+        known = [d.id for d in made if d.operation_id == op and draw(st.booleans())]
+        made.append(
+            decision(
+                f"d{n}",
+                draw(_verdicts),
+                op=op,
+                seen=tuple(known),
+                args={"minutes": draw(st.sampled_from([60, 90]))},
+                actor=draw(st.sampled_from(["user", "user", "agent"])),
+                created_at=iso(START + draw(st.integers(0, 5000))),
+                until=iso(START + draw(st.integers(0, 20)) * DAY),
+            )
+        )
+    return made
+
+
+@given(histories(), st.integers(0, 30), st.randoms(use_true_random=False))
+def test_rev30_the_order_of_arrival_is_nothing(history: list[ChangeDecision], days: int, chance: random.Random) -> None:
+    """REV-30."""
+    sets = [change_set(2, "s"), change_set(3, "z")]
+    shuffled, shuffled_sets = [*history, *history], list(sets)
+    chance.shuffle(shuffled)
+    chance.shuffle(shuffled_sets)
+    now = START + days * DAY
+    assert project(shuffled_sets, shuffled, now) == project(sets, history, now)
+
+
+@given(histories(), st.integers(0, 30))
+def test_rev31_no_verdict_is_lost(history: list[ChangeDecision], days: int) -> None:
+    """REV-31. Every decision counts, or somebody who counts had seen it; and what counts is what is shown."""
+    states = project([change_set(3)], history, START + days * DAY)["s"].items
+    for number, state in enumerate(states.values()):
+        known = {d.id: d for d in history if d.operation_id == f"op{number}"}
+        reached, todo = set(), [head.id for head in state.heads]
+        while todo:
+            ident = todo.pop()
+            reached.add(ident)
+            todo += [i for i in known[ident].seen if i in known and i not in reached]
+        assert reached == set(known)
+        verdicts = {head.verdict for head in state.heads}
+        if "confirmed" in verdicts:
+            assert state.status is ItemStatus.CONFIRMED
+            by_user = {head.verdict for head in state.heads if head.actor == "user"}
+            assert state.contested or "rejected" not in verdicts
+            assert state.contested or "retracted" not in by_user
+        assert not (state.expired and state.decided)
+        if verdicts & {"rejected", "retracted"}:
+            assert state.decided
+
+
+def test_rev31_every_pair_of_concurrent_verdicts_is_symmetric() -> None:
+    """REV-31."""
+    for first, second in itertools.product(["confirmed", "rejected", "deferred", "retracted"], repeat=2):
+        assert one(decision("a", first), decision("b", second)) == one(decision("a", second), decision("b", first))

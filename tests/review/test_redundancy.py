@@ -1,0 +1,81 @@
+"""Redundant proposals: ADR 0009's comparisons and its words."""
+
+from typing import Any
+
+import pytest
+
+from lottisync.review import redundancy, tools
+from lottisync.review.tools import ParsedCall
+
+
+def normal(tool: str, args: dict[str, Any]) -> dict[str, Any]:
+    call = tools.checked_call(tool, args)
+    assert isinstance(call, ParsedCall)
+    return call.args
+
+
+@pytest.mark.parametrize(
+    ("tool", "args", "current", "said"),
+    [
+        ("update_task_estimate", {"minutes": 120}, {"estimate": 120}, "estimate is already 120 minutes"),
+        ("update_task_estimate", {"minutes": "120"}, {"estimate": 120}, "estimate is already 120 minutes"),
+        ("update_task_estimate", {"minutes": 120.0}, {"estimate": 120}, "estimate is already 120 minutes"),
+        ("update_task_estimate", {"minutes": 1}, {"estimate": 1}, "estimate is already 1 minute"),
+        ("update_task_estimate", {"minutes": 60}, {"estimate": 120}, None),
+        ("update_task_estimate", {"minutes": 60}, {"estimate": None}, None),
+        ("update_task_estimate", {"minutes": 1}, {"estimate": True}, None),
+        ("update_task_priority", {"priority": "p1"}, {"priority": "P1"}, "priority is already P1"),
+        ("update_task_priority", {"priority": "P1"}, {"priority": "P2"}, None),
+        ("update_task_due_date", {"dueDate": "2026-12-01"}, {"due": "2026-12-01"}, "due date is already 2026-12-01"),
+        ("update_task_due_date", {"dueDate": "2026-12-01"}, {"due": None}, None),
+        ("set_task_status", {"status": "in progress"}, {"status": "IN PROGRESS"}, "status is already IN PROGRESS"),
+        ("set_task_status", {"status": "OPEN"}, {"status": "GROOMED"}, None),
+        ("set_task_title", {"title": " Bake  bread"}, {"title": "Bake bread"}, 'title is already "Bake bread"'),
+        ("set_task_title", {"title": "Bake bread"}, {"title": "bake bread"}, None),
+    ],
+)
+def test_rev20_task_fields(tool: str, args: dict[str, Any], current: dict[str, Any], said: str | None) -> None:
+    """REV-20, S4-05 to S4-09, S4-19: compared in normal form."""
+    assert redundancy.task_field(tool, normal(tool, args), current) == said
+
+
+@pytest.mark.parametrize(
+    ("args", "is_checked", "said"),
+    [
+        ({"isChecked": True}, True, '"Buy groceries" is already checked'),
+        ({"isChecked": False}, False, '"Buy groceries" is already unchecked'),
+        ({"isChecked": True}, False, None),
+        ({"isChecked": True, "title": "Buy food"}, True, None),
+        ({"isChecked": True, "title": "Buy groceries"}, True, '"Buy groceries" is already checked'),
+        ({"title": "Buy groceries"}, True, '"Buy groceries" has that title already'),
+    ],
+)
+def test_rev20_checklist_items(args: dict[str, Any], is_checked: bool, said: str | None) -> None:
+    """REV-20, S4-03, S4-04: suppressed if neither the tick nor the title would change."""
+    assert redundancy.checklist_item(args, "Buy groceries", is_checked) == said
+
+
+def test_rev20_an_item_of_that_name_is_there() -> None:
+    """REV-20."""
+    assert redundancy.addition("Milk", ["Bread", " milk "]) == '"Milk" is already on the checklist'
+    assert redundancy.addition("Milk", ["Bread"]) is None
+
+
+def test_rev21_the_words_of_adr_0009() -> None:
+    """REV-21, S4-10, S4-11."""
+    assert redundancy.skipped("estimate is already 120 minutes") == "Skipped: estimate is already 120 minutes."
+    redundant = ['"Buy groceries" is already checked', '"Walk dog" is already checked']
+    assert redundancy.batch_answer(1, redundant, [], []) == (
+        "Proposal queued for user review (1 item(s) queued).\n"
+        'Skipped 2 redundant update(s): "Buy groceries" is already checked; "Walk dog" is already checked.'
+    )
+
+
+def test_rev22_a_lookup_that_fails_finds_nothing() -> None:
+    """REV-22, S4-13."""
+
+    def broken() -> int:
+        raise OSError("disk")
+
+    assert redundancy.looked_up(broken) is None
+    assert redundancy.looked_up(lambda: 5) == 5
