@@ -54,8 +54,12 @@ FAULTS: dict[str, Version] = {
     "stamp counter 0": altered("stamps", b'[1,9,0,"0000000000000001",1]', b'[1,9,0,"0000000000000001",0]'),
     "write that the clock does not cover": altered("stamps", b'1",2]', b'1",3]'),
     "write of a host that the clock lacks": altered("stamps", b'"0000000000000002",1', b'"0000000000000003",1'),
-    "stamp of a path that is not there": altered("stamps", b'{"due":[1', b'{"gone":[1,7,0,"0000000000000001",1],"due":[1'),
-    "stamp that equals the base": altered("stamps", b'{"due":[1,9', b'{"title":[1,7,0,"0000000000000001",2],"due":[1,9'),
+    "stamp of a path that is not there": altered(
+        "stamps", b'{"due":[1', b'{"gone":[1,7,0,"0000000000000001",1],"due":[1'
+    ),
+    "stamp that equals the base": altered(
+        "stamps", b'{"due":[1,9', b'{"title":[1,7,0,"0000000000000001",2],"due":[1,9'
+    ),
     "base that is not the most frequent": msgspec.structs.replace(
         GOOD,
         stamps=b'[[1,9,0,"0000000000000001",1],{"labels/bug":[1,7,0,"0000000000000001",2],'

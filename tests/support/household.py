@@ -9,6 +9,7 @@ from typing import TypeVar
 
 import anyio
 from anyio.abc import ByteStream
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
 from lottisync.causality.vector_clock import Host
 from lottisync.entities.agent import AGENT_STORE, LOCAL_TABLES
@@ -163,6 +164,7 @@ def in_step(*members: Member) -> bool:
 
 def household(folder: Path, count: int = 2) -> list[Member]:
     """Devices that were paired with each other, and have not yet met."""
+    folder.mkdir(exist_ok=True)
     members = [Member(folder / f"device-{number}", number) for number in range(1, count + 1)]
     for member in members:
         for other in members:
@@ -183,6 +185,8 @@ class Cable:
         self.crossed: list[bytes] = [b"", b""]
         self.pieces: list[tuple[int, int]] = []
         self.is_cut = False
+        self.recording = True
+        self.watch: Callable[[int, bytes], None] = lambda direction, piece: None
         there, here = (anyio.create_memory_object_stream[bytes](4) for _ in range(2))
         self.ends = (_End(self, 0, there[0], here[1]), _End(self, 1, here[0], there[1]))
 
@@ -215,8 +219,8 @@ class _End(ByteStream):
         self,
         cable: Cable,
         direction: int,
-        out: anyio.abc.ObjectSendStream[bytes],
-        into: anyio.abc.ObjectReceiveStream[bytes],
+        out: MemoryObjectSendStream[bytes],
+        into: MemoryObjectReceiveStream[bytes],
     ) -> None:
         self._cable, self._direction = cable, direction
         self.out, self._into = out, into
@@ -229,8 +233,10 @@ class _End(ByteStream):
             item = item[: cable.left_over]
             cable.left_over -= len(item)
         if item:
-            cable.crossed[self._direction] += item
-            cable.pieces.append((self._direction, len(item)))
+            cable.watch(self._direction, item)
+            if cable.recording:
+                cable.crossed[self._direction] += item
+                cable.pieces.append((self._direction, len(item)))
             await self.out.send(item)
         if cable.left_over == 0:
             cable.cut()
@@ -273,6 +279,7 @@ async def meet(
         await until(lambda: ended or condition(), "to be in step")
         if not ended:
             await quiet([cable])
+            cable.recording = False  # the goodbyes are not the subject
         else:
             await until(lambda: ended == 2, "the other side's end")
         tasks.cancel_scope.cancel()

@@ -52,6 +52,11 @@ def send(sender: Store, receiver: Store, *, cut_after: int | None = None, now: i
     return [version.id for version in arriving]
 
 
+def digest_of(store: Store) -> bytes:
+    with store.reading() as reader:
+        return reader.digest()
+
+
 def dump(store: Store) -> dict[str, object]:
     """All that a store holds, for saying that nothing changed."""
     with store.reading() as reader:

@@ -59,18 +59,18 @@ class History:
             self._became(step.replica, joined, other.records | (state.records if state else frozenset()))
         elif step.does in ("delete", "undelete"):
             if state is not None:
-                self._write(step, state, *self._lifecycle(step, state))
+                self._write(step, state, self._lifecycle(step, state), deletes=step.does == "delete")
         else:
-            self._write(step, state, {path: canonical.encode(step.value) for path in step.paths}, False)
+            self._write(step, state, {path: canonical.encode(step.value) for path in step.paths}, deletes=False)
 
-    def _lifecycle(self, step: Step, state: State) -> tuple[dict[str, bytes], bool]:
+    def _lifecycle(self, step: Step, state: State) -> dict[str, bytes]:
         if step.does == "delete":
-            return {DELETED_AT: deletion("2026-01-01T00:00:00.000Z", state.entity.clock)}, True
+            return {DELETED_AT: deletion("2026-01-01T00:00:00.000Z", state.entity.clock)}
         held = self.reference.held((state.replica, ENTITY))
         values = {path: self.reference.records[numbers[0]].write.value for path, numbers in held.items()}
-        return values | {DELETED_AT: b"null"}, False
+        return values | {DELETED_AT: b"null"}
 
-    def _write(self, step: Step, state: State | None, values: dict[str, bytes], deletes: bool) -> None:
+    def _write(self, step: Step, state: State | None, values: dict[str, bytes], *, deletes: bool) -> None:
         r = step.replica
         counter = self._counters[r] = self._counters.get(r, 0) + 1
         clock = self._clocks[r] = hlc.tick(self._clocks.get(r, hlc.ZERO), step.wall)
@@ -141,7 +141,5 @@ def related(draw: st.DrawFn, count: int) -> tuple[Entity, ...]:
     return tuple(draw(st.sampled_from(states)).entity for _ in range(count))
 
 
-def one_write(
-    value: Any, *, precedence: int = USER, millis: int = 1, host: Host = HOSTS[0], counter: int = 1
-) -> Write:
+def one_write(value: Any, *, precedence: int = USER, millis: int = 1, host: Host = HOSTS[0], counter: int = 1) -> Write:
     return Write(Stamp(precedence, millis, 0, host, counter), canonical.encode(value))

@@ -7,9 +7,10 @@ Each transaction makes one task of its own and edits the one that all writers sh
 import sys
 from pathlib import Path
 
+from tests.support.stores import NOON, minting
+
 from lottisync.entities.journal import JOURNAL
 from lottisync.store.store import Store
-from tests.support.stores import NOON, minting
 
 SHARED = "shared"
 

@@ -34,10 +34,8 @@ DELIVERY_ORDER = ("space", "journal", "agent")
 
 def default_path(given: str | None) -> Path:
     """`--home`, else `LOTTISYNC_HOME`, else the platform's data directory."""
-    if given:
-        return Path(given).expanduser()
-    if from_environment := os.environ.get("LOTTISYNC_HOME"):
-        return Path(from_environment).expanduser()
+    if given := given or os.environ.get("LOTTISYNC_HOME"):
+        return Path(given).expanduser().absolute()
     import platformdirs
 
     return Path(platformdirs.user_data_dir("lottisync", appauthor=False))
@@ -64,16 +62,23 @@ class Home:
         if path.exists() and (not path.is_dir() or any(path.iterdir())):
             raise Usage("exists", f"{path} exists and is not empty. Choose another folder with --home")
         building = path.with_name(path.name + ".new")
-        shutil.rmtree(building, ignore_errors=True)
-        building.mkdir(mode=0o700, parents=True)
         home = Home(building)
-        home._write_key(DeviceKey.from_seed(seed))
-        for schema, extra in ((SPACE, SPACE_TABLES), (JOURNAL, ""), (AGENT_STORE, LOCAL_TABLES)):
-            Store.create(building / f"{schema.name}.sqlite", schema, clock.new_host, extra).close()
-        home.add_device(name, home.key.certificate, now)
-        home.bind_hosts(now)
-        home.close()
-        building.rename(path)
+        try:
+            shutil.rmtree(building, ignore_errors=True)
+            building.mkdir(mode=0o700, parents=True)
+            home._write_key(DeviceKey.from_seed(seed))
+            for schema, extra in ((SPACE, SPACE_TABLES), (JOURNAL, ""), (AGENT_STORE, LOCAL_TABLES)):
+                Store.create(building / f"{schema.name}.sqlite", schema, clock.new_host, extra).close()
+            home.add_device(name, home.key.certificate, now)
+            home.bind_hosts(now)
+            home.close()
+            building.rename(path)
+        except BaseException as error:
+            home.close()
+            shutil.rmtree(building, ignore_errors=True)
+            if isinstance(error, OSError):
+                raise Problem("cannot-create", f"{path} cannot be made: {error.strerror or error}") from None
+            raise
         return Home(path)
 
     def _write_key(self, key: "DeviceKey") -> None:
@@ -118,15 +123,21 @@ class Home:
 
     @cached_property
     def key(self) -> "DeviceKey":
-        from lottisync.identity.device_key import DeviceKey
+        from lottisync.identity.device_key import DeviceKey, IdentityError
 
+        file = self.path / "device.json"
         try:
-            document = json.loads((self.path / "device.json").read_text())
-            return DeviceKey.from_seed(bytes.fromhex(document["seed"]))
-        except (ValueError, KeyError, TypeError):
-            raise Problem(
-                "damaged", f"{self.path / 'device.json'} is damaged. Restore it from a backup, or pair this device anew"
-            ) from None
+            document = json.loads(file.read_text())
+            key = DeviceKey.from_seed(bytes.fromhex(document["seed"]))
+            # Of 32 random bytes any 32 bytes are a good key: only the id shows that these are not ours.
+            damaged = document["device"] != key.device_id
+        except (ValueError, KeyError, TypeError, RecursionError, IdentityError):
+            damaged = True
+        except OSError as error:
+            raise Problem("cannot-open", f"{file} cannot be read: {error.strerror or error}") from None
+        if damaged:
+            raise Problem("damaged", f"{file} is damaged. Restore it from a backup, or pair this device anew")
+        return key
 
     def device_id(self) -> str:
         return self.key.device_id

@@ -46,13 +46,17 @@ create table wake_run_log (run_key text not null primary key, agent_id text not 
     created_at text not null, started_at text, completed_at text, error_message text) strict;
 create index idx_wake_run_log_agent on wake_run_log(agent_id, created_at desc);
 create index idx_wake_run_log_status on wake_run_log(status);
+create table wake_queue (agent_id text not null, subscription_id text not null, host text not null,
+    counter integer not null, queued_at integer not null,
+    primary key (agent_id, subscription_id, host, counter)) strict, without rowid;
 create table saga_log (operation_id text not null primary key, run_key text not null, phase text not null,
     status text not null, tool_name text not null, last_error text, created_at text not null,
     updated_at text not null, request text not null) strict;
 create index idx_saga_log_status on saga_log(status, updated_at);
 """
 """Local bookkeeping that stands in agent.sqlite and never replicates (S3-17 to S3-19). `request` is
-what recovery needs to go on: the item, the edited arguments and the person's choice, as JSON."""
+what recovery needs to go on: the item, the edited arguments and the person's choice, as JSON. `wake_queue` holds
+the writes that an agent is to wake for, by their dots, with the time (ms) at which they were queued here."""
 
 
 class Agent(msgspec.Struct, frozen=True, rename="camel"):

@@ -12,11 +12,14 @@ from typing import Any
 import msgspec
 
 MAX_DEPTH = 32
-"""Nesting that a document may have. No document of ours has more than six levels, and every JSON
-reader survives 32 without growing its stack."""
+"""Arrays and objects within each other that a value may have. No document of ours has more than six
+levels, and every JSON reader survives 32 without growing its stack."""
 MAX_EXACT = 2**53 - 1
 
 Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
+
+_PLAIN = frozenset({str, bool, type(None)})
+"""Types of which every value is in normal form already."""
 
 _encoder = msgspec.json.Encoder(order="deterministic")
 _decode = msgspec.json.decode
@@ -27,8 +30,25 @@ class NotCanonical(ValueError):
 
 
 def encode(value: Any) -> bytes:
-    """The canonical bytes of a JSON value; `NotCanonical` for what JSON can't hold exactly."""
-    return _encoder.encode(_normal(value, 0))
+    """The canonical bytes of a JSON value; `NotCanonical` for what JSON can't hold exactly (ENT-7)."""
+    try:
+        return _encoder.encode(_normal(value, 0))
+    except UnicodeEncodeError as error:  # half a surrogate pair: a terminal's undecodable bytes look like this
+        raise NotCanonical(f"not Unicode text: {error}") from None
+
+
+def normal_document(flat: dict[str, Any]) -> dict[str, Any]:
+    """A flat document whose values can be encoded as they are; `NotCanonical` for what JSON can't hold."""
+    plain = _PLAIN
+    return {p: value if type(value) in plain else _normal(value, 0) for p, value in flat.items()}
+
+
+def encode_document(normal: dict[str, Any]) -> bytes:
+    """The canonical bytes of a flat document that `normal_document` made."""
+    try:
+        return _encoder.encode(normal)
+    except UnicodeEncodeError as error:
+        raise NotCanonical(f"not Unicode text: {error}") from None
 
 
 def decode(raw: bytes) -> Any:
@@ -46,7 +66,7 @@ def check(raw: bytes) -> None:
 
 
 def _normal(value: Any, depth: int) -> Any:
-    if depth > MAX_DEPTH:
+    if depth == MAX_DEPTH and isinstance(value, (list, tuple, dict)):
         raise NotCanonical(f"nested more than {MAX_DEPTH} levels deep")
     match value:
         case None | bool() | str():

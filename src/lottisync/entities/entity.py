@@ -57,6 +57,17 @@ class Write(NamedTuple):
     value: bytes
 
 
+class Deletion(msgspec.Struct, frozen=True):
+    """What `deletedAt` holds: when, and the clock that the deleter saw (ENT-12). A value of another shape
+    is no deletion and reads as null: that way round nothing of anybody's disappears."""
+
+    at: str
+    seen: dict[Host, int]
+
+
+_read_deletion = msgspec.json.Decoder(Deletion).decode
+
+
 class EqualDots(ValueError):
     """Two different writes carry one dot: a store was copied or rolled back (MERGE-8)."""
 
@@ -154,44 +165,49 @@ def deletion(at: str, seen: Clock) -> bytes:
     return canonical.encode({"at": at, "seen": dict(seen)})
 
 
-def _deletions(entity: Entity) -> list[tuple[Stamp, Clock]]:
-    found: list[tuple[Stamp, Clock]] = []
-    for write in entity.registers.get(DELETED_AT, ()):
-        value = canonical.decode(write.value)
-        if isinstance(value, dict):
-            seen = value.get("seen")
-            found.append((write.stamp, seen if isinstance(seen, dict) else {}))
-    return found
+def _as_deletion(write: Write) -> Deletion | None:
+    try:
+        return _read_deletion(write.value)
+    except msgspec.ValidationError:
+        return None
 
 
-def _unseen(entity: Entity, deletions: list[tuple[Stamp, Clock]]) -> list[Stamp]:
+def _unseen(entity: Entity, deletions: list[tuple[Stamp, Deletion]]) -> list[Stamp]:
     """The stamps of edits that none of `deletions` had seen."""
     return [
         write.stamp
         for path, writes in entity.registers.items()
         if path != DELETED_AT
         for write in writes
-        if not any(write.stamp.dot == d.dot or vector_clock.has_seen(seen, write.stamp.dot) for d, seen in deletions)
+        if not any(write.stamp.dot == by.dot or vector_clock.has_seen(d.seen, write.stamp.dot) for by, d in deletions)
     ]
 
 
 def is_deleted(entity: Entity) -> bool:
     """Whether the winning deletion holds against the edits it had not seen (MERGE-7)."""
     winner = entity.winner(DELETED_AT)
-    if winner is None or canonical.decode(winner.value) is None:
+    winning = _as_deletion(winner) if winner else None
+    if winner is None or winning is None:
         return False
-    winning = [(stamp, seen) for stamp, seen in _deletions(entity) if stamp == winner.stamp]
-    return not any(stamp.precedence > winner.stamp.precedence for stamp in _unseen(entity, winning))
+    unseen = _unseen(entity, [(winner.stamp, winning)])
+    return not any(stamp.precedence > winner.stamp.precedence for stamp in unseen)
 
 
 def has_unseen_edit(entity: Entity) -> bool:
     """A live sibling of a deletion, or an edit that no deletion here has seen: "deleted here, edited there"."""
-    deletions = _deletions(entity)
+    writes = entity.registers.get(DELETED_AT, ())
+    deletions = [(write.stamp, found) for write in writes if (found := _as_deletion(write))]
     if not deletions:
         return False
-    if len(deletions) < len(entity.registers[DELETED_AT]):
-        return True
-    return bool(_unseen(entity, deletions))
+    return len(deletions) < len(writes) or bool(_unseen(entity, deletions))
+
+
+def has_conflict(entity: Entity) -> bool:
+    """Whether there is anything to show under `conflicts`, without decoding a value."""
+    for path, writes in entity.registers.items():
+        if len(writes) > 1 and path != DELETED_AT and any(held.value != writes[0].value for held in writes[1:]):
+            return True
+    return DELETED_AT in entity.registers and has_unseen_edit(entity)
 
 
 def is_clean_tombstone(entity: Entity) -> bool:

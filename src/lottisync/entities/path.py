@@ -10,16 +10,18 @@ both kept, and the nested view shows the map.
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 MAX_PATH = 320
-_PATH = re.compile(r"\A[A-Za-z][A-Za-z0-9_]{0,63}(/(?:[^/~\x00-\x1f]|~[01])+)?\Z")
+_PATH = re.compile(r"\A[A-Za-z][A-Za-z0-9_]{0,63}(/(?:[^/~\x00-\x1f\ud800-\udfff]|~[01])+)?\Z")
 
 
 class PathError(ValueError):
     """A path outside of the grammar."""
 
 
+@lru_cache(maxsize=4096)
 def join(field: str, key: str) -> str:
     return validated(f"{field}/{key.replace('~', '~0').replace('/', '~1')}")
 
@@ -29,6 +31,7 @@ def split(path: str) -> tuple[str, str | None]:
     return field, key.replace("~1", "/").replace("~0", "~") if slash else None
 
 
+@lru_cache(maxsize=4096)
 def validated(path: str) -> str:
     if len(path) > MAX_PATH or _PATH.match(path) is None:
         raise PathError(f"a path is a field or field/key, at most {MAX_PATH} characters; got {path[:80]!r}")

@@ -2,15 +2,18 @@
 
 Ids derive from the keys in the file, so importing a file twice, or on two devices, makes nothing
 twice. What exists is left alone, also where the person has edited or deleted it since: an import adds,
-it never takes a person's change back. The file is read whole and checked whole before the first row
-is written, and all of it is one transaction.
+it never takes a person's change back, and adds nothing to what was deleted. The file is read whole and
+checked whole before the first row is written, and all of it is one transaction.
 """
 
+import contextlib
+from collections.abc import Iterator
 from datetime import date
 from typing import Annotated, Any, Literal
 
 import msgspec
 
+from lottisync.entities.entity import is_deleted
 from lottisync.entities.schema import derived_id
 from lottisync.journal import tasks
 from lottisync.problem import Problem
@@ -91,15 +94,20 @@ def _check(file: TaskFile, name: str) -> None:
     labels = {label.key for label in file.labels}
     _unique([label.key for label in file.labels], "label", name)
     _unique([task.key for task in file.tasks], "task", name)
+    for label in file.labels:
+        with _placed(f"{name}: label {label.key!r}"):
+            tasks.checked_title(label.name)
     for task in file.tasks:
         place = f"{name}: task {task.key!r}"
+        with _placed(place):
+            _check_values(task)
         _unique([item.key for item in task.checklist], "checklist item", place)
         _unique([note.key for note in task.notes], "note", place)
-        for label in task.labels:
-            if label not in labels:
+        for key in task.labels:
+            if key not in labels:
                 raise Problem(
                     "bad-file",
-                    f"{place} has a label {label!r} that the file does not define. Nothing was imported",
+                    f"{place} has a label {key!r} that the file does not define. Nothing was imported",
                 )
         for instant in [
             task.created_at,
@@ -113,6 +121,26 @@ def _check(file: TaskFile, name: str) -> None:
                     "bad-file",
                     f"{place}: {instant!r} is not a time like 2026-11-02T18:30:00Z. Nothing was imported",
                 ) from None
+
+
+@contextlib.contextmanager
+def _placed(place: str) -> Iterator[None]:
+    try:
+        yield
+    except Problem as problem:
+        raise Problem("bad-file", f"{place}: {problem.message}. Nothing was imported") from None
+
+
+def _check_values(task: TaskRecord) -> None:
+    """What the types above cannot say: the rules for values that a person types hold for a file, too."""
+    tasks.checked_title(task.title)
+    tasks.checked_status(task.status, task.status_reason)
+    if task.language is not None:
+        tasks.checked_language(task.language)
+    for item in task.checklist:
+        tasks.checked_title(item.title)
+    for note in task.notes:
+        tasks.checked_text(note.text)
 
 
 def _unique(keys: list[str], what: str, place: str) -> None:
@@ -146,7 +174,7 @@ def add(tx: Transaction, file: TaskFile, progress: Any = lambda done: None) -> A
             tx.put(
                 label_id(label.key),
                 "label",
-                {"name": label.name, "color": label.color, "createdAt": iso(tx.now)},
+                {"name": tasks.checked_title(label.name), "color": label.color, "createdAt": iso(tx.now)},
             )
             added.labels += 1
         progress(1)
@@ -164,18 +192,25 @@ def _absent(tx: Transaction, entity_id: str, added: Added) -> bool:
 
 def _add_task(tx: Transaction, record: TaskRecord, added: Added, progress: Any) -> None:
     ident = task_id(record.key)
+    existing = tx.entity(ident)
+    if existing is not None and is_deleted(existing):
+        looked_at = 1 + len(record.checklist) + len(record.notes)
+        added.kept += looked_at
+        progress(looked_at)
+        return
     if _absent(tx, ident, added):
+        status = tasks.checked_status(record.status, record.status_reason)
         fields: dict[str, Any] = {
-            "status": record.status,
+            "status": status["status"],
             "priority": record.priority,
             "createdAt": iso(millis(record.created_at)),
             "labels": {label_id(key): True for key in record.labels},
         }
         optional = {
-            "statusReason": record.status_reason,
+            "statusReason": status["statusReason"],
             "due": record.due.isoformat() if record.due else None,
             "estimate": record.estimate,
-            "languageCode": record.language,
+            "languageCode": tasks.checked_language(record.language) if record.language else None,
         }
         tasks.add_task(tx, ident, record.title, fields | {k: v for k, v in optional.items() if v is not None})
         added.tasks += 1
@@ -194,8 +229,13 @@ def _add_items(tx: Transaction, record: TaskRecord, added: Added, progress: Any)
     ident = task_id(record.key)
     checklist_id = derived_id("checklist", ident)
     created = iso(millis(record.created_at))
-    if tx.version(checklist_id) is None:
+    checklist = tx.entity(checklist_id)
+    if checklist is None:
         tasks.add_checklist(tx, checklist_id, ident, tasks.DEFAULT_CHECKLIST)
+    elif is_deleted(checklist):
+        added.kept += len(record.checklist)
+        progress(len(record.checklist))
+        return
     rank = ""
     for item in record.checklist:
         rank = tasks.rank_after(rank)

@@ -18,7 +18,7 @@ import msgspec
 from fractional_indexing import generate_key_between
 
 from lottisync.causality.vector_clock import Dot
-from lottisync.entities.entity import USER, Entity
+from lottisync.entities.entity import AGENT, USER, Entity, is_deleted
 from lottisync.entities.journal import (
     PRIORITIES,
     STATUSES,
@@ -64,6 +64,8 @@ def read(reader: Reader, entity_id: str, type_name: str, kind: type[T]) -> T:
     entity = reader.entity(entity_id)
     if entity is None or entity.type != type_name:
         raise Problem("unknown-id", f"there is no {_word(type_name)} {entity_id}")
+    if is_deleted(entity):
+        raise Problem("unknown-id", f"the {_word(type_name)} {entity_id} is deleted")
     return view(entity, kind)
 
 
@@ -83,7 +85,11 @@ def page(reader: Reader, task_id: str) -> TaskPage:
             key=lambda item: (item.checklist_id, item.rank, item.id),
         ),
         sorted(_of(owned, "entry", Entry), key=lambda entry: (entry.at, entry.id)),
-        [view(label, Label) for key, on in sorted(task.labels.items()) if on and (label := reader.entity(key))],
+        [
+            view(label, Label)
+            for key, on in sorted(task.labels.items())
+            if on and (label := reader.entity(key)) and label.type == "label" and not is_deleted(label)
+        ],
     )
 
 
@@ -189,12 +195,15 @@ def edit_task(tx: Transaction, task_id: str, fields: Mapping[str, Any], *, prece
 
 def default_checklist(tx: Transaction, task_id: str, *, precedence: int = USER) -> str:
     """The task's first checklist, made if it has none. Its id is derived from the task's, so that two
-    devices that make it at the same time make one."""
+    devices that make it at the same time make one; if that one was deleted, it is brought back (JOUR-7)."""
     lists = page(tx, task_id).checklists
     if lists:
         return lists[0].id
     checklist_id = derived_id("checklist", task_id)
-    add_checklist(tx, checklist_id, task_id, DEFAULT_CHECKLIST, precedence=precedence)
+    if tx.version(checklist_id) is None:
+        add_checklist(tx, checklist_id, task_id, DEFAULT_CHECKLIST, precedence=precedence)
+    else:
+        tx.undelete(checklist_id, precedence=precedence)
     return checklist_id
 
 
@@ -248,7 +257,7 @@ def check_item(tx: Transaction, item_id: str, checked: bool) -> Dot | None:
     """The user's own tick or untick, always allowed (S0-07, S0-28). None if it is so already: provenance
     moves only when the state does (S0-25)."""
     item = read(tx, item_id, "checklistItem", ChecklistItem)
-    if item.is_checked == checked and item.set_by_user:
+    if item.is_checked == checked:
         return None
     return tx.put(
         item_id,
@@ -287,7 +296,7 @@ def add_note(
     }
     if minutes is not None:
         values["minutes"] = checked_minutes(minutes)
-    return tx.put(entry_id, "entry", values, precedence=USER if author == "user" else 0)
+    return tx.put(entry_id, "entry", values, precedence=USER if author == "user" else AGENT)
 
 
 def as_json(page: TaskPage) -> dict[str, Any]:

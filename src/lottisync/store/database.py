@@ -5,6 +5,8 @@ acknowledged, and a commit whose dot was already sent is a counter used twice. B
 back, since SQLite answers a refusal with the old value and not with an error.
 """
 
+import contextlib
+from collections.abc import Iterator
 from pathlib import Path
 
 import apsw
@@ -18,23 +20,49 @@ BUSY_MILLIS = 30_000
 
 
 def connect(path: Path, *, create: bool = False) -> apsw.Connection:
-    """Open a database file of ours. Raises `Problem` for one that is missing, foreign, newer or damaged."""
+    """Open a database file of ours, or with `create` a new one. Raises `Problem` for one that is missing,
+    foreign, newer or damaged (STORE-2), or that is there already."""
+    if create and path.exists():
+        raise Problem("exists", f"{path} exists already; it was left as it is")
     if not create and not path.exists():
         raise Problem("not-initialised", f"{path} does not exist. Run: lottisync init")
-    try:
+    with explained(path):
         connection = apsw.Connection(str(path))
-        connection.set_busy_timeout(BUSY_MILLIS)
-        _refuse_foreign(connection, path)
-        for pragma, expected in (("journal_mode=wal", "wal"), ("synchronous=full", 2)):
-            connection.execute(f"pragma {pragma}").fetchall()
-            name = pragma.partition("=")[0]
-            got = connection.execute(f"pragma {name}").fetchall()[0][0]
-            if got != expected:
-                raise Problem(
-                    "not-durable",
-                    f"{path}: SQLite keeps {name} at {got!r}; is the folder on a network drive?",
-                )
+        try:
+            connection.set_busy_timeout(BUSY_MILLIS)
+            if not create:
+                _refuse_foreign(connection, path)
+            _make_durable(connection, path)
+        except BaseException:
+            connection.close()
+            raise
         return connection
+
+
+def _make_durable(connection: apsw.Connection, path: Path) -> None:
+    """STORE-1."""
+    for pragma, expected in (("journal_mode=wal", "wal"), ("synchronous=full", 2)):
+        connection.execute(f"pragma {pragma}").fetchall()
+        name = pragma.partition("=")[0]
+        got = connection.execute(f"pragma {name}").fetchall()[0][0]
+        if got != expected:
+            raise Problem(
+                "not-durable",
+                f"{path}: SQLite keeps {name} at {got!r}; is the folder on a network drive?",
+            )
+
+
+@contextlib.contextmanager
+def explained(path: Path) -> Iterator[None]:
+    """Say what SQLite found wrong with a file in words that a person can act on."""
+    try:
+        yield
+    except apsw.FullError:
+        raise Problem("disk-full", f"the disk is full: nothing was written to {path}") from None
+    except apsw.BusyError:
+        raise Problem(
+            "busy", f"another program has held {path} for {BUSY_MILLIS // 1000} seconds. Close it and try again"
+        ) from None
     except (apsw.NotADBError, apsw.CorruptError) as error:
         raise Problem(
             "damaged", f"{path} is damaged ({error}). Restore it from a backup, or pair this device anew"
@@ -48,8 +76,7 @@ def connect(path: Path, *, create: bool = False) -> apsw.Connection:
 def _refuse_foreign(connection: apsw.Connection, path: Path) -> None:
     application: int = connection.pragma("application_id")
     version: int = connection.pragma("user_version")
-    tables = connection.execute("select count(*) from sqlite_schema").fetchall()[0][0]
-    if tables and application != APPLICATION_ID:
+    if application != APPLICATION_ID:
         raise Problem("foreign", f"{path} was not made by lottisync; it was left as it is")
     if version > FORMAT:
         raise Problem(

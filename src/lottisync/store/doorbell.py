@@ -10,6 +10,7 @@ which a listener looks at SQLite's own change counter, which also shows what oth
 """
 
 import contextlib
+import errno
 import os
 from pathlib import Path
 
@@ -19,15 +20,18 @@ FALLBACK_SECONDS = 1.0
 def ring(bells: Path) -> None:
     """Tell every listener that something was committed. Never blocks, never fails."""
     try:
-        paths = list(bells.iterdir())
+        paths = [path for path in bells.iterdir() if not path.name.startswith(".")]
     except FileNotFoundError:
         return
     for path in paths:
         try:
             pipe = os.open(path, os.O_WRONLY | os.O_NONBLOCK)
-        except OSError:  # ENXIO: nobody reads from it any more
-            with contextlib.suppress(OSError):
-                path.unlink()
+        except OSError as error:
+            # Only this one says that nobody reads from it any more. To run out of file descriptors is our
+            # trouble, and no reason to make somebody else deaf.
+            if error.errno == errno.ENXIO:
+                with contextlib.suppress(OSError):
+                    path.unlink()
             continue
         with contextlib.suppress(BlockingIOError, BrokenPipeError):
             os.write(pipe, b"\x01")
@@ -40,12 +44,15 @@ class Bell:
     def __init__(self, bells: Path, name: str) -> None:
         bells.mkdir(mode=0o700, exist_ok=True)
         self._path = bells / name
+        # Made under a name that ringers pass over: before it is read from it would be taken for a dead one.
+        opening = bells / f".{name}"
         with contextlib.suppress(FileNotFoundError):
-            self._path.unlink()
-        os.mkfifo(self._path, 0o600)
-        self._pipe = os.open(self._path, os.O_RDONLY | os.O_NONBLOCK)
+            opening.unlink()
+        os.mkfifo(opening, 0o600)
+        self._pipe = os.open(opening, os.O_RDONLY | os.O_NONBLOCK)
         # Our own writing end keeps the pipe from reading as "closed" whenever the last ringer has left.
-        self._keep = os.open(self._path, os.O_WRONLY | os.O_NONBLOCK)
+        self._keep = os.open(opening, os.O_WRONLY | os.O_NONBLOCK)
+        opening.rename(self._path)
 
     def fileno(self) -> int:
         return self._pipe

@@ -30,7 +30,7 @@ from lottisync.entities.schema import EntityType, StoreSchema, link_id
 from lottisync.entities.version import BadVersion, Version
 from lottisync.problem import Problem
 from lottisync.store import doorbell
-from lottisync.store.database import APPLICATION_ID, FORMAT, connect
+from lottisync.store.database import APPLICATION_ID, FORMAT, connect, explained
 from lottisync.store.instant import iso
 
 MODULUS = 2**256
@@ -81,7 +81,7 @@ class Store:
     def create(file: Path, schema: StoreSchema, mint: Callable[[], Host], extra_tables: str = "") -> "Store":
         """Make the file with its tables and a first host; opening an existing file is an error."""
         connection = connect(file, create=True)
-        with connection:
+        with explained(file), connection:
             connection.execute(_tables(schema) + extra_tables).fetchall()
             host = mint()
             connection.execute("insert into hosts(host) values (?)", (host,)).fetchall()
@@ -111,16 +111,13 @@ class Store:
     def transaction(self, now: int) -> Iterator["Transaction"]:
         """A write transaction at wall time `now` (ms): all of it is committed, or nothing is. What was
         committed is durable before this returns, and listeners are told after that."""
-        with self._turn:
+        with self._turn, explained(self.file):
             self._connection.execute("begin immediate").fetchall()
             try:
                 transaction = Transaction(self, self._connection, now)
                 yield transaction
                 transaction.finish()
                 self._connection.execute("commit").fetchall()
-            except apsw.FullError:
-                self._rollback()
-                raise Problem("disk-full", f"the disk is full: nothing was written to {self.file}") from None
             except BaseException:
                 self._rollback()
                 raise
@@ -135,7 +132,7 @@ class Store:
     @contextlib.contextmanager
     def reading(self) -> Iterator["Reader"]:
         """A read transaction: everything read in it belongs to one moment."""
-        with self._turn:
+        with self._turn, explained(self.file):
             if self._connection.in_transaction:
                 yield Reader(self.schema, self._connection)
                 return
@@ -306,8 +303,14 @@ class Transaction(Reader):
         """Write `fields` (nested or flat; see `path.flatten`) in one write with one dot (STORE-3).
 
         `seen` is the clock that the writer had read; what is here beyond it stays as siblings. Raises
-        `Problem` for an id of another type, an empty write, or a document that is too large."""
-        values = {p: canonical.encode(value) for p, value in path.flatten(fields).items()}
+        `Problem` for an id of another type, an empty write, a document that is too large, and for an id,
+        a type, a path or a value that no peer would take."""
+        try:
+            version.validated_id(entity_id)
+            version.validated_type(type_name)
+            values = {p: canonical.encode(value) for p, value in path.flatten(fields).items()}
+        except (BadVersion, path.PathError, canonical.NotCanonical) as error:
+            raise Problem("bad-value", f"{entity_id[:80]!r} cannot be written: {error}") from None
         return self._write(entity_id, type_name, values, precedence, seen)
 
     def delete(self, entity_id: str, *, precedence: int = USER) -> Dot:
@@ -334,7 +337,7 @@ class Transaction(Reader):
     ) -> Dot:
         if not values:
             raise Problem("empty-write", f"a write to {entity_id} needs at least one field")
-        row = self._version(version.validated_id(entity_id))
+        row = self._version(entity_id)
         entity = version.open_stored(row[1]) if row else Entity(entity_id, type_name, {}, {})
         if entity.type != type_name:
             raise Problem("wrong-type", f"{entity_id} is a {entity.type}, not a {type_name}")
@@ -479,7 +482,7 @@ class Snapshot(Reader):
     def __init__(self, schema: StoreSchema, connection: apsw.Connection) -> None:
         super().__init__(schema, connection)
         self._rows("begin")
-        self._known = self.knowledge()
+        self.knowledge()  # the moment is the first read's, not that of `begin`
 
     def lacking(self, knowledge: Clock, held: Iterable[tuple[Host, int, str]]) -> list[int]:
         """The row numbers of every entity with a clock component beyond `knowledge`, less those whose
@@ -531,8 +534,4 @@ def _text(entity: Entity, field: str) -> str:
 
 
 def _deleted_at(entity: Entity) -> str | None:
-    if not is_deleted(entity):
-        return None
-    value = entity.value(DELETED_AT)
-    at = value.get("at") if isinstance(value, dict) else None
-    return at if isinstance(at, str) else iso(entity.registers[DELETED_AT][0].stamp.millis)
+    return str(entity.value(DELETED_AT)["at"]) if is_deleted(entity) else None

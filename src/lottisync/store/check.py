@@ -1,0 +1,94 @@
+"""Everything that must be true of a store, looked at row by row (docs/specs/05-store.md, sections 3 and 4).
+
+What a store keeps twice can come apart: an index that misses a component withholds a write from
+every peer, a running sum sees neither bit rot nor a hand in an SQLite browser. So the walk computes
+all of it again from the documents: the canonical form, its hash, the digest, the index of
+components, the tombstone's mark. It only reads, in one transaction, and holds one row at a time.
+"""
+
+from collections.abc import Callable
+
+from lottisync.causality.vector_clock import Clock
+from lottisync.entities import version
+from lottisync.entities.entity import Entity, is_deleted
+from lottisync.entities.version import BadVersion, Version
+from lottisync.store.store import MODULUS, Reader
+
+STRIDE = 500
+"""Rows read at a time, and between two calls of `progress`."""
+
+
+def broken_invariants(reader: Reader, progress: Callable[[int, int], None] = lambda done, of: None) -> list[str]:
+    """One sentence for everything that is wrong; empty for a sound store. `progress(done, of)` counts rows."""
+    found = [f"SQLite finds {text}" for (text,) in reader.local("pragma integrity_check") if text != "ok"]
+    if found:
+        return found  # what lies in a damaged file is not worth a second opinion
+    known = reader.knowledge()
+    numbers: dict[str, int] = dict(reader.local("select host, n from hosts"))
+    total = reader.count()
+    digest = components = done = 0
+    last = -1
+    while rows := _after(reader, last):
+        for n, row, stored_hash, marked, deleted_at in rows:
+            last, done = n, done + 1
+            found += _broken_row(row, stored_hash, marked, deleted_at)
+            if not marked:
+                digest = (digest + int.from_bytes(row.hash(), "big")) % MODULUS
+            clock = _clock(row)
+            components += len(clock)
+            for host, counter in clock.items():
+                if host not in numbers or not _indexed(reader, numbers[host], counter, n):
+                    found.append(f"{row.id}: its component ({host}, {counter}) is not in the index")
+                if host == reader.host and counter > reader.counter:
+                    found.append(f"{row.id}: knows write {counter} of this store, which has made {reader.counter}")
+        progress(done, total)
+    indexed = reader.local("select count(*) from components")[0][0]
+    if indexed != components:
+        found.append(f"the index has {indexed} components, the clocks have {components}")
+    if digest.to_bytes(32, "big") != reader.digest():
+        found.append(f"the digest is {reader.digest().hex()[:16]}..., the rows give {digest:064x}"[:120])
+    if known.get(reader.host, 0) != reader.counter:
+        found.append(
+            f"the store has made {reader.counter} writes and knows {known.get(reader.host, 0)} of host {reader.host}"
+        )
+    return found
+
+
+_Row = tuple[int, Version, bytes, bool, str | None]
+
+
+def _after(reader: Reader, last: int) -> list[_Row]:
+    return [
+        (n, Version(ident, type_name, clock.encode(), stamps.encode(), document.encode()), stored, bool(clean), deleted)
+        for n, ident, type_name, clock, stamps, document, stored, clean, deleted in reader.local(
+            """select n, id, type, clock, stamps, serialized, hash, clean_tombstone, deleted_at
+               from rows where n > ? order by n limit ?""",
+            (last, STRIDE),
+        )
+    ]
+
+
+def _broken_row(row: Version, stored_hash: bytes, marked: bool, deleted_at: str | None) -> list[str]:
+    found = []
+    if row.hash() != stored_hash:
+        found.append(f"{row.id}: its content does not have the hash that was stored with it")
+    try:
+        entity: Entity = version.open_foreign(row)
+    except BadVersion as error:
+        return [*found, f"{row.id}: {error}"]
+    if marked == version.adds_to_digest(entity):
+        found.append(f"{row.id}: is {'' if marked else 'not '}marked as a clean tombstone")
+    if (deleted_at is not None) != is_deleted(entity):
+        found.append(f"{row.id}: its column deleted_at says {deleted_at!r}")
+    return found
+
+
+def _clock(row: Version) -> Clock:
+    try:
+        return row.read_clock()
+    except ValueError:  # `_broken_row` has named it
+        return {}
+
+
+def _indexed(reader: Reader, host: int, counter: int, n: int) -> bool:
+    return bool(reader.local("select 1 from components where host = ? and counter = ? and n = ?", (host, counter, n)))

@@ -1,0 +1,128 @@
+"""A home: one device's key and its three stores."""
+
+import json
+import stat
+from pathlib import Path
+
+import pytest
+from tests.support.stores import NOON
+
+from lottisync.config.home import DELIVERY_ORDER, Home, default_path
+from lottisync.problem import Problem, Usage
+
+SEED = bytes(range(32))
+
+
+def test_a_new_home_has_a_key_three_stores_and_a_roster(tmp_path: Path) -> None:
+    """STORE-14, S3-10"""
+    home = Home.create(tmp_path / "home", "laptop", SEED, NOON)
+    assert sorted(p.name for p in home.path.iterdir()) == [
+        "agent.sqlite",
+        "device.json",
+        "journal.sqlite",
+        "space.sqlite",
+    ]
+    assert [p.name for p in tmp_path.iterdir()] == ["home"]
+    assert stat.S_IMODE((home.path / "device.json").stat().st_mode) == 0o600
+    assert stat.S_IMODE(home.path.stat().st_mode) == 0o700
+    assert home.name() == "laptop"
+    home.close()
+
+
+def test_every_stores_host_is_bound_to_the_device(tmp_path: Path) -> None:
+    """STORE-14: else a peer would refuse what this device writes."""
+    home = Home.create(tmp_path / "home", "laptop", SEED, NOON)
+    hosts = set()
+    for store in home.stores().values():
+        with store.reading() as reader:
+            hosts.add(reader.host)
+    assert len(hosts) == 3
+    assert {host: home.device_id() for host in hosts} == home.roster().host_owner
+    assert tuple(home.stores()) == DELIVERY_ORDER
+    home.close()
+
+
+def test_a_home_is_the_same_device_when_it_is_opened_again(tmp_path: Path) -> None:
+    """STORE-14"""
+    made = Home.create(tmp_path / "home", "laptop", SEED, NOON)
+    ident = made.device_id()
+    made.close()
+    again = Home.open(tmp_path / "home")
+    assert (again.device_id(), again.name()) == (ident, "laptop")
+    again.close()
+    again.close()
+
+
+def test_a_home_is_never_made_over_another(tmp_path: Path) -> None:
+    """STORE-14"""
+    Home.create(tmp_path / "home", "laptop", SEED, NOON).close()
+    before = {p.name: p.read_bytes() for p in (tmp_path / "home").iterdir()}
+    with pytest.raises(Problem) as caught:
+        Home.create(tmp_path / "home", "other", bytes(32), NOON)
+    assert caught.value.code == "exists"
+    assert {p.name: p.read_bytes() for p in (tmp_path / "home").iterdir()} == before
+
+
+def test_a_folder_with_something_else_in_it_is_left_alone(tmp_path: Path) -> None:
+    """STORE-14"""
+    (tmp_path / "letter.txt").write_text("x")
+    with pytest.raises(Usage) as caught:
+        Home.create(tmp_path, "laptop", SEED, NOON)
+    assert caught.value.exit_code == 2
+    assert [p.name for p in tmp_path.iterdir()] == ["letter.txt"]
+    with pytest.raises(Usage):
+        Home.create(tmp_path / "letter.txt", "laptop", SEED, NOON)
+
+
+def test_what_an_attempt_that_failed_left_behind_is_no_obstacle(tmp_path: Path) -> None:
+    """STORE-14: a home is built beside its place and moved there."""
+    (tmp_path / "home.new").mkdir()
+    (tmp_path / "home.new" / "journal.sqlite").write_text("half")
+    (tmp_path / "home").mkdir()
+    Home.create(tmp_path / "home", "laptop", SEED, NOON).close()
+    assert [p.name for p in tmp_path.iterdir()] == ["home"]
+
+
+def test_a_name_that_is_none_leaves_no_home(tmp_path: Path) -> None:
+    """STORE-14: all or nothing."""
+    with pytest.raises(Exception, match="name"):
+        Home.create(tmp_path / "home", "\n", SEED, NOON)
+    assert not (tmp_path / "home").exists()
+
+
+def test_no_home(tmp_path: Path) -> None:
+    """STORE-14"""
+    with pytest.raises(Problem, match="lottisync init") as caught:
+        Home.open(tmp_path)
+    assert caught.value.code == "not-initialised"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"{", b"null", b"[]", b"{}", b'{"seed":7}', b'{"seed":"xyz"}', b'{"seed":"00"}', b"\xff"],
+)
+def test_a_damaged_key(tmp_path: Path, content: bytes) -> None:
+    """STORE-14"""
+    (tmp_path / "device.json").write_bytes(content)
+    with pytest.raises(Problem, match=r"device\.json is damaged") as caught:
+        Home.open(tmp_path).device_id()
+    assert caught.value.code == "damaged"
+
+
+def test_the_key_file_says_whose_it_is(tmp_path: Path) -> None:
+    """STORE-14"""
+    home = Home.create(tmp_path / "home", "laptop", SEED, NOON)
+    assert json.loads((home.path / "device.json").read_text()) == {"seed": SEED.hex(), "device": home.device_id()}
+    home.close()
+
+
+def test_where_a_home_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """STORE-14: what was given, else the environment, else the platform's place."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("LOTTISYNC_HOME", "~/env")
+    assert default_path("~/given") == tmp_path / "given"
+    assert default_path(None) == tmp_path / "env"
+    monkeypatch.delenv("LOTTISYNC_HOME")
+    monkeypatch.delenv("XDG_DATA_HOME", raising=False)
+    assert default_path(None).name == "lottisync"
+    assert tmp_path in default_path(None).parents

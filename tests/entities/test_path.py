@@ -1,0 +1,95 @@
+"""Register paths, and documents as flat maps of them."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lottisync.entities import path
+from lottisync.entities.path import MAX_PATH, PathError, flatten, join, nest, split, validated
+
+keys = st.text(st.characters(min_codepoint=0x20, exclude_categories=["Cs"]), min_size=1, max_size=20)
+fields = st.from_regex(r"\A[a-z][a-z0-9_]{0,8}\Z")
+
+
+@given(fields, keys)
+def test_any_key_survives(field: str, key: str) -> None:
+    """ENT-3"""
+    joined = join(field, key)
+    assert split(joined) == (field, key)
+    assert joined.count("/") == 1
+
+
+@given(st.lists(st.tuples(fields, keys), unique=True))
+def test_different_keys_have_different_paths(pairs: list[tuple[str, str]]) -> None:
+    """ENT-3"""
+    assert len({join(*pair) for pair in pairs}) == len(pairs)
+
+
+def test_slash_and_tilde_are_escaped_as_in_a_json_pointer() -> None:
+    """ENT-3"""
+    assert join("labels", "a/b~c~1") == "labels/a~1b~0c~01"
+    assert split("labels/a~1b~0c~01") == ("labels", "a/b~c~1")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "1st",
+        "_x",
+        "a b",
+        "a" * 65,
+        "labels/",
+        "/bug",
+        "labels/a/b",
+        "labels/a~2",
+        "labels/a~",
+        "labels/a\n",
+        "labels/a\x00",
+        "labels/\udcff",
+        "title\n",
+        "té",
+        "labels/" + "x" * MAX_PATH,
+    ],
+)
+def test_what_is_no_path(text: str) -> None:
+    """ENT-3"""
+    with pytest.raises(PathError, match="a path is"):
+        validated(text)
+
+
+def test_the_longest_path() -> None:
+    """ENT-3"""
+    assert len(validated("labels/" + "x" * (MAX_PATH - 7))) == MAX_PATH
+
+
+nested_documents = st.dictionaries(
+    fields,
+    st.integers() | st.lists(st.integers()) | st.dictionaries(keys, st.integers() | st.just({"deep": 1}), min_size=1),
+)
+
+
+@given(nested_documents)
+def test_a_document_survives_being_flattened(document: dict[str, Any]) -> None:
+    """ENT-3: and only one level is split."""
+    flat = flatten(document)
+    assert nest(flat) == document
+    assert flatten(flat) == flat
+
+
+def test_nulls_are_absent() -> None:
+    """ENT-3: this is how a key is removed."""
+    assert nest({"due": None, "labels/a": None, "labels/b": True, "gone/x": None}) == {"labels": {"b": True}}
+
+
+def test_a_scalar_and_a_map_of_one_name_are_two_registers() -> None:
+    """ENT-3: both are kept, the map is shown."""
+    assert nest({"labels": "bug", "labels/ui": True}) == {"labels": {"ui": True}}
+
+
+def test_an_unfit_key_is_refused_where_it_is_written() -> None:
+    """ENT-3"""
+    with pytest.raises(PathError):
+        path.flatten({"labels": {"": True}})

@@ -1,0 +1,40 @@
+"""Derived ids: what two devices must name alike."""
+
+import hashlib
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lottisync.entities.schema import EntityType, derived_id, link_id, schema
+from lottisync.entities.version import validated_id
+
+
+def test_a_derived_id_to_the_byte() -> None:
+    """ENT-5"""
+    raw = b"\x00\x00\x00\x09checklist" + b"\x00\x00\x00\x03\xc3\xa9!"
+    assert derived_id("checklist", "é!") == hashlib.sha256(raw).hexdigest()[:32]
+
+
+def test_an_id_known_once_is_known_for_ever() -> None:
+    """ENT-5, ENT-6: data in the field depends on these."""
+    assert derived_id("checklist", "t1") == "781ea216bbd629f89bd93f02e8b677c0"
+    assert link_id("agent_task", "a1", "t1") == "8804df82d125551392dc2ee9bdf16dde"
+
+
+@given(st.lists(st.text(), max_size=4), st.lists(st.text(), max_size=4))
+def test_other_parts_make_another_id(a: list[str], b: list[str]) -> None:
+    """ENT-5: also where the same letters are cut at other places."""
+    assert (derived_id(*a) == derived_id(*b)) == (a == b)
+    assert validated_id(derived_id(*a))
+
+
+def test_a_link_is_named_by_type_and_ends() -> None:
+    """ENT-6: and has a direction."""
+    assert link_id("basic", "a", "b") == derived_id("link", "basic", "a", "b")
+    assert len({link_id("basic", "a", "b"), link_id("basic", "b", "a"), link_id("other", "a", "b")}) == 3
+
+
+def test_a_schema_finds_its_types_by_name() -> None:
+    """STORE-10"""
+    note = EntityType("note", owner="taskId")
+    assert schema("x", "task_id", [note]).types == {"note": note}

@@ -1,0 +1,136 @@
+"""Versions: the compact form, its hash, and the faults of a foreign one."""
+
+import hashlib
+import json
+
+import msgspec
+import pytest
+from hypothesis import given
+from tests.support.faults import FAULTS, GOOD, altered
+from tests.support.strategies import HOSTS, entities
+
+from lottisync.entities.entity import AGENT, USER, Entity, Stamp, Write
+from lottisync.entities.version import (
+    MAX_VERSION,
+    BadVersion,
+    Version,
+    adds_to_digest,
+    close,
+    open_foreign,
+    open_stored,
+)
+
+A, B, C = HOSTS
+
+
+def stamp(host: int, counter: int, *, precedence: int = USER, millis: int = 7) -> Stamp:
+    return Stamp(precedence, millis, 0, HOSTS[host], counter)
+
+
+@given(entities())
+def test_an_entity_survives_being_closed_and_opened(entity: Entity) -> None:
+    """ENT-8: for the store as for a peer."""
+    closed = close(entity)
+    assert open_stored(closed) == entity
+    assert open_foreign(closed) == entity
+
+
+@given(entities())
+def test_there_is_one_form_of_an_entity(entity: Entity) -> None:
+    """ENT-8: whatever order its registers and components came in."""
+    backwards = Entity(
+        entity.id,
+        entity.type,
+        dict(reversed(list(entity.clock.items()))),
+        dict(reversed(list(entity.registers.items()))),
+    )
+    assert close(backwards) == close(entity)
+    assert close(open_foreign(close(entity))) == close(entity)
+
+
+@given(entities())
+def test_the_form_is_one_json_text_and_the_hash_is_over_it(entity: Entity) -> None:
+    """ENT-8"""
+    closed = close(entity)
+    raw = closed.canonical()
+    ident, type_name, clock, _, document = json.loads(raw)
+    assert (ident, type_name, clock) == (entity.id, entity.type, dict(entity.clock))
+    assert document == entity.document()
+    assert closed.hash() == hashlib.sha256(raw).digest()
+
+
+@given(entities())
+def test_a_version_crosses_the_wire_unchanged(entity: Entity) -> None:
+    """ENT-8"""
+    closed = close(entity)
+    assert msgspec.msgpack.decode(msgspec.msgpack.encode(closed), type=Version) == closed
+
+
+def test_the_form_to_the_byte() -> None:
+    """ENT-8: one base stamp, one that differs, one sibling."""
+    entity = Entity(
+        "t1",
+        "task",
+        {B: 1, A: 3},
+        {
+            "title": (Write(stamp(0, 2), b'"x"'),),
+            "labels/bug": (Write(stamp(0, 2), b"true"),),
+            "due": (Write(stamp(0, 3, millis=9), b"null"), Write(stamp(1, 1, precedence=AGENT, millis=9), b'"d"')),
+        },
+    )
+    raw = (
+        b'["t1","task",{"0000000000000001":3,"0000000000000002":1},'
+        b'[[1,7,0,"0000000000000001",2],'
+        b'{"due":[1,9,0,"0000000000000001",3]},'
+        b'{"due":[[[0,9,0,"0000000000000002",1],"d"]]}],'
+        b'{"due":null,"labels/bug":true,"title":"x"}]'
+    )
+    assert close(entity).canonical() == raw
+    assert close(entity).hash().hex() == "aaecebc53b7a161b91c3a96a848ea4f5dc47d2c3b9921b4353add842310790f0"
+
+
+def test_of_equally_frequent_stamps_the_greatest_is_the_base() -> None:
+    """ENT-8"""
+    entity = Entity(
+        "t1", "task", {A: 2}, {"a": (Write(stamp(0, 1, millis=9), b"1"),), "b": (Write(stamp(0, 2), b"2"),)}
+    )
+    assert json.loads(close(entity).stamps)[0] == [1, 9, 0, A, 1]
+
+
+def test_a_clean_tombstone_adds_nothing_to_a_digest() -> None:
+    """STORE-6"""
+    live = {"title": (Write(stamp(0, 1), b'"x"'),)}
+    gone = {**live, "deletedAt": (Write(stamp(0, 2), b'{"at":"x","seen":{"0000000000000001":1}}'),)}
+    unseen = {**gone, "due": (Write(stamp(1, 1), b'"d"'),)}
+    assert adds_to_digest(Entity("t1", "task", {A: 1}, live))
+    assert not adds_to_digest(Entity("t1", "task", {A: 2}, gone))
+    assert adds_to_digest(Entity("t1", "task", {A: 2, B: 1}, unseen))
+
+
+# -- a foreign version
+
+
+def test_the_version_that_the_faults_are_made_of_is_good() -> None:
+    """ENT-10: so each fault below is the only one."""
+    assert close(open_foreign(GOOD)) == GOOD
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_foreign_version_with_one_fault_is_refused(fault: str) -> None:
+    """ENT-1, ENT-2, ENT-9, ENT-10, CAUS-2, CAUS-6"""
+    with pytest.raises(BadVersion):
+        open_foreign(FAULTS[fault])
+
+
+@pytest.mark.parametrize("ident", ["t", "T1._:-", "0" * 128])
+def test_ids_that_are_taken(ident: str) -> None:
+    """ENT-1"""
+    assert open_foreign(msgspec.structs.replace(GOOD, id=ident)).id == ident
+
+
+def test_a_version_of_the_largest_size_is_taken() -> None:
+    """ENT-10"""
+    room = MAX_VERSION - GOOD.size()
+    assert open_foreign(altered("document", b'"x"', b'"x' + b"x" * room + b'"'))
+    with pytest.raises(BadVersion, match="at most 524288"):
+        open_foreign(altered("document", b'"x"', b'"xx' + b"x" * room + b'"'))

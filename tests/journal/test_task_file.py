@@ -1,0 +1,254 @@
+"""Task lists as a file: import adds, and never takes a person's change back."""
+
+import copy
+import json
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.support.stores import NOON, digest_of, dump, every_version, new_store, send
+
+from lottisync.entities.entity import is_deleted
+from lottisync.entities.schema import derived_id
+from lottisync.journal import task_file, tasks
+from lottisync.journal.task_file import Added
+from lottisync.problem import Problem
+from lottisync.store.store import Store, Transaction
+
+LIST: dict[str, Any] = {
+    "format": "lottisync-tasks/1",
+    "labels": [{"key": "house", "name": " The  house ", "color": "#123456"}],
+    "tasks": [
+        {
+            "key": "boiler",
+            "title": "Boiler",
+            "createdAt": "2026-02-28T23:00:00+01:00",
+            "status": "BLOCKED",
+            "statusReason": "no fitter",
+            "priority": "P1",
+            "due": "2026-03-31",
+            "estimate": 30,
+            "language": "de",
+            "labels": ["house"],
+            "checklist": [
+                {"key": "call", "title": "Call", "checked": True, "checkedAt": "2026-03-01T08:00:00Z"},
+                {"key": "pay", "title": "Pay", "checked": True},
+                {"key": "sleep", "title": "Sleep"},
+            ],
+            "notes": [{"key": "n", "at": "2026-03-02T08:00:00Z", "text": "x", "minutes": 5}],
+        },
+        {"key": "plain", "title": "Plain", "createdAt": "2026-01-01T00:00:00Z"},
+    ],
+}
+BOILER = task_file.task_id("boiler")
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return new_store(tmp_path)
+
+
+def load(store: Store, content: dict[str, Any] = LIST, now: int = NOON) -> Added:
+    file = task_file.parse(json.dumps(content).encode(), "list.json")
+    with store.transaction(now) as tx:
+        return task_file.add(tx, file)
+
+
+def do(store: Store, verb: Callable[[Transaction], Any]) -> None:
+    with store.transaction(NOON) as tx:
+        verb(tx)
+
+
+def boiler(store: Store) -> tasks.TaskPage:
+    with store.reading() as reader:
+        return tasks.page(reader, BOILER)
+
+
+def test_everything_in_the_file_is_there(store: Store) -> None:
+    """JOUR-9"""
+    assert load(store) == Added(tasks=2, items=3, notes=1, labels=1, kept=0)
+    page = boiler(store)
+    task = page.task
+    assert (task.title, task.status, task.status_reason, task.priority) == ("Boiler", "BLOCKED", "no fitter", "P1")
+    assert (task.due, task.estimate, task.language_code) == ("2026-03-31", 30, "de")
+    assert task.created_at == "2026-02-28T22:00:00.000Z"
+    assert [label.name for label in page.labels] == ["The house"]
+    assert [(e.text, e.minutes, e.at) for e in page.entries] == [("x", 5, "2026-03-02T08:00:00.000Z")]
+    assert [(i.title, i.is_checked, i.checked_by, i.checked_at) for i in page.items] == [
+        ("Call", True, "user", "2026-03-01T08:00:00.000Z"),
+        ("Pay", True, "user", task.created_at),
+        ("Sleep", False, "user", None),
+    ]
+
+
+def test_importing_twice_changes_nothing(store: Store) -> None:
+    """JOUR-9"""
+    load(store)
+    before = dump(store)
+    assert load(store, now=NOON + 9_000) == Added(kept=7)
+    assert dump(store) == before
+
+
+def test_importing_on_two_devices_makes_nothing_twice(tmp_path: Path) -> None:
+    """JOUR-9: ids derive from the keys."""
+    one, two = new_store(tmp_path, 1), new_store(tmp_path, 2)
+    load(one)
+    load(two)
+    send(one, two)
+    send(two, one)
+    assert [version.id for version in every_version(one)] == [version.id for version in every_version(two)]
+    assert digest_of(one) == digest_of(two)
+    assert len(boiler(one).items) == 3
+
+
+def test_an_import_keeps_what_the_person_has_changed_since(store: Store) -> None:
+    """JOUR-10"""
+    load(store)
+    call, pay = (task_file.item_id("boiler", key) for key in ("call", "pay"))
+    do(store, lambda tx: tasks.edit_task(tx, BOILER, {"title": "Mine"}))
+    do(store, lambda tx: tasks.check_item(tx, call, checked=False))
+    do(store, lambda tx: tx.delete(pay))
+    before = dump(store)
+    load(store)
+    assert dump(store) == before
+    assert boiler(store).task.title == "Mine"
+
+
+def test_an_import_adds_what_is_new_in_the_file(store: Store) -> None:
+    """JOUR-9"""
+    load(store)
+    longer = copy.deepcopy(LIST)
+    longer["tasks"][0]["checklist"].append({"key": "new", "title": "New"})
+    longer["tasks"][1]["notes"] = [{"key": "n", "at": "2026-03-02T08:00:00Z", "text": "x"}]
+    assert load(store, longer) == Added(items=1, notes=1, kept=7)
+    assert [i.title for i in boiler(store).items] == ["Call", "Pay", "Sleep", "New"]
+
+
+@pytest.mark.parametrize("gone", [BOILER, derived_id("checklist", BOILER)])
+def test_an_import_adds_nothing_to_what_was_deleted(store: Store, gone: str) -> None:
+    """JOUR-10"""
+    load(store)
+    do(store, lambda tx: tx.delete(gone))
+    longer = copy.deepcopy(LIST)
+    longer["tasks"][0]["checklist"].append({"key": "new", "title": "New"})
+    if gone == BOILER:
+        longer["tasks"][0]["notes"].append({"key": "new", "at": "2026-03-02T08:00:00Z", "text": "x"})
+    before = dump(store)
+    added = load(store, longer)
+    assert (added.tasks, added.items, added.notes) == (0, 0, 0)
+    assert dump(store) == before
+    entity = store.read(gone)
+    assert entity is not None
+    assert is_deleted(entity)
+
+
+def test_progress_counts_all_that_the_file_describes(store: Store) -> None:
+    """JOUR-11: whatever became of it."""
+    file = task_file.parse(json.dumps(LIST).encode(), "list.json")
+    assert task_file.size(file) == 7
+    for _ in range(2):
+        done: list[int] = []
+        do(store, partial(task_file.add, file=file, progress=done.append))
+        assert sum(done) == 7
+    do(store, lambda tx: tx.delete(BOILER))
+    done = []
+    do(store, lambda tx: task_file.add(tx, file, done.append))
+    assert sum(done) == 7
+
+
+def changed(change: Callable[[dict[str, Any]], object]) -> bytes:
+    content = copy.deepcopy(LIST)
+    change(content)
+    return json.dumps(content).encode()
+
+
+def task_with(**fields: Any) -> bytes:
+    return changed(lambda content: content["tasks"][0].update(fields))
+
+
+def item_with(**fields: Any) -> bytes:
+    return changed(lambda content: content["tasks"][0]["checklist"][0].update(fields))
+
+
+def note_with(**fields: Any) -> bytes:
+    return changed(lambda content: content["tasks"][0]["notes"][0].update(fields))
+
+
+DAMAGED: dict[str, tuple[bytes, str]] = {
+    "empty": (b"", "truncated"),
+    "no JSON": (b"Dear diary", "malformed"),
+    "cut off": (json.dumps(LIST).encode()[:-10], "truncated"),
+    "not UTF-8": (json.dumps(LIST).encode().replace(b"Plain", b"\xff\xfe"), "decode"),
+    "too deep": (b"[" * 100_000, "bad-file"),
+    "a list": (b"[]", "object"),
+    "no format": (changed(lambda c: c.pop("format")), "format"),
+    "another format": (changed(lambda c: c.update(format="lottisync-tasks/2")), "lottisync-tasks/2"),
+    "no tasks": (changed(lambda c: c.pop("tasks")), "tasks"),
+    "a field too many": (changed(lambda c: c.update(extra=1)), "extra"),
+    "a task's field too many": (task_with(colour="red"), "colour"),
+    "a task without a title": (changed(lambda c: c["tasks"][0].pop("title")), "title"),
+    "a title of spaces": (task_with(title="  "), "task 'boiler': a title has"),
+    "a title too long": (task_with(title="x" * 401), "title"),
+    "a key with a space": (task_with(key="a b"), "key"),
+    "a key too long": (task_with(key="k" * 65), "key"),
+    "a key with a line break": (task_with(key="k\n"), "key"),
+    "a task key twice": (changed(lambda c: c["tasks"].append(c["tasks"][0])), "task key 'boiler' is used twice"),
+    "an item key twice": (
+        changed(lambda c: c["tasks"][0]["checklist"].append({"key": "call", "title": "x"})),
+        "item key 'call' is used twice",
+    ),
+    "a note key twice": (
+        changed(lambda c: c["tasks"][0]["notes"].append(c["tasks"][0]["notes"][0])),
+        "note key 'n' is used twice",
+    ),
+    "a label key twice": (changed(lambda c: c["labels"].append(c["labels"][0])), "label key 'house' is used twice"),
+    "a label that is nowhere": (task_with(labels=["garden"]), "'garden' that the file does not define"),
+    "a label without a name": (changed(lambda c: c["labels"][0].update(name=" ")), "label 'house'"),
+    "a status nobody knows": (task_with(status="LATER"), "LATER"),
+    "a status without its reason": (task_with(statusReason=None), "BLOCKED needs a reason"),
+    "a priority nobody knows": (task_with(priority="P9"), "P9"),
+    "a day that is none": (task_with(due="2026-02-30"), "due"),
+    "minutes below 1": (task_with(estimate=0), "estimate"),
+    "minutes over a day": (note_with(minutes=1441), "minutes"),
+    "a language that is no code": (task_with(language="klingon"), "language"),
+    "a time without its offset": (task_with(createdAt="2026-02-28T22:00:00"), "2026-02-28T22:00:00"),
+    "a time that is none": (item_with(checkedAt="noon"), "'noon' is not a time"),
+    "a time before 1970": (note_with(at="0001-01-01T00:00:00+14:00"), "0001-01-01"),
+    "a time after 9999": (note_with(at="9999-12-31T23:59:59-12:00"), "9999-12-31"),
+    "an item without a title": (item_with(title=""), "title"),
+    "a tick that is no boolean": (item_with(checked="yes"), "checked"),
+    "a note of spaces": (note_with(text=" \n"), "a note has"),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGED)
+def test_a_damaged_file_is_refused_whole(damage: str) -> None:
+    """JOUR-11: before anything is written, naming what is wrong."""
+    raw, word = DAMAGED[damage]
+    with pytest.raises(Problem) as caught:
+        task_file.parse(raw, "list.json")
+    assert caught.value.code == "bad-file"
+    assert caught.value.message.startswith("list.json")
+    assert word == "bad-file" or word in caught.value.message
+    assert caught.value.message.endswith("Nothing was imported")
+
+
+def test_a_file_that_is_too_large_is_not_even_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """JOUR-11"""
+    monkeypatch.setattr(task_file, "MAX_BYTES", 100)
+    with pytest.raises(Problem, match="may have 100"):
+        task_file.parse(json.dumps(LIST).encode(), "list.json")
+
+
+def test_an_import_that_fails_half_way_leaves_nothing(store: Store) -> None:
+    """JOUR-11, STORE-4: it is one transaction."""
+    before = dump(store)
+
+    def stop(done: int) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt), store.transaction(NOON) as tx:
+        task_file.add(tx, task_file.parse(json.dumps(LIST).encode(), "list.json"), stop)
+    assert dump(store) == before

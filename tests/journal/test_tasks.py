@@ -1,0 +1,365 @@
+"""The journal's verbs: what a person or a tool does to tasks, items and notes."""
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.support.stores import NOON, dump, new_store, send
+
+from lottisync.entities.entity import AGENT, USER, is_deleted
+from lottisync.entities.journal import ChecklistItem, Label, Task
+from lottisync.entities.schema import derived_id
+from lottisync.journal import tasks
+from lottisync.problem import Problem
+from lottisync.store.store import Store, Transaction
+
+AT = "2025-12-01T12:00:00.000Z"
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    store = new_store(tmp_path)
+    do(store, lambda tx: tasks.add_task(tx, "t1", "  Boiler \n service "))
+    return store
+
+
+def do(store: Store, verb: Callable[[Transaction], Any], now: int = NOON) -> Any:
+    with store.transaction(now) as tx:
+        return verb(tx)
+
+
+def page(store: Store, task_id: str = "t1") -> tasks.TaskPage:
+    with store.reading() as reader:
+        return tasks.page(reader, task_id)
+
+
+def item(store: Store, item_id: str = "i1") -> ChecklistItem:
+    with store.reading() as reader:
+        return tasks.read(reader, item_id, "checklistItem", ChecklistItem)
+
+
+def add_task(store: Store, ident: str, now: int = NOON) -> None:
+    do(store, lambda tx: tasks.add_task(tx, ident, "x"), now)
+
+
+def put_label(ident: str, tx: Transaction) -> None:
+    tx.put(ident, "label", {"name": ident.upper()})
+
+
+def problem(store: Store, verb: Callable[[Transaction], Any]) -> Problem:
+    """The problem that a verb ends in, having changed nothing."""
+    before = dump(store)
+    with pytest.raises(Problem) as caught:
+        do(store, verb)
+    assert dump(store) == before
+    return caught.value
+
+
+def add_agent_ticked_item(store: Store) -> None:
+    ticked = {"isChecked": True, "checkedBy": "agent", "checkedAt": "2025-11-30T00:00:00.000Z"}
+    do(store, lambda tx: tasks.add_item(tx, "i1", "t1", "x", ticked, precedence=AGENT))
+
+
+# -- tasks
+
+
+def test_a_new_task_has_its_defaults(store: Store) -> None:
+    """JOUR-2: white space in a title is made even."""
+    task = page(store).task
+    assert (task.title, task.status, task.priority, task.created_at) == ("Boiler service", "OPEN", "P2", AT)
+
+
+def test_verbs_of_one_transaction_are_one_commit(store: Store) -> None:
+    """JOUR-1"""
+
+    def two(tx: Transaction) -> None:
+        tasks.add_task(tx, "t2", "x")
+        tasks.add_note(tx, "e1", "t9", "no such task")
+
+    assert problem(store, two).code == "unknown-id"
+
+
+VERBS: dict[str, Callable[[Transaction], Any]] = {
+    "edit_task": lambda tx: tasks.edit_task(tx, "gone", {"title": "x"}),
+    "add_item": lambda tx: tasks.add_item(tx, "i9", "gone", "x"),
+    "add_checklist": lambda tx: tasks.add_checklist(tx, "c9", "gone", "x"),
+    "add_note": lambda tx: tasks.add_note(tx, "e9", "gone", "x"),
+    "check_item": lambda tx: tasks.check_item(tx, "gone", checked=True),
+    "rename_item": lambda tx: tasks.rename_item(tx, "gone", "x"),
+    "page": lambda tx: tasks.page(tx, "gone"),
+}
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_an_id_that_is_not_there_is_refused(store: Store, verb: str) -> None:
+    """JOUR-1"""
+    assert problem(store, VERBS[verb]).code == "unknown-id"
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_an_id_of_another_type_is_refused(store: Store, verb: str) -> None:
+    """JOUR-1"""
+    do(store, lambda tx: tx.put("gone", "label", {"name": "x"}))
+    assert problem(store, VERBS[verb]).code == "unknown-id"
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_what_is_deleted_is_refused(store: Store, verb: str) -> None:
+    """JOUR-1: an edit of it would be kept and seen by nobody."""
+    type_name = "checklistItem" if verb.endswith("_item") and verb != "add_item" else "task"
+    do(store, lambda tx: tx.put("gone", type_name, {"title": "x"}))
+    do(store, lambda tx: tx.delete("gone"))
+    assert "is deleted" in problem(store, VERBS[verb]).message
+
+
+def test_a_verb_writes_only_the_fields_that_it_changes(store: Store) -> None:
+    """JOUR-1: two devices that edit different fields have no conflict."""
+    do(store, lambda tx: tasks.edit_task(tx, "t1", {"priority": "P0"}, precedence=AGENT))
+    entity = store.read("t1")
+    assert entity is not None
+    stamps = {path: writes[0].stamp for path, writes in entity.registers.items()}
+    assert (stamps["priority"].precedence, stamps["priority"].counter) == (AGENT, 2)
+    assert {(s.precedence, s.counter) for path, s in stamps.items() if path != "priority"} == {(USER, 1)}
+
+
+def test_all_tasks_are_the_live_ones(store: Store) -> None:
+    """JOUR-1"""
+    do(store, lambda tx: tasks.add_task(tx, "t2", "x"), now=NOON + 1)
+    do(store, lambda tx: tasks.add_task(tx, "t3", "x"), now=NOON + 2)
+    do(store, lambda tx: tx.delete("t2"))
+    with store.reading() as reader:
+        assert [task.id for task in tasks.all_tasks(reader)] == ["t1", "t3"]
+
+
+def test_an_abbreviated_id_is_found_if_only_one_fits(store: Store) -> None:
+    """JOUR-8: by its first or last characters; a whole id always is itself."""
+    for ident in ("abc-1", "abd-1", "abc"):
+        add_task(store, ident)
+    with store.reading() as reader:
+        assert tasks.resolve(reader, "abd", "task") == "abd-1"
+        assert tasks.resolve(reader, "c-1", "task") == "abc-1"
+        assert tasks.resolve(reader, "abc", "task") == "abc"
+        for text, code in (("ab", "ambiguous-id"), ("xyz", "unknown-id")):
+            with pytest.raises(Problem) as caught:
+                tasks.resolve(reader, text, "task")
+            assert caught.value.code == code
+
+
+# -- values
+
+
+@pytest.mark.parametrize(
+    ("check", "value", "stored"),
+    [
+        (tasks.checked_title, " a \t b ", "a b"),
+        (tasks.checked_title, "x" * tasks.MAX_TITLE, "x" * tasks.MAX_TITLE),
+        (tasks.checked_text, "\n two\nlines ", "two\nlines"),
+        (tasks.checked_minutes, 1, 1),
+        (tasks.checked_minutes, tasks.MAX_MINUTES, 1440),
+        (tasks.checked_day, "2028-02-29", "2028-02-29"),
+        (tasks.checked_priority, " p1 ", "P1"),
+        (tasks.checked_language, " DE ", "de"),
+    ],
+)
+def test_values_in_their_stored_form(check: Callable[[Any], Any], value: Any, stored: Any) -> None:
+    """JOUR-2"""
+    assert check(value) == stored
+
+
+@pytest.mark.parametrize(
+    ("check", "value"),
+    [
+        (tasks.checked_title, ""),
+        (tasks.checked_title, " \n "),
+        (tasks.checked_title, "x" * (tasks.MAX_TITLE + 1)),
+        (tasks.checked_text, "  "),
+        (tasks.checked_text, "x" * (tasks.MAX_TEXT + 1)),
+        (tasks.checked_minutes, 0),
+        (tasks.checked_minutes, tasks.MAX_MINUTES + 1),
+        (tasks.checked_day, "2026-02-29"),
+        (tasks.checked_day, "20260228"),
+        (tasks.checked_day, "2026-2-8"),
+        (tasks.checked_day, "tomorrow"),
+        (tasks.checked_priority, "P4"),
+        (tasks.checked_priority, ""),
+        (tasks.checked_language, "english"),
+        (tasks.checked_language, "e"),
+    ],
+)
+def test_values_that_are_refused(check: Callable[[Any], Any], value: Any) -> None:
+    """JOUR-2"""
+    with pytest.raises(Problem) as caught:
+        check(value)
+    assert caught.value.code == "bad-value"
+
+
+@pytest.mark.parametrize("status", ["BLOCKED", "on_hold", "ON  HOLD"])
+def test_some_statuses_need_a_reason(status: str) -> None:
+    """JOUR-2"""
+    for reason in (None, " "):
+        with pytest.raises(Problem, match="needs a reason"):
+            tasks.checked_status(status, reason)
+    assert tasks.checked_status(status, " why ")["statusReason"] == "why"
+
+
+def test_a_status_and_its_reason_are_one_value(store: Store) -> None:
+    """JOUR-2: written together, also when the reason goes."""
+    assert tasks.checked_status("in_progress", None) == {"status": "IN PROGRESS", "statusReason": None}
+    with pytest.raises(Problem, match="one of OPEN"):
+        tasks.checked_status("LATER", None)
+
+
+# -- checklists
+
+
+def test_a_new_item_is_unticked_and_the_users(store: Store) -> None:
+    """JOUR-5, S0-10"""
+    do(store, lambda tx: tasks.add_item(tx, "i1", "t1", "x", precedence=AGENT))
+    new = item(store)
+    assert (new.is_checked, new.checked_by, new.checked_at, new.is_archived) == (False, "user", None, False)
+    assert new.checklist_id == page(store).checklists[0].id
+
+
+def test_items_stand_in_the_order_in_which_they_were_added(store: Store) -> None:
+    """JOUR-8"""
+    for number in range(30):
+        do(store, partial(tasks.add_item, item_id=f"i{number}", task_id="t1", title="x"))
+    assert [i.id for i in page(store).items] == [f"i{n}" for n in range(30)]
+
+
+def test_two_devices_that_make_the_default_checklist_make_one(tmp_path: Path) -> None:
+    """JOUR-7: and both items are on it."""
+    one, two = new_store(tmp_path, 1), new_store(tmp_path, 2)
+    do(one, lambda tx: tasks.add_task(tx, "t1", "x"))
+    send(one, two)
+    do(one, lambda tx: tasks.add_item(tx, "i1", "t1", "a"))
+    do(two, lambda tx: tasks.add_item(tx, "i2", "t1", "b"))
+    send(one, two)
+    send(two, one)
+    assert page(one) == page(two)
+    assert [checklist.id for checklist in page(one).checklists] == [derived_id("checklist", "t1")]
+    assert {i.id for i in page(one).items} == {"i1", "i2"}
+
+
+def test_a_default_checklist_that_was_deleted_comes_back_with_the_next_item(store: Store) -> None:
+    """JOUR-7: an item on a deleted list would be seen by nobody."""
+    do(store, lambda tx: tasks.add_item(tx, "i1", "t1", "a"))
+    do(store, lambda tx: tx.delete(derived_id("checklist", "t1")))
+    do(store, lambda tx: tasks.add_item(tx, "i2", "t1", "b"))
+    assert [checklist.id for checklist in page(store).checklists] == [derived_id("checklist", "t1")]
+
+
+def test_the_users_tick_stamps_user_and_time(store: Store) -> None:
+    """JOUR-3, S0-26, S0-28, S0-42: in one write with one stamp."""
+    do(store, lambda tx: tasks.add_item(tx, "i1", "t1", "x"))
+    dot = do(store, lambda tx: tasks.check_item(tx, "i1", checked=True), now=NOON + 1_000)
+    ticked = item(store)
+    assert (ticked.is_checked, ticked.checked_by, ticked.checked_at) == (True, "user", "2025-12-01T12:00:01.000Z")
+    entity = store.read("i1")
+    assert entity is not None
+    assert entity.dots("isChecked") == entity.dots("checkedBy") == entity.dots("checkedAt") == {dot}
+
+
+@pytest.mark.parametrize("checked", [True, False])
+def test_provenance_moves_only_when_the_state_does(store: Store, checked: bool) -> None:
+    """JOUR-3, S0-25: also on an item that the agent ticked."""
+    add_agent_ticked_item(store)
+    do(store, lambda tx: tasks.check_item(tx, "i1", checked))
+    after = item(store)
+    if checked:
+        assert (after.checked_by, after.checked_at) == ("agent", "2025-11-30T00:00:00.000Z")
+    else:
+        assert (after.checked_by, after.checked_at) == ("user", AT)
+    assert do(store, lambda tx: tasks.check_item(tx, "i1", checked)) is None
+
+
+def test_a_new_title_leaves_provenance_alone(store: Store) -> None:
+    """JOUR-4, S0-21, S0-25"""
+    add_agent_ticked_item(store)
+    do(store, lambda tx: tasks.rename_item(tx, "i1", "y"))
+    after = item(store)
+    assert (after.title, after.is_checked, after.checked_by, after.checked_at) == (
+        "y",
+        True,
+        "agent",
+        "2025-11-30T00:00:00.000Z",
+    )
+
+
+def test_archived_items_are_off_the_page(store: Store) -> None:
+    """JOUR-8, S0-24"""
+    do(store, lambda tx: tasks.add_item(tx, "i1", "t1", "x", {"isArchived": True}))
+    assert page(store).items == []
+
+
+# -- notes, labels, the page
+
+
+def test_a_note_records_what_the_journal_knew(store: Store) -> None:
+    """JOUR-6: that, and not a wall clock, is its place in causality."""
+    with store.reading() as reader:
+        known = reader.knowledge()
+    do(store, lambda tx: tasks.add_note(tx, "e1", "t1", " text ", at="2020-01-01T00:00:00.000Z"))
+    (entry,) = page(store).entries
+    assert (entry.knowledge, entry.text, entry.kind, entry.minutes) == (known, "text", "note", None)
+
+
+def test_whose_word_a_note_is(store: Store) -> None:
+    """JOUR-6"""
+    do(store, lambda tx: tasks.add_note(tx, "e1", "t1", "x"))
+    do(store, lambda tx: tasks.add_note(tx, "e2", "t1", "x", author="agent"))
+    precedences = []
+    for ident in ("e1", "e2"):
+        entity = store.read(ident)
+        assert entity is not None
+        won = entity.winner("text")
+        assert won is not None
+        precedences.append(won.stamp.precedence)
+    assert precedences == [USER, AGENT]
+
+
+def test_a_page_has_notes_by_time_and_sums_minutes(store: Store) -> None:
+    """JOUR-8"""
+    for ident, at, minutes in (("e1", "2025-03", 20), ("e2", "2025-01", None), ("e3", "2025-02", 15)):
+        do(store, partial(tasks.add_note, entry_id=ident, task_id="t1", text="x", at=at, minutes=minutes))
+    found = page(store)
+    assert [(e.id, e.kind) for e in found.entries] == [("e2", "note"), ("e3", "time"), ("e1", "time")]
+    assert found.minutes_spent == 35
+
+
+def test_a_page_has_the_labels_that_are_on_and_live(store: Store) -> None:
+    """JOUR-8"""
+    for ident in ("l1", "l2", "l3"):
+        do(store, partial(put_label, ident))
+    do(store, lambda tx: tx.delete("l3"))
+    labels = {"l1": True, "l2": False, "l3": True, "nowhere": True, "t1": True}
+    do(store, lambda tx: tasks.edit_task(tx, "t1", {"labels": labels}))
+    assert page(store).labels == [Label("l1", "L1")]
+
+
+def test_a_page_as_json(store: Store) -> None:
+    """JOUR-8"""
+    do(store, lambda tx: tasks.add_item(tx, "i1", "t1", "x"))
+    do(store, lambda tx: tasks.add_note(tx, "e1", "t1", "y", minutes=5))
+    do(store, lambda tx: tasks.edit_task(tx, "t1", {"receipts": {"op": {"secret": True}}}))
+    found = tasks.as_json(page(store))
+    assert (found["id"], found["title"], found["createdAt"], found["minutesSpent"]) == ("t1", "Boiler service", AT, 5)
+    assert "receipts" not in found
+    checked = {"id": "i1", "title": "x", "isChecked": False, "checkedBy": "user", "checkedAt": None}
+    assert found["checklists"] == [{"id": derived_id("checklist", "t1"), "title": "Todos", "items": [checked]}]
+    assert found["entries"] == [
+        {"id": "e1", "at": AT, "kind": "time", "text": "y", "author": "user", "minutes": 5},
+    ]
+
+
+def test_deleting_a_task_leaves_it_readable_as_a_tombstone(store: Store) -> None:
+    """JOUR-1: a verb of the store, for every type."""
+    do(store, lambda tx: tx.delete("t1"))
+    entity = store.read("t1")
+    assert entity is not None
+    assert is_deleted(entity)
+    do(store, lambda tx: tx.undelete("t1"))
+    with store.reading() as reader:
+        assert tasks.read(reader, "t1", "task", Task).title == "Boiler service"

@@ -1,0 +1,103 @@
+"""`python -m lottisync` in processes of its own, as a person's shell runs it."""
+
+import hashlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import apsw
+import msgspec
+
+BOUND_SECONDS = 20.0
+
+
+class Result(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return msgspec.json.decode(self.out)
+
+
+def environment() -> dict[str, str]:
+    return {
+        **os.environ,
+        "NO_COLOR": "1",
+        "COLUMNS": "120",
+        "PYTHONWARNINGS": "error",
+        "LOTTISYNC_HOME": "/nonexistent",
+    }
+
+
+def run(*arguments: str | bytes, home: Path | None = None) -> Result:
+    """One command to its end."""
+    call = [sys.executable, "-m", "lottisync", *arguments]
+    if home is not None:
+        call += ["--home", str(home)]
+    done = subprocess.run(call, capture_output=True, timeout=60, env=environment(), check=False)
+    return Result(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+@contextmanager
+def started(*arguments: str, home: Path) -> Iterator["subprocess.Popen[str]"]:
+    """A command that goes on; ended when the block ends, if it has not."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "lottisync", *arguments, "--home", str(home)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment(),
+    )
+    try:
+        with process:
+            try:
+                yield process
+            finally:
+                if process.poll() is None:
+                    process.send_signal(signal.SIGKILL)
+    finally:
+        process.wait()
+
+
+def eventually(condition: Callable[[], Any], what: str = "it") -> Any:
+    """Wait for a condition, with a bound; gives what it gave."""
+    end = time.monotonic() + BOUND_SECONDS
+    while not (found := condition()):
+        if time.monotonic() > end:
+            raise AssertionError(f"{what} did not happen within {BOUND_SECONDS} s")
+        time.sleep(0.02)
+    return found
+
+
+def contents(home: Path) -> dict[str, object]:
+    """All that a command could change in a home: what the stores hold, to the byte, and the other files."""
+    found: dict[str, object] = {}
+    for file in sorted(home.rglob("*")) if home.exists() else []:
+        name = str(file.relative_to(home))
+        if file.suffix == ".sqlite":
+            found[name] = _dumped(file)
+        elif file.is_file() and not name.endswith(("-wal", "-shm", "daemon.lock")):
+            found[name] = hashlib.sha256(file.read_bytes()).hexdigest()
+    return found
+
+
+def _dumped(file: Path) -> object:
+    try:
+        connection = apsw.Connection(str(file), flags=apsw.SQLITE_OPEN_READONLY)
+    except apsw.Error as error:
+        return str(error)
+    try:
+        tables = [row[0] for row in connection.execute("select name from sqlite_schema where type = 'table'")]
+        return {table: connection.execute(f'select * from "{table}" order by 1, 2').fetchall() for table in tables}
+    except apsw.Error:
+        return hashlib.sha256(file.read_bytes()).hexdigest()
+    finally:
+        connection.close()
