@@ -114,7 +114,7 @@ def test_a_file_whose_damage_shows_later(tmp_path: Path) -> None:
     """STORE-2: a page that only a query meets."""
     file = existing(tmp_path, tasks=200)
     raw = bytearray(file.read_bytes())
-    raw[4096:] = b"\x5a" * (len(raw) - 4096)
+    raw[32 * 4096 :] = b"\x5a" * (len(raw) - 32 * 4096)  # past the schema
     file.write_bytes(raw)
     store = Store.open(file, JOURNAL, minting(1))
     with pytest.raises(Problem) as reading, store.reading() as reader:

@@ -13,7 +13,7 @@ from tests.support.stores import NOON, new_store
 
 from lottisync.problem import Problem
 from lottisync.store.doorbell import Bell, ring
-from lottisync.store.store import Transaction
+from lottisync.store.transaction import Transaction
 
 
 def is_rung(bell: Bell) -> bool:

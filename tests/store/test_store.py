@@ -26,7 +26,8 @@ from lottisync.entities.schema import EntityType, StoreSchema, link_id, schema
 from lottisync.entities.space import HOST_BINDING, MEMBERSHIP, SPACE
 from lottisync.entities.version import MAX_VERSION, BadVersion, Version, close, open_foreign
 from lottisync.problem import Problem
-from lottisync.store.store import Store, Transaction
+from lottisync.store.store import Store
+from lottisync.store.transaction import Transaction
 
 
 def put(store: Store, ident: str, now: int = NOON, precedence: int = USER, **fields: Any) -> Dot:
@@ -335,7 +336,7 @@ def test_queries_find_what_is_live_by_type_owner_and_subtype(tmp_path: Path) -> 
         assert [e.id for e in reader.by_type("entry", owner="t1", subtype="note")] == ["e0"]
         assert [e.id for e in reader.owned_by("t1")] == ["e1", "e0"]
         assert {e.id for e in reader.owned_by("t1", deleted=True)} == {"e0", "e1", "e9"}
-        assert reader.ids_starting("e", 3) == ["e0", "e1", "e2"]
+        assert reader.ids_like("e", 3) == ["e0", "e1", "e2"]
         assert reader.count() == 4
 
 
@@ -361,7 +362,7 @@ def test_a_link_under_an_id_that_is_not_its_own_is_refused(tmp_path: Path) -> No
     """ENT-6"""
     store = new_store(tmp_path)
     before = dump(store)
-    with pytest.raises(BadVersion, match="not the id of a entryLink"), store.transaction(NOON) as tx:
+    with pytest.raises(Problem, match="not the id of a entryLink"), store.transaction(NOON) as tx:
         tx.put("made-up", "entryLink", {"fromId": "t1", "toId": "t2"})
     assert dump(store) == before
 

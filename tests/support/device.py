@@ -17,7 +17,8 @@ from lottisync.entities.identifier import time_ordered
 from lottisync.entities.journal import JOURNAL
 from lottisync.entities.version import open_foreign
 from lottisync.journal import tasks
-from lottisync.store.store import Store, Transaction
+from lottisync.store.store import Store
+from lottisync.store.transaction import Transaction
 
 NOON = 1_764_590_400_000  # 2025-12-01T12:00:00Z
 MINUTE = 60_000

@@ -24,7 +24,8 @@ class Written:
         self.durable = b""
         self.since: list[tuple[int, bytes] | int] = []
 
-    def image(self, survives: list[bool], tear: random.Random) -> bytes:
+    def image(self, survives: list[bool], tear: random.Random | None) -> bytes:
+        """What is on the disk if these of the changes reached it, torn at sectors if there is `tear`."""
         content = bytearray(self.durable)
         for change, kept in zip(self.since, survives, strict=True):
             if not kept:
@@ -33,7 +34,7 @@ class Written:
                 del content[change:]
                 continue
             offset, data = change
-            if tear.random() < 0.3:
+            if tear is not None and tear.random() < 0.3:
                 data = data[: tear.randrange(len(data) // SECTOR + 1) * SECTOR]
             if len(content) < offset:
                 content.extend(bytes(offset - len(content)))
@@ -81,18 +82,8 @@ class FaultVfs(apsw.VFS):
                 "prefix": [i < first for i in range(count)],
                 "any": [chance.random() < 0.5 for _ in range(count)],
             }[mode]
-            tear = chance if mode == "any" else random.Random(0)
-            image = written.image(survives, tear) if mode == "any" else _whole(written, survives)
             if not name.endswith("-shm"):
-                (folder / Path(name).name).write_bytes(image)
-
-
-def _whole(written: Written, survives: list[bool]) -> bytes:
-    class Never(random.Random):
-        def random(self) -> float:
-            return 1.0
-
-    return written.image(survives, Never())
+                (folder / Path(name).name).write_bytes(written.image(survives, chance if mode == "any" else None))
 
 
 class FaultFile(apsw.VFSFile):

@@ -64,7 +64,7 @@ def dump(store: Store) -> dict[str, object]:
             "rows": reader.local("select * from rows order by id"),
             "components": reader.local("select * from components order by 1, 2, 3"),
             "hosts": reader.local("select * from hosts order by n"),
-            "meta": reader.local("select * from meta order by key"),
+            "state": reader.local("select * from state"),
         }
 
 

@@ -8,7 +8,6 @@ wrong (docs/specs/11-command-line.md).
 """
 
 import importlib
-import os
 import sys
 from typing import Any
 
@@ -26,6 +25,9 @@ COMMANDS = {
     "task": ("lottisync.cli.tasks:task", "List, show, add and tick."),
     "agent": ("lottisync.cli.agents:agent", "Create a task's agent, wake it, read its report."),
     "review": ("lottisync.cli.reviews:review", "Decide on what agents propose."),
+    "history": ("lottisync.cli.stores:history", "Show who wrote what, and what it replaced."),
+    "conflicts": ("lottisync.cli.stores:conflicts", "See and settle what two devices wrote at once."),
+    "check": ("lottisync.cli.stores:check", "Look through the whole home for damage."),
     "conformance-adapter": ("lottisync.cli.conformance:conformance_adapter", "Speak the conformance protocol."),
 }
 
@@ -72,9 +74,9 @@ def main(arguments: list[str] | None = None) -> None:
     except (click.Abort, KeyboardInterrupt):
         sys.exit(130)
     except BrokenPipeError:
-        # Whoever read our output has had enough (`| head`); that is not an error. What is still buffered goes
-        # nowhere, or the interpreter would complain about it when it ends.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        from lottisync.cli.terminal import drop_output
+
+        drop_output()
         sys.exit(0)
 
 

@@ -60,6 +60,8 @@ the writes that an agent is to wake for, by their dots, with the time (ms) at wh
 
 
 class Agent(msgspec.Struct, frozen=True, rename="camel"):
+    """`subscriptions` says by id what it wakes for (`lottisync.agents.subscription`), `timers` when (ISO 8601)."""
+
     id: str
     agent_id: str = ""
     kind: str = "taskAgent"
@@ -69,9 +71,21 @@ class Agent(msgspec.Struct, frozen=True, rename="camel"):
     allowed_category_ids: dict[str, bool] = {}
     current_state_id: str = ""
     config: dict[str, Any] = {}
+    subscriptions: dict[str, Any] = {}
+    timers: dict[str, Any] = {}
     home_device: str = ""
     created_at: str = ""
     destroyed_at: str | None = None
+
+    @property
+    def sovereignty(self) -> str:
+        """`evidence` if an override has to cite entries (SOV-11), else `reason`."""
+        return "evidence" if self.config.get("sovereignty") == "evidence" else "reason"
+
+    @property
+    def auto_check(self) -> bool:
+        """Whether completions may be ticked without a verdict, on items that an agent set last (S0-53)."""
+        return self.config.get("autoCheck") is True
 
 
 class AgentState(msgspec.Struct, frozen=True, rename="camel"):
@@ -170,7 +184,7 @@ class ChangeSet(msgspec.Struct, frozen=True, rename="camel"):
 class ChangeDecision(msgspec.Struct, frozen=True, rename="camel"):
     """A verdict on one operation. `seen` lists the ids of the decisions on it that were known to whoever
     decided; `verdict` is confirmed, rejected, deferred or retracted, `actor` user or agent, `result`
-    applied or no-op."""
+    applied or no-op. `undoes` is the decision that this one takes back."""
 
     id: str
     agent_id: str = ""
@@ -191,4 +205,5 @@ class ChangeDecision(msgspec.Struct, frozen=True, rename="camel"):
     seen: list[str] = []
     device: str = ""
     journal_knowledge: dict[str, int] = {}
+    undoes: str | None = None
     created_at: str = ""

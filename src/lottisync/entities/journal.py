@@ -11,6 +11,17 @@ from lottisync.entities.schema import EntityType, schema
 STATUSES = ("OPEN", "GROOMED", "IN PROGRESS", "BLOCKED", "ON HOLD", "DONE", "REJECTED")
 PRIORITIES = ("P0", "P1", "P2", "P3")
 
+RELATIONS = ("relates_to", "blocks", "follows_up_on", "duplicates", "fixes", "supersedes")
+INVERSES = {
+    "is_blocked_by": "blocks",
+    "has_follow_up": "follows_up_on",
+    "is_duplicated_by": "duplicates",
+    "is_fixed_by": "fixes",
+    "is_superseded_by": "supersedes",
+}
+"""The other end's word for a relation. A link is stored under one word only, so that what two devices
+say from its two ends is one link."""
+
 JOURNAL = schema(
     "journal",
     "task_id",
@@ -96,3 +107,23 @@ class Label(msgspec.Struct, frozen=True, rename="camel"):
     name: str = ""
     color: str = ""
     created_at: str = ""
+
+
+class Link(msgspec.Struct, frozen=True, rename="camel"):
+    """A link between two tasks; `relations` holds the words of `RELATIONS` as keys, so that several may
+    stand between the same two."""
+
+    id: str
+    from_id: str = ""
+    to_id: str = ""
+    relations: dict[str, bool] = {}
+    created_at: str = ""
+
+
+def link_ends(relation: str, task_id: str, other_id: str) -> tuple[str, str, str]:
+    """How "`task_id` <relation> `other_id`" is stored: the relation, from, to. `relates_to` has no direction."""
+    if relation in INVERSES:
+        return INVERSES[relation], other_id, task_id
+    if relation == "relates_to":
+        return relation, min(task_id, other_id), max(task_id, other_id)
+    return relation, task_id, other_id

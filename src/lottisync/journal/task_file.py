@@ -18,7 +18,7 @@ from lottisync.entities.schema import derived_id
 from lottisync.journal import tasks
 from lottisync.problem import Problem
 from lottisync.store.instant import iso, millis
-from lottisync.store.store import Transaction
+from lottisync.store.transaction import Transaction
 
 FORMAT = "lottisync-tasks/1"
 MAX_BYTES = 64 * 1024 * 1024

@@ -32,7 +32,8 @@ from lottisync.entities.schema import derived_id
 from lottisync.entities.view import T, view
 from lottisync.problem import Problem
 from lottisync.store.instant import iso
-from lottisync.store.store import Reader, Transaction
+from lottisync.store.reader import Reader
+from lottisync.store.transaction import Transaction
 
 MAX_TITLE = 400
 MAX_TEXT = 100_000

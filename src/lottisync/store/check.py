@@ -3,16 +3,17 @@
 What a store keeps twice can come apart: an index that misses a component withholds a write from
 every peer, a running sum sees neither bit rot nor a hand in an SQLite browser. So the walk computes
 all of it again from the documents: the canonical form, its hash, the digest, the index of
-components, the tombstone's mark. It only reads, in one transaction, and holds one row at a time.
+components, the marks of tombstones and conflicts. It only reads, in one transaction, and holds one row at a time.
 """
 
 from collections.abc import Callable
 
 from lottisync.causality.vector_clock import Clock
 from lottisync.entities import version
-from lottisync.entities.entity import Entity, is_deleted
+from lottisync.entities.entity import Entity, has_conflict, is_deleted
 from lottisync.entities.version import BadVersion, Version
-from lottisync.store.store import MODULUS, Reader
+from lottisync.store.reader import Reader
+from lottisync.store.transaction import MODULUS
 
 STRIDE = 500
 """Rows read at a time, and between two calls of `progress`."""
@@ -23,15 +24,15 @@ def broken_invariants(reader: Reader, progress: Callable[[int, int], None] = lam
     found = [f"SQLite finds {text}" for (text,) in reader.local("pragma integrity_check") if text != "ok"]
     if found:
         return found  # what lies in a damaged file is not worth a second opinion
-    known = reader.knowledge()
+    known, own, made = reader.knowledge(), reader.host, reader.counter
     numbers: dict[str, int] = dict(reader.local("select host, n from hosts"))
     total = reader.count()
     digest = components = done = 0
     last = -1
     while rows := _after(reader, last):
-        for n, row, stored_hash, marked, deleted_at in rows:
+        for n, row, stored_hash, marked, conflicted, deleted_at in rows:
             last, done = n, done + 1
-            found += _broken_row(row, stored_hash, marked, deleted_at)
+            found += _broken_row(row, stored_hash, marked, conflicted, deleted_at)
             if not marked:
                 digest = (digest + int.from_bytes(row.hash(), "big")) % MODULUS
             clock = _clock(row)
@@ -39,36 +40,44 @@ def broken_invariants(reader: Reader, progress: Callable[[int, int], None] = lam
             for host, counter in clock.items():
                 if host not in numbers or not _indexed(reader, numbers[host], counter, n):
                     found.append(f"{row.id}: its component ({host}, {counter}) is not in the index")
-                if host == reader.host and counter > reader.counter:
-                    found.append(f"{row.id}: knows write {counter} of this store, which has made {reader.counter}")
+                if host == own and counter > made:
+                    found.append(f"{row.id}: knows write {counter} of this store, which has made {made}")
         progress(done, total)
+    newest = reader.local("select max(n) from rows where feed > (select feed from state)")[0][0]
+    if newest is not None:
+        found.append(f"row {newest} was changed after the last change that the feed knows of")
     indexed = reader.local("select count(*) from components")[0][0]
     if indexed != components:
         found.append(f"the index has {indexed} components, the clocks have {components}")
     if digest.to_bytes(32, "big") != reader.digest():
         found.append(f"the digest is {reader.digest().hex()[:16]}..., the rows give {digest:064x}"[:120])
-    if known.get(reader.host, 0) != reader.counter:
-        found.append(
-            f"the store has made {reader.counter} writes and knows {known.get(reader.host, 0)} of host {reader.host}"
-        )
+    if known.get(own, 0) != made:
+        found.append(f"the store has made {made} writes and knows {known.get(own, 0)} of host {own}")
     return found
 
 
-_Row = tuple[int, Version, bytes, bool, str | None]
+_Row = tuple[int, Version, bytes, bool, bool, str | None]
 
 
 def _after(reader: Reader, last: int) -> list[_Row]:
     return [
-        (n, Version(ident, type_name, clock.encode(), stamps.encode(), document.encode()), stored, bool(clean), deleted)
-        for n, ident, type_name, clock, stamps, document, stored, clean, deleted in reader.local(
-            """select n, id, type, clock, stamps, serialized, hash, clean_tombstone, deleted_at
+        (
+            n,
+            Version(ident, type_name, clock.encode(), stamps.encode(), document.encode()),
+            stored,
+            bool(clean),
+            bool(conflicted),
+            deleted,
+        )
+        for n, ident, type_name, clock, stamps, document, stored, clean, conflicted, deleted in reader.local(
+            """select n, id, type, clock, stamps, serialized, hash, clean_tombstone, conflicted, deleted_at
                from rows where n > ? order by n limit ?""",
             (last, STRIDE),
         )
     ]
 
 
-def _broken_row(row: Version, stored_hash: bytes, marked: bool, deleted_at: str | None) -> list[str]:
+def _broken_row(row: Version, stored_hash: bytes, marked: bool, conflicted: bool, deleted_at: str | None) -> list[str]:
     found = []
     if row.hash() != stored_hash:
         found.append(f"{row.id}: its content does not have the hash that was stored with it")
@@ -78,6 +87,8 @@ def _broken_row(row: Version, stored_hash: bytes, marked: bool, deleted_at: str 
         return [*found, f"{row.id}: {error}"]
     if marked == version.adds_to_digest(entity):
         found.append(f"{row.id}: is {'' if marked else 'not '}marked as a clean tombstone")
+    if conflicted != has_conflict(entity):
+        found.append(f"{row.id}: is {'' if conflicted else 'not '}marked as in conflict")
     if (deleted_at is not None) != is_deleted(entity):
         found.append(f"{row.id}: its column deleted_at says {deleted_at!r}")
     return found

@@ -12,6 +12,7 @@ from pathlib import Path
 import apsw
 
 from lottisync.problem import Problem
+from lottisync.store.migration import upgrade
 
 APPLICATION_ID = 0x4C4F5453  # "LOTS"
 FORMAT = 1
@@ -19,7 +20,7 @@ BUSY_MILLIS = 30_000
 """How long a writer waits for another process's transaction: longer than any of ours lasts."""
 
 
-def connect(path: Path, *, create: bool = False) -> apsw.Connection:
+def connect(path: Path, *, create: bool = False, vfs: str | None = None) -> apsw.Connection:
     """Open a database file of ours, or with `create` a new one. Raises `Problem` for one that is missing,
     foreign, newer or damaged (STORE-2), or that is there already."""
     if create and path.exists():
@@ -27,11 +28,12 @@ def connect(path: Path, *, create: bool = False) -> apsw.Connection:
     if not create and not path.exists():
         raise Problem("not-initialised", f"{path} does not exist. Run: lottisync init")
     with explained(path):
-        connection = apsw.Connection(str(path))
+        connection = apsw.Connection(str(path), vfs=vfs)
         try:
             connection.set_busy_timeout(BUSY_MILLIS)
             if not create:
                 _refuse_foreign(connection, path)
+                upgrade(connection, path, FORMAT)
             _make_durable(connection, path)
         except BaseException:
             connection.close()
@@ -66,6 +68,10 @@ def explained(path: Path) -> Iterator[None]:
     except (apsw.NotADBError, apsw.CorruptError) as error:
         raise Problem(
             "damaged", f"{path} is damaged ({error}). Restore it from a backup, or pair this device anew"
+        ) from None
+    except apsw.IOError as error:
+        raise Problem(
+            "disk-failed", f"the disk failed at {path} ({error}); what was not reported done is not. Check the disk"
         ) from None
     except apsw.CantOpenError:
         raise Problem(

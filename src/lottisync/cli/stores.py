@@ -1,0 +1,266 @@
+"""`check`, `history` and `conflicts`: looking into the stores."""
+
+from typing import Any
+
+import click
+import msgspec
+
+from lottisync.causality.vector_clock import Host
+from lottisync.cli.terminal import Terminal, common
+from lottisync.config import clock
+from lottisync.config.home import Home
+from lottisync.entities import canonical
+from lottisync.entities.entity import DELETED_AT
+from lottisync.problem import Problem
+from lottisync.store import conflict as conflicts_of
+from lottisync.store.check import broken_invariants
+from lottisync.store.conflict import Candidate, Conflict
+from lottisync.store.instant import iso
+from lottisync.store.store import Store
+
+
+@click.command()
+@common
+def check(terminal: Terminal) -> None:
+    """Look through the whole home for what should not be. Reads only; exit code 1 if something is wrong."""
+    found: dict[str, list[str]] = {}
+    for name, store in terminal.home.stores().items():
+        with store.reading() as reader, terminal.progress(name, reader.count()) as advance:
+            done = 0
+
+            def step(now: int, of: int, advance: Any = advance) -> None:
+                nonlocal done
+                advance(now - done)
+                done = now
+
+            found[name] = broken_invariants(reader, step)
+
+    def shown() -> None:
+        for name, faults in found.items():
+            terminal.line(
+                f"{name:8} {'sound' if not faults else f'{len(faults)} faults'}", "red" if faults else "green"
+            )
+            for fault in faults:
+                terminal.line(f"  {fault}", "red")
+
+    terminal.emit(found, shown)
+    if any(found.values()):
+        raise click.exceptions.Exit(1)
+
+
+@click.command()
+@click.argument("entity_id", metavar="ID")
+@common
+def history(terminal: Terminal, entity_id: str) -> None:
+    """Show who wrote which field of ID, on which device, when, and what it replaced.
+
+    What was replaced is kept on the device where that happened: at most 100 values a field."""
+    home = terminal.home
+    store, ident = _where(home, entity_id)
+    with store.reading() as reader:
+        entity = reader.entity(ident)
+        old = reader.overwritten(ident)
+    assert entity is not None
+    names = _device_names(home)
+    rows: list[dict[str, Any]] = [
+        _row(o.path, canonical.decode(o.value), o.precedence, o.millis, names.get(o.host, o.host), current=False)
+        for o in old
+    ]
+    for path, writes in entity.registers.items():
+        rows += [
+            _row(
+                path,
+                canonical.decode(w.value),
+                w.stamp.precedence,
+                w.stamp.millis,
+                names.get(w.stamp.host, w.stamp.host),
+            )
+            for w in writes
+        ]
+    rows.sort(key=lambda row: (row["at"], row["path"]))
+    previous: dict[str, Any] = {}
+    for row in rows:
+        row["replaced"] = previous.get(row["path"])
+        previous[row["path"]] = row["value"]
+
+    def shown() -> None:
+        terminal.table(
+            ["when", "who", "on", "field", "value", "before"],
+            [
+                (
+                    r["at"][:19].replace("T", " "),
+                    r["by"],
+                    r["device"],
+                    r["path"],
+                    _brief(r["value"]),
+                    _brief(r["replaced"]),
+                )
+                for r in rows
+            ],
+        )
+
+    terminal.emit(rows, shown)
+
+
+def _row(path: str, value: Any, precedence: int, millis: int, device: str, *, current: bool = True) -> dict[str, Any]:
+    who = "user" if precedence else "agent"
+    return {"at": iso(millis), "by": who, "device": device, "path": path, "value": value, "current": current}
+
+
+def _brief(value: Any) -> str:
+    text = value if isinstance(value, str) else "" if value is None else msgspec.json.encode(value).decode()
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+@click.group(invoke_without_command=True)
+@common
+@click.pass_context
+def conflicts(context: click.Context, terminal: Terminal) -> None:
+    """Without a verb: list where two devices wrote different things without knowing of each other."""
+    if context.invoked_subcommand is not None:
+        return
+    home = terminal.home
+    found = _all(home)
+    names = _device_names(home)
+
+    def shown() -> None:
+        if not found:
+            terminal.line("No conflict.", "green")
+            return
+        terminal.table(
+            ["id", "field", "shown", "also written"],
+            [
+                (
+                    c.entity,
+                    c.path,
+                    _said(c, c.candidates[0], names),
+                    "; ".join(_said(c, o, names) for o in c.candidates[1:]),
+                )
+                for c in found
+            ],
+        )
+        terminal.line("lottisync conflicts keep ID FIELD N  ·  combine ID FIELD VALUE", "dim")
+
+    terminal.emit([_as_json(c, names) for c in found], shown)
+
+
+@conflicts.command("show")
+@click.argument("entity_id", metavar="ID")
+@common
+def show_conflicts(terminal: Terminal, entity_id: str) -> None:
+    """Show the conflicts of ID, value beside value."""
+    home = terminal.home
+    store, ident = _where(home, entity_id)
+    entity = store.read(ident)
+    found = conflicts_of.of_entity(entity) if entity is not None else []
+    names = _device_names(home)
+
+    def shown() -> None:
+        for one in found:
+            rows = [
+                (
+                    str(n),
+                    _said(one, c, names),
+                    "user" if c.precedence else "agent",
+                    names.get(c.host, c.host),
+                    iso(c.millis)[:19],
+                )
+                for n, c in enumerate(one.candidates, 1)
+            ]
+            terminal.table(["", one.path, "by", "on", "at"], rows)
+        if not found:
+            terminal.line("No conflict.", "green")
+
+    terminal.emit([_as_json(c, names) for c in found], shown)
+
+
+@conflicts.command("keep")
+@click.argument("entity_id", metavar="ID")
+@click.argument("field")
+@click.argument("number", type=int, metavar="N")
+@common
+def keep(terminal: Terminal, entity_id: str, field: str, number: int) -> None:
+    """Keep the N-th value of FIELD (1 is the one that is shown now)."""
+    store, ident = _where(terminal.home, entity_id)
+    with store.transaction(clock.now()) as tx:
+        conflicts_of.keep(tx, ident, field, number)
+    _settled(terminal, ident, field)
+
+
+@conflicts.command("combine")
+@click.argument("entity_id", metavar="ID")
+@click.argument("field")
+@click.argument("value")
+@common
+def combine(terminal: Terminal, entity_id: str, field: str, value: str) -> None:
+    """Settle FIELD with a new VALUE: JSON, or text as it stands."""
+    store, ident = _where(terminal.home, entity_id)
+    try:
+        decoded: Any = msgspec.json.decode(value)
+    except msgspec.DecodeError:
+        decoded = value
+    with store.transaction(clock.now()) as tx:
+        conflicts_of.combine(tx, ident, field, decoded)
+    _settled(terminal, ident, field)
+
+
+def _settled(terminal: Terminal, ident: str, field: str) -> None:
+    terminal.emit({"id": ident, "field": field}, lambda: terminal.line(f"{field} is settled.", "green"))
+
+
+def _all(home: Home) -> list[Conflict]:
+    found = []
+    for store in home.stores().values():
+        with store.reading() as reader:
+            found += conflicts_of.of_store(reader)
+    return found
+
+
+def _where(home: Home, abbreviated: str) -> tuple[Store, str]:
+    """The store that has an id, which may be abbreviated to its first or last characters."""
+    found: list[tuple[Store, str]] = []
+    for store in home.stores().values():
+        with store.reading() as reader:
+            if reader.version(abbreviated) is not None:
+                return store, abbreviated
+            found += [(store, ident) for ident in reader.ids_like(abbreviated, 2)]
+    if len(found) == 1:
+        return found[0]
+    what = "nothing has" if not found else "several things have"
+    raise Problem("unknown-id", f"{what} an id that begins or ends with {abbreviated!r}")
+
+
+def _device_names(home: Home) -> dict[Host, str]:
+    """Host -> what people call its device."""
+    roster = home.roster()
+    return {
+        Host(host): roster.members[device].name
+        for host, device in roster.host_owner.items()
+        if device in roster.members
+    }
+
+
+def _said(conflict: Conflict, candidate: Candidate, names: dict[Host, str]) -> str:
+    if conflict.path == DELETED_AT:
+        text = "edited" if candidate.value is None else "deleted"
+    else:
+        text = _brief(candidate.value)
+    return f"{text} ({names.get(candidate.host, candidate.host)})"
+
+
+def _as_json(conflict: Conflict, names: dict[Host, str]) -> dict[str, Any]:
+    return {
+        "id": conflict.entity,
+        "type": conflict.type,
+        "field": conflict.path,
+        "deleted": conflict.deleted,
+        "values": [
+            {
+                "value": c.value,
+                "by": "user" if c.precedence else "agent",
+                "device": names.get(c.host, c.host),
+                "at": iso(c.millis),
+            }
+            for c in conflict.candidates
+        ],
+    }

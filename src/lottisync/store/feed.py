@@ -1,0 +1,42 @@
+"""The change feed: what a program sees of a store that others write (docs/specs/05-store.md, section 11).
+
+Every change of an entity here, by whichever program of this device or by a peer, takes the next place
+in the feed. A consumer has a name and a durable cursor; it takes the changes behind the cursor, does
+its work, and says how far it came. If it is killed in between it sees the same changes again: at least
+once, in order, and nothing is left out. An entity that changed ten times since is there once, with what
+it is now. The bell (`lottisync.store.doorbell`) tells when to look.
+
+The agent's runtime, the web page and a program of twenty lines are all consumers alike.
+"""
+
+from lottisync.problem import Problem
+from lottisync.store.reader import Change
+from lottisync.store.store import Store
+
+BATCH = 500
+
+
+class Feed:
+    """A consumer's view of one store. A new consumer begins with all that is there."""
+
+    def __init__(self, store: Store, consumer: str) -> None:
+        if not consumer or len(consumer) > 64:
+            raise Problem(
+                "bad-value", f"a consumer of the feed has a name of 1 to 64 characters; got {consumer[:80]!r}"
+            )
+        self._store = store
+        self._consumer = consumer
+
+    def take(self, limit: int = BATCH) -> list[Change]:
+        """The next changes, oldest first; empty if there are none. Taking does not move the cursor."""
+        with self._store.reading() as reader:
+            return reader.changes(reader.cursor(self._consumer), limit)
+
+    def done(self, change: Change, now: int) -> None:
+        """Everything up to and with `change` is dealt with, durably."""
+        with self._store.transaction(now) as tx:
+            tx.execute(
+                """insert into cursors values (?, ?)
+                   on conflict(consumer) do update set feed = max(feed, excluded.feed)""",
+                (self._consumer, change.feed),
+            )

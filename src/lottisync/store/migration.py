@@ -1,0 +1,54 @@
+"""Bringing an older file up to the present format (docs/specs/05-store.md, section 12).
+
+Before anything is changed the file is copied, whole and consistent, beside itself; the copy stays until
+the person removes it. All steps are one transaction: a process that is killed in the middle leaves the
+old file as it was. A step never rewrites rows that it need not: a migration that touches every row
+would look to every peer like a change of everything.
+"""
+
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import apsw
+
+from lottisync.problem import Problem
+
+Step = Callable[[apsw.Connection], None]
+
+STEPS: Mapping[int, Step] = {}
+"""Format -> what leads from it to the next one. Format 1 is the first that anybody has."""
+
+
+def upgrade(connection: apsw.Connection, file: Path, to: int, steps: Mapping[int, Step] = STEPS) -> Path | None:
+    """Lead `file` from its format to format `to`; gives back where the copy of the old one is, None if there
+    was nothing to do. Raises `Problem` if no way leads there; the file is untouched then."""
+    present: int = connection.pragma("user_version")
+    if present >= to:
+        return None
+    missing = [number for number in range(present, to) if number not in steps]
+    if missing:
+        raise Problem(
+            "older-format",
+            f"{file} has format {present}, and this program can't read it. Open it once with an older one",
+        )
+    copy = file.with_name(f"{file.name}.format-{present}.backup")
+    _copy(connection, copy)
+    with connection:
+        for number in range(present, to):
+            steps[number](connection)
+        connection.execute(f"pragma user_version={to}").fetchall()
+    return copy
+
+
+def _copy(connection: apsw.Connection, copy: Path) -> None:
+    """A consistent copy, durable under its name before this returns."""
+    building = copy.with_name(copy.name + ".new")
+    building.unlink(missing_ok=True)
+    target = apsw.Connection(str(building))
+    with target.backup("main", connection, "main") as backup:
+        backup.step()
+    target.close()
+    with building.open("rb") as file:
+        os.fsync(file.fileno())
+    building.rename(copy)

@@ -1,0 +1,212 @@
+"""Reading a replicated store, within one transaction: everything read in it belongs to one moment."""
+
+from typing import Any, NamedTuple
+
+import apsw
+
+from lottisync.causality.knowledge import Knowledge
+from lottisync.causality.vector_clock import Host
+from lottisync.entities import version
+from lottisync.entities.entity import Entity
+from lottisync.entities.schema import StoreSchema
+from lottisync.entities.version import Version
+from lottisync.store import tables
+
+
+class Row(NamedTuple):
+    """A version as it lies in its table; `n` is the row's number in this file."""
+
+    n: int
+    version: Version
+    hash: bytes
+    clean_tombstone: bool
+
+
+class Change(NamedTuple):
+    """One entry of the change feed: the entity changed here, by whomever, at this place of the feed."""
+
+    feed: int
+    id: str
+    type: str
+    deleted: bool
+
+
+class Overwritten(NamedTuple):
+    """A write that another one replaced: what it was, and the dot that came after it ('' and 0 if unknown)."""
+
+    path: str
+    precedence: int
+    millis: int
+    ticks: int
+    host: Host
+    counter: int
+    value: bytes
+    by_host: Host
+    by_counter: int
+
+
+class Reader:
+    """See the module. `Store.reading` gives one."""
+
+    def __init__(self, schema: StoreSchema, connection: apsw.Connection) -> None:
+        self.schema = schema
+        self._connection = connection
+        self._entities, self._links = tables.names(schema)
+
+    def _execute(self, sql: str, bindings: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+        return self._connection.execute(sql, bindings).fetchall()
+
+    def _rows(self, sql: str, bindings: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+        return self._execute(sql, bindings)
+
+    # -- the store as a whole
+
+    @property
+    def host(self) -> Host:
+        return Host(self._rows("select host from state")[0][0])
+
+    @property
+    def counter(self) -> int:
+        return int(self._rows("select counter from state")[0][0])
+
+    def digest(self) -> bytes:
+        return bytes(self._rows("select digest from state")[0][0])
+
+    def knowledge(self) -> Knowledge:
+        return {
+            Host(host): known
+            for host, known in self._rows("select host, known from hosts where known > 0 order by host")
+        }
+
+    def held_beyond(self) -> list[tuple[Host, int, str]]:
+        """The dots held beyond the knowledge, each with its entity: what cut-off rounds left here."""
+        return [
+            (Host(host), counter, entity)
+            for host, counter, entity in self._rows(
+                """select h.host, c.counter, r.id from hosts h
+                   join components c on c.host = h.n and c.counter > h.known
+                   join rows r on r.n = c.n order by 1, 2, 3"""
+            )
+        ]
+
+    def count(self) -> int:
+        """How many entities there are, tombstones included."""
+        return int(self._rows("select count(*) from rows")[0][0])
+
+    # -- one entity
+
+    def _row(self, entity_id: str) -> Row | None:
+        for table in (self._entities, self._links):
+            rows = self._execute(
+                f"select n, {tables.VERSION_COLUMNS}, hash, clean_tombstone from {table} where id = ?", (entity_id,)
+            )
+            if rows:
+                n, ident, type_name, clock, stamps, document, stored_hash, clean = rows[0]
+                return Row(n, _version(ident, type_name, clock, stamps, document), stored_hash, bool(clean))
+        return None
+
+    def version(self, entity_id: str) -> Version | None:
+        row = self._row(entity_id)
+        return row.version if row else None
+
+    def entity(self, entity_id: str) -> Entity | None:
+        """The entity, be it deleted or not; None if there never was one here."""
+        row = self._row(entity_id)
+        return version.open_stored(row.version) if row else None
+
+    def overwritten(self, entity_id: str) -> list[Overwritten]:
+        """The entity's writes that were replaced here, oldest first, as far back as they are kept."""
+        return [
+            Overwritten(p, precedence, millis, ticks, Host(host), counter, value.encode(), Host(by_host), by_counter)
+            for p, precedence, millis, ticks, host, counter, value, by_host, by_counter in self._rows(
+                """select path, precedence, millis, ticks, host, counter, value, by_host, by_counter
+                   from history where entity = ? order by millis, ticks, host, counter""",
+                (entity_id,),
+            )
+        ]
+
+    # -- many
+
+    def _query(self, table: str, where: str, bindings: tuple[Any, ...], *, deleted: bool = False) -> list[Entity]:
+        live = "" if deleted else " and deleted_at is null"
+        rows = self._rows(
+            f"select {tables.VERSION_COLUMNS} from {table} where {where}{live} order by created_at, id", bindings
+        )
+        return [version.open_stored(_version(*row)) for row in rows]
+
+    def by_type(self, type_name: str, *, owner: str | None = None, subtype: str | None = None) -> list[Entity]:
+        """Live entities of a type, oldest first, optionally of one owner and one subtype."""
+        where, bindings = "type = ?", [type_name]
+        if owner is not None:
+            where, bindings = where + f" and {self.schema.owner_column} = ?", [*bindings, owner]
+        if subtype is not None:
+            where, bindings = where + " and subtype = ?", [*bindings, subtype]
+        return self._query(self._entities, where, tuple(bindings))
+
+    def owned_by(self, owner: str, *, deleted: bool = False) -> list[Entity]:
+        """All live entities of an owner (a task's items and entries, an agent's messages ...), with
+        `deleted` also those that are not live any more."""
+        return self._query(self._entities, f"{self.schema.owner_column} = ?", (owner,), deleted=deleted)
+
+    def links_from(self, from_id: str, type_name: str | None = None) -> list[Entity]:
+        where, bindings = (
+            ("from_id = ?", (from_id,)) if type_name is None else ("from_id = ? and type = ?", (from_id, type_name))
+        )
+        return self._query(self._links, where, bindings)
+
+    def links_to(self, to_id: str, type_name: str | None = None) -> list[Entity]:
+        where, bindings = (
+            ("to_id = ?", (to_id,)) if type_name is None else ("to_id = ? and type = ?", (to_id, type_name))
+        )
+        return self._query(self._links, where, bindings)
+
+    def conflicted(self) -> list[Entity]:
+        """Every entity with siblings of different values, or with an edit that its deletion had not seen."""
+        found = []
+        for table in (self._entities, self._links):
+            found += self._query(table, "conflicted", (), deleted=True)
+        return found
+
+    def ids_like(self, abbreviated: str, limit: int) -> list[str]:
+        """Ids that begin or end with what a person typed, at most `limit`."""
+        return [
+            ident
+            for (ident,) in self._rows(
+                "select id from rows where instr(id, ?1) = 1 or substr(id, -length(?1)) = ?1 order by id limit ?2",
+                (abbreviated, limit),
+            )
+        ]
+
+    # -- what changed, and what is this store's own
+
+    def changes(self, after: int, limit: int) -> list[Change]:
+        """What changed here behind place `after` of the feed, in order. An entity that changed several times
+        stands at the last of its places."""
+        found = []
+        for table in (self._entities, self._links):
+            found += self._rows(
+                f"select feed, id, type, deleted_at is not null from {table} where feed > ? order by feed limit ?",
+                (after, limit),
+            )
+        return [Change(feed, ident, kind, bool(gone)) for feed, ident, kind, gone in sorted(found)[:limit]]
+
+    def cursor(self, consumer: str) -> int:
+        """How far a consumer of the feed has come; 0 if it never said."""
+        rows = self._rows("select feed from cursors where consumer = ?", (consumer,))
+        return int(rows[0][0]) if rows else 0
+
+    def chain(self, host: Host, counter: int) -> bytes | None:
+        """The chain's value at one of a host's writes, if it is known here."""
+        rows = self._rows(
+            "select c.value from chain c join hosts h on h.n = c.host where h.host = ? and c.counter = ?",
+            (host, counter),
+        )
+        return bytes(rows[0][0]) if rows else None
+
+    def local(self, sql: str, bindings: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+        """Read the local tables that stand beside the replicated ones and never replicate."""
+        return self._rows(sql, bindings)
+
+
+def _version(ident: str, type_name: str, clock: str, stamps: str, document: str) -> Version:
+    return Version(ident, type_name, clock.encode(), stamps.encode(), document.encode())

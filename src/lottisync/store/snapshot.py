@@ -1,0 +1,55 @@
+"""A moment of a store, held for one round (docs/specs/07-sync.md): its knowledge, and what a peer lacks of it."""
+
+from collections.abc import Iterable
+
+import apsw
+
+from lottisync.causality.vector_clock import Clock, Host
+from lottisync.entities.schema import StoreSchema
+from lottisync.entities.version import Version
+from lottisync.store import tables
+from lottisync.store.reader import Reader
+
+
+class Snapshot(Reader):
+    """On a connection of its own until `close`; writers go on meanwhile. Made by `Store.snapshot`."""
+
+    def __init__(self, schema: StoreSchema, connection: apsw.Connection) -> None:
+        super().__init__(schema, connection)
+        self._rows("begin")
+        self.knowledge()  # the moment is the first read's, not that of `begin`
+
+    def lacking(self, knowledge: Clock, held: Iterable[tuple[Host, int, str]]) -> list[int]:
+        """The row numbers of every entity with a clock component beyond `knowledge`, less those whose
+        components beyond it are all in `held`; leading types first, then in the order they were made here."""
+        wanted: dict[int, set[tuple[Host, int]]] = {}
+        for number, host in self._rows("select n, host from hosts"):
+            for counter, n in self._rows(
+                "select counter, n from components where host = ? and counter > ?", (number, knowledge.get(host, 0))
+            ):
+                wanted.setdefault(n, set()).add((host, counter))
+        for host, counter, entity in held:
+            for (n,) in self._rows("select n from rows where id = ?", (entity,)):
+                if n in wanted:
+                    wanted[n].discard((host, counter))
+        numbers = sorted(n for n, dots in wanted.items() if dots)
+        if self.schema.leading:
+            first = {
+                n
+                for leading in self.schema.leading
+                for (n,) in self._rows("select n from rows where type = ?", (leading,))
+            }
+            numbers.sort(key=lambda n: (n not in first, n))
+        return numbers
+
+    def versions(self, numbers: Iterable[int]) -> list[Version]:
+        found = []
+        for n in numbers:
+            ident, kind, clock, stamps, document = self._rows(
+                f"select {tables.VERSION_COLUMNS} from rows where n = ?", (n,)
+            )[0]
+            found.append(Version(ident, kind, clock.encode(), stamps.encode(), document.encode()))
+        return found
+
+    def close(self) -> None:
+        self._connection.close()

@@ -1,0 +1,58 @@
+"""The tables of a replicated store (docs/specs/05-store.md, section 2).
+
+Two tables hold the versions, under the seeds' names and columns (S3-11, S3-14) with the replication
+columns beside them; `rows` is both of them as one. `components` is the index over every component of
+every clock. It is not unique: one write may show in the clocks of several entities after healing.
+
+`chain` keeps a value for every write of a host, so that two branches that share a counter can be told
+apart; `history` keeps what was overwritten, for people; `cursors` where consumers of the change feed
+are. These three are this store's own and never replicate.
+"""
+
+from lottisync.entities.schema import StoreSchema
+
+VERSION_COLUMNS = "id, type, clock, stamps, serialized"
+
+
+def names(schema: StoreSchema) -> tuple[str, str]:
+    """The table of entities and the table of links."""
+    return f"{schema.name}_entities", f"{schema.name}_links"
+
+
+def definitions(schema: StoreSchema) -> str:
+    (entities, links), owner = names(schema), schema.owner_column
+    common = """created_at text not null, updated_at text not null, deleted_at text, serialized text not null,
+        schema_version integer not null default 1, clock text not null, stamps text not null, hash blob not null,
+        clean_tombstone integer not null, conflicted integer not null, feed integer not null"""
+    columns = f"n, {VERSION_COLUMNS}, hash, clean_tombstone, conflicted, deleted_at, feed"
+    by_kind = f"idx_{entities}_{owner.removesuffix('_id')}_type_sub"
+    return f"""
+    create table {entities} (n integer primary key, id text not null unique, {owner} text not null,
+        type text not null, subtype text, {common}) strict;
+    create index idx_{entities}_{owner} on {entities}({owner});
+    create index idx_{entities}_type on {entities}(type, {owner}, created_at desc);
+    create index {by_kind} on {entities}({owner}, type, subtype, created_at desc);
+    create index idx_{entities}_feed on {entities}(feed);
+    create index idx_{entities}_conflicted on {entities}(id) where conflicted;
+    create table {links} (n integer primary key, id text not null unique, from_id text not null,
+        to_id text not null, type text not null, {common}, unique(from_id, to_id, type)) strict;
+    create index idx_{links}_from on {links}(from_id, type);
+    create index idx_{links}_to on {links}(to_id, type);
+    create index idx_{links}_type on {links}(type);
+    create index idx_{links}_feed on {links}(feed);
+    create index idx_{links}_conflicted on {links}(id) where conflicted;
+    create view rows as select {columns} from {entities} union all select {columns} from {links};
+    create table hosts (n integer primary key, host text not null unique, known integer not null default 0) strict;
+    create table components (host integer not null, counter integer not null, n integer not null,
+        primary key (host, counter, n)) strict, without rowid;
+    create table chain (host integer not null, counter integer not null, value blob not null,
+        primary key (host, counter)) strict, without rowid;
+    create table history (entity text not null, path text not null, precedence integer not null,
+        millis integer not null, ticks integer not null, host text not null, counter integer not null,
+        value text not null, by_host text not null, by_counter integer not null) strict;
+    create index idx_history on history(entity, path);
+    create table cursors (consumer text primary key, feed integer not null) strict, without rowid;
+    create table state (one integer primary key check (one = 1), host text not null, counter integer not null,
+        millis integer not null, ticks integer not null, digest blob not null, n integer not null,
+        feed integer not null) strict;
+    """

@@ -1,0 +1,462 @@
+"""Writing: one transaction of a replicated store (docs/specs/05-store.md, sections 3 to 6).
+
+A write takes the next counter of the store's host in the transaction that stores it, so a counter is
+never burnt and never used twice; neither host nor counter outlives the transaction in memory. All
+that a change entails is kept in step here: the row, the index over its clock, the digest (the *stored*
+hash is subtracted and the new one added), the chain, the history of what was overwritten, the feed.
+
+New rows are gathered and inserted together, which is most of what an import or a first round does;
+anything that reads sees them, because reading inserts them first.
+"""
+
+import hashlib
+from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import apsw
+
+from lottisync.causality import hlc
+from lottisync.causality.hlc import Hlc
+from lottisync.causality.vector_clock import Clock, Dot, Host
+from lottisync.entities import canonical, path, version
+from lottisync.entities.entity import (
+    DELETED_AT,
+    USER,
+    Entity,
+    Stamp,
+    Write,
+    deletion,
+    has_conflict,
+    is_deleted,
+    join,
+    write,
+)
+from lottisync.entities.schema import EntityType, StoreSchema, link_id
+from lottisync.entities.version import BadVersion, Version
+from lottisync.problem import Problem
+from lottisync.store.instant import iso
+from lottisync.store.reader import Reader, Row
+
+MODULUS = 2**256
+GATHERED_ROWS = 1_000
+"""How many new rows are inserted together: more gain nothing and cost memory."""
+HISTORY_PER_FIELD = 100
+"""How many overwritten values of one field are kept; the oldest go first (STORE-16)."""
+CHAIN_LABEL = b"lottisync/chain/1\x00"
+CHAIN_BYTES = 16
+
+_iso = lru_cache(maxsize=64)(iso)
+
+
+def genesis(host: Host) -> bytes:
+    """The chain's value before a host's first write."""
+    return hashlib.sha256(CHAIN_LABEL + host.encode()).digest()[:CHAIN_BYTES]
+
+
+def chained(before: bytes, version_hash: bytes) -> bytes:
+    """The chain's value after a write that made the version with this hash."""
+    return hashlib.sha256(before + version_hash).digest()[:CHAIN_BYTES]
+
+
+class _Place(NamedTuple):
+    """Where a version of some type goes: the statement that inserts it, and how to fill its own columns."""
+
+    insert: str
+    described: EntityType | None
+
+
+class Transaction(Reader):
+    """Writes within one transaction; reads in it see them. Made by `Store.transaction`."""
+
+    def __init__(self, schema: StoreSchema, connection: apsw.Connection, mint: Callable[[], Host], now: int) -> None:
+        super().__init__(schema, connection)
+        self.now = now
+        self.changed = False
+        self._mint = mint
+        self._host: Host
+        self._counter: int
+        self._n: int
+        self._feed: int
+        (self._host, self._counter, millis, ticks, digest, self._n, self._feed) = self._execute(
+            "select host, counter, millis, ticks, digest, n, feed from state"
+        )[0]
+        self._clock = Hlc(millis, ticks)
+        self._sum = int.from_bytes(digest, "big")
+        self._numbers: dict[str, int] = {}
+        self._places: dict[str, _Place] = {}
+        self._link: bytes | None = None
+        self._written = False
+        self._gathered: dict[str, list[tuple[Any, ...]]] = {}
+        self._gathered_ids: set[str] = set()
+        self._gathered_components: list[tuple[int, int, int]] = []
+        self._gathered_links: list[tuple[int, int, bytes]] = []
+
+    # -- what a transaction knows that is not in its tables yet
+
+    @property
+    def host(self) -> Host:
+        return Host(self._host)
+
+    @property
+    def counter(self) -> int:
+        return self._counter
+
+    def digest(self) -> bytes:
+        return (self._sum % MODULUS).to_bytes(32, "big")
+
+    def knowledge(self) -> dict[Host, int]:
+        known = super().knowledge()
+        if self._counter:
+            known[self.host] = self._counter
+        return dict(sorted(known.items()))
+
+    def _rows(self, sql: str, bindings: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+        if self._gathered_ids:
+            self._insert_gathered()
+        return self._execute(sql, bindings)
+
+    # -- writes
+
+    def put(
+        self,
+        entity_id: str,
+        type_name: str,
+        fields: Mapping[str, Any],
+        *,
+        precedence: int = USER,
+        seen: Clock | None = None,
+    ) -> Dot:
+        """Write `fields` (nested or flat; see `path.flatten`) in one write with one dot (STORE-3).
+
+        `seen` is the clock that the writer had read; what is here beyond it stays as siblings. Raises
+        `Problem` for an id of another type, an empty write, a document that is too large, and for an id,
+        a type, a path or a value that no peer would take."""
+        try:
+            version.validated_id(entity_id)
+            version.validated_type(type_name)
+            values = canonical.normal_document(path.flatten(fields))
+            if not values:
+                raise Problem("empty-write", f"a write to {entity_id} needs at least one field")
+            row = self._row(entity_id)
+            if row is None and DELETED_AT not in values:
+                return self._write_new(entity_id, type_name, values, precedence)
+            encoded = {p: canonical.encode(value) for p, value in values.items()}
+        except (BadVersion, path.PathError, canonical.NotCanonical) as error:
+            raise Problem("bad-value", f"{entity_id[:80]!r} cannot be written: {error}") from None
+        return self._write(row, entity_id, type_name, encoded, precedence, seen)
+
+    def delete(self, entity_id: str, *, precedence: int = USER) -> Dot:
+        """Write a tombstone that records what the deleter saw."""
+        row, entity = self._existing(entity_id)
+        value = deletion(iso(self.now), entity.clock)
+        return self._write(row, entity_id, entity.type, {DELETED_AT: value}, precedence, None)
+
+    def undelete(self, entity_id: str, *, precedence: int = USER) -> Dot:
+        """Bring an entity back: every register is written anew, so that no older deletion covers it."""
+        row, entity = self._existing(entity_id)
+        values = {p: writes[0].value for p, writes in entity.registers.items()}
+        return self._write(row, entity_id, entity.type, values | {DELETED_AT: b"null"}, precedence, None)
+
+    def _existing(self, entity_id: str) -> tuple[Row, Entity]:
+        row = self._row(entity_id)
+        if row is None:
+            raise Problem("unknown-id", f"there is no {entity_id} in the {self.schema.name} store")
+        return row, version.open_stored(row.version)
+
+    def _next_stamp(self, precedence: int) -> Stamp:
+        """The stamp of the next write: takes the counter and the time."""
+        self._clock = hlc.tick(self._clock, self.now)
+        self._counter += 1
+        self._written = True
+        return Stamp(precedence, *self._clock, self.host, self._counter)
+
+    def _write_new(self, entity_id: str, type_name: str, values: dict[str, Any], precedence: int) -> Dot:
+        """The first write of an entity: its version is made straight from the values."""
+        place = self._place(type_name)
+        own = self._own_columns(place.described, entity_id, type_name, values.get)
+        stamp = self._next_stamp(precedence)
+        made = version.first(entity_id, type_name, stamp, values)
+        _refuse_large(made)
+        instant = _iso(stamp.millis)
+        created = values.get("createdAt")
+        version_hash = made.hash()
+        self._add(made, version_hash, place, own, created if isinstance(created, str) else instant, instant)
+        self._gathered_components.append((self._host_number(stamp.host), stamp.counter, self._n))
+        self._extend_chain(version_hash)
+        return stamp.dot
+
+    def _write(
+        self,
+        row: Row | None,
+        entity_id: str,
+        type_name: str,
+        values: Mapping[str, bytes],
+        precedence: int,
+        seen: Clock | None,
+    ) -> Dot:
+        entity = version.open_stored(row.version) if row else Entity(entity_id, type_name, {}, {})
+        if entity.type != type_name:
+            raise Problem("wrong-type", f"{entity_id} is a {entity.type}, not a {type_name}")
+        stamp = self._next_stamp(precedence)
+        after = write(entity, values, stamp, seen)
+        closed = version.close(after)
+        _refuse_large(closed)
+        written = self._store(row, entity, after, closed)
+        assert written is not None, "a write always changes the clock"
+        self._extend_chain(written)
+        return stamp.dot
+
+    def _extend_chain(self, version_hash: bytes) -> None:
+        number = self._host_number(self.host)
+        if self._link is None:
+            rows = self._execute("select value from chain where host = ? and counter = ?", (number, self._counter - 1))
+            self._link = bytes(rows[0][0]) if rows else genesis(self.host)
+        self._link = chained(self._link, version_hash)
+        self._gathered_links.append((number, self._counter, self._link))
+
+    # -- what comes from peers
+
+    def apply(self, versions: Iterable[tuple[Version, Entity]]) -> int:
+        """Join versions that came from a peer, already checked; returns how many changed a row.
+
+        Joining is not a write: it takes no counter and leaves the knowledge as it is. If a clock shows
+        our own host beyond our own counter, this store was rolled back, and gets a new host (STORE-9)."""
+        changed = 0
+        for incoming, entity in versions:
+            for writes in entity.registers.values():
+                for held in writes:
+                    self._clock = hlc.observe(self._clock, held.stamp.hlc, self.now)
+            row = self._row(incoming.id)
+            if row is not None and row.version == incoming:
+                continue
+            present = version.open_stored(row.version) if row else None
+            joined = join(present, entity) if present is not None else entity
+            if self._store(row, present, joined, version.close(joined)) is not None:
+                changed += 1
+            if entity.clock.get(self.host, 0) > self._counter:
+                self.new_host()
+        return changed
+
+    def adopt(self, knowledge: Clock) -> None:
+        """Take over a peer's knowledge: allowed only when every frame of its round is in (SYNC-4)."""
+        for host, known in knowledge.items():
+            number = self._host_number(host)
+            self._execute("update hosts set known = max(known, ?) where n = ?", (known, number))
+        self.changed = True
+        if knowledge.get(self.host, 0) > self._counter:
+            self.new_host()
+
+    def new_host(self) -> Host:
+        """Go on under a fresh host, with its counter at 0."""
+        self._note_own_knowledge()
+        self._host, self._counter, self._link = self._mint(), 0, None
+        self._host_number(self.host)
+        self.changed = True
+        return self.host
+
+    # -- the end
+
+    def finish(self) -> None:
+        """Write down all that is not in the tables yet; the commit is the store's."""
+        self._insert_gathered()
+        if self.changed:
+            self._note_own_knowledge()
+            self._execute(
+                "update state set host = ?, counter = ?, millis = ?, ticks = ?, digest = ?, n = ?, feed = ?",
+                (self._host, self._counter, *self._clock, self.digest(), self._n, self._feed),
+            )
+
+    def _note_own_knowledge(self) -> None:
+        if self._written:
+            self._execute("update hosts set known = ? where host = ?", (self._counter, self._host))
+            self._written = False
+
+    def execute(self, sql: str, bindings: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+        """SQL for the local tables that stand beside the replicated ones and never replicate."""
+        return self._rows(sql, bindings)
+
+    # -- rows
+
+    def _row(self, entity_id: str) -> Row | None:
+        if entity_id in self._gathered_ids:
+            self._insert_gathered()
+        return super()._row(entity_id)
+
+    def _host_number(self, host: Host) -> int:
+        number = self._numbers.get(host)
+        if number is None:
+            rows = self._execute("select n from hosts where host = ?", (host,))
+            if not rows:
+                rows = self._execute("insert into hosts(host) values (?) returning n", (host,))
+            number = self._numbers[host] = int(rows[0][0])
+        return number
+
+    def _store(self, row: Row | None, before: Entity | None, after: Entity, closed: Version) -> bytes | None:
+        """Put an entity's one version in its row, and keep everything in step; its hash, None if nothing differs."""
+        if row is not None and row.version == closed:
+            return None
+        version_hash = closed.hash()
+        clean = not version.adds_to_digest(after)
+        old_clock: Clock = {}
+        if row is not None and before is not None:
+            self._insert_gathered()  # the row's present components may be among what is gathered
+            if not row.clean_tombstone:
+                self._sum -= int.from_bytes(row.hash, "big")
+            self._remember(before, after)
+            old_clock = before.clock
+        stamps = [writes[0].stamp for writes in after.registers.values()]
+        created = after.value("createdAt")
+        place = self._place(after.type)
+        self._add(
+            closed,
+            version_hash,
+            place,
+            self._own_columns(place.described, after.id, after.type, after.value),
+            created if isinstance(created, str) else iso(min(stamp.millis for stamp in stamps)),
+            iso(max(stamp.millis for stamp in stamps)),
+            row=row,
+            deleted_at=str(after.value(DELETED_AT)["at"]) if is_deleted(after) else None,
+            clean=clean,
+            conflicted=has_conflict(after),
+        )
+        n = row.n if row else self._n
+        for host, counter in after.clock.items():
+            past = old_clock.get(host, 0)
+            if counter != past:
+                number = self._host_number(host)
+                if past:
+                    self._execute("delete from components where host = ? and counter = ? and n = ?", (number, past, n))
+                self._gathered_components.append((number, counter, n))
+        return version_hash
+
+    def _add(
+        self,
+        made: Version,
+        version_hash: bytes,
+        place: _Place,
+        own: tuple[str | None, str | None],
+        created_at: str,
+        updated_at: str,
+        *,
+        row: Row | None = None,
+        deleted_at: str | None = None,
+        clean: bool = False,
+        conflicted: bool = False,
+    ) -> None:
+        """Gather a row for insertion, or rewrite the one that is there."""
+        self.changed = True
+        self._feed += 1
+        if not clean:
+            self._sum += int.from_bytes(version_hash, "big")
+        if row is None:
+            self._n += 1
+        values = (
+            row.n if row else self._n,
+            made.id,
+            made.type,
+            *own,
+            created_at,
+            updated_at,
+            deleted_at,
+            made.document.decode(),
+            made.clock.decode(),
+            made.stamps.decode(),
+            version_hash,
+            clean,
+            conflicted,
+            self._feed,
+        )
+        if row is not None:
+            self._execute(place.insert, values)
+            return
+        self._gathered.setdefault(place.insert, []).append(values)
+        self._gathered_ids.add(made.id)
+        if len(self._gathered_ids) >= GATHERED_ROWS:
+            self._insert_gathered()
+
+    def _insert_gathered(self) -> None:
+        for insert, rows in self._gathered.items():
+            self._connection.executemany(insert, rows).fetchall()
+        if self._gathered_components:
+            insert = "insert into components values (?, ?, ?)"
+            self._connection.executemany(insert, self._gathered_components).fetchall()
+        if self._gathered_links:
+            self._connection.executemany("insert into chain values (?, ?, ?)", self._gathered_links).fetchall()
+        self._gathered.clear()
+        self._gathered_ids.clear()
+        self._gathered_components.clear()
+        self._gathered_links.clear()
+
+    def _place(self, type_name: str) -> _Place:
+        place = self._places.get(type_name)
+        if place is None:
+            described = self.schema.types.get(type_name)
+            if described is not None and described.link:
+                place = _Place(_insert(self._links, "from_id", "to_id"), described)
+            else:
+                place = _Place(_insert(self._entities, self.schema.owner_column, "subtype"), described)
+            self._places[type_name] = place
+        return place
+
+    def _own_columns(
+        self, described: EntityType | None, entity_id: str, type_name: str, value: Callable[[str], Any]
+    ) -> tuple[str | None, str | None]:
+        """The two columns that are a type's own: a link's ends, an entity's owner and subtype. An entity whose
+        type names no owner owns itself; one of an unknown type belongs to nobody."""
+        if described is None:
+            return "", None
+        if described.link:
+            from_id, to_id = _text(value("fromId")), _text(value("toId"))
+            if entity_id != link_id(type_name, from_id, to_id):
+                raise BadVersion(f"{entity_id} is not the id of a {type_name} from {from_id!r} to {to_id!r}")
+            return from_id, to_id
+        owner = (_text(value(described.owner)) if described.owner else "") or entity_id
+        return owner, (_text(value(described.subtype)) or None) if described.subtype else None
+
+    def _remember(self, before: Entity, after: Entity) -> None:
+        """Keep what was overwritten, locally, for people: `lottisync history` (STORE-16)."""
+        for p, writes in before.registers.items():
+            now = after.registers.get(p, ())
+            if now == writes:
+                continue
+            gone = [held for held in writes if held not in now]
+            if gone:
+                self._keep(before.id, p, gone, now[0].stamp if now else None)
+
+    def _keep(self, entity_id: str, p: str, gone: list[Write], by: Stamp | None) -> None:
+        by_host, by_counter = (by.host, by.counter) if by else ("", 0)
+        for held in gone:
+            self._execute(
+                "insert into history values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (entity_id, p, *held.stamp, held.value.decode(), by_host, by_counter),
+            )
+        self._execute(
+            """delete from history where rowid in (select rowid from history where entity = ? and path = ?
+               order by millis desc, ticks desc, rowid desc limit -1 offset ?)""",
+            (entity_id, p, HISTORY_PER_FIELD),
+        )
+
+
+@lru_cache(maxsize=32)
+def _insert(table: str, first: str, second: str) -> str:
+    columns = (
+        "n", "id", "type", first, second, "created_at", "updated_at", "deleted_at", "serialized", "clock", "stamps",
+        "hash", "clean_tombstone", "conflicted", "feed",
+    )  # fmt: skip
+    updates = ", ".join(f"{name} = excluded.{name}" for name in columns if name not in ("n", "id", "type"))
+    places = ", ".join("?" * len(columns))
+    return f"insert into {table}({', '.join(columns)}) values ({places}) on conflict(n) do update set {updates}"
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _refuse_large(made: Version) -> None:
+    """What a local write may make is far smaller than what a store takes: versions of several devices, each of
+    the largest size, still join to one that fits a frame (STORE-23)."""
+    if len(made.document) > version.MAX_DOCUMENT or made.size() > version.MAX_VERSION:
+        raise Problem(
+            "too-large", f"{made.id} would have {len(made.document)} bytes; a document may have {version.MAX_DOCUMENT}"
+        )

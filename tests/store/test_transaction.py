@@ -1,0 +1,135 @@
+"""What a write keeps in step beside its row: the chain and the history (STORE-15, STORE-16)."""
+
+import contextlib
+import hashlib
+from pathlib import Path
+
+from tests.support.stores import NOON, digest_of, new_store, send
+
+from lottisync.causality.vector_clock import Host
+from lottisync.entities import canonical
+from lottisync.store.store import Store
+from lottisync.store.transaction import HISTORY_PER_FIELD, genesis
+
+
+def test_the_chain_to_the_byte(tmp_path: Path) -> None:
+    """STORE-15"""
+    store = new_store(tmp_path)
+    values = []
+    for number in range(3):
+        with store.transaction(NOON) as tx:
+            tx.put(f"t{number}", "task", {"title": "x"})
+            tx.put("t0", "task", {"title": f"{number}"})
+    with store.reading() as reader:
+        host = reader.host
+        values = [reader.chain(host, counter) for counter in range(1, 7)]
+        hashes = [bytes(h) for (h,) in reader.local("select hash from rows order by n")]
+    assert None not in values
+    start = hashlib.sha256(b"lottisync/chain/1\x00" + host.encode()).digest()[:16]
+    assert genesis(host) == start
+    assert all(value is not None and len(value) == 16 for value in values)
+    assert len(set(values)) == 6
+    # The last write made the version of t0 that is there now.
+    assert values[5] == hashlib.sha256((values[4] or b"") + hashes[0]).digest()[:16]
+
+
+def test_the_chain_goes_on_where_another_process_left_it(tmp_path: Path) -> None:
+    """STORE-15: it does not matter how writes are spread over transactions."""
+    (tmp_path / "other").mkdir()
+    one, many = new_store(tmp_path), new_store(tmp_path / "other")
+    with one.transaction(NOON) as tx:
+        tx.put("a", "task", {"title": "x"})
+        tx.put("b", "task", {"title": "y"})
+    for ident, title in (("a", "x"), ("b", "y")):
+        with many.transaction(NOON) as tx:
+            tx.put(ident, "task", {"title": title})
+    assert _chain(one) == _chain(many)
+    assert len(_chain(one)) == 2
+
+
+def _chain(store: Store) -> list[bytes]:
+    with store.reading() as reader:
+        return [bytes(value) for (value,) in reader.local("select value from chain order by counter")]
+
+
+def test_a_rolled_back_transaction_leaves_no_link(tmp_path: Path) -> None:
+    """STORE-15"""
+    store = new_store(tmp_path)
+    with contextlib.suppress(RuntimeError), store.transaction(NOON) as tx:
+        tx.put("a", "task", {"title": "x"})
+        raise RuntimeError
+    assert _chain(store) == []
+
+
+def test_what_was_overwritten_is_kept_with_who_wrote_it(tmp_path: Path) -> None:
+    """STORE-16"""
+    store = new_store(tmp_path)
+    with store.transaction(NOON) as tx:
+        first = tx.put("t", "task", {"title": "one", "priority": "P1"}, precedence=0)
+    with store.transaction(NOON + 1000) as tx:
+        second = tx.put("t", "task", {"title": "two"})
+    with store.reading() as reader:
+        [kept] = reader.overwritten("t")
+    assert (kept.path, canonical.decode(kept.value), kept.precedence) == ("title", "one", 0)
+    assert (kept.host, kept.counter, kept.millis) == (*first, NOON)
+    assert (kept.by_host, kept.by_counter) == second
+
+
+def test_what_a_join_takes_out_is_kept_too_and_changes_no_digest(tmp_path: Path) -> None:
+    """STORE-16: on the device where it happened; the digests are equal all the same."""
+    a, b = new_store(tmp_path, 1), new_store(tmp_path, 2)
+    with a.transaction(NOON) as tx:
+        tx.put("t", "task", {"title": "one"})
+    send(a, b)
+    with a.transaction(NOON + 5) as tx:
+        tx.put("t", "task", {"title": "two"})
+    send(a, b)
+    with b.reading() as reader:
+        assert [canonical.decode(kept.value) for kept in reader.overwritten("t")] == ["one"]
+    assert digest_of(a) == digest_of(b)
+
+
+def test_a_sibling_is_not_history_until_it_is_overwritten(tmp_path: Path) -> None:
+    """STORE-16"""
+    a, b = new_store(tmp_path, 1), new_store(tmp_path, 2)
+    for store, title in ((a, "mine"), (b, "yours")):
+        with store.transaction(NOON) as tx:
+            tx.put("t", "task", {"title": title})
+    send(a, b)
+    with b.reading() as reader:
+        assert reader.overwritten("t") == []
+    with b.transaction(NOON + 9) as tx:
+        tx.put("t", "task", {"title": "ours"})
+    with b.reading() as reader:
+        assert {canonical.decode(kept.value) for kept in reader.overwritten("t")} == {"mine", "yours"}
+
+
+def test_the_oldest_of_too_many_go_first(tmp_path: Path) -> None:
+    """STORE-16"""
+    store = new_store(tmp_path)
+    for number in range(HISTORY_PER_FIELD + 5):
+        with store.transaction(NOON + number) as tx:
+            tx.put("t", "task", {"title": str(number), "estimate": 1 if number else 2})
+    with store.reading() as reader:
+        titles = [canonical.decode(k.value) for k in reader.overwritten("t") if k.path == "title"]
+    assert titles == [str(number) for number in range(4, HISTORY_PER_FIELD + 4)]
+
+
+def test_rows_that_were_gathered_are_seen_by_every_read(tmp_path: Path) -> None:
+    """STORE-13: also within the transaction that has not inserted them yet."""
+    store = new_store(tmp_path)
+    with store.transaction(NOON) as tx:
+        tx.put("t1", "task", {"title": "x", "status": "OPEN"})
+        assert [e.id for e in tx.by_type("task")] == ["t1"]
+        tx.put("t2", "task", {"title": "y"})
+        tx.put("t2", "task", {"title": "z"})
+        assert tx.count() == 2
+        with store.reading() as reader:
+            assert reader.entity("t2") is not None
+        tx.put("t3", "task", {"title": "w"})
+        tx.delete("t3")
+        assert [e.id for e in tx.by_type("task")] == ["t1", "t2"]
+        assert tx.knowledge() == {tx.host: 5}
+    with store.reading() as reader:
+        assert reader.counter == 5
+        assert {Host(host) for (host,) in reader.local("select host from hosts")} == {reader.host}
