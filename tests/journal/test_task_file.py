@@ -15,7 +15,8 @@ from lottisync.entities.schema import derived_id
 from lottisync.journal import task_file, tasks
 from lottisync.journal.task_file import Added
 from lottisync.problem import Problem
-from lottisync.store.store import Store, Transaction
+from lottisync.store.store import Store
+from lottisync.store.transaction import Transaction
 
 LIST: dict[str, Any] = {
     "format": "lottisync-tasks/1",

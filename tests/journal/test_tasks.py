@@ -13,7 +13,8 @@ from lottisync.entities.journal import ChecklistItem, Label, Task
 from lottisync.entities.schema import derived_id
 from lottisync.journal import tasks
 from lottisync.problem import Problem
-from lottisync.store.store import Store, Transaction
+from lottisync.store.store import Store
+from lottisync.store.transaction import Transaction
 
 AT = "2025-12-01T12:00:00.000Z"
 

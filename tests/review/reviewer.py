@@ -17,7 +17,8 @@ from lottisync.review.inbox import ItemView
 from lottisync.review.ledger import Ledger
 from lottisync.review.projection import SetState
 from lottisync.review.verdict import Verdicts
-from lottisync.store.store import Store, Transaction
+from lottisync.store.store import Store
+from lottisync.store.transaction import Transaction
 
 START = 1_772_316_000_000  # 2026-02-28T22:00:00Z
 SECOND, DAY = 1_000, 86_400_000

@@ -17,7 +17,8 @@ from lottisync.entities.schema import derived_id
 from lottisync.entities.view import view
 from lottisync.problem import Problem
 from lottisync.store.instant import iso
-from lottisync.store.store import Reader, Transaction
+from lottisync.store.reader import Reader
+from lottisync.store.transaction import Transaction
 
 MAX_NAME = 80
 CREATED, ACTIVE, DORMANT, DESTROYED = "created", "active", "dormant", "destroyed"

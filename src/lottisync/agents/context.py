@@ -27,7 +27,8 @@ from lottisync.entities.view import view
 from lottisync.journal import tasks
 from lottisync.journal.tasks import TaskPage
 from lottisync.review import history
-from lottisync.store.store import Reader, Store
+from lottisync.store.reader import Reader
+from lottisync.store.store import Store
 
 HOT_OBSERVATIONS = 20
 """Notes that are always shown, the newest (seed 003, section 9.7)."""

@@ -21,7 +21,8 @@ from lottisync.entities.schema import link_id
 from lottisync.entities.view import view
 from lottisync.journal.tasks import TaskPage
 from lottisync.store.instant import iso
-from lottisync.store.store import Reader, Transaction
+from lottisync.store.reader import Reader
+from lottisync.store.transaction import Transaction
 
 CURRENT = "current"
 FIELDS = (

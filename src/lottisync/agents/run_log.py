@@ -22,7 +22,9 @@ from typing import NamedTuple
 from lottisync.agents.run_key import Reason, Trigger
 from lottisync.problem import Problem
 from lottisync.store.instant import iso
-from lottisync.store.store import Reader, Store, Transaction
+from lottisync.store.reader import Reader
+from lottisync.store.store import Store
+from lottisync.store.transaction import Transaction
 
 QUEUED, STARTED, COMPLETED, SKIPPED, FAILED = "queued", "started", "completed", "skipped", "failed"
 _COLUMNS = """run_key, agent_id, reason, reason_id, thread_id, status, logical_change_key,

@@ -12,7 +12,8 @@ from lottisync.entities.schema import derived_id, link_id
 from lottisync.entities.view import view
 from lottisync.journal import tasks
 from lottisync.store.instant import iso
-from lottisync.store.store import Reader, Store
+from lottisync.store.reader import Reader
+from lottisync.store.store import Store
 
 KIND = "taskAgent"
 MAX_TURNS = 5

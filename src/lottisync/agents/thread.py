@@ -28,7 +28,8 @@ from lottisync.entities.agent import AgentMessage
 from lottisync.entities.entity import AGENT
 from lottisync.entities.view import view
 from lottisync.store.instant import iso
-from lottisync.store.store import Reader, Transaction
+from lottisync.store.reader import Reader
+from lottisync.store.transaction import Transaction
 
 MAX_INLINE = 500
 """Characters of content that stand in the message itself; a list of messages stays quick to read."""

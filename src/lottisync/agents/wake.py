@@ -52,7 +52,9 @@ from lottisync.journal import tasks
 from lottisync.problem import Problem
 from lottisync.review import tools
 from lottisync.store.instant import iso
-from lottisync.store.store import Reader, Store, Transaction
+from lottisync.store.reader import Reader
+from lottisync.store.store import Store
+from lottisync.store.transaction import Transaction
 
 COMPLETED_MILESTONE = "wakeCompleted"
 MAX_CONFIGURED_TURNS = 50

@@ -21,7 +21,8 @@ from lottisync.config.home import Home
 from lottisync.entities.agent import Agent
 from lottisync.journal import tasks
 from lottisync.problem import Problem
-from lottisync.store.store import Reader, Transaction
+from lottisync.store.reader import Reader
+from lottisync.store.transaction import Transaction
 
 
 @click.group()

@@ -36,7 +36,8 @@ from lottisync.review.projection import ItemStatus
 from lottisync.review.proposal import digest, item_id, operation_id, set_id, summary
 from lottisync.review.tools import BadCall, ParsedCall
 from lottisync.store.instant import iso
-from lottisync.store.store import Store, Transaction
+from lottisync.store.store import Store
+from lottisync.store.transaction import Transaction
 
 MAX_ITEMS = 10
 """Items of one set (S1-68): what a person can look over at once. The rest goes into a further set."""

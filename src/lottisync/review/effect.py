@@ -26,7 +26,7 @@ from lottisync.entities.view import view
 from lottisync.review import guard
 from lottisync.review.proposal import created_id
 from lottisync.review.redundancy import addition, same
-from lottisync.store.store import Reader
+from lottisync.store.reader import Reader
 
 TASK, ITEM = "task", "checklistItem"
 WRITES: Mapping[str, tuple[str, Mapping[str, str]]] = {

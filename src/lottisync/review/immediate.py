@@ -15,7 +15,7 @@ from lottisync.journal import tasks
 from lottisync.review import tools
 from lottisync.review.redundancy import skipped
 from lottisync.review.tools import BadCall
-from lottisync.store.store import Transaction
+from lottisync.store.transaction import Transaction
 
 
 def set_language(tx: Transaction, task_id: str, args: Mapping[str, Any]) -> str:

@@ -20,7 +20,8 @@ from lottisync.review.effect import ITEM, Plan, Sight, StaleField
 from lottisync.review.ledger import Ledger, Placed, agent_name
 from lottisync.review.projection import ItemStatus
 from lottisync.review.proposal import summary
-from lottisync.store.store import Reader, Store
+from lottisync.store.reader import Reader
+from lottisync.store.store import Store
 
 
 class Change(msgspec.Struct, frozen=True, rename="camel"):

@@ -15,7 +15,7 @@ from lottisync.entities.view import view
 from lottisync.problem import Problem
 from lottisync.review import proposal
 from lottisync.review.projection import ItemState, SetState, project
-from lottisync.store.store import Reader
+from lottisync.store.reader import Reader
 
 SET, DECISION = "changeSet", "changeDecision"
 

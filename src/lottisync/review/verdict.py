@@ -40,7 +40,9 @@ from lottisync.review.proposal import created_id, effective, summary
 from lottisync.review.redundancy import addition
 from lottisync.review.tools import BadCall
 from lottisync.store.instant import iso
-from lottisync.store.store import Reader, Store, Transaction
+from lottisync.store.reader import Reader
+from lottisync.store.store import Store
+from lottisync.store.transaction import Transaction
 
 MAX_REASON = 1_000
 Result = Literal["applied", "no-op", "stale", "failed", "already", "rejected", "deferred"]

@@ -29,7 +29,9 @@ from lottisync.entities.version import BadVersion, Version
 from lottisync.protocol import message as m
 from lottisync.protocol.session import Session
 from lottisync.protocol.summary import summary
-from lottisync.store.store import Reader, Snapshot, Store
+from lottisync.store.reader import Reader
+from lottisync.store.snapshot import Snapshot
+from lottisync.store.store import Store
 from lottisync.sync.membership import read_roster
 
 T = TypeVar("T")

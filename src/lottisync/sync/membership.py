@@ -12,7 +12,9 @@ from lottisync.entities.path import nest
 from lottisync.entities.space import HOST_BINDING, MEMBERSHIP
 from lottisync.identity.device_key import DeviceKey, IdentityError
 from lottisync.identity.roster import HostBinding, MembershipRecord, Roster
-from lottisync.store.store import Reader, Store, Transaction
+from lottisync.store.reader import Reader
+from lottisync.store.store import Store
+from lottisync.store.transaction import Transaction
 
 R = TypeVar("R", MembershipRecord, HostBinding)
 
