@@ -25,10 +25,10 @@ from lottisync.causality.vector_clock import ClockError, Host
 from lottisync.entities import canonical, path
 from lottisync.entities.entity import Entity, Stamp, Write, is_clean_tombstone, ordered
 
-MAX_DOCUMENT = 128 * 1024
+MAX_DOCUMENT = 300 * 1024
 """Bytes of a document that a local write may make. Something larger belongs in an attachment."""
 MAX_VERSION = 960 * 1024
-"""Bytes of a version that is taken: what a frame carries, so that versions of seven devices, each of the
+"""Bytes of a version that is taken: what a frame carries, so that versions of three devices, each of the
 largest size, still join to one that can be passed on."""
 _ID = re.compile(r"\A[A-Za-z0-9][A-Za-z0-9._:-]{0,127}\Z")
 _TYPE = re.compile(r"\A[A-Za-z][A-Za-z0-9_]{0,63}\Z")
