@@ -4,10 +4,11 @@ import contextlib
 import hashlib
 from pathlib import Path
 
-from tests.support.stores import NOON, digest_of, new_store, send
+from tests.support.stores import NOON, digest_of, lacking, new_store, send
 
 from lottisync.causality.vector_clock import Host
 from lottisync.entities import canonical
+from lottisync.entities.version import open_foreign
 from lottisync.store.store import Store
 from lottisync.store.transaction import HISTORY_PER_FIELD, genesis
 
@@ -133,3 +134,17 @@ def test_rows_that_were_gathered_are_seen_by_every_read(tmp_path: Path) -> None:
     with store.reading() as reader:
         assert reader.counter == 5
         assert {Host(host) for (host,) in reader.local("select host from hosts")} == {reader.host}
+
+
+def test_the_index_of_a_row_that_was_joined_is_seen_at_once(tmp_path: Path) -> None:
+    """STORE-13: a component of a row that was there already is gathered without a row."""
+    a, b = new_store(tmp_path, 1), new_store(tmp_path, 2)
+    with a.transaction(NOON) as tx:
+        tx.put("t", "task", {"title": "x"})
+    send(a, b)
+    with b.transaction(NOON) as tx:
+        tx.put("t", "task", {"title": "y"})
+    versions, _, _ = lacking(b, a)
+    with a.transaction(NOON) as tx:
+        tx.apply((version, open_foreign(version)) for version in versions)
+        assert [entity for _, _, entity in tx.held_beyond()] == ["t"]

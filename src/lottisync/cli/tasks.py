@@ -6,7 +6,7 @@ from typing import Any
 import click
 import msgspec
 
-from lottisync.cli.terminal import Terminal, common, short
+from lottisync.cli.terminal import Terminal, common, judging_the_call, short
 from lottisync.config import clock
 from lottisync.entities.journal import PRIORITIES, ChecklistItem, Task
 from lottisync.journal import tasks
@@ -130,11 +130,13 @@ def add_task(
     terminal: Terminal, title: str, priority: str, due: str | None, estimate: int | None, items: tuple[str, ...]
 ) -> None:
     """Add a task."""
-    fields: dict[str, Any] = {"priority": tasks.checked_priority(priority)}
-    if due is not None:
-        fields["due"] = tasks.checked_day(due)
-    if estimate is not None:
-        fields["estimate"] = tasks.checked_minutes(estimate)
+    with judging_the_call():
+        title, items = tasks.checked_title(title), tuple(tasks.checked_title(item) for item in items)
+        fields: dict[str, Any] = {"priority": tasks.checked_priority(priority)}
+        if due is not None:
+            fields["due"] = tasks.checked_day(due)
+        if estimate is not None:
+            fields["estimate"] = tasks.checked_minutes(estimate)
     now = clock.now()
     task_id = clock.new_id(now)
     with terminal.home.journal.transaction(now) as tx:

@@ -5,6 +5,7 @@ for people: tables and colour where a terminal is there to show them, plain text
 """
 
 import functools
+import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -16,7 +17,7 @@ import click
 import msgspec
 
 from lottisync.config.home import Home, default_path
-from lottisync.problem import Problem
+from lottisync.problem import Problem, Usage
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -119,6 +120,10 @@ def common(function: F) -> F:
         terminal = Terminal(home, as_json)
         try:
             return function(terminal, *args, **kwargs)
+        except BrokenPipeError:
+            # Here, because click turns it into exit code 1.
+            drop_output()
+            return 0
         finally:
             if "home" in terminal.__dict__:
                 terminal.home.close()
@@ -126,19 +131,30 @@ def common(function: F) -> F:
     return command  # type: ignore[return-value]
 
 
+def drop_output() -> None:
+    """Whoever read our output has had enough (`| head`); that is not an error. What is still buffered goes
+    nowhere, or the interpreter would complain about it when it ends."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
+
+
+@contextmanager
+def judging_the_call() -> Iterator[None]:
+    """A value that breaks a rule of the journal is, given on the command line, a wrong call: exit code 2."""
+    try:
+        yield
+    except Problem as problem:
+        raise Usage(problem.code, problem.message) from None
+
+
 def address(text: str, *, what: str) -> tuple[str, int]:
     """`HOST:PORT` (or `[V6]:PORT`) in its parts; `Problem` with exit code 2 otherwise."""
     host, colon, port = text.rpartition(":")
     host = host.strip("[]")
     if not colon or not host or not _PORT.match(port) or int(port) > 65535:
-        raise _usage("bad-address", f"{what} is HOST:PORT, like 127.0.0.1:4711; got {text!r}")
+        raise Usage("bad-address", f"{what} is HOST:PORT, like 127.0.0.1:4711; got {text!r}")
     return host, int(port)
-
-
-def _usage(code: str, message: str) -> Problem:
-    from lottisync.problem import Usage
-
-    return Usage(code, message)
 
 
 def short(entity_id: str) -> str:

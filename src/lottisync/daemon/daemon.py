@@ -3,6 +3,7 @@
     home -> locked, so that there is one daemon for it
          -> confirmations that a crash left half done are finished (or found undone)
          -> the sync engine
+         -> the agents at home on this device, if a model is configured
          -> daemon.json, rewritten whenever something changed that a person may want to see
 
 A stop (SIGTERM, SIGINT) closes the links with a word and leaves nothing behind. Whatever else stops
@@ -12,8 +13,8 @@ it, the stores are what they were at the last commit.
 import fcntl
 import os
 import signal
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
 from random import SystemRandom
 from typing import Any
 
@@ -30,6 +31,8 @@ STATUS_FILE = "daemon.json"
 LOCK_FILE = "daemon.lock"
 SETTLE_SECONDS = 0.05
 """How long changes of the status are gathered before the file is written again."""
+LOCK_TRIES = 20
+"""Who asks for the status tries the lock, too, for an instant; only a lock that stays taken is a daemon's."""
 
 
 class DaemonStatus(msgspec.Struct, rename="camel"):
@@ -43,12 +46,19 @@ class DaemonStatus(msgspec.Struct, rename="camel"):
 
 
 async def run(
-    home: Home, *, listen: Listen, discover: bool, say: Callable[[str, str], None], started: Callable[[int], None]
+    home: Home,
+    *,
+    listen: Listen,
+    discover: bool,
+    say: Callable[[str, str], None],
+    started: Callable[[int], None],
+    agents: bool = False,
 ) -> None:
-    """Run until told to stop. `started` is told the port; `say` hears of what happens (code, sentence).
+    """Run until told to stop. `started` is told the port; `say` hears of what happens (code, sentence). With
+    `agents`, those at home on this device wake by themselves.
 
     Raises `Problem` if another daemon has this home, or the port cannot be had."""
-    with _alone(home):
+    async with _alone(home):
         _recover(home, say)
         changed = anyio.Event()
 
@@ -86,20 +96,45 @@ async def run(
                 port = await tasks.start(engine.run)
                 _write_status(home, await describe())
                 started(port)
+                if agents:
+                    tasks.start_soon(_run_agents, home, say)
+        except BaseExceptionGroup as group:
+            # A task group wraps what its tasks raise. What a person can act on is one sentence all the same.
+            problem = _first_problem(group)
+            if problem is None:
+                raise
+            raise problem from None
         finally:
             with suppress(FileNotFoundError):
                 (home.path / STATUS_FILE).unlink()
 
 
-@contextmanager
-def _alone(home: Home) -> Iterator[None]:
+def _first_problem(group: BaseExceptionGroup[BaseException]) -> Problem | None:
+    """The one thing that went wrong, if it was a `Problem` and nothing else."""
+    problems, others = group.split(Problem)
+    if problems is None or others is not None:
+        return None
+    error: BaseException = problems
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error if isinstance(error, Problem) else None
+
+
+@asynccontextmanager
+async def _alone(home: Home) -> AsyncIterator[None]:
     """Hold the home's lock. The system lets go of it when the process ends, however it ends."""
     file = os.open(home.path / LOCK_FILE, os.O_RDWR | os.O_CREAT, 0o600)
     try:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise Problem("running", f"a daemon is running for {home.path} already. See: lottisync status") from None
+        for attempt in range(LOCK_TRIES):
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if attempt == LOCK_TRIES - 1:
+                    raise Problem(
+                        "running", f"a daemon is running for {home.path} already. See: lottisync status"
+                    ) from None
+            await anyio.sleep(0.01)
         yield
     finally:
         os.close(file)
@@ -111,6 +146,26 @@ def _recover(home: Home, say: Callable[[str, str], None]) -> None:
     verdicts = Verdicts(home.journal, home.agent, device_id=home.key.device_id, new_id=clock.new_id)
     for outcome in verdicts.recover(clock.now()):
         say("recovered", f"finished a confirmation that was interrupted: {outcome}")
+
+
+async def _run_agents(home: Home, say: Callable[[str, str], None]) -> None:
+    from lottisync.agents.model import ModelError
+    from lottisync.agents.openai_client import model_for, model_from_environment
+    from lottisync.agents.runtime import Machine, Runtime
+
+    try:
+        model_from_environment(os.environ)
+    except ModelError as error:
+        say("agents-asleep", f"agents do not wake by themselves: {error.message}")
+        return
+    await Runtime(
+        home.journal,
+        home.agent,
+        home.key.device_id,
+        lambda living: model_for(living.config.get("model"), os.environ),
+        Machine(clock.now, clock.new_id, SystemRandom().random),
+        say,
+    ).run()
 
 
 async def _until_told_to_stop(scope: anyio.CancelScope) -> None:

@@ -109,6 +109,10 @@ async def _instance(
     on_found: Callable[[Found], None],
     on_lost: Callable[[str], None],
 ) -> AsyncIterator[None]:
+    for host in using:
+        # An address that is gone is found out here: zeroconf would leave a socket open that nobody can close.
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probing:
+            probing.bind((host, 0))
     zeroconf = AsyncZeroconf(interfaces=using, ip_version=IPVersion.V4Only)
     own = f"{announce.nonce}.{SERVICE}" if announce else ""
     async with anyio.create_task_group() as tasks:

@@ -70,7 +70,8 @@ async def show_code(
     async def serve(raw: SocketStream) -> None:
         try:
             async with raw:
-                stream = await tls.secured(raw, tls.pairing_context(me.key), server=True)
+                with anyio.fail_after(MESSAGE_SECONDS):
+                    stream = await tls.secured(raw, tls.pairing_context(me.key), server=True)
                 paired = await _run_shown(_Channel(stream), me, offer, clock)
         except PairingError as error:
             complaint[:] = [error.sentence]
@@ -87,7 +88,7 @@ async def show_code(
         raise Problem("cannot-listen", f"cannot listen on {listen} ({error.strerror or error})") from None
     port = int(listener.extra(SocketAttribute.local_port))
     announcement = Announcement("pair", port, me.chance(8).hex()) if discover else None
-    async with anyio.create_task_group() as tasks:
+    async with listener, anyio.create_task_group() as tasks:
         tasks.start_soon(listener.serve, serve)
         if announcement is not None:
             await tasks.start(_announce, listen.host, announcement)
@@ -95,7 +96,6 @@ async def show_code(
         with anyio.move_on_after(max(0, offer.expires_at_ms - clock()) / 1000):
             await done.wait()
         tasks.cancel_scope.cancel()
-    await listener.aclose()
     if outcome:
         return outcome[0]
     why = f" ({complaint[0]})" if complaint else ""
@@ -143,7 +143,7 @@ async def type_code(me: Self, code: str, *, at: Address | None, search_from: str
                     return
 
     with anyio.move_on_after(SEARCH_SECONDS):
-        async with discovering(search_from, None, found), send, receive:
+        async with send, receive, discovering(search_from, None, found):
             async for address in receive:
                 try:
                     return await _type_at(me, code, address)
@@ -166,7 +166,11 @@ async def _type_at(me: Self, code: str, address: Address) -> Paired:
     try:
         with anyio.fail_after(MESSAGE_SECONDS):
             raw = await anyio.connect_tcp(address.host, address.port)
-            stream = await tls.secured(raw, tls.pairing_context(None), server=False)
+            try:
+                stream = await tls.secured(raw, tls.pairing_context(None), server=False)
+            except BaseException:
+                await anyio.aclose_forcefully(raw)
+                raise
     except (OSError, TimeoutError, anyio.EndOfStream, anyio.BrokenResourceError):
         raise Problem(
             "unreachable", f"no device shows a code at {address}. Is `lottisync pair` running there?"

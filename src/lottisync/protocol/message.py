@@ -23,6 +23,8 @@ MAX_TEXT = 500
 MAX_HELD = 8_000
 """Dots beyond its knowledge that R lists in a `Want`, so that it fits a frame. Leaving some out is
 correct (they are sent once more), and a round that leaves more than that behind was cut off late."""
+HELD_BYTES = 768 * 1024
+"""What the lists of all stores in one `Want` may have together: the rest of the frame is the knowledge's."""
 MAX_BATCH = 1_000
 """Versions in a batch; frames of about a thousand records compress and commit well, larger ones gain nothing."""
 

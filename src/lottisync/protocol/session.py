@@ -112,12 +112,17 @@ class Session:
 
     def send(self, message: m.Message) -> bytes:
         """The bytes of a message of ours; `LocalError` if it may not be said now."""
-        if self.closed is not None:
+        if not self.open:
             raise LocalError("the session is closed")
         fault = self._ours.step(message)
         if fault is not None:
             raise LocalError(fault)
         return frame(m.encode(message))
+
+    @property
+    def open(self) -> bool:
+        """Whether anything may still be said: false from the first `Close`, whoever said it."""
+        return self.closed is None and self._ours.state is not State.CLOSED
 
     @property
     def greeted(self) -> bool:
@@ -175,7 +180,8 @@ class Session:
 
     def _fault(self, code: str, reason: str) -> m.Close:
         close = m.Close(code, reason[: m.MAX_TEXT])
-        self.farewell = frame(m.encode(close))
+        if self.open:  # whoever has said the last word says no other
+            self.farewell = frame(m.encode(close))
         self.closed = close
         return close
 
@@ -183,7 +189,7 @@ class Session:
 
     def tick(self, now: int) -> bytes:
         """What is due at `now` (ms): a ping, or nothing. Sets `closed` when the peer is silent for too long."""
-        if self.closed is not None:
+        if not self.open:
             return b""
         if not self.greeted:
             if now - self._started >= GREETING_SECONDS * 1000:

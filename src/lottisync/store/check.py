@@ -51,6 +51,12 @@ def broken_invariants(reader: Reader, progress: Callable[[int, int], None] = lam
         found.append(f"the index has {indexed} components, the clocks have {components}")
     if digest.to_bytes(32, "big") != reader.digest():
         found.append(f"the digest is {reader.digest().hex()[:16]}..., the rows give {digest:064x}"[:120])
+    links = reader.local(
+        "select count(*) from chain c join hosts h on h.n = c.host where h.host = ? and c.counter between 1 and ?",
+        (own, made),
+    )[0][0]
+    if links != made:
+        found.append(f"the chain has {links} of the {made} values of this store's writes")
     if known.get(own, 0) != made:
         found.append(f"the store has made {made} writes and knows {known.get(own, 0)} of host {own}")
     return found

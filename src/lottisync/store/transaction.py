@@ -112,7 +112,7 @@ class Transaction(Reader):
         return dict(sorted(known.items()))
 
     def _rows(self, sql: str, bindings: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-        if self._gathered_ids:
+        if self._gathered_ids or self._gathered_components or self._gathered_links:
             self._insert_gathered()
         return self._execute(sql, bindings)
 

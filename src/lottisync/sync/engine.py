@@ -6,11 +6,16 @@ worked last), and from the person (`peers` in space.sqlite); a link that ends is
 growing, jittered pauses.
 
 Both ends may dial at once. Of two connections between the same two running programs the one that the
-device with the smaller id dialled is kept, by both, so they never close each other's.
+device with the smaller id dialled is kept, by both, so they never close each other's. Of two that the
+same end dialled the newer is kept: nobody dials whom it holds a living link to.
+
+A pause begins anew only after a link that has lasted: a peer that greets and then always finds a
+reason to hang up would otherwise be dialled several times a second.
 """
 
 import contextlib
 from collections.abc import Callable
+from functools import partial
 from random import Random
 from typing import NamedTuple, TypeVar
 
@@ -29,15 +34,23 @@ from lottisync.protocol import message as m
 from lottisync.store.doorbell import FALLBACK_SECONDS, Bell
 from lottisync.store.instant import iso
 from lottisync.store.store import Store
-from lottisync.sync.link import Caller, Link, own_summary
+from lottisync.sync.link import Caller, Link, Standing, own_summary
 from lottisync.sync.membership import bind_hosts, read_roster
 
 T = TypeVar("T")
+REVOKED = m.Close("revoked", "this device is no longer one of the person's devices")
 FIRST_PAUSE_SECONDS = 0.3
 LONGEST_PAUSE_SECONDS = 30.0
+SETTLED_SECONDS = 10.0
+"""A link that lasted so long was no mistake: after it, the first pause is the short one again."""
 DIAL_SECONDS = 5.0
 POLITE_SECONDS = 0.25
 """How long the device with the larger id lets the other one dial first."""
+MAX_HANDSHAKES = 32
+"""Connections that have not yet proved who they are, at one time. A stranger may open as many as it likes;
+beyond these they are hung up on, or they would use up our file descriptors."""
+MAX_FOUND = 256
+"""Announcements that are remembered: more than any network has devices, and not all that a stranger can invent."""
 
 
 class PeerState(msgspec.Struct, rename="camel"):
@@ -61,6 +74,11 @@ class Listen(NamedTuple):
     host: str
     port: int
     firm: bool = True
+
+
+async def _closed(listener: anyio.abc.Listener[SocketStream]) -> None:
+    with anyio.CancelScope(shield=True):
+        await listener.aclose()
 
 
 async def in_thread(work: Callable[[], T]) -> T:
@@ -91,10 +109,13 @@ class Engine:
         self._boot = chance.randbytes(16)
         self._found: dict[str, Found] = {}
         self._greeted_nonces: set[str] = set()
+        self._standings: dict[str, Standing] = {}
         self._news = anyio.Event()
+        self._unlinking = anyio.Event()
         self._roster: Roster
         self._dialling: set[str] = set()
-        self._waiting = anyio.CapacityLimiter(32)
+        self._dialled: set[str] = set()
+        self._handshakes = 0
 
     # -- life
 
@@ -104,25 +125,22 @@ class Engine:
         await self._load_roster()
         listener = await self._open_listener()
         self.port = int(listener.extra(SocketAttribute.local_port))
-        bell = Bell(self._stores["space"].file.parent / "bells", f"sync-{self._boot.hex()[:12]}")
-        try:
-            async with contextlib.AsyncExitStack() as stack:
-                if self._discover:
-                    announcement = Announcement("sync", self.port, _nonce(self._boot))
-                    await stack.enter_async_context(
-                        discovering(self._listen.host, announcement, self._on_found, self._on_lost)
-                    )
-                async with anyio.create_task_group() as tasks:
-                    self._tasks = tasks
-                    tasks.start_soon(listener.serve, self._accept)
-                    tasks.start_soon(self._watch_commits, bell)
-                    self._dial_members()
-                    self._status()
-                    task_status.started(self.port)
-        finally:
-            bell.close()
-            with anyio.CancelScope(shield=True):
-                await listener.aclose()
+        async with contextlib.AsyncExitStack() as stack:
+            stack.push_async_callback(_closed, listener)
+            bell = Bell(self._stores["space"].file.parent / "bells", f"sync-{self._boot.hex()[:12]}")
+            stack.callback(bell.close)
+            if self._discover:
+                announcement = Announcement("sync", self.port, _nonce(self._boot))
+                await stack.enter_async_context(
+                    discovering(self._listen.host, announcement, self._on_found, self._on_lost)
+                )
+            async with anyio.create_task_group() as tasks:
+                self._tasks = tasks
+                tasks.start_soon(listener.serve, self._accept)
+                tasks.start_soon(self._watch_commits, bell)
+                self._dial_members()
+                self._status()
+                task_status.started(self.port)
 
     async def _open_listener(self) -> anyio.abc.Listener[SocketStream]:
         host, port, firm = self._listen
@@ -153,9 +171,11 @@ class Engine:
             state.name = member.name
         for device in set(self.peers) - set(active):
             del self.peers[device]
+            self._standings.pop(device, None)
             link = self.links.pop(device, None)
             if link is not None:
-                link.close("revoked", "this device is no longer one of the person's devices")
+                link.close(REVOKED.code, REVOKED.reason)
+        self._wake_waiting()
 
     async def _watch_commits(self, bell: Bell) -> None:
         seen: dict[str, object] = {}
@@ -178,12 +198,11 @@ class Engine:
         return moments
 
     async def _committed(self, name: str) -> None:
+        # Any store, space too, may have minted a new host; until it is bound, peers refuse what it writes.
+        await self._call(lambda: bind_hosts(self._stores, self._key, self._clock()))
         if name == "space":
             await self._load_roster()
             self._dial_members()
-        else:
-            # A store may have minted a new host; until it is bound, peers refuse what it writes.
-            await self._call(lambda: bind_hosts(self._stores, self._key, self._clock()))
         for link in list(self.links.values()):
             link.local_change()
         self._status()
@@ -191,7 +210,7 @@ class Engine:
     # -- dialling
 
     def _on_found(self, found: Found) -> None:
-        if found.role == "sync":
+        if found.role == "sync" and (found.nonce in self._found or len(self._found) < MAX_FOUND):
             self._found[found.nonce] = found
             self._wake_diallers()
             self._status()
@@ -204,6 +223,11 @@ class Engine:
         self._news.set()
         self._news = anyio.Event()
 
+    def _wake_waiting(self) -> None:
+        """Tell those who wait for a link to end that one may have."""
+        self._unlinking.set()
+        self._unlinking = anyio.Event()
+
     def _dial_members(self) -> None:
         for device in self.peers:
             if device not in self._dialling:
@@ -211,24 +235,31 @@ class Engine:
                 self._tasks.start_soon(self._keep_dialling, device)
 
     async def _keep_dialling(self, device: str) -> None:
-        pause = FIRST_PAUSE_SECONDS
+        pause = FIRST_PAUSE_SECONDS / 2
         if device < self._key.device_id:
             await anyio.sleep(POLITE_SECONDS)
         try:
             while device in self.peers:
-                news = self._news
-                if device not in self.links and await self._dial_once(device):
-                    pause = FIRST_PAUSE_SECONDS
+                found = self._news
+                settled = await (self._unlinked_from(device) if device in self.links else self._dial_once(device))
+                pause = FIRST_PAUSE_SECONDS if settled else min(pause * 2, LONGEST_PAUSE_SECONDS)
                 with anyio.move_on_after(pause * self._chance.uniform(0.7, 1.3)):
-                    await news.wait()
-                    pause = FIRST_PAUSE_SECONDS
-                    continue
-                pause = min(pause * 2, LONGEST_PAUSE_SECONDS) if device not in self.links else FIRST_PAUSE_SECONDS
+                    await found.wait()
+                    pause = FIRST_PAUSE_SECONDS / 2
+                # However much is announced: not more often than this.
+                await anyio.sleep(FIRST_PAUSE_SECONDS * self._chance.uniform(0.2, 0.5))
         finally:
             self._dialling.discard(device)
 
+    async def _unlinked_from(self, device: str) -> bool:
+        """Wait until there is no link with the device; True if it has lasted."""
+        began = anyio.current_time()
+        while device in self.links:
+            await self._unlinking.wait()
+        return anyio.current_time() - began >= SETTLED_SECONDS
+
     async def _dial_once(self, device: str) -> bool:
-        """Try every address that may be this device's; True if a link ran."""
+        """Try every address that may be this device's; True if a link ran, and lasted."""
         remembered = await self._call(lambda: remembered_addresses(self._stores["space"], device))
         taken = {_nonce(link.peer_boot) for link in self.links.values()}
         discovered = [a for found in self._found.values() if found.nonce not in taken for a in found.addresses]
@@ -239,11 +270,18 @@ class Engine:
             if stream is None:
                 continue
             actual = tls.peer_device(stream)
-            if actual in self.links or actual not in self.peers:
+            if actual in self.links or actual in self._dialled or actual not in self.peers:
                 await anyio.aclose_forcefully(stream)
                 continue
-            await self._run_link(stream, actual, dialled=True, address=address)
-            return actual == device
+            self._dialled.add(actual)
+            run = partial(self._run_link, stream, actual, dialled=True, address=address)
+            if actual != device:
+                # One of ours all the same. It gets a link of its own, and the search goes on.
+                self._tasks.start_soon(run)
+                continue
+            began = anyio.current_time()
+            await run()
+            return anyio.current_time() - began >= SETTLED_SECONDS
         return False
 
     async def _connect(self, device: str, address: Address) -> TLSStream | None:
@@ -263,6 +301,10 @@ class Engine:
     # -- accepting
 
     async def _accept(self, raw: SocketStream) -> None:
+        if self._handshakes >= MAX_HANDSHAKES:
+            await anyio.aclose_forcefully(raw)
+            return
+        self._handshakes += 1
         try:
             with anyio.fail_after(tls.HANDSHAKE_SECONDS):
                 stream = await tls.secured(raw, self._serve_context, server=True)
@@ -270,6 +312,11 @@ class Engine:
             self._report("refused", f"a connection from {_remote(raw)} was refused: {_why(error)}")
             await anyio.aclose_forcefully(raw)
             return
+        except BaseException:
+            await anyio.aclose_forcefully(raw)
+            raise
+        finally:
+            self._handshakes -= 1
         device = tls.peer_device(stream)
         if device not in self.peers:  # revoked since the context was made
             await anyio.aclose_forcefully(stream)
@@ -296,36 +343,54 @@ class Engine:
         try:
             await link.run()
         finally:
+            if dialled:
+                self._dialled.discard(device)
             if self.links.get(device) is link:
                 del self.links[device]
                 self._unlinked(device, link)
             elif link.peer_boot == b"" and device in self.peers and device not in self.links:
-                self.peers[device].error = (
-                    f"{self.peers[device].name} hung up before it greeted: it does not know this device."
+                state = self.peers[device]
+                state.error = (
+                    link.ended.reason
+                    if link.ended is not None
+                    else f"{state.name} hung up before it greeted: it does not know this device."
                     " Pair the two with: lottisync pair"
                 )
                 self._status()
 
-    def _admit(self, link: Link, hello: m.Hello, address: Address | None) -> str | None:
-        """Whether a link that has greeted may go on; the sentence for the peer if not."""
+    def _admit(self, link: Link, hello: m.Hello, address: Address | None) -> m.Close | None:
+        """Whether a link that has greeted may go on; the last word for the peer if not."""
+        if link.device not in self.peers:  # revoked since the handshake
+            return REVOKED
         other = self.links.get(link.device)
-        if other is not None and other.peer_boot == hello.boot:
-            smaller_dials = (link.device < self._key.device_id) is not link.dialled
-            if not smaller_dials:
-                return "there is a connection already"
         if other is not None:
+            if other.peer_boot == hello.boot and self._favoured(other) and not self._favoured(link):
+                return m.Close("duplicate", "there is a connection already")
             other.close("duplicate", "a newer connection takes over")
         self.links[link.device] = link
+        self._standings[link.device] = link.standing
         self._greeted_nonces.add(_nonce(hello.boot))
         state = self.peers[link.device]
         state.linked, state.error = True, None
         state.last_seen = iso(self._clock())
         if address is not None:
             state.address = str(address)
-            remember_address(self._stores["space"], link.device, address, self._clock())
+            self._tasks.start_soon(self._remember, link.device, address)
         self._report("linked", f"connected to {state.name}")
         self._status()
         return None
+
+    def _favoured(self, link: Link) -> bool:
+        """Whether the device with the smaller id dialled it."""
+        return (self._key.device_id < link.device) is link.dialled
+
+    async def _remember(self, device: str, address: Address) -> None:
+        """Off the event loop: another process may be writing for a while, and hearts must go on beating."""
+        now = self._clock()
+        try:
+            await self._call(lambda: remember_address(self._stores["space"], device, address, now))
+        except Problem as problem:
+            self._report("failed", problem.message)
 
     def _unlinked(self, device: str, link: Link) -> None:
         state = self.peers.get(device)
@@ -335,17 +400,17 @@ class Engine:
             if link.ended is not None and link.ended.code not in ("duplicate", "goodbye"):
                 state.error = link.ended.reason
             self._report("unlinked", f"connection to {state.name} ended")
+        self._wake_waiting()
         self._status()
 
     async def snapshot(self) -> list[PeerState]:
         """The peers as they stand now, by name."""
         own = await self._call(lambda: {name: own_summary(store) for name, store in self._stores.items()})
-        for device, link in self.links.items():
-            state = self.peers.get(device)
-            if state is not None:
-                state.in_step = {name: link.standing.summaries.get(name) == mine for name, mine in own.items()}
-                state.told = {name: dict(told) for name, told in link.standing.told.items()}
-                state.diverged = list(link.standing.diverged)
+        for device, standing in self._standings.items():
+            state = self.peers[device]
+            state.in_step = {name: standing.summaries.get(name) == mine for name, mine in own.items()}
+            state.told = {name: dict(told) for name, told in standing.told.items()}
+            state.diverged = list(standing.diverged)
         return sorted(self.peers.values(), key=lambda state: (state.name, state.device))
 
     def nearby(self) -> int:

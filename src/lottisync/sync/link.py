@@ -4,11 +4,19 @@ The session says what may be said; the link carries it out on the stores. It obe
 all: *durable before visible*. A batch is committed before the next frame is read, knowledge is
 adopted in the transaction that has checked that it may be, and `Told` is sent after that commit.
 
-Three tasks share the connection. One reads and applies. One sends rounds: whenever the stores know
+Four tasks share the connection. One reads and applies. One sends rounds: whenever the stores know
 something that the peer was not told, it takes a snapshot of each (agent, journal, space, in that
 order) and delivers them the other way round (space, journal, agent), each store's round only after
 the peer has durably taken the one before; so a decision never arrives before its effect. One beats
-the heart. A change made anywhere is one small round; there is no second mechanism for live updates.
+the heart. One writes to the socket: it alone outlives the others, for a moment, so that the last
+word is neither lost nor cut in two. A change made anywhere is one small round; there is no second
+mechanism for live updates.
+
+What the peer has is remembered as knowledge *and* as the dots beyond it, for a device may itself hold
+and pass on what came in a round that was cut off. With the knowledge alone, two devices that hold
+such a dot would offer it to each other for ever.
+
+Silence is measured on the monotonic clock, for the wall clock may be set; `clock` is for the stores.
 
 Store calls go through `call`, which moves them off the event loop (a thread, one transaction at a
 time) or, in a simulation, runs them where they stand.
@@ -19,13 +27,15 @@ from typing import Protocol, TypeVar
 
 import anyio
 import msgspec
-from anyio.abc import ByteStream
+from anyio.abc import ByteStream, TaskStatus
 
 from lottisync.causality import vector_clock
 from lottisync.causality.knowledge import Knowledge
+from lottisync.causality.vector_clock import Clock, Host
 from lottisync.entities import version
 from lottisync.entities.entity import Entity, EqualDots
 from lottisync.entities.version import BadVersion, Version
+from lottisync.problem import Problem
 from lottisync.protocol import message as m
 from lottisync.protocol.session import Session
 from lottisync.protocol.summary import summary
@@ -39,6 +49,14 @@ SNAPSHOT_ORDER = ("agent", "journal", "space")
 DELIVERY_ORDER = ("space", "journal", "agent")
 BATCH_BYTES = 256 * 1024
 TICK_SECONDS = 1
+FAREWELL_SECONDS = 1
+"""How long what was said last may take to reach the socket when a link ends."""
+DOT_OVERHEAD = 32
+"""Bytes of a held dot in msgpack beside the entity's id: an array of three, 16 digits, a counter, two lengths."""
+LOST = (OSError, anyio.EndOfStream, anyio.BrokenResourceError, anyio.ClosedResourceError)
+"""How a connection ends without a word. OSError: ssl's errors, for bytes that somebody has damaged on the way."""
+
+HeldDot = tuple[Host, int, str]
 
 
 class Caller(Protocol):
@@ -66,7 +84,7 @@ class Standing(msgspec.Struct):
 
 class Link:
     """See the module. `greeted` is called with the peer's hello and says whether the link may go on
-    (a sentence why not, or None)."""
+    (the `Close` for the peer if not)."""
 
     def __init__(
         self,
@@ -80,7 +98,7 @@ class Link:
         stores: dict[str, Store],
         call: Caller,
         clock: Callable[[], int],
-        greeted: Callable[["Link", m.Hello], str | None],
+        greeted: Callable[["Link", m.Hello], m.Close | None],
         report: Callable[[str, str], None],
     ) -> None:
         self.device = device
@@ -93,17 +111,21 @@ class Link:
         self._own_device, self._own_certificate, self._boot = own_device, own_certificate, boot
         self._stores, self._call, self._clock = stores, call, clock
         self._greeted, self._report = greeted, report
-        self._session = Session(expected=device, now=clock())
+        self._session = Session(expected=device, now=_monotonic())
         self._outbox: list[bytes] = []
         self._writable = anyio.Event()
         self._emptied = anyio.Event()
-        self._own: dict[str, tuple[Knowledge, m.Summary]] = {}
+        self._leaving = False
+        self._taking = False
+        self._own: dict[str, tuple[m.Have, m.Summary]] = {}
         self._have: dict[str, m.Have] = {}
         self._work = anyio.Event()
         self._answer = anyio.Event()
         self._round = 0
+        self._round_held: list[HeldDot] = []
         self._stop_round = False
         self._incoming: m.Begin | None = None
+        self._incoming_held: list[HeldDot] = []
         self._scope: anyio.CancelScope | None = None
 
     # -- life
@@ -112,24 +134,47 @@ class Link:
         """Until the connection ends; `ended` then says why, if anybody said so."""
         try:
             async with anyio.create_task_group() as tasks:
-                self._scope = tasks.cancel_scope
-                self._own = await self._call(self._summaries)
-                tasks.start_soon(self._write)
-                tasks.start_soon(self._beat)
-                tasks.start_soon(self._send_rounds)
-                if not self.dialled:
-                    self._say_hello()
-                await self._read()
-                tasks.cancel_scope.cancel()
+                writing = await tasks.start(self._write)
+                try:
+                    await self._converse()
+                except anyio.get_cancelled_exc_class():
+                    self.close("goodbye", "the other device is stopping")
+                    raise
+                finally:
+                    self._leaving = True
+                    self._writable.set()
+                    writing.deadline = anyio.current_time() + FAREWELL_SECONDS
         finally:
             with anyio.CancelScope(shield=True):
-                with anyio.move_on_after(1):
-                    await self._flush()
                 await anyio.aclose_forcefully(self._stream)
 
+    async def _converse(self) -> None:
+        async with anyio.create_task_group() as tasks:
+            self._scope = tasks.cancel_scope
+            if not self._session.open:  # closed before it ran
+                return
+            self._own = await self._call(self._states)
+            tasks.start_soon(self._beat)
+            tasks.start_soon(self._unless_refused, self._send_rounds)
+            if not self.dialled:
+                self._say_hello()
+            await self._unless_refused(self._read)
+            tasks.cancel_scope.cancel()
+
+    async def _unless_refused(self, task: Callable[[], Awaitable[None]]) -> None:
+        """What the stores refuse, or cannot do (a full disk), ends this link with a word, and no other one."""
+        try:
+            await task()
+        except RefusedByUs as fault:
+            self._report("refused", f"{self._short}: {fault.reason}")
+            self.close(fault.code, fault.reason)
+        except Problem as problem:
+            self._report("failed", f"{self._short}: {problem.message}")
+            self.close("failed", f"the device cannot go on ({problem.code})")
+
     def close(self, code: str, reason: str) -> None:
-        """End the session with a word to the peer."""
-        if self._session.closed is None:
+        """End the session with a word to the peer. The first word counts."""
+        if self._session.open:
             self._say(m.Close(code, reason[: m.MAX_TEXT]))
             self.ended = m.Close(code, reason)
         if self._scope is not None:
@@ -140,32 +185,39 @@ class Link:
         self._work.set()
 
     def _say(self, message: m.Message) -> None:
-        self._outbox.append(self._session.send(message))
-        self._writable.set()
+        """Queue a message. Once the session is closed nothing more is said: the peer may close it in the
+        same breath with something that we are about to answer."""
+        if self._session.open:
+            self._outbox.append(self._session.send(message))
+            self._writable.set()
 
     def _say_hello(self) -> None:
         stores = {name: own[1] for name, own in self._own.items()}
         self._say(m.Hello(m.PROTOCOL_VERSION, self._own_device, self._boot, stores))
 
-    async def _write(self) -> None:
-        while True:
-            await self._writable.wait()
-            self._writable = anyio.Event()
-            await self._flush()
-            self._emptied.set()
-            self._emptied = anyio.Event()
-
-    async def _flush(self) -> None:
-        try:
-            while self._outbox:
-                await self._stream.send(self._outbox.pop(0))
-        except (anyio.BrokenResourceError, anyio.ClosedResourceError):
-            self._outbox.clear()
+    async def _write(self, *, task_status: TaskStatus[anyio.CancelScope]) -> None:
+        with anyio.CancelScope(shield=True) as scope:
+            task_status.started(scope)
+            while self._outbox or not self._leaving:
+                if not self._outbox:
+                    self._emptied.set()
+                    self._emptied = anyio.Event()
+                    await self._writable.wait()
+                    self._writable = anyio.Event()
+                    continue
+                try:
+                    await self._stream.send(self._outbox.pop(0))
+                except LOST:
+                    self._outbox.clear()
 
     async def _beat(self) -> None:
         while True:
             await anyio.sleep(TICK_SECONDS)
-            due = self._session.tick(self._clock())
+            if self._taking:
+                # It is we who are not listening: a store may wait for another process's transaction longer than
+                # a peer may be silent, and what the peer said meanwhile is still in the socket.
+                self._session.receive(b"", _monotonic())
+            due = self._session.tick(_monotonic())
             if due:
                 self._outbox.append(due)
                 self._writable.set()
@@ -185,15 +237,13 @@ class Link:
         while True:
             try:
                 data = await self._stream.receive()
-            except (anyio.EndOfStream, anyio.BrokenResourceError, anyio.ClosedResourceError):
+            except LOST:
                 return
-            for message in self._session.receive(data, self._clock()):
-                try:
-                    await self._take(message)
-                except RefusedByUs as fault:
-                    self._report("refused", f"{self._short}: {fault.reason}")
-                    self.close(fault.code, fault.reason)
-                    return
+            messages = self._session.receive(data, _monotonic())
+            self._taking = True
+            for message in messages:
+                await self._take(message)
+            self._taking = False
             if self._session.closed is not None:
                 self._end(self._session.closed)
                 return
@@ -216,7 +266,7 @@ class Link:
             case m.Begin():
                 if message.store not in self._stores:
                     raise RefusedByUs("unknown-store", f"there is no store {message.store[:40]!r} here")
-                self._incoming = message
+                self._incoming, self._incoming_held = message, []
                 self.standing.receiving = (message.store, 0, message.count)
             case m.Batch():
                 await self._on_batch(message)
@@ -243,52 +293,56 @@ class Link:
         self.standing.summaries = dict(hello.stores)
         objection = self._greeted(self, hello)
         if objection is not None:
-            self.close("duplicate", objection)
+            self.close(objection.code, objection.reason)
             return
+        for name, (_, own) in self._own.items():
+            if name in hello.stores:
+                self._compare(name, hello.stores[name], own)
         if all(hello.stores.get(name) == own for name, (_, own) in self._own.items()):
-            for name, (knowledge, _) in self._own.items():
-                self._have[name] = m.Have(knowledge)
-                self.standing.told[name] = knowledge
+            for name, (have, _) in self._own.items():
+                self._have[name] = have
+                self.standing.told[name] = have.knowledge
             self._work.set()
         else:
             await self._want()
 
     async def _want(self) -> None:
-        self._say(m.Want(await self._call(self._haves)))
+        own = await self._call(self._states)
+        self._say(m.Want(_fitting({name: have for name, (have, _) in own.items()})))
 
-    def _haves(self) -> dict[str, m.Have]:
-        haves = {}
-        for name, store in self._stores.items():
-            with store.reading() as reader:
-                haves[name] = m.Have(reader.knowledge(), reader.held_beyond()[: m.MAX_HELD])
-        return haves
-
-    def _summaries(self) -> dict[str, tuple[Knowledge, m.Summary]]:
+    def _states(self) -> dict[str, tuple[m.Have, m.Summary]]:
         found = {}
         for name, store in self._stores.items():
             with store.reading() as reader:
-                found[name] = (reader.knowledge(), _summary(reader))
+                found[name] = (m.Have(reader.knowledge(), reader.held_beyond()), _summary(reader))
         return found
 
     async def _on_batch(self, batch: m.Batch) -> None:
         begin = self._incoming
         if begin is None:  # refused: what is still on its way is dropped
             return
-        await self._call(lambda: self._apply(begin.store, batch.versions))
+        self._incoming_held += await self._call(lambda: self._apply(begin, batch.versions))
         if self.standing.receiving is not None:
             name, done, count = self.standing.receiving
             self.standing.receiving = (name, done + len(batch.versions), count)
 
-    def _apply(self, name: str, versions: list[Version]) -> None:
+    def _apply(self, begin: m.Begin, versions: list[Version]) -> list[HeldDot]:
+        """Join what came; gives the dots among it that the peer itself holds beyond its knowledge."""
         try:
             opened = [(v, version.open_foreign(v)) for v in versions]
-            with self._stores[name].transaction(self._clock()) as tx:
+            with self._stores[begin.store].transaction(self._clock()) as tx:
                 tx.apply(opened)
-                self._refuse_strangers(name, tx, (entity for _, entity in opened))
+                self._refuse_strangers(begin.store, tx, (entity for _, entity in opened))
         except EqualDots as error:
             raise RefusedByUs("fork", f"{error}: a store was copied or restored from a backup") from None
         except (BadVersion, ValueError) as error:
             raise RefusedByUs("bad-entity", str(error)) from None
+        return [
+            (host, counter, entity.id)
+            for _, entity in opened
+            for host, counter in entity.clock.items()
+            if counter > begin.knowledge.get(host, 0)
+        ]
 
     def _refuse_strangers(self, name: str, reader: Reader, entities: Iterable[Entity]) -> None:
         """A host that belongs to no device that ever was this person's is bad input (SYNC-9)."""
@@ -319,7 +373,8 @@ class Link:
         have = self._have.get(begin.store)
         if have is not None:
             # What the peer has just sent, it has: no need to offer it back.
-            self._have[begin.store] = m.Have(dict(vector_clock.merge(have.knowledge, begin.knowledge)))
+            known = vector_clock.merge(have.knowledge, begin.knowledge)
+            self._have[begin.store] = _having(known, have.held, self._incoming_held)
         self.standing.told[begin.store] = vector_clock.merge(self.standing.told.get(begin.store, {}), begin.knowledge)
         self._work.set()
 
@@ -347,7 +402,8 @@ class Link:
 
     async def _on_told(self, told: m.Told) -> None:
         if told.round == self._round and told.store in self._stores:
-            self._have[told.store] = m.Have(told.knowledge)
+            have = self._have.get(told.store)
+            self._have[told.store] = _having(told.knowledge, have.held if have else [], self._round_held)
             self.standing.told[told.store] = told.knowledge
             own = await self._call(lambda: own_summary(self._stores[told.store]))
             self._compare(told.store, told.summary, own)
@@ -375,21 +431,31 @@ class Link:
                 self._work.set()
 
     def _snapshots(self) -> dict[str, Snapshot]:
-        return {name: self._stores[name].snapshot() for name in SNAPSHOT_ORDER}
+        taken: dict[str, Snapshot] = {}
+        try:
+            for name in SNAPSHOT_ORDER:
+                taken[name] = self._stores[name].snapshot()
+        except BaseException:
+            for snapshot in taken.values():
+                snapshot.close()
+            raise
+        return taken
 
     async def _send_round(self, name: str, snapshot: Snapshot) -> None:
         have = self._have[name]
         base = have.knowledge
 
-        def look() -> tuple[list[int], Knowledge, m.Summary]:
-            return snapshot.lacking(base, have.held), snapshot.knowledge(), _summary(snapshot)
+        def look() -> tuple[list[int], m.Have, m.Summary]:
+            mine = m.Have(snapshot.knowledge(), snapshot.held_beyond())
+            return snapshot.lacking(base, have.held), mine, _summary(snapshot)
 
-        numbers, knowledge, own = await self._call(look)
-        if not numbers and vector_clock.covers(base, knowledge):
+        numbers, mine, own = await self._call(look)
+        if not numbers and vector_clock.covers(base, mine.knowledge):
             return
         self._round += 1
+        self._round_held = mine.held
         self._answer = anyio.Event()
-        self._say(m.Begin(self._round, name, base, knowledge, len(numbers)))
+        self._say(m.Begin(self._round, name, base, mine.knowledge, len(numbers)))
         batch = 0
         for start in range(0, len(numbers), m.MAX_BATCH):
             chunk = numbers[start : start + m.MAX_BATCH]
@@ -421,6 +487,32 @@ def _bounded(versions: list[Version]) -> Iterator[list[Version]]:
         size += item.size()
     if batch:
         yield batch
+
+
+def _having(knowledge: Clock, *held: Iterable[HeldDot]) -> m.Have:
+    """What a peer has that knows this much, and holds these dots or has overwritten them."""
+    beyond = {dot for dots in held for dot in dots if dot[1] > knowledge.get(dot[0], 0)}
+    return m.Have(dict(knowledge), sorted(beyond))
+
+
+def _fitting(haves: dict[str, m.Have]) -> dict[str, m.Have]:
+    """The same with as many held dots as one frame takes."""
+    room = m.HELD_BYTES
+    fitting = {}
+    for name, have in haves.items():
+        held = []
+        for dot in have.held[: m.MAX_HELD]:
+            room -= DOT_OVERHEAD + len(dot[2])
+            if room < 0:
+                break
+            held.append(dot)
+        fitting[name] = m.Have(have.knowledge, held)
+    return fitting
+
+
+def _monotonic() -> int:
+    """Milliseconds that only ever go forward."""
+    return int(anyio.current_time() * 1000)
 
 
 def own_summary(store: Store) -> m.Summary:

@@ -1,0 +1,284 @@
+"""What a person is told when something cannot be done: CLI-3 to CLI-6, with real processes."""
+
+import json
+import shutil
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from queue import Queue
+from random import Random
+
+import anyio
+import apsw
+import pytest
+from tests.support.command_line import Result, contents, environment, run
+
+from lottisync.config.home import Home
+from lottisync.identity.device_key import DeviceKey
+from lottisync.identity.pairing import CodeOffer
+from lottisync.journal import tasks
+from lottisync.net.discovery import Address
+from lottisync.net.pairing import Self, show_code
+from lottisync.problem import Problem
+
+CODE = "12345678"
+
+
+@pytest.fixture(scope="session")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home with two tasks."""
+    home = tmp_path_factory.mktemp("template") / "home"
+    assert run("init", "--name", "laptop", home=home).code == 0
+    assert run("task", "add", "Milk", "--item", "oat", home=home).code == 0
+    assert run("task", "add", "Bread", home=home).code == 0
+    return home
+
+
+@pytest.fixture
+def home(template: Path, tmp_path: Path) -> Path:
+    shutil.copytree(template, tmp_path / "home", ignore=shutil.ignore_patterns("bells"))
+    return tmp_path / "home"
+
+
+def fails(result: Result, code: int, *words: str) -> None:
+    """One line for the person, no traceback, the right exit code; and with --json an object for programs."""
+    assert result.code == code, result
+    assert result.err.startswith("lottisync: "), result
+    assert result.err.count("\n") == 1, result
+    assert result.err.endswith("\n"), result
+    assert "Traceback" not in result.err + result.out
+    for word in words:
+        assert word in result.err, result
+
+
+def check(home: Path, arguments: tuple[str | bytes, ...], code: int, *words: str, at: Path | None = None) -> None:
+    before = contents(home)
+    spoken = run(*arguments, "--json", home=at or home)
+    fails(spoken, code, *words)
+    error = json.loads(spoken.out)["error"]
+    assert set(error) == {"code", "message"}
+    assert spoken.err == f"lottisync: {error['message']}\n"
+    assert contents(home) == before
+
+
+CALLS: dict[str, tuple[tuple[str | bytes, ...], int, tuple[str, ...]]] = {
+    "unknown id": (("task", "show", "ffffffff"), 1, ("ffffffff",)),
+    "unknown item": (("task", "check", "ffffffff"), 1, ("ffffffff",)),
+    "bad due date": (("task", "add", "x", "--due", "tomorrow"), 2, ("tomorrow",)),
+    "a day that does not exist": (("task", "add", "x", "--due", "2026-02-30"), 2, ("2026-02-30",)),
+    "empty title": (("task", "add", "  "), 2, ()),
+    "title that is no text": (("task", "add", b"\xff\xfe"), 1, ("not Unicode",)),
+    "bad priority": (("task", "add", "x", "--priority", "P9"), 2, ("P9",)),
+    "bad estimate": (("task", "add", "x", "--estimate", "an hour"), 2, ("an hour",)),
+    "negative estimate": (("task", "add", "x", "--estimate", "-5"), 2, ("-5",)),
+    "no such command": (("tidy",), 2, ("tidy", "--help")),
+    "no such option": (("task", "list", "--colour"), 2, ("--colour", "--help")),
+    "missing argument": (("task", "show"), 2, ("TASK",)),
+    "listen without a port": (("daemon", "--listen", "127.0.0.1"), 2, ("HOST:PORT", "127.0.0.1")),
+    "listen on a port that is too large": (("daemon", "--listen", "127.0.0.1:65536"), 2, ("65536",)),
+    "listen on a port that is no number": (("daemon", "--listen", "127.0.0.1:²"), 2, ("²",)),
+    "listen on a very long number": (("daemon", "--listen", "127.0.0.1:" + "9" * 5000), 2, ("HOST:PORT",)),
+    "listen where nobody can": (("daemon", "--no-discovery", "--listen", "192.0.2.1:4711"), 1, ("192.0.2.1:4711",)),
+    "pair with a malformed code": (("pair", "1234567"), 2, ("8 digits",)),
+    "pair at a malformed address": (("pair", CODE, "--at", "here"), 2, ("--at",)),
+    "pair where nobody listens": (("pair", CODE, "--at", "127.0.0.1:1"), 1, ("127.0.0.1:1",)),
+    "import of no file": (("import", "/nonexistent.json"), 1, ("/nonexistent.json",)),
+    "import of a folder": (("import", "/"), 1, ("/",)),
+}
+
+
+@pytest.mark.parametrize("case", CALLS)
+def test_cli_3_a_call_that_cannot_be_done_says_so_in_one_line_and_changes_nothing(home: Path, case: str) -> None:
+    arguments, code, words = CALLS[case]
+    if case in ("no such command",):
+        fails(run(*arguments), code, *words)
+        fails(run(*arguments, "--json"), code, *words)
+    else:
+        check(home, arguments, code, *words)
+
+
+def test_cli_3_without_json_nothing_is_on_standard_output(home: Path) -> None:
+    plain, spoken = (run("task", "show", "ffffffff", *more, home=home) for more in ((), ("--json",)))
+    assert (plain.code, plain.out) == (1, "")
+    assert plain.err == spoken.err
+
+
+@pytest.mark.parametrize("arguments", [("task", "list"), ("status",), ("daemon",), ("pair",), ("devices",)], ids=str)
+def test_cli_4_a_folder_that_is_no_home_is_named_and_stays_as_it_is(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    check(tmp_path / "nothing", arguments, 1, "nothing", "lottisync init")
+    assert not (tmp_path / "nothing").exists()
+
+
+def test_cli_4_a_home_is_not_made_twice_nor_where_something_else_is(home: Path, tmp_path: Path) -> None:
+    check(home, ("init", "--name", "phone"), 1, "already")
+    (tmp_path / "photos").mkdir()
+    (tmp_path / "photos" / "cat.jpg").write_bytes(b"cat")
+    check(tmp_path / "photos", ("init", "--name", "phone"), 2, "not empty")
+    check(tmp_path / "new", ("init", "--name", "two\nlines"), 2, "control characters")
+    check(tmp_path / "new", ("init", "--name", "phone"), 1, "cannot be made", at=Path("/dev/null/home"))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["home", "photos"]
+
+
+def test_cli_3_an_ambiguous_id_is_refused(home: Path) -> None:
+    opened = Home.open(home)
+    with opened.journal.transaction(1000) as tx:
+        for beginning in ("one", "two"):
+            tasks.add_task(tx, f"{beginning}-abcdef", beginning)
+    opened.close()
+    check(home, ("task", "show", "abcdef"), 1, "abcdef")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"\x00\xff",
+        b"[]",
+        b'{"format": "lottisync-tasks/2", "tasks": []}',
+        b'{"format": "lottisync-tasks/1", "tasks": [{"key": "a"}]}',
+        b'{"format": "lottisync-tasks/1", "tasks": [{"key": "a", "title": "x"}, {"key": "a", "title": "y"}]}',
+        b"[" * 100_000,
+    ],
+    ids=["empty", "binary", "array", "later-format", "no-title", "twice", "nested"],
+)
+def test_cli_3_a_damaged_import_file_adds_nothing(home: Path, tmp_path: Path, content: bytes) -> None:
+    file = tmp_path / "tasks.json"
+    file.write_bytes(content)
+    before = contents(home)
+    result = run("import", str(file), home=home)
+    fails(result, result.code, "tasks.json")
+    assert result.code in (1, 2)
+    assert contents(home) == before
+
+
+# -- files that something has happened to
+
+
+def newer(home: Path) -> None:
+    connection = apsw.Connection(str(home / "journal.sqlite"))
+    connection.pragma("user_version", 99)
+    connection.close()
+
+
+def foreign(home: Path) -> None:
+    (home / "journal.sqlite").unlink()
+    connection = apsw.Connection(str(home / "journal.sqlite"))
+    connection.execute("create table birds (name)")
+    connection.close()
+
+
+def overwritten(home: Path) -> None:
+    (home / "journal.sqlite").write_bytes(b"this is no database" * 1000)
+
+
+def damaged_within(home: Path) -> None:
+    file = home / "journal.sqlite"
+    connection = apsw.Connection(str(file))
+    connection.execute("pragma wal_checkpoint(truncate)")
+    connection.close()
+    content = bytearray(file.read_bytes())
+    content[4096:] = b"\xa5" * (len(content) - 4096)
+    file.write_bytes(content)
+
+
+def missing(home: Path) -> None:
+    (home / "journal.sqlite").unlink()
+
+
+def key_with(edit: Callable[[dict[str, str]], object]) -> Callable[[Path], None]:
+    def damage(home: Path) -> None:
+        file = home / "device.json"
+        document = json.loads(file.read_text())
+        file.write_text(json.dumps(edit(document)))
+
+    return damage
+
+
+def key_of_bytes(home: Path) -> None:
+    (home / "device.json").write_bytes(b"\xff\xfe")
+
+
+@pytest.mark.parametrize(
+    ("damage", "command", "words"),
+    [
+        (newer, ("task", "list"), ("format 99", "newer lottisync")),
+        (foreign, ("task", "list"), ("not made by lottisync",)),
+        (overwritten, ("task", "list"), ("journal.sqlite is damaged",)),
+        (damaged_within, ("task", "list"), ("journal.sqlite is damaged",)),
+        (missing, ("task", "list"), ("journal.sqlite does not exist",)),
+        (newer, ("daemon", "--no-discovery", "--listen", "127.0.0.1:0"), ("format 99",)),
+        (overwritten, ("status",), ("journal.sqlite is damaged",)),
+        (key_with(lambda d: {**d, "seed": "00" * 32}), ("devices",), ("device.json is damaged",)),
+        (key_with(lambda d: {**d, "seed": "zz"}), ("devices",), ("device.json is damaged",)),
+        (key_with(lambda d: {**d, "seed": "00"}), ("pair",), ("device.json is damaged",)),
+        (key_with(lambda d: {"device": d["device"]}), ("status",), ("device.json is damaged",)),
+        (key_with(lambda d: [d]), ("daemon",), ("device.json is damaged",)),
+        (key_of_bytes, ("devices",), ("device.json is damaged",)),
+    ],
+    ids=lambda value: getattr(value, "__name__", None),
+)
+def test_cli_5_a_file_that_cannot_be_used_is_named_and_left_as_it_is(
+    home: Path, damage: Callable[[Path], None], command: tuple[str, ...], words: tuple[str, ...]
+) -> None:
+    damage(home)
+    check(home, command, 1, *words)
+
+
+def test_cli_3_a_port_that_is_taken(home: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        at = f"127.0.0.1:{taken.getsockname()[1]}"
+        check(home, ("daemon", "--no-discovery", "--listen", at), 1, f"cannot listen on {at}", "--listen")
+        check(home, ("pair", "--no-discovery", "--listen", at), 1, f"cannot listen on {at}")
+
+
+@contextmanager
+def showing(clock: Callable[[], int]) -> Iterator[Address]:
+    """A device of this test's own that shows a code, until it gives up."""
+    ready: Queue[int] = Queue()
+
+    async def show() -> None:
+        me = Self(DeviceKey.from_seed(b"s" * 32), "laptop", Random(1).randbytes)
+        with pytest.raises(Problem):
+            await show_code(
+                me, CodeOffer(CODE, 121_000), Address("127.0.0.1", 0), discover=False, clock=clock, ready=ready.put
+            )
+
+    thread = threading.Thread(target=anyio.run, args=(show,))
+    thread.start()
+    yield Address("127.0.0.1", ready.get(timeout=20))
+    thread.join(20)
+    assert not thread.is_alive()
+
+
+def test_cli_3_a_wrong_code_is_refused_and_after_three_there_is_nobody(home: Path) -> None:
+    before = contents(home)
+    with showing(lambda: 1000) as at:
+        for _ in range(3):
+            fails(run("pair", "87654321", "--at", str(at), home=home), 1, "code")
+    fails(run("pair", CODE, "--at", str(at), home=home), 1, str(at))
+    assert contents(home) == before
+
+
+def test_cli_3_an_expired_code_is_refused(home: Path) -> None:
+    before = contents(home)
+    moments = iter([1000])
+    with showing(lambda: next(moments, 121_001)) as at:
+        fails(run("pair", CODE, "--at", str(at), home=home), 1, "expired")
+    assert contents(home) == before
+
+
+def test_cli_6_a_reader_that_has_had_enough_is_no_error(home: Path) -> None:
+    call = f'"{sys.executable}" -m lottisync task list --json --home "{home}" | true; exit "${{PIPESTATUS[0]}}"'
+    done = subprocess.run(["bash", "-c", call], capture_output=True, timeout=60, env=environment(), check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_cli_3_without_a_command_the_help_is_shown() -> None:
+    result = run()
+    assert result.code == 2
+    assert "task" in result.err + result.out
+    assert "Traceback" not in result.err

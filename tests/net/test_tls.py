@@ -1,0 +1,147 @@
+"""TLS between pinned devices, over real sockets: NET-1 to NET-3."""
+
+import contextlib
+import ssl
+from collections.abc import AsyncIterator
+
+import anyio
+import pytest
+from anyio.abc import SocketAttribute, SocketStream
+from anyio.streams.tls import TLSAttribute, TLSStream
+
+from lottisync.identity.device_key import DeviceKey
+from lottisync.net import tls
+
+pytestmark = pytest.mark.anyio
+A, B, C, EVE = (DeviceKey.from_seed(bytes([n]) * 32) for n in (1, 2, 3, 4))
+HERE = "127.0.0.1"
+REFUSED = (ssl.SSLError, anyio.EndOfStream, anyio.BrokenResourceError)
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@contextlib.asynccontextmanager
+async def serving(context: ssl.SSLContext, served: list[str]) -> AsyncIterator[int]:
+    """A server that notes who has come, or "refused", and greets."""
+
+    async def serve(raw: SocketStream) -> None:
+        try:
+            stream = await tls.secured(raw, context, server=True)
+            served.append(tls.peer_device(stream))
+            await stream.send(b"welcome")
+            with contextlib.suppress(*REFUSED):
+                await stream.receive()
+        except REFUSED:
+            served.append("refused")
+        finally:
+            await anyio.aclose_forcefully(raw)
+
+    listener = await anyio.create_tcp_listener(local_host=HERE)
+    async with listener, anyio.create_task_group() as tasks:
+        tasks.start_soon(listener.serve, serve)
+        yield int(listener.extra(SocketAttribute.local_port))
+        tasks.cancel_scope.cancel()
+
+
+async def welcomed(port: int, context: ssl.SSLContext) -> TLSStream:
+    """A connection whose server has greeted. Under TLS 1.3 only this says that we were let in."""
+    raw = await anyio.connect_tcp(HERE, port)
+    try:
+        stream = await tls.secured(raw, context, server=False)
+        assert await stream.receive() == b"welcome"
+    except BaseException:
+        await anyio.aclose_forcefully(raw)
+        raise
+    return stream
+
+
+async def test_net_1_each_side_learns_which_device_the_other_is() -> None:
+    served: list[str] = []
+    pins = [B.certificate, C.certificate, A.certificate]
+    async with serving(tls.sync_context(A, pins, server=True), served) as port:
+        for key in (B, C):
+            async with await welcomed(port, tls.sync_context(key, pins, server=False)) as stream:
+                assert tls.peer_device(stream) == A.device_id
+                assert stream.extra(TLSAttribute.tls_version) == "TLSv1.3"
+                assert stream.extra(TLSAttribute.alpn_protocol) == tls.ALPN_SYNC
+    assert served == [B.device_id, C.device_id]
+
+
+async def test_net_2_a_client_whose_certificate_is_not_pinned_is_refused() -> None:
+    served: list[str] = []
+    async with serving(tls.sync_context(A, [B.certificate], server=True), served) as port:
+        with pytest.raises(REFUSED):
+            await welcomed(port, tls.sync_context(EVE, [A.certificate], server=False))
+    assert served == ["refused"]
+
+
+async def test_net_2_a_client_without_a_certificate_is_refused() -> None:
+    served: list[str] = []
+    bare = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    bare.check_hostname = False
+    bare.verify_mode = ssl.CERT_NONE
+    async with serving(tls.sync_context(A, [B.certificate], server=True), served) as port:
+        with pytest.raises(REFUSED):
+            await welcomed(port, bare)
+    assert served == ["refused"]
+
+
+async def test_net_2_a_listener_without_any_pin_lets_nobody_in() -> None:
+    served: list[str] = []
+    async with serving(tls.sync_context(A, [], server=True), served) as port:
+        with pytest.raises(REFUSED):
+            await welcomed(port, tls.sync_context(B, [A.certificate], server=False))
+    assert served == ["refused"]
+
+
+async def test_net_2_a_server_that_is_not_pinned_is_refused() -> None:
+    """Whoever sits in between has a key of its own, and cannot show another."""
+    served: list[str] = []
+    async with serving(tls.sync_context(EVE, [B.certificate], server=True), served) as port:
+        with pytest.raises(ssl.SSLError, match="CERTIFICATE_VERIFY_FAILED"):
+            await welcomed(port, tls.sync_context(B, [A.certificate], server=False))
+
+
+async def test_net_2_the_pairing_listener_lets_nobody_in_to_sync() -> None:
+    served: list[str] = []
+    async with serving(tls.pairing_context(EVE), served) as port:
+        with pytest.raises(ssl.SSLError, match="CERTIFICATE_VERIFY_FAILED"):
+            await welcomed(port, tls.sync_context(B, [A.certificate], server=False))
+
+
+async def test_net_1_an_older_tls_is_refused() -> None:
+    served: list[str] = []
+    old = tls.sync_context(B, [A.certificate], server=False)
+    old.minimum_version = ssl.TLSVersion.TLSv1_2
+    old.maximum_version = ssl.TLSVersion.TLSv1_2
+    async with serving(tls.sync_context(A, [B.certificate], server=True), served) as port:
+        with pytest.raises(REFUSED):
+            await welcomed(port, old)
+    assert served == ["refused"]
+
+
+async def test_net_3_no_session_is_resumed() -> None:
+    """With tickets the second connection would not prove the key again."""
+    served: list[str] = []
+    context = tls.sync_context(B, [A.certificate], server=False)
+    async with serving(tls.sync_context(A, [B.certificate], server=True), served) as port:
+        async with await welcomed(port, context) as first:
+            session = first.extra(TLSAttribute.ssl_object).session
+        assert session is not None
+        assert not session.has_ticket
+        async with await welcomed(port, context) as second:
+            assert second.extra(TLSAttribute.ssl_object).session_reused is False
+
+
+def test_net_3_a_key_that_was_loaded_leaves_no_file(monkeypatch: pytest.MonkeyPatch, tmp_path: object) -> None:
+    import tempfile
+    from pathlib import Path
+
+    folder = Path(str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    tls.sync_context(A, [B.certificate], server=True)
+    tls.pairing_context(A)
+    assert list(folder.iterdir()) == []

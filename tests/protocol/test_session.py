@@ -1,0 +1,295 @@
+"""The session: SYNC-1, SYNC-3, SYNC-16 to SYNC-23. No socket, no store, no clock."""
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import product
+
+import pytest
+from tests.support.messages import DEVICE, EVERY, HELLO, HOST, SUMMARY, VERSION
+
+from lottisync.protocol import message as m
+from lottisync.protocol.framing import MAX_FRAME, MAX_FRAME_BEFORE_HELLO, frame
+from lottisync.protocol.session import (
+    DEAD_SECONDS,
+    GREETING_SECONDS,
+    PING_SECONDS,
+    TRANSITIONS,
+    LocalError,
+    Session,
+    State,
+)
+
+NOW = 1_000_000
+
+ROAD: dict[State, list[m.AnyMessage]] = {
+    State.GREETING: [],
+    State.QUIET: [HELLO],
+    State.IN_ROUND: [HELLO, m.Begin(1, "journal", {}, {HOST: 1}, 1)],
+    State.CLOSED: [HELLO, m.Close("goodbye", "bye")],
+}
+"""What a side says to come into each state."""
+
+ENDS_THE_ROUND_EARLY = (State.IN_ROUND, m.End)
+"""The grammar allows it; the count of the round, of which nothing has come, does not."""
+
+CONVERSATION: list[m.AnyMessage] = [
+    HELLO,
+    m.Want({"journal": m.Have({}, [(HOST, 3, "t1")])}),
+    m.Begin(1, "journal", {}, {HOST: 2}, 3),
+    m.Batch(1, 0, [VERSION, VERSION]),
+    m.Ping(1),
+    m.Batch(1, 1, [VERSION]),
+    m.End(1, SUMMARY),
+    m.Begin(4, "agent", {}, {}, 0),
+    m.Cut(4),
+    m.Told(1, "journal", {HOST: 1}, SUMMARY),
+    m.Pong(3),
+    m.Close("goodbye", "bye"),
+]
+
+
+def session() -> Session:
+    return Session(expected=DEVICE, now=NOW)
+
+
+def spoken(messages: Iterable[m.Message]) -> bytes:
+    return b"".join(frame(m.encode(message)) for message in messages)
+
+
+def heard(pieces: Iterable[bytes]) -> list[m.AnyMessage]:
+    listening = session()
+    return [message for piece in pieces for message in listening.receive(piece, NOW)]
+
+
+def whole(data: bytes) -> Iterator[bytes]:
+    yield data
+
+
+def byte_by_byte(data: bytes) -> Iterator[bytes]:
+    for at in range(len(data)):
+        yield data[at : at + 1]
+
+
+@pytest.mark.parametrize("feeding", [whole, byte_by_byte])
+def test_sync_1_a_conversation_is_heard_however_it_is_fed(feeding: Callable[[bytes], Iterator[bytes]]) -> None:
+    assert heard(feeding(spoken(CONVERSATION))) == CONVERSATION
+
+
+def test_sync_1_a_conversation_is_heard_however_it_is_cut_in_two() -> None:
+    data = spoken(CONVERSATION)
+    for at in range(1, len(data)):
+        assert heard([data[:at], data[at:]]) == CONVERSATION, at
+
+
+def test_sync_1_what_comes_after_a_close_is_not_heard() -> None:
+    listening = session()
+    assert listening.receive(spoken([*CONVERSATION, m.Ping(9)]) + b"junk", NOW)[-1] == CONVERSATION[-1]
+    assert listening.receive(spoken([HELLO]), NOW) == []
+    assert listening.farewell == b""
+
+
+@pytest.mark.parametrize(
+    ("state", "kind"), list(product(State, EVERY)), ids=lambda value: getattr(value, "__name__", value)
+)
+def test_sync_3_every_message_in_every_state_of_the_peer(state: State, kind: type[m.Message]) -> None:
+    listening = session()
+    listening.receive(spoken(ROAD[state]), NOW)
+    received = listening.receive(spoken([EVERY[kind]]), NOW)
+    if state is State.CLOSED:
+        assert received == []
+    elif (state, kind) in TRANSITIONS and (state, kind) != ENDS_THE_ROUND_EARLY:
+        assert received == [EVERY[kind]]
+        assert (listening.closed is not None) is (TRANSITIONS[state, kind] is State.CLOSED)
+    else:
+        assert [type(message) for message in received] == [m.Close]
+        assert listening.closed == received[0]
+        assert listening.closed.code == "illegal"
+        assert heard([spoken([HELLO]), listening.farewell]) == [HELLO, listening.closed]
+
+
+@pytest.mark.parametrize(
+    ("state", "kind"), list(product(State, EVERY)), ids=lambda value: getattr(value, "__name__", value)
+)
+def test_sync_3_every_message_in_every_state_of_ours(state: State, kind: type[m.Message]) -> None:
+    talking = session()
+    for message in ROAD[state]:
+        talking.send(message)
+    if (state, kind) in TRANSITIONS and (state, kind) != ENDS_THE_ROUND_EARLY:
+        assert talking.send(EVERY[kind]) == spoken([EVERY[kind]])
+    else:
+        with pytest.raises(LocalError):
+            talking.send(EVERY[kind])
+
+
+def test_sync_3_nothing_leads_out_of_closed() -> None:
+    assert all(state is not State.CLOSED for state, _ in TRANSITIONS)
+
+
+BEGUN = [HELLO, m.Begin(5, "journal", {}, {HOST: 1}, 3)]
+
+
+@pytest.mark.parametrize(
+    ("before", "bad"),
+    [
+        ([*BEGUN, m.Cut(5)], m.Begin(5, "journal", {}, {}, 0)),
+        ([*BEGUN, m.Cut(5)], m.Begin(4, "journal", {}, {}, 0)),
+        ([HELLO], m.Begin(0, "journal", {}, {}, 0)),
+        ([HELLO], m.Begin(-1, "journal", {}, {}, 0)),
+        ([HELLO], m.Begin(1, "journal", {}, {}, -1)),
+        (BEGUN, m.Batch(4, 0, [VERSION])),
+        (BEGUN, m.Batch(5, 1, [VERSION])),
+        ([*BEGUN, m.Batch(5, 0, [VERSION])], m.Batch(5, 0, [VERSION])),
+        ([*BEGUN, m.Batch(5, 0, [VERSION])], m.Batch(5, 2, [VERSION])),
+        (BEGUN, m.Batch(5, 0, [])),
+        (BEGUN, m.Batch(5, 0, [VERSION] * 4)),
+        ([HELLO, m.Begin(5, "journal", {}, {}, 5000)], m.Batch(5, 0, [VERSION] * (m.MAX_BATCH + 1))),
+        (BEGUN, m.End(4, SUMMARY)),
+        (BEGUN, m.Cut(6)),
+        ([*BEGUN, m.Batch(5, 0, [VERSION])], m.End(5, SUMMARY)),
+    ],
+    ids=lambda value: type(value).__name__ if isinstance(value, m.Message) else None,
+)
+def test_sync_16_the_numbers_within_a_round_are_held_to(before: list[m.AnyMessage], bad: m.AnyMessage) -> None:
+    listening = session()
+    assert listening.receive(spoken(before), NOW) == before
+    received = listening.receive(spoken([bad, m.Ping(1)]), NOW)
+    assert received == [listening.closed]
+    assert listening.closed is not None
+    assert listening.closed.code == "illegal"
+    talking = session()
+    for message in before:
+        talking.send(message)
+    with pytest.raises(LocalError):
+        talking.send(bad)
+
+
+@pytest.mark.parametrize(
+    ("data", "code"),
+    [
+        ((MAX_FRAME_BEFORE_HELLO + 1).to_bytes(4, "big"), "bad-frame"),
+        (b"\x00\x00\x00\x00", "bad-frame"),
+        (b"\x00\x00\x00\x01\x07", "bad-frame"),
+        (frame(b"\xc1"), "malformed"),
+        (frame(b"\x92\xa4ping" + b"\x91" * 60_000), "malformed"),
+        (frame(b"\x92\xa4ping\xdd\xff\xff\xff\xff"), "malformed"),
+        (b"GET / HTTP/1.1\r\nHost: here\r\n\r\n", "bad-frame"),
+        (spoken([HELLO, HELLO]), "illegal"),
+    ],
+)
+def test_sync_17_a_fault_closes_the_session_with_its_code_and_hands_nothing_on(data: bytes, code: str) -> None:
+    listening = session()
+    received = listening.receive(data, NOW)
+    assert [message for message in received if message != HELLO] == [listening.closed]
+    assert listening.closed is not None
+    assert listening.closed.code == code
+    assert heard([listening.farewell]) == [listening.closed]
+    assert not listening.open
+
+
+def test_sync_17_a_long_reason_is_cut_so_that_it_can_be_said() -> None:
+    listening = session()
+    (close,) = listening.receive(frame(b"\x91\xda\x03\xe8" + b"x" * 1000), NOW)
+    assert isinstance(close, m.Close)
+    assert len(close.reason) == m.MAX_TEXT
+    assert heard([listening.farewell]) == [close]
+
+
+def test_sync_11_only_who_has_greeted_may_send_large_frames() -> None:
+    greeted = session()
+    greeted.receive(spoken([HELLO]), NOW)
+    assert greeted.receive(MAX_FRAME.to_bytes(4, "big"), NOW) == []
+    assert [type(message) for message in greeted.receive(bytes(MAX_FRAME), NOW)] == [m.Close]
+    assert greeted.closed is not None
+    assert greeted.closed.code == "malformed"
+    over = session()
+    over.receive(spoken([HELLO]), NOW)
+    over.receive((MAX_FRAME + 1).to_bytes(4, "big"), NOW)
+    assert over.closed is not None
+    assert over.closed.code == "bad-frame"
+
+
+def test_sync_18_another_version_is_told_which_one_we_speak() -> None:
+    listening = session()
+    (close,) = listening.receive(spoken([m.Hello(2, DEVICE, HELLO.boot, {})]), NOW)
+    assert isinstance(close, m.Close)
+    assert close.code == "version"
+    assert "version 1" in close.reason
+    assert "the peer 2" in close.reason
+
+
+def test_sync_19_a_greeting_for_another_device_than_the_certificate_is_refused() -> None:
+    listening = session()
+    (close,) = listening.receive(spoken([m.Hello(1, "e" * 64, HELLO.boot, {})]), NOW)
+    assert isinstance(close, m.Close)
+    assert close.code == "wrong-device"
+    assert not listening.greeted
+
+
+def test_sync_20_nothing_is_said_after_our_own_close() -> None:
+    talking = session()
+    talking.send(HELLO)
+    talking.receive(spoken([HELLO]), NOW)
+    talking.send(m.Close("goodbye", "bye"))
+    assert not talking.open
+    with pytest.raises(LocalError):
+        talking.send(m.Close("again", "bye"))
+    assert talking.tick(NOW + PING_SECONDS * 1000) == b""
+    talking.receive(b"\x00\x00\x00\x00", NOW)
+    assert talking.farewell == b""
+
+
+# -- time
+
+
+def greeted_session() -> Session:
+    both = session()
+    both.send(HELLO)
+    both.receive(spoken([HELLO]), NOW)
+    return both
+
+
+@pytest.mark.parametrize("ours", [True, False], ids=["we-have-greeted", "nobody-has"])
+def test_sync_21_a_peer_that_does_not_greet_in_time_is_dropped(ours: bool) -> None:
+    waiting = session()
+    if ours:
+        waiting.send(HELLO)
+    assert waiting.tick(NOW + GREETING_SECONDS * 1000 - 1) == b""
+    assert waiting.open
+    waiting.tick(NOW + GREETING_SECONDS * 1000)
+    assert waiting.closed is not None
+    assert waiting.closed.code == "timeout"
+    assert heard([waiting.farewell]) == [waiting.closed]
+
+
+def test_sync_21_bytes_that_are_no_greeting_do_not_help() -> None:
+    waiting = session()
+    data = spoken([HELLO])
+    for at in range(GREETING_SECONDS + 1):
+        waiting.receive(data[at : at + 1], NOW + at * 1000)
+    waiting.tick(NOW + GREETING_SECONDS * 1000)
+    assert waiting.closed is not None
+
+
+def test_sync_22_a_ping_is_said_every_five_seconds() -> None:
+    beating = greeted_session()
+    pings = []
+    for second in range(21):
+        beating.receive(spoken([m.Pong(second)]), NOW + second * 1000)
+        pings += heard([spoken([HELLO]), beating.tick(NOW + second * 1000)])[1:]
+    assert pings == [m.Ping(1), m.Ping(2), m.Ping(3), m.Ping(4)]
+
+
+def test_sync_23_a_peer_that_is_silent_for_fifteen_seconds_is_dead() -> None:
+    waiting = greeted_session()
+    waiting.tick(NOW + DEAD_SECONDS * 1000 - 1)
+    assert waiting.open
+    waiting.tick(NOW + DEAD_SECONDS * 1000)
+    assert waiting.closed is not None
+    assert waiting.closed.code == "timeout"
+    assert waiting.tick(NOW + 2 * DEAD_SECONDS * 1000) == b""
+
+
+def test_sync_23_any_bytes_are_a_sign_of_life() -> None:
+    waiting = greeted_session()
+    waiting.receive(b"\x00", NOW + 14_000)
+    waiting.tick(NOW + 28_000)
+    assert waiting.closed is None

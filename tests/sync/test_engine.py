@@ -1,0 +1,538 @@
+"""Two engines on loopback, with real sockets and TLS, without mDNS: SYNC-35 to SYNC-40."""
+
+import contextlib
+import socket
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from random import Random
+
+import anyio
+import anyio.lowlevel
+import pytest
+from anyio.abc import ByteStream
+from tests.support.household import Member, household, in_step, until
+
+from lottisync.identity.roster import MembershipRecord
+from lottisync.net import tls
+from lottisync.net.discovery import Address, Found
+from lottisync.problem import Problem
+from lottisync.protocol import message as m
+from lottisync.protocol.framing import frame
+from lottisync.sync import engine as engine_module
+from lottisync.sync.engine import Engine, Listen, PeerState, remember_address, remembered_addresses
+
+pytestmark = pytest.mark.anyio
+HERE = "127.0.0.1"
+GONE = (OSError, anyio.EndOfStream, anyio.BrokenResourceError, anyio.ClosedResourceError)
+"""How a connection ends for the servers of these tests, whose peers stop when they have what they want."""
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture
+def members(tmp_path: Path) -> Iterator[list[Member]]:
+    members = household(tmp_path, 2)
+    yield members
+    for member in members:
+        member.close()
+
+
+def engine_of(member: Member, *, port: int = 0, firm: bool = True, seed: int = 0, discover: bool = False) -> Engine:
+    return Engine(
+        key=member.key,
+        stores=member.stores,
+        listen=Listen(HERE, port, firm),
+        discover=discover,
+        clock=lambda: member.now,
+        chance=Random(member.number + seed),
+        report=lambda code, text: member.reports.append((code, text)),
+    )
+
+
+@contextlib.asynccontextmanager
+async def running(*engines: Engine) -> AsyncIterator[None]:
+    async with anyio.create_task_group() as tasks:
+        for engine in engines:
+            await tasks.start(engine.run)
+        yield
+        tasks.cancel_scope.cancel()
+
+
+def introduce(member: Member, other: Member, port: int) -> None:
+    """Let a device know where another one listens, as after an earlier link or by a person."""
+    remember_address(member.stores["space"], other.device, Address(HERE, port), member.now)
+
+
+def free_port() -> int:
+    with socket.socket() as probing:
+        probing.bind((HERE, 0))
+        port: int = probing.getsockname()[1]
+        return port
+
+
+def peer(engine: Engine, member: Member) -> PeerState:
+    return engine.peers[member.device]
+
+
+async def test_sync_35_two_engines_find_each_other_by_a_remembered_address(members: list[Member]) -> None:
+    a, b = members
+    a.put("t", "Milk")
+    first, second = engine_of(a), engine_of(b)
+    async with running(second):
+        introduce(a, b, second.port)
+        async with running(first):
+            await until(lambda: in_step(a, b))
+            assert peer(first, b).linked
+            assert peer(second, a).linked
+            b.put("t", "Oat milk")
+            await until(lambda: a.title("t") == "Oat milk")
+            await until(lambda: in_step(a, b))
+            await until(lambda: remembered_addresses(a.stores["space"], b.device))
+            with anyio.fail_after(15):
+                # The stores are equal before the last `Told` has come back.
+                while not all((await first.snapshot())[0].in_step.values()):  # noqa: ASYNC110
+                    await anyio.sleep(0.005)
+            (state,) = await first.snapshot()
+            assert (state.name, state.in_step, state.diverged, state.error) == (
+                "device 2",
+                {"space": True, "journal": True, "agent": True},
+                [],
+                None,
+            )
+            assert state.address == f"{HERE}:{second.port}"
+            assert state.told == {name: b.knowledge(name) for name in b.stores}
+    assert [code for code, _ in a.reports] == ["linked", "unlinked"]
+
+
+async def test_sync_35_what_is_known_of_a_device_that_is_away_grows_old(members: list[Member]) -> None:
+    a, b = members
+    first, second = engine_of(a), engine_of(b)
+    async with running(first):
+        introduce(b, a, first.port)
+        async with running(second):
+            await until(lambda: in_step(a, b) and first.links)
+        await until(lambda: not peer(first, b).linked)
+        (state,) = await first.snapshot()
+        assert state.in_step["journal"]
+        a.put("t", "Milk")
+        (state,) = await first.snapshot()
+        assert not state.in_step["journal"]
+        assert state.told["journal"] == {}
+
+
+async def test_net_11_when_both_dial_at_once_one_link_is_left(members: list[Member]) -> None:
+    a, b = members
+    a.put("t", "Milk")
+    first, second = engine_of(a), engine_of(b)
+    async with running(first, second):
+        introduce(a, b, second.port)
+        introduce(b, a, first.port)
+        await until(lambda: in_step(a, b))
+        for _ in range(3):
+            # Both are told at the same moment that there is somebody to be found.
+            first._wake_diallers()
+            second._wake_diallers()
+            await until(lambda: first.links and second.links)
+        (mine,), (theirs,) = first.links.values(), second.links.values()
+        await until(lambda: {id(link) for link in first.links.values()} == {id(mine)})
+        assert mine.dialled is not theirs.dialled
+        b.put("t", "Oat milk")
+        await until(lambda: a.title("t") == "Oat milk")
+
+
+@pytest.mark.parametrize("first_arrives", ["favoured", "other"])
+async def test_net_11_both_ends_keep_the_connection_that_the_smaller_device_dialled(
+    members: list[Member], first_arrives: str
+) -> None:
+    """Judged alike by both ends, in whichever order the greetings come in."""
+    small, large = sorted(members, key=lambda member: member.device)
+    for own, other in ((small, large), (large, small)):
+        engine = engine_of(own)
+        async with running(engine):
+            favoured = own.link(NoStream(), other, dialled=own is small)
+            unwanted = own.link(NoStream(), other, dialled=own is large)
+            hello = m.Hello(m.PROTOCOL_VERSION, other.device, b"same program....", {})
+            order = [favoured, unwanted] if first_arrives == "favoured" else [unwanted, favoured]
+            verdicts = []
+            for link in order:
+                link.peer_boot = hello.boot
+                verdicts.append(engine._admit(link, hello, None))
+            assert engine.links[other.device] is favoured
+            if order[0] is favoured:
+                assert verdicts == [None, m.Close("duplicate", "there is a connection already")]
+                assert favoured.ended is None
+            else:
+                assert verdicts == [None, None]
+                assert unwanted.ended == m.Close("duplicate", "a newer connection takes over")
+            # A program that was started again is another one: its connection takes over, whoever dialled.
+            anew = own.link(NoStream(), other, dialled=own is large)
+            assert engine._admit(anew, m.Hello(m.PROTOCOL_VERSION, other.device, b"started anew....", {}), None) is None
+            assert engine.links[other.device] is anew
+            engine.links.clear()
+            own.links.clear()
+
+
+class NoStream(ByteStream):
+    """For links that are judged and never run."""
+
+    async def receive(self, max_bytes: int = 65536) -> bytes:
+        raise anyio.EndOfStream
+
+    async def send(self, item: bytes) -> None:
+        raise anyio.BrokenResourceError
+
+    async def send_eof(self) -> None:
+        raise anyio.BrokenResourceError
+
+    async def aclose(self) -> None:
+        return
+
+
+async def test_net_11_a_dead_connection_gives_way_to_the_one_that_was_dialled_after_it(members: list[Member]) -> None:
+    small, large = sorted(members, key=lambda member: member.device)
+    engine = engine_of(small)
+    async with running(engine):
+        hello = m.Hello(m.PROTOCOL_VERSION, large.device, b"same program....", {})
+        for _ in range(2):
+            link = small.link(NoStream(), large, dialled=False)
+            link.peer_boot = hello.boot
+            assert engine._admit(link, hello, None) is None
+            assert engine.links[large.device] is link
+        engine.links.clear()
+        small.links.clear()
+
+
+async def test_net_5_a_device_that_is_not_paired_is_refused_and_told_so(tmp_path: Path) -> None:
+    a, b = Member(tmp_path / "a", 1), Member(tmp_path / "b", 2)
+    a.admit(b)  # and b has never heard of a
+    b.put("t", "secret")
+    first, second = engine_of(a), engine_of(b)
+    async with running(first, second):
+        introduce(a, b, second.port)
+        first._wake_diallers()
+        await until(lambda: peer(first, b).error)
+        error = peer(first, b).error
+        assert error is not None
+        assert "Pair the two with: lottisync pair" in error or "not paired with this one" in error
+        await until(lambda: any(code == "refused" for code, _ in b.reports))
+        assert second.peers == {}
+        assert a.title("t") is None
+    a.close()
+    b.close()
+
+
+async def test_net_4_a_device_that_is_revoked_is_dropped_at_once_and_stays_out(members: list[Member]) -> None:
+    a, b = members
+    first, second = engine_of(a), engine_of(b)
+    async with running(first, second):
+        introduce(b, a, first.port)
+        await until(lambda: in_step(a, b) and first.links)
+        a.revoke(b)
+        await until(lambda: not first.links)
+        await until(lambda: not second.links)
+        a.put("secret", "not for b")
+        assert first.peers == {}
+        assert peer(second, a).error is not None
+        b.reports.clear()
+        await until(lambda: any(code == "refused" for code, _ in a.reports), "another attempt")
+        assert b.title("secret") is None
+
+
+async def test_net_4_a_device_that_is_revoked_while_it_greets_is_refused(members: list[Member]) -> None:
+    a, b = members
+    engine = engine_of(a)
+    async with running(engine):
+        link = a.link(NoStream(), b, dialled=False)
+        a.revoke(b)
+        await until(lambda: engine.peers == {})
+        verdict = engine._admit(link, m.Hello(m.PROTOCOL_VERSION, b.device, b.boot, {}), None)
+        assert verdict is not None
+        assert verdict.code == "revoked"
+        assert engine.links == {}
+    a.links.clear()
+
+
+async def test_sync_36_a_port_that_is_taken_is_a_problem(members: list[Member]) -> None:
+    a, b = members
+    with socket.create_server((HERE, 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(Problem, match=f"cannot listen on {HERE}:{port} .*--listen") as raised:
+            await engine_of(a, port=port).run()
+        assert raised.value.code == "cannot-listen"
+        engine = engine_of(b, port=port, firm=False)
+        async with running(engine):
+            assert engine.port not in (0, port)
+
+
+async def test_sync_37_a_device_that_was_restarted_is_linked_again(members: list[Member]) -> None:
+    a, b = members
+    first = engine_of(a)
+    port = free_port()
+    async with running(first):
+        introduce(a, b, port)
+        for turn in range(3):
+            second = engine_of(b, port=port, seed=turn)
+            async with running(second):
+                a.put("t", f"turn {turn}")
+                await until(lambda second=second: second.links and in_step(a, b))  # type: ignore[misc]
+            await until(lambda: not first.links)
+            assert peer(first, b).error is None
+    assert [code for code, _ in a.reports] == ["linked", "unlinked"] * 3
+
+
+async def test_sync_38_a_peer_that_always_hangs_up_is_not_dialled_in_a_storm(members: list[Member]) -> None:
+    a, b = members
+    greetings = 0
+
+    async def hang_up(stream: ByteStream) -> None:
+        nonlocal greetings
+        context = tls.sync_context(b.key, [a.key.certificate], server=True)
+        try:
+            secured = await tls.secured(stream, context, server=True)
+            greetings += 1
+            hello = m.Hello(m.PROTOCOL_VERSION, b.device, greetings.to_bytes(16), {})
+            await secured.send(frame(m.encode(hello)) + frame(m.encode(m.Close("fork", "no"))))
+        except GONE:
+            pass
+        finally:
+            await anyio.aclose_forcefully(stream)
+
+    listener = await anyio.create_tcp_listener(local_host=HERE)
+    port = listener.extra(anyio.abc.SocketAttribute.local_port)
+    introduce(a, b, port)
+    engine = engine_of(a)
+    engine._chance = Least(1)
+    began = anyio.current_time()
+    async with listener, anyio.create_task_group() as tasks:
+        tasks.start_soon(listener.serve, hang_up)
+        async with running(engine):
+            await until(lambda: greetings >= 4)
+            spent = anyio.current_time() - began
+            await until(lambda: peer(engine, b).error == "no")
+        tasks.cancel_scope.cancel()
+    # Without growing, three pauses would take 0.6 s at the least.
+    assert spent >= 0.7 * (0.3 + 0.6 + 1.2)
+
+
+class Least(Random):
+    """Chance that always takes the least."""
+
+    def uniform(self, a: float, b: float) -> float:
+        return a
+
+
+async def test_sync_38_pauses_grow_while_a_device_is_away_and_announcements_do_not_make_a_storm(
+    members: list[Member], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine_module, "FIRST_PAUSE_SECONDS", 2.0)
+    a, b = members
+    attempts = 0
+
+    async def count(stream: ByteStream) -> None:
+        nonlocal attempts
+        attempts += 1
+        await stream.aclose()
+
+    listener = await anyio.create_tcp_listener(local_host=HERE)
+    port = listener.extra(anyio.abc.SocketAttribute.local_port)
+    introduce(a, b, port)
+    engine = engine_of(a)
+    async with listener, anyio.create_task_group() as tasks:
+        tasks.start_soon(listener.serve, count)
+        async with running(engine):
+            began = anyio.current_time()
+            while attempts < 4:
+                engine._on_found(Found("0123456789abcdef", "sync", ()))
+                await anyio.lowlevel.checkpoint()
+            spent = anyio.current_time() - began
+        tasks.cancel_scope.cancel()
+    assert spent >= 3 * 2.0 * 0.2
+
+
+async def test_net_6_sync_39_strangers_that_say_nothing_are_bounded(members: list[Member]) -> None:
+    engine = engine_of(members[0])
+    async with contextlib.AsyncExitStack() as stack:
+        await stack.enter_async_context(running(engine))
+        for _ in range(engine_module.MAX_HANDSHAKES):
+            await stack.enter_async_context(await anyio.connect_tcp(HERE, engine.port))
+        await until(lambda: engine._handshakes == engine_module.MAX_HANDSHAKES)
+        one_more = await stack.enter_async_context(await anyio.connect_tcp(HERE, engine.port))
+        with anyio.fail_after(tls.HANDSHAKE_SECONDS / 2), pytest.raises((anyio.EndOfStream, anyio.BrokenResourceError)):
+            await one_more.receive()
+        assert engine._handshakes == engine_module.MAX_HANDSHAKES
+
+
+async def test_sync_39_announcements_that_strangers_invent_are_bounded(members: list[Member]) -> None:
+    engine = engine_of(members[0])
+    for number in range(1000):
+        engine._on_found(Found(f"{number:016x}", "sync", ()))
+    assert engine.nearby() == engine_module.MAX_FOUND
+    engine._on_lost(f"{0:016x}")
+    assert engine.nearby() == engine_module.MAX_FOUND - 1
+
+
+@pytest.mark.parametrize("garbage", [b"GET / HTTP/1.1\r\n\r\n", b"\x16\x03\x01\x00\x05hello", b"", bytes(5000)])
+async def test_net_6_sync_39_garbage_at_the_port_harms_nobody(members: list[Member], garbage: bytes) -> None:
+    a, b = members
+    first, second = engine_of(a), engine_of(b)
+    async with running(first):
+        async with await anyio.connect_tcp(HERE, first.port) as stranger:
+            if garbage:
+                await stranger.send(garbage)
+            else:
+                await stranger.send_eof()
+            await until(lambda: any(code == "refused" for code, _ in a.reports))
+        introduce(b, a, first.port)
+        async with running(second):
+            await until(lambda: in_step(a, b))
+
+
+async def test_sync_39_bytes_damaged_on_the_way_end_one_link_and_no_other(members: list[Member]) -> None:
+    """Whoever sits on the line can break a connection, but not the daemon."""
+    a, b = members
+    first, second = engine_of(a), engine_of(b)
+    damage = False
+
+    async def between(near: ByteStream) -> None:
+        async with near, await anyio.connect_tcp(HERE, second.port) as far, anyio.create_task_group() as tasks:
+
+            async def forward(source: ByteStream, target: ByteStream) -> None:
+                with contextlib.suppress(anyio.EndOfStream, anyio.BrokenResourceError, anyio.ClosedResourceError):
+                    async for data in source:
+                        await target.send(bytes(255 - byte for byte in data) if damage else data)
+                tasks.cancel_scope.cancel()
+
+            tasks.start_soon(forward, near, far)
+            tasks.start_soon(forward, far, near)
+
+    listener = await anyio.create_tcp_listener(local_host=HERE)
+    port = listener.extra(anyio.abc.SocketAttribute.local_port)
+    async with listener, anyio.create_task_group() as tasks:
+        tasks.start_soon(listener.serve, between)
+        async with running(second):
+            introduce(a, b, port)
+            async with running(first):
+                await until(lambda: in_step(a, b) and first.links)
+                damage = True
+                a.put("t", "Milk")
+                await until(lambda: not first.links and not second.links)
+                damage = False
+                await until(lambda: in_step(a, b))
+                assert b.title("t") == "Milk"
+        tasks.cancel_scope.cancel()
+
+
+async def test_sync_40_a_version_that_we_do_not_speak_is_said_in_words(members: list[Member]) -> None:
+    a, b = members
+
+    async def newer(stream: ByteStream) -> None:
+        context = tls.sync_context(b.key, [a.key.certificate], server=True)
+        try:
+            secured = await tls.secured(stream, context, server=True)
+            await secured.send(frame(m.encode(m.Hello(2, b.device, b.boot, {}))))
+            await secured.receive()
+        except GONE:
+            pass
+        finally:
+            await anyio.aclose_forcefully(stream)
+
+    listener = await anyio.create_tcp_listener(local_host=HERE)
+    introduce(a, b, listener.extra(anyio.abc.SocketAttribute.local_port))
+    engine = engine_of(a)
+    async with listener, anyio.create_task_group() as tasks:
+        tasks.start_soon(listener.serve, newer)
+        async with running(engine):
+            await until(lambda: peer(engine, b).error)
+            error = peer(engine, b).error
+        tasks.cancel_scope.cancel()
+    assert error is not None
+    assert "version 1 of the sync protocol, the peer 2" in error
+
+
+async def test_sync_41_a_search_for_one_device_that_finds_another_goes_on(tmp_path: Path) -> None:
+    a, b, c = household(tmp_path, 3)
+    first, second, third = engine_of(a), engine_of(b), engine_of(c)
+    async with running(second):
+        # Of c nothing is known but what is announced, and the first that is found is b.
+        introduce(a, c, second.port)
+        a.admit(b)
+        async with running(first):
+            await until(lambda: b.device in first.links)
+            async with running(third):
+                first._on_found(Found("0123456789abcdef", "sync", (Address(HERE, third.port),)))
+                await until(lambda: c.device in first.links and b.device in first.links)
+                await until(lambda: in_step(a, b) and in_step(a, c))
+    for member in (a, b, c):
+        member.close()
+
+
+async def test_sync_42_a_store_that_minted_a_host_has_it_bound(members: list[Member]) -> None:
+    a, b = members
+    first, second = engine_of(a), engine_of(b)
+    async with running(first, second):
+        introduce(a, b, second.port)
+        await until(lambda: in_step(a, b) and first.links)
+        for name in ("journal", "agent", "space"):  # space last: nothing else then gives a reason to look
+            with a.stores[name].transaction(a.now) as tx:
+                host = tx.new_host()
+            await until(lambda host=host: b.stores["space"].read(f"host-{host}"), f"the binding for {name}")  # type: ignore[misc]
+            await until(lambda: in_step(a, b))
+    assert not any(code == "refused" for code, _ in [*a.reports, *b.reports])
+
+
+async def test_sync_43_another_process_that_writes_for_long_does_not_stop_the_engine(members: list[Member]) -> None:
+    """The address of a new link is written down off the event loop."""
+    a, b = members
+    first, second = engine_of(a), engine_of(b)
+    async with running(first, second):
+        other = Member(a.folder, a.number)
+        with other.stores["space"].transaction(a.now):
+            introduce_later = Address(HERE, second.port)
+            first._found["0123456789abcdef"] = Found("0123456789abcdef", "sync", (introduce_later,))
+            first._wake_diallers()
+            await until(lambda: first.links)
+        other.close()
+        await until(lambda: remembered_addresses(a.stores["space"], b.device) == [introduce_later])
+
+
+def test_a_renamed_device_keeps_its_state(members: list[Member]) -> None:
+    a, b = members
+    a.sign(MembershipRecord.renaming(a.key, device=b.device, name="tablet", at_ms=30))
+
+    async def look() -> str:
+        engine = engine_of(a)
+        async with running(engine):
+            return peer(engine, b).name
+
+    assert anyio.run(look) == "tablet"
+
+
+async def test_net_10_a_paired_device_that_is_found_is_dialled_and_a_stranger_is_only_counted(
+    members: list[Member], tmp_path: Path
+) -> None:
+    a, b = members
+    stranger = Member(tmp_path / "stranger", 9)
+    engines = [engine_of(member, discover=True) for member in (a, b, stranger)]
+    async with running(*engines):
+        await until(lambda: in_step(a, b) and engines[0].links and engines[1].links)
+        await until(lambda: engines[0].nearby() == 1 and engines[2].nearby() == 2)
+        assert engines[2].links == {}
+    stranger.close()
+
+
+async def test_net_6_who_does_not_finish_the_handshake_is_dropped_and_others_are_served(
+    members: list[Member], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    a, b = members
+    monkeypatch.setattr(tls, "HANDSHAKE_SECONDS", 0.5)
+    first, second = engine_of(a), engine_of(b)
+    async with running(first), await anyio.connect_tcp(HERE, first.port) as silent:
+        introduce(b, a, first.port)
+        async with running(second):
+            await until(lambda: in_step(a, b))
+        with anyio.fail_after(10), pytest.raises((anyio.EndOfStream, anyio.BrokenResourceError)):
+            await silent.receive()
+        assert first._handshakes == 0

@@ -1,0 +1,709 @@
+"""A link against a link, with real stores, over a cable in memory that can be cut anywhere: SYNC-4 to SYNC-9,
+SYNC-24 to SYNC-34."""
+
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import anyio
+import pytest
+from tests.support.household import Cable, Member, household, in_step, meet, quiet, until
+from tests.support.messages import SUMMARY
+
+from lottisync.causality.vector_clock import Host
+from lottisync.entities.journal import JOURNAL
+from lottisync.entities.version import Version
+from lottisync.protocol import message as m
+from lottisync.protocol.framing import MAX_FRAME, frame
+from lottisync.store.store import Store
+from lottisync.sync.link import Link
+
+pytestmark = pytest.mark.anyio
+STRANGE = Host("5" * 16)
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture
+def pair(tmp_path: Path) -> Iterator[list[Member]]:
+    members = household(tmp_path)
+    yield members
+    for member in members:
+        member.close()
+
+
+@pytest.fixture
+def three(tmp_path: Path) -> Iterator[list[Member]]:
+    members = household(tmp_path, 3)
+    yield members
+    for member in members:
+        member.close()
+
+
+def kinds(messages: list[m.AnyMessage]) -> list[str]:
+    return [type(message).__name__ for message in messages]
+
+
+def rounds(messages: list[m.AnyMessage]) -> list[str]:
+    return [message.store for message in messages if isinstance(message, m.Begin)]
+
+
+# -- what a round is for
+
+
+async def test_sync_24_the_first_meeting_brings_everything_both_ways(pair: list[Member]) -> None:
+    a, b = pair
+    for number in range(5):
+        a.put(f"a{number}", f"from a {number}")
+        b.put(f"b{number}", f"from b {number}")
+    await meet(a, b)
+    assert in_step(a, b)
+    assert [a.title(f"b{number}") for number in range(5)] == [f"from b {number}" for number in range(5)]
+    assert [b.title(f"a{number}") for number in range(5)] == [f"from a {number}" for number in range(5)]
+
+
+async def test_sync_24_edits_of_one_entity_on_both_sides_are_joined(pair: list[Member]) -> None:
+    a, b = pair
+    a.put("t", "Milk", due="2026-01-01")
+    await meet(a, b)
+    a.put("t", "Oat milk")
+    b.put("t", "Milk", due="2026-02-02")
+    await meet(a, b)
+    assert in_step(a, b)
+    entity = a.stores["journal"].read("t")
+    assert entity is not None
+    assert entity.value("due") == "2026-02-02"
+    assert entity.value("title") == "Oat milk"
+    assert entity.conflicts() == {"title": ["Milk"]}
+
+
+async def test_sync_25_equal_stores_exchange_only_hellos(pair: list[Member]) -> None:
+    a, b = pair
+    a.put("t", "Milk")
+    await meet(a, b)
+    again = await meet(a, b)
+    assert kinds(again.said(0)) == ["Hello"]
+    assert kinds(again.said(1)) == ["Hello"]
+    assert again.total < 900
+
+
+async def test_sync_26_a_change_made_on_either_side_arrives_while_linked(pair: list[Member]) -> None:
+    a, b = pair
+
+    async def work(one: Link, other: Link) -> None:
+        await until(lambda: in_step(a, b))
+        a.put("t", "Milk")
+        await until(lambda: b.title("t") == "Milk")
+        b.put("t", "Oat milk")
+        await until(lambda: a.title("t") == "Oat milk")
+        await until(lambda: in_step(a, b))
+
+    cable = await meet(a, b, meanwhile=work)
+    # One round each way, of one version; nothing comes back as an echo.
+    assert rounds(cable.said(0)) == ["space", "journal"]
+    assert rounds(cable.said(1)) == ["space", "journal"]
+    assert cable.versions().count("t") == 2
+
+
+async def test_sync_8_a_third_device_passes_on_what_it_was_told(three: list[Member]) -> None:
+    a, b, c = three
+    cables = Cable(), Cable()
+    links = (
+        a.link(cables[0].ends[0], b, dialled=True),
+        b.link(cables[0].ends[1], a, dialled=False),
+        b.link(cables[1].ends[0], c, dialled=True),
+        c.link(cables[1].ends[1], b, dialled=False),
+    )
+
+    def after_each_commit() -> None:
+        for member in three:
+            for link in member.links:
+                link.local_change()
+
+    async with anyio.create_task_group() as tasks:
+        for link in links:
+            link.changed = after_each_commit
+            tasks.start_soon(link.run)
+        await until(lambda: in_step(a, b, c))
+        a.put("t", "Milk")
+        await until(lambda: c.title("t") == "Milk")
+        await until(lambda: in_step(a, b, c))
+        await quiet(cables)
+        tasks.cancel_scope.cancel()
+
+
+async def test_sync_27_a_decision_arrives_after_its_effect_and_data_after_the_host_that_wrote_it(
+    pair: list[Member],
+) -> None:
+    a, b = pair
+    a.put("decision", "yes", store="agent", kind="changeDecision")
+    a.put("effect", "Milk")
+    cable = await meet(a, b)
+    assert rounds(cable.said(0)) == ["space", "journal", "agent"]
+    # Each store's round begins only after the one before was told to be durable.
+    talk = cable.said(0)
+    assert [kind for kind in kinds(talk) if kind in ("Begin", "End")] == ["Begin", "End"] * 3
+
+
+async def test_sync_6_what_is_told_and_what_is_sent_is_durable_before(pair: list[Member]) -> None:
+    """At the moment in which a byte leaves, another process already reads what it says."""
+    a, b = pair
+    cable = Cable()
+    checked: list[str] = []
+
+    def durable(member: Member, message: m.AnyMessage) -> None:
+        match message:
+            case m.Told(store=name, knowledge=knowledge) | m.Begin(store=name, knowledge=knowledge):
+                snapshot = member.stores[name].snapshot()
+                assert snapshot.knowledge() == knowledge
+                snapshot.close()
+                checked.append(type(message).__name__)
+            case _:
+                pass
+
+    async def slowly(work: Callable[[], object]) -> object:
+        """As in a thread: whatever was said before has left when the work is done."""
+        for _ in range(10):
+            await anyio.lowlevel.checkpoint()
+        return work()
+
+    async def slow_down(one: Link, other: Link) -> None:
+        one._call = other._call = slowly  # type: ignore[assignment]
+
+    cable.watch = lambda direction, item: durable(pair[direction], m.decode(item[5:]))
+    a.put("t", "Milk")
+    b.put("u", "Bread")
+    await meet(a, b, cable=cable, meanwhile=slow_down)
+    assert checked.count("Told") >= 4
+    assert checked.count("Begin") >= 4
+
+
+# -- cut anywhere
+
+
+def prepared(folder: Path) -> list[Member]:
+    """Two devices with something of everything, one of which has met the other before."""
+    a, b = household(folder)
+    for number in range(3):
+        a.put(f"a{number}", "first")
+        b.put(f"b{number}", "first")
+    a.put("effect", "Milk")
+    a.put("decision", "yes", store="agent", kind="changeDecision")
+    return [a, b]
+
+
+def cuts(folder: Path) -> list[int]:
+    """Where to cut: at the boundary of every frame, one byte into it, and in its middle."""
+    members = prepared(folder)
+
+    async def whole() -> Cable:
+        return await meet(*members)
+
+    cable = anyio.run(whole)
+    for member in members:
+        member.close()
+    places, at = set(), 0
+    for _, length in cable.pieces:
+        places |= {at + 1, at + length // 2, at + length}
+        at += length
+    return sorted(places)
+
+
+def no_knowledge_without_its_rows(members: list[Member]) -> list[str]:
+    """What a device claims to know, it holds: every dot of the writers' own rows that its knowledge covers."""
+    missing = []
+    for holder in members:
+        for writer in members:
+            for name, store in writer.stores.items():
+                known = holder.knowledge(name)
+                with store.reading() as reader:
+                    for (entity,) in reader.local("select id from rows"):
+                        version = reader.version(entity)
+                        assert version is not None
+                        for host, counter in version.read_clock().items():
+                            held = holder.stores[name].read(entity)
+                            if counter <= known.get(host, 0) and (held is None or held.clock.get(host, 0) < counter):
+                                missing.append(f"{holder.number} claims {host}:{counter} without {entity}")
+    return missing
+
+
+def test_sync_4_cut_anywhere_nothing_is_lost_claimed_early_or_sent_twice(tmp_path: Path) -> None:
+    places = cuts(tmp_path / "measured")
+    assert len(places) > 40
+    template = tmp_path / "template"
+    template.mkdir()
+    for member in prepared(template):
+        member.close()
+    for place in places:
+        folder = tmp_path / f"cut-{place}"
+        shutil.copytree(template, folder)
+        a, b = Member(folder / "device-1", 1), Member(folder / "device-2", 2)
+        anyio.run(cut_and_go_on, a, b, place)
+        a.close()
+        b.close()
+        shutil.rmtree(folder)
+
+
+async def cut_and_go_on(a: Member, b: Member, place: int) -> None:
+    first = await meet(a, b, cable=Cable(place), done=lambda: False)
+    assert no_knowledge_without_its_rows([a, b]) == [], place
+    for there in (a, b):
+        if there.title("decision", store="agent") is not None:
+            assert there.title("effect") is not None, place
+    arrived = [
+        (there.number, name, entity)
+        for there, other in ((a, b), (b, a))
+        for name, store in there.stores.items()
+        for entity in ids(store)
+        if entity in ids(other.stores[name])
+    ]
+    second = await meet(a, b)
+    assert in_step(a, b), place
+    assert b.title("effect") == "Milk"
+    twice = [entity for entity in second.versions() if first.versions().count(entity)]
+    assert [entity for entity in twice if sum(entity == found for *_, found in arrived) > 1] == [], place
+
+
+def ids(store: Store) -> set[str]:
+    with store.reading() as reader:
+        return {row[0] for row in reader.local("select id from rows")}
+
+
+async def test_sync_4_a_round_without_its_end_leaves_the_knowledge_as_it_was(pair: list[Member]) -> None:
+    a, b = pair
+    await meet(a, b)
+    before = b.knowledge()
+    a.put("t", "Milk")
+    sender = await speaking(b, a, [began(a, b, 1), m.Batch(1, 0, [written(a, "t")])])
+    assert b.title("t") == "Milk"
+    assert b.knowledge() == before
+    assert "Told" not in kinds(sender.said(1))
+
+
+async def test_sync_28_after_a_restart_what_has_arrived_is_not_sent_again(pair: list[Member]) -> None:
+    a, b = pair
+    await meet(a, b)
+    for number in range(4):
+        a.put(f"t{number}", "Milk")
+    batches = [m.Batch(1, place, [written(a, f"t{place}")]) for place in range(3)]
+    await speaking(b, a, [began(a, b, 4), *batches])
+    b = pair[1] = b.restarted()
+    cable = await meet(a, b)
+    assert in_step(a, b)
+    assert cable.versions() == ["t3"]
+
+
+async def test_sync_29_dots_that_both_hold_beyond_their_knowledge_are_not_offered_for_ever(
+    three: list[Member],
+) -> None:
+    a, b, c = three
+    for one, other in ((a, b), (a, c), (b, c), (a, b)):
+        await meet(one, other)
+    c.put("t", "Milk")
+    c.put("u", "Bread")
+    await speaking(a, c, [began(c, a, 2), m.Batch(1, 0, [written(c, "t")])])
+    with a.stores["journal"].reading() as reader:
+        assert [entity for *_, entity in reader.held_beyond()] == ["t"]
+    first = await meet(a, b)  # `quiet` fails if they talk without end
+    assert in_step(a, b)
+    assert first.versions() == ["t"]
+    again = await meet(a, b)
+    assert again.versions() == []
+    assert kinds(again.said(0)) == ["Hello"]
+    c.now += 1
+    await meet(b, c)
+    assert in_step(b, c)
+    assert b.title("u") == "Bread"
+
+
+async def test_sync_29_a_change_does_not_bring_held_dots_along_again(three: list[Member]) -> None:
+    a, b, c = three
+    for one, other in ((a, b), (a, c), (b, c), (a, b)):
+        await meet(one, other)
+    c.put("t", "Milk")
+    c.put("u", "Bread")
+    await speaking(a, c, [began(c, a, 2), m.Batch(1, 0, [written(c, "t")])])
+
+    async def work(one: Link, other: Link) -> None:
+        await until(lambda: in_step(a, b))
+        a.put("mine", "Soap")
+        await until(lambda: b.title("mine"))
+        b.put("yours", "Salt")
+        await until(lambda: a.title("yours"))
+
+    cable = await meet(a, b, meanwhile=work)
+    assert sorted(cable.versions()) == ["mine", "t", "yours"]
+
+
+# -- a peer that does not keep to what it said
+
+
+async def speaking(
+    member: Member, peer: Member, messages: list[m.AnyMessage], *, raw: bytes = b"", patient: bool = True
+) -> Cable:
+    """Let `peer` say this after its greeting, and hang up when the answer is there; the cable's second end is
+    `member`'s. What is said is all in one piece."""
+    cable = Cable()
+    end = cable.ends[0]
+    link = member.link(cable.ends[1], peer, dialled=False)
+    done = False
+
+    async def run() -> None:
+        nonlocal done
+        await link.run()
+        done = True
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(run)
+        await until(lambda: cable.crossed[1], "the greeting")
+        hello = m.Hello(m.PROTOCOL_VERSION, peer.device, peer.boot, {"journal": SUMMARY})
+        await end.send(b"".join(frame(m.encode(message)) for message in [hello, *messages]) + raw)
+        if patient:
+            await quiet([cable])
+        await end.aclose()
+        await until(lambda: done, "the link's end")
+    member.links.remove(link)
+    return cable
+
+
+def began(sender: Member, receiver: Member, count: int) -> m.Begin:
+    return m.Begin(1, "journal", receiver.knowledge(), sender.knowledge(), count)
+
+
+def written(member: Member, entity: str) -> Version:
+    with member.stores["journal"].reading() as reader:
+        version = reader.version(entity)
+    assert version is not None
+    return version
+
+
+def last_word(cable: Cable) -> m.Close:
+    close = cable.said(1)[-1]
+    assert isinstance(close, m.Close)
+    return close
+
+
+async def test_sync_5_a_round_from_knowledge_that_is_gone_is_refused_and_asked_for_anew(pair: list[Member]) -> None:
+    a, b = pair
+    a.put("t", "Milk")
+    base = {next(iter(a.knowledge())): 7}
+    begin = m.Begin(1, "journal", base, {**a.knowledge(), **base}, 1)
+    before = b.knowledge()
+    await meet(a, b, done=lambda: b.stores["space"].read(f"host-{next(iter(a.knowledge()))}"))
+    before = b.knowledge()
+    cable = await speaking(b, a, [begin, m.Batch(1, 0, [written(a, "t")]), m.End(1, SUMMARY)])
+    assert kinds(cable.said(1)) == ["Hello", "Want", "Refuse", "Want"]
+    assert b.knowledge() == before
+
+
+async def test_sync_5_a_store_that_was_restored_under_a_running_link_recovers(
+    pair: list[Member], tmp_path: Path
+) -> None:
+    a, b = pair
+    a.put("t1", "Milk")
+    await meet(a, b)
+    backup = Store.create(tmp_path / "backup.sqlite", JOURNAL, b.mint)
+    with backup._connection.backup("main", b.stores["journal"]._connection, "main") as running:
+        running.step()
+    a.put("t2", "Bread")
+    await meet(a, b)
+
+    cable = Cable()
+
+    async def work(one: Link, other: Link) -> None:
+        await until(lambda: one.peer_boot and other.peer_boot, "the greetings")
+        with b.stores["journal"]._connection.backup("main", backup._connection, "main") as running:
+            running.step()
+        assert b.title("t2") is None
+        a.put("t3", "Soap")
+        await until(lambda: b.title("t3"))
+        await until(lambda: in_step(a, b))
+
+    await meet(a, b, cable=cable, meanwhile=work)
+    backup.close()
+    assert b.title("t2") == "Bread"
+    assert "Refuse" in kinds(cable.said(1))
+
+
+async def test_sync_9_a_host_of_nobody_is_refused_and_nothing_is_stored(pair: list[Member], tmp_path: Path) -> None:
+    a, b = pair
+    await meet(a, b)
+    stranger = Store.create(tmp_path / "stranger.sqlite", JOURNAL, lambda: STRANGE)
+    with stranger.transaction(a.now) as tx:
+        tx.put("evil", "task", {"title": "Poison"})
+    with stranger.reading() as reader:
+        version = reader.version("evil")
+    stranger.close()
+    assert version is not None
+    a.put("good", "Milk")
+    before = b.state()
+    cable = await speaking(b, a, [began(a, b, 2), m.Batch(1, 0, [written(a, "good"), version])])
+    assert last_word(cable).code == "unknown-host"
+    assert str(STRANGE) in last_word(cable).reason
+    assert b.state() == before
+    assert ("refused", f"device {a.device[:8]}: {last_word(cable).reason}") in b.reports
+
+
+async def test_sync_30_a_bad_version_ends_the_session_and_nothing_of_its_frame_is_stored(pair: list[Member]) -> None:
+    a, b = pair
+    await meet(a, b)
+    a.put("good", "Milk")
+    good = written(a, "good")
+    before = b.state()
+    for bad in (
+        Version("bad\n", good.type, good.clock, good.stamps, good.document),
+        Version("bad", "no type", good.clock, good.stamps, good.document),
+        Version("bad", good.type, b"{}", good.stamps, good.document),
+        Version("bad", good.type, good.clock.replace(b":", b": "), good.stamps, good.document),
+        Version("bad", good.type, good.clock, b"[]", good.document),
+        Version("bad", good.type, good.clock, good.stamps, b"{}"),
+        Version("bad", good.type, good.clock, good.stamps, b'{"title":"\xff"}'),
+        Version("bad", good.type, good.clock, good.stamps, b'{"title":' + b"[" * 100_000),
+        Version("bad", good.type, b'{"0000000100000001":9007199254740992}', good.stamps, good.document),
+        Version("good", "checklist", good.clock, good.stamps, good.document + b" "),
+    ):
+        cable = await speaking(b, a, [began(a, b, 2), m.Batch(1, 0, [good, bad])])
+        assert last_word(cable).code == "bad-entity", bad
+        assert b.state() == before, bad
+    assert await meet(a, b)
+    assert in_step(a, b)
+
+
+async def test_sync_30_a_write_with_two_meanings_is_a_fork(pair: list[Member]) -> None:
+    a, b = pair
+    a.put("t", "Milk")
+    await meet(a, b)
+    before = b.state()
+    good = written(a, "t")
+    other = Version(good.id, good.type, good.clock, good.stamps, good.document.replace(b"Milk", b"Beer"))
+    cable = await speaking(b, a, [began(a, b, 1), m.Batch(1, 0, [other])])
+    assert last_word(cable).code == "fork"
+    assert b.state() == before
+
+
+async def test_sync_30_what_the_store_cannot_hold_ends_one_link_with_a_word(pair: list[Member]) -> None:
+    a, b = pair
+    await meet(a, b)
+    a.put("t", "a" * 100_000)
+    before = b.state()
+    disk = b.stores["journal"]._connection
+    disk.pragma("max_page_count", disk.pragma("page_count"))
+    cable = await speaking(b, a, [began(a, b, 1), m.Batch(1, 0, [written(a, "t")])])
+    assert last_word(cable).code == "failed"
+    assert "disk-full" in last_word(cable).reason
+    assert b.state() == before
+    disk.pragma("max_page_count", 2**31)
+    await meet(a, b)
+    assert in_step(a, b)
+
+
+async def test_sync_31_a_store_that_does_not_exist_here_is_refused(pair: list[Member]) -> None:
+    a, b = pair
+    cable = await speaking(b, a, [m.Begin(1, "diary", {}, {}, 0)])
+    assert last_word(cable).code == "unknown-store"
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        [m.Ping(1), m.Close("goodbye", "bye")],
+        [m.Begin(1, "journal", {}, {}, 0), m.End(1, SUMMARY), m.Close("goodbye", "bye")],
+        [m.Close("goodbye", "bye")],
+    ],
+    ids=["ping", "round", "nothing"],
+)
+async def test_sync_20_a_close_in_the_same_breath_as_what_would_be_answered(
+    pair: list[Member], said: list[m.AnyMessage]
+) -> None:
+    a, b = pair
+    cable = await speaking(b, a, said, patient=False)
+    assert "Close" not in kinds(cable.said(1))
+
+
+async def test_sync_17_a_fault_in_the_same_breath_as_what_would_be_answered(pair: list[Member]) -> None:
+    a, b = pair
+    cable = await speaking(b, a, [m.Ping(1)], raw=b"\x00\x00\x00\x00")
+    assert last_word(cable).code == "bad-frame"
+
+
+async def test_sync_32_a_link_may_be_closed_twice_and_the_first_word_counts(pair: list[Member]) -> None:
+    a, b = pair
+    cable = Cable()
+    links = a.link(cable.ends[0], b, dialled=True), b.link(cable.ends[1], a, dialled=False)
+    async with anyio.create_task_group() as tasks:
+        for link in links:
+            tasks.start_soon(link.run)
+        await until(lambda: in_step(a, b))
+        links[0].close("duplicate", "a newer connection takes over")
+        links[0].close("revoked", "this device is no longer one of the person's devices")
+    assert links[0].ended == m.Close("duplicate", "a newer connection takes over")
+    assert links[1].ended == links[0].ended
+    a.links.clear()
+    b.links.clear()
+
+
+async def test_sync_32_a_device_that_stops_says_goodbye(pair: list[Member]) -> None:
+    a, b = pair
+    cable = Cable()
+    mine, theirs = a.link(cable.ends[0], b, dialled=True), b.link(cable.ends[1], a, dialled=False)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(theirs.run)
+        async with anyio.create_task_group() as stopping:
+            stopping.start_soon(mine.run)
+            await until(lambda: in_step(a, b))
+            stopping.cancel_scope.cancel()
+    assert theirs.ended is not None
+    assert theirs.ended.code == "goodbye"
+    a.links.clear()
+    b.links.clear()
+
+
+async def test_sync_7_equal_knowledge_with_another_digest_is_reported(pair: list[Member]) -> None:
+    a, b = pair
+    a.put("t", "Milk")
+    await meet(a, b)
+    with b.stores["journal"].transaction(b.now) as tx:
+        tx._sum ^= 1
+        tx.changed = True
+    standings = []
+
+    async def work(one: Link, other: Link) -> None:
+        standings.extend([one.standing, other.standing])
+        await until(lambda: one.standing.diverged == ["journal"] and other.standing.diverged == ["journal"])
+
+    await meet(a, b, done=lambda: True, meanwhile=work)
+    for member, other in ((a, b), (b, a)):
+        text = f"journal differs from device {other.device[:8]} although both know the same"
+        assert member.reports.count(("diverged", text)) == 1
+
+
+async def test_sync_7_a_mismatch_at_the_end_of_a_round_is_reported(pair: list[Member]) -> None:
+    a, b = pair
+    a.put("t", "Milk")
+    await meet(a, b)
+    with b.stores["journal"].transaction(b.now) as tx:
+        tx._sum ^= 1
+        tx.changed = True
+    a.put("t", "Oat milk")
+    await meet(a, b, done=lambda: a.knowledge() == b.knowledge())
+    assert [code for code, _ in a.reports] == ["diverged"]
+    assert [code for code, _ in b.reports] == ["diverged"]
+
+
+# -- limits
+
+
+async def test_sync_33_batches_are_bounded_in_bytes_and_in_number(pair: list[Member]) -> None:
+    a, b = pair
+    with a.stores["journal"].transaction(a.now) as tx:
+        for number in range(1100):
+            tx.put(f"small{number:04}", "task", {"title": "x"})
+        for number in range(6):
+            tx.put(f"large{number}", "task", {"title": "x" * 100_000})
+    cable = await meet(a, b)
+    batches = [message for message in cable.said(0) if isinstance(message, m.Batch)]
+    assert max(len(batch.versions) for batch in batches) == m.MAX_BATCH
+    assert max(len(m.encode(batch)) for batch in batches if len(batch.versions) > 1) < 300_000
+    assert sum(len(batch.versions) for batch in batches) > 1100
+    assert b.title("large5") is not None
+
+
+async def test_sync_34_a_want_fits_a_frame_however_much_is_held(pair: list[Member]) -> None:
+    a, b = pair
+    await meet(a, b)
+    now = a.now
+    with a.stores["journal"].transaction(now) as tx:
+        for number in range(9000):
+            tx.put(f"{'n' * 110}{number:06}", "task", {"t": 1})
+    snapshot = a.stores["journal"].snapshot()
+    numbers = snapshot.lacking(b.knowledge(), [])
+    versions = snapshot.versions(numbers[:-1])
+    snapshot.close()
+    begin = began(a, b, len(numbers))
+    from lottisync.entities.version import open_foreign
+
+    with b.stores["journal"].transaction(now) as tx:
+        tx.apply((version, open_foreign(version)) for version in versions)
+    assert begin.count == 9000
+    cable = await meet(a, b)
+    wants = [message for message in cable.said(1) if isinstance(message, m.Want)]
+    held = wants[0].stores["journal"].held
+    assert 4000 < len(held) < m.MAX_HELD
+    assert len(m.encode(wants[0])) < MAX_FRAME
+    assert in_step(a, b)
+    assert len(cable.versions()) == 9000 - len(held)
+
+
+# -- time
+
+
+@pytest.mark.parametrize("anyio_backend", ["trio-virtual"], indirect=True)
+class TestTime:
+    """Under trio's virtual clock: minutes pass in no time."""
+
+    @pytest.fixture
+    def anyio_backend(self) -> tuple[str, dict[str, object]]:
+        from trio.testing import MockClock
+
+        return "trio", {"clock": MockClock(autojump_threshold=0)}
+
+    async def test_sync_23_a_dead_peer_is_noticed_although_the_wall_clock_is_set_back(self, pair: list[Member]) -> None:
+        a, b = pair
+        cable = Cable()
+        link = b.link(cable.ends[1], a, dialled=False)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(link.run)
+            await cable.ends[0].send(frame(m.encode(m.Hello(1, a.device, a.boot, {}))))
+            await anyio.sleep(1)
+            b.now -= 3_600_000
+        assert link.ended is not None
+        assert link.ended.code == "timeout"
+        assert 15 <= anyio.current_time() % 1000 < 20
+        await cable.ends[0].aclose()
+
+    async def test_sync_23_a_link_that_is_quiet_lives_on(self, pair: list[Member]) -> None:
+        a, b = pair
+        cable = Cable()
+        links = a.link(cable.ends[0], b, dialled=True), b.link(cable.ends[1], a, dialled=False)
+        async with anyio.create_task_group() as tasks:
+            for link in links:
+                tasks.start_soon(link.run)
+            await anyio.sleep(600)
+            assert [link.ended for link in links] == [None, None]
+            tasks.cancel_scope.cancel()
+        assert in_step(a, b)
+
+    async def test_sync_23_a_store_that_is_busy_for_long_is_not_the_peers_silence(self, pair: list[Member]) -> None:
+        a, b = pair
+        a.put("t", "Milk")
+        slow = b.link
+
+        async def waiting(work: Callable[[], object]) -> object:
+            await anyio.sleep(20)
+            return work()
+
+        cable = Cable()
+        mine, theirs = a.link(cable.ends[0], b, dialled=True), slow(cable.ends[1], a, dialled=False)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(mine.run)
+            tasks.start_soon(theirs.run)
+            await anyio.sleep(1)
+            theirs._call = waiting  # type: ignore[assignment]
+            a.put("u", "Bread")
+            await anyio.sleep(300)
+            assert theirs.ended is None
+            tasks.cancel_scope.cancel()
+        assert in_step(a, b)
+
+    async def test_sync_21_a_peer_that_says_nothing_is_dropped_after_five_seconds(self, pair: list[Member]) -> None:
+        a, b = pair
+        cable = Cable()
+        link = b.link(cable.ends[1], a, dialled=False)
+        began_at = anyio.current_time()
+        await link.run()
+        assert 5 <= anyio.current_time() - began_at <= 7
+        assert last_word(cable).code == "timeout"
+        await cable.ends[0].aclose()
