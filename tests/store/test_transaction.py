@@ -148,3 +148,19 @@ def test_the_index_of_a_row_that_was_joined_is_seen_at_once(tmp_path: Path) -> N
     with a.transaction(NOON) as tx:
         tx.apply((version, open_foreign(version)) for version in versions)
         assert [entity for _, _, entity in tx.held_beyond()] == ["t"]
+
+
+def test_a_stale_live_version_does_not_revive_a_tombstone(tmp_path: Path) -> None:
+    """MERGE-7, STORE-8: a tombstone is a version like any other, compared by its clock."""
+    a, b = new_store(tmp_path, 1), new_store(tmp_path, 2)
+    with a.transaction(NOON) as tx:
+        tx.put("t", "task", {"title": "x"})
+    stale, _, _ = lacking(a, b)
+    send(a, b)
+    with b.transaction(NOON + 1) as tx:
+        tx.delete("t")
+    before = digest_of(b)
+    with b.transaction(NOON + 2) as tx:
+        assert tx.apply([(version, open_foreign(version)) for version in stale]) == 0
+        assert tx.by_type("task") == []
+    assert digest_of(b) == before
