@@ -12,7 +12,6 @@ from lottisync.entities.schema import StoreSchema
 from lottisync.entities.version import Version
 from lottisync.store import tables
 
-
 _ONE_ROW = f"select n, {tables.VERSION_COLUMNS}, hash, clean_tombstone from rows where id = ?"
 
 

@@ -80,7 +80,8 @@ class Transaction(Reader):
         self._feed: int
         (self._host, self._counter, millis, ticks, digest, self._n, self._feed, number, link) = self._execute(
             """select s.host, s.counter, s.millis, s.ticks, s.digest, s.n, s.feed, h.n, c.value
-               from state s join hosts h on h.host = s.host left join chain c on c.host = h.n and c.counter = s.counter"""
+               from state s join hosts h on h.host = s.host
+               left join chain c on c.host = h.n and c.counter = s.counter"""
         )[0]
         self._clock = Hlc(millis, ticks)
         self._sum = int.from_bytes(digest, "big")
