@@ -159,6 +159,9 @@ def test_an_agent_sleeps_while_its_task_is_gone(person: Person) -> None:
         tx.delete(person.task)
     home.close()
     assert "asleep: its task is gone" in person.run("agent", "list").out
+    ident = person.json("agent", "list")[0]["id"]
+    assert person.json("agent", "show", ident[-8:])["title"] is None
+    assert "its task" in person.run("agent", "wake", ident[-8:]).err
 
 
 def test_no_key_is_in_a_file_or_on_a_screen(person: Person, monkeypatch: pytest.MonkeyPatch) -> None:
