@@ -4,7 +4,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from conformance.generate import clock, digest, hlc, join, malformed, read
+from conformance.generate import clock, digest, hlc, join, malformed, proposals, read
 
 VECTORS = Path(__file__).resolve().parent.parent / "vectors"
 
@@ -14,6 +14,7 @@ def write_all(folder: Path) -> int:
     for area in folder.glob("[0-9]-*"):
         shutil.rmtree(area)
     books = [area.vectors() for area in (clock, digest, hlc, join, malformed, read)]
+    books += [proposals.operations(), proposals.guard(), proposals.redundancy(), proposals.projection()]
     for book in books:
         book.write(folder)
     return sum(len(book.vectors) for book in books)

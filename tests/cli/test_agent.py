@@ -101,6 +101,7 @@ def test_an_agent_that_gave_up_is_seen_in_list_and_show(person: Person, monkeypa
         assert (failed.code, failed.out) == (1, "")
         assert "asks to slow down" in failed.err
     assert "gave up after 5 failures" in person.run("agent", "list").out
+    assert "5 failures in a row" in person.json("status")["asleep"][0]["why"]
     told = person.run("agent", "show", person.task).out
     assert "It sleeps, after 5 failures in a row, the last: http://127.0.0.1" in told
     asked = len(person.server.requests)

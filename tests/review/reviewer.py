@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from lottisync.causality.vector_clock import Host
-from lottisync.entities.agent import AGENT_STORE, LOCAL_TABLES, ChangeDecision
+from lottisync.entities.agent import AGENT_STORE, LOCAL_TABLES, ChangeDecision, ChangeItem
 from lottisync.entities.entity import AGENT
 from lottisync.entities.journal import JOURNAL, ChecklistItem
 from lottisync.entities.version import open_foreign
@@ -33,6 +33,17 @@ class Reviewer:
         self.journal = Store.create(folder / "journal.sqlite", JOURNAL, self._mint)
         self.agents = Store.create(folder / "agent.sqlite", AGENT_STORE, self._mint, LOCAL_TABLES)
         self.verdicts = self._verdicts()
+
+    @classmethod
+    def reopened(cls, folder: Path, now: int, number: int = 1) -> "Reviewer":
+        """A device whose files are there already, as the next start of its process finds them."""
+        device = cls.__new__(cls)
+        device.folder, device.number, device.now = folder, number, now
+        device._hosts, device._ids = 1, 1000
+        device.journal = Store.open(folder / "journal.sqlite", JOURNAL, device._mint)
+        device.agents = Store.open(folder / "agent.sqlite", AGENT_STORE, device._mint)
+        device.verdicts = device._verdicts()
+        return device
 
     def _mint(self) -> Host:
         self._hosts += 1
@@ -139,6 +150,11 @@ class Reviewer:
     def states(self) -> dict[str, SetState]:
         with self.agents.reading() as reader:
             return Ledger.read(reader, self.now).states
+
+    def proposal(self, item_id: str) -> ChangeItem:
+        """The item as it was proposed."""
+        with self.agents.reading() as reader:
+            return Ledger.read(reader, self.now).find(item_id).item
 
     def decisions(self, task_id: str = "t1") -> list[ChangeDecision]:
         return inbox.decisions(self.agents, task_id)

@@ -68,7 +68,7 @@ def test_rev12_item_ids_name_their_set() -> None:
     ],
 )
 def test_rev13_summaries(tool: str, args: dict[str, Any], said: str) -> None:
-    """REV-13, S1-30 to S1-32, S2-08."""
+    """REV-13, S1-30..S1-32, S2-08."""
     assert summary(tool, args, item_title="T") == said
 
 

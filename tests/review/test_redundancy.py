@@ -35,7 +35,7 @@ def normal(tool: str, args: dict[str, Any]) -> dict[str, Any]:
     ],
 )
 def test_rev20_task_fields(tool: str, args: dict[str, Any], current: dict[str, Any], said: str | None) -> None:
-    """REV-20, S4-05 to S4-09, S4-19: compared in normal form."""
+    """REV-20, S4-05..S4-09, S4-19: compared in normal form."""
     assert redundancy.task_field(tool, normal(tool, args), current) == said
 
 
@@ -62,7 +62,7 @@ def test_rev20_an_item_of_that_name_is_there() -> None:
 
 
 def test_rev21_the_words_of_adr_0009() -> None:
-    """REV-21, S4-10, S4-11."""
+    """REV-21, S4-10, S4-11, S4-16: what was redundant is counted, and told item by item."""
     assert redundancy.skipped("estimate is already 120 minutes") == "Skipped: estimate is already 120 minutes."
     redundant = ['"Buy groceries" is already checked', '"Walk dog" is already checked']
     assert redundancy.batch_answer(1, redundant, [], []) == (
@@ -72,7 +72,7 @@ def test_rev21_the_words_of_adr_0009() -> None:
 
 
 def test_rev22_a_lookup_that_fails_finds_nothing() -> None:
-    """REV-22, S4-13."""
+    """REV-22, S4-12, S4-13, S4-17: the comparisons are pure, and what looks up is given to them."""
 
     def broken() -> int:
         raise OSError("disk")

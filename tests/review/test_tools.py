@@ -24,9 +24,9 @@ def refused(name: str, args: Any) -> str:
 
 
 def test_rev1_classes_of_tools() -> None:
-    """REV-1, S1-15 to S1-19, S2-01, S2-02, S2-05."""
+    """REV-1, S1-15..S1-21, S2-01, S2-02, S2-05, S2-24."""
     assert {"update_report", "record_observations"} == tools.LOCAL
-    assert {"set_task_language"} == tools.IMMEDIATE
+    assert {"set_task_language", "retract_suggestions"} == tools.IMMEDIATE
     assert {
         "set_task_title",
         "update_task_estimate",
@@ -37,12 +37,18 @@ def test_rev1_classes_of_tools() -> None:
         "update_checklist_items",
         "add_checklist_item",
         "update_checklist_item",
+        "suggest_checklist_completion",
+        "assign_task_labels",
+        "assign_task_label",
+        "create_follow_up_task",
+        "link_task",
     } == tools.DEFERRED
+    assert all(singular in tools.TOOLS for _, singular in tools.EXPLODED.values())
     assert tools.EXPLODED["update_checklist_items"] == ("items", "update_checklist_item")
 
 
 def test_rev2_one_source_for_schema_and_description() -> None:
-    """REV-2, S0-29 to S0-31, S0-35: the seed's sentences, and no construct that small servers don't know."""
+    """REV-2, S0-29..S0-31, S0-35: the seed's sentences, and no construct that small servers don't know."""
     offered = {tool["name"]: tool for tool in tools.definitions()}
     assert "update_checklist_item" not in offered
     batch = offered["update_checklist_items"]

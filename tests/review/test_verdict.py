@@ -7,7 +7,7 @@ from tests.review.reviewer import DAY, LAURA, Reviewer
 
 from lottisync.entities.entity import USER
 from lottisync.entities.schema import derived_id
-from lottisync.entities.version import MAX_VERSION
+from lottisync.entities.version import MAX_DOCUMENT
 from lottisync.journal import tasks
 from lottisync.problem import Problem
 from lottisync.review import inbox
@@ -468,7 +468,7 @@ def test_s2_19_an_effect_that_fails_leaves_no_decision(laptop: Reviewer) -> None
     with laptop.journal.transaction(laptop.later()) as tx:
         held = tx.version("t1-i0")
         assert held is not None
-        tx.put("t1-i0", "checklistItem", {"ballast": "y" * (MAX_VERSION - held.size() - 50)})
+        tx.put("t1-i0", "checklistItem", {"ballast": "y" * (MAX_DOCUMENT - len(held.document) - 50)})
     outcome = laptop.verdicts.confirm(ident, laptop.later())
     assert outcome.result == "failed"
     assert "bytes; a document may have" in outcome.message

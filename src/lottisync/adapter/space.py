@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from lottisync.adapter import request as r
+from lottisync.adapter.proposals import Proposals
 from lottisync.adapter.replica import Replica
 from lottisync.adapter.request import Request
 from lottisync.adapter.round import Round
@@ -49,6 +50,7 @@ class Space:
             "check": lambda q: self._replica(q).check(),
             "dump": lambda q: self._replica(q).dump(r.text(q, "store")),
         }
+        self.operations |= Proposals(self._replica, self.operations).operations
 
     def close(self) -> None:
         for replica in self._replicas.values():

@@ -11,6 +11,10 @@ was is written.
 
 Fields that travel with another are its *companions*: a tick is written with who ticked and when, a
 status with its reason. They are part of the base and of the write, and never a reason to write.
+
+Labels and links are members of a set, one register each, so that two devices can add to it at once. A
+link is an entity of its own whose id both ends name; that a confirmed link makes it if need be is no
+creation: its registers are compared as those of an entity that is there.
 """
 
 from collections.abc import Mapping
@@ -19,16 +23,20 @@ from typing import Any, NamedTuple
 import msgspec
 
 from lottisync.causality.vector_clock import Dot, Host
+from lottisync.entities import path as paths
 from lottisync.entities.agent import ChangeItem, SeenField
 from lottisync.entities.entity import DELETED_AT, USER, Entity, is_deleted
-from lottisync.entities.journal import ChecklistItem, Task
+from lottisync.entities.journal import ChecklistItem, Label, Task, link_ends
+from lottisync.entities.schema import link_id
 from lottisync.entities.view import view
-from lottisync.review import guard
+from lottisync.review import evidence, guard
+from lottisync.review.evidence import Grade
 from lottisync.review.proposal import created_id
 from lottisync.review.redundancy import addition, same
+from lottisync.review.terms import Terms
 from lottisync.store.reader import Reader
 
-TASK, ITEM = "task", "checklistItem"
+TASK, ITEM, LABEL, LINK = "task", "checklistItem", "label", "entryLink"
 WRITES: Mapping[str, tuple[str, Mapping[str, str]]] = {
     "set_task_title": (TASK, {"title": "title"}),
     "update_task_estimate": (TASK, {"minutes": "estimate"}),
@@ -38,20 +46,33 @@ WRITES: Mapping[str, tuple[str, Mapping[str, str]]] = {
     "update_checklist_item": (ITEM, {"isChecked": "isChecked", "title": "title"}),
 }
 """Tool -> the type that it changes, and which argument goes into which register."""
+MEMBERS = {"assign_task_label": TASK, "link_task": LINK}
+"""Tool -> the type that holds the set to which it adds a member."""
 COMPANIONS: Mapping[str, tuple[str, ...]] = {
     "status": ("statusReason",),
     "isChecked": ("checkedBy", "checkedAt", "checkReason", "proposedBy"),
 }
-CREATES = {"add_checklist_item": ITEM}
+CREATES = {"add_checklist_item": ITEM, "create_follow_up_task": TASK}
+NEEDED: Mapping[str, tuple[str, ...]] = {
+    "update_checklist_item": ("id",),
+    "add_checklist_item": ("title",),
+    "create_follow_up_task": ("title",),
+    "assign_task_label": ("id",),
+    "link_task": ("relation", "targetTaskId"),
+}
+"""Texts without which it can't be said what a proposal is about."""
 
 
 class Sight(NamedTuple):
-    """What the journal holds of a proposal's task and target at one moment; `items` are the live
-    checklist items of the task, for proposals that add one."""
+    """What the journal holds of a proposal's task and target at one moment; `items` are what stands
+    beside something that is created (the task's live items, the tasks it is linked with), `other` is
+    the label or the task that is to be joined, `grade` what the cited evidence is worth."""
 
     task: Entity | None
     target: Entity | None
     items: list[Entity]
+    other: Entity | None = None
+    grade: Grade = Grade.NONE
 
 
 class StaleField(msgspec.Struct, frozen=True, rename="camel"):
@@ -82,47 +103,110 @@ class Plan(NamedTuple):
 
 
 def knows(tool: str) -> bool:
-    return tool in WRITES or tool in CREATES
+    return tool in WRITES or tool in CREATES or tool in MEMBERS
+
+
+def understands(tool: str, args: Mapping[str, Any]) -> bool:
+    """Whether it can be said what a proposal is about. A set that a hand or a newer program wrote may name a
+    tool that is known with arguments that are not; it is shown, and must not keep others from being shown."""
+    if not knows(tool) or not all(isinstance(args.get(name), str) for name in NEEDED.get(tool, ())):
+        return False
+    try:
+        proposed(tool, args)
+    except paths.PathError:
+        return False
+    return True
 
 
 def target_of(tool: str, args: Mapping[str, Any], task_id: str) -> str:
     """The entity that the proposal is about: a creation is about the task that it adds to."""
-    return str(args["id"]) if tool == "update_checklist_item" else task_id
+    match tool:
+        case "update_checklist_item":
+            return str(args["id"])
+        case "link_task":
+            _, from_id, to_id = link_ends(args["relation"], task_id, args["targetTaskId"])
+            return link_id(LINK, from_id, to_id)
+    return task_id
 
 
 def proposed(tool: str, args: Mapping[str, Any]) -> dict[str, Any]:
     """Register -> proposed value, of an entity that exists; empty for a creation."""
-    if tool in CREATES:
-        return {}
+    match tool:
+        case "assign_task_label":
+            return {paths.join("labels", args["id"]): True}
+        case "link_task":
+            return {paths.join("relations", link_ends(args["relation"], "", "")[0]): True}
+        case _ if tool in CREATES:
+            return {}
     return {path: args[argument] for argument, path in WRITES[tool][1].items() if argument in args}
 
 
 def look(reader: Reader, tool: str, args: Mapping[str, Any], task_id: str) -> Sight:
     task = reader.entity(task_id)
-    target = target_of(tool, args, task_id)
-    items = [entity for entity in reader.owned_by(task_id) if entity.type == ITEM] if tool in CREATES else []
-    return Sight(task, task if target == task_id else reader.entity(target), items)
+    target_id = target_of(tool, args, task_id)
+    target = task if target_id == task_id else reader.entity(target_id)
+    match tool:
+        case "add_checklist_item":
+            return Sight(task, target, [entity for entity in reader.owned_by(task_id) if entity.type == ITEM])
+        case "create_follow_up_task":
+            return Sight(task, target, linked(reader, task_id))
+        case "assign_task_label":
+            return Sight(task, target, [], reader.entity(args["id"]))
+        case "link_task":
+            return Sight(task, target, [], reader.entity(args["targetTaskId"]))
+        case "update_checklist_item":
+            return Sight(task, target, [], grade=evidence.grade(reader, target, task_id, args))
+    return Sight(task, target, [])
 
 
-def obstacle(sight: Sight, tool: str, task_id: str) -> str | None:
-    """Why this target cannot be changed at all (S0-12, S0-13)."""
-    if sight.task is None or sight.task.type != TASK:
-        return f"task {task_id}: not found"
-    if is_deleted(sight.task):
-        return f"task {task_id}: it was deleted"
-    if tool != "update_checklist_item":
-        return None
-    if sight.target is None or sight.target.type != ITEM:
-        return "checklist item: not found"
-    if sight.target.value("taskId") != task_id:
-        return "checklist item: wrong task"
-    if is_deleted(sight.target):
-        return "checklist item: it was deleted"
+def linked(reader: Reader, task_id: str) -> list[Entity]:
+    """The live tasks that a task is linked with, either way."""
+    ends = [link.value("toId") for link in reader.links_from(task_id, LINK)]
+    ends += [link.value("fromId") for link in reader.links_to(task_id, LINK)]
+    found = [reader.entity(str(end)) for end in ends]
+    return [entity for entity in found if entity is not None and entity.type == TASK and not is_deleted(entity)]
+
+
+def obstacle(sight: Sight, tool: str, args: Mapping[str, Any], task_id: str, terms: Terms) -> str | None:
+    """Why this target cannot be changed at all (S0-12, S0-13), or not by this agent."""
+    task = _missing(sight.task, TASK)
+    if task is not None:
+        return f"task {task_id}: {task}"
+    assert sight.task is not None
+    if not terms.allows(sight.task):
+        return f"task {task_id}: the agent is not allowed in its category"
+    match tool:
+        case "update_checklist_item":
+            missing = _missing(sight.target, ITEM)
+            if missing != "not found" and sight.target is not None and sight.target.value("taskId") != task_id:
+                missing = "wrong task"
+            return missing and f"checklist item: {missing}"
+        case "assign_task_label":
+            missing = _missing(sight.other, LABEL)
+            if missing is None and view(sight.task, Task).suppressed_labels.get(args["id"]):
+                missing = "the user does not want it on this task"
+            return missing and f"label {args['id']}: {missing}"
+        case "link_task":
+            if args["targetTaskId"] == task_id:
+                return "a task is not linked with itself"
+            missing = _missing(sight.other, TASK)
+            if missing is None and sight.other is not None and not terms.allows(sight.other):
+                missing = "the agent is not allowed in its category"
+            return missing and f"task {args['targetTaskId']}: {missing}"
     return None
 
 
-def current(sight: Sight, tool: str) -> dict[str, Any]:
+def _missing(entity: Entity | None, type_name: str) -> str | None:
+    if entity is None or entity.type != type_name:
+        return "not found"
+    return "it was deleted" if is_deleted(entity) else None
+
+
+def current(sight: Sight, tool: str, args: Mapping[str, Any]) -> dict[str, Any]:
     """Register -> present value, in the form of the journal's views."""
+    if tool in MEMBERS:
+        held = sight.target if sight.target is not None and not is_deleted(sight.target) else None
+        return {path: held is not None and held.value(path) is True for path in proposed(tool, args)}
     if sight.target is None or tool in CREATES:
         return {}
     target = sight.target
@@ -130,20 +214,21 @@ def current(sight: Sight, tool: str) -> dict[str, Any]:
     return {path: fields[path] for path in WRITES[tool][1].values()}
 
 
-def base(sight: Sight, tool: str, args: Mapping[str, Any]) -> list[SeenField]:
+def base(sight: Sight, tool: str, args: Mapping[str, Any], task_id: str) -> list[SeenField]:
     """What the proposal is made against: every register that it would touch, and the deletions."""
-    if sight.target is None or sight.task is None:
+    if sight.task is None or (sight.target is None and tool != "link_task"):
         return []
-    touched = [(sight.target, path) for field in proposed(tool, args) for path in (field, *COMPANIONS.get(field, ()))]
-    gone = (
-        [(sight.target, DELETED_AT)]
-        if sight.target == sight.task
-        else [(sight.target, DELETED_AT), (sight.task, DELETED_AT)]
-    )
-    return [
-        SeenField(entity.id, path, entity.value(path), sorted((dot.host, dot.counter) for dot in entity.dots(path)))
-        for entity, path in (*touched, *gone)
-    ]
+    target = target_of(tool, args, task_id)
+    touched = [(target, path) for field in proposed(tool, args) for path in (field, *COMPANIONS.get(field, ()))]
+    gone = [(ident, DELETED_AT) for ident in dict.fromkeys((target, task_id))]
+    held = {task_id: sight.task, target: sight.target if target != task_id else sight.task}
+    return [_seen_field(held[ident], ident, path) for ident, path in (*touched, *gone)]
+
+
+def _seen_field(entity: Entity | None, ident: str, path: str) -> SeenField:
+    if entity is None:
+        return SeenField(ident, path)
+    return SeenField(ident, path, entity.value(path), sorted((dot.host, dot.counter) for dot in entity.dots(path)))
 
 
 def plan(
@@ -152,33 +237,48 @@ def plan(
     args: Mapping[str, Any],
     task_id: str,
     against: list[SeenField],
+    terms: Terms,
     *,
     guarded: bool = True,
 ) -> Plan:
     """What confirming `item` with `args` would do to what is in `sight`, compared with the base `against`."""
     tool = item.tool_name
-    if not knows(tool):
+    if not understands(tool, args):
         return Plan({}, [], f"this version does not know the tool {tool}; update it to confirm this")
-    hindrance = obstacle(sight, tool, task_id)
+    hindrance = obstacle(sight, tool, args, task_id, terms)
     if hindrance is not None:
         return Plan({}, _stale(sight, against, {}), hindrance)
     if tool in CREATES:
         writes = {} if addition(args["title"], titles(sight)) else {"title": args["title"]}
         return Plan(writes, _stale(sight, against, {}) if writes else [])
-    now = current(sight, tool)
+    now = current(sight, tool, args)
     writes = {path: value for path, value in proposed(tool, args).items() if not same(value, now[path])}
     stale = _stale(sight, against, writes) if writes else []
-    withheld = _objection(sight, args) if guarded and "isChecked" in writes and not stale else None
+    withheld = objection(sight, args, terms) if guarded and "isChecked" in writes and not stale else None
     if withheld is not None:
         del writes["isChecked"]
     return Plan(writes, stale, None, withheld)
+
+
+def named(sight: Sight) -> str | None:
+    """The name by which a summary calls what the proposal is about: an item's or a task's title, a label's name."""
+    entity = sight.other or sight.target
+    if entity is None:
+        return None
+    match entity.type:
+        case "checklistItem" | "task":
+            return view(entity, ChecklistItem).title or None
+        case "label":
+            return view(entity, Label).name or None
+    return None
 
 
 def titles(sight: Sight) -> list[str]:
     return [view(entity, ChecklistItem).title for entity in sight.items]
 
 
-def _objection(sight: Sight, args: Mapping[str, Any]) -> str | None:
+def objection(sight: Sight, args: Mapping[str, Any], terms: Terms) -> str | None:
+    """What the guard has against a change of a checklist item."""
     assert sight.target is not None
     item = view(sight.target, ChecklistItem)
     return guard.objection(
@@ -187,6 +287,8 @@ def _objection(sight: Sight, args: Mapping[str, Any]) -> str | None:
         checked_at=item.checked_at,
         proposed=args.get("isChecked"),
         reason=args.get("reason"),
+        grade=sight.grade,
+        sovereignty=terms.sovereignty,
     )
 
 
@@ -202,7 +304,7 @@ def _stale(sight: Sight, against: list[SeenField], writes: Mapping[str, Any]) ->
         for path in paths:
             group = (path, *COMPANIONS.get(path, ()))
             changed = [p for p in group if _differs(entity, p, seen.get((entity.id, p)))]
-            found += [_stale_field(entity, p, seen.get((entity.id, p)), writes.get(p)) for p in changed[:1]]
+            found += [stale_field(entity, p, seen.get((entity.id, p)), writes.get(p)) for p in changed[:1]]
     return found
 
 
@@ -213,7 +315,7 @@ def _differs(entity: Entity, path: str, field: SeenField | None) -> bool:
     return held != {Dot(Host(host), counter) for host, counter in field.dots}
 
 
-def _stale_field(entity: Entity, path: str, field: SeenField | None, value: Any) -> StaleField:
+def stale_field(entity: Entity, path: str, field: SeenField | None, value: Any) -> StaleField:
     winner = entity.winner(path)
     return StaleField(
         entity.id,

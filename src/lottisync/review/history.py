@@ -63,7 +63,9 @@ def _entries(placed: Placed) -> list[tuple[str, str]]:
 
 
 def _line(item: ChangeItem, head: ChangeDecision) -> str:
-    line = f"- {MARKS[head.verdict]} {_call(item.tool_name, item.args)} — {head.verdict}"
+    undone = head.verdict == ItemStatus.RETRACTED and head.actor == "user"
+    said = "confirmed, then undone by the user" if undone else head.verdict
+    line = f"- {MARKS[head.verdict]} {_call(item.tool_name, item.args)} — {said}"
     if head.reason:
         line += f" (reason: {_quoted(head.reason)})"
     if head.edited:

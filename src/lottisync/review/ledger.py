@@ -62,6 +62,20 @@ class Ledger:
         """Every decision on an operation, oldest first."""
         return [decision for decision in self.decisions if decision.operation_id == operation]
 
+    def making(self, entity_id: str) -> Placed | None:
+        """The newest item whose effect would make the task `entity_id`."""
+        made = [
+            placed
+            for placed in self.placed()
+            if placed.item.tool_name == "create_follow_up_task"
+            and proposal.created_id(placed.item.operation_id, "task") == entity_id
+        ]
+        return made[-1] if made else None
+
+    def building_on(self, item_id: str) -> list[Placed]:
+        """The items that wait for this one (`dependsOn`)."""
+        return [placed for placed in self.placed() if item_id in placed.item.depends_on]
+
     def twins(self, placed: Placed) -> list[Placed]:
         """The other open items that propose the same for the same task: a person is shown one of them,
         and answers them all."""

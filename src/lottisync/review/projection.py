@@ -56,6 +56,11 @@ class ItemState(NamedTuple):
         return self.status is ItemStatus.PENDING and not self.expired
 
     @property
+    def undone(self) -> bool:
+        """Whether the user confirmed it and took that back."""
+        return self.status is ItemStatus.RETRACTED and any(head.actor == "user" for head in self.heads)
+
+    @property
     def decided(self) -> bool:
         return self.status in (ItemStatus.CONFIRMED, ItemStatus.REJECTED, ItemStatus.RETRACTED)
 
@@ -101,15 +106,15 @@ def item_state(item: ChangeItem, created_at: str, heads: tuple[ChangeDecision, .
         return ItemState(ItemStatus.REJECTED, heads)
     if ItemStatus.RETRACTED in verdicts:
         return ItemState(ItemStatus.RETRACTED, heads)
-    until = max((head.until for head in heads if head.until), key=lambda text: _instant(text) or 0, default=None)
-    wakes = _instant(until)
+    until = max((head.until for head in heads if head.until), key=lambda text: instant(text) or 0, default=None)
+    wakes = instant(until)
     if wakes is not None and wakes > now:
         return ItemState(ItemStatus.DEFERRED, heads, until=until)
-    since = max(moment for moment in (_instant(created_at), wakes, 0) if moment is not None)
-    return ItemState(ItemStatus.PENDING, heads, expired=now >= since + EXPIRY)
+    since = max(moment for moment in (instant(created_at), wakes, 0) if moment is not None)
+    return ItemState(ItemStatus.PENDING, heads, expired=now >= since + EXPIRY, until=until)
 
 
-def _instant(text: str | None) -> int | None:
+def instant(text: str | None) -> int | None:
     """A time in ms; None for what is none (another program's word must not stop a whole inbox)."""
     with contextlib.suppress(ValueError):
         return millis(text) if text else None

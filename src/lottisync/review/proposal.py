@@ -12,12 +12,14 @@ edit before confirming does not make another operation.
 
 import hashlib
 from collections.abc import Iterable, Mapping
+from gettext import NullTranslations
 from typing import Any
 
 from lottisync.entities import canonical
 from lottisync.entities.schema import derived_id
+from lottisync.review.language import marked, words
 
-PROSE = frozenset({"humanSummary", "reason", "evidenceEntryIds"})
+PROSE = frozenset({"humanSummary", "reason", "evidenceEntryIds", "confidence"})
 """Arguments that explain a change and are not the change."""
 
 
@@ -33,6 +35,11 @@ def digest(tool: str, args: Mapping[str, Any]) -> str:
 def operation_id(run_key: str, task_id: str, tool: str, args: Mapping[str, Any], targets: Iterable[str]) -> str:
     """`args` as they were proposed, `targets` the ids of the entities that exist and would change."""
     return _sha256([run_key, task_id, _sha256([tool, effective(args), sorted(targets)])])
+
+
+def undo_operation(operation: str) -> str:
+    """The operation that takes another one back; every device that undoes it names the same."""
+    return _sha256(["undo", operation])
 
 
 def _sha256(value: Any) -> str:
@@ -64,37 +71,73 @@ def minutes(count: int) -> str:
     return f"{count} minute" if count == 1 else f"{count} minutes"
 
 
-def summary(tool: str, args: Mapping[str, Any], *, item_title: str | None = None, written: str | None = None) -> str:
+def summary(
+    tool: str,
+    args: Mapping[str, Any],
+    *,
+    item_title: str | None = None,
+    written: str | None = None,
+    language: str = "en",
+) -> str:
     """What a person reads. Rendered from the arguments, so that it can't say anything else than what
     happens; `written` (the model's own sentence) is only for tools that this version doesn't know."""
+    said = words(language)
     match tool, args:
         case "set_task_title", {"title": title}:
-            return f'Set title to "{title}"'
+            return said.gettext('Set title to "{title}"').format(title=title)
         case "update_task_estimate", {"minutes": int(count)}:
-            return f"Set estimate to {minutes(count)}"
+            return said.ngettext("Set estimate to {count} minute", "Set estimate to {count} minutes", count).format(
+                count=count
+            )
         case "update_task_due_date", {"dueDate": day}:
-            return f"Set due date to {day}"
+            return said.gettext("Set due date to {day}").format(day=day)
         case "update_task_priority", {"priority": priority}:
-            return f"Set priority to {priority}"
+            return said.gettext("Set priority to {priority}").format(priority=priority)
         case "set_task_status", {"status": status}:
-            return f"Set status to {status}"
+            return said.gettext("Set status to {status}").format(status=status)
         case "set_task_language", {"languageCode": code}:
-            return f'Set language to "{code}"'
+            return said.gettext('Set language to "{code}"').format(code=code)
         case "add_checklist_item", {"title": title}:
-            return f'Add: "{title}"'
+            return said.gettext('Add: "{title}"').format(title=title)
         case "update_checklist_item", {"id": str(item)}:
-            return _item_summary(item, args, item_title)
+            name = f'"{item_title}"' if item_title else said.gettext("item {id}…").format(id=item[:8])
+            return _item_summary(said, name, args)
+        case "assign_task_label", {"id": str(label)}:
+            return said.gettext('Assign label: "{name}"').format(name=item_title or label[:8] + "…")
+        case "create_follow_up_task", {"title": title}:
+            return said.gettext('Create follow-up task: "{title}"').format(title=title)
+        case "link_task", {"relation": str(relation), "targetTaskId": str(target)} if relation in LINKED:
+            name = f'"{item_title}"' if item_title else said.gettext("task {id}…").format(id=target[:8])
+            return said.gettext(LINKED[relation]).format(name=name)
     return written or f"{tool}({', '.join(sorted(effective(args)))})"
 
 
-def _item_summary(item: str, args: Mapping[str, Any], title: str | None) -> str:
-    name = f'"{title}"' if title else f"item {item[:8]}…"
-    new_title = args.get("title")
-    match args.get("isChecked"):
-        case None:
-            return f'Rename {name} to "{new_title}"'
-        case True:
-            said = f"Check off: {name}"
+LINKED: Mapping[str, str] = {
+    "relates_to": marked("Link: this task relates to {name}"),
+    "blocks": marked("Link: this task blocks {name}"),
+    "is_blocked_by": marked("Link: this task is blocked by {name}"),
+    "follows_up_on": marked("Link: this task follows up on {name}"),
+    "has_follow_up": marked("Link: this task has the follow-up {name}"),
+    "duplicates": marked("Link: this task duplicates {name}"),
+    "is_duplicated_by": marked("Link: this task is duplicated by {name}"),
+    "fixes": marked("Link: this task fixes {name}"),
+    "is_fixed_by": marked("Link: this task is fixed by {name}"),
+    "supersedes": marked("Link: this task supersedes {name}"),
+    "is_superseded_by": marked("Link: this task is superseded by {name}"),
+}
+
+
+def _item_summary(said: NullTranslations, name: str, args: Mapping[str, Any]) -> str:
+    title = args.get("title")
+    match args.get("isChecked"), title:
+        case None, _:
+            text = said.gettext('Rename {name} to "{title}"')
+        case True, None:
+            text = said.gettext("Check off: {name}")
+        case True, _:
+            text = said.gettext('Check off: {name} and rename it to "{title}"')
+        case _, None:
+            text = said.gettext("Uncheck: {name}")
         case _:
-            said = f"Uncheck: {name}"
-    return said if new_title is None else f'{said} and rename it to "{new_title}"'
+            text = said.gettext('Uncheck: {name} and rename it to "{title}"')
+    return text.format(name=name, title=title)

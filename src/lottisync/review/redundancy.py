@@ -52,10 +52,10 @@ def checklist_item(args: Mapping[str, Any], title: str, is_checked: bool) -> str
     return f'"{title}" is already {"checked" if is_checked else "unchecked"}'
 
 
-def addition(title: str, existing: Iterable[str]) -> str | None:
+def addition(title: str, existing: Iterable[str], place: str = "on the checklist") -> str | None:
     """An item of that title is there, whatever its capitals."""
     if any(title.casefold() == other.strip().casefold() for other in existing):
-        return f'"{title}" is already on the checklist'
+        return f'"{title}" is already {place}'
     return None
 
 

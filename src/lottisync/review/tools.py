@@ -5,7 +5,7 @@ A tool's name, description, JSON schema, validation and class stand here and now
 cannot drift apart. The class decides what happens to a call:
 
     local       stays in the agent's own records (its report, its observations)
-    immediate   changes the task at once (the language, nothing else)
+    immediate   changes the task at once (the language), or takes own proposals back when the wake ends
     deferred    becomes a proposal; a person decides
 
 What a model sends is untrusted text. It may be fenced, encoded twice, or cut off; what can be read
@@ -33,7 +33,7 @@ from pydantic import (
 )
 from pydantic.alias_generators import to_camel
 
-from lottisync.entities.journal import PRIORITIES
+from lottisync.entities.journal import INVERSES, PRIORITIES, RELATIONS
 from lottisync.journal.tasks import (
     MAX_MINUTES,
     MAX_TITLE,
@@ -54,6 +54,12 @@ MAX_SUMMARY = 500
 MAX_OBSERVATION = 2_000
 MAX_EVIDENCE = 20
 MAX_ID = 128
+MAX_RETRACTION = 500
+MAX_LABELS = 3
+"""Labels that one wake may propose; a task that is given more is not sorted by them."""
+
+CONFIDENCES = ("very_high", "high", "medium", "low")
+"""How sure a model says it is, the surest first."""
 
 PROPOSED_STATUSES = ("OPEN", "GROOMED", "IN PROGRESS", "BLOCKED", "ON HOLD")
 """What a model may propose. DONE and REJECTED are the user's own to say."""
@@ -112,13 +118,31 @@ def _proposable(status: str) -> str:
     return str(known)
 
 
+def _confidence(value: Any) -> Any:
+    """Whatever is no known word is `medium`: not a reason to drop a label, and none to prefer it."""
+    return value if value in CONFIDENCES else "medium"
+
+
+def _relation(text: str) -> str:
+    relation = "_".join(text.lower().replace("-", " ").replace("_", " ").split())
+    if relation not in (*RELATIONS, *INVERSES):
+        raise Problem("bad-value", f"a relation is one of {', '.join((*RELATIONS, *INVERSES))}; got {text!r}")
+    return relation
+
+
 class Arguments(BaseModel):
     model_config = ConfigDict(alias_generator=to_camel, validate_by_name=False, validate_by_alias=True, extra="forbid")
 
 
 Title = Annotated[str, AfterValidator(_rule(checked_title)), Field(json_schema_extra={"maxLength": MAX_TITLE})]
 Id = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_ID)]
+EntityId = Annotated[str, StringConstraints(strip_whitespace=True, pattern=r"^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$")]
+"""An id that becomes a part of another one, or of a register's path."""
 Reason = Annotated[str, StringConstraints(strip_whitespace=True, max_length=MAX_REASON)]
+Relation = Annotated[str, AfterValidator(_rule(_relation)), Field(json_schema_extra={"enum": [*RELATIONS, *INVERSES]})]
+DueDate = Annotated[str, AfterValidator(_rule(checked_day))]
+Priority = Annotated[str, AfterValidator(_rule(checked_priority)), Field(json_schema_extra={"enum": list(PRIORITIES)})]
+Evidence = Annotated[list[Id], Field(max_length=MAX_EVIDENCE)]
 Line = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_OBSERVATION)]
 
 
@@ -143,13 +167,11 @@ class UpdateTaskEstimate(Proposed):
 
 
 class UpdateTaskDueDate(Proposed):
-    due_date: Annotated[str, AfterValidator(_rule(checked_day))] = Field(description="The day, as YYYY-MM-DD.")
+    due_date: DueDate = Field(description="The day, as YYYY-MM-DD.")
 
 
 class UpdateTaskPriority(Proposed):
-    priority: Annotated[
-        str, AfterValidator(_rule(checked_priority)), Field(json_schema_extra={"enum": list(PRIORITIES)})
-    ] = Field(description="P0 is the most urgent, P3 the least.")
+    priority: Priority = Field(description="P0 is the most urgent, P3 the least.")
 
 
 class SetTaskStatus(Proposed):
@@ -200,8 +222,8 @@ class ItemChange(Arguments):
         "recording or note) that postdates the user's last toggle. The system will reject isChecked changes on "
         "user-set items without a reason.",
     )
-    evidence_entry_ids: Annotated[list[Id], Field(max_length=MAX_EVIDENCE)] | None = Field(
-        default=None, description="The ids of the log entries that the reason cites."
+    evidence_entry_ids: Evidence | None = Field(
+        default=None, description="The ids of the log entries that the reason cites; the user must have written them."
     )
 
     @model_validator(mode="after")
@@ -217,6 +239,69 @@ class UpdateChecklistItem(ItemChange, Proposed):
 
 class UpdateChecklistItems(Proposed):
     items: list[ItemChange] = Field(min_length=1, max_length=MAX_BATCH, description="The items to change.")
+
+
+class Completion(Arguments):
+    id: Id = Field(description="The id of the checklist item.")
+    reason: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_REASON)] = Field(
+        description="Why it looks done: what was written, and when."
+    )
+    evidence_entry_ids: Evidence | None = Field(
+        default=None, description="The ids of the log entries that the reason cites; the user must have written them."
+    )
+
+
+class SuggestChecklistCompletion(Proposed):
+    items: list[Completion] = Field(min_length=1, max_length=MAX_BATCH, description="The items that look done.")
+
+
+class LabelChoice(Arguments):
+    id: EntityId = Field(description="The id of the label, out of those you may choose from.")
+    confidence: Annotated[Literal["very_high", "high", "medium", "low"], BeforeValidator(_confidence)] = Field(
+        default="medium", description="How sure you are that it fits. Labels with low confidence are not proposed."
+    )
+
+
+class AssignTaskLabel(LabelChoice, Proposed):
+    pass
+
+
+class AssignTaskLabels(Proposed):
+    labels: list[LabelChoice] = Field(
+        min_length=1, max_length=MAX_BATCH, description=f"The labels that fit best; at most {MAX_LABELS} are proposed."
+    )
+
+
+class CreateFollowUpTask(Proposed):
+    title: Title = Field(description="What is to be done in the new task.")
+    due_date: DueDate | None = Field(default=None, description="The day, as YYYY-MM-DD.")
+    priority: Priority | None = Field(default=None, description="P0 is the most urgent, P3 the least. P2 if left out.")
+    description: Annotated[str, StringConstraints(strip_whitespace=True, max_length=MAX_REASON)] | None = Field(
+        default=None, description="What whoever does it has to know."
+    )
+    relation: Relation | None = Field(
+        default=None, description="How this task stands to the new one; it is proposed as a link of its own."
+    )
+
+
+class LinkTask(Proposed):
+    relation: Relation = Field(description="How this task stands to the other: this task <relation> the other.")
+    target_task_id: EntityId = Field(
+        description="The id of the other task; a follow-up task's is told when it is proposed."
+    )
+
+
+class Retraction(Arguments):
+    id: Id = Field(description="The id of the proposal.")
+    reason: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_RETRACTION)] = Field(
+        description="Why the user need not decide on it any more."
+    )
+
+
+class RetractSuggestions(Arguments):
+    proposals: list[Retraction] = Field(
+        min_length=1, max_length=MAX_BATCH, description="Your own proposals that still wait for the user."
+    )
 
 
 class ChecklistProgress(Arguments):
@@ -294,6 +379,33 @@ _TOOLS = (
         UpdateChecklistItems,
         f"Update one or more existing checklist items. {_SOVEREIGNTY}",
     ),
+    Tool(
+        "suggest_checklist_completion",
+        "deferred",
+        SuggestChecklistCompletion,
+        "Suggest that checklist items are done, on the evidence of what was written. The user decides on each.",
+    ),
+    Tool(
+        "assign_task_labels",
+        "deferred",
+        AssignTaskLabels,
+        f"Propose labels for the task, at most {MAX_LABELS}, out of those you may choose from.",
+    ),
+    Tool(
+        "create_follow_up_task",
+        "deferred",
+        CreateFollowUpTask,
+        "Propose a new task for what goes beyond this one. The answer names the id that it will have, for link_task.",
+    ),
+    Tool("link_task", "deferred", LinkTask, "Propose a link from this task to another."),
+    Tool(
+        "retract_suggestions",
+        "immediate",
+        RetractSuggestions,
+        "Take back proposals of your own that the user has not decided on and that no longer make sense.",
+        offered=False,
+    ),
+    Tool("assign_task_label", "deferred", AssignTaskLabel, "Propose one label for the task.", offered=False),
     Tool("add_checklist_item", "deferred", AddChecklistItem, "Propose one new checklist item.", offered=False),
     Tool(
         "update_checklist_item",
@@ -312,6 +424,8 @@ LOCAL = frozenset(tool.name for tool in _TOOLS if tool.kind == "local")
 EXPLODED = {
     "add_multiple_checklist_items": ("items", "add_checklist_item"),
     "update_checklist_items": ("items", "update_checklist_item"),
+    "suggest_checklist_completion": ("items", "update_checklist_item"),
+    "assign_task_labels": ("labels", "assign_task_label"),
 }
 """Batch tools: the array that is split, and the tool that each of its elements becomes (S1-21)."""
 ALIASES = {
@@ -321,15 +435,19 @@ ALIASES = {
     "update_task_title": "set_task_title",
     "update_task_status": "set_task_status",
     "update_task_language": "set_task_language",
+    "assign_labels": "assign_task_labels",
+    "add_checklist_items": "add_multiple_checklist_items",
+    "create_followup_task": "create_follow_up_task",
 }
 
 
-def definitions() -> list[dict[str, Any]]:
-    """`name`, `description` and `parameters` (a JSON schema) of every tool that a model is offered."""
+def definitions(*, retracting: bool = False) -> list[dict[str, Any]]:
+    """`name`, `description` and `parameters` (a JSON schema) of every tool that a model is offered; with
+    `retracting` also the one that takes proposals back, for whoever passes such calls to `Builder.queue`."""
     return [
         {"name": tool.name, "description": tool.description, "parameters": schema(tool.name)}
         for tool in _TOOLS
-        if tool.offered
+        if tool.offered or (retracting and tool.name == "retract_suggestions")
     ]
 
 
@@ -392,7 +510,8 @@ def exploded(call: ParsedCall) -> list[ParsedCall]:
     if call.tool not in EXPLODED:
         return [call]
     array, singular = EXPLODED[call.tool]
-    return [ParsedCall(singular, dict(element)) for element in call.args[array]]
+    more = {"isChecked": True} if call.tool == "suggest_checklist_completion" else {}
+    return [ParsedCall(singular, {**element, **more}) for element in call.args[array]]
 
 
 _FENCED = re.compile(r"```(?:json)?\s*(.*?)```", re.DOTALL)

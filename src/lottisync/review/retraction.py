@@ -1,0 +1,124 @@
+"""An agent takes its own proposals back (docs/specs/10-review.md, REV-75 to REV-77).
+
+What was proposed yesterday may be pointless today, and a person should not have to say so. An agent may
+retract what is its own and still open; a decision says that it was the agent, and why. It carries the
+agent's precedence and never counts against the person: where they confirmed at the same time on another
+device, it is confirmed.
+
+A call is answered at once and carried out when the wake ends, in the transaction that writes the
+wake's proposals. So a wake that fails takes nothing back.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from lottisync.entities.agent import ChangeDecision
+from lottisync.entities.entity import AGENT
+from lottisync.entities.schema import derived_id
+from lottisync.review.ledger import DECISION, Ledger, Placed, fields
+from lottisync.review.projection import ItemStatus
+from lottisync.review.proposal import summary
+from lottisync.store.instant import iso
+from lottisync.store.reader import Reader
+from lottisync.store.store import Store
+from lottisync.store.transaction import Transaction
+
+
+class Staged(NamedTuple):
+    """A retraction that waits for the end of the wake."""
+
+    item: str
+    reason: str
+
+
+class OpenProposal(NamedTuple):
+    """An agent's own proposal that waits for the person: what its prompt lists, so that it can be retracted."""
+
+    id: str
+    summary: str
+    created_at: str
+
+
+def open_proposals(agents: Store, now: int, *, agent_id: str, task_id: str | None = None) -> list[OpenProposal]:
+    with agents.reading() as reader:
+        ledger = Ledger.read(reader, now, task_id)
+    return [
+        OpenProposal(
+            placed.item.id,
+            summary(placed.item.tool_name, placed.item.args, written=placed.item.human_summary),
+            placed.set.created_at,
+        )
+        for placed in ledger.placed()
+        if placed.set.agent_id == agent_id and _is_open(placed)
+    ]
+
+
+def considered(
+    reader: Reader, agent_id: str, task_id: str, proposals: Iterable[Mapping[str, Any]], now: int
+) -> tuple[list[Staged], str]:
+    """What of a call can be carried out, and the answer for the model."""
+    ledger = Ledger.read(reader, now, task_id)
+    own = {placed.item.id: placed for placed in ledger.placed() if placed.set.agent_id == agent_id}
+    staged, lines = [], []
+    for proposal in proposals:
+        placed = own.get(proposal["id"])
+        if placed is None:
+            lines.append(f"- {proposal['id']}: not found among your proposals")
+        elif not _is_open(placed) or _is_begun(reader, placed):
+            state = placed.state
+            lines.append(f"- {proposal['id']}: not open, it {'expired' if state.expired else f'was {state.status}'}")
+        else:
+            staged.append(Staged(placed.item.id, proposal["reason"]))
+    head = [f"Retracted {len(staged)} proposal(s)."] if staged else []
+    return staged, "\n".join([*head, *([f"Left {len(lines)} as they are:", *lines] if lines else [])])
+
+
+def carry_out(
+    tx: Transaction, agent_id: str, task_id: str, staged: Iterable[Staged], now: int, device: str = ""
+) -> int:
+    """Write the decisions, for what is open still; returns how many. To be called in a transaction of the
+    agent store."""
+    wanted = {one.item: one.reason for one in staged}
+    if not wanted:
+        return 0
+    ledger, written = Ledger.read(tx, now, task_id), 0
+    for placed in ledger.placed():
+        reason = wanted.get(placed.item.id)
+        if reason is None or placed.set.agent_id != agent_id or not _is_open(placed) or _is_begun(tx, placed):
+            continue
+        seen = [decision.id for decision in ledger.on_operation(placed.item.operation_id)]
+        decision = ChangeDecision(
+            # Derived, so that a wake that is played again says it once.
+            id=derived_id(DECISION, "retracted", placed.item.id, tx.host, *seen),
+            agent_id=agent_id,
+            task_id=task_id,
+            change_set_id=placed.set.id,
+            item_id=placed.item.id,
+            item_index=placed.ordinal,
+            operation_id=placed.item.operation_id,
+            tool_name=placed.item.tool_name,
+            args=placed.item.args,
+            human_summary=placed.item.human_summary,
+            verdict=ItemStatus.RETRACTED,
+            actor="agent",
+            reason=reason,
+            seen=seen,
+            device=device,
+            created_at=iso(now),
+        )
+        tx.put(decision.id, DECISION, fields(decision), precedence=AGENT)
+        written += 1
+    return written
+
+
+def _is_open(placed: Placed) -> bool:
+    return placed.state.open or placed.state.status is ItemStatus.DEFERRED
+
+
+def _is_begun(reader: Reader, placed: Placed) -> bool:
+    """Whether the person is confirming it, in a process that did not finish yet."""
+    return bool(
+        reader.local(
+            "select 1 from saga_log where operation_id = ? and status = 'pending'", (placed.item.operation_id,)
+        )
+    )

@@ -1,0 +1,61 @@
+"""Sets that were closed long ago."""
+
+import pytest
+from tests.review.reviewer import DAY, Reviewer
+
+from lottisync.review import inbox
+from lottisync.review.cleanup import RETENTION, remove_old_sets
+
+
+def test_rev36_a_set_goes_when_it_was_closed_for_the_retention(laptop: Reviewer) -> None:
+    """REV-36, S1-56: and not a moment before; its decisions stay."""
+    laptop.add_task()
+    laptop.propose("update_task_estimate", {"minutes": 60})
+    laptop.later(30 * DAY)
+    [ident] = laptop.states()
+    closed = laptop.later()
+    laptop.verdicts.confirm(f"{ident}.0", closed)
+    assert remove_old_sets(laptop.agents, closed + RETENTION - 1) == 0
+    assert remove_old_sets(laptop.agents, closed + RETENTION) == 1
+    assert laptop.states() == {}
+    assert [d.verdict for d in laptop.decisions()] == ["confirmed"]
+    assert remove_old_sets(laptop.agents, closed + 2 * RETENTION) == 0
+
+
+def test_rev36_an_expired_set_goes_ninety_days_after_it_expired(laptop: Reviewer) -> None:
+    """REV-36, S1-56."""
+    laptop.add_task()
+    laptop.propose("update_task_estimate", {"minutes": 60})
+    made = laptop.now
+    assert remove_old_sets(laptop.agents, made + 97 * DAY - 1) == 0
+    assert remove_old_sets(laptop.agents, made + 97 * DAY) == 1
+
+
+@pytest.mark.parametrize("why", ["pending", "deferred", "contested"])
+def test_rev36_what_wants_a_person_stays(laptop: Reviewer, phone: Reviewer, why: str) -> None:
+    """REV-36."""
+    laptop.add_task()
+    laptop.propose("add_multiple_checklist_items", {"items": [{"title": "Milk"}, {"title": "Eggs"}]})
+    phone.pull(laptop)
+    milk, eggs = laptop.waiting()
+    laptop.verdicts.confirm(milk.id, laptop.later())
+    if why == "contested":
+        phone.verdicts.reject(milk.id, phone.later())
+        laptop.verdicts.confirm(eggs.id, laptop.later())
+        laptop.pull(phone)
+    if why == "deferred":
+        laptop.verdicts.defer(eggs.id, laptop.now + 400 * DAY, laptop.later())
+    at = laptop.now + (5 * DAY if why == "pending" else 200 * DAY)
+    assert remove_old_sets(laptop.agents, at, retention=DAY) == 0
+
+
+def test_rev36_two_devices_that_clean_up_meet(laptop: Reviewer, phone: Reviewer) -> None:
+    """REV-36."""
+    laptop.add_task()
+    laptop.propose("update_task_estimate", {"minutes": 60})
+    phone.pull(laptop)
+    for device in (laptop, phone):
+        assert remove_old_sets(device.agents, device.later(100 * DAY)) == 1
+    laptop.meet(phone)
+    assert laptop.same_as(phone)
+    assert inbox.unsettled_sets(laptop.journal, laptop.agents, laptop.now) == []
