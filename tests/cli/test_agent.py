@@ -182,3 +182,13 @@ def test_no_key_is_in_a_file_or_on_a_screen(person: Person, monkeypatch: pytest.
     for file in person.home.rglob("*"):
         if file.is_file():
             assert b"sk-very-secret" not in file.read_bytes()
+
+
+def test_settings_are_changed_by_name_and_others_are_refused(person: Person) -> None:
+    """S0-53: off unless the person turns it on."""
+    person.json("agent", "create", person.task)
+    assert "autoCheck" not in person.json("agent", "configure", person.task, "sovereignty=reason")["config"]
+    changed = person.json("agent", "configure", person.task, "autoCheck=true", "sovereignty=evidence")
+    assert (changed["config"]["autoCheck"], changed["config"]["sovereignty"]) == (True, "evidence")
+    for wrong in ("autoCheck=maybe", "sovereignty=none", "mood=good", "autoCheck"):
+        assert person.run("agent", "configure", person.task, wrong).code == 2

@@ -26,7 +26,7 @@ from lottisync.entities.path import split
 from lottisync.entities.view import view
 from lottisync.journal import tasks
 from lottisync.journal.tasks import TaskPage
-from lottisync.review import history
+from lottisync.review import history, retraction
 from lottisync.store.reader import Reader
 from lottisync.store.store import Store
 
@@ -43,7 +43,8 @@ _UNTOLD = frozenset({"receipts", "rank", "knowledge", "createdAt", "taskId", "ch
 
 
 class Context(NamedTuple):
-    """`seen` is what the journal held at the moment of the reading. `delta` is empty on a first wake, where all is
+    """`seen` is what the journal held at the moment of the reading. `waiting` are the agent's own proposals that
+    the person has not decided on, which it may take back. `delta` is empty on a first wake, where all is
     new."""
 
     agent: Agent
@@ -53,6 +54,7 @@ class Context(NamedTuple):
     report: AgentReport | None
     memory: Memory
     decisions: str
+    waiting: list[dict[str, Any]]
     delta: list[dict[str, Any]]
     task: dict[str, Any]
     linked: list[dict[str, Any]]
@@ -70,6 +72,10 @@ def read(journal: Store, agents: Store, agent_id: str, now: int) -> Context:
         state = living.read_state(remembered, agent_id)
         task_id = living.task_of(state)
         decided = history.recent_decisions(agents, now, agent_id=agent_id, task_id=task_id)
+        waiting = [
+            {"id": proposal.id, "summary": proposal.summary, "proposedAt": proposal.created_at}
+            for proposal in retraction.open_proposals(agents, now, agent_id=agent_id, task_id=task_id)
+        ]
         page = tasks.page(current, task_id)
         everything = _entities(current, page)
         return Context(
@@ -80,6 +86,7 @@ def read(journal: Store, agents: Store, agent_id: str, now: int) -> Context:
             report=report.latest_report(remembered, agent_id),
             memory=memory.read(remembered, state),
             decisions=decided,
+            waiting=waiting,
             delta=[] if state.last_wake_at is None else delta(everything, processed(state)),
             task=task_json(current, page),
             linked=_linked(current, remembered, agent, task_id),

@@ -22,11 +22,16 @@ from lottisync.agents.run_log import Run
 from lottisync.agents.seen import Seen
 from lottisync.review import immediate, tools
 from lottisync.review.builder import Builder
+from lottisync.review.terms import terms_of
 from lottisync.review.tools import BadCall, ParsedCall
 from lottisync.store.store import Store
 
 MAX_OBSERVATIONS = 20
 """Notes of one wake; an agent that notes more is keeping a transcript."""
+
+
+RETRACT = "retract_suggestions"
+"""Takes the agent's own proposals back: kept by the builder until the end of the wake, like what it proposes."""
 
 
 class Answer(NamedTuple):
@@ -41,7 +46,7 @@ class Calls:
     those are queued, but a model that has tried as many is not proposing any more."""
 
     def __init__(self, journal: Store, agents: Store, run: Run, task_id: str, seen: Seen, most: int) -> None:
-        self._journal, self._task_id = journal, task_id
+        self._journal, self._agents, self._agent_id, self._task_id = journal, agents, run.agent_id, task_id
         self._most, self._considered = most, 0
         self.words: Words | None = None
         self.observations: list[str] = []
@@ -64,6 +69,8 @@ class Calls:
         match tools.TOOLS[parsed.tool].kind:
             case "local":
                 return Answer(self._keep(parsed))
+            case "immediate" if parsed.tool == RETRACT:
+                return Answer(self.builder.queue(parsed.tool, parsed.args, now))
             case "immediate":
                 return self._set_language(parsed.args, now)
             case "deferred":
@@ -79,6 +86,8 @@ class Calls:
             self._keep(parsed)
         elif isinstance(parsed, ParsedCall) and parsed.tool in tools.DEFERRED:
             self._propose(parsed, now)
+        elif isinstance(parsed, ParsedCall) and parsed.tool == RETRACT:
+            self.builder.queue(parsed.tool, parsed.args, now)
 
     def _propose(self, call: ParsedCall, now: int) -> str:
         parts = sum(1 for _ in tools.exploded(call))
@@ -102,9 +111,11 @@ class Calls:
         return f"Noted {len(noted)} observation(s)."
 
     def _set_language(self, args: dict[str, Any], now: int) -> Answer:
+        with self._agents.reading() as reader:
+            terms = terms_of(reader, self._agent_id)
         with self._journal.transaction(now) as tx:
             before = tx.entity(self._task_id)
-            text = immediate.set_language(tx, self._task_id, args)
+            text = immediate.set_language(tx, self._task_id, args, terms)
             after = tx.entity(self._task_id)
         return Answer(text, self._task_id if before != after else None)
 

@@ -218,7 +218,7 @@ class _Wake:
             self._take(recorded)
             if self._is_done:
                 return
-        offered = [ToolSchema(**definition) for definition in tools.definitions()]
+        offered = [ToolSchema(**definition) for definition in tools.definitions(retracting=True)]
         while self._turns < self._limit and not self._is_done:
             self._watch(Progress(self._turns + 1, self._limit))
             turn, ignored = thread.heard(self._turns, await model.complete(self._messages, offered))

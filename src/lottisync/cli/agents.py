@@ -389,6 +389,33 @@ def _show_run(terminal: Terminal, found: Agent, runs: list[run_log.Run], abbrevi
     terminal.emit(said, shown)
 
 
+SETTINGS = {"sovereignty": ("reason", "evidence"), "autoCheck": (True, False)}
+
+
+@agent.command("configure")
+@click.argument("which", metavar="TASK")
+@click.argument("changes", metavar="SETTING=VALUE...", nargs=-1, required=True)
+@common
+def configure(terminal: Terminal, which: str, changes: tuple[str, ...]) -> None:
+    """Change settings of the agent of TASK.
+
+    sovereignty=reason|evidence  what it takes to override your tick: a reason, or also a later entry of yours.
+    autoCheck=true|false         whether it may tick, without asking, items that an agent ticked last."""
+    fields: dict[str, Any] = {}
+    for change in changes:
+        name, _, text = change.partition("=")
+        value: Any = {"true": True, "false": False}.get(text, text)
+        if value not in SETTINGS.get(name, ()):
+            known = ", ".join(f"{key}={'|'.join(str(v).lower() for v in values)}" for key, values in SETTINGS.items())
+            raise WrongCall("bad-value", f"the settings are {known}; got {change!r}")
+        fields[f"config/{name}"] = value
+    _change(terminal, which, lambda tx, ident: _put(tx, ident, fields))
+
+
+def _put(tx: Transaction, ident: str, fields: dict[str, Any]) -> None:
+    tx.put(ident, "agent", fields)
+
+
 @agent.command("pause")
 @click.argument("which", metavar="TASK")
 @common
@@ -441,7 +468,13 @@ def _change(terminal: Terminal, which: str, change: Callable[[Transaction, str],
     with home.agent.transaction(clock.now()) as tx:
         change(tx, found.id)
         now = agents.read(tx, found.id)
-    value = {"id": now.id, "name": now.display_name, "lifecycle": now.lifecycle, "homeDevice": now.home_device}
+    value = {
+        "id": now.id,
+        "name": now.display_name,
+        "lifecycle": now.lifecycle,
+        "homeDevice": now.home_device,
+        "config": now.config,
+    }
     terminal.emit(value, lambda: terminal.line(f"{now.display_name} is {now.lifecycle}."))
 
 

@@ -31,6 +31,7 @@ STATUS_FILE = "daemon.json"
 LOCK_FILE = "daemon.lock"
 SETTLE_SECONDS = 0.05
 """How long changes of the status are gathered before the file is written again."""
+TIDY_SECONDS = 24 * 60 * 60
 LOCK_TRIES = 20
 """Who asks for the status tries the lock, too, for an instant; only a lock that stays taken is a daemon's."""
 
@@ -96,6 +97,7 @@ async def run(
                 port = await tasks.start(engine.run)
                 _write_status(home, await describe())
                 started(port)
+                tasks.start_soon(_tidy, home)
                 if agents:
                     tasks.start_soon(_run_agents, home, say)
         except BaseExceptionGroup as group:
@@ -146,6 +148,15 @@ def _recover(home: Home, say: Callable[[str, str], None]) -> None:
     verdicts = Verdicts(home.journal, home.agent, device_id=home.key.device_id, new_id=clock.new_id)
     for outcome in verdicts.recover(clock.now()):
         say("recovered", f"finished a confirmation that was interrupted: {outcome}")
+
+
+async def _tidy(home: Home) -> None:
+    """Once a day: change sets that were settled long ago go."""
+    from lottisync.review.cleanup import remove_old_sets
+
+    while True:
+        await anyio.to_thread.run_sync(remove_old_sets, home.agent, clock.now())
+        await anyio.sleep(TIDY_SECONDS)
 
 
 async def _run_agents(home: Home, say: Callable[[str, str], None]) -> None:
