@@ -16,6 +16,12 @@ What the peer has is remembered as knowledge *and* as the dots beyond it, for a 
 and pass on what came in a round that was cut off. With the knowledge alone, two devices that hold
 such a dot would offer it to each other for ever.
 
+A peer that is slow costs bounded memory. It grants credit for batches, and no more of them are under way;
+a batch leaves for the socket before the next is read from the store; and while the peer does not read what
+we answer, we do not read what it asks. A peer that owes us something for long (room in its socket, credit,
+the word that it has taken a round) is hung up on: a round holds a snapshot, and the write-ahead log of a
+store under a snapshot only grows.
+
 Silence is measured on the monotonic clock, for the wall clock may be set; `clock` is for the stores.
 
 Store calls go through `call`, which moves them off the event loop (a thread, one transaction at a
@@ -37,6 +43,7 @@ from lottisync.entities.entity import Entity, EqualDots
 from lottisync.entities.version import BadVersion, Version
 from lottisync.problem import Problem
 from lottisync.protocol import message as m
+from lottisync.protocol.framing import ENCODINGS
 from lottisync.protocol.session import Session
 from lottisync.protocol.summary import summary
 from lottisync.store.reader import Reader
@@ -51,6 +58,13 @@ BATCH_BYTES = 256 * 1024
 TICK_SECONDS = 1
 FAREWELL_SECONDS = 1
 """How long what was said last may take to reach the socket when a link ends."""
+GRANTED_TOGETHER = m.FIRST_CREDIT // 2
+"""Batches taken before their credit is given back, in one word."""
+MAX_OUTBOX = 64
+"""Answers that wait for the socket before we stop listening. Between correct peers it is a handful."""
+STUCK_SECONDS = 120
+"""How long a peer may owe us something without anything moving: longer than a store may wait for other
+processes' transactions, twice in a row."""
 DOT_OVERHEAD = 32
 """Bytes of a held dot in msgpack beside the entity's id: an array of three, 16 digits, a counter, two lengths."""
 LOST = (OSError, anyio.EndOfStream, anyio.BrokenResourceError, anyio.ClosedResourceError)
@@ -117,6 +131,11 @@ class Link:
         self._emptied = anyio.Event()
         self._leaving = False
         self._taking = False
+        self._crowded = False
+        self._credit = anyio.Event()
+        self._taken = 0
+        self._moved = _monotonic()
+        self._owing = False
         self._own: dict[str, tuple[m.Have, m.Summary]] = {}
         self._have: dict[str, m.Have] = {}
         self._work = anyio.Event()
@@ -193,7 +212,7 @@ class Link:
 
     def _say_hello(self) -> None:
         stores = {name: own[1] for name, own in self._own.items()}
-        self._say(m.Hello(m.PROTOCOL_VERSION, self._own_device, self._boot, stores))
+        self._say(m.Hello(m.PROTOCOL_VERSION, self._own_device, self._boot, stores, ENCODINGS))
 
     async def _write(self, *, task_status: TaskStatus[anyio.CancelScope]) -> None:
         with anyio.CancelScope(shield=True) as scope:
@@ -206,9 +225,12 @@ class Link:
                     self._writable = anyio.Event()
                     continue
                 try:
-                    await self._stream.send(self._outbox.pop(0))
+                    await self._stream.send(self._outbox[0])
+                    self._outbox.pop(0)
                 except LOST:
                     self._outbox.clear()
+                if not self._owing:  # else a heartbeat would count as credit
+                    self._moved = _monotonic()
 
     async def _beat(self) -> None:
         while True:
@@ -217,6 +239,10 @@ class Link:
                 # It is we who are not listening: a store may wait for another process's transaction longer than
                 # a peer may be silent, and what the peer said meanwhile is still in the socket.
                 self._session.receive(b"", _monotonic())
+            if not (self._outbox or self._owing) or (self._taking and not self._crowded):
+                self._moved = _monotonic()
+            if _monotonic() - self._moved >= STUCK_SECONDS * 1000:
+                self.close("stuck", f"nothing that was waited for has come for {STUCK_SECONDS} s")
             due = self._session.tick(_monotonic())
             if due:
                 self._outbox.append(due)
@@ -243,10 +269,18 @@ class Link:
             self._taking = True
             for message in messages:
                 await self._take(message)
+                await self._room()
             self._taking = False
             if self._session.closed is not None:
                 self._end(self._session.closed)
                 return
+
+    async def _room(self) -> None:
+        """Wait until the peer has read most of what it was answered, before listening on."""
+        self._crowded = len(self._outbox) > MAX_OUTBOX
+        if self._crowded:
+            await self._drained()
+            self._crowded = False
 
     @property
     def _short(self) -> str:
@@ -262,6 +296,7 @@ class Link:
                     self.standing.told[name] = have.knowledge
                 self._stop_round = True
                 self._answer.set()
+                self._credit.set()
                 self._work.set()
             case m.Begin():
                 if message.store not in self._stores:
@@ -281,6 +316,10 @@ class Link:
                 self._have.clear()
                 self._stop_round = True
                 self._answer.set()
+                self._credit.set()
+            case m.Credit():
+                self._moved = _monotonic()
+                self._credit.set()
             case m.Ping():
                 self._say(m.Pong(message.number))
             case m.Pong() | m.Close():
@@ -319,12 +358,15 @@ class Link:
 
     async def _on_batch(self, batch: m.Batch) -> None:
         begin = self._incoming
-        if begin is None:  # refused: what is still on its way is dropped
-            return
+        assert begin is not None, "the session lets a batch through only in a round"
         self._incoming_held += await self._call(lambda: self._apply(begin, batch.versions))
         if self.standing.receiving is not None:
             name, done, count = self.standing.receiving
             self.standing.receiving = (name, done + len(batch.versions), count)
+        self._taken += 1
+        if self._taken == GRANTED_TOGETHER:
+            self._say(m.Credit(self._taken))
+            self._taken = 0
 
     def _apply(self, begin: m.Begin, versions: list[Version]) -> list[HeldDot]:
         """Join what came; gives the dots among it that the peer itself holds beyond its knowledge."""
@@ -460,6 +502,7 @@ class Link:
         for start in range(0, len(numbers), m.MAX_BATCH):
             chunk = numbers[start : start + m.MAX_BATCH]
             for versions in _bounded(await self._call(lambda chunk=chunk: snapshot.versions(chunk))):  # type: ignore[misc]
+                await self._until_granted()
                 if self._stop_round:
                     self._say(m.Cut(self._round))
                     return
@@ -467,7 +510,21 @@ class Link:
                 batch += 1
                 await self._drained()
         self._say(m.End(self._round, own))
-        await self._answer.wait()
+        await self._owed(self._answer)
+
+    async def _until_granted(self) -> None:
+        """Wait for the credit of a batch, or for a reason to send none."""
+        while self._session.open and not self._session.credit and not self._stop_round:
+            await self._owed(self._credit)
+            self._credit = anyio.Event()
+
+    async def _owed(self, event: anyio.Event) -> None:
+        """Wait for something that the peer owes us; `_beat` sees when that is for too long."""
+        self._owing = True
+        try:
+            await event.wait()
+        finally:
+            self._owing = False
 
     async def _drained(self) -> None:
         """Wait until what was said has left for the socket, so that a slow peer costs no memory."""
