@@ -44,7 +44,12 @@ def status(terminal: Terminal) -> None:
     for name, store in home.stores().items():
         with store.reading() as reader:
             knowledge[name] = reader.knowledge()
-            stores[name] = {"entities": reader.count(), "digest": reader.digest().hex(), "knowledge": knowledge[name]}
+            stores[name] = {
+                "entities": reader.count(),
+                "digest": reader.digest().hex(),
+                "knowledge": knowledge[name],
+                "quarantined": reader.count_quarantined(),
+            }
     roster = home.roster()
     peers = []
     states = {state.device: state for state in running.peers} if running else {}
@@ -88,6 +93,11 @@ def _show(terminal: Terminal, value: dict[str, Any]) -> None:
         ["store", "entities", "digest"],
         [(name, f"{store['entities']:,}", store["digest"][:16]) for name, store in value["stores"].items()],
     )
+    for name, store in value["stores"].items():
+        if store["quarantined"]:
+            terminal.line(
+                f"{name}: {store['quarantined']} came that cannot be taken here. See: lottisync check", "yellow"
+            )
     if not value["peers"]:
         terminal.line("No other device yet. Run: lottisync pair")
     else:

@@ -142,6 +142,23 @@ def open_stored(version: Version) -> Entity:
     return Entity(version.id, version.type, version.read_clock(), registers)
 
 
+def clock_of(version: Version) -> dict[Host, int]:
+    """The clock of a version of which nothing else need be readable: what names it, and what it has seen.
+    Raises `BadVersion`."""
+    validated_id(version.id)
+    try:
+        clock = version.read_clock()
+        vector_clock.validate(clock)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, ClockError) as error:
+        raise BadVersion(f"version of {version.id}: {error}") from None
+    if not clock:
+        raise BadVersion(f"version of {version.id} has an empty clock")
+    for host, counter in clock.items():
+        if _HOST.match(host) is None or counter < 1:
+            raise BadVersion(f"version of {version.id}: {host[:40]!r}: {counter} is not a component of a clock")
+    return clock
+
+
 def open_foreign(version: Version) -> Entity:
     """The entity of a version that came from a peer, every part checked (ENT-10). Raises `BadVersion`."""
     try:

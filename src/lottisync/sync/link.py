@@ -371,32 +371,39 @@ class Link:
     def _apply(self, begin: m.Begin, versions: list[Version]) -> list[HeldDot]:
         """Join what came; gives the dots among it that the peer itself holds beyond its knowledge."""
         try:
-            opened = [(v, version.open_foreign(v)) for v in versions]
+            good, bad, clocks = _sorted(versions)
             with self._stores[begin.store].transaction(self._clock()) as tx:
-                tx.apply(opened)
-                self._refuse_strangers(begin.store, tx, (entity for _, entity in opened))
+                tx.apply(good)
+                for incoming, reason in bad:
+                    tx.quarantine(incoming, reason)
+                self._refuse_strangers(begin.store, tx, clocks)
+                kept_now = tx.kept_now()
         except EqualDots as error:
             raise RefusedByUs("fork", f"{error}: a store was copied or restored from a backup") from None
         except (BadVersion, ValueError) as error:
             raise RefusedByUs("bad-entity", str(error)) from None
+        for kept in kept_now:
+            self._report(
+                "quarantined", f"{self._short} sent what cannot be taken, and it is kept as it came: {kept.reason}"
+            )
         return [
-            (host, counter, entity.id)
-            for _, entity in opened
-            for host, counter in entity.clock.items()
+            (host, counter, entity)
+            for entity, clock in clocks
+            for host, counter in clock.items()
             if counter > begin.knowledge.get(host, 0)
         ]
 
-    def _refuse_strangers(self, name: str, reader: Reader, entities: Iterable[Entity]) -> None:
+    def _refuse_strangers(self, name: str, reader: Reader, clocks: Iterable[tuple[str, Clock]]) -> None:
         """A host that belongs to no device that ever was this person's is bad input (SYNC-9)."""
         if name == "space":
             owners = read_roster(reader, self._own_certificate).host_owner
         else:
             with self._stores["space"].reading() as space:
                 owners = read_roster(space, self._own_certificate).host_owner
-        for entity in entities:
-            for host in entity.clock:
+        for entity, clock in clocks:
+            for host in clock:
                 if host not in owners:
-                    raise RefusedByUs("unknown-host", f"{entity.id} was written by host {host}, of no known device")
+                    raise RefusedByUs("unknown-host", f"{entity} was written by host {host}, of no known device")
 
     async def _on_end(self, end: m.End) -> None:
         begin = self._incoming
@@ -530,6 +537,28 @@ class Link:
         """Wait until what was said has left for the socket, so that a slow peer costs no memory."""
         while self._outbox:
             await self._emptied.wait()
+
+
+def _sorted(
+    versions: Iterable[Version],
+) -> tuple[list[tuple[Version, Entity]], list[tuple[Version, str]], list[tuple[str, Clock]]]:
+    """The good versions opened, the bad ones with what is wrong with them, and the clock of each. Raises
+    `BadVersion` for one that cannot even be kept: without an id and a clock it has no place anywhere, and
+    beyond the largest size it cannot be passed on."""
+    good: list[tuple[Version, Entity]] = []
+    bad: list[tuple[Version, str]] = []
+    clocks: list[tuple[str, Clock]] = []
+    for incoming in versions:
+        clocks.append((incoming.id, version.clock_of(incoming)))
+        if incoming.size() > version.MAX_VERSION:
+            raise BadVersion(
+                f"version of {incoming.id} has {incoming.size()} bytes; {version.MAX_VERSION} are the most"
+            )
+        try:
+            good.append((incoming, version.open_foreign(incoming)))
+        except BadVersion as error:
+            bad.append((incoming, str(error)))
+    return good, bad, clocks
 
 
 def _bounded(versions: list[Version]) -> Iterator[list[Version]]:
