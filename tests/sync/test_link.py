@@ -321,6 +321,38 @@ async def test_sync_29_dots_that_both_hold_beyond_their_knowledge_are_not_offere
     assert b.title("u") == "Bread"
 
 
+async def test_sync_26_a_change_made_in_the_middle_of_a_round_takes_nothing_of_it_back(pair: list[Member]) -> None:
+    a, b = pair
+    await meet(a, b)
+    want = wanting(a)
+    a.put("t", "Milk")
+    cable = Cable()
+    end = cable.ends[0]
+    link = b.link(cable.ends[1], a, dialled=False)
+
+    async def read() -> None:
+        with contextlib.suppress(anyio.EndOfStream, anyio.ClosedResourceError):
+            while True:
+                await end.receive()
+
+    async def say(*messages: m.AnyMessage) -> None:
+        await end.send(b"".join(frame(m.encode(message)) for message in messages))
+        await quiet([cable])
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(link.run)
+        tasks.start_soon(read)
+        hello = m.Hello(m.PROTOCOL_VERSION, a.device, a.boot, {"journal": SUMMARY})
+        await say(hello, want, began(a, b, 1), m.Batch(1, 0, [written(a, "t")]))
+        b.put("u", "Bread")
+        await quiet([cable])
+        tasks.cancel_scope.cancel()
+    await end.aclose()
+    b.links.clear()
+    sent = [version.id for batch in cable.said(1) if isinstance(batch, m.Batch) for version in batch.versions]
+    assert sent == ["u"]
+
+
 async def test_sync_29_a_change_does_not_bring_held_dots_along_again(three: list[Member]) -> None:
     a, b, c = three
     for one, other in ((a, b), (a, c), (b, c), (a, b)):

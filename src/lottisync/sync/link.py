@@ -302,6 +302,11 @@ class Link:
                 if message.store not in self._stores:
                     raise RefusedByUs("unknown-store", f"there is no store {message.store[:40]!r} here")
                 self._incoming, self._incoming_held = message, []
+                known = self._have.get(message.store)
+                if known is not None:
+                    # What the peer is about to send, it has: a change made here meanwhile must not take it back.
+                    knowledge = vector_clock.merge(known.knowledge, message.knowledge)
+                    self._have[message.store] = _having(knowledge, known.held)
                 self.standing.receiving = (message.store, 0, message.count)
             case m.Batch():
                 await self._on_batch(message)
@@ -421,9 +426,7 @@ class Link:
         self._say(m.Told(begin.round, begin.store, knowledge, own))
         have = self._have.get(begin.store)
         if have is not None:
-            # What the peer has just sent, it has: no need to offer it back.
-            known = vector_clock.merge(have.knowledge, begin.knowledge)
-            self._have[begin.store] = _having(known, have.held, self._incoming_held)
+            self._have[begin.store] = _having(have.knowledge, have.held, self._incoming_held)
         self.standing.told[begin.store] = vector_clock.merge(self.standing.told.get(begin.store, {}), begin.knowledge)
         self._work.set()
 
