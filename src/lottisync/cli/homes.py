@@ -77,6 +77,7 @@ def status(terminal: Terminal) -> None:
         "device": home.key.device_id,
         "daemon": {"pid": running.pid, "port": running.port, "startedAt": running.started_at} if running else None,
         "nearby": running.nearby if running else None,
+        "damaged": running.damaged if running else [],
         "stores": stores,
         "peers": peers,
     }
@@ -98,6 +99,8 @@ def _show(terminal: Terminal, value: dict[str, Any]) -> None:
             terminal.line(
                 f"{name}: {store['quarantined']} came that cannot be taken here. See: lottisync check", "yellow"
             )
+    for row in value["damaged"]:
+        terminal.line(f"{row} is not what was stored. See: lottisync check", "bold red")
     if not value["peers"]:
         terminal.line("No other device yet. Run: lottisync pair")
     else:

@@ -74,10 +74,18 @@ def broken_invariants(reader: Reader, progress: Callable[[int, int], None] = lam
     return found
 
 
+def damaged_rows(reader: Reader, after: int, limit: int) -> tuple[list[str], int | None]:
+    """The ids of the rows behind number `after`, `limit` of them at most, whose content does not have the hash
+    that was stored with it; and the last number looked at, None if no more follow."""
+    rows = _after(reader, after, limit)
+    found = [row.id for _, row, stored_hash, *_ in rows if row.hash() != stored_hash]
+    return found, rows[-1][0] if len(rows) == limit else None
+
+
 _Row = tuple[int, Version, bytes, bool, bool, str | None]
 
 
-def _after(reader: Reader, last: int) -> list[_Row]:
+def _after(reader: Reader, last: int, limit: int = STRIDE) -> list[_Row]:
     return [
         (
             n,
@@ -90,7 +98,7 @@ def _after(reader: Reader, last: int) -> list[_Row]:
         for n, ident, type_name, clock, stamps, document, stored, clean, conflicted, deleted in reader.local(
             """select n, id, type, clock, stamps, serialized, hash, clean_tombstone, conflicted, deleted_at
                from rows where n > ? order by n limit ?""",
-            (last, STRIDE),
+            (last, limit),
         )
     ]
 
