@@ -229,16 +229,15 @@ class Transaction(Reader):
         our own host beyond our own counter, this store was rolled back, and gets a new host (STORE-9)."""
         changed = 0
         for incoming, entity in versions:
-            for writes in entity.registers.values():
-                for held in writes:
-                    self._clock = hlc.observe(self._clock, held.stamp.hlc, self.now)
+            for seen in {held.stamp[1:3] for writes in entity.registers.values() for held in writes}:
+                self._clock = hlc.observe(self._clock, Hlc(*seen), self.now)
             row = self._row(incoming.id)
             if row is not None and row.version == incoming:
                 continue
             present = version.open_stored(row.version) if row else None
             try:
                 joined = self._joined(present, entity)
-                closed = version.close(joined)
+                closed = incoming if joined is entity else version.close(joined)
                 _refuse_over_limit(closed)
             except BadVersion as error:
                 self.quarantine(incoming, str(error))
@@ -249,14 +248,19 @@ class Transaction(Reader):
         return changed
 
     def _joined(self, present: Entity | None, entity: Entity) -> Entity:
-        self._own_columns(self._place(entity.type).described, entity.id, entity.type, entity.value)
+        self._refuse_strange_link(entity)
         if present is None:
             return entity
         if present.type != entity.type:
             raise BadVersion(f"{entity.id} is a {present.type} here, and came as a {entity.type}")
         joined = join(present, entity)
-        self._own_columns(self._place(joined.type).described, joined.id, joined.type, joined.value)
+        self._refuse_strange_link(joined)
         return joined
+
+    def _refuse_strange_link(self, entity: Entity) -> None:
+        described = self._place(entity.type).described
+        if described is not None and described.link:
+            self._own_columns(described, entity.id, entity.type, entity.value)
 
     def quarantine(self, incoming: Version, reason: str) -> None:
         """Keep a version that cannot be taken as the bytes that came, unless what is here has seen it already.
