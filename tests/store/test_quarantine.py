@@ -14,7 +14,8 @@ from lottisync.causality.vector_clock import Host
 from lottisync.entities.entity import Entity, Stamp, Write
 from lottisync.entities.journal import JOURNAL
 from lottisync.entities.schema import schema
-from lottisync.entities.version import MAX_VERSION, BadVersion, Version, clock_of, close, open_foreign
+from lottisync.entities.version import MAX_DOCUMENT, MAX_VERSION, BadVersion, Version, clock_of, close, open_foreign
+from lottisync.problem import Problem
 from lottisync.store.check import broken_invariants
 from lottisync.store.migration import upgrade
 from lottisync.store.store import Store
@@ -146,6 +147,18 @@ def test_store_27_one_id_with_two_types_counts_alike_whichever_came_first(tmp_pa
     assert (kept(one), kept(other)) == ([note], [task])
     assert digest_of(one) == digest_of(other)
     assert faults(one) == faults(other) == []
+
+
+def test_store_23_a_write_keeps_to_a_document_and_a_join_to_what_a_frame_carries(tmp_path: Path) -> None:
+    store = new_store(tmp_path)
+    with pytest.raises(Problem, match="a document may have"), store.transaction(NOON) as tx:
+        tx.put("t", "task", {"title": "x" * MAX_DOCUMENT})
+    take(store, *(made({host: 1}, title=f"{host}{'x' * (MAX_DOCUMENT - 100)}") for host in (A, B, C)))
+    assert kept(store) == []
+    entity = store.read("t")
+    assert entity is not None
+    assert len(entity.registers["title"]) == 3
+    assert faults(store) == []
 
 
 def test_store_27_what_would_join_to_more_than_fits_is_kept_beside(tmp_path: Path) -> None:
