@@ -32,11 +32,14 @@ test: $(STAMP)        ## the whole suite
 deep: $(STAMP)        ## long, seeded runs
 	@$(BIN)/python -m pytest -m deep
 
-check: $(STAMP)       ## format, lint, types, layers
+check: $(STAMP)       ## format, lint, types, layers, rules and tests that cite each other
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
+	@$(BIN)/python -m tools.state_table --check
+	@$(BIN)/python -m tools.spec_coverage
+	@$(BIN)/python -m tools.requirements --missing
 
 bench: $(STAMP)       ## ratios against what the machine allows
 	@$(BIN)/python -m tools.bench

@@ -1,7 +1,7 @@
 from tests.support.device import Device
 from tests.support.scripted_model import ScriptedModel, call, say
 
-from lottisync.agents import context
+from lottisync.agents import context, memory
 from lottisync.agents.context import Context
 from lottisync.entities.entity import AGENT
 from lottisync.entities.schema import link_id
@@ -74,7 +74,7 @@ def test_a_first_wake_has_no_delta(laptop: Device) -> None:
     laptop.add_task()
     told = read(laptop, laptop.add_agent())
     assert told.is_first
-    assert (told.delta, told.report, told.observations) == ([], None, [])
+    assert (told.delta, told.report, told.memory.notes) == ([], None, [])
 
 
 def test_a_task_that_was_left_alone_has_an_empty_delta(laptop: Device) -> None:
@@ -151,17 +151,17 @@ def test_the_delta_says_whose_writes_they_are(laptop: Device) -> None:
 def test_the_newest_notes_are_always_there_and_older_ones_as_far_as_they_fit(laptop: Device) -> None:
     """AGENT-13, S3-43, S3-44"""
     ident = woken(laptop)
-    for wave in range(3):
+    for wave in range(2):
         notes = [f"{wave}-{number:02d} " + "n" * 1_500 for number in range(20)]
         laptop.wake(
             ident, ScriptedModel(say("", call("record_observations", observations=notes)), say()), turn=f"n{wave}"
         )
     told = read(laptop, ident)
-    assert len(told.observations) == context.HOT_OBSERVATIONS
-    assert told.left_out == 40
-    assert told.observations[0].startswith("2-00")
-    assert told.observations[-1].startswith("2-19")
-    assert len(told.observations[0]) == 1_505  # whole, not the preview in the message
+    assert len(told.memory.notes) == memory.HOT_OBSERVATIONS
+    assert told.memory.left_out == 20
+    assert told.memory.notes[0].startswith("1-00")
+    assert told.memory.notes[-1].startswith("1-19")
+    assert len(told.memory.notes[0]) == 1_505  # whole, not the preview in the message
 
 
 def test_short_notes_all_fit(laptop: Device) -> None:
@@ -173,8 +173,8 @@ def test_short_notes_all_fit(laptop: Device) -> None:
             ident, ScriptedModel(say("", call("record_observations", observations=notes)), say()), turn=f"n{wave}"
         )
     told = read(laptop, ident)
-    assert told.observations == [f"{wave}-{number:02d}" for wave in range(3) for number in range(20)]
-    assert told.left_out == 0
+    assert told.memory.notes == [f"{wave}-{number:02d}" for wave in range(3) for number in range(20)]
+    assert told.memory.left_out == 0
 
 
 def test_linked_tasks_with_what_their_agents_say_unless_the_agent_may_not_see_them(laptop: Device) -> None:

@@ -443,19 +443,35 @@ async def test_this_machine_is_not_reached_through_a_proxy(serve: Serve, monkeyp
 @pytest.mark.parametrize(
     ("environ", "shown"),
     [
-        ({"OPENAI_API_KEY": KEY}, f"OpenAIModel('https://api.openai.com/v1', model={DEFAULT_MODEL!r})"),
+        (
+            {"OPENAI_API_KEY": KEY},
+            f"OpenAIModel('https://api.openai.com/v1', model={DEFAULT_MODEL!r}, api='responses')",
+        ),
+        (
+            {"OPENAI_API_KEY": KEY, "LOTTISYNC_MODEL_API": "chat"},
+            f"OpenAIModel('https://api.openai.com/v1', model={DEFAULT_MODEL!r}, api='chat')",
+        ),
         (
             {"OPENAI_API_KEY": KEY, "LOTTISYNC_MODEL": "big"},
-            "OpenAIModel('https://api.openai.com/v1', model='big')",
+            "OpenAIModel('https://api.openai.com/v1', model='big', api='responses')",
         ),
         (
             {"LOTTISYNC_MODEL_URL": " http://[::1]:11434/v1\n", "LOTTISYNC_MODEL": "qwen3"},
-            "OpenAIModel('http://[::1]:11434/v1', model='qwen3')",
+            "OpenAIModel('http://[::1]:11434/v1', model='qwen3', api='chat')",
+        ),
+        (
+            {"LOTTISYNC_MODEL_URL": "http://host/v1", "LOTTISYNC_MODEL": "m", "LOTTISYNC_MODEL_API": "responses"},
+            "OpenAIModel('http://host/v1', model='m', api='responses')",
         ),
     ],
 )
 def test_the_environment_names_the_model(environ: dict[str, str], shown: str) -> None:
     assert repr(model_from_environment(environ)) == shown
+
+
+def test_a_dialect_that_there_is_not() -> None:
+    with pytest.raises(ModelError, match="LOTTISYNC_MODEL_API is chat or responses; got 'soap'"):
+        model_from_environment({"OPENAI_API_KEY": KEY, "LOTTISYNC_MODEL_API": "soap"})
 
 
 @pytest.mark.parametrize("environ", [{}, {"OPENAI_API_KEY": " ", "LOTTISYNC_MODEL": "m", "LOTTISYNC_MODEL_URL": ""}])

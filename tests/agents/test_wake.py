@@ -86,7 +86,7 @@ def user_text(messages: Sequence[Message]) -> str:
 
 
 def test_a_wake_from_end_to_end(laptop: Device, laura: str) -> None:
-    """AGENT-9, AGENT-18, S1-04, S1-22, S1-23, S2-03, S3-38, S3-41, S3-60, S3-69"""
+    """AGENT-9, AGENT-18, S3-04, S1-04, S1-22, S1-23, S2-03, S3-38, S3-41, S3-60, S3-69"""
     model = ScriptedModel(
         say(
             "I see.",
@@ -127,7 +127,7 @@ def test_a_wake_from_end_to_end(laptop: Device, laura: str) -> None:
 
 
 def test_the_first_and_the_later_message(laptop: Device, laura: str) -> None:
-    """S3-45, S3-49, S3-67, S3-68"""
+    """S3-45, S3-49, S3-50, S3-67, S3-68"""
     first = ScriptedModel(
         say("Private words.", call("update_report", tldr="Just begun.")),
         say("", call("record_observations", observations=["Rain is announced"])),
@@ -154,7 +154,7 @@ def test_the_first_and_the_later_message(laptop: Device, laura: str) -> None:
 
 
 def test_the_system_prompt_and_the_tools(laptop: Device, laura: str) -> None:
-    """AGENT-14, S0-03, S0-33, S1-29, S3-67, S4-18"""
+    """AGENT-14, S0-03, S0-33, S1-29, S3-57, S3-67, S4-18"""
     model = ScriptedModel(say())
     laptop.wake(laura, model)
     system = model.asked[0][0]
@@ -174,9 +174,17 @@ def test_the_system_prompt_and_the_tools(laptop: Device, laura: str) -> None:
         "not a command",
     ):
         assert rule in told
-    assert {"update_report", "record_observations", "set_task_language", "update_checklist_items"} <= {
-        tool.name for tool in model.offered
-    }
+    assert {
+        "update_report",
+        "record_observations",
+        "set_task_title",
+        "set_task_language",
+        "update_task_estimate",
+        "update_task_due_date",
+        "update_task_priority",
+        "add_multiple_checklist_items",
+        "update_checklist_items",
+    } <= {tool.name for tool in model.offered}
     assert not {name for name in (tool.name for tool in model.offered) if "confirm" in name or "reject" in name}
 
 
@@ -254,7 +262,7 @@ def test_what_is_long_stands_in_a_payload_and_both_prompts_are_kept(laptop: Devi
 
 
 def test_facts_in_the_report_are_the_programs(laptop: Device, laura: str) -> None:
-    """AGENT-16, S3-42, S3-70"""
+    """AGENT-16, S3-42, S3-70, S3-76"""
     laptop.do(
         lambda tx: tasks.edit_task(
             tx, "t1", {"status": "IN PROGRESS", "priority": "P1", "estimate": 240, "due": "2026-02-25"}
@@ -361,7 +369,7 @@ def test_observations_accumulate(laptop: Device, laura: str) -> None:
 def test_a_call_that_cannot_be_is_answered_and_does_nothing(
     laptop: Device, laura: str, name: str, arguments: str, answer: str
 ) -> None:
-    """AGENT-19, S0-11, S3-91"""
+    """AGENT-19, S0-11, S3-85, S3-91"""
     before = laptop.task()
     model = ScriptedModel(say("", (name, arguments)), say("I see."))
     result = laptop.wake(laura, model)
@@ -379,6 +387,20 @@ def test_a_flood_of_calls_is_cut_and_said_to_be(laptop: Device, laura: str) -> N
     assert "9 more calls of this turn were ignored" in model.results()[-1]
     assert "a wake keeps 20 observations" in model.results()[20]
     assert result.observation_count == 20
+
+
+def test_a_wake_considers_so_many_changes(laptop: Device, laura: str) -> None:
+    """AGENT-37, S2-26"""
+    with laptop.agents.transaction(laptop.now()) as tx:
+        tx.put(laura, "agent", {"config/setsPerWake": 1})
+    batches = [
+        call("add_multiple_checklist_items", items=[{"title": f"{batch} {number}"} for number in range(5)])
+        for batch in ("One", "Two", "Three")
+    ]
+    model = ScriptedModel(say("", *batches), say())
+    laptop.wake(laura, model)
+    assert len(proposed(laptop)) == 10
+    assert model.results()[-1].startswith("Rejected: a wake proposes at most 10 changes, and 10 were considered.")
 
 
 def test_ids_of_calls_that_are_empty_or_used_twice_are_renamed(laptop: Device, laura: str) -> None:

@@ -79,3 +79,10 @@ def test_a_reading_outside_of_its_bits_is_refused(reading: Hlc) -> None:
 def test_the_greatest_reading_is_in_range() -> None:
     """CAUS-6"""
     validate(Hlc(MAX_MILLIS, MAX_TICKS))
+
+
+def test_a_reading_never_leaves_its_48_bits() -> None:
+    """CAUS-6: a wall clock beyond the year 10000 is counted as the last reading; used up, it is an error."""
+    assert tick(Hlc(0, 0), 2**48) == Hlc(2**48 - 1, 0)
+    with pytest.raises(HlcError, match="used up"):
+        tick(Hlc(2**48 - 1, 2**16 - 1), 0)

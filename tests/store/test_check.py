@@ -54,7 +54,6 @@ def test_a_sound_store_is_found_sound_and_left_as_it_is(store: Store) -> None:
         ("insert into components values (1, 999, 1)", "index"),
         ("update state set digest = zeroblob(32)", "digest"),
         ("update state set counter = counter - 1", "write"),
-        ("update hosts set known = 0 where n = 1", "knows 0"),
         ("delete from chain where counter = 2", "chain"),
     ],
 )

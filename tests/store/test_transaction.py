@@ -4,11 +4,13 @@ import contextlib
 import hashlib
 from pathlib import Path
 
+import pytest
 from tests.support.stores import NOON, digest_of, lacking, new_store, send
 
 from lottisync.causality.vector_clock import Host
 from lottisync.entities import canonical
-from lottisync.entities.version import open_foreign
+from lottisync.entities.version import MAX_DOCUMENT, open_foreign
+from lottisync.problem import Problem
 from lottisync.store.store import Store
 from lottisync.store.transaction import HISTORY_PER_FIELD, genesis
 
@@ -148,3 +150,38 @@ def test_the_index_of_a_row_that_was_joined_is_seen_at_once(tmp_path: Path) -> N
     with a.transaction(NOON) as tx:
         tx.apply((version, open_foreign(version)) for version in versions)
         assert [entity for _, _, entity in tx.held_beyond()] == ["t"]
+
+
+def test_a_stale_live_version_does_not_revive_a_tombstone(tmp_path: Path) -> None:
+    """MERGE-7, STORE-8: a tombstone is a version like any other, compared by its clock."""
+    a, b = new_store(tmp_path, 1), new_store(tmp_path, 2)
+    with a.transaction(NOON) as tx:
+        tx.put("t", "task", {"title": "x"})
+    stale, _, _ = lacking(a, b)
+    send(a, b)
+    with b.transaction(NOON + 1) as tx:
+        tx.delete("t")
+    before = digest_of(b)
+    with b.transaction(NOON + 2) as tx:
+        assert tx.apply([(version, open_foreign(version)) for version in stale]) == 0
+        assert tx.by_type("task") == []
+    assert digest_of(b) == before
+
+
+def test_what_a_local_write_may_make_is_smaller_than_what_is_taken(tmp_path: Path) -> None:
+    """STORE-23: two devices may each write the largest document there is; what they join to is kept."""
+    a, b = new_store(tmp_path, 1), new_store(tmp_path, 2)
+    with a.transaction(NOON) as tx:
+        tx.put("t", "task", {"title": "x"})
+    send(a, b)
+    for store, letter in ((a, "a"), (b, "b")):
+        with store.transaction(NOON + 1) as tx:
+            tx.put("t", "task", {"title": letter * (MAX_DOCUMENT - 100)})
+        with pytest.raises(Problem, match="a document may have"), store.transaction(NOON + 2) as tx:
+            tx.put("t", "task", {"note": "x" * 200})
+    send(a, b)
+    send(b, a)
+    assert digest_of(a) == digest_of(b)
+    entity = b.read("t")
+    assert entity is not None
+    assert len(entity.registers["title"]) == 2

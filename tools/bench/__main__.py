@@ -68,38 +68,47 @@ class Bench:
             self.folder / f"{next(self.names)}.sqlite", JOURNAL, lambda: Host(f"{next(self.hosts):016x}")
         )
 
-    def rows_of(self, source: Store) -> tuple[list[tuple[Any, ...]], list[tuple[Any, ...]], list[str]]:
+    def statements_of(self, source: Store) -> list[tuple[str, list[tuple[Any, ...]]]]:
+        """Everything that the library wrote for each entity, ready made: statement and rows."""
+        found = []
         with source.reading() as reader:
-            rows = reader.local("select * from journal_entities")
-            columns = [name for (name,) in reader.local("select name from pragma_table_info('journal_entities')")]
-            return rows, reader.local("select * from components"), columns
+            for table in ("journal_entities", "components", "chain"):
+                rows = reader.local(f"select * from {table}")
+                columns = [name for (name,) in reader.local(f"select name from pragma_table_info('{table}')")]
+                found.append(
+                    (f"insert into {table}({', '.join(columns)}) values ({', '.join('?' * len(columns))})", rows)
+                )
+        return found
 
     def bare(self, source: Store, per_commit: int) -> float:
-        """Rows a second when SQLite alone inserts what `source` holds."""
-        rows, components, columns = self.rows_of(source)
+        """Entities a second when SQLite alone inserts what `source` holds, row by row as a program does that writes
+        them as they come, with one prepared statement for each table."""
+        statements = self.statements_of(source)
+        count = len(statements[0][1])
         target = self.store()
         connection: apsw.Connection = target._connection
-        into = f"insert into journal_entities({', '.join(columns)}) values ({', '.join('?' * len(columns))})"
+        execute = connection.execute
         started = time.perf_counter()
-        for start in range(0, len(rows), per_commit):
-            connection.execute("begin immediate").fetchall()
-            connection.executemany(into, rows[start : start + per_commit]).fetchall()
-            connection.executemany(
-                "insert into components values (?, ?, ?)", components[start : start + per_commit]
-            ).fetchall()
-            connection.execute("commit").fetchall()
+        for start in range(0, count, per_commit):
+            execute("begin immediate").fetchall()
+            for number in range(start, min(start + per_commit, count)):
+                for insert, rows in statements:
+                    if number < len(rows):
+                        execute(insert, rows[number]).fetchall()
+            execute("commit").fetchall()
         took = time.perf_counter() - started
         target.close()
-        return len(rows) / took
+        return count / took
 
     def library(self, count: int, per_commit: int) -> tuple[Store, float]:
         """Rows a second through the library."""
         target = self.store()
+        records = [(f"task-{number:08d}", task(number)) for number in range(count)]
         started = time.perf_counter()
         for start in range(0, count, per_commit):
             with target.transaction(1_763_000_000_000 + start) as tx:
-                for number in range(start, min(start + per_commit, count)):
-                    tx.put(f"task-{number:08d}", "task", task(number))
+                for ident, fields in records[start : start + per_commit]:
+                    tx.put(ident, "task", fields)
         return target, count / (time.perf_counter() - started)
 
     def applied(self, source: Store) -> float:

@@ -21,6 +21,8 @@ from lottisync.store.reader import Reader
 from lottisync.store.transaction import Transaction
 
 MAX_NAME = 80
+ASLEEP_BECAUSE = "asleepBecause"
+"""The slot of the agent's state that tells the person why it went to sleep by itself."""
 CREATED, ACTIVE, DORMANT, DESTROYED = "created", "active", "dormant", "destroyed"
 
 TRANSITIONS: Mapping[tuple[str, str], str] = {
@@ -28,6 +30,8 @@ TRANSITIONS: Mapping[tuple[str, str], str] = {
     (ACTIVE, "wake"): ACTIVE,
     (CREATED, "pause"): DORMANT,
     (ACTIVE, "pause"): DORMANT,
+    (CREATED, "give up"): DORMANT,
+    (ACTIVE, "give up"): DORMANT,
     (DORMANT, "resume"): ACTIVE,
     (CREATED, "destroy"): DESTROYED,
     (ACTIVE, "destroy"): DESTROYED,
@@ -111,8 +115,10 @@ def pause(tx: Transaction, agent_id: str) -> None:
 
 
 def resume(tx: Transaction, agent_id: str) -> None:
-    """Wakes again; what happened meanwhile is the delta of its next wake."""
+    """Wakes again; what happened meanwhile is the delta of its next wake. Its failures are forgiven."""
     tx.put(agent_id, "agent", {"lifecycle": after(read(tx, agent_id), "resume")})
+    forgiven = {"consecutiveFailureCount": 0, "nextWakeAt": None, f"slots/{ASLEEP_BECAUSE}": None}
+    tx.put(state_id(agent_id), "agentState", {"agentId": agent_id, **forgiven})
 
 
 def destroy(tx: Transaction, agent_id: str) -> None:
@@ -126,7 +132,15 @@ def move(tx: Transaction, agent_id: str, device: str) -> None:
     tx.put(agent_id, "agent", {"homeDevice": device})
 
 
-# -- the wake's verb
+def set_timer(tx: Transaction, agent_id: str, timer_id: str, at: str | None) -> None:
+    """Let the agent wake at that instant (ISO 8601, UTC), on whatever device is its home then; None forgets it."""
+    if "|" in timer_id or "/" in timer_id or not timer_id:
+        raise Problem("bad-value", f"a timer's name has neither '|' nor '/'; got {timer_id!r}")
+    read(tx, agent_id)
+    tx.put(agent_id, "agent", {f"timers/{timer_id}": at})
+
+
+# -- the wake's verbs
 
 
 def woken(tx: Transaction, agent: Agent) -> None:
@@ -134,3 +148,25 @@ def woken(tx: Transaction, agent: Agent) -> None:
     following = after(agent, "wake")
     if following != agent.lifecycle:
         tx.put(agent.id, "agent", {"lifecycle": following}, precedence=AGENT)
+
+
+def give_up(tx: Transaction, agent: Agent, why: str) -> bool:
+    """Let the agent sleep after too many failures, and say why where the person looks. False if it does not wake
+    any more anyway. A person's word on another device beats this one."""
+    if (agent.lifecycle, "give up") not in TRANSITIONS:
+        return False
+    tx.put(agent.id, "agent", {"lifecycle": after(agent, "give up")}, precedence=AGENT)
+    tx.put(state_id(agent.id), "agentState", {f"slots/{ASLEEP_BECAUSE}": why}, precedence=AGENT)
+    return True
+
+
+def asleep_because(state: AgentState) -> str | None:
+    """Why the agent went to sleep by itself; None if it did not."""
+    why = state.slots.get(ASLEEP_BECAUSE)
+    return why if isinstance(why, str) else None
+
+
+def setting(agent: Agent, name: str, default: int, most: int) -> int:
+    """A number of the agent's `config`, if it holds one that makes sense: any device may have written it."""
+    value = agent.config.get(name)
+    return min(value, most) if isinstance(value, int) and not isinstance(value, bool) and value > 0 else default

@@ -16,9 +16,9 @@ effect is in the journal that is read after it.
 from typing import Any, NamedTuple
 
 from lottisync.agents import agent as living
-from lottisync.agents import report, seen, thread
+from lottisync.agents import memory, report, seen
+from lottisync.agents.memory import Memory
 from lottisync.agents.seen import Seen
-from lottisync.agents.thread import CHARACTERS_A_TOKEN
 from lottisync.entities.agent import Agent, AgentReport, AgentState
 from lottisync.entities.entity import USER, Entity, is_deleted
 from lottisync.entities.journal import Label, Task
@@ -30,10 +30,6 @@ from lottisync.review import history
 from lottisync.store.reader import Reader
 from lottisync.store.store import Store
 
-HOT_OBSERVATIONS = 20
-"""Notes that are always shown, the newest (seed 003, section 9.7)."""
-OBSERVATION_TOKENS = 4_000
-"""Room for older ones beyond those; further back they stay readable for people only (AGENT-13)."""
 MAX_ENTRY_TEXT = 2_000
 MAX_ENTRIES = 50
 """A log entry may have 100,000 characters and a task thousands of entries; what does not fit is said to be
@@ -48,15 +44,14 @@ _UNTOLD = frozenset({"receipts", "rank", "knowledge", "createdAt", "taskId", "ch
 
 class Context(NamedTuple):
     """`seen` is what the journal held at the moment of the reading. `delta` is empty on a first wake, where all is
-    new. `left_out` counts older observations that there was no room for."""
+    new."""
 
     agent: Agent
     state: AgentState
     page: TaskPage
     seen: Seen
     report: AgentReport | None
-    observations: list[str]
-    left_out: int
+    memory: Memory
     decisions: str
     delta: list[dict[str, Any]]
     task: dict[str, Any]
@@ -74,7 +69,6 @@ def read(journal: Store, agents: Store, agent_id: str, now: int) -> Context:
         agent = living.read(remembered, agent_id)
         state = living.read_state(remembered, agent_id)
         task_id = living.task_of(state)
-        notes, left_out = _notes(remembered, agent_id)
         decided = history.recent_decisions(agents, now, agent_id=agent_id, task_id=task_id)
         page = tasks.page(current, task_id)
         everything = _entities(current, page)
@@ -84,8 +78,7 @@ def read(journal: Store, agents: Store, agent_id: str, now: int) -> Context:
             page=page,
             seen=seen.of(current.knowledge(), everything),
             report=report.latest_report(remembered, agent_id),
-            observations=notes,
-            left_out=left_out,
+            memory=memory.read(remembered, state),
             decisions=decided,
             delta=[] if state.last_wake_at is None else delta(everything, processed(state)),
             task=task_json(current, page),
@@ -96,19 +89,6 @@ def read(journal: Store, agents: Store, agent_id: str, now: int) -> Context:
 def processed(state: AgentState) -> Seen:
     """What the last completed wake had seen."""
     return seen.stored(state.processed_counter_by_host, state.slots.get(BEYOND))
-
-
-def _notes(reader: Reader, agent_id: str) -> tuple[list[str], int]:
-    """The newest observations, oldest first, and how many older ones there was no room for."""
-    noted = [thread.full_text(reader, message) for message in thread.observations(reader, agent_id)]
-    kept: list[str] = []
-    room = OBSERVATION_TOKENS * CHARACTERS_A_TOKEN
-    for text in reversed(noted):
-        room -= len(text)
-        if len(kept) >= HOT_OBSERVATIONS and room < 0:
-            break
-        kept.append(text)
-    return kept[::-1], len(noted) - len(kept)
 
 
 # -- the task

@@ -1,23 +1,21 @@
-"""The model behind any server that speaks OpenAI's Chat Completions, asked through the `openai` package.
+"""The model behind OpenAI or any server that is compatible with it, asked through the `openai` package.
 
-Why Chat Completions and not Responses: it is the one dialect that every server of this kind speaks, the hosted
-ones and those a person runs at home (Ollama, llama.cpp, vLLM), and it is stateless, which is what the port asks
-for. Responses is the newer interface of one vendor; servers at home have it late, in part, or not at all. An
-adapter for it comes with the agent-runtime work, behind the same port and without `previous_response_id`.
+There are two dialects. Chat Completions is the one that every server of this kind speaks, those a person runs at
+home (Ollama, llama.cpp, vLLM) too; Responses is what OpenAI itself builds on, and servers at home have it late, in
+part, or not at all. So OpenAI is asked by Responses and every other address by Chat Completions, unless
+LOTTISYNC_MODEL_API says otherwise. Both are used statelessly: the whole conversation is sent with every question,
+Responses with `store` off and never with `previous_response_id`, since a wake that was killed goes on from our
+record and not from theirs. A dialect (`chat_completions`, `responses`) is how a question and an answer are written;
+all else is here.
 
 The package brings what is tedious to get right: connections, retries with backoff that honour Retry-After (up to
-two minutes), server-sent events. Three things it leaves to us, and they are the reason for most of this file.
+two minutes), server-sent events. Two things it leaves to us, and they are the reason for most of this file.
 
 *A stream that stops early is not an error to it.* The iteration just ends. So an answer counts only once its
 finish reason has come; until then whatever was collected, tool calls included, is dropped.
 
 *It does not check what it streams.* Its typed chunks are built without validation, so we post the request and
-take each event as plain JSON, and `msgspec` decides at this edge whether it is a chunk.
-
-*Servers differ in how they cut tool calls.* By the book a call's first piece carries index, id and name, and the
-following ones carry index and a bit of the arguments. Ollama gives every call of a turn index 0
-(ollama/ollama#15457), older versions leave the index out, and some servers mint a new id for every piece. Hence
-the rule in `_Answer`: a piece starts a call when it has a name and an id that the call at its index does not have.
+take each event as plain JSON, and `msgspec` decides at this edge whether it is one of the dialect's.
 
 Every call has a client of its own. A client kept between calls belongs to one event loop and needs somebody to
 close it; a handshake per turn is nothing beside the seconds a model takes, and it means that whatever ends the
@@ -29,25 +27,16 @@ The package takes more than a second to import, so that happens in a thread, in 
 import ipaddress
 import json
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING, Literal, Protocol
 from urllib.parse import urlsplit
 
 import anyio
 import anyio.to_thread
 import msgspec
 
-from lottisync.agents.model import (
-    AssistantMessage,
-    Message,
-    ModelError,
-    SystemMessage,
-    ToolCall,
-    ToolMessage,
-    ToolSchema,
-    Turn,
-    Usage,
-    UserMessage,
-)
+from lottisync.agents import chat_completions, responses
+from lottisync.agents.model import Message, ModelError, ToolSchema, Turn
+from lottisync.problem import Problem
 
 if TYPE_CHECKING:
     import openai
@@ -73,6 +62,24 @@ _QUOTED_CHARACTERS = 200
 """How much of a server's own words fits into a one-line message."""
 
 
+Api = Literal["chat", "responses"]
+
+
+class Answer(Protocol):
+    """An answer of either dialect as its events come in. `is_whole` once the last one is there; `failure` are the
+    server's words if it gave up in the middle."""
+
+    has_begun: bool
+    failure: str | None
+
+    @property
+    def is_whole(self) -> bool: ...
+    @property
+    def refusal(self) -> str: ...
+    def add(self, event: object) -> None: ...
+    def turn(self) -> Turn: ...
+
+
 class OpenAIModel:
     """A `Model` at `base_url` (None: OpenAI itself), such as "http://127.0.0.1:11434/v1".
 
@@ -87,12 +94,14 @@ class OpenAIModel:
         api_key: str | None,
         model: str,
         *,
+        api: Api = "chat",
         connect_seconds: float = CONNECT_SECONDS,
         silence_seconds: float = SILENCE_SECONDS,
         call_seconds: float = CALL_SECONDS,
         max_retries: int = MAX_RETRIES,
     ) -> None:
         self.model = model
+        self.api: Api = api
         self._base_url = base_url or OPENAI_URL
         self._address, self._is_loopback = _checked_address(self._base_url)
         if api_key is not None and not (api_key.isascii() and api_key.isprintable() and " " not in api_key):
@@ -105,12 +114,17 @@ class OpenAIModel:
         self._max_retries = max_retries
 
     def __repr__(self) -> str:
-        return f"OpenAIModel({self._address!r}, model={self.model!r})"
+        return f"OpenAIModel({self._address!r}, model={self.model!r}, api={self.api!r})"
 
     async def complete(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> Turn:
         """See `Model.complete`."""
         await anyio.to_thread.run_sync(_import_openai)
-        answer = _Answer(id_prefix=f"call-{len(messages)}")
+        id_prefix = f"call-{len(messages)}"
+        answer: Answer = (
+            responses.Answer(id_prefix=id_prefix)
+            if self.api == "responses"
+            else chat_completions.Answer(id_prefix=id_prefix)
+        )
         failure = ModelError(
             "timed-out",
             f"{self._address} did not finish its answer within {self._call_seconds:g} s: try again, or use a "
@@ -123,7 +137,7 @@ class OpenAIModel:
             raise failure
         return self._checked_turn(answer)
 
-    async def _ask(self, messages: Sequence[Message], tools: Sequence[ToolSchema], answer: "_Answer") -> ModelError:
+    async def _ask(self, messages: Sequence[Message], tools: Sequence[ToolSchema], answer: Answer) -> ModelError:
         """Stream one answer into `answer`; return what to report should it not be whole by then.
 
         Returned, not raised, so that the library's exception is gone by the time ours is: it holds the request,
@@ -131,11 +145,12 @@ class OpenAIModel:
         """
         import openai
 
+        dialect = responses if self.api == "responses" else chat_completions
         try:
             async with self._client() as client:
                 stream = await client.post(
-                    "/chat/completions",
-                    body=_request(self.model, messages, tools),
+                    dialect.PATH,
+                    body=dialect.request(self.model, messages, tools),
                     cast_to=object,
                     stream=True,
                     stream_cls=openai.AsyncStream[object],
@@ -149,14 +164,16 @@ class OpenAIModel:
                             "it an OpenAI-compatible server, and does its address end in /v1?",
                         )
                     async for event in stream:
-                        answer.add(msgspec.convert(event, _Chunk))
+                        answer.add(event)
         except openai.APIError as error:
             return self._explained(error, begun=answer.has_begun)
         except (json.JSONDecodeError, UnicodeDecodeError, msgspec.ValidationError):
             return ModelError(
                 "malformed",
-                f"{self._address} sent something that is not a chat completion: is it an OpenAI-compatible server?",
+                f"{self._address} sent something that is not an answer of a model: is it an OpenAI-compatible server?",
             )
+        if answer.failure is not None:
+            return ModelError("server-error", f"{self._address} broke off: {self._quoted(answer.failure)}")
         return self._truncated()
 
     def _client(self) -> "openai.AsyncOpenAI":
@@ -171,7 +188,7 @@ class OpenAIModel:
             http_client=openai.DefaultAsyncHttpx2Client(trust_env=False) if self._is_loopback else None,
         )
 
-    def _checked_turn(self, answer: "_Answer") -> Turn:
+    def _checked_turn(self, answer: Answer) -> Turn:
         turn = answer.turn()
         if turn.finish_reason == "length":
             raise ModelError(
@@ -252,6 +269,7 @@ def model_from_environment(environ: Mapping[str, str]) -> OpenAIModel:
     LOTTISYNC_MODEL_URL   a compatible server; then LOTTISYNC_MODEL_KEY is its key, if it wants one
     OPENAI_API_KEY        else: OpenAI, with this key
     LOTTISYNC_MODEL       the model's name, in either case; `DEFAULT_MODEL` if absent
+    LOTTISYNC_MODEL_API   "chat" or "responses", if not what the address suggests
 
     OPENAI_API_KEY is never sent to the server of LOTTISYNC_MODEL_URL: it was given for somebody else.
     Raises `ModelError` "not-configured" if neither is set.
@@ -261,10 +279,16 @@ def model_from_environment(environ: Mapping[str, str]) -> OpenAIModel:
         return environ.get(name, "").strip() or None
 
     model = value("LOTTISYNC_MODEL") or DEFAULT_MODEL
+    said: Api | None
+    match value("LOTTISYNC_MODEL_API"):
+        case None | "chat" | "responses" as known:
+            said = known
+        case other:
+            raise ModelError("not-configured", f"LOTTISYNC_MODEL_API is chat or responses; got {other!r}")
     if url := value("LOTTISYNC_MODEL_URL"):
-        return OpenAIModel(url, value("LOTTISYNC_MODEL_KEY"), model)
+        return OpenAIModel(url, value("LOTTISYNC_MODEL_KEY"), model, api=said or "chat")
     if key := value("OPENAI_API_KEY"):
-        return OpenAIModel(None, key, model)
+        return OpenAIModel(None, key, model, api=said or "responses")
     raise ModelError(
         "not-configured",
         "no model is configured: set OPENAI_API_KEY, or LOTTISYNC_MODEL_URL to an OpenAI-compatible server such as "
@@ -272,159 +296,13 @@ def model_from_environment(environ: Mapping[str, str]) -> OpenAIModel:
     )
 
 
-class _FunctionPiece(msgspec.Struct):
-    name: str | None = None
-    arguments: str | None = None
-
-
-class _CallPiece(msgspec.Struct):
-    index: int | None = None
-    id: str | None = None
-    function: _FunctionPiece | None = None
-
-
-class _Delta(msgspec.Struct):
-    content: str | None = None
-    refusal: str | None = None
-    tool_calls: list[_CallPiece] | None = None
-
-
-class _Choice(msgspec.Struct):
-    delta: _Delta | None = None
-    finish_reason: str | None = None
-
-
-class _Count(msgspec.Struct):
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
-
-
-class _Chunk(msgspec.Struct):
-    """One event of the stream, as far as we read it; the last one may have no choice and only count tokens."""
-
-    choices: list[_Choice] | None = None
-    usage: _Count | None = None
-
-
-class _Call:
-    def __init__(self, call_id: str, name: str) -> None:
-        self.id = call_id
-        self.name = name
-        self.pieces: list[str] = []
-
-
-class _Answer:
-    """One answer as its chunks come in. Not a turn before its finish reason is there."""
-
-    def __init__(self, *, id_prefix: str) -> None:
-        self._id_prefix = id_prefix
-        self._text: list[str] = []
-        self._refusal: list[str] = []
-        self._calls: list[_Call] = []
-        self._call_at: dict[int | None, _Call] = {}
-        self._finish_reason: str | None = None
-        self._usage: Usage | None = None
-        self.has_begun = False
-
-    @property
-    def is_whole(self) -> bool:
-        return self._finish_reason is not None
-
-    @property
-    def refusal(self) -> str:
-        return "".join(self._refusal)
-
-    def add(self, chunk: _Chunk) -> None:
-        self.has_begun = True
-        if chunk.usage is not None and chunk.usage.prompt_tokens is not None:
-            self._usage = Usage(chunk.usage.prompt_tokens, chunk.usage.completion_tokens or 0)
-        for choice in chunk.choices or ():
-            if choice.delta is not None:
-                self._text.append(choice.delta.content or "")
-                self._refusal.append(choice.delta.refusal or "")
-                for piece in choice.delta.tool_calls or ():
-                    self._add_call_piece(piece)
-            if choice.finish_reason:
-                self._finish_reason = choice.finish_reason
-
-    def _add_call_piece(self, piece: _CallPiece) -> None:
-        name = piece.function.name if piece.function is not None else None
-        call = self._call_at.get(piece.index)
-        if call is None or (name and piece.id and piece.id != call.id):
-            # Tool messages refer to the id, so a call without one gets one, unique in the conversation.
-            call = _Call(piece.id or f"{self._id_prefix}-{len(self._calls)}", name or "")
-            self._calls.append(call)
-            self._call_at[piece.index] = call
-        if piece.function is not None:
-            call.pieces.append(piece.function.arguments or "")
-
-    def turn(self) -> Turn:
-        assert self._finish_reason is not None, "only a whole answer is a turn"
-        calls = tuple(ToolCall(call.id, call.name, "".join(call.pieces)) for call in self._calls)
-        return Turn("".join(self._text), calls, self._finish_reason, self._usage)
-
-
-def _request(model: str, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> dict[str, object]:
-    """The body of one request. Neither temperature nor a token limit: reasoning models refuse the one, and the
-    two names of the other are each unknown to some server."""
-    body: dict[str, object] = {
-        "model": model,
-        "messages": [_wire_message(message) for message in messages],
-        "stream": True,
-        "stream_options": {"include_usage": True},
-    }
-    if tools:  # OpenAI rejects an empty list
-        body["tools"] = [
-            {
-                "type": "function",
-                "function": {
-                    "name": tool.name,
-                    "description": tool.description,
-                    "parameters": tool.parameters,
-                },
-            }
-            for tool in tools
-        ]
-    return body
-
-
-def _wire_message(message: Message) -> dict[str, object]:
-    match message:
-        case SystemMessage(text):
-            return {"role": "system", "content": text}
-        case UserMessage(text):
-            return {"role": "user", "content": text}
-        case AssistantMessage(text, ()):
-            return {"role": "assistant", "content": text}
-        case AssistantMessage(text, tool_calls):
-            return {
-                "role": "assistant",
-                "content": text or None,
-                "tool_calls": [
-                    {
-                        "id": call.id,
-                        "type": "function",
-                        "function": {"name": call.name, "arguments": _wire_arguments(call.arguments)},
-                    }
-                    for call in tool_calls
-                ],
-            }
-        case ToolMessage(tool_call_id, text):
-            return {"role": "tool", "tool_call_id": tool_call_id, "content": text}
-    assert_never(message)
-
-
-def _wire_arguments(arguments: str) -> str:
-    """An earlier call's arguments as the server gets them back.
-
-    Servers that render the conversation through a template parse these, and fail the whole request over one that
-    is not a JSON object. The model learns what was wrong from the tool message that answers the call.
-    """
+def model_for(configured: object, environ: Mapping[str, str]) -> OpenAIModel:
+    """The model of an agent whose `config.model` is that; LOTTISYNC_MODEL overrules it. Raises `Problem`."""
+    named = environ.get("LOTTISYNC_MODEL", "").strip() or (configured if isinstance(configured, str) else "")
     try:
-        msgspec.json.decode(arguments, type=dict[str, object])
-    except msgspec.DecodeError:
-        return "{}"
-    return arguments
+        return model_from_environment({**environ, "LOTTISYNC_MODEL": named})
+    except ModelError as error:
+        raise Problem(f"model-{error.code}", error.message) from None
 
 
 def _checked_address(base_url: str) -> tuple[str, bool]:

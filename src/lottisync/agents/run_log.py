@@ -7,14 +7,15 @@ is a row whose key is its cause (`run_key`); its status goes
                       -> failed               may be started again, and goes on where it stopped
                       -> skipped              the agent or its task would not have it; may be started again
 
-`started` in the log of a process that is gone is a run that was killed. Whether the process is gone is not
+`queued` or `started` in the log of a process that is gone is a run that was killed. Whether the process is gone is not
 guessed from times: a wake holds a lock on a file for as long as it lives, and the kernel lets go of it, also
-after `kill -9`. So whoever holds the lock knows that every `started` row of that agent is dead (S3-92).
+after `kill -9`. So whoever holds the lock knows that every open row of that agent is dead (S3-92).
 """
 
 import contextlib
 import fcntl
 import os
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -27,6 +28,8 @@ from lottisync.store.store import Store
 from lottisync.store.transaction import Transaction
 
 QUEUED, STARTED, COMPLETED, SKIPPED, FAILED = "queued", "started", "completed", "skipped", "failed"
+LOCK_TRIES = 5
+"""Who asks whether an agent is awake holds its lock, too, for an instant; only a lock that stays taken is a wake's."""
 _COLUMNS = """run_key, agent_id, reason, reason_id, thread_id, status, logical_change_key,
     created_at, started_at, completed_at, error_message"""
 
@@ -47,6 +50,11 @@ class Run(NamedTuple):
     error_message: str | None
 
     @property
+    def is_open(self) -> bool:
+        """Whether it has no end yet: it is under way, or its process was killed."""
+        return self.status in (QUEUED, STARTED)
+
+    @property
     def trigger(self) -> Trigger:
         return Trigger(self.run_key, self.reason, self.reason_id, self.logical_change_key)
 
@@ -56,17 +64,40 @@ def single_flight(agents: Store, agent_id: str) -> Iterator[None]:
     """Be the only wake of that agent on this device until the block ends (AGENT-8).
 
     `Problem("awake")` if another process, or another task of this one, is it already."""
-    folder: Path = agents.file.with_name("wakes")
-    folder.mkdir(mode=0o700, exist_ok=True)
-    descriptor = os.open(folder / f"{agent_id}.lock", os.O_RDWR | os.O_CREAT, 0o600)
+    descriptor = _open_lock(agents, agent_id)
     try:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise Problem("awake", f"agent {agent_id} is awake already on this device. Wait until it is done") from None
+        for attempt in range(LOCK_TRIES):
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if attempt == LOCK_TRIES - 1:
+                    raise Problem(
+                        "awake", f"agent {agent_id} is awake already on this device. Wait until it is done"
+                    ) from None
+            time.sleep(0.002)
         yield
     finally:
         os.close(descriptor)
+
+
+def is_awake(agents: Store, agent_id: str) -> bool:
+    """Whether a wake of that agent is under way on this device, in whatever process."""
+    descriptor = _open_lock(agents, agent_id)
+    try:
+        # Shared: two who ask at once do not take each other for a wake.
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False
+
+
+def _open_lock(agents: Store, agent_id: str) -> int:
+    folder: Path = agents.file.with_name("wakes")
+    folder.mkdir(mode=0o700, exist_ok=True)
+    return os.open(folder / f"{agent_id}.lock", os.O_RDWR | os.O_CREAT, 0o600)
 
 
 def find(reader: Reader, run_key: str) -> Run | None:
@@ -74,19 +105,25 @@ def find(reader: Reader, run_key: str) -> Run | None:
     return Run(*rows[0]) if rows else None
 
 
-def runs(reader: Reader, agent_id: str) -> list[Run]:
-    """The agent's runs on this device, the latest first."""
+def runs(reader: Reader, agent_id: str, limit: int = -1) -> list[Run]:
+    """The agent's runs on this device, the latest first; all, or as many as `limit`."""
     rows = reader.local(
-        f"select {_COLUMNS} from wake_run_log where agent_id = ? order by created_at desc, rowid desc", (agent_id,)
+        f"select {_COLUMNS} from wake_run_log where agent_id = ? order by created_at desc, rowid desc limit ?",
+        (agent_id, limit),
     )
     return [Run(*row) for row in rows]
+
+
+def agents_with_open_runs(reader: Reader) -> set[str]:
+    rows = reader.local("select distinct agent_id from wake_run_log where status in (?, ?)", (QUEUED, STARTED))
+    return {agent_id for (agent_id,) in rows}
 
 
 def interrupted(reader: Reader, agent_id: str) -> Trigger | None:
     """The trigger of the agent's last run if that one did not end: waking with it goes on where it stopped
     (or says that it is still awake)."""
     latest = runs(reader, agent_id)[:1]
-    return latest[0].trigger if latest and latest[0].status == STARTED else None
+    return latest[0].trigger if latest and latest[0].is_open else None
 
 
 def enqueue(tx: Transaction, trigger: Trigger, agent_id: str, thread_id: str) -> Run:
@@ -111,17 +148,34 @@ def enqueue(tx: Transaction, trigger: Trigger, agent_id: str, thread_id: str) ->
 
 
 def start(tx: Transaction, run: Run) -> None:
-    """Mark the run started, and every other `started` run of this agent failed: the caller holds the lock, so
+    """Mark the run started, and every other open run of this agent failed: the caller holds the lock, so
     whoever began those is gone and nobody will go on with them."""
     tx.execute(
         """update wake_run_log set status = ?, completed_at = ?, error_message = ?
-           where agent_id = ? and status = ? and run_key != ?""",
-        (FAILED, iso(tx.now), "it was killed, and another wake came after it", run.agent_id, STARTED, run.run_key),
+           where agent_id = ? and status in (?, ?) and run_key != ?""",
+        (
+            FAILED,
+            iso(tx.now),
+            "it was killed, and another wake came after it",
+            run.agent_id,
+            QUEUED,
+            STARTED,
+            run.run_key,
+        ),
     )
     tx.execute(
         """update wake_run_log set status = ?, started_at = coalesce(started_at, ?), completed_at = null,
            error_message = null where run_key = ?""",
         (STARTED, iso(tx.now), run.run_key),
+    )
+
+
+def abandon(tx: Transaction, agent_id: str, why: str) -> None:
+    """End every open run of that agent; the caller knows that their processes are gone."""
+    tx.execute(
+        """update wake_run_log set status = ?, completed_at = ?, error_message = ?
+           where agent_id = ? and status in (?, ?)""",
+        (SKIPPED, iso(tx.now), why, agent_id, QUEUED, STARTED),
     )
 
 

@@ -4,7 +4,7 @@ Its id is derived from the task's. Two devices that create an agent for the same
 made one, when they meet, and not two that propose against each other.
 """
 
-from lottisync.agents import agent
+from lottisync.agents import agent, subscription
 from lottisync.agents.agent import CREATED, DESTROYED, checked_name, state_id
 from lottisync.entities.agent import Agent
 from lottisync.entities.journal import Task
@@ -60,6 +60,7 @@ def create_task_agent(
                 "mode": "autonomous",
                 "currentStateId": state_id(ident),
                 "config": {"model": model, "maxTurns": MAX_TURNS},
+                "subscriptions": subscription.of_task(task_id),
                 "homeDevice": home_device,
                 "createdAt": at,
                 **allowed,

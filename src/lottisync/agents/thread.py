@@ -15,6 +15,7 @@ the model, and which call of it, a message belongs to. Long content stands in a 
 | action      | the arguments of one call, as they came| turn, call, callId, toolName                    |
 | toolResult  | what the model was answered            | turn, call, callId, toolName                    |
 | observation | what it wants to remember              | runKey                                          |
+| summary     | its older observations, condensed      | token counts; summaryStart-, summaryEndMessageId|
 | system      | how the wake ended                     | milestone and result, or errorMessage           |
 """
 
@@ -85,9 +86,10 @@ class Thread:
         *,
         content: Mapping[str, Any] | None = None,
         trigger: str | None = None,
+        span: Mapping[str, Any] = {},
     ) -> str:
         """One more message; returns its id. `content` is long content for a payload; without it, a text that is
-        too long to stand in the message is moved there as `{"text": ...}`."""
+        too long to stand in the message is moved there as `{"text": ...}`. `span` says what a summary sums up."""
         message_id = self._new_id(tx.now)
         if content is None and len(text) > MAX_INLINE:
             content, text = {"text": text}, text[:PREVIEW] + "…"
@@ -100,6 +102,7 @@ class Thread:
             "triggerSourceId": trigger,
             "tokensApprox": _characters(text, content) // CHARACTERS_A_TOKEN,
             "metadata": {"runKey": self.run_key, "ordinal": self._ordinal, **_present(metadata)},
+            **span,
             "createdAt": iso(tx.now),
         }
         if content is not None:
@@ -204,6 +207,22 @@ def observations(reader: Reader, agent_id: str) -> list[AgentMessage]:
     """All that the agent ever noted, oldest first (S3-43)."""
     found = [view(e, AgentMessage) for e in reader.by_type("agentMessage", owner=agent_id, subtype="observation")]
     return sorted(found, key=lambda message: (message.created_at, _ordinal(message), message.id))
+
+
+def spent(reader: Reader, agent_id: str) -> dict[str, Usage]:
+    """The tokens that each run of the agent has cost so far, by run key; of runs on all devices, finished or not.
+    Counted by what the model said, so that a turn that was gone on with after a crash is there once."""
+    found: dict[str, Usage] = {}
+    for kind in ("thought", "summary"):
+        for entity in reader.by_type("agentMessage", owner=agent_id, subtype=kind):
+            told = view(entity, AgentMessage).metadata
+            if "promptTokens" in told:
+                before = found.get(told["runKey"], Usage(0, 0))
+                found[told["runKey"]] = Usage(
+                    before.prompt_tokens + told["promptTokens"],
+                    before.completion_tokens + told.get("completionTokens", 0),
+                )
+    return found
 
 
 def content(reader: Reader, message: AgentMessage) -> dict[str, Any]:

@@ -37,10 +37,12 @@ class Answer(NamedTuple):
 
 
 class Calls:
-    """The calls of one wake, and what they leave for its end."""
+    """The calls of one wake, and what they leave for its end. At most `most` changes are considered: not all of
+    those are queued, but a model that has tried as many is not proposing any more."""
 
-    def __init__(self, journal: Store, agents: Store, run: Run, task_id: str, seen: Seen) -> None:
+    def __init__(self, journal: Store, agents: Store, run: Run, task_id: str, seen: Seen, most: int) -> None:
         self._journal, self._task_id = journal, task_id
+        self._most, self._considered = most, 0
         self.words: Words | None = None
         self.observations: list[str] = []
         self.builder = Builder(
@@ -65,7 +67,7 @@ class Calls:
             case "immediate":
                 return self._set_language(parsed.args, now)
             case "deferred":
-                return Answer(self.builder.queue(parsed.tool, parsed.args, now))
+                return Answer(self._propose(parsed, now))
             case kind:
                 assert_never(kind)
 
@@ -76,7 +78,17 @@ class Calls:
         if isinstance(parsed, ParsedCall) and parsed.tool in tools.LOCAL:
             self._keep(parsed)
         elif isinstance(parsed, ParsedCall) and parsed.tool in tools.DEFERRED:
-            self.builder.queue(parsed.tool, parsed.args, now)
+            self._propose(parsed, now)
+
+    def _propose(self, call: ParsedCall, now: int) -> str:
+        parts = sum(1 for _ in tools.exploded(call))
+        if self._considered + parts > self._most:
+            return (
+                f"Rejected: a wake proposes at most {self._most} changes, and {self._considered} were considered. "
+                "Keep the rest for a later wake."
+            )
+        self._considered += parts
+        return self.builder.queue(call.tool, call.args, now)
 
     def _keep(self, call: ParsedCall) -> str:
         if call.tool == "update_report":

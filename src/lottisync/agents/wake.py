@@ -1,6 +1,6 @@
 """A wake: the unit of an agent's work (docs/specs/09-agents.md, section 3; seed 003, sections 4.2, 5.3 and 9).
 
-    single flight -> enqueue -> dedupe by run key -> context -> conversation -> end, in one transaction
+    single flight -> enqueue -> dedupe by run key -> admission -> context -> conversation -> end, in one transaction
 
 A wake reads, asks, and writes down. Nothing that a model asks for changes the task here: calls of the deferred
 tools go to a `Builder`, which turns them into a change set for the person; the one immediate tool writes a language
@@ -19,11 +19,11 @@ The calls of the stores are short and block; the only thing that is awaited is t
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
-from lottisync.agents import agent, context, prompt, report, run_log, thread
+from lottisync.agents import admission, agent, context, memory, prompt, queue, report, run_key, run_log, thread
 from lottisync.agents.agent import DESTROYED
 from lottisync.agents.context import Context
 from lottisync.agents.model import (
@@ -41,22 +41,26 @@ from lottisync.agents.model import (
 from lottisync.agents.report import Words
 from lottisync.agents.run_key import Trigger
 from lottisync.agents.run_log import COMPLETED, FAILED, SKIPPED, Run
+from lottisync.agents.schedule import MAX_FAILURES, backoff
 from lottisync.agents.task_agent import MAX_TURNS
 from lottisync.agents.thread import Opening, RecordedCall, RecordedTurn, Thread
 from lottisync.agents.tool_call import Calls
 from lottisync.entities.agent import Agent, AgentMessage, AgentState
 from lottisync.entities.entity import AGENT
-from lottisync.entities.journal import Task
 from lottisync.entities.schema import link_id
-from lottisync.journal import tasks
 from lottisync.problem import Problem
 from lottisync.review import tools
+from lottisync.review.builder import MAX_ITEMS
 from lottisync.store.instant import iso
 from lottisync.store.reader import Reader
 from lottisync.store.store import Store
 from lottisync.store.transaction import Transaction
 
 COMPLETED_MILESTONE = "wakeCompleted"
+GAVE_UP_MILESTONE = "agentGaveUp"
+SETS_A_WAKE = 3
+"""Change sets of one wake, unless `config.setsPerWake` says otherwise: a person looks over thirty changes at most."""
+MAX_CONFIGURED_SETS = 10
 MAX_CONFIGURED_TURNS = 50
 """What `config.maxTurns` may ask for: a wake costs money for as long as it goes on."""
 
@@ -77,6 +81,19 @@ class WakeResult(msgspec.Struct, frozen=True, rename="camel"):
     repeated: bool = False
 
 
+class Progress(NamedTuple):
+    """What a wake is doing, for somebody who watches: the turn (from 1) of how many, and the tool whose call was
+    just answered; without one, the model is being asked. In turn 0 it condenses old notes."""
+
+    turn: int
+    of: int
+    tool: str | None = None
+
+
+def _unwatched(progress: Progress) -> None:
+    """For wakes that nobody watches."""
+
+
 async def wake(
     journal: Store,
     agents: Store,
@@ -87,10 +104,13 @@ async def wake(
     device: str,
     now: Callable[[], int],
     new_id: Callable[[int], str],
+    chance: float = 0.0,
+    watch: Callable[[Progress], None] = _unwatched,
 ) -> WakeResult:
     """Wake the agent once, for `trigger`, on the device of that id.
 
-    `now` gives wall time in ms, `new_id` an id for a time. Raises `Problem`, the run log saying the same, if the
+    `now` gives wall time in ms, `new_id` an id for a time; `chance`, from 0 to 1, is the jitter of the backoff
+    should this wake fail. Raises `Problem`, the run log saying the same, if the
     agent may not wake (paused, destroyed, at home elsewhere, awake already, its task gone or not allowed to it) or
     the model gave no answer (code `model-...`); nothing is proposed then. Anything else that is raised, a
     cancellation too, leaves the run `started`, to be gone on with under the same trigger."""
@@ -100,20 +120,23 @@ async def wake(
         with agents.transaction(now()) as tx:
             run = run_log.enqueue(tx, trigger, agent_id, new_id(tx.now))
             if run.status == COMPLETED:
+                queue.forget(tx, [each for each in queue.waiting(tx, agent_id) if _is_for(run, each)])
                 return _repeated(tx, run)
         with agents.transaction(now()) as tx:
-            refusal = _refusal(journal, tx, agent_id, device)
+            with journal.reading() as reader:
+                refusal = admission.refusal(reader, agent.read(tx, agent_id), agent.read_state(tx, agent_id), device)
+            waiting = queue.waiting(tx, agent_id)
             if refusal is None:
                 run_log.start(tx, run)
             else:
                 run_log.finish(tx, run.run_key, SKIPPED, refusal.message)
         if refusal is not None:
             raise refusal
-        under_way = _Wake(journal, agents, run, now, new_id)
+        under_way = _Wake(journal, agents, run, waiting, now, new_id, watch)
         try:
             await under_way.converse(model)
         except ModelError as error:
-            under_way.fail(error)
+            under_way.fail(error, chance)
             raise Problem(f"model-{error.code}", error.message) from None
         return under_way.end()
 
@@ -125,66 +148,52 @@ def _repeated(reader: Reader, run: Run) -> WakeResult:
     raise Problem("no-record", f"wake {run.run_key} was completed, but its record is gone. Wake the agent anew")
 
 
-def _refusal(journal: Store, tx: Transaction, agent_id: str, device: str) -> Problem | None:
-    """Why the agent may not wake now (AGENT-6, AGENT-7), or None."""
-    living, state = agent.read(tx, agent_id), agent.read_state(tx, agent_id)
-    name, task_id = living.display_name, agent.task_of(state)
-    try:
-        agent.after(living, "wake")
-    except Problem as problem:
-        return problem
-    if living.home_device != device:
-        return Problem(
-            "not-at-home",
-            f"{name} lives on device {living.home_device}, not here. Wake it there, or move it: lottisync agent move",
-        )
-    with journal.reading() as reader:
-        if agent.asleep_without_task(reader, state):
-            return Problem(
-                "task-gone",
-                f"{name} sleeps: its task {task_id} is deleted or not here. It goes on when the task is back",
-            )
-        task = tasks.read(reader, task_id, "task", Task)
-    if not context.may_see(living, task):
-        return Problem(
-            "not-allowed",
-            f"{name} may not work in category {task.category_id}. Allow it: lottisync agent create {task_id}",
-        )
-    return None
+def _is_for(run: Run, each: queue.Waiting) -> bool:
+    return run_key.subscription(run.agent_id, each.subscription_id, each.dots).run_key == run.run_key
 
 
 class _Wake:
     """One wake under way, from its context to its end."""
 
     def __init__(
-        self, journal: Store, agents: Store, run: Run, now: Callable[[], int], new_id: Callable[[int], str]
+        self,
+        journal: Store,
+        agents: Store,
+        run: Run,
+        waiting: list[queue.Waiting],
+        now: Callable[[], int],
+        new_id: Callable[[int], str],
+        watch: Callable[[Progress], None],
     ) -> None:
-        self._agents, self._now, self._new_id = agents, now, new_id
+        self._journal, self._agents, self._now, self._new_id, self._watch = journal, agents, now, new_id, watch
         self._context = context.read(journal, agents, run.agent_id, now())
-        config, state = self._context.agent.config, self._context.state
-        limit = config.get("maxTurns")
-        self._limit = min(limit, MAX_CONFIGURED_TURNS) if isinstance(limit, int) and limit > 0 else MAX_TURNS
+        self._limit = agent.setting(self._context.agent, "maxTurns", MAX_TURNS, MAX_CONFIGURED_TURNS)
 
-        opening, recorded, written = _record(journal, agents, run, self._context)
-        if opening is None and written:
+        self._opening, self._recorded, written = _record(journal, agents, run, self._context)
+        if self._opening is None and written:
             with agents.transaction(now()) as tx:
                 run = run_log.rethread(tx, run, new_id(tx.now))
             written = []
         self._run = run
-        head = written[-1].id if written else state.recent_head_message_id
+        head = written[-1].id if written else self._context.state.recent_head_message_id
         self._thread = Thread(run.agent_id, run.thread_id, run.run_key, head, len(written), new_id)
-        if opening is None:
-            opening = self._open()
-        self._recorded = recorded
-        self._seen = opening.seen
-        self._messages: list[Message] = [SystemMessage(opening.system), UserMessage(opening.user)]
-        self._calls = Calls(journal, agents, run, self._context.page.task.id, self._seen)
-        self._usage: Usage | None = None
+        # What waited when the context was read is in the context. A context from before may lack some of it.
+        self._told = waiting if self._opening is None else []
+        self._usage = memory.spent(written)
         self._turns = 0
         self._closing = ""
         self._is_done = False
 
-    def _open(self) -> Opening:
+    async def _open(self, model: Model) -> Opening:
+        """Condense old notes if they have grown too many, and put down how the conversation begins."""
+        if (span := self._context.memory.overflow) is not None:
+            self._watch(Progress(0, self._limit))
+            turn, _ = thread.heard(0, await model.complete(memory.question(span), []))
+            with self._agents.transaction(self._now()) as tx:
+                memory.keep(tx, self._thread, self._run.agent_id, span, turn)
+            self._usage = _sum(self._usage, turn.usage)
+            # The person may have gone on meanwhile.
+            self._context = context.read(self._journal, self._agents, self._run.agent_id, self._now())
         told = self._context
         opening = Opening(
             prompt.system(told.agent.display_name, self._limit),
@@ -200,12 +209,18 @@ class _Wake:
     async def converse(self, model: Model) -> None:
         """Turn by turn until the model calls nothing more or has had its turns; turns that are on record are not
         asked for again. `ModelError` if the model gives no whole answer."""
+        opening = self._opening or await self._open(model)
+        self._seen = opening.seen
+        self._messages: list[Message] = [SystemMessage(opening.system), UserMessage(opening.user)]
+        most = agent.setting(self._context.agent, "setsPerWake", SETS_A_WAKE, MAX_CONFIGURED_SETS) * MAX_ITEMS
+        self._calls = Calls(self._journal, self._agents, self._run, self._context.page.task.id, opening.seen, most)
         for recorded in self._recorded[: self._limit]:
             self._take(recorded)
             if self._is_done:
                 return
         offered = [ToolSchema(**definition) for definition in tools.definitions()]
         while self._turns < self._limit and not self._is_done:
+            self._watch(Progress(self._turns + 1, self._limit))
             turn, ignored = thread.heard(self._turns, await model.complete(self._messages, offered))
             with self._agents.transaction(self._now()) as tx:
                 self._thread.said(tx, self._turns, turn, ignored)
@@ -237,16 +252,27 @@ class _Wake:
             if answer.changed is not None:
                 link = {"fromId": message_id, "toId": answer.changed, "createdAt": iso(tx.now)}
                 tx.put(link_id("tool_effect", message_id, answer.changed), "tool_effect", link, precedence=AGENT)
+        self._watch(Progress(number + 1, self._limit, call.name))
         return text
 
     # -- the end
 
-    def fail(self, error: ModelError) -> None:
-        """No answer from the model: say so in log and state, propose nothing."""
+    def fail(self, error: ModelError, chance: float) -> None:
+        """No answer from the model: say so in log and state, propose nothing, and wait; after too many failures in a
+        row, sleep until a person resumes it (AGENT-21, AGENT-31)."""
         with self._agents.transaction(self._now()) as tx:
-            self._thread.append(tx, "system", error.message, {"errorMessage": error.message, **self._spent()})
-            state = agent.read_state(tx, self._run.agent_id)
-            self._put_state(tx, state, {"consecutiveFailureCount": state.consecutive_failure_count + 1})
+            living, state = agent.read(tx, self._run.agent_id), agent.read_state(tx, self._run.agent_id)
+            failures = state.consecutive_failure_count + 1
+            told = {"errorMessage": error.message, **self._spent()}
+            if failures >= MAX_FAILURES:
+                why = f"{failures} failures in a row, the last: {error.message}"
+                if agent.give_up(tx, living, why):
+                    told["milestone"] = GAVE_UP_MILESTONE
+                again = None
+            else:
+                again = iso(tx.now + backoff(failures, chance))
+            self._thread.append(tx, "system", error.message, told)
+            self._put_state(tx, state, {"consecutiveFailureCount": failures, "nextWakeAt": again})
             run_log.finish(tx, self._run.run_key, FAILED, error.message)
 
     def end(self) -> WakeResult:
@@ -287,12 +313,15 @@ class _Wake:
             agent.read_state(tx, run.agent_id),
             {
                 "lastWakeAt": iso(tx.now),
+                "nextWakeAt": None,
                 "consecutiveFailureCount": 0,
                 "processedCounterByHost": self._seen.knowledge,
                 f"slots/{context.BEYOND}": self._seen.listed() or None,
             },
         )
         agent.woken(tx, living)
+        queue.forget(tx, self._told)
+        queue.forget_seen(tx, run.agent_id, self._seen)
         run_log.finish(tx, run.run_key, COMPLETED)
         return result
 

@@ -37,10 +37,13 @@ def validate(reading: Hlc) -> None:
 
 def tick(last: Hlc, now: int) -> Hlc:
     """The reading for a new local write at wall time `now` (ms); always greater than `last` (CAUS-7)."""
+    now = min(now, MAX_MILLIS)
     if now > last.millis:
         return Hlc(now, 0)
     if last.ticks < MAX_TICKS:
         return Hlc(last.millis, last.ticks + 1)
+    if last.millis == MAX_MILLIS:
+        raise HlcError("the clock has used up its 48 bits: the device's time was set to beyond the year 10000")
     return Hlc(last.millis + 1, 0)
 
 

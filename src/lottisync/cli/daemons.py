@@ -16,10 +16,12 @@ DEFAULT_PORT = 22067
 
 @click.command()
 @click.option("--listen", metavar="HOST:PORT", help=f"Where to listen; 0.0.0.0:{DEFAULT_PORT} if not given.")
+@click.option("--no-agents", is_flag=True, help="Do not wake the agents that are at home on this device.")
 @click.option("--no-discovery", is_flag=True, help="Neither announce this device by mDNS nor look for others.")
 @common
-def daemon(terminal: Terminal, listen: str | None, no_discovery: bool) -> None:
-    """Keep in step with the other devices until stopped (Ctrl-C). With --json, one event a line."""
+def daemon(terminal: Terminal, listen: str | None, no_discovery: bool, no_agents: bool) -> None:
+    """Keep in step with the other devices, and wake this device's agents when their tasks change, until stopped
+    (Ctrl-C). With --json, one event a line."""
     from lottisync.daemon.daemon import run
     from lottisync.sync.engine import Listen
 
@@ -42,4 +44,6 @@ def daemon(terminal: Terminal, listen: str | None, no_discovery: bool) -> None:
         else:
             say("started", f"{home.name()} listens on {where.host}:{port}")
 
-    anyio.run(lambda: run(home, listen=where, discover=not no_discovery, say=say, started=started))
+    anyio.run(
+        lambda: run(home, listen=where, discover=not no_discovery, agents=not no_agents, say=say, started=started)
+    )

@@ -80,8 +80,20 @@ def status(terminal: Terminal) -> None:
         "damaged": running.damaged if running else [],
         "stores": stores,
         "peers": peers,
+        "asleep": _asleep(home),
     }
     terminal.emit(value, lambda: _show(terminal, value))
+
+
+def _asleep(home: Home) -> list[dict[str, str]]:
+    """The agents that gave up by themselves, and why."""
+    with home.agent.reading() as reader:
+        return [
+            {"agent": entity.id, "name": str(entity.value("displayName") or ""), "why": why}
+            for entity in reader.by_type("agent")
+            if (state := reader.entity(str(entity.value("currentStateId")))) is not None
+            and isinstance(why := state.value("slots/asleepBecause"), str)
+        ]
 
 
 def _show(terminal: Terminal, value: dict[str, Any]) -> None:
@@ -105,6 +117,8 @@ def _show(terminal: Terminal, value: dict[str, Any]) -> None:
         terminal.line("No other device yet. Run: lottisync pair")
     else:
         terminal.table(["device", "state", "", "last seen"], [_peer_row(peer) for peer in value["peers"]])
+    for agent in value["asleep"]:
+        terminal.line(f"{agent['name']} gave up: {agent['why']}  (lottisync agent resume)", "yellow")
     if value["nearby"]:
         terminal.line(f"{value['nearby']} more nearby that this device is not paired with. Pair with: lottisync pair")
 

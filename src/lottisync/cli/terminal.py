@@ -29,6 +29,9 @@ _PORT = re.compile(r"\A[0-9]{1,5}\Z")
 """ASCII only: `isdigit` also takes what `int` does not."""
 
 
+DRAWN_ROWS = 200
+
+
 class Terminal:
     """The output of one command. `emit` ends it."""
 
@@ -75,15 +78,28 @@ class Terminal:
             self.console.print(text)
 
     def table(self, columns: Sequence[str], rows: Iterable[Sequence[Any]], *, title: str | None = None) -> None:
-        """A table; cells are text, taken literally, or rich `Text`."""
+        """A table; cells are text, taken literally, or rich `Text`. In a pipe, and for more rows than anybody
+        looks at, the columns are aligned and nothing more: drawing ten thousand rows takes seconds."""
+        listed = list(rows)
+        if not sys.stdout.isatty() or len(listed) > DRAWN_ROWS:
+            self._plain_table(columns, listed, title)
+            return
         from rich import box
         from rich.table import Table
         from rich.text import Text
 
         table = Table(*columns, title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
-        for row in rows:
+        for row in listed:
             table.add_row(*(cell if isinstance(cell, Text) else Text(str(cell)) for cell in row))
         self.console.print(table)
+
+    def _plain_table(self, columns: Sequence[str], rows: list[Sequence[Any]], title: str | None) -> None:
+        texts = [columns, *([str(cell) for cell in row] for row in rows)]
+        widths = [max(len(row[n]) for row in texts) for n in range(len(columns))]
+        lines = [
+            "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in texts
+        ]
+        sys.stdout.write("\n".join([title, *lines] if title else lines) + "\n")
 
     @contextmanager
     def progress(self, label: str, total: int) -> Iterator[Callable[[int], None]]:

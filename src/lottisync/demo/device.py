@@ -72,8 +72,8 @@ class Device:
         return process
 
     def start_daemon(self) -> int:
-        """Start the daemon; gives back its port."""
-        line = self.answer(self.start("daemon", "--listen", LOOPBACK))
+        """Start the daemon, which leaves waking to the person here; gives back its port."""
+        line = self.answer(self.start("daemon", "--listen", LOOPBACK, "--no-agents"))
         return int(line["port"])
 
     def answer(self, process: subprocess.Popen[str]) -> Any:

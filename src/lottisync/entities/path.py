@@ -43,7 +43,7 @@ def flatten(fields: Mapping[str, Any]) -> dict[str, Any]:
     Keys of a mapping that are paths already pass as they are."""
     flat: dict[str, Any] = {}
     for field, value in fields.items():
-        if isinstance(value, dict) and "/" not in field:
+        if type(value) is dict and "/" not in field:
             for key, item in value.items():
                 flat[join(field, key)] = item
         else:
@@ -56,11 +56,12 @@ def nest(document: Mapping[str, Any]) -> dict[str, Any]:
     nested: dict[str, Any] = {}
     maps: dict[str, dict[str, Any]] = {}
     for path, value in document.items():
-        field, key = split(path)
         if value is None:
             continue
-        if key is None:
-            nested[field] = value
-        else:
-            maps.setdefault(field, {})[key] = value
-    return nested | maps
+        if "/" not in path:
+            nested[path] = value
+            continue
+        field, key = split(path)
+        assert key is not None
+        maps.setdefault(field, {})[key] = value
+    return nested | maps if maps else nested

@@ -16,6 +16,7 @@ equally frequent, so that one entity has exactly one form.
 import hashlib
 import re
 from collections import Counter
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -58,6 +59,7 @@ def validated_id(text: str) -> str:
     return text
 
 
+@lru_cache(maxsize=256)
 def validated_type(text: str) -> str:
     if _TYPE.match(text) is None:
         raise BadVersion(f"a type is a word of at most 64 letters, digits and _; got {text[:80]!r}")
@@ -120,8 +122,8 @@ def first(entity_id: str, type_name: str, stamp: Stamp, values: dict[str, Any]) 
     return Version(
         entity_id,
         type_name,
-        b'{"%b":%d}' % (host.encode(), counter),
-        b'[[%d,%d,%d,"%b",%d],{},{}]' % (precedence, millis, ticks, host.encode(), counter),
+        f'{{"{host}":{counter}}}'.encode(),
+        f'[[{precedence},{millis},{ticks},"{host}",{counter}],{{}},{{}}]'.encode(),
         canonical.encode_document(values),
     )
 

@@ -6,17 +6,25 @@ heard of survives an edit of another one. A value that does not fit its field (a
 hand's) reads as the field's default: one odd value must not make a whole task unreadable.
 """
 
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import msgspec
 
 from lottisync.entities import path
-from lottisync.entities.entity import Entity
 
 T = TypeVar("T", bound=msgspec.Struct)
 
 
-def view(entity: Entity, kind: type[T]) -> T:
+class Viewed(Protocol):
+    """An entity, or anything else that shows a flat document under an id."""
+
+    @property
+    def id(self) -> str: ...
+
+    def document(self) -> dict[str, Any]: ...
+
+
+def view(entity: Viewed, kind: type[T]) -> T:
     """The entity as a `kind`, whose structs all begin with the field `id`."""
     nested = path.nest(entity.document())
     nested["id"] = entity.id

@@ -18,7 +18,7 @@ import msgspec
 from fractional_indexing import generate_key_between
 
 from lottisync.causality.vector_clock import Dot
-from lottisync.entities.entity import AGENT, USER, Entity, is_deleted
+from lottisync.entities.entity import AGENT, USER
 from lottisync.entities.journal import (
     PRIORITIES,
     STATUSES,
@@ -32,7 +32,7 @@ from lottisync.entities.schema import derived_id
 from lottisync.entities.view import T, view
 from lottisync.problem import Problem
 from lottisync.store.instant import iso
-from lottisync.store.reader import Reader
+from lottisync.store.reader import Document, Reader
 from lottisync.store.transaction import Transaction
 
 MAX_TITLE = 400
@@ -62,22 +62,22 @@ class TaskPage(NamedTuple):
 
 def read(reader: Reader, entity_id: str, type_name: str, kind: type[T]) -> T:
     """The typed view of a live entity; `Problem` if there is none of that type."""
-    entity = reader.entity(entity_id)
+    entity = reader.document(entity_id)
     if entity is None or entity.type != type_name:
         raise Problem("unknown-id", f"there is no {_word(type_name)} {entity_id}")
-    if is_deleted(entity):
+    if entity.deleted:
         raise Problem("unknown-id", f"the {_word(type_name)} {entity_id} is deleted")
     return view(entity, kind)
 
 
 def all_tasks(reader: Reader) -> list[Task]:
-    return [view(entity, Task) for entity in reader.by_type("task")]
+    return [view(entity, Task) for entity in reader.documents("task")]
 
 
 def page(reader: Reader, task_id: str) -> TaskPage:
     """A task with its checklists, items, entries and labels."""
     task = read(reader, task_id, "task", Task)
-    owned = reader.owned_by(task_id)
+    owned = reader.documents(owner=task_id)
     return TaskPage(
         task,
         sorted(_of(owned, "checklist", Checklist), key=lambda checklist: (checklist.rank, checklist.id)),
@@ -89,21 +89,21 @@ def page(reader: Reader, task_id: str) -> TaskPage:
         [
             view(label, Label)
             for key, on in sorted(task.labels.items())
-            if on and (label := reader.entity(key)) and label.type == "label" and not is_deleted(label)
+            if on and (label := reader.document(key)) and label.type == "label" and not label.deleted
         ],
     )
 
 
-def _of(entities: list[Entity], type_name: str, kind: type[T]) -> list[T]:
+def _of(entities: list[Document], type_name: str, kind: type[T]) -> list[T]:
     return [view(entity, kind) for entity in entities if entity.type == type_name]
 
 
 def resolve(reader: Reader, abbreviated: str, type_name: str) -> str:
     """The id that a person abbreviated to its first (or last) characters; `Problem` if none or several fit."""
-    entity = reader.entity(abbreviated)
+    entity = reader.document(abbreviated)
     if entity is not None and entity.type == type_name:
         return abbreviated
-    fitting = [e.id for e in reader.by_type(type_name) if e.id.startswith(abbreviated) or e.id.endswith(abbreviated)]
+    fitting = reader.ids_like(abbreviated, 1_000, type_name)
     if len(fitting) == 1:
         return fitting[0]
     word = _word(type_name)

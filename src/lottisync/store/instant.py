@@ -14,8 +14,7 @@ LAST = 253_402_300_799_999
 def iso(millis: int) -> str:
     """`1772316000000` -> `2026-02-28T22:00:00.000Z` (ENT-14)."""
     millis = min(millis, LAST)
-    moment = datetime.fromtimestamp(millis // 1000, UTC)
-    return f"{moment:%Y-%m-%dT%H:%M:%S}.{millis % 1000:03d}Z"
+    return f"{datetime.fromtimestamp(millis // 1000, UTC).isoformat()[:19]}.{millis % 1000:03d}Z"
 
 
 def millis(text: str) -> int:

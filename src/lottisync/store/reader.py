@@ -6,12 +6,14 @@ import apsw
 
 from lottisync.causality.knowledge import Knowledge
 from lottisync.causality.vector_clock import Host
-from lottisync.entities import version
+from lottisync.entities import canonical, version
 from lottisync.entities.entity import Entity
 from lottisync.entities.schema import StoreSchema
 from lottisync.entities.version import Version
 from lottisync.store import quarantine, tables
 from lottisync.store.quarantine import Kept
+
+_ONE_ROW = f"select n, {tables.VERSION_COLUMNS}, hash, clean_tombstone from rows where id = ?"
 
 
 class Row(NamedTuple):
@@ -21,6 +23,18 @@ class Row(NamedTuple):
     version: Version
     hash: bytes
     clean_tombstone: bool
+
+
+class Document(NamedTuple):
+    """What an entity shows now: the flat document of its winning values, without the writes behind them."""
+
+    id: str
+    type: str
+    fields: dict[str, Any]
+    deleted: bool
+
+    def document(self) -> dict[str, Any]:
+        return self.fields
 
 
 class Change(NamedTuple):
@@ -76,7 +90,7 @@ class Reader:
     def knowledge(self) -> Knowledge:
         return {
             Host(host): known
-            for host, known in self._rows("select host, known from hosts where known > 0 order by host")
+            for host, known in self._rows("select host, known from knowledge where known > 0 order by host")
         }
 
     def held_beyond(self) -> list[tuple[Host, int, str]]:
@@ -84,8 +98,8 @@ class Reader:
         return [
             (Host(host), counter, entity)
             for host, counter, entity in self._rows(
-                """select h.host, c.counter, r.id from hosts h
-                   join components c on c.host = h.n and c.counter > h.known
+                """select k.host, c.counter, r.id from knowledge k
+                   join components c on c.host = k.n and c.counter > k.known
                    join (select n, id from rows union all select n, id from quarantine) r on r.n = c.n
                    order by 1, 2, 3"""
             )
@@ -106,14 +120,11 @@ class Reader:
     # -- one entity
 
     def _row(self, entity_id: str) -> Row | None:
-        for table in (self._entities, self._links):
-            rows = self._execute(
-                f"select n, {tables.VERSION_COLUMNS}, hash, clean_tombstone from {table} where id = ?", (entity_id,)
-            )
-            if rows:
-                n, ident, type_name, clock, stamps, document, stored_hash, clean = rows[0]
-                return Row(n, _version(ident, type_name, clock, stamps, document), stored_hash, bool(clean))
-        return None
+        rows = self._execute(_ONE_ROW, (entity_id,))
+        if not rows:
+            return None
+        n, ident, type_name, clock, stamps, document, stored_hash, clean = rows[0]
+        return Row(n, _version(ident, type_name, clock, stamps, document), stored_hash, bool(clean))
 
     def version(self, entity_id: str) -> Version | None:
         row = self._row(entity_id)
@@ -123,6 +134,16 @@ class Reader:
         """The entity, be it deleted or not; None if there never was one here."""
         row = self._row(entity_id)
         return version.open_stored(row.version) if row else None
+
+    def document(self, entity_id: str) -> Document | None:
+        """What the entity shows, be it deleted or not: cheaper than `entity`, and enough for reading it."""
+        for table in (self._entities, self._links):
+            rows = self._rows(
+                f"select id, type, serialized, deleted_at is not null from {table} where id = ?", (entity_id,)
+            )
+            if rows:
+                return _document(*rows[0])
+        return None
 
     def overwritten(self, entity_id: str) -> list[Overwritten]:
         """The entity's writes that were replaced here, oldest first, as far back as they are kept."""
@@ -158,6 +179,17 @@ class Reader:
         `deleted` also those that are not live any more."""
         return self._query(self._entities, f"{self.schema.owner_column} = ?", (owner,), deleted=deleted)
 
+    def documents(self, type_name: str | None = None, *, owner: str | None = None) -> list[Document]:
+        """What the live entities of a type, of an owner, or both, show, oldest first."""
+        wanted = {"type": type_name, self.schema.owner_column: owner}
+        where = " and ".join(f"{column} = ?" for column, value in wanted.items() if value is not None)
+        rows = self._rows(
+            f"""select id, type, serialized, deleted_at is not null from {self._entities}
+                where {where} and deleted_at is null order by created_at, id""",
+            tuple(value for value in wanted.values() if value is not None),
+        )
+        return [_document(*row) for row in rows]
+
     def links_from(self, from_id: str, type_name: str | None = None) -> list[Entity]:
         where, bindings = (
             ("from_id = ?", (from_id,)) if type_name is None else ("from_id = ? and type = ?", (from_id, type_name))
@@ -177,13 +209,15 @@ class Reader:
             found += self._query(table, "conflicted", (), deleted=True)
         return found
 
-    def ids_like(self, abbreviated: str, limit: int) -> list[str]:
-        """Ids that begin or end with what a person typed, at most `limit`."""
+    def ids_like(self, abbreviated: str, limit: int, type_name: str | None = None) -> list[str]:
+        """Ids that begin or end with what a person typed, at most `limit`; with a type only its live ones."""
+        of_type = "" if type_name is None else "type = ?3 and deleted_at is null and "
         return [
             ident
             for (ident,) in self._rows(
-                "select id from rows where instr(id, ?1) = 1 or substr(id, -length(?1)) = ?1 order by id limit ?2",
-                (abbreviated, limit),
+                f"""select id from rows where {of_type}(instr(id, ?1) = 1 or substr(id, -length(?1)) = ?1)
+                    order by id limit ?2""",
+                (abbreviated, limit) if type_name is None else (abbreviated, limit, type_name),
             )
         ]
 
@@ -216,6 +250,10 @@ class Reader:
     def local(self, sql: str, bindings: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
         """Read the local tables that stand beside the replicated ones and never replicate."""
         return self._rows(sql, bindings)
+
+
+def _document(ident: str, type_name: str, serialized: str, deleted: int) -> Document:
+    return Document(ident, type_name, canonical.decode(serialized.encode()), bool(deleted))
 
 
 def _version(ident: str, type_name: str, clock: str, stamps: str, document: str) -> Version:

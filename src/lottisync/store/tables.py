@@ -44,6 +44,8 @@ def definitions(schema: StoreSchema) -> str:
     create index idx_{links}_conflicted on {links}(id) where conflicted;
     create view rows as select {columns} from {entities} union all select {columns} from {links};
     create table hosts (n integer primary key, host text not null unique, known integer not null default 0) strict;
+    create view knowledge as select h.n, h.host, iif(h.host = s.host, s.counter, h.known) as known
+        from hosts h join state s;
     create table components (host integer not null, counter integer not null, n integer not null,
         primary key (host, counter, n)) strict, without rowid;
     create table chain (host integer not null, counter integer not null, value blob not null,

@@ -80,15 +80,16 @@ class Transaction(Reader):
         self._counter: int
         self._n: int
         self._feed: int
-        (self._host, self._counter, millis, ticks, digest, self._n, self._feed) = self._execute(
-            "select host, counter, millis, ticks, digest, n, feed from state"
+        (self._host, self._counter, millis, ticks, digest, self._n, self._feed, number, link) = self._execute(
+            """select s.host, s.counter, s.millis, s.ticks, s.digest, s.n, s.feed, h.n, c.value
+               from state s join hosts h on h.host = s.host
+               left join chain c on c.host = h.n and c.counter = s.counter"""
         )[0]
         self._clock = Hlc(millis, ticks)
         self._sum = int.from_bytes(digest, "big")
-        self._numbers: dict[str, int] = {}
+        self._numbers: dict[str, int] = {self._host: number}
         self._places: dict[str, _Place] = {}
-        self._link: bytes | None = None
-        self._written = False
+        self._link: bytes = link or genesis(Host(self._host))
         self._quarantined = Quarantine(connection)
         self._gathered: dict[str, list[tuple[Any, ...]]] = {}
         self._gathered_ids: set[str] = set()
@@ -113,6 +114,10 @@ class Transaction(Reader):
         if self._counter:
             known[self.host] = self._counter
         return dict(sorted(known.items()))
+
+    def held_beyond(self) -> list[tuple[Host, int, str]]:
+        self.finish()  # the query reads our own counter from its table
+        return super().held_beyond()
 
     def _rows(self, sql: str, bindings: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
         if self._gathered_ids or self._gathered_components or self._gathered_links:
@@ -171,8 +176,7 @@ class Transaction(Reader):
         """The stamp of the next write: takes the counter and the time."""
         self._clock = hlc.tick(self._clock, self.now)
         self._counter += 1
-        self._written = True
-        return Stamp(precedence, *self._clock, self.host, self._counter)
+        return Stamp(precedence, self._clock[0], self._clock[1], self._host, self._counter)
 
     def _write_new(self, entity_id: str, type_name: str, values: dict[str, Any], precedence: int) -> Dot:
         """The first write of an entity: its version is made straight from the values."""
@@ -212,9 +216,6 @@ class Transaction(Reader):
 
     def _extend_chain(self, version_hash: bytes) -> None:
         number = self._host_number(self.host)
-        if self._link is None:
-            rows = self._execute("select value from chain where host = ? and counter = ?", (number, self._counter - 1))
-            self._link = bytes(rows[0][0]) if rows else genesis(self.host)
         self._link = chained(self._link, version_hash)
         self._gathered_links.append((number, self._counter, self._link))
 
@@ -319,8 +320,10 @@ class Transaction(Reader):
 
     def new_host(self) -> Host:
         """Go on under a fresh host, with its counter at 0."""
-        self._note_own_knowledge()
-        self._host, self._counter, self._link = self._mint(), 0, None
+        # What the present host has written is known from its counter; from now on only this says so.
+        self._execute("update hosts set known = ? where host = ?", (self._counter, self._host))
+        self._host, self._counter = self._mint(), 0
+        self._link = genesis(self.host)
         self._host_number(self.host)
         self.changed = True
         return self.host
@@ -331,16 +334,10 @@ class Transaction(Reader):
         """Write down all that is not in the tables yet; the commit is the store's."""
         self._insert_gathered()
         if self.changed:
-            self._note_own_knowledge()
             self._execute(
                 "update state set host = ?, counter = ?, millis = ?, ticks = ?, digest = ?, n = ?, feed = ?",
                 (self._host, self._counter, *self._clock, self.digest(), self._n, self._feed),
             )
-
-    def _note_own_knowledge(self) -> None:
-        if self._written:
-            self._execute("update hosts set known = ? where host = ?", (self._counter, self._host))
-            self._written = False
 
     def execute(self, sql: str, bindings: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
         """SQL for the local tables that stand beside the replicated ones and never replicate."""

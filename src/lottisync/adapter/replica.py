@@ -1,0 +1,160 @@
+"""One replica of the conformance contract: a folder with the three stores of a device.
+
+Nothing stands outside of the folder, so that a runner can restore and clone a device by copying it.
+Chance comes from the `seed` of `open`: hosts are hashes of it, so that a run can be repeated. For
+the same reason a runner must give another seed whenever it opens a copy: two devices that draw the
+same numbers are no two devices.
+"""
+
+import hashlib
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from lottisync.adapter import wire_entity
+from lottisync.adapter.wire_entity import BadRequest
+from lottisync.causality.vector_clock import Clock, Dot, Host
+from lottisync.entities import canonical
+from lottisync.entities.agent import AGENT_STORE, LOCAL_TABLES
+from lottisync.entities.entity import DELETED_AT, Entity, is_deleted
+from lottisync.entities.journal import JOURNAL
+from lottisync.entities.schema import StoreSchema
+from lottisync.entities.space import LOCAL_TABLES as SPACE_TABLES
+from lottisync.entities.space import SPACE
+from lottisync.problem import Problem
+from lottisync.protocol.message import MAX_BATCH
+from lottisync.store.check import broken_invariants
+from lottisync.store.store import Store
+
+SCHEMAS = ((SPACE, SPACE_TABLES), (JOURNAL, ""), (AGENT_STORE, LOCAL_TABLES))
+"""In the order in which rounds deliver them: a decision never arrives before its effect."""
+
+
+def shown(entity: Entity) -> dict[str, Any]:
+    """What `entity.read` answers: the document, and the losers that differ from it."""
+    return {
+        "fields": {path: value for path, value in entity.document().items() if path != DELETED_AT},
+        "conflicts": entity.conflicts(),
+    }
+
+
+class Replica:
+    def __init__(self, name: str, folder: Path, seed: object, now: int, frame_entities: int = MAX_BATCH) -> None:
+        self.name = name
+        self.frame_entities = frame_entities
+        self._chance = f"{seed}/{name}/{now}"
+        self._minted = count()
+        self._stores: dict[str, Store] = {}
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise Problem("cannot-open", f"{folder} cannot be made: {error.strerror or error}") from None
+        try:
+            for schema, extra in SCHEMAS:
+                self._stores[schema.name] = self._open(folder / f"{schema.name}.sqlite", schema, extra)
+        except BaseException:
+            self.close()
+            raise
+
+    def _open(self, file: Path, schema: StoreSchema, extra: str) -> Store:
+        if file.exists():
+            return Store.open(file, schema, self._mint)
+        return Store.create(file, schema, self._mint, extra)
+
+    def _mint(self) -> Host:
+        return Host(hashlib.sha256(f"{self._chance}/{next(self._minted)}".encode()).hexdigest()[:16])
+
+    def close(self) -> None:
+        for store in self._stores.values():
+            store.close()
+        self._stores = {}
+
+    def store(self, name: str) -> Store:
+        if name not in self._stores:
+            raise BadRequest(f"'store' is one of {', '.join(self._stores)}; got {name!r}")
+        return self._stores[name]
+
+    @property
+    def store_names(self) -> tuple[str, ...]:
+        return tuple(self._stores)
+
+    def hosts(self) -> dict[str, Host]:
+        found = {}
+        for name, store in self._stores.items():
+            with store.reading() as reader:
+                found[name] = reader.host
+        return found
+
+    # -- writing
+
+    def write(
+        self,
+        store: str,
+        entity: str,
+        type_name: str,
+        fields: dict[str, Any],
+        precedence: int,
+        seen: Clock | None,
+        now: int,
+    ) -> Dot:
+        with self.store(store).transaction(now) as tx:
+            return tx.put(entity, type_name, fields, precedence=precedence, seen=seen)
+
+    def delete(self, store: str, entity: str, precedence: int, now: int) -> Dot:
+        with self.store(store).transaction(now) as tx:
+            return tx.delete(entity, precedence=precedence)
+
+    def undelete(self, store: str, entity: str, precedence: int, now: int) -> Dot:
+        with self.store(store).transaction(now) as tx:
+            return tx.undelete(entity, precedence=precedence)
+
+    # -- reading
+
+    def read(self, store: str, entity_id: str) -> dict[str, Any] | None:
+        entity = self.store(store).read(entity_id)
+        if entity is None:
+            return None
+        return {**shown(entity), "clock": dict(sorted(entity.clock.items())), "deleted": is_deleted(entity)}
+
+    def knowledge(self, store: str) -> dict[Host, int]:
+        with self.store(store).reading() as reader:
+            return dict(sorted(reader.knowledge().items()))
+
+    def digest(self, store: str) -> str:
+        with self.store(store).reading() as reader:
+            return reader.digest().hex()
+
+    def dump(self, store: str) -> list[dict[str, Any]]:
+        """Every entity, tombstones too, by id."""
+        with self.store(store).reading() as reader:
+            ids = sorted(row[0] for row in reader.local("select id from rows"))
+            return [wire_entity.written(entity) for ident in ids if (entity := reader.entity(ident)) is not None]
+
+    # -- damage
+
+    def check(self) -> list[str]:
+        found = []
+        for name, store in self._stores.items():
+            with store.reading() as reader:
+                found += [f"{name}: {broken}" for broken in broken_invariants(reader)]
+        return found
+
+    def corrupt(self, store: str, entity: str, path: str, value: Any, *, drop: bool) -> None:
+        """Change one value of a row's document where it lies, as a hand with an SQLite browser would: neither
+        the hash nor the digest nor a clock hears of it."""
+        with self.store(store).transaction(0) as tx:
+            rows = tx.local("select serialized from rows where id = ?", (entity,))
+            if not rows:
+                raise Problem("unknown-id", f"there is no {entity} in the {store} store")
+            document: dict[str, msgspec.Raw] = msgspec.json.decode(rows[0][0], type=dict[str, msgspec.Raw])
+            if path not in document:
+                raise Problem("unknown-path", f"{entity} has no {path!r}")
+            if drop:
+                del document[path]
+            else:
+                document[path] = msgspec.Raw(canonical.encode(value))
+            edited = msgspec.json.encode(document, order="deterministic").decode()
+            for table in (f"{store}_entities", f"{store}_links"):
+                tx.execute(f"update {table} set serialized = ? where id = ?", (edited, entity))

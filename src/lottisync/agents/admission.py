@@ -1,0 +1,41 @@
+"""Whether an agent may wake (docs/specs/09-agents.md, section 3; AGENT-6, AGENT-7).
+
+Asked twice: by the orchestrator, which leaves an agent alone that may not; and by the wake itself, which is the
+one that answers for it, since a person may pause an agent between the two.
+"""
+
+from lottisync.agents import agent, context
+from lottisync.entities.agent import Agent, AgentState
+from lottisync.entities.journal import Task
+from lottisync.journal import tasks
+from lottisync.problem import Problem
+from lottisync.store.reader import Reader
+
+
+def refusal(journal: Reader, living: Agent, state: AgentState, device: str) -> Problem | None:
+    """Why the agent may not wake on that device now, or None."""
+    name, task_id = living.display_name, agent.task_of(state)
+    try:
+        agent.after(living, "wake")
+    except Problem as problem:
+        because = agent.asleep_because(state)
+        if living.lifecycle == agent.DORMANT and because is not None:
+            return Problem("gave-up", f"{name} sleeps after {because}. When that is mended: lottisync agent resume")
+        return problem
+    if living.home_device != device:
+        return Problem(
+            "not-at-home",
+            f"{name} lives on device {living.home_device}, not here. Wake it there, or move it: lottisync agent move",
+        )
+    if agent.asleep_without_task(journal, state):
+        return Problem(
+            "task-gone",
+            f"{name} sleeps: its task {task_id} is deleted or not here. It goes on when the task is back",
+        )
+    task = tasks.read(journal, task_id, "task", Task)
+    if not context.may_see(living, task):
+        return Problem(
+            "not-allowed",
+            f"{name} may not work in category {task.category_id}. Allow it: lottisync agent create {task_id}",
+        )
+    return None

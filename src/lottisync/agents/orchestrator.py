@@ -1,0 +1,278 @@
+"""From what changed to who wakes: the runtime as a consumer of the change feed (docs/specs/09-agents.md, section 9).
+
+    feed of the journal -> matching subscriptions -> queue        `hear`
+    queue, timers, run log, states -> rules -> who wakes now      `look`
+
+Everything it knows stands in the stores. `hear` puts a match into the queue before it moves the feed's cursor, so a
+change is never lost and, since the queue holds dots, never counted twice. `look` reads how things stand and asks the
+rules (`schedule`), which are pure. A process that is killed between any two statements has therefore nothing to
+recover but the runs that the log calls open: those are started again under their keys.
+
+An agent that has just come home to this device (it was moved here, or the process has just begun) may have missed
+what the feed brought while nobody listened for it: what it subscribes to is compared with its watermark once.
+"""
+
+from collections.abc import Collection, Iterable
+from typing import NamedTuple
+
+from lottisync.agents import admission, agent, context, queue, run_key, run_log, schedule, subscription
+from lottisync.agents.agent import CREATED, DESTROYED
+from lottisync.agents.run_log import COMPLETED
+from lottisync.agents.schedule import Cause, Limits, Plan, Standing
+from lottisync.agents.seen import Seen
+from lottisync.agents.subscription import LINK, Subscription
+from lottisync.causality.vector_clock import Dot
+from lottisync.entities.agent import Agent, AgentState, ChangeSet
+from lottisync.entities.entity import Entity
+from lottisync.entities.journal import Task
+from lottisync.entities.view import view
+from lottisync.store.feed import BATCH, Feed
+from lottisync.store.instant import millis
+from lottisync.store.reader import Reader
+from lottisync.store.store import Store
+
+CONSUMER = "agents"
+MAX_COOL_DOWN = 86_400_000
+MAX_WAKES_AN_HOUR = 3_600
+RECENT = 200
+"""Runs of an agent that are looked at: more than can begin in an hour, and all that still matter."""
+CREATION = "created"
+"""The session of an agent's first wake, which nobody has to ask for."""
+
+
+class Living(NamedTuple):
+    """An agent at home here, with what it subscribes to, what it has seen, and the dot that wrote its lifecycle."""
+
+    agent: Agent
+    state: AgentState
+    subscriptions: dict[str, Subscription]
+    seen: Seen
+    made_by: str
+
+    @property
+    def is_new(self) -> bool:
+        return self.agent.lifecycle == CREATED or self.state.last_wake_at is None
+
+
+class Orchestrator:
+    """Decides for the agents whose home is `device`."""
+
+    def __init__(self, journal: Store, agents: Store, device: str) -> None:
+        self._journal, self._agents, self._device = journal, agents, device
+        self._feed = Feed(journal, CONSUMER)
+        self._heard_of: set[str] = set()
+        self._living: dict[str, Living] = {}
+        self._read_to = 0
+
+    # -- what changed
+
+    def hear(self, now: int) -> None:
+        """Queue everything in the journal that somebody is to wake for."""
+        at_home = self._at_home()
+        self._close_orphans({living.agent.id for living in at_home}, now)
+        newcomers = [living for living in at_home if living.agent.id not in self._heard_of]
+        self._heard_of = {living.agent.id for living in at_home}
+        if newcomers:
+            with self._journal.reading() as reader:
+                matches = [match for living in newcomers for match in self._missed(reader, living)]
+            self._queue(matches, now)
+        listening = _listening(at_home)
+        while changes := self._feed.take():
+            if at_home:
+                with self._journal.reading() as reader:
+                    changed = (entity for change in changes if (entity := reader.entity(change.id)) is not None)
+                    matches = [match for entity in changed for match in self._matches(reader, entity, listening)]
+                self._queue(matches, now)
+            self._feed.done(changes[-1], now)
+
+    def _close_orphans(self, at_home: set[str], now: int) -> None:
+        """Runs that were killed and whose agents have moved away or were destroyed: nobody here goes on with them."""
+        with self._agents.reading() as reader:
+            orphaned = run_log.agents_with_open_runs(reader) - at_home
+        for agent_id in sorted(orphaned):
+            if not run_log.is_awake(self._agents, agent_id):
+                with self._agents.transaction(now) as tx:
+                    run_log.abandon(tx, agent_id, "it was killed, and the agent is not at home here any more")
+
+    def _at_home(self) -> list[Living]:
+        """The agents at home here. They are kept in memory and read anew when the store's own feed says so: a look
+        has to cost what changed, not what there is."""
+        with self._agents.reading() as reader:
+            while changes := reader.changes(self._read_to, BATCH):
+                for change in changes:
+                    if change.type == "agent":
+                        self._read(reader, change.id)
+                    elif change.type == "agentState":
+                        state = reader.entity(change.id)
+                        self._read(reader, str(state.value("agentId")) if state is not None else "")
+                self._read_to = changes[-1].feed
+        return list(self._living.values())
+
+    def _read(self, reader: Reader, agent_id: str) -> None:
+        self._living.pop(agent_id, None)
+        entity = reader.entity(agent_id)
+        if entity is None or entity.type != "agent":
+            return
+        found, state = view(entity, Agent), agent.read_state(reader, agent_id)
+        if found.home_device == self._device and found.lifecycle != DESTROYED and agent.task_of(state):
+            made = entity.winner("lifecycle")
+            self._living[agent_id] = Living(
+                found,
+                state,
+                subscription.of_agent(found),
+                context.processed(state),
+                # Named by the write that made it what it is, so that it is one wake, on whatever device it happens.
+                f"{made.stamp.host}:{made.stamp.counter}" if made is not None else "0",
+            )
+
+    def _missed(self, reader: Reader, living: Living) -> list["Match"]:
+        """What was written to anything within the agent's reach since its last wake. Before its first there is
+        nothing to catch up with."""
+        if living.state.last_wake_at is None:
+            return []
+        found: dict[str, Entity] = {}
+        for ident in sorted({ident for each in living.subscriptions.values() for ident in each.ids}):
+            links = [*reader.links_from(ident, LINK), *reader.links_to(ident, LINK)]
+            ends = [reader.entity(str(link.value(end))) for link in links for end in ("fromId", "toId")]
+            for entity in [reader.entity(ident), *reader.owned_by(ident, deleted=True), *links, *ends]:
+                if entity is not None:
+                    found[entity.id] = entity
+        return [match for entity in found.values() for match in self._matches(reader, entity, _listening([living]))]
+
+    def _matches(self, reader: Reader, entity: Entity, listening: "Listening") -> list["Match"]:
+        where = subscription.reach(reader, entity)
+        listeners = {
+            (living.agent.id, ident): (living, each)
+            for name in where.near | where.linked
+            for living, ident, each in listening.get(name, ())
+        }
+        return [
+            Match(agent_id, ident, dots)
+            for (agent_id, ident), (living, each) in listeners.items()
+            if _may_hear_of(living, entity)
+            and (dots := subscription.matching(each, entity, where, living.seen, self._proposals_of(living.agent.id)))
+        ]
+
+    def _proposals_of(self, agent_id: str) -> "Proposals":
+        return Proposals(self._agents, agent_id)
+
+    def _queue(self, matches: list["Match"], now: int) -> None:
+        if matches:
+            with self._agents.transaction(now) as tx:
+                for match in matches:
+                    queue.add(tx, match.agent_id, match.subscription_id, match.dots)
+
+    # -- who wakes
+
+    def look(self, now: int, awake: Collection[str]) -> Plan:
+        """Who is to wake now, and when to look again. `awake` are the agents whose wakes this process has begun."""
+        return schedule.plan(self.standings(now, awake), now)
+
+    def standings(self, now: int, awake: Collection[str] = ()) -> list[Standing]:
+        """How things stand with every agent at home here that has anything to wake for."""
+        at_home = self._at_home()
+        with self._agents.reading() as reader, self._journal.reading() as journal:
+            busy = queue.agents(reader) | run_log.agents_with_open_runs(reader) | set(awake)
+            return [
+                standing
+                for living in at_home
+                if living.agent.id in busy or living.is_new or living.agent.timers
+                if (standing := self._standing(reader, journal, living, now, awake)).causes or standing.awake
+            ]
+
+    def _standing(self, reader: Reader, journal: Reader, living: Living, now: int, awake: Collection[str]) -> Standing:
+        ident, state = living.agent.id, living.state
+        runs = run_log.runs(reader, ident, RECENT)
+        is_begun = any(run.is_open for run in runs)
+        ended = [millis(run.completed_at) for run in runs if run.completed_at and run.status != run_log.SKIPPED]
+        return Standing(
+            agent_id=ident,
+            causes=tuple(_causes(reader, living, runs)),
+            # An open run is under way while its lock is held, by whichever process.
+            awake=ident in awake or (is_begun and run_log.is_awake(self._agents, ident)),
+            asleep=admission.refusal(journal, living.agent, state, self._device) is not None,
+            # Clocks are set back at times: nothing that was written down may hold an agent longer than it should.
+            not_before=min(_instant(state.next_wake_at), now + schedule.MAX_BACKOFF),
+            last_end=min(max(ended), now) if ended else None,
+            starts=tuple(sorted(_own_starts(runs, now))),
+            limits=Limits(
+                agent.setting(living.agent, "coolDownMillis", schedule.COOL_DOWN, MAX_COOL_DOWN),
+                agent.setting(living.agent, "wakesAnHour", schedule.WAKES_AN_HOUR, MAX_WAKES_AN_HOUR),
+            ),
+        )
+
+
+def _may_hear_of(living: Living, entity: Entity) -> bool:
+    """A task in a category that the agent was not given does not wake it: it would not be told why (AGENT-7)."""
+    return entity.type != "task" or context.may_see(living.agent, view(entity, Task))
+
+
+Listening = dict[str, list[tuple[Living, str, Subscription]]]
+"""Who subscribes to an id, so that a change asks those and not everybody."""
+
+
+def _listening(agents: Iterable[Living]) -> Listening:
+    found: Listening = {}
+    for living in agents:
+        for ident, each in living.subscriptions.items():
+            for name in each.ids:
+                found.setdefault(name, []).append((living, ident, each))
+    return found
+
+
+class Match(NamedTuple):
+    agent_id: str
+    subscription_id: str
+    dots: frozenset[Dot]
+
+
+class Proposals:
+    """Whether an operation was proposed by an agent. The store is asked at the first question only: few changes
+    are effects."""
+
+    def __init__(self, agents: Store, agent_id: str) -> None:
+        self._agents, self._agent_id = agents, agent_id
+        self._operations: frozenset[str] | None = None
+
+    def __call__(self, operation: str) -> bool:
+        if self._operations is None:
+            with self._agents.reading() as reader:
+                sets = [view(entity, ChangeSet) for entity in reader.by_type("changeSet", owner=self._agent_id)]
+            self._operations = frozenset(item.operation_id for each in sets for item in each.items)
+        return operation in self._operations
+
+
+def _causes(reader: Reader, living: Living, runs: list[run_log.Run]) -> list[Cause]:
+    """All that the agent would wake for, what must come first in front."""
+    ident = living.agent.id
+    causes = [Cause(run.trigger, 0, urgent=True) for run in runs if run.is_open]
+    if living.is_new:
+        causes.append(Cause(run_key.user_initiated(ident, CREATION, living.made_by), 0, urgent=True))
+    for timer_id, at in sorted(living.agent.timers.items()):
+        if isinstance(at, str) and "|" not in timer_id and (due := _instant(at)):
+            trigger = run_key.timer(ident, timer_id, at)
+            causes.append(Cause(trigger, due))
+    causes += [
+        Cause(run_key.subscription(ident, each.subscription_id, each.dots), each.since + schedule.BATCH)
+        for each in queue.waiting(reader, ident)
+    ]
+    return [cause for cause in causes if not _is_done(reader, cause)]
+
+
+def _is_done(reader: Reader, cause: Cause) -> bool:
+    run = run_log.find(reader, cause.trigger.run_key)
+    return run is not None and run.status == COMPLETED
+
+
+def _own_starts(runs: list[run_log.Run], now: int) -> list[int]:
+    """When its wakes of the last hour began that no person asked for."""
+    started = [millis(run.started_at) for run in runs if run.started_at and run.reason != "userInitiated"]
+    return [at for at in started if now - schedule.HOUR < at <= now]
+
+
+def _instant(text: str | None) -> int:
+    """0 for none, and for what is no instant: any device may have written it."""
+    try:
+        return millis(text) if text else 0
+    except ValueError:
+        return 0

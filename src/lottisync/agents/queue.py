@@ -1,0 +1,76 @@
+"""The queue of wakes, as it stands in agent.sqlite (docs/specs/09-agents.md, section 9).
+
+What is queued is not a wake but the writes to wake for. A second change does not queue a second wake: its dots join
+those that wait, and when the wake starts, its run key is made from all of them (S3-89). That is why a queued wake has
+no row in the log of runs yet: it has no name before it is known what it is a reaction to.
+
+A dot leaves the queue when the agent has seen it, which its watermark says. So a wake that fails, is killed, or did
+not read the change in time leaves it where it is.
+"""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from lottisync.agents.seen import Seen
+from lottisync.causality.vector_clock import Dot, Host
+from lottisync.store.reader import Reader
+from lottisync.store.transaction import Transaction
+
+
+class Waiting(NamedTuple):
+    """What waits for one agent under one subscription; `since` (ms) is when the first of it was queued here."""
+
+    agent_id: str
+    subscription_id: str
+    dots: frozenset[Dot]
+    since: int
+
+
+def add(tx: Transaction, agent_id: str, subscription_id: str, dots: Iterable[Dot]) -> None:
+    """Let the agent wake for those writes. What waits already keeps its place."""
+    for host, counter in sorted(dots):
+        tx.execute(
+            "insert or ignore into wake_queue values (?, ?, ?, ?, ?)",
+            (agent_id, subscription_id, host, counter, tx.now),
+        )
+
+
+def waiting(reader: Reader, agent_id: str) -> list[Waiting]:
+    """What waits for the agent, by subscription."""
+    rows = reader.local(
+        """select subscription_id, host, counter, queued_at from wake_queue where agent_id = ?
+           order by subscription_id, host, counter""",
+        (agent_id,),
+    )
+    found: dict[str, list[tuple[Dot, int]]] = {}
+    for subscription_id, host, counter, queued_at in rows:
+        found.setdefault(subscription_id, []).append((Dot(Host(host), counter), queued_at))
+    return [
+        Waiting(agent_id, ident, frozenset(dot for dot, _ in listed), min(at for _, at in listed))
+        for ident, listed in found.items()
+    ]
+
+
+def agents(reader: Reader) -> set[str]:
+    """Those for whom anything waits."""
+    return {agent_id for (agent_id,) in reader.local("select distinct agent_id from wake_queue")}
+
+
+def forget(tx: Transaction, told: Iterable[Waiting]) -> None:
+    """Drop exactly these: a wake has read what they name."""
+    for each in told:
+        _drop(tx, each, each.dots)
+
+
+def forget_seen(tx: Transaction, agent_id: str, seen: Seen) -> None:
+    """Drop what the agent has seen by now."""
+    for each in waiting(tx, agent_id):
+        _drop(tx, each, (dot for dot in each.dots if seen.has(dot)))
+
+
+def _drop(tx: Transaction, each: Waiting, dots: Iterable[Dot]) -> None:
+    for host, counter in sorted(dots):
+        tx.execute(
+            "delete from wake_queue where agent_id = ? and subscription_id = ? and host = ? and counter = ?",
+            (each.agent_id, each.subscription_id, host, counter),
+        )

@@ -1,0 +1,180 @@
+"""Responses: the dialect of OpenAI itself (`lottisync.agents.openai_client`).
+
+The stream is a play-by-play of which we need two kinds of events: every item of the answer as it is done, and the
+last one, which says how the whole ended. Until that has come there is no answer, as with the other dialect.
+
+What the model thought without saying it is not sent back in later turns: it could be, sealed, but then our record
+would hold what nobody can read, and a wake could not be gone on with another model.
+"""
+
+from collections.abc import Sequence
+from typing import assert_never
+
+import msgspec
+
+from lottisync.agents.chat_completions import wire_arguments
+from lottisync.agents.model import (
+    AssistantMessage,
+    Message,
+    SystemMessage,
+    ToolCall,
+    ToolMessage,
+    ToolSchema,
+    Turn,
+    Usage,
+    UserMessage,
+)
+
+PATH = "/responses"
+
+
+class _Part(msgspec.Struct):
+    type: str = ""
+    text: str | None = None
+    refusal: str | None = None
+
+
+class _Item(msgspec.Struct):
+    """A part of the answer: a message, a call, or something that we pass over (reasoning)."""
+
+    type: str = ""
+    content: list[_Part] | None = None
+    call_id: str | None = None
+    name: str | None = None
+    arguments: str | None = None
+
+
+class _Count(msgspec.Struct):
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+
+
+class _Error(msgspec.Struct):
+    message: str | None = None
+
+
+class _Details(msgspec.Struct):
+    reason: str | None = None
+
+
+class _Response(msgspec.Struct):
+    output: list[_Item] | None = None
+    usage: _Count | None = None
+    error: _Error | None = None
+    incomplete_details: _Details | None = None
+
+
+class _Event(msgspec.Struct):
+    type: str
+    item: _Item | None = None
+    response: _Response | None = None
+    message: str | None = None
+
+
+_REASONS = {"max_output_tokens": "length", "content_filter": "content_filter"}
+"""Why an answer is incomplete, in the words of the other dialect."""
+
+
+class Answer:
+    """One answer as its events come in. Not a turn before the last one is there."""
+
+    def __init__(self, *, id_prefix: str) -> None:
+        self._id_prefix = id_prefix
+        self._items: list[_Item] = []
+        self._finish_reason: str | None = None
+        self._usage: Usage | None = None
+        self.has_begun = False
+        self.failure: str | None = None
+
+    @property
+    def is_whole(self) -> bool:
+        return self._finish_reason is not None
+
+    @property
+    def refusal(self) -> str:
+        return "".join(part.refusal or "" for part in self._parts())
+
+    def add(self, event: object) -> None:
+        """Take the next event of the stream; `msgspec.ValidationError` if it is none."""
+        told = msgspec.convert(event, _Event)
+        self.has_begun = True
+        match told.type:
+            case "response.output_item.done" if told.item is not None:
+                self._items.append(told.item)
+            case "response.completed" if told.response is not None:
+                self._end(told.response, "tool_calls" if self._calls(told.response) else "stop")
+            case "response.incomplete" if told.response is not None:
+                reason = told.response.incomplete_details and told.response.incomplete_details.reason
+                self._end(told.response, _REASONS.get(reason or "", "length"))
+            case "response.failed" if told.response is not None:
+                error = told.response.error
+                self.failure = (error and error.message) or "no reason given"
+            case "error":
+                self.failure = told.message or "no reason given"
+
+    def _calls(self, response: _Response) -> bool:
+        return any(item.type == "function_call" for item in self._items or response.output or ())
+
+    def _end(self, response: _Response, finish_reason: str) -> None:
+        # Some servers tell the items in the end only.
+        self._items = self._items or response.output or []
+        if response.usage is not None and response.usage.input_tokens is not None:
+            self._usage = Usage(response.usage.input_tokens, response.usage.output_tokens or 0)
+        self._finish_reason = finish_reason
+
+    def _parts(self) -> list[_Part]:
+        return [part for item in self._items if item.type == "message" for part in item.content or ()]
+
+    def turn(self) -> Turn:
+        assert self._finish_reason is not None, "only a whole answer is a turn"
+        asked = [item for item in self._items if item.type == "function_call"]
+        calls = tuple(
+            ToolCall(item.call_id or f"{self._id_prefix}-{place}", item.name or "", item.arguments or "")
+            for place, item in enumerate(asked)
+        )
+        return Turn("".join(part.text or "" for part in self._parts()), calls, self._finish_reason, self._usage)
+
+
+def request(model: str, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> dict[str, object]:
+    """The body of one request. Nothing of it is kept at the server."""
+    body: dict[str, object] = {
+        "model": model,
+        "input": [item for message in messages for item in _wire_items(message)],
+        "stream": True,
+        "store": False,
+    }
+    if tools:
+        body["tools"] = [
+            {
+                "type": "function",
+                "name": tool.name,
+                "description": tool.description,
+                "parameters": tool.parameters,
+                # Strict schemas have no optional arguments; ours do, and are validated here.
+                "strict": False,
+            }
+            for tool in tools
+        ]
+    return body
+
+
+def _wire_items(message: Message) -> list[dict[str, object]]:
+    match message:
+        case SystemMessage(text):
+            return [{"role": "system", "content": text}]
+        case UserMessage(text):
+            return [{"role": "user", "content": text}]
+        case AssistantMessage(text, tool_calls):
+            said: list[dict[str, object]] = [{"role": "assistant", "content": text}] if text else []
+            return said + [
+                {
+                    "type": "function_call",
+                    "call_id": call.id,
+                    "name": call.name,
+                    "arguments": wire_arguments(call.arguments),
+                }
+                for call in tool_calls
+            ]
+        case ToolMessage(tool_call_id, text):
+            return [{"type": "function_call_output", "call_id": tool_call_id, "output": text}]
+    assert_never(message)

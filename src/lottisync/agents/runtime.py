@@ -1,0 +1,121 @@
+"""The shell around the orchestrator: waits, wakes, says (docs/specs/09-agents.md, section 9).
+
+    the bell rings, a wake ends, or the time has come -> hear -> look -> begin wakes -> wait again
+
+Everything that is decided is decided by `orchestrator` and `schedule`; here is only what needs an event loop. One
+task per wake; a wake that fails has written down when it may try again before this hears of it, so nothing is kept in
+memory but who is awake.
+
+A refusal or a failure of one agent is told and ends that wake. Anything else that is raised is a bug, and ends the
+runtime: the run stays `started`, and goes on from its record when the program is started again.
+"""
+
+import contextlib
+from collections.abc import Callable
+from typing import NamedTuple
+
+import anyio
+import anyio.to_thread
+
+from lottisync.agents import agent
+from lottisync.agents.model import Model
+from lottisync.agents.orchestrator import Orchestrator
+from lottisync.agents.schedule import Start
+from lottisync.agents.wake import wake
+from lottisync.entities.agent import Agent
+from lottisync.problem import Problem
+from lottisync.store.doorbell import FALLBACK_SECONDS, Bell
+from lottisync.store.store import Store
+
+BELL = "agents"
+
+
+class Machine(NamedTuple):
+    """What the runtime is given of the world: wall time in ms, new ids, chance from 0 to 1."""
+
+    now: Callable[[], int]
+    new_id: Callable[[int], str]
+    chance: Callable[[], float]
+
+
+class Runtime:
+    """Runs the agents at home on `device`. `model_of` gives the model that an agent is configured for, not loaded
+    yet; `say` hears of every wake (code, sentence)."""
+
+    def __init__(
+        self,
+        journal: Store,
+        agents: Store,
+        device: str,
+        model_of: Callable[[Agent], Model],
+        machine: Machine,
+        say: Callable[[str, str], None],
+    ) -> None:
+        self._journal, self._agents, self._device = journal, agents, device
+        self._model_of, self._machine, self._say = model_of, machine, say
+        self._orchestrator = Orchestrator(journal, agents, device)
+        self._awake: set[str] = set()
+        self._ended = anyio.Event()
+
+    async def run(self) -> None:
+        """Until cancelled. A cancelled wake is a killed one: it goes on at the next start."""
+        bell = Bell(self._journal.file.parent / "bells", BELL)
+        with contextlib.closing(bell):
+            async with anyio.create_task_group() as tasks:
+                while True:
+                    bell.clear()
+                    self._ended = anyio.Event()
+                    now = self._machine.now()
+                    # Off the loop: the first look at a large journal takes seconds, and links want to be answered.
+                    await anyio.to_thread.run_sync(self._orchestrator.hear, now)
+                    plan = self._orchestrator.look(now, self._awake)
+                    for start in plan.start:
+                        self._awake.add(start.agent_id)
+                        tasks.start_soon(self._wake, start)
+                    await self._anything(bell, now, plan.next_look)
+
+    async def _anything(self, bell: Bell, now: int, next_look: int | None) -> None:
+        """Until somebody committed, a wake ended, or the time has come; a second at most, since a bell may be lost."""
+        ahead = FALLBACK_SECONDS if next_look is None else max(next_look - now, 0) / 1000
+        with anyio.move_on_after(min(ahead, FALLBACK_SECONDS)):
+            async with anyio.create_task_group() as either:
+
+                async def until_ended() -> None:
+                    await self._ended.wait()
+                    either.cancel_scope.cancel()
+
+                either.start_soon(until_ended)
+                await anyio.wait_readable(bell)
+                either.cancel_scope.cancel()
+
+    async def _wake(self, start: Start) -> None:
+        try:
+            with self._agents.reading() as reader:
+                living = agent.read(reader, start.agent_id)
+            result = await wake(
+                self._journal,
+                self._agents,
+                self._model_of(living),
+                start.trigger,
+                agent_id=living.id,
+                device=self._device,
+                now=self._machine.now,
+                new_id=self._machine.new_id,
+                chance=self._machine.chance(),
+            )
+        except Problem as problem:
+            self._say("agent-failed", problem.message)
+            with self._agents.reading() as reader:
+                why = agent.asleep_because(agent.read_state(reader, start.agent_id))
+            if why is not None:
+                self._say("agent-asleep", f"{living.display_name} sleeps, after {why}. Resume: lottisync agent resume")
+        else:
+            self._say("agent-woke", f"{living.display_name} woke: {_told(len(result.change_set_ids), result.turns)}")
+        finally:
+            self._awake.discard(start.agent_id)
+            self._ended.set()
+
+
+def _told(sets: int, turns: int) -> str:
+    proposed = f"{sets} change set{'' if sets == 1 else 's'} to review" if sets else "nothing to review"
+    return f"{proposed}, {turns} turn{'' if turns == 1 else 's'}"

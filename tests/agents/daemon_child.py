@@ -1,0 +1,30 @@
+"""The daemon with its agents, in a process of its own: prints "ready", then the code of everything it says."""
+
+import sys
+from pathlib import Path
+
+import anyio
+
+from lottisync.config.home import Home
+from lottisync.daemon.daemon import run
+from lottisync.sync.engine import Listen
+
+
+def main(path: Path) -> None:
+    home = Home.open(path)
+
+    async def live() -> None:
+        await run(
+            home,
+            listen=Listen("127.0.0.1", 0),
+            discover=False,
+            say=lambda code, text: print(code, flush=True),
+            started=lambda port: print("ready", flush=True),
+            agents=True,
+        )
+
+    anyio.run(live)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

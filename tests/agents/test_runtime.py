@@ -1,0 +1,160 @@
+"""The shell: bells, tasks and a real clock around the orchestrator; and the daemon that starts it."""
+
+import os
+import sys
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import anyio
+import pytest
+from tests.support.child import running, said
+from tests.support.command_line import eventually, run
+from tests.support.device import Device
+from tests.support.scripted_model import ScriptedModel, Step, call, say
+
+from lottisync.agents import agent, report, run_log
+from lottisync.agents.model import Message, ModelError, Turn
+from lottisync.agents.runtime import Machine, Runtime
+from lottisync.config import clock
+from lottisync.config.home import Home
+from lottisync.demo.model_server import ChatRequest, Reply, Say, ScriptedModelServer
+from lottisync.journal import tasks
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture
+def laura(laptop: Device) -> str:
+    laptop.time = clock.now()
+    laptop.add_task()
+    ident = laptop.add_agent()
+    with laptop.agents.transaction(laptop.now()) as tx:
+        tx.put(ident, "agent", {"config/coolDownMillis": 1})
+    return ident
+
+
+@asynccontextmanager
+async def runtime(device: Device, *script: Step) -> AsyncIterator[list[tuple[str, str]]]:
+    """A running runtime; what it says."""
+    heard: list[tuple[str, str]] = []
+    model = ScriptedModel(*script)
+    machine = Machine(clock.now, clock.new_id, lambda: 0.5)
+    made = Runtime(device.journal, device.agents, device.id, lambda _: model, machine, lambda *said: heard.append(said))
+    async with anyio.create_task_group() as tasks_:
+        tasks_.start_soon(made.run)
+        yield heard
+        tasks_.cancel_scope.cancel()
+
+
+async def until(condition: Callable[[], object]) -> None:
+    with anyio.fail_after(20):
+        while not condition():  # noqa: ASYNC110 -- what is waited for is in a store or on a screen
+            await anyio.sleep(0.01)
+
+
+async def test_an_agent_wakes_by_itself_when_it_is_made_and_when_the_task_is_edited(laptop: Device, laura: str) -> None:
+    """S3-51, S3-81, S3-87"""
+    async with runtime(laptop, say("", call("update_report", tldr="New.")), say(), say("Edited.")) as heard:
+        await until(lambda: len(heard) == 1)
+        with laptop.agents.reading() as reader:
+            first = report.latest_report(reader, laura)
+        assert first is not None
+        assert first.content["tldr"] == "New."
+        with laptop.journal.transaction(clock.now()) as tx:
+            tasks.edit_task(tx, "t1", {"title": "Mend the bicycle"})
+        await until(lambda: len(heard) == 2)
+    assert heard == [
+        ("agent-woke", "Laura woke: nothing to review, 2 turns"),
+        ("agent-woke", "Laura woke: nothing to review, 1 turn"),
+    ]
+    with laptop.agents.reading() as reader:
+        last = report.latest_report(reader, laura)
+    assert last is not None
+    assert last.content["title"] == "Mend the bicycle"
+
+
+async def test_what_fails_is_told_and_tried_later(laptop: Device, laura: str) -> None:
+    """AGENT-31, S3-90"""
+    with laptop.agents.transaction(clock.now()) as tx:
+        tx.put(agent.state_id(laura), "agentState", {"agentId": laura, "consecutiveFailureCount": 4})
+    async with runtime(laptop, ModelError("unreachable", "nobody home")) as heard:
+        await until(lambda: len(heard) == 2)
+    assert heard == [
+        ("agent-failed", "nobody home"),
+        (
+            "agent-asleep",
+            "Laura sleeps, after 5 failures in a row, the last: nobody home. Resume: lottisync agent resume",
+        ),
+    ]
+
+
+async def test_a_runtime_that_is_stopped_leaves_its_wake_to_be_gone_on_with(laptop: Device, laura: str) -> None:
+    """AGENT-32"""
+    asked = anyio.Event()
+
+    class Silent(ScriptedModel):
+        async def complete(self, messages: Sequence[Message], tools: object) -> Turn:
+            asked.set()
+            await anyio.sleep_forever()
+            raise AssertionError
+
+    machine = Machine(clock.now, clock.new_id, lambda: 0.5)
+    made = Runtime(laptop.journal, laptop.agents, laptop.id, lambda _: Silent(), machine, lambda *_: None)
+    async with anyio.create_task_group() as tasks_:
+        tasks_.start_soon(made.run)
+        with anyio.fail_after(20):
+            await asked.wait()
+        tasks_.cancel_scope.cancel()
+    with laptop.agents.reading() as reader:
+        assert [each.status for each in run_log.runs(reader, laura)] == ["started"]
+    async with runtime(laptop, say("Here I am.")) as heard:
+        await until(lambda: heard)
+    with laptop.agents.reading() as reader:
+        assert [each.status for each in run_log.runs(reader, laura)] == ["completed"]
+
+
+def test_the_daemon_runs_the_agents_at_home_on_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """AGENT-39, S3-51, S3-87: create, edit, and look at the report; nobody types `agent wake`."""
+    path = tmp_path / "home"
+    assert run("init", "--name", "laptop", home=path).code == 0
+
+    def script(request: ChatRequest) -> Reply:
+        return Say(text=f"Answer {request.number}.")
+
+    with ScriptedModelServer(script) as server:
+        monkeypatch.setenv("LOTTISYNC_MODEL_URL", server.url)
+        with running("tests.agents.daemon_child", path) as child:
+            task = run("task", "add", "Repair the bicycle", "--json", home=path).json["id"]
+            assert run("agent", "create", task, home=path).code == 0
+            eventually(lambda: run("agent", "report", task, home=path).code == 0, "the first report")
+            home = Home.open(path)
+            with home.agent.transaction(clock.now()) as tx:
+                tx.put(tx.by_type("agent")[0].id, "agent", {"config/coolDownMillis": 1})
+            with home.journal.transaction(clock.now()) as tx:
+                tasks.edit_task(tx, task, {"title": "Mend the bicycle"})
+            home.close()
+            eventually(lambda: "Mend the bicycle" in run("agent", "report", task, home=path).out, "the next report")
+            assert said(child) == "agent-woke"
+
+
+def test_a_daemon_without_a_model_says_so_once_and_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """AGENT-39"""
+    path = tmp_path / "home"
+    assert run("init", "--name", "laptop", home=path).code == 0
+    for name in ("LOTTISYNC_MODEL_URL", "OPENAI_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    with running("tests.agents.daemon_child", path) as child:
+        assert said(child) == "agents-asleep"
+        assert run("status", "--json", home=path).json["daemon"]["pid"] == child.pid
+
+
+def test_the_model_client_loads_when_a_wake_needs_it() -> None:
+    """AGENT-39"""
+    code = "import lottisync.agents.runtime, lottisync.daemon.daemon, sys; sys.exit('openai' in sys.modules)"
+    assert os.spawnl(os.P_WAIT, sys.executable, sys.executable, "-c", code) == 0

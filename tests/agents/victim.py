@@ -1,0 +1,96 @@
+"""A wake in a process of its own that stops at a given step and waits there to be killed.
+
+    python -m tests.agents.victim FOLDER AGENT STEP
+
+A step is every moment at which the wake asks for the time or for an id: the time before each transaction, ids in the
+middle of them. So the steps lie between all of its transactions and within each, and in the last one they come after
+report and change sets were written and before they are committed. The model is a script that keeps count of what
+was paid for in the file `paid`.
+"""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import anyio
+from tests.support.scripted_model import ScriptedModel, call, say
+
+from lottisync.agents.model import Message, Turn
+from lottisync.agents.run_key import user_initiated
+from lottisync.agents.wake import wake
+from lottisync.config import clock
+from lottisync.entities.agent import AGENT_STORE
+from lottisync.entities.journal import JOURNAL
+from lottisync.store.store import Store
+
+
+class Steps:
+    """Time and ids, counted."""
+
+    def __init__(self, last: int) -> None:
+        self.taken, self.last = 0, last
+
+    def now(self) -> int:
+        self._step()
+        return clock.now()
+
+    def new_id(self, now: int) -> str:
+        self._step()
+        return clock.new_id(now)
+
+    def _step(self) -> None:
+        self.taken += 1
+        if self.taken == self.last:
+            print("ready", flush=True)
+            sys.stdin.read()
+
+
+def script(paid: Path) -> ScriptedModel:
+    """Proposes, notes and reports in its first turn, ends in its second."""
+
+    def pay() -> None:
+        with paid.open("a") as file:
+            file.write("turn\n")
+
+    def first(messages: Sequence[Message]) -> Turn:
+        pay()
+        return say(
+            "",
+            call("update_task_estimate", minutes=90),
+            call("set_task_language", languageCode="fr", confidence="high"),
+            call("record_observations", observations=["It creaks"]),
+            call("update_report", tldr="Ninety minutes."),
+        )
+
+    def last(messages: Sequence[Message]) -> Turn:
+        pay()
+        return say("Bye.")
+
+    # A wake that goes on from its record asks for what is not on it.
+    def next_turn(messages: Sequence[Message]) -> Turn:
+        return first(messages) if len(messages) == 2 else last(messages)
+
+    return ScriptedModel(next_turn, next_turn)
+
+
+def main(folder: Path, agent_id: str, step: int) -> None:
+    journal = Store.open(folder / "journal.sqlite", JOURNAL, clock.new_host)
+    agents = Store.open(folder / "agent.sqlite", AGENT_STORE, clock.new_host)
+    steps = Steps(step)
+    anyio.run(
+        lambda: wake(
+            journal,
+            agents,
+            script(folder / "paid"),
+            user_initiated(agent_id, "session", "1"),
+            agent_id=agent_id,
+            device="device-1",
+            now=steps.now,
+            new_id=steps.new_id,
+        )
+    )
+    print(f"done {steps.taken}", flush=True)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]))

@@ -1,0 +1,183 @@
+"""`agent ...` as a person types it: processes of their own, a real model server on loopback."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.support.command_line import Result, environment, run
+
+from lottisync.config import clock
+from lottisync.config.home import Home
+from lottisync.demo.model_server import ChatRequest, RateLimited, Reply, Say, ScriptedModelServer
+
+Answers = list[Reply]
+
+
+class Person:
+    """At a shell, with a model server that gives `answers` one after the other, for ever the last."""
+
+    def __init__(self, home: Path, server: ScriptedModelServer, answers: Answers) -> None:
+        self.home, self.server, self.answers = home, server, answers
+        self.task = self.json("task", "add", "Repair the bicycle")["id"]
+
+    def run(self, *arguments: str) -> Result:
+        return run(*arguments, home=self.home)
+
+    def json(self, *arguments: str) -> Any:
+        result = self.run(*arguments, "--json")
+        assert result.code == 0, result.err
+        return result.json
+
+
+@pytest.fixture
+def person(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Person]:
+    answers: Answers = []
+
+    def script(request: ChatRequest) -> Reply:
+        return answers.pop(0) if len(answers) > 1 else answers[0]
+
+    with ScriptedModelServer(script) as server:
+        monkeypatch.setenv("LOTTISYNC_MODEL_URL", server.url)
+        monkeypatch.setenv("LOTTISYNC_MODEL_KEY", "")
+        home = tmp_path / "home"
+        assert run("init", "--name", "laptop", home=home).code == 0
+        yield Person(home, server, answers)
+
+
+def propose(**arguments: Any) -> Say:
+    return Say(tool_calls=(("update_task_estimate", arguments),))
+
+
+def test_a_wake_without_a_daemon_says_what_it_does_and_what_it_cost(person: Person) -> None:
+    """AGENT-36, S3-59, S3-71, S3-73, S3-79"""
+    person.answers[:] = [propose(minutes=120), Say(text="Done.")]
+    person.json("agent", "create", person.task)
+    woke = person.run("agent", "wake", person.task)
+    assert woke.code == 0, woke.err
+    assert "1 proposed, 0 notes, 2 turns" in woke.out
+    assert "turn 1 of 5, thinking" in woke.err
+    assert "turn 1 of 5: update_task_estimate" in woke.err
+    assert "turn 2 of 5, thinking" in woke.err
+    shown = person.json("agent", "show", person.task)
+    assert (shown["lifecycle"], shown["wakes"], shown["waiting"], shown["awake"]) == ("active", 1, 0, False)
+    assert shown["home"] | {"device": ""} == {"device": "", "name": "laptop", "lastSeen": None, "offered": False}
+    [entry] = person.json("agent", "log", person.task)
+    assert (entry["status"], entry["reason"], entry["tokens"]) == ("completed", "userInitiated", shown["tokens"])
+    assert shown["tokens"]["read"] > shown["tokens"]["written"] > 0
+    assert f"{shown['tokens']['read']:,} tokens read" in person.run("agent", "show", person.task).out
+
+
+def test_the_log_shows_every_call_and_its_answer(person: Person) -> None:
+    """S3-02, S3-58, S3-77, S3-78, S3-91"""
+    person.answers[:] = [
+        Say(text="Let me see.", tool_calls=(("update_task_estimate", {"minutes": -4}),)),
+        Say(text="Bye."),
+    ]
+    person.json("agent", "create", person.task)
+    person.json("agent", "wake", person.task)
+    [entry] = person.json("agent", "log", person.task)
+    said = person.json("agent", "log", person.task, "--wake", entry["runKey"][:12])
+    assert [(each["kind"], each["tool"]) for each in said] == [
+        ("user", None),
+        ("thought", None),
+        ("action", "update_task_estimate"),
+        ("toolResult", "update_task_estimate"),
+        ("thought", None),
+        ("system", None),
+    ]
+    assert json.loads(said[2]["text"]) == {"minutes": -4}
+    assert "minutes" in said[3]["text"]
+    assert "begin with nothing" in person.run("agent", "log", person.task, "--wake", "nothing").err
+
+
+def test_an_agent_that_gave_up_is_seen_in_list_and_show(person: Person, monkeypatch: pytest.MonkeyPatch) -> None:
+    """AGENT-31, S3-72, S3-90"""
+    person.answers[:] = [RateLimited(retry_after=0)]
+    person.json("agent", "create", person.task)
+    for _ in range(5):
+        failed = person.run("agent", "wake", person.task)
+        assert (failed.code, failed.out) == (1, "")
+        assert "asks to slow down" in failed.err
+    assert "gave up after 5 failures" in person.run("agent", "list").out
+    told = person.run("agent", "show", person.task).out
+    assert "It sleeps, after 5 failures in a row, the last: http://127.0.0.1" in told
+    asked = len(person.server.requests)
+    assert "lottisync agent resume" in person.run("agent", "wake", person.task).err
+    assert len(person.server.requests) == asked
+    assert person.json("agent", "resume", person.task)["lifecycle"] == "active"
+    assert person.json("agent", "show", person.task)["failures"] == 0
+    person.answers[:] = [Say(text="Fine.")]
+    assert person.json("agent", "wake", person.task)["turns"] == 1
+
+
+def test_pause_destroy_and_list(person: Person) -> None:
+    """S3-71, S3-72, S3-75"""
+    person.json("agent", "create", person.task, "--name", "Otto")
+    assert person.json("agent", "pause", person.task)["lifecycle"] == "dormant"
+    assert "paused" in person.run("agent", "list").out
+    assert person.run("agent", "wake", person.task).code == 1
+    ident = person.json("agent", "list")[0]["id"]
+    assert person.json("agent", "destroy", person.task)["lifecycle"] == "destroyed"
+    [row] = person.json("agent", "list")
+    assert (row["name"], row["lifecycle"], row["title"]) == ("Otto", "destroyed", "Repair the bicycle")
+    assert person.json("agent", "show", ident)["lifecycle"] == "destroyed"
+
+
+def test_a_wake_at_a_time_is_a_timer(person: Person) -> None:
+    """AGENT-26"""
+    person.json("agent", "create", person.task)
+    person.json("agent", "wake", person.task, "--at", "2099-03-01T08:00:00+01:00")
+    assert person.json("agent", "show", person.task)["timers"] == {"person": "2099-03-01T07:00:00.000Z"}
+    wrong = person.run("agent", "wake", person.task, "--at", "tomorrow")
+    assert (wrong.code, wrong.out) == (2, "")
+
+
+def test_a_home_that_was_not_seen_for_long_is_offered_for_take_over(person: Person) -> None:
+    """AGENT-33"""
+    person.json("agent", "create", person.task)
+    home = Home.open(person.home)
+    with home.agent.transaction(clock.now()) as tx:
+        ident = tx.by_type("agent")[0].id
+        tx.put(ident, "agent", {"homeDevice": "lost", "createdAt": "2020-01-01T00:00:00.000Z"})
+    home.close()
+    assert person.json("agent", "show", person.task)["home"]["offered"]
+    assert f"Take over: lottisync agent move {person.task}" in person.run("agent", "show", person.task).out
+    assert "home is away" in person.run("agent", "list").out
+    assert "0 devices of yours called 'phone'" in person.run("agent", "move", person.task, "--to", "phone").err
+    person.json("agent", "move", person.task, "--to", "laptop")
+    shown = person.json("agent", "show", person.task)
+    assert (shown["home"]["name"], shown["home"]["offered"]) == ("laptop", False)
+
+
+def test_an_agent_sleeps_while_its_task_is_gone(person: Person) -> None:
+    """S3-88"""
+    person.json("agent", "create", person.task)
+    home = Home.open(person.home)
+    with home.journal.transaction(clock.now()) as tx:
+        tx.delete(person.task)
+    home.close()
+    assert "asleep: its task is gone" in person.run("agent", "list").out
+    ident = person.json("agent", "list")[0]["id"]
+    assert person.json("agent", "show", ident[-8:])["title"] is None
+    assert "its task" in person.run("agent", "wake", ident[-8:]).err
+
+
+def test_no_key_is_in_a_file_or_on_a_screen(person: Person, monkeypatch: pytest.MonkeyPatch) -> None:
+    """AGENT-38"""
+    monkeypatch.setenv("LOTTISYNC_MODEL_KEY", "sk-very-secret-0123")
+    assert environment()["LOTTISYNC_MODEL_KEY"] == "sk-very-secret-0123"
+    person.answers[:] = [
+        RateLimited(retry_after=0),
+        RateLimited(retry_after=0),
+        RateLimited(retry_after=0),
+        Say(text="x"),
+    ]
+    person.json("agent", "create", person.task)
+    outputs = [person.run("agent", "wake", person.task) for _ in range(2)]
+    assert [output.code for output in outputs] == [1, 0]
+    assert "secret" not in "".join(output.out + output.err for output in outputs)
+    for file in person.home.rglob("*"):
+        if file.is_file():
+            assert b"sk-very-secret" not in file.read_bytes()

@@ -1,0 +1,202 @@
+"""`lottisync review`: list, verdicts, the interactive mode, five languages, exit codes."""
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from lottisync.cli.main import lottisync
+from lottisync.config import clock
+from lottisync.config.home import Home
+from lottisync.journal import tasks
+from lottisync.problem import Problem
+from lottisync.review.builder import Builder
+
+AGENT = "laura"
+BATCH = {"items": [{"title": title} for title in ("Milk", "Eggs", "Salt")]}
+
+
+class Desk:
+    """A home, what its agent proposes, and the commands that a person types."""
+
+    def __init__(self, path: Path) -> None:
+        self.home = Home.create(path, "laptop", b"\x07" * 32, clock.now())
+        with self.home.journal.transaction(clock.now()) as tx:
+            tasks.add_task(tx, "t1", "Bake bread", {"estimate": 30})
+            tasks.add_item(tx, "i1", "t1", "Flour")
+        with self.home.agent.transaction(clock.now()) as tx:
+            tx.put(AGENT, "agent", {"agentId": AGENT, "displayName": "Laura"})
+
+    def propose(self, tool: str, args: dict[str, Any], run: str = "r1") -> list[str]:
+        with self.home.journal.reading() as reader:
+            knowledge = reader.knowledge()
+        builder = Builder(
+            self.home.journal,
+            self.home.agent,
+            agent_id=AGENT,
+            task_id="t1",
+            run_key=run,
+            thread_id=run,
+            context_knowledge=knowledge,
+        )
+        assert "queued" in builder.queue(tool, args, clock.now())
+        with self.home.agent.transaction(clock.now()) as tx:
+            return builder.build(tx, clock.now())
+
+    def edit(self, **fields: Any) -> None:
+        with self.home.journal.transaction(clock.now()) as tx:
+            tasks.edit_task(tx, "t1", fields)
+
+    @property
+    def page(self) -> tasks.TaskPage:
+        with self.home.journal.reading() as reader:
+            return tasks.page(reader, "t1")
+
+    def type(self, *words: str, keys: Sequence[str] = (), code: int = 0, language: str = "C") -> str:
+        environment = {"LANG": language, "LC_ALL": "", "LANGUAGE": "", "NO_COLOR": "1", "COLUMNS": "160"}
+        done = CliRunner(env=environment).invoke(
+            lottisync, ["review", *words, "--home", str(self.home.path)], input="".join(f"{key}\n" for key in keys)
+        )
+        if isinstance(done.exception, Problem):
+            assert done.exception.exit_code == code, done.exception
+            return done.exception.message
+        assert done.exit_code == code, (done.output, done.exception)
+        return done.output
+
+    def ask(self, *words: str, code: int = 0) -> Any:
+        return json.loads(self.type(*words, "--json", code=code))
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[Desk]:
+    made = Desk(tmp_path / "home")
+    yield made
+    made.home.close()
+
+
+Verb = Callable[[Desk], list[dict[str, Any]]]
+
+
+def test_rev80_the_list_shows_before_and_after(desk: Desk) -> None:
+    """REV-80, S1-34, S1-42: numbered, and whose changes to what."""
+    assert desk.type() == "Nothing waits for you.\n"
+    desk.propose("update_task_estimate", {"minutes": 60})
+    desk.propose("suggest_checklist_completion", {"items": [{"id": "i1", "reason": "It says so in the note"}]}, "r2")
+    shown = desk.type()
+    assert 'For "Bake bread" Laura suggests 1 change' in shown
+    assert "30 → 60" in shown
+    assert "not done → done" in shown
+    assert desk.type("list") == shown
+    assert [one["items"][0]["summary"] for one in desk.ask()] == ["Set estimate to 60 minutes", 'Check off: "Flour"']
+    assert "why: It says so in the note" in desk.type("show", "2")
+    assert desk.ask("show", "1")["args"] == {"minutes": 60}
+
+
+def test_rev81_each_verb_has_its_effect_and_result(desk: Desk) -> None:
+    """REV-81, S1-36, S1-37, S1-39, S1-43, S1-44: several items at once, in the order of the list."""
+    desk.propose("add_multiple_checklist_items", BATCH)
+    desk.propose("update_task_estimate", {"minutes": 60}, "r2")
+    desk.propose("set_task_title", {"title": "Rye"}, "r3")
+    assert [one["result"] for one in desk.ask("confirm", "2", "1")] == ["applied", "applied"]
+    assert [item.title for item in desk.page.items] == ["Flour", "Milk", "Eggs"]
+    items = {item["summary"]: item["id"] for one in desk.ask("--all") for item in one["items"]}
+    assert desk.ask("edit", items["Set estimate to 60 minutes"], "minutes=75")[0]["result"] == "applied"
+    assert desk.page.task.estimate == 75
+    assert desk.ask("undo", items["Set estimate to 60 minutes"])[0]["result"] == "undone"
+    assert desk.page.task.estimate == 30
+    assert desk.ask("reject", items['Set title to "Rye"'], "--reason", "no")[0]["result"] == "rejected"
+    assert desk.ask("defer", items['Add: "Salt"'], "--for", "2d")[0]["result"] == "deferred"
+    assert desk.ask() == []
+    assert desk.ask("undo", items['Add: "Salt"'])[0]["result"] == "undone"
+    assert [one["result"] for one in desk.ask("dismiss", items['Add: "Salt"'])] == ["rejected"]
+    assert desk.ask("keep", items['Add: "Salt"'])[0]["result"] == "already"
+    fates = {one["summary"]: one["fate"] for one in desk.ask("ledger", "t1")}
+    assert fates == {
+        'Add: "Milk"': "confirmed",
+        'Add: "Eggs"': "confirmed",
+        'Add: "Salt"': "rejected",
+        "Set estimate to 60 minutes": "undone",
+        'Set title to "Rye"': "rejected",
+    }
+    assert "Laura" in desk.type("ledger")
+    assert len(desk.ask("log", "t1")) == 8
+
+
+def test_rev81_confirm_all(desk: Desk) -> None:
+    """REV-81, S1-39."""
+    desk.propose("add_multiple_checklist_items", BATCH)
+    assert [one["result"] for one in desk.ask("confirm", "--all")] == ["applied"] * 3
+    assert desk.ask("confirm", "--all") == []
+
+
+def test_rev82_what_could_not_be_done_is_exit_code_1_and_a_wrong_call_2(desk: Desk) -> None:
+    """REV-82, S1-71: was, is now, by whom, proposed."""
+    desk.propose("update_task_estimate", {"minutes": 60})
+    desk.edit(estimate=90)
+    shown = desk.type("confirm", "1", code=1)
+    assert "changed since" in shown
+    assert "estimate: it was 30 and is now 90, by the user; proposed is 60" in shown
+    [outcome] = desk.ask("confirm", "1", code=1)
+    assert (outcome["result"], outcome["stale"][0]["now"]) == ("stale", 90)
+    assert desk.ask("confirm", "1", "--anyway")[0]["result"] == "applied"
+    assert "the list has 0 items" in desk.type("confirm", "1", code=1)
+    assert "no proposal has the id" in desk.type("undo", "nothing", code=1)
+    assert "give an ITEM" in desk.type("confirm", code=2)
+    assert "give an ITEM" in desk.type("confirm", "1", "--all", code=2)
+    assert "like 2d" in desk.type("defer", "1", "--for", "soon", code=2)
+    assert "--interactive" in desk.type("-i", "--json", code=2)
+
+
+def test_rev83_one_by_one_with_the_keys_of_git_add_p(desk: Desk) -> None:
+    """REV-83: y n e d s q ?"""
+    desk.propose("add_multiple_checklist_items", {"items": [{"title": t} for t in "ABCDEF"]})
+    shown = desk.type("-i", keys=["y", "n", "not needed", "e", "C2", "x", "d", "s", "q"])
+    assert "(1/6)" in shown
+    assert "Confirm this? [y,n,e,d,s,q,?]" in shown
+    assert "q  quit: what is left waits" in shown
+    assert [item.title for item in desk.page.items] == ["Flour", "A", "C2"]
+    fates = [(one["fate"], [d.get("reason") for d in one["decisions"]]) for one in desk.ask("ledger", "t1")]
+    assert fates == [
+        ("confirmed", [None]),
+        ("rejected", ["not needed"]),
+        ("confirmed", [None]),
+        ("deferred", [None]),
+        ("pending", []),
+        ("pending", []),
+    ]
+
+
+def test_rev83_what_has_changed_is_shown_before_it_is_confirmed_over(desk: Desk) -> None:
+    """REV-83, REV-44: and the end of the input is a q."""
+    desk.propose("update_task_estimate", {"minutes": 60})
+    desk.edit(estimate=90)
+    assert "is now 90" in desk.type("-i", keys=["y"])
+    assert desk.page.task.estimate == 90
+    assert desk.type("-i", keys=["y", "y"]).count("Confirm this?") == 2
+    assert desk.page.task.estimate == 60
+    assert desk.type("-i") == "Nothing waits for you.\n"
+
+
+@pytest.mark.parametrize(
+    ("language", "heading", "change", "nothing"),
+    [
+        ("de_DE.UTF-8", "Für „Bake bread“ schlägt Laura 1 Änderung vor", "Aufwand auf 60 Minuten setzen", "Nichts"),
+        ("es_ES.UTF-8", "Para «Bake bread» Laura propone 1 cambio", "estimación en 60 minutos", "Nada"),
+        ("fr_FR.UTF-8", "Pour « Bake bread » Laura propose 1 changement", "à 60 minutes", "Rien"),
+        ("ro_RO.UTF-8", "Pentru „Bake bread” Laura propune 1 schimbare", "la 60 de minute", "Nu te"),
+    ],
+)
+def test_s1_63_the_readers_language(desk: Desk, language: str, heading: str, change: str, nothing: str) -> None:
+    """S1-63, REV-14: from LANG, or as an option of the command or of `review` itself."""
+    assert desk.type(language=language).startswith(nothing)
+    desk.propose("update_task_estimate", {"minutes": 60})
+    by_lang = desk.type(language=language)
+    assert heading in by_lang
+    assert change in by_lang
+    assert desk.type("--language", language[:2]) == by_lang
+    assert desk.type("list", "--language", language[:2]) == by_lang
+    assert change in desk.type("--language", language[:2], "show", "1")
+    assert desk.ask()[0]["items"][0]["changes"] == [{"path": "estimate", "before": 30, "after": 60}]

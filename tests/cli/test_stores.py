@@ -1,0 +1,112 @@
+"""`check`, `history` and `conflicts`, as a person calls them."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.support.stores import send
+
+from lottisync.config import clock
+from lottisync.config.home import Home
+
+
+def call(home: Path, *arguments: str, status: int = 0) -> Any:
+    done = subprocess.run(
+        [sys.executable, "-m", "lottisync", *arguments, "--json", "--home", str(home)], capture_output=True, text=True
+    )
+    assert done.returncode == status, done.stderr
+    return json.loads(done.stdout)
+
+
+def meet(a: Home, b: Home) -> None:
+    for name in ("space", "journal"):
+        send(getattr(a, name), getattr(b, name), now=clock.now())
+        send(getattr(b, name), getattr(a, name), now=clock.now())
+
+
+@pytest.fixture
+def apart(tmp_path: Path) -> tuple[Path, Path]:
+    """Two paired homes that both renamed one task, and the first of which has ticked an item."""
+    laptop, phone = (
+        Home.create(tmp_path / name, name, bytes([number]) * 32, clock.now())
+        for number, name in enumerate(("laptop", "phone"), 1)
+    )
+    laptop.add_device("phone", phone.key.certificate, clock.now())
+    phone.add_device("laptop", laptop.key.certificate, clock.now())
+    with laptop.journal.transaction(clock.now()) as tx:
+        tx.put("t1", "task", {"title": "Milk", "estimate": 5})
+    meet(laptop, phone)
+    with laptop.journal.transaction(clock.now()) as tx:
+        tx.put("t1", "task", {"title": "Oat milk"}, precedence=0)
+    with phone.journal.transaction(clock.now()) as tx:
+        tx.put("t1", "task", {"title": "Soy milk"})
+    meet(laptop, phone)
+    for home in (laptop, phone):
+        home.close()
+    return tmp_path / "laptop", tmp_path / "phone"
+
+
+def test_a_sound_home_is_sound_and_a_damaged_one_is_not(apart: tuple[Path, Path]) -> None:
+    """STORE-20"""
+    assert call(apart[0], "check") == {"space": [], "journal": [], "agent": []}
+    home = Home.open(apart[0])
+    with home.journal.transaction(clock.now()) as tx:
+        tx.execute("update journal_entities set serialized = replace(serialized, 'milk', 'wine')")
+    home.close()
+    faults = call(apart[0], "check", status=1)
+    assert faults["space"] == []
+    assert any("t1" in fault for fault in faults["journal"])
+
+
+def test_history_says_who_wrote_what_where_and_what_it_replaced(apart: tuple[Path, Path]) -> None:
+    """STORE-16"""
+    rows = [row for row in call(apart[0], "history", "t1") if row["path"] == "title"]
+    assert {(row["value"], row["by"], row["device"]) for row in rows} == {
+        ("Milk", "user", "laptop"),
+        ("Oat milk", "agent", "laptop"),
+        ("Soy milk", "user", "phone"),
+    }
+    assert rows[0]["value"] == "Milk"
+    assert rows[1]["replaced"] == "Milk"
+    assert [row["current"] for row in rows] == [False, True, True]
+
+
+def test_conflicts_are_listed_shown_and_settled(apart: tuple[Path, Path]) -> None:
+    """STORE-17: and the one who settles is obeyed on the other device."""
+    laptop, phone = apart
+    [listed] = call(laptop, "conflicts")
+    assert (listed["id"], listed["field"]) == ("t1", "title")
+    assert [(v["value"], v["by"], v["device"]) for v in listed["values"]] == [
+        ("Soy milk", "user", "phone"),
+        ("Oat milk", "agent", "laptop"),
+    ]
+    assert call(laptop, "conflicts", "show", "t1") == [listed]
+    call(phone, "conflicts", "keep", "t1", "title", "2")
+    homes = Home.open(laptop), Home.open(phone)
+    meet(*homes)
+    for home in homes:
+        home.close()
+    assert call(laptop, "conflicts") == []
+    assert call(laptop, "task", "show", "t1")["title"] == "Oat milk"
+
+
+def test_combining_takes_a_value_in_ones_own_words(apart: tuple[Path, Path]) -> None:
+    call(apart[0], "conflicts", "combine", "t1", "title", "Oat or soy milk")
+    assert call(apart[0], "conflicts") == []
+    assert call(apart[0], "task", "show", "t1")["title"] == "Oat or soy milk"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (("history", "nowhere"), "unknown-id"),
+        (("conflicts", "show", "nowhere"), "unknown-id"),
+        (("conflicts", "keep", "t1", "estimate", "1"), "no-conflict"),
+        (("conflicts", "keep", "t1", "title", "9"), "bad-value"),
+    ],
+)
+def test_what_is_not_there_is_said_in_words(apart: tuple[Path, Path], arguments: tuple[str, ...], code: str) -> None:
+    assert call(apart[0], *arguments, status=1)["error"]["code"] == code

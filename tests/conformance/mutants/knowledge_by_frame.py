@@ -1,0 +1,17 @@
+"""Knowledge is taken over with every frame, and not with the last one."""
+
+from tests.conformance.mutants.planting import run
+
+from lottisync.adapter.round import Round
+
+original = Round.deliver
+
+
+def deliver(self: Round, number: int) -> None:
+    original(self, number)
+    with self.target.store(self.store_name).transaction(self.now) as tx:
+        tx.adopt(self._begin.knowledge)
+
+
+Round.deliver = deliver  # type: ignore[method-assign]
+run()

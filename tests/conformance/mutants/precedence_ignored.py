@@ -1,0 +1,16 @@
+"""Latest first, whoever wrote it."""
+
+from collections.abc import Iterable
+
+from tests.conformance.mutants.planting import plant, run
+
+from lottisync.entities import entity
+from lottisync.entities.entity import Write
+
+
+def ordered(writes: Iterable[Write]) -> tuple[Write, ...]:
+    return tuple(sorted(set(writes), key=lambda write: (write.stamp[1:], write.value), reverse=True))
+
+
+plant(entity.ordered, ordered)
+run()

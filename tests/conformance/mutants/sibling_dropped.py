@@ -1,0 +1,17 @@
+"""Last writer wins: a join keeps the winner of each register only."""
+
+from tests.conformance.mutants.planting import plant, run
+
+from lottisync.entities import entity
+from lottisync.entities.entity import Entity
+
+original = entity.join
+
+
+def join(a: Entity, b: Entity) -> Entity:
+    joined = original(a, b)
+    return Entity(joined.id, joined.type, joined.clock, {p: writes[:1] for p, writes in joined.registers.items()})
+
+
+plant(original, join)
+run()

@@ -1,0 +1,195 @@
+"""The suite holds our adapter to its contract, and finds every fault that was planted in a copy of it (C-18,
+C-19, C-21)."""
+
+import json
+import re
+import subprocess
+import sys
+import xml.etree.ElementTree
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conformance.generate.__main__ import VECTORS, write_all
+
+ROOT = Path(__file__).resolve().parents[2]
+XFAIL = ROOT / "conformance" / "lottisync.xfail"
+OURS = [sys.executable, "-m", "lottisync", "conformance-adapter"]
+MUTANTS = {
+    "clock_not_merged": "1-join/clock-is-merged",
+    "counter_reused": "3-writing/a-closed-replica-goes-on-where-it-was",
+    "deletion_always_wins": "3-deletion/an-edit-that-the-deleter-had-not-seen",
+    "far_future_followed": "3-rounds/a-far-future-clock-carries-nobody-along",
+    "held_dots_forgotten": "3-rounds/a-cut-round-is-not-sent-again",
+    "keys_by_utf16": "0-digest/value-object-keys-by-bytes",
+    "knowledge_by_frame": "3-rounds/a-third-device-is-not-deprived",
+    "knowledge_out_of_order": "3-rounds/frames-out-of-order-and-cut",
+    "lost_first_write": "1-clock/merge-first-write-survives",
+    "precedence_ignored": "3-rounds/an-agents-write-elsewhere-does-not-win",
+    "reading_goes_back": "3-writing/readings-go-up-when-the-wall-clock-goes-back",
+    "sibling_dropped": "3-random-histories/history-1",
+    "tombstone_absent": "3-deletion/a-stale-copy-revives-nothing",
+    "tombstone_counted": "3-deletion/a-clean-tombstone-adds-nothing",
+    "undeletes_by_writing": "3-deletion/a-write-does-not-undelete",
+    "unknown_field_dropped": "1-join/unknown-fields",
+    "winner_takes_all": "3-rounds/concurrent-edits-of-two-fields",
+}
+"""Planted fault -> a case that must find it."""
+
+
+def run(*options: str, adapter: list[str]) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "conformance/run.py", *options, "--", *adapter]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+
+
+def python(program: str) -> list[str]:
+    return [sys.executable, "-c", program]
+
+
+def verdicts(report: Path) -> dict[str, str]:
+    return {case["name"]: case["verdict"] for case in json.loads(report.read_text())["cases"]}
+
+
+def test_our_adapter_conforms(tmp_path: Path) -> None:
+    report, junit = tmp_path / "out.json", tmp_path / "out.xml"
+    done = run("--xfail", str(XFAIL), "--histories", "5", "--report", str(report), "--junit", str(junit), adapter=OURS)
+    assert done.returncode == 0, done.stdout + done.stderr
+    found = verdicts(report)
+    assert len(found) > 350
+    assert set(found.values()) == {"passed", "xfailed"}
+    assert xml.etree.ElementTree.parse(junit).getroot().attrib["failures"] == "0"
+
+
+def test_every_planted_fault_has_a_case_that_finds_it() -> None:
+    planted = {file.stem for file in (ROOT / "tests/conformance/mutants").glob("*.py")} - {"planting"}
+    assert planted == MUTANTS.keys()
+
+
+@pytest.mark.parametrize(("mutant", "killer"), MUTANTS.items())
+def test_a_planted_fault_is_found(mutant: str, killer: str, tmp_path: Path) -> None:
+    report = tmp_path / "out.json"
+    adapter = [sys.executable, "-m", f"tests.conformance.mutants.{mutant}"]
+    done = run("--only", killer, "--histories", "1", "--report", str(report), adapter=adapter)
+    assert done.returncode == 1, done.stdout + done.stderr
+    (case,) = json.loads(report.read_text())["cases"]
+    assert (case["name"], case["verdict"]) == (killer, "failed")
+    assert "the adapter ended" not in case["what"]
+    assert "answered internal" not in case["what"]
+
+
+@pytest.mark.deep
+def test_hundreds_of_random_histories() -> None:
+    done = run("--only", "3-random-histories/*", "--histories", "300", "--seed", "1000", adapter=OURS)
+    assert done.returncode == 0, done.stdout
+
+
+# -- vectors
+
+
+def test_generating_again_changes_nothing(tmp_path: Path) -> None:
+    count = write_all(tmp_path / "vectors")
+    assert count >= 120
+    assert _files(tmp_path / "vectors") == _files(VECTORS)
+
+
+def _files(folder: Path) -> dict[str, bytes]:
+    return {str(file.relative_to(folder)): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
+
+
+def test_every_rule_that_is_cited_exists() -> None:
+    written = "".join(file.read_text() for file in (ROOT / "docs/specs").glob("*.md"))
+    known = set(re.findall(r"^\| ([A-Z]+-\d+) \|", written, re.MULTILINE))
+    cited = {spec for file in VECTORS.rglob("*.json") for spec in json.loads(file.read_text())["spec"]}
+    for file in (ROOT / "conformance/scenarios").glob("*.py"):
+        cited |= set(re.findall(r"\b(?:CAUS|ENT|MERGE|STORE|SYNC)-\d+", file.read_text()))
+    assert cited - known == set()
+
+
+# -- the runner itself
+
+ONE = "1-clock/compare-identical"
+DEAF = "import sys\nfor line in sys.stdin: pass"
+MUTE = "import time; time.sleep(60)"
+DYING = "import sys; sys.stdin.readline(); sys.exit('out of coffee')"
+BABBLING = "import sys\nfor line in sys.stdin: print('equal', flush=True)"
+ANOTHER_ID = """
+import json, sys
+for line in sys.stdin: print(json.dumps({"id": 0, "ok": "equal"}), flush=True)
+"""
+LACKING = """
+import json, sys
+for line in sys.stdin:
+    print(json.dumps({"id": json.loads(line)["id"], "error": {"code": "unknown-op", "message": ""}}), flush=True)
+"""
+
+
+@pytest.mark.parametrize(
+    ("program", "words"),
+    [
+        (DEAF, "no answer within"),
+        (MUTE, "no answer within"),
+        (DYING, "out of coffee"),
+        (BABBLING, "one JSON object a line"),
+        (ANOTHER_ID, "has the request's id"),
+    ],
+)
+def test_an_adapter_that_does_not_answer_fails_the_case(program: str, words: str) -> None:
+    done = run("--only", ONE, "--timeout", "0.5", adapter=python(program))
+    assert done.returncode == 1
+    assert words in done.stdout
+    assert f"--only {ONE}" in done.stdout
+
+
+def test_a_replay_has_the_seed_of_its_history() -> None:
+    done = run("--only", "3-random-histories/history-12", "--seed", "10", "--histories", "3", adapter=python(DYING))
+    assert "--seed 12 --only 3-random-histories/history-12" in done.stdout
+
+
+def test_what_is_not_offered_fails_unless_it_is_allowed_to() -> None:
+    lacking = python(LACKING)
+    done = run("--only", ONE, adapter=lacking)
+    assert done.returncode == 1
+    assert "not offered: clock.compare" in done.stdout
+    assert run("--only", ONE, "--allow-missing", adapter=lacking).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("listed", "words"),
+    [
+        (f"{ONE} # is wrong everywhere", "take it off the list"),
+        ("1-clock/no-such-case", "no case does"),
+    ],
+)
+def test_a_list_of_expected_failures_that_is_out_of_date_fails_the_run(listed: str, words: str, tmp_path: Path) -> None:
+    xfail = tmp_path / "list"
+    xfail.write_text(f"# ours\n{listed}\n")
+    done = run("--only", ONE, "--xfail", str(xfail), adapter=OURS)
+    assert done.returncode == 1
+    assert words in done.stdout
+
+
+def test_an_expected_failure_fails_nothing(tmp_path: Path) -> None:
+    xfail = tmp_path / "list"
+    xfail.write_text(ONE)
+    assert run("--only", ONE, "--xfail", str(xfail), adapter=python(DYING)).returncode == 0
+
+
+@pytest.mark.parametrize("options", [["--only", "no-such-case"], ["--level", "high"], ["--xfail", "/no/such/list"]])
+def test_a_wrong_call_is_exit_code_2(options: list[str]) -> None:
+    assert run(*options, adapter=OURS).returncode == 2
+
+
+def test_a_program_that_is_not_there_is_a_wrong_call() -> None:
+    done = run("--only", ONE, adapter=["/no/such/adapter"])
+    assert done.returncode == 2
+    assert "no program" in done.stderr
+
+
+def test_the_suite_imports_the_standard_library_only() -> None:
+    program: Any = (
+        "import sys, pathlib; sys.path.insert(0, '.'); import conformance.run, conformance.cases as c;"
+        "list(c.all_cases(1, 1));"
+        "print([m for m in sys.modules if m.split('.')[0] in ('lottisync', 'msgspec', 'apsw', 'pytest')])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

@@ -1,0 +1,117 @@
+"""The house's rules that no linter knows: what stands where, and that each package earns its place (C-10, C-11)."""
+
+import ast
+import re
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+SOURCE = ROOT / "src" / "lottisync"
+TOP = {
+    *("pyproject.toml", "src", "tests", "tools", "docs", "conformance"),
+    *("README.md", "CHANGELOG.md", "LICENSE", "Makefile", "requirements.lock", ".ci", ".gitignore"),
+}
+
+
+def tracked() -> list[str]:
+    done = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False)
+    return done.stdout.split() or [str(p.relative_to(ROOT)) for p in ROOT.rglob("*") if p.is_file()]
+
+
+def imports(file: Path) -> set[str]:
+    found = set()
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, ast.Import):
+            found |= {name.name for name in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found.add(node.module)
+    return found
+
+
+def users(package: str) -> set[str]:
+    """The packages of ours that import `package`, also inside functions."""
+    return {
+        file.relative_to(SOURCE).parts[0]
+        for file in SOURCE.rglob("*.py")
+        if any(name == package or name.startswith(f"{package}.") for name in imports(file))
+    }
+
+
+def test_the_top_level_is_what_the_person_asked_for() -> None:
+    """C-10, C-11"""
+    assert {name.split("/")[0] for name in tracked()} - {".venv", ".bootstrap"} <= TOP
+
+
+@pytest.mark.parametrize(
+    ("package", "where"),
+    [
+        ("msgspec", {"entities", "protocol"}),  # C-02, C-12
+        ("apsw", {"store"}),  # C-03, C-13
+        ("cryptography", {"identity"}),  # C-04
+        ("zeroconf", {"net"}),  # C-05
+        ("anyio", {"sync", "net", "daemon"}),  # C-06, C-14
+        ("pydantic", {"review"}),  # C-07
+        ("openai", {"agents"}),  # C-08
+    ],
+)
+def test_each_package_the_person_named_is_used_where_it_belongs(package: str, where: set[str]) -> None:
+    """C-02, C-03, C-04, C-05, C-06, C-07, C-08, C-12, C-13, C-14"""
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
+    assert any(re.match(rf"{package}\b", dependency) for dependency in declared)
+    assert where <= users(package)
+
+
+def test_sqlite_stays_in_the_store_and_mdns_at_the_edge() -> None:
+    """C-13, C-05"""
+    assert users("apsw") == {"store"}
+    assert users("zeroconf") == {"net"}
+    assert users("openai") == {"agents"}
+
+
+def test_the_tests_are_pytest_and_hypothesis() -> None:
+    """C-09"""
+    used: set[str] = set()
+    for file in (ROOT / "tests").rglob("*.py"):
+        used |= {name.split(".")[0] for name in imports(file)}
+    assert {"pytest", "hypothesis"} <= used
+    assert "unittest" not in used
+
+
+def test_names_say_what_a_thing_is() -> None:
+    roles = re.compile(r"(manager|helper|util|service|misc|common|(?<!data)base)s?(_|\.|$)", re.IGNORECASE)
+    assert [name for name in tracked() if name.startswith("src/") and roles.search(Path(name).name)] == []
+
+
+def test_every_module_opens_with_what_it_is_about() -> None:
+    silent = [
+        str(file.relative_to(SOURCE))
+        for file in SOURCE.rglob("*.py")
+        if file.stat().st_size and not ast.get_docstring(ast.parse(file.read_text()))
+    ]
+    assert silent == []
+
+
+def test_no_path_of_a_workplace_and_no_registry_is_named() -> None:
+    forbidden = re.compile(
+        "|".join((r"/" + "work" + r"/(main|shared)", r"/tmp/" + "bash_jobs", "py" + r"pi\.org", "python" + r"hosted"))
+    )
+    found = []
+    for name in tracked():
+        file = ROOT / name
+        if (
+            file.is_file()
+            and file.suffix in (".py", ".md", ".toml", ".lock", ".json", ".svg", "")
+            and forbidden.search(file.read_text(errors="replace"))
+        ):
+            found.append(name)
+    assert found == []
+
+
+def test_the_lock_pins_everything_by_hash() -> None:
+    lock = (ROOT / "requirements.lock").read_text()
+    pinned = re.findall(r"^([A-Za-z0-9._-]+)==", lock, re.MULTILINE)
+    assert len(pinned) > 30
+    assert lock.count("--hash=sha256:") >= len(pinned)
