@@ -1,10 +1,22 @@
 """Frames: SYNC-10, SYNC-11."""
 
+import contextlib
+import tracemalloc
+
 import pytest
+import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lottisync.protocol.framing import MAX_FRAME, MAX_FRAME_BEFORE_HELLO, BadFrame, FrameBuffer, frame
+from lottisync.protocol.framing import (
+    ENCODINGS,
+    MAX_FRAME,
+    MAX_FRAME_BEFORE_HELLO,
+    ZSTD,
+    BadFrame,
+    FrameBuffer,
+    frame,
+)
 
 
 def test_sync_10_a_frame_is_length_encoding_body() -> None:
@@ -45,8 +57,86 @@ def test_sync_10_an_unknown_encoding_is_refused() -> None:
     buffer.feed(b"\x00\x00\x00\x02\x01a")
     with pytest.raises(BadFrame, match="encoding 1"):
         buffer.next_body()
+    agreed = FrameBuffer(encodings=ENCODINGS)
+    agreed.feed(b"\x00\x00\x00\x02\x02a")
+    with pytest.raises(BadFrame, match="encoding 2"):
+        agreed.next_body()
 
 
 def test_sync_11_we_send_no_frame_that_we_would_not_take() -> None:
     with pytest.raises(ValueError, match="at most"):
         frame(bytes(MAX_FRAME))
+
+
+# -- compressed
+
+
+def packed(body: bytes) -> bytes:
+    return (len(body) + 1).to_bytes(4, "big") + bytes([ZSTD]) + body
+
+
+def unpacked(data: bytes, limit: int = MAX_FRAME) -> bytes | None:
+    buffer = FrameBuffer(limit, ENCODINGS)
+    buffer.feed(data)
+    return buffer.next_body()
+
+
+def claiming(size: int, body: bytes) -> bytes:
+    """A zstd frame of `body` whose header says that it holds `size` bytes (RFC 8878: magic, descriptor with an
+    eight-byte size and one segment, size, one raw last block)."""
+    block = (len(body) << 3 | 1).to_bytes(3, "little")
+    return b"\x28\xb5\x2f\xfd" + b"\xe0" + size.to_bytes(8, "little") + block + body
+
+
+@given(st.binary(max_size=3000))
+def test_sync_10_a_compressed_body_comes_back(body: bytes) -> None:
+    assert unpacked(frame(body, ENCODINGS)) == body
+    assert unpacked(frame(body * 50, ENCODINGS)) == body * 50
+
+
+def test_sync_10_a_body_is_compressed_where_that_makes_it_smaller() -> None:
+    repeated = b"Milk, bread, butter. " * 1000
+    assert len(frame(repeated, ENCODINGS)) < len(repeated) / 10
+    assert frame(repeated, ENCODINGS)[4] == ZSTD
+    assert frame(b"Milk", ENCODINGS) == frame(b"Milk")
+    assert frame(zstandard.compress(repeated) * 1, ENCODINGS) == frame(zstandard.compress(repeated))
+
+
+def test_sync_44_the_limit_holds_for_what_a_frame_becomes() -> None:
+    largest = bytes(MAX_FRAME - 1)
+    assert unpacked(frame(largest, ENCODINGS)) == largest
+    with pytest.raises(BadFrame, match="would become 1048576 bytes"):
+        unpacked(packed(zstandard.compress(bytes(MAX_FRAME))))
+
+
+@pytest.mark.parametrize(
+    ("body", "match"),
+    [
+        (zstandard.compress(bytes(2**30)), "would become 1073741824 bytes"),
+        (claiming(2**63, b"a"), "would become"),
+        (claiming(2**64 - 3, b"a"), "would become"),
+        (zstandard.ZstdCompressor(write_content_size=False).compress(bytes(100)), "does not say"),
+        (claiming(2, b"abc"), "cannot be unpacked"),
+        (claiming(4, b"abc"), "cannot be unpacked"),
+        (zstandard.compress(b"abc") + b"d", "cannot be unpacked"),
+        (zstandard.compress(b"abc") * 2, "cannot be unpacked"),
+        (zstandard.compress(b"abc" * 100)[:-1], "cannot be unpacked"),
+        (b"\x50\x2a\x4d\x18\x04\x00\x00\x00abcd", "not zstd"),
+        (b"\x28\xb5\x2f\xfd", "cannot be unpacked"),
+        (b"", "not zstd"),
+    ],
+    ids=["bomb", "huge", "error-size", "unknown", "more", "less", "tail", "two", "cut", "skippable", "magic", "empty"],
+)
+def test_sync_44_a_bomb_is_refused_before_it_is_unpacked_and_a_lie_while_it_is(body: bytes, match: str) -> None:
+    tracemalloc.start()
+    with pytest.raises(BadFrame, match=match):
+        unpacked(packed(body))
+    assert tracemalloc.get_traced_memory()[1] < 2 * MAX_FRAME
+    tracemalloc.stop()
+
+
+@given(st.binary(max_size=200))
+def test_sync_44_whatever_the_bytes_unpacking_raises_only_bad_frame(body: bytes) -> None:
+    for data in (body, zstandard.compress(bytes(1000))[: len(body)] + body):
+        with contextlib.suppress(BadFrame):
+            assert unpacked(packed(data)) is not None

@@ -7,7 +7,7 @@ import pytest
 from tests.support.messages import DEVICE, EVERY, HELLO, HOST, SUMMARY, VERSION
 
 from lottisync.protocol import message as m
-from lottisync.protocol.framing import MAX_FRAME, MAX_FRAME_BEFORE_HELLO, frame
+from lottisync.protocol.framing import ENCODINGS, MAX_FRAME, MAX_FRAME_BEFORE_HELLO, frame
 from lottisync.protocol.session import (
     DEAD_SECONDS,
     GREETING_SECONDS,
@@ -235,6 +235,69 @@ def test_sync_20_nothing_is_said_after_our_own_close() -> None:
     assert talking.tick(NOW + PING_SECONDS * 1000) == b""
     talking.receive(b"\x00\x00\x00\x00", NOW)
     assert talking.farewell == b""
+
+
+# -- encodings and credit
+
+BOTH = m.Hello(m.PROTOCOL_VERSION, DEVICE, HELLO.boot, {}, (0, 1, 77))
+REPEATED = m.Want({"journal": m.Have({}, [(HOST, number, "t1") for number in range(1, 200)])})
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "compressed"), [(BOTH, BOTH, True), (BOTH, HELLO, False), (HELLO, BOTH, False)]
+)
+def test_sync_44_frames_are_compressed_only_where_both_can(ours: m.Hello, theirs: m.Hello, compressed: bool) -> None:
+    talking = session()
+    assert talking.send(ours)[4] == 0
+    talking.receive(spoken([theirs]), NOW)
+    said = talking.send(REPEATED)
+    assert said[4] == (1 if compressed else 0)
+    received = talking.receive(frame(m.encode(REPEATED), ENCODINGS), NOW)
+    if compressed:
+        assert received == [REPEATED]
+    else:
+        assert talking.closed is not None
+        assert talking.closed.code == "bad-frame"
+
+
+def test_sync_44_before_both_have_greeted_nothing_is_compressed() -> None:
+    listening = session()
+    listening.receive(frame(m.encode(BOTH), ENCODINGS) + frame(m.encode(REPEATED), ENCODINGS), NOW)
+    assert listening.closed is not None
+    assert listening.closed.code == "bad-frame"
+
+
+def test_sync_45_a_batch_costs_a_credit_that_the_other_side_grants() -> None:
+    listening, talking = greeted_session(), greeted_session()
+    many = m.MAX_CREDIT
+    for side in (lambda message: listening.receive(spoken([message]), NOW), talking.send):
+        side(m.Begin(1, "journal", {}, {}, many))
+        for number in range(m.FIRST_CREDIT):
+            side(m.Batch(1, number, [VERSION]))
+    assert talking.credit == 0
+    listening.send(m.Credit(2))
+    talking.receive(spoken([m.Credit(2)]), NOW)
+    for number in (m.FIRST_CREDIT, m.FIRST_CREDIT + 1):
+        assert listening.receive(talking.send(m.Batch(1, number, [VERSION])), NOW) == [m.Batch(1, number, [VERSION])]
+    over = m.Batch(1, m.FIRST_CREDIT + 2, [VERSION])
+    with pytest.raises(LocalError, match="without credit"):
+        talking.send(over)
+    assert [type(message) for message in listening.receive(spoken([over]), NOW)] == [m.Close]
+    assert listening.closed is not None
+    assert listening.closed.code == "illegal"
+
+
+def test_sync_45_credit_does_not_grow_without_end() -> None:
+    listening = greeted_session()
+    most = m.MAX_CREDIT - m.FIRST_CREDIT
+    assert listening.receive(spoken([m.Credit(most)]), NOW) == [m.Credit(most)]
+    listening.receive(spoken([m.Credit(1)]), NOW)
+    assert listening.closed is not None
+    assert listening.closed.code == "illegal"
+    talking = greeted_session()
+    talking.send(m.Credit(most))
+    with pytest.raises(LocalError):
+        talking.send(m.Credit(1))
 
 
 # -- time

@@ -463,8 +463,8 @@ def test_rev48_items_wait_for_what_they_depend_on(laptop: Reviewer) -> None:
 def test_s2_19_an_effect_that_fails_leaves_no_decision(laptop: Reviewer) -> None:
     """S2-19, REV-49: the error is shown with the item, which waits; what was in the way can go, and it is retried."""
     laptop.add_task(items=("Flour",))
-    ident = proposed(laptop, "update_checklist_item", {"id": "t1-i0", "title": "Rye"})
-    laptop.write(lambda tx: tx.put("t1-i0", "checklistItem", {"ballast": "y"}))
+    ident = proposed(laptop, "update_checklist_item", {"id": "t1-i0", "title": "Rye, from the mill"})
+    laptop.write(lambda tx: tx.put("t1-i0", "checklistItem", {"ballast": ""}))
     with laptop.journal.transaction(laptop.later()) as tx:
         held = tx.version("t1-i0")
         assert held is not None

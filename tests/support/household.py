@@ -19,7 +19,7 @@ from lottisync.entities.space import SPACE
 from lottisync.identity.device_key import DeviceKey
 from lottisync.identity.roster import MembershipRecord
 from lottisync.protocol import message as m
-from lottisync.protocol.framing import MAX_FRAME, FrameBuffer
+from lottisync.protocol.framing import ENCODINGS, MAX_FRAME, FrameBuffer
 from lottisync.store.store import Store
 from lottisync.sync.link import Link
 from lottisync.sync.membership import bind_hosts, put_membership
@@ -176,6 +176,16 @@ def household(folder: Path, count: int = 2) -> list[Member]:
 # -- a connection in memory
 
 
+def words(data: bytes) -> list[m.AnyMessage]:
+    """The whole messages in these bytes, compressed or not."""
+    buffer = FrameBuffer(MAX_FRAME, ENCODINGS)
+    buffer.feed(data)
+    found = []
+    while (body := buffer.next_body()) is not None:
+        found.append(m.decode(body))
+    return found
+
+
 class Cable:
     """Two ends of a stream. What crosses is recorded; after `cut_after` bytes in both directions together
     it is cut, in the middle of whatever is crossing."""
@@ -197,12 +207,7 @@ class Cable:
 
     def said(self, direction: int) -> list[m.AnyMessage]:
         """The whole messages that have crossed from one end."""
-        buffer = FrameBuffer(MAX_FRAME)
-        buffer.feed(self.crossed[direction])
-        found = []
-        while (body := buffer.next_body()) is not None:
-            found.append(m.decode(body))
-        return found
+        return words(self.crossed[direction])
 
     def versions(self) -> list[str]:
         """The ids of the entities that were sent, in either direction."""

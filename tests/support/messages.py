@@ -22,6 +22,7 @@ EVERY: dict[type[m.Message], m.AnyMessage] = {
     m.Cut: m.Cut(1),
     m.Told: m.Told(1, "journal", {HOST: 1}, SUMMARY),
     m.Refuse: m.Refuse(1, "no"),
+    m.Credit: m.Credit(4),
     m.Ping: m.Ping(1),
     m.Pong: m.Pong(1),
     m.Close: m.Close("goodbye", "bye"),

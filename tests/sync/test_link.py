@@ -1,22 +1,24 @@
 """A link against a link, with real stores, over a cable in memory that can be cut anywhere: SYNC-4 to SYNC-9,
 SYNC-24 to SYNC-34."""
 
+import contextlib
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import anyio
+import msgspec
 import pytest
-from tests.support.household import Cable, Member, household, in_step, meet, quiet, until
+from tests.support.household import Cable, Member, household, in_step, meet, quiet, until, words
 from tests.support.messages import SUMMARY
 
 from lottisync.causality.vector_clock import Host
 from lottisync.entities.journal import JOURNAL
-from lottisync.entities.version import Version
+from lottisync.entities.version import MAX_VERSION, Version
 from lottisync.protocol import message as m
 from lottisync.protocol.framing import MAX_FRAME, frame
 from lottisync.store.store import Store
-from lottisync.sync.link import Link
+from lottisync.sync.link import MAX_OUTBOX, STUCK_SECONDS, Link
 
 pytestmark = pytest.mark.anyio
 STRANGE = Host("5" * 16)
@@ -173,7 +175,7 @@ async def test_sync_6_what_is_told_and_what_is_sent_is_durable_before(pair: list
     async def slow_down(one: Link, other: Link) -> None:
         one._call = other._call = slowly  # type: ignore[assignment]
 
-    cable.watch = lambda direction, item: durable(pair[direction], m.decode(item[5:]))
+    cable.watch = lambda direction, item: durable(pair[direction], words(item)[0])
     a.put("t", "Milk")
     b.put("u", "Bread")
     await meet(a, b, cable=cable, meanwhile=slow_down)
@@ -319,6 +321,38 @@ async def test_sync_29_dots_that_both_hold_beyond_their_knowledge_are_not_offere
     assert b.title("u") == "Bread"
 
 
+async def test_sync_26_a_change_made_in_the_middle_of_a_round_takes_nothing_of_it_back(pair: list[Member]) -> None:
+    a, b = pair
+    await meet(a, b)
+    want = wanting(a)
+    a.put("t", "Milk")
+    cable = Cable()
+    end = cable.ends[0]
+    link = b.link(cable.ends[1], a, dialled=False)
+
+    async def read() -> None:
+        with contextlib.suppress(anyio.EndOfStream, anyio.ClosedResourceError):
+            while True:
+                await end.receive()
+
+    async def say(*messages: m.AnyMessage) -> None:
+        await end.send(b"".join(frame(m.encode(message)) for message in messages))
+        await quiet([cable])
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(link.run)
+        tasks.start_soon(read)
+        hello = m.Hello(m.PROTOCOL_VERSION, a.device, a.boot, {"journal": SUMMARY})
+        await say(hello, want, began(a, b, 1), m.Batch(1, 0, [written(a, "t")]))
+        b.put("u", "Bread")
+        await quiet([cable])
+        tasks.cancel_scope.cancel()
+    await end.aclose()
+    b.links.clear()
+    sent = [version.id for batch in cable.said(1) if isinstance(batch, m.Batch) for version in batch.versions]
+    assert sent == ["u"]
+
+
 async def test_sync_29_a_change_does_not_bring_held_dots_along_again(three: list[Member]) -> None:
     a, b, c = three
     for one, other in ((a, b), (a, c), (b, c), (a, b)):
@@ -356,8 +390,14 @@ async def speaking(
         await link.run()
         done = True
 
+    async def read() -> None:
+        with contextlib.suppress(anyio.EndOfStream, anyio.ClosedResourceError):
+            while True:
+                await end.receive()
+
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(run)
+        tasks.start_soon(read)
         await until(lambda: cable.crossed[1], "the greeting")
         hello = m.Hello(m.PROTOCOL_VERSION, peer.device, peer.boot, {"journal": SUMMARY})
         await end.send(b"".join(frame(m.encode(message)) for message in [hello, *messages]) + raw)
@@ -447,7 +487,65 @@ async def test_sync_9_a_host_of_nobody_is_refused_and_nothing_is_stored(pair: li
     assert ("refused", f"device {a.device[:8]}: {last_word(cable).reason}") in b.reports
 
 
-async def test_sync_30_a_bad_version_ends_the_session_and_nothing_of_its_frame_is_stored(pair: list[Member]) -> None:
+async def test_sync_48_a_bad_version_is_kept_as_it_came_and_the_round_goes_on(three: list[Member]) -> None:
+    a, b, c = three
+    for one, other in ((a, b), (a, c), (b, c), (a, b)):
+        await meet(one, other)
+    a.put("good", "Milk")
+    a.put("bad", "Bread")
+    good, was = written(a, "good"), written(a, "bad")
+    bad = Version("bad", was.type, was.clock, was.stamps, was.document + b" ")
+    cable = await speaking(b, a, [began(a, b, 2), m.Batch(1, 0, [good, bad]), m.End(1, SUMMARY)])
+    assert kinds(cable.said(1))[-1] != "Close"
+    assert b.knowledge() == a.knowledge()
+    assert b.title("good") == "Milk"
+    assert b.title("bad") is None
+    with b.stores["journal"].reading() as reader:
+        assert [kept.version for kept in reader.quarantined()] == [bad]
+    assert [code for code, _ in b.reports].count("quarantined") == 1
+    # Whoever meets b gets it in the same bytes, and has the same digest.
+    cable = await meet(b, c)
+    assert in_step(b, c)
+    with c.stores["journal"].reading() as reader:
+        assert [kept.version for kept in reader.quarantined()] == [bad]
+    # A later good version takes its place everywhere.
+    a.put("bad", "Oat bread")
+    for one, other in ((a, b), (b, c)):
+        await meet(one, other)
+    assert in_step(a, b, c)
+    assert c.title("bad") == "Oat bread"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"type": "no type"},
+        {"clock": lambda clock: clock.replace(b":", b": ")},
+        {"stamps": b"[]"},
+        {"document": b"{}"},
+        {"document": b'{"title":"\xff"}'},
+        {"document": b'{"title":' + b"[" * 100_000},
+    ],
+    ids=str,
+)
+async def test_sync_48_whatever_is_bad_about_it(pair: list[Member], change: dict[str, object]) -> None:
+    a, b = pair
+    await meet(a, b)
+    a.put("t", "Milk")
+    good = written(a, "t")
+    bad = msgspec.structs.replace(
+        good, **{field: value(getattr(good, field)) if callable(value) else value for field, value in change.items()}
+    )
+    cable = await speaking(b, a, [began(a, b, 1), m.Batch(1, 0, [bad]), m.End(1, SUMMARY)])
+    assert kinds(cable.said(1))[-1] != "Close"
+    with b.stores["journal"].reading() as reader:
+        assert [kept.version for kept in reader.quarantined()] == [bad]
+        assert reader.knowledge() == a.knowledge()
+
+
+async def test_sync_30_a_version_without_a_place_ends_the_session_and_nothing_of_its_frame_is_stored(
+    pair: list[Member],
+) -> None:
     a, b = pair
     await meet(a, b)
     a.put("good", "Milk")
@@ -455,15 +553,9 @@ async def test_sync_30_a_bad_version_ends_the_session_and_nothing_of_its_frame_i
     before = b.state()
     for bad in (
         Version("bad\n", good.type, good.clock, good.stamps, good.document),
-        Version("bad", "no type", good.clock, good.stamps, good.document),
         Version("bad", good.type, b"{}", good.stamps, good.document),
-        Version("bad", good.type, good.clock.replace(b":", b": "), good.stamps, good.document),
-        Version("bad", good.type, good.clock, b"[]", good.document),
-        Version("bad", good.type, good.clock, good.stamps, b"{}"),
-        Version("bad", good.type, good.clock, good.stamps, b'{"title":"\xff"}'),
-        Version("bad", good.type, good.clock, good.stamps, b'{"title":' + b"[" * 100_000),
+        Version("bad", good.type, good.clock, good.stamps, b'"' + b"x" * MAX_VERSION + b'"'),
         Version("bad", good.type, b'{"0000000100000001":9007199254740992}', good.stamps, good.document),
-        Version("good", "checklist", good.clock, good.stamps, good.document + b" "),
     ):
         cable = await speaking(b, a, [began(a, b, 2), m.Batch(1, 0, [good, bad])])
         assert last_word(cable).code == "bad-entity", bad
@@ -593,6 +685,109 @@ async def test_sync_7_a_mismatch_at_the_end_of_a_round_is_reported(pair: list[Me
     assert [code for code, _ in b.reports] == ["diverged"]
 
 
+# -- a slow or greedy peer
+
+
+def wanting(member: Member) -> m.Want:
+    return m.Want({name: m.Have(member.knowledge(name), []) for name in member.stores})
+
+
+def many(member: Member, count: int) -> None:
+    """Entities of which each batch takes only a few."""
+    with member.stores["journal"].transaction(member.now) as tx:
+        for number in range(count):
+            tx.put(f"large{number:03}", "task", {"title": f"{number:03}" + "x" * 200_000})
+
+
+async def test_sync_45_no_more_batches_are_under_way_than_were_granted(pair: list[Member]) -> None:
+    a, b = pair
+    await meet(a, b)
+    many(a, 30)
+    cable = Cable()
+    end = cable.ends[1]
+    link = a.link(cable.ends[0], b, dialled=False)
+
+    async def read_on() -> None:
+        with contextlib.suppress(anyio.EndOfStream, anyio.ClosedResourceError):
+            while True:
+                await end.receive()
+
+    def batches() -> int:
+        return kinds(cable.said(0)).count("Batch")
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(link.run)
+        tasks.start_soon(read_on)
+        hello = m.Hello(m.PROTOCOL_VERSION, b.device, b.boot, {}, (0, 1))
+        for message in (hello, wanting(b)):
+            await end.send(frame(m.encode(message)))
+        await quiet([cable])
+        assert batches() == m.FIRST_CREDIT
+        await end.send(frame(m.encode(m.Credit(3))))
+        await quiet([cable])
+        assert batches() == m.FIRST_CREDIT + 3
+        # A new request ends the wait: no batch is needed for that.
+        await end.send(frame(m.encode(m.Want({}))))
+        await quiet([cable])
+        assert kinds(cable.said(0))[-1] == "Cut"
+        tasks.cancel_scope.cancel()
+    await end.aclose()
+
+
+async def test_sync_45_credit_comes_back_and_a_long_round_goes_through(pair: list[Member]) -> None:
+    a, b = pair
+    many(a, 40)
+    cable = await meet(a, b)
+    assert in_step(a, b)
+    assert kinds(cable.said(0)).count("Batch") > 3 * m.FIRST_CREDIT
+    granted = sum(message.batches for message in cable.said(1) if isinstance(message, m.Credit))
+    assert 0 <= kinds(cable.said(0)).count("Batch") - granted < m.FIRST_CREDIT
+
+
+async def test_sync_45_batches_of_a_round_that_was_refused_are_granted_again(pair: list[Member]) -> None:
+    a, b = pair
+    a.put("t", "Milk")
+    await meet(a, b)
+    version = written(a, "t")
+    rounds_of_one: list[m.AnyMessage] = []
+    for number in range(1, 2 * m.FIRST_CREDIT + 1):
+        rounds_of_one += [
+            m.Begin(number, "journal", {STRANGE: 7}, {STRANGE: 7}, 1),
+            m.Batch(number, 0, [version]),
+            m.End(number, SUMMARY),
+        ]
+    half = 3 * m.FIRST_CREDIT
+    cable = await speaking(b, a, rounds_of_one[:half])
+    assert kinds(cable.said(1)).count("Credit") == 2
+    cable = await speaking(b, a, rounds_of_one)
+    assert last_word(cable).code == "illegal"
+    assert "without credit" in last_word(cable).reason
+
+
+async def test_sync_46_who_asks_and_does_not_read_is_not_listened_to(pair: list[Member]) -> None:
+    a, b = pair
+    cable = Cable()
+    link = b.link(cable.ends[1], a, dialled=False)
+    hello = m.Hello(m.PROTOCOL_VERSION, a.device, a.boot, {})
+    sent = 0
+
+    async def ask() -> None:
+        nonlocal sent
+        await cable.ends[0].send(frame(m.encode(hello)))
+        while True:
+            await cable.ends[0].send(frame(m.encode(m.Ping(sent))))
+            sent += 1
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(link.run)
+        tasks.start_soon(ask)
+        await quiet([cable])
+        assert len(link._outbox) <= MAX_OUTBOX + 1
+        assert MAX_OUTBOX < sent < 2 * MAX_OUTBOX
+        tasks.cancel_scope.cancel()
+    await cable.ends[0].aclose()
+
+
 # -- limits
 
 
@@ -697,6 +892,37 @@ class TestTime:
             assert theirs.ended is None
             tasks.cancel_scope.cancel()
         assert in_step(a, b)
+
+    async def test_sync_47_who_takes_what_it_asked_for_too_slowly_is_hung_up_on(self, pair: list[Member]) -> None:
+        a, b = pair
+        await meet(a, b)
+        many(a, 30)
+        cable = Cable()
+        end = cable.ends[1]
+        link = a.link(cable.ends[0], b, dialled=False)
+
+        async def beat() -> None:
+            await end.send(frame(m.encode(m.Hello(m.PROTOCOL_VERSION, b.device, b.boot, {}))))
+            await end.send(frame(m.encode(wanting(b))))
+            for number in range(100):
+                await anyio.sleep(4)
+                await end.send(frame(m.encode(m.Ping(number))))
+
+        async def read_on() -> None:
+            with contextlib.suppress(anyio.EndOfStream, anyio.ClosedResourceError):
+                while True:
+                    await end.receive()
+
+        began_at = anyio.current_time()
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(beat)
+            tasks.start_soon(read_on)
+            await link.run()
+            tasks.cancel_scope.cancel()
+        assert STUCK_SECONDS <= anyio.current_time() - began_at < STUCK_SECONDS + 10
+        assert link.ended is not None
+        assert link.ended.code == "stuck"
+        await end.aclose()
 
     async def test_sync_21_a_peer_that_says_nothing_is_dropped_after_five_seconds(self, pair: list[Member]) -> None:
         a, b = pair

@@ -44,7 +44,12 @@ def status(terminal: Terminal) -> None:
     for name, store in home.stores().items():
         with store.reading() as reader:
             knowledge[name] = reader.knowledge()
-            stores[name] = {"entities": reader.count(), "digest": reader.digest().hex(), "knowledge": knowledge[name]}
+            stores[name] = {
+                "entities": reader.count(),
+                "digest": reader.digest().hex(),
+                "knowledge": knowledge[name],
+                "quarantined": reader.count_quarantined(),
+            }
     roster = home.roster()
     peers = []
     states = {state.device: state for state in running.peers} if running else {}
@@ -72,6 +77,7 @@ def status(terminal: Terminal) -> None:
         "device": home.key.device_id,
         "daemon": {"pid": running.pid, "port": running.port, "startedAt": running.started_at} if running else None,
         "nearby": running.nearby if running else None,
+        "damaged": running.damaged if running else [],
         "stores": stores,
         "peers": peers,
         "asleep": _asleep(home),
@@ -100,6 +106,13 @@ def _show(terminal: Terminal, value: dict[str, Any]) -> None:
         ["store", "entities", "digest"],
         [(name, f"{store['entities']:,}", store["digest"][:16]) for name, store in value["stores"].items()],
     )
+    for name, store in value["stores"].items():
+        if store["quarantined"]:
+            terminal.line(
+                f"{name}: {store['quarantined']} came that cannot be taken here. See: lottisync check", "yellow"
+            )
+    for row in value["damaged"]:
+        terminal.line(f"{row} is not what was stored. See: lottisync check", "bold red")
     if not value["peers"]:
         terminal.line("No other device yet. Run: lottisync pair")
     else:

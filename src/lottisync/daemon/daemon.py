@@ -37,13 +37,15 @@ LOCK_TRIES = 20
 
 
 class DaemonStatus(msgspec.Struct, rename="camel"):
-    """What a running daemon says of itself in `daemon.json`; `nearby` counts devices that it is not paired with."""
+    """What a running daemon says of itself in `daemon.json`; `nearby` counts devices that it is not paired with,
+    `damaged` names rows, as `journal/ID`, whose content is not what was stored."""
 
     pid: int
     port: int
     started_at: str
     peers: list[PeerState] = []
     nearby: int = 0
+    damaged: list[str] = []
 
 
 async def run(
@@ -80,7 +82,9 @@ async def run(
         started_at = iso(clock.now())
 
         async def describe() -> DaemonStatus:
-            return DaemonStatus(os.getpid(), engine.port, started_at, await engine.snapshot(), engine.nearby())
+            return DaemonStatus(
+                os.getpid(), engine.port, started_at, await engine.snapshot(), engine.nearby(), engine.scrub.damaged()
+            )
 
         async def keep_status() -> None:
             nonlocal changed

@@ -15,6 +15,7 @@ import msgspec
 
 from lottisync.causality.vector_clock import MAX_COUNTER, Host
 from lottisync.entities.version import Version
+from lottisync.protocol.framing import PLAIN
 
 PROTOCOL_VERSION = 1
 
@@ -27,6 +28,11 @@ HELD_BYTES = 768 * 1024
 """What the lists of all stores in one `Want` may have together: the rest of the frame is the knowledge's."""
 MAX_BATCH = 1_000
 """Versions in a batch; frames of about a thousand records compress and commit well, larger ones gain nothing."""
+FIRST_CREDIT = 8
+"""Batches that each side may send before it was granted any: they hide a round trip, and are all that the
+other one has to have room for."""
+MAX_CREDIT = 1_024
+"""More than that nobody may have been granted at one time: a count, not a number that grows without end."""
 
 
 HostName = Annotated[Host, msgspec.Meta(pattern=r"\A[0-9a-f]{16}\Z")]
@@ -57,12 +63,14 @@ class Have(msgspec.Struct, frozen=True, array_like=True):
 
 class Hello(Message, frozen=True, tag="hello"):
     """The first message of each side, the acceptor's first. `boot` differs for every start of a program:
-    the same device with two of them at once is a copy."""
+    the same device with two of them at once is a copy. `encodings` are those of frames that it can read and
+    write; what both can is used from then on."""
 
     version: int
     device: Annotated[str, msgspec.Meta(min_length=64, max_length=64)]
     boot: Annotated[bytes, msgspec.Meta(min_length=16, max_length=16)]
     stores: dict[StoreName, Summary]
+    encodings: Annotated[tuple[int, ...], msgspec.Meta(max_length=16)] = (PLAIN,)
 
 
 class Want(Message, frozen=True, tag="want"):
@@ -120,6 +128,12 @@ class Refuse(Message, frozen=True, tag="refuse"):
     reason: Annotated[str, msgspec.Meta(max_length=MAX_TEXT)]
 
 
+class Credit(Message, frozen=True, tag="credit"):
+    """R has taken batches and has room for so many more, beside those that it granted before."""
+
+    batches: Annotated[int, msgspec.Meta(ge=1, le=MAX_CREDIT)]
+
+
 class Ping(Message, frozen=True, tag="ping"):
     number: int
 
@@ -135,7 +149,7 @@ class Close(Message, frozen=True, tag="close"):
     reason: Annotated[str, msgspec.Meta(max_length=MAX_TEXT)]
 
 
-AnyMessage = Hello | Want | Begin | Batch | End | Cut | Told | Refuse | Ping | Pong | Close
+AnyMessage = Hello | Want | Begin | Batch | End | Cut | Told | Refuse | Credit | Ping | Pong | Close
 
 _encoder = msgspec.msgpack.Encoder()
 _decoder: msgspec.msgpack.Decoder[AnyMessage] = msgspec.msgpack.Decoder(AnyMessage)

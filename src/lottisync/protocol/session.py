@@ -11,6 +11,10 @@ says is carried out by a driver (`lottisync.sync.link`), which calls
 Each direction has a state of its own, and `TRANSITIONS` is the whole law. It does not know about
 roles: what we may send is exactly what the peer may send, so both sides are held to one table.
 
+Batches are the one thing that is large, so each costs a *credit*, which the side that takes them
+grants: what it has not granted it need not have room for. The words of one direction move the credit
+of the other, which is why it is counted here and not in the table.
+
 There are two ways to be wrong. `LocalError`: our own driver tried to say what it may not; a bug of
 ours. A `Close` among the received messages, with `session.closed` set: the peer did; the bytes of
 `farewell` tell it why, and nothing of the message that broke the rule is handed on.
@@ -19,7 +23,7 @@ ours. A `Close` among the received messages, with `session.closed` set: the peer
 from enum import StrEnum
 
 from lottisync.protocol import message as m
-from lottisync.protocol.framing import MAX_FRAME, BadFrame, FrameBuffer, frame
+from lottisync.protocol.framing import MAX_FRAME, PLAIN, BadFrame, FrameBuffer, frame
 
 PING_SECONDS = 5
 DEAD_SECONDS = 15
@@ -47,7 +51,7 @@ TRANSITIONS: dict[tuple[State, type[m.Message]], State] = {
     **{
         (state, kind): state
         for state in (State.QUIET, State.IN_ROUND)
-        for kind in (m.Want, m.Told, m.Refuse, m.Ping, m.Pong)
+        for kind in (m.Want, m.Told, m.Refuse, m.Credit, m.Ping, m.Pong)
     },
     **{(state, m.Close): State.CLOSED for state in (State.QUIET, State.IN_ROUND)},
 }
@@ -58,10 +62,13 @@ class LocalError(RuntimeError):
 
 
 class _Direction:
-    """The state of what one side sends: the table, and the numbers within a round."""
+    """The state of what one side sends: the table, the numbers within a round, and the batches that the
+    other side has granted it."""
 
     def __init__(self) -> None:
         self.state = State.GREETING
+        self.encodings: frozenset[int] = frozenset({PLAIN})
+        self.credit = m.FIRST_CREDIT
         self.round = 0
         self.batches = 0
         self.left = 0
@@ -72,6 +79,8 @@ class _Direction:
         if target is None:
             return f"a {type(message).__name__} cannot come in state {self.state}"
         match message:
+            case m.Hello():
+                self.encodings |= set(message.encodings)
             case m.Begin():
                 if message.round <= self.round or message.count < 0:
                     return f"round {message.round} cannot follow round {self.round}"
@@ -82,6 +91,9 @@ class _Direction:
                     return f"batch {message.number} of round {message.round} came in place of {expected}"
                 if not 1 <= len(message.versions) <= min(m.MAX_BATCH, self.left):
                     return f"a batch of {len(message.versions)} versions where at most {self.left} are left"
+                if self.credit == 0:
+                    return f"batch {message.number} of round {message.round} came without credit"
+                self.credit -= 1
                 self.batches += 1
                 self.left -= len(message.versions)
             case m.End() | m.Cut():
@@ -92,6 +104,14 @@ class _Direction:
             case _:
                 pass
         self.state = target
+        return None
+
+    def grant(self, message: m.Message) -> str | None:
+        """Take what the *other* side says, for the credit in it; what is wrong with it, or None."""
+        if isinstance(message, m.Credit):
+            if self.credit + message.batches > m.MAX_CREDIT:
+                return f"a credit of {self.credit + message.batches} batches, where {m.MAX_CREDIT} are the most"
+            self.credit += message.batches
         return None
 
 
@@ -114,10 +134,21 @@ class Session:
         """The bytes of a message of ours; `LocalError` if it may not be said now."""
         if not self.open:
             raise LocalError("the session is closed")
-        fault = self._ours.step(message)
+        encodings = self._agreed()
+        fault = self._ours.step(message) or self._theirs.grant(message)
         if fault is not None:
             raise LocalError(fault)
-        return frame(m.encode(message))
+        self._frames.encodings = self._agreed()
+        return frame(m.encode(message), encodings)
+
+    def _agreed(self) -> frozenset[int]:
+        """The encodings that frames may have: the plain one, and after both greetings what both can."""
+        return self._ours.encodings & self._theirs.encodings
+
+    @property
+    def credit(self) -> int:
+        """How many batches may be said now."""
+        return self._ours.credit
 
     @property
     def open(self) -> bool:
@@ -159,11 +190,12 @@ class Session:
             return self._fault("bad-frame", str(error))
         except m.MalformedMessage as error:
             return self._fault("malformed", str(error))
-        fault = self._theirs.step(message)
+        fault = self._theirs.step(message) or self._ours.grant(message)
         if fault is not None:
             return self._fault("illegal", fault)
         if isinstance(message, m.Hello):
             self._frames.limit = MAX_FRAME
+            self._frames.encodings = self._agreed()
             return self._greeted(message)
         return message
 

@@ -13,10 +13,16 @@ from pathlib import Path
 import apsw
 
 from lottisync.problem import Problem
+from lottisync.store import quarantine
 
 Step = Callable[[apsw.Connection], None]
 
-STEPS: Mapping[int, Step] = {}
+
+def _with_quarantine(connection: apsw.Connection) -> None:
+    connection.execute(quarantine.TABLE).fetchall()
+
+
+STEPS: Mapping[int, Step] = {1: _with_quarantine}
 """Format -> what leads from it to the next one. Format 1 is the first that anybody has."""
 
 

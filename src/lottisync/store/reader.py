@@ -10,7 +10,8 @@ from lottisync.entities import canonical, version
 from lottisync.entities.entity import Entity
 from lottisync.entities.schema import StoreSchema
 from lottisync.entities.version import Version
-from lottisync.store import tables
+from lottisync.store import quarantine, tables
+from lottisync.store.quarantine import Kept
 
 _ONE_ROW = f"select n, {tables.VERSION_COLUMNS}, hash, clean_tombstone from rows where id = ?"
 
@@ -99,13 +100,22 @@ class Reader:
             for host, counter, entity in self._rows(
                 """select k.host, c.counter, r.id from knowledge k
                    join components c on c.host = k.n and c.counter > k.known
-                   join rows r on r.n = c.n order by 1, 2, 3"""
+                   join (select n, id from rows union all select n, id from quarantine) r on r.n = c.n
+                   order by 1, 2, 3"""
             )
         ]
 
     def count(self) -> int:
         """How many entities there are, tombstones included."""
         return int(self._rows("select count(*) from rows")[0][0])
+
+    def quarantined(self) -> list[Kept]:
+        """What came from peers and cannot be taken, oldest first."""
+        self._rows("select 1")
+        return quarantine.read(self._connection)
+
+    def count_quarantined(self) -> int:
+        return int(self._rows("select count(*) from quarantine")[0][0])
 
     # -- one entity
 

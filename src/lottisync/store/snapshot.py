@@ -7,7 +7,7 @@ import apsw
 from lottisync.causality.vector_clock import Clock, Host
 from lottisync.entities.schema import StoreSchema
 from lottisync.entities.version import Version
-from lottisync.store import tables
+from lottisync.store import quarantine, tables
 from lottisync.store.reader import Reader
 
 
@@ -29,7 +29,9 @@ class Snapshot(Reader):
             ):
                 wanted.setdefault(n, set()).add((host, counter))
         for host, counter, entity in held:
-            for (n,) in self._rows("select n from rows where id = ?", (entity,)):
+            for (n,) in self._rows(
+                "select n from rows where id = ?1 union all select n from quarantine where id = ?1", (entity,)
+            ):
                 if n in wanted:
                     wanted[n].discard((host, counter))
         numbers = sorted(n for n, dots in wanted.items() if dots)
@@ -45,10 +47,13 @@ class Snapshot(Reader):
     def versions(self, numbers: Iterable[int]) -> list[Version]:
         found = []
         for n in numbers:
-            ident, kind, clock, stamps, document = self._rows(
-                f"select {tables.VERSION_COLUMNS} from rows where n = ?", (n,)
-            )[0]
-            found.append(Version(ident, kind, clock.encode(), stamps.encode(), document.encode()))
+            rows = self._rows(f"select {tables.VERSION_COLUMNS} from rows where n = ?", (n,))
+            if rows:
+                ident, kind, clock, stamps, document = rows[0]
+                found.append(Version(ident, kind, clock.encode(), stamps.encode(), document.encode()))
+            else:
+                kept = self._rows(f"select {quarantine.VERSION_COLUMNS} from quarantine where n = ?", (n,))
+                found.append(Version(*kept[0]))
         return found
 
     def close(self) -> None:

@@ -10,6 +10,7 @@ are. These three are this store's own and never replicate.
 """
 
 from lottisync.entities.schema import StoreSchema
+from lottisync.store import quarantine
 
 VERSION_COLUMNS = "id, type, clock, stamps, serialized"
 
@@ -53,6 +54,7 @@ def definitions(schema: StoreSchema) -> str:
         millis integer not null, ticks integer not null, host text not null, counter integer not null,
         value text not null, by_host text not null, by_counter integer not null) strict;
     create index idx_history on history(entity, path);
+    {quarantine.TABLE}
     create table cursors (consumer text primary key, feed integer not null) strict, without rowid;
     create table state (one integer primary key check (one = 1), host text not null, counter integer not null,
         millis integer not null, ticks integer not null, digest blob not null, n integer not null,

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import apsw
 
-from lottisync.causality import hlc
+from lottisync.causality import hlc, vector_clock
 from lottisync.causality.hlc import Hlc
 from lottisync.causality.vector_clock import Clock, Dot, Host
 from lottisync.entities import canonical, path, version
@@ -35,7 +35,9 @@ from lottisync.entities.entity import (
 from lottisync.entities.schema import EntityType, StoreSchema, link_id
 from lottisync.entities.version import BadVersion, Version
 from lottisync.problem import Problem
+from lottisync.store import quarantine
 from lottisync.store.instant import iso
+from lottisync.store.quarantine import Kept, Quarantine
 from lottisync.store.reader import Reader, Row
 
 MODULUS = 2**256
@@ -88,6 +90,7 @@ class Transaction(Reader):
         self._numbers: dict[str, int] = {self._host: number}
         self._places: dict[str, _Place] = {}
         self._link: bytes = link or genesis(Host(self._host))
+        self._quarantined = Quarantine(connection)
         self._gathered: dict[str, list[tuple[Any, ...]]] = {}
         self._gathered_ids: set[str] = set()
         self._gathered_components: list[tuple[int, int, int]] = []
@@ -219,25 +222,92 @@ class Transaction(Reader):
     # -- what comes from peers
 
     def apply(self, versions: Iterable[tuple[Version, Entity]]) -> int:
-        """Join versions that came from a peer, already checked; returns how many changed a row.
+        """Join versions that came from a peer, already checked; returns how many changed a row. One that is
+        good by itself and cannot be taken into what is here goes to quarantine: of another type under the same
+        id, a link under another's id, or too large once joined.
 
         Joining is not a write: it takes no counter and leaves the knowledge as it is. If a clock shows
         our own host beyond our own counter, this store was rolled back, and gets a new host (STORE-9)."""
         changed = 0
         for incoming, entity in versions:
-            for writes in entity.registers.values():
-                for held in writes:
-                    self._clock = hlc.observe(self._clock, held.stamp.hlc, self.now)
+            for seen in {held.stamp[1:3] for writes in entity.registers.values() for held in writes}:
+                self._clock = hlc.observe(self._clock, Hlc(*seen), self.now)
             row = self._row(incoming.id)
             if row is not None and row.version == incoming:
                 continue
             present = version.open_stored(row.version) if row else None
-            joined = join(present, entity) if present is not None else entity
-            if self._store(row, present, joined, version.close(joined)) is not None:
+            try:
+                joined = self._joined(present, entity)
+                closed = incoming if joined is entity else version.close(joined)
+                _refuse_over_limit(closed)
+            except BadVersion as error:
+                self.quarantine(incoming, str(error))
+                continue
+            if self._store(row, present, joined, closed) is not None:
                 changed += 1
-            if entity.clock.get(self.host, 0) > self._counter:
-                self.new_host()
+            self._notice_own_future(entity.clock)
         return changed
+
+    def _joined(self, present: Entity | None, entity: Entity) -> Entity:
+        self._refuse_strange_link(entity)
+        if present is None:
+            return entity
+        if present.type != entity.type:
+            raise BadVersion(f"{entity.id} is a {present.type} here, and came as a {entity.type}")
+        joined = join(present, entity)
+        self._refuse_strange_link(joined)
+        return joined
+
+    def _refuse_strange_link(self, entity: Entity) -> None:
+        described = self._place(entity.type).described
+        if described is not None and described.link:
+            self._own_columns(described, entity.id, entity.type, entity.value)
+
+    def quarantine(self, incoming: Version, reason: str) -> None:
+        """Keep a version that cannot be taken as the bytes that came, unless what is here has seen it already.
+        Raises `BadVersion` if not even its id and its clock can be read."""
+        clock = version.clock_of(incoming)
+        row = self._row(incoming.id)
+        seen_by_row = row is not None and vector_clock.covers(row.version.read_clock(), clock)
+        kept = self._quarantined.of(incoming.id)
+        if not seen_by_row and not any(k.version == incoming or _passes(k.clock, clock) for k in kept):
+            if row is not None:
+                self._sum -= self._weight(row)
+            for old in kept:
+                if _passes(clock, old.clock):
+                    self._release(old)
+            self._n += 1
+            new = Kept(self._n, incoming, clock, incoming.hash(), quarantine.counts(incoming), reason)
+            self._quarantined.add(new)
+            self._sum += new.weight
+            for host, counter in clock.items():
+                self._gathered_components.append((self._host_number(host), counter, self._n))
+            if row is not None:
+                self._sum += self._weight(row)
+            self.changed = True
+        self._notice_own_future(clock)
+
+    def kept_now(self) -> list[Kept]:
+        """What this transaction has put into quarantine."""
+        return self._quarantined.added
+
+    def _release(self, kept: Kept) -> None:
+        """Something here has seen all that a kept version had: it is of the past."""
+        self._insert_gathered()  # its components may be among what is gathered
+        self._quarantined.remove(kept)
+        self._sum -= kept.weight
+
+    def _weight(self, row: Row) -> int:
+        """What a row adds to the digest: nothing if something in quarantine stands for it."""
+        counted = not row.clean_tombstone and not self._stood_for(row.version)
+        return int.from_bytes(row.hash, "big") if counted else 0
+
+    def _stood_for(self, made: Version) -> bool:
+        return self._quarantined.stands_for(made)
+
+    def _notice_own_future(self, clock: Clock) -> None:
+        if clock.get(self.host, 0) > self._counter:
+            self.new_host()
 
     def adopt(self, knowledge: Clock) -> None:
         """Take over a peer's knowledge: allowed only when every frame of its round is in (SYNC-4)."""
@@ -298,8 +368,7 @@ class Transaction(Reader):
         old_clock: Clock = {}
         if row is not None and before is not None:
             self._insert_gathered()  # the row's present components may be among what is gathered
-            if not row.clean_tombstone:
-                self._sum -= int.from_bytes(row.hash, "big")
+            self._sum -= self._weight(row)
             self._remember(before, after)
             old_clock = before.clock
         stamps = [writes[0].stamp for writes in after.registers.values()]
@@ -344,7 +413,10 @@ class Transaction(Reader):
         """Gather a row for insertion, or rewrite the one that is there."""
         self.changed = True
         self._feed += 1
-        if not clean:
+        for kept in self._quarantined.of(made.id):
+            if vector_clock.covers(made.read_clock(), kept.clock):
+                self._release(kept)
+        if not clean and not self._stood_for(made):
             self._sum += int.from_bytes(version_hash, "big")
         if row is None:
             self._n += 1
@@ -448,6 +520,16 @@ def _insert(table: str, first: str, second: str) -> str:
 
 def _text(value: Any) -> str:
     return value if isinstance(value, str) else ""
+
+
+def _passes(clock: Clock, other: Clock) -> bool:
+    """Whether one clock has seen all of the other, and more."""
+    return vector_clock.covers(clock, other) and not vector_clock.covers(other, clock)
+
+
+def _refuse_over_limit(made: Version) -> None:
+    if made.size() > version.MAX_VERSION:
+        raise BadVersion(f"{made.id} joined would have {made.size()} bytes; at most {version.MAX_VERSION} are taken")
 
 
 def _refuse_large(made: Version) -> None:

@@ -36,6 +36,7 @@ from lottisync.store.instant import iso
 from lottisync.store.store import Store
 from lottisync.sync.link import Caller, Link, Standing, own_summary
 from lottisync.sync.membership import bind_hosts, read_roster
+from lottisync.sync.scrub import Scrub
 
 T = TypeVar("T")
 REVOKED = m.Close("revoked", "this device is no longer one of the person's devices")
@@ -116,6 +117,7 @@ class Engine:
         self._dialling: set[str] = set()
         self._dialled: set[str] = set()
         self._handshakes = 0
+        self.scrub = Scrub(stores, call, idle=self._idle, report=report, changed=status)
 
     # -- life
 
@@ -138,6 +140,7 @@ class Engine:
                 self._tasks = tasks
                 tasks.start_soon(listener.serve, self._accept)
                 tasks.start_soon(self._watch_commits, bell)
+                tasks.start_soon(self.scrub.run)
                 self._dial_members()
                 self._status()
                 task_status.started(self.port)
@@ -412,6 +415,10 @@ class Engine:
             state.told = {name: dict(told) for name, told in standing.told.items()}
             state.diverged = list(standing.diverged)
         return sorted(self.peers.values(), key=lambda state: (state.name, state.device))
+
+    def _idle(self) -> bool:
+        """Whether no round is coming in."""
+        return all(link.standing.receiving is None for link in self.links.values())
 
     def nearby(self) -> int:
         """How many other programs announce themselves that have never greeted us as a device of this person."""

@@ -16,6 +16,12 @@ What the peer has is remembered as knowledge *and* as the dots beyond it, for a 
 and pass on what came in a round that was cut off. With the knowledge alone, two devices that hold
 such a dot would offer it to each other for ever.
 
+A peer that is slow costs bounded memory. It grants credit for batches, and no more of them are under way;
+a batch leaves for the socket before the next is read from the store; and while the peer does not read what
+we answer, we do not read what it asks. A peer that owes us something for long (room in its socket, credit,
+the word that it has taken a round) is hung up on: a round holds a snapshot, and the write-ahead log of a
+store under a snapshot only grows.
+
 Silence is measured on the monotonic clock, for the wall clock may be set; `clock` is for the stores.
 
 Store calls go through `call`, which moves them off the event loop (a thread, one transaction at a
@@ -37,6 +43,7 @@ from lottisync.entities.entity import Entity, EqualDots
 from lottisync.entities.version import BadVersion, Version
 from lottisync.problem import Problem
 from lottisync.protocol import message as m
+from lottisync.protocol.framing import ENCODINGS
 from lottisync.protocol.session import Session
 from lottisync.protocol.summary import summary
 from lottisync.store.reader import Reader
@@ -51,6 +58,13 @@ BATCH_BYTES = 256 * 1024
 TICK_SECONDS = 1
 FAREWELL_SECONDS = 1
 """How long what was said last may take to reach the socket when a link ends."""
+GRANTED_TOGETHER = m.FIRST_CREDIT // 2
+"""Batches taken before their credit is given back, in one word."""
+MAX_OUTBOX = 64
+"""Answers that wait for the socket before we stop listening. Between correct peers it is a handful."""
+STUCK_SECONDS = 120
+"""How long a peer may owe us something without anything moving: longer than a store may wait for other
+processes' transactions, twice in a row."""
 DOT_OVERHEAD = 32
 """Bytes of a held dot in msgpack beside the entity's id: an array of three, 16 digits, a counter, two lengths."""
 LOST = (OSError, anyio.EndOfStream, anyio.BrokenResourceError, anyio.ClosedResourceError)
@@ -117,6 +131,11 @@ class Link:
         self._emptied = anyio.Event()
         self._leaving = False
         self._taking = False
+        self._crowded = False
+        self._credit = anyio.Event()
+        self._taken = 0
+        self._moved = _monotonic()
+        self._owing = False
         self._own: dict[str, tuple[m.Have, m.Summary]] = {}
         self._have: dict[str, m.Have] = {}
         self._work = anyio.Event()
@@ -193,7 +212,7 @@ class Link:
 
     def _say_hello(self) -> None:
         stores = {name: own[1] for name, own in self._own.items()}
-        self._say(m.Hello(m.PROTOCOL_VERSION, self._own_device, self._boot, stores))
+        self._say(m.Hello(m.PROTOCOL_VERSION, self._own_device, self._boot, stores, ENCODINGS))
 
     async def _write(self, *, task_status: TaskStatus[anyio.CancelScope]) -> None:
         with anyio.CancelScope(shield=True) as scope:
@@ -206,9 +225,12 @@ class Link:
                     self._writable = anyio.Event()
                     continue
                 try:
-                    await self._stream.send(self._outbox.pop(0))
+                    await self._stream.send(self._outbox[0])
+                    self._outbox.pop(0)
                 except LOST:
                     self._outbox.clear()
+                if not self._owing:  # else a heartbeat would count as credit
+                    self._moved = _monotonic()
 
     async def _beat(self) -> None:
         while True:
@@ -217,6 +239,10 @@ class Link:
                 # It is we who are not listening: a store may wait for another process's transaction longer than
                 # a peer may be silent, and what the peer said meanwhile is still in the socket.
                 self._session.receive(b"", _monotonic())
+            if not (self._outbox or self._owing) or (self._taking and not self._crowded):
+                self._moved = _monotonic()
+            if _monotonic() - self._moved >= STUCK_SECONDS * 1000:
+                self.close("stuck", f"nothing that was waited for has come for {STUCK_SECONDS} s")
             due = self._session.tick(_monotonic())
             if due:
                 self._outbox.append(due)
@@ -243,10 +269,18 @@ class Link:
             self._taking = True
             for message in messages:
                 await self._take(message)
+                await self._room()
             self._taking = False
             if self._session.closed is not None:
                 self._end(self._session.closed)
                 return
+
+    async def _room(self) -> None:
+        """Wait until the peer has read most of what it was answered, before listening on."""
+        self._crowded = len(self._outbox) > MAX_OUTBOX
+        if self._crowded:
+            await self._drained()
+            self._crowded = False
 
     @property
     def _short(self) -> str:
@@ -262,11 +296,17 @@ class Link:
                     self.standing.told[name] = have.knowledge
                 self._stop_round = True
                 self._answer.set()
+                self._credit.set()
                 self._work.set()
             case m.Begin():
                 if message.store not in self._stores:
                     raise RefusedByUs("unknown-store", f"there is no store {message.store[:40]!r} here")
                 self._incoming, self._incoming_held = message, []
+                known = self._have.get(message.store)
+                if known is not None:
+                    # What the peer is about to send, it has: a change made here meanwhile must not take it back.
+                    knowledge = vector_clock.merge(known.knowledge, message.knowledge)
+                    self._have[message.store] = _having(knowledge, known.held)
                 self.standing.receiving = (message.store, 0, message.count)
             case m.Batch():
                 await self._on_batch(message)
@@ -281,6 +321,10 @@ class Link:
                 self._have.clear()
                 self._stop_round = True
                 self._answer.set()
+                self._credit.set()
+            case m.Credit():
+                self._moved = _monotonic()
+                self._credit.set()
             case m.Ping():
                 self._say(m.Pong(message.number))
             case m.Pong() | m.Close():
@@ -319,42 +363,52 @@ class Link:
 
     async def _on_batch(self, batch: m.Batch) -> None:
         begin = self._incoming
-        if begin is None:  # refused: what is still on its way is dropped
-            return
+        assert begin is not None, "the session lets a batch through only in a round"
         self._incoming_held += await self._call(lambda: self._apply(begin, batch.versions))
         if self.standing.receiving is not None:
             name, done, count = self.standing.receiving
             self.standing.receiving = (name, done + len(batch.versions), count)
+        self._taken += 1
+        if self._taken == GRANTED_TOGETHER:
+            self._say(m.Credit(self._taken))
+            self._taken = 0
 
     def _apply(self, begin: m.Begin, versions: list[Version]) -> list[HeldDot]:
         """Join what came; gives the dots among it that the peer itself holds beyond its knowledge."""
         try:
-            opened = [(v, version.open_foreign(v)) for v in versions]
+            good, bad, clocks = _sorted(versions)
             with self._stores[begin.store].transaction(self._clock()) as tx:
-                tx.apply(opened)
-                self._refuse_strangers(begin.store, tx, (entity for _, entity in opened))
+                tx.apply(good)
+                for incoming, reason in bad:
+                    tx.quarantine(incoming, reason)
+                self._refuse_strangers(begin.store, tx, clocks)
+                kept_now = tx.kept_now()
         except EqualDots as error:
             raise RefusedByUs("fork", f"{error}: a store was copied or restored from a backup") from None
         except (BadVersion, ValueError) as error:
             raise RefusedByUs("bad-entity", str(error)) from None
+        for kept in kept_now:
+            self._report(
+                "quarantined", f"{self._short} sent what cannot be taken, and it is kept as it came: {kept.reason}"
+            )
         return [
-            (host, counter, entity.id)
-            for _, entity in opened
-            for host, counter in entity.clock.items()
+            (host, counter, entity)
+            for entity, clock in clocks
+            for host, counter in clock.items()
             if counter > begin.knowledge.get(host, 0)
         ]
 
-    def _refuse_strangers(self, name: str, reader: Reader, entities: Iterable[Entity]) -> None:
+    def _refuse_strangers(self, name: str, reader: Reader, clocks: Iterable[tuple[str, Clock]]) -> None:
         """A host that belongs to no device that ever was this person's is bad input (SYNC-9)."""
         if name == "space":
             owners = read_roster(reader, self._own_certificate).host_owner
         else:
             with self._stores["space"].reading() as space:
                 owners = read_roster(space, self._own_certificate).host_owner
-        for entity in entities:
-            for host in entity.clock:
+        for entity, clock in clocks:
+            for host in clock:
                 if host not in owners:
-                    raise RefusedByUs("unknown-host", f"{entity.id} was written by host {host}, of no known device")
+                    raise RefusedByUs("unknown-host", f"{entity} was written by host {host}, of no known device")
 
     async def _on_end(self, end: m.End) -> None:
         begin = self._incoming
@@ -372,9 +426,7 @@ class Link:
         self._say(m.Told(begin.round, begin.store, knowledge, own))
         have = self._have.get(begin.store)
         if have is not None:
-            # What the peer has just sent, it has: no need to offer it back.
-            known = vector_clock.merge(have.knowledge, begin.knowledge)
-            self._have[begin.store] = _having(known, have.held, self._incoming_held)
+            self._have[begin.store] = _having(have.knowledge, have.held, self._incoming_held)
         self.standing.told[begin.store] = vector_clock.merge(self.standing.told.get(begin.store, {}), begin.knowledge)
         self._work.set()
 
@@ -460,6 +512,7 @@ class Link:
         for start in range(0, len(numbers), m.MAX_BATCH):
             chunk = numbers[start : start + m.MAX_BATCH]
             for versions in _bounded(await self._call(lambda chunk=chunk: snapshot.versions(chunk))):  # type: ignore[misc]
+                await self._until_granted()
                 if self._stop_round:
                     self._say(m.Cut(self._round))
                     return
@@ -467,12 +520,48 @@ class Link:
                 batch += 1
                 await self._drained()
         self._say(m.End(self._round, own))
-        await self._answer.wait()
+        await self._owed(self._answer)
+
+    async def _until_granted(self) -> None:
+        """Wait for the credit of a batch, or for a reason to send none."""
+        while self._session.open and not self._session.credit and not self._stop_round:
+            await self._owed(self._credit)
+            self._credit = anyio.Event()
+
+    async def _owed(self, event: anyio.Event) -> None:
+        """Wait for something that the peer owes us; `_beat` sees when that is for too long."""
+        self._owing = True
+        try:
+            await event.wait()
+        finally:
+            self._owing = False
 
     async def _drained(self) -> None:
         """Wait until what was said has left for the socket, so that a slow peer costs no memory."""
         while self._outbox:
             await self._emptied.wait()
+
+
+def _sorted(
+    versions: Iterable[Version],
+) -> tuple[list[tuple[Version, Entity]], list[tuple[Version, str]], list[tuple[str, Clock]]]:
+    """The good versions opened, the bad ones with what is wrong with them, and the clock of each. Raises
+    `BadVersion` for one that cannot even be kept: without an id and a clock it has no place anywhere, and
+    beyond the largest size it cannot be passed on."""
+    good: list[tuple[Version, Entity]] = []
+    bad: list[tuple[Version, str]] = []
+    clocks: list[tuple[str, Clock]] = []
+    for incoming in versions:
+        clocks.append((incoming.id, version.clock_of(incoming)))
+        if incoming.size() > version.MAX_VERSION:
+            raise BadVersion(
+                f"version of {incoming.id} has {incoming.size()} bytes; {version.MAX_VERSION} are the most"
+            )
+        try:
+            good.append((incoming, version.open_foreign(incoming)))
+        except BadVersion as error:
+            bad.append((incoming, str(error)))
+    return good, bad, clocks
 
 
 def _bounded(versions: list[Version]) -> Iterator[list[Version]]:

@@ -1,0 +1,111 @@
+"""Versions that this store cannot take, kept as the bytes that came (docs/specs/05-store.md, section 15).
+
+A peer may hold an entity that this program finds bad: made by a program with a fault, joined past the
+largest size, or of one id and two types. To refuse the frame would keep that peer out for ever; to drop
+the version would make equal knowledge mean different content. So it is kept raw, beside the rows: it has
+a number and components like a row, is passed on in the same bytes, and counts in the digest with the hash
+of those bytes, which is the hash that a device has for it that takes it.
+
+A kept version stands for its entity as far as its clock goes. What it covers, kept version or row, it
+replaces in the digest: a device that took it would hold it alone. What covers *it* ends it: that version
+was made by somebody who had taken it. So the order in which the two come makes no difference.
+"""
+
+from typing import Any, NamedTuple
+
+import apsw
+
+from lottisync.causality import vector_clock
+from lottisync.causality.vector_clock import Clock
+from lottisync.entities import version
+from lottisync.entities.version import BadVersion, Version
+
+TABLE = """create table quarantine (n integer primary key, id text not null, type text not null, clock blob not null,
+        stamps blob not null, document blob not null, hash blob not null, counted integer not null,
+        reason text not null) strict;
+    create index idx_quarantine on quarantine(id);"""
+VERSION_COLUMNS = "id, type, clock, stamps, document"
+MAX_REASON = 300
+
+
+class Kept(NamedTuple):
+    """A version in quarantine; `counted` unless it is a tombstone that adds nothing to the digest."""
+
+    n: int
+    version: Version
+    clock: Clock
+    hash: bytes
+    counted: bool
+    reason: str
+
+    @property
+    def weight(self) -> int:
+        return int.from_bytes(self.hash, "big") if self.counted else 0
+
+
+def counts(kept: Version) -> bool:
+    """Whether a device that takes this version counts it; one that cannot be read is taken for one that does."""
+    try:
+        return version.adds_to_digest(version.open_foreign(kept))
+    except BadVersion:
+        return True
+
+
+class Quarantine:
+    """What is kept, within one transaction. It is nearly always empty: then nothing is looked up in it. A peer
+    may fill it all the same, so it is never in memory as a whole."""
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        self.added: list[Kept] = []
+        self._connection = connection
+        self._empty = not connection.execute("select 1 from quarantine limit 1").fetchall()
+
+    def of(self, entity_id: str) -> list[Kept]:
+        return [] if self._empty else read(self._connection, "where id = ?", (entity_id,))
+
+    def stands_for(self, row: Version) -> bool:
+        """Whether something kept has seen all that a row has, and counts in its place."""
+        kept = self.of(row.id)
+        return bool(kept) and any(vector_clock.covers(k.clock, row.read_clock()) for k in kept)
+
+    def add(self, kept: Kept) -> None:
+        self._execute(
+            "insert into quarantine values (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                kept.n,
+                kept.version.id,
+                kept.version.type,
+                kept.version.clock,
+                kept.version.stamps,
+                kept.version.document,
+                kept.hash,
+                kept.counted,
+                kept.reason[:MAX_REASON],
+            ),
+        )
+        self.added.append(kept)
+        self._empty = False
+
+    def remove(self, kept: Kept) -> None:
+        self._execute("delete from quarantine where n = ?", (kept.n,))
+        self._execute("delete from components where n = ?", (kept.n,))
+
+    def _execute(self, sql: str, bindings: tuple[Any, ...]) -> None:
+        self._connection.execute(sql, bindings).fetchall()
+
+
+def read(connection: apsw.Connection, where: str = "", bindings: tuple[Any, ...] = ()) -> list[Kept]:
+    """What is kept, oldest first."""
+    columns = f"n, {VERSION_COLUMNS}, hash, counted, reason"
+    rows: list[Any] = connection.execute(f"select {columns} from quarantine {where} order by n", bindings).fetchall()
+    return [
+        Kept(n, made := Version(*parts), _clock(made), stored_hash, bool(counted), reason)
+        for n, *parts, stored_hash, counted, reason in rows
+    ]
+
+
+def _clock(made: Version) -> Clock:
+    try:
+        return version.clock_of(made)
+    except BadVersion:  # somebody has changed it here by hand; `check` finds that, and nothing else should stop
+        return {}

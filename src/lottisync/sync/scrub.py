@@ -1,0 +1,83 @@
+"""Looking through the stores a little at a time (docs/specs/05-store.md, section 16).
+
+A digest is a running sum: it is right about what went through transactions, and sees neither a flipped bit
+nor a hand in an SQLite browser. So while nothing else is going on, the rows are read once more, a few at a
+time, and their content is hashed and compared with the hash that was stored with it. What does not fit is
+told once, and stays in `status` until a whole pass has found it in order again.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Protocol, TypeVar
+
+import anyio
+
+from lottisync.problem import Problem
+from lottisync.store.check import damaged_rows
+from lottisync.store.store import Store
+
+T = TypeVar("T")
+PAUSE_SECONDS = 10
+ROWS = 200
+"""Rows looked at between two pauses: about a millisecond's work. A hundred thousand take some 80 minutes."""
+
+
+class Caller(Protocol):
+    def __call__(self, work: Callable[[], T]) -> Awaitable[T]: ...
+
+
+class Scrub:
+    """`idle` says whether now is a good time; `report` is told (code, sentence), `changed` that there is news."""
+
+    def __init__(
+        self,
+        stores: Mapping[str, Store],
+        call: Caller,
+        *,
+        idle: Callable[[], bool],
+        report: Callable[[str, str], None],
+        changed: Callable[[], None],
+    ) -> None:
+        self._stores, self._call, self._idle = stores, call, idle
+        self._report, self._changed = report, changed
+        self._found: dict[str, set[str]] = {}
+
+    def damaged(self) -> list[str]:
+        """The ids of the rows that were found damaged, by store, as `journal/t1`."""
+        return sorted(f"{name}/{ident}" for name, found in self._found.items() for ident in found)
+
+    async def run(self) -> None:
+        while True:
+            for name, store in self._stores.items():
+                await self._pass(name, store)
+
+    async def _pass(self, name: str, store: Store) -> None:
+        """All rows of a store, once."""
+        found: set[str] = set()
+        last: int | None = -1
+        while last is not None:
+            await anyio.sleep(PAUSE_SECONDS)
+            if not self._idle():
+                continue
+            try:
+                damaged, last = await self._call(lambda after=last: _look(store, after))  # type: ignore[misc]
+            except Problem as problem:
+                self._report("failed", problem.message)
+                return
+            found.update(damaged)
+            self._tell(name, damaged)
+        if found != self._found.get(name, set()):
+            self._found[name] = found
+            self._changed()
+
+    def _tell(self, name: str, damaged: list[str]) -> None:
+        known = self._found.setdefault(name, set())
+        for ident in damaged:
+            if ident not in known:
+                known.add(ident)
+                self._report("damaged", f"{name}: {ident} is not what was stored. See: lottisync check")
+                self._changed()
+
+
+def _look(store: Store, after: int) -> tuple[list[str], int | None]:
+    with store.reading() as reader:
+        return damaged_rows(reader, after, ROWS)
