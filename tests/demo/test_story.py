@@ -121,6 +121,7 @@ def test_no_key_of_a_device_is_readable_by_others(told: tuple[Path, str]) -> Non
     assert (told[0] / "laptop" / "device.json").stat().st_mode & 0o077 == 0
 
 
+@pytest.mark.deep
 def test_a_demo_whose_model_is_not_there_says_so_and_fails(tmp_path: Path) -> None:
     done = run_demo(tmp_path / "homes", LOTTISYNC_MODEL_URL="http://127.0.0.1:9/v1")
     assert done.returncode == 1
