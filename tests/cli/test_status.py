@@ -9,7 +9,7 @@ import pytest
 from tests.support.command_line import run
 
 from lottisync.config.home import Home
-from lottisync.daemon.daemon import LOCK_FILE, STATUS_FILE, DaemonStatus
+from lottisync.daemon.status import LOCK_FILE, STATUS_FILE, DaemonStatus
 from lottisync.entities.version import Version
 
 BAD = Version("t1", "task", b'{"aaaaaaaaaaaaaaaa":1}', b"[]", b"{}")

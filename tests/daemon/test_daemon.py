@@ -18,7 +18,8 @@ import pytest
 from tests.support.command_line import eventually, run, started
 
 from lottisync.config.home import Home
-from lottisync.daemon.daemon import LOCK_FILE, STATUS_FILE, DaemonStatus, _alone, read_status
+from lottisync.daemon.daemon import _alone
+from lottisync.daemon.status import LOCK_FILE, STATUS_FILE, DaemonStatus, read_status
 from lottisync.net.discovery import Address
 from lottisync.sync.engine import remember_address
 

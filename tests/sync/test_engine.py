@@ -19,7 +19,8 @@ from lottisync.problem import Problem
 from lottisync.protocol import message as m
 from lottisync.protocol.framing import frame
 from lottisync.sync import engine as engine_module
-from lottisync.sync.engine import Engine, Listen, PeerState, remember_address, remembered_addresses
+from lottisync.sync.engine import Engine, Listen, remember_address, remembered_addresses
+from lottisync.sync.peer import PeerState
 
 pytestmark = pytest.mark.anyio
 HERE = "127.0.0.1"

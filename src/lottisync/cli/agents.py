@@ -157,7 +157,7 @@ def _described(home: Home, found: Agent) -> dict[str, Any]:
 
 def _home_of(home: Home, found: Agent, state: AgentState) -> dict[str, Any]:
     """Where the agent wakes, and whether that home has been away for so long that another may take over."""
-    from lottisync.daemon.daemon import read_status
+    from lottisync.daemon.status import read_status
 
     here = home.key.device_id
     member = home.roster().members.get(found.home_device)

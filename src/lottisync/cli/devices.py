@@ -30,7 +30,7 @@ def identity_problems() -> Iterator[None]:
 @common
 def devices(terminal: Terminal) -> None:
     """List this person's devices, as far as this one knows them."""
-    from lottisync.daemon.daemon import read_status
+    from lottisync.daemon.status import read_status
 
     home = terminal.home
     roster = home.roster()

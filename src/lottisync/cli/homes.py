@@ -35,7 +35,7 @@ def init(terminal: Terminal, name: str) -> None:
 @common
 def status(terminal: Terminal) -> None:
     """Show what is stored here, whether a daemon runs, and how the other devices stand."""
-    from lottisync.daemon.daemon import read_status
+    from lottisync.daemon.status import read_status
 
     home = terminal.home
     running = read_status(home)

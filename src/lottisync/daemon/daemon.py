@@ -16,36 +16,22 @@ import signal
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from random import SystemRandom
-from typing import Any
 
 import anyio
 import msgspec
 
 from lottisync.config import clock
 from lottisync.config.home import Home
+from lottisync.daemon.status import LOCK_FILE, STATUS_FILE, DaemonStatus
 from lottisync.problem import Problem
 from lottisync.store.instant import iso
-from lottisync.sync.engine import Engine, Listen, PeerState
+from lottisync.sync.engine import Engine, Listen
 
-STATUS_FILE = "daemon.json"
-LOCK_FILE = "daemon.lock"
 SETTLE_SECONDS = 0.05
 """How long changes of the status are gathered before the file is written again."""
 TIDY_SECONDS = 24 * 60 * 60
 LOCK_TRIES = 20
 """Who asks for the status tries the lock, too, for an instant; only a lock that stays taken is a daemon's."""
-
-
-class DaemonStatus(msgspec.Struct, rename="camel"):
-    """What a running daemon says of itself in `daemon.json`; `nearby` counts devices that it is not paired with,
-    `damaged` names rows, as `journal/ID`, whose content is not what was stored."""
-
-    pid: int
-    port: int
-    started_at: str
-    peers: list[PeerState] = []
-    nearby: int = 0
-    damaged: list[str] = []
 
 
 async def run(
@@ -194,27 +180,3 @@ def _write_status(home: Home, status: DaemonStatus) -> None:
     temporary = home.path / (STATUS_FILE + ".new")
     temporary.write_bytes(msgspec.json.encode(status))
     temporary.rename(home.path / STATUS_FILE)
-
-
-def read_status(home: Home) -> DaemonStatus | None:
-    """What the running daemon says; None if none is running (whatever an old file says)."""
-    try:
-        file = os.open(home.path / LOCK_FILE, os.O_RDWR)
-    except FileNotFoundError:
-        return None
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        return None
-    except BlockingIOError:
-        pass
-    finally:
-        os.close(file)
-    try:
-        return msgspec.json.decode((home.path / STATUS_FILE).read_bytes(), type=DaemonStatus)
-    except (FileNotFoundError, msgspec.MsgspecError):
-        return None
-
-
-def as_json(status: DaemonStatus) -> dict[str, Any]:
-    built: dict[str, Any] = msgspec.to_builtins(status)
-    return built

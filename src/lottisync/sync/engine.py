@@ -20,11 +20,9 @@ from random import Random
 from typing import NamedTuple, TypeVar
 
 import anyio
-import msgspec
 from anyio.abc import ByteStream, SocketAttribute, SocketStream, TaskStatus
 from anyio.streams.tls import TLSStream
 
-from lottisync.causality.vector_clock import Host
 from lottisync.identity.device_key import DeviceKey
 from lottisync.identity.roster import Member, Roster
 from lottisync.net import tls
@@ -36,6 +34,7 @@ from lottisync.store.instant import iso
 from lottisync.store.store import Store
 from lottisync.sync.link import Caller, Link, Standing, own_summary
 from lottisync.sync.membership import bind_hosts, read_roster
+from lottisync.sync.peer import PeerState
 from lottisync.sync.scrub import Scrub
 
 T = TypeVar("T")
@@ -52,21 +51,6 @@ MAX_HANDSHAKES = 32
 beyond these they are hung up on, or they would use up our file descriptors."""
 MAX_FOUND = 256
 """Announcements that are remembered: more than any network has devices, and not all that a stranger can invent."""
-
-
-class PeerState(msgspec.Struct, rename="camel"):
-    """What the engine knows of a device, for `status`; times are ISO 8601. `told` is the knowledge that
-    the device last told, by store; `error` is why the last attempt failed."""
-
-    device: str
-    name: str
-    linked: bool = False
-    address: str | None = None
-    last_seen: str | None = None
-    in_step: dict[str, bool] = {}
-    told: dict[str, dict[Host, int]] = {}
-    diverged: list[str] = []
-    error: str | None = None
 
 
 class Listen(NamedTuple):

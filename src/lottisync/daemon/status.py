@@ -1,0 +1,47 @@
+"""What a running daemon says of itself, and how others read it.
+
+The daemon writes `daemon.json` into its home; whether one is running is told by its lock, which the
+system lets go of when a process ends, and not by the file, which a process that was killed leaves behind.
+"""
+
+import fcntl
+import os
+
+import msgspec
+
+from lottisync.config.home import Home
+from lottisync.sync.peer import PeerState
+
+STATUS_FILE = "daemon.json"
+LOCK_FILE = "daemon.lock"
+
+
+class DaemonStatus(msgspec.Struct, rename="camel"):
+    """What a running daemon says of itself in `daemon.json`; `nearby` counts devices that it is not paired with,
+    `damaged` names rows, as `journal/ID`, whose content is not what was stored."""
+
+    pid: int
+    port: int
+    started_at: str
+    peers: list[PeerState] = []
+    nearby: int = 0
+    damaged: list[str] = []
+
+
+def read_status(home: Home) -> DaemonStatus | None:
+    """What the running daemon says; None if none is running (whatever an old file says)."""
+    try:
+        file = os.open(home.path / LOCK_FILE, os.O_RDWR)
+    except FileNotFoundError:
+        return None
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return None
+    except BlockingIOError:
+        pass
+    finally:
+        os.close(file)
+    try:
+        return msgspec.json.decode((home.path / STATUS_FILE).read_bytes(), type=DaemonStatus)
+    except (FileNotFoundError, msgspec.MsgspecError):
+        return None
