@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import product
 
 import pytest
-from tests.support.messages import DEVICE, EVERY, HELLO, HOST, SUMMARY, VERSION
+from tests.support.messages import DEVICE, EVERY, HELLO, HOST, LINK, SUMMARY, VERSION
 
 from lottisync.protocol import message as m
 from lottisync.protocol.framing import ENCODINGS, MAX_FRAME, MAX_FRAME_BEFORE_HELLO, frame
@@ -23,23 +23,25 @@ NOW = 1_000_000
 ROAD: dict[State, list[m.AnyMessage]] = {
     State.GREETING: [],
     State.QUIET: [HELLO],
-    State.IN_ROUND: [HELLO, m.Begin(1, "journal", {}, {HOST: 1}, 1)],
+    State.IN_ROUND: [HELLO, m.Begin(1, "journal", {HOST: 1}, {}, True, 1)],
     State.CLOSED: [HELLO, m.Close("goodbye", "bye")],
 }
 """What a side says to come into each state."""
 
-ENDS_THE_ROUND_EARLY = (State.IN_ROUND, m.End)
-"""The grammar allows it; the count of the round, of which nothing has come, does not."""
+TOO_EARLY = {(State.IN_ROUND, m.End), (State.IN_ROUND, m.Ids)}
+"""The grammar allows them; the count of the round, of which nothing has come, does not."""
 
 CONVERSATION: list[m.AnyMessage] = [
     HELLO,
-    m.Want({"journal": m.Have({}, [(HOST, 3, "t1")])}),
-    m.Begin(1, "journal", {}, {HOST: 2}, 3),
-    m.Batch(1, 0, [VERSION, VERSION]),
+    EVERY[m.Want],
+    m.Begin(1, "journal", {HOST: 2}, {HOST: 1}, True, 3),
+    m.Chain(1, 0, HOST, "", 1, LINK, LINK),
+    m.Batch(1, 1, [VERSION, VERSION]),
     m.Ping(1),
-    m.Batch(1, 1, [VERSION]),
+    m.Batch(1, 2, [VERSION]),
+    m.Ids(1, 3, b"i" * 8),
     m.End(1, SUMMARY),
-    m.Begin(4, "agent", {}, {}, 0),
+    m.Begin(4, "agent", {}, {}, False, 0),
     m.Cut(4),
     m.Told(1, "journal", {HOST: 1}, SUMMARY),
     m.Pong(3),
@@ -53,6 +55,10 @@ def session() -> Session:
 
 def spoken(messages: Iterable[m.Message]) -> bytes:
     return b"".join(frame(m.encode(message)) for message in messages)
+
+
+def in_one_breath(messages: Iterable[m.Message]) -> bytes:
+    return frame(m.encode(*messages))
 
 
 def heard(pieces: Iterable[bytes]) -> list[m.AnyMessage]:
@@ -80,6 +86,18 @@ def test_sync_1_a_conversation_is_heard_however_it_is_cut_in_two() -> None:
         assert heard([data[:at], data[at:]]) == CONVERSATION, at
 
 
+def test_sync_1_a_conversation_is_heard_in_one_breath() -> None:
+    assert heard([in_one_breath(CONVERSATION)]) == CONVERSATION
+    talking = session()
+    assert talking.send(*CONVERSATION[:4]) == in_one_breath(CONVERSATION[:4])
+
+
+def test_sync_17_of_a_breath_what_comes_before_the_fault_is_heard() -> None:
+    listening = session()
+    received = listening.receive(in_one_breath([HELLO, m.Ping(1), m.End(1, SUMMARY), m.Ping(2)]), NOW)
+    assert received == [HELLO, m.Ping(1), listening.closed]
+
+
 def test_sync_1_what_comes_after_a_close_is_not_heard() -> None:
     listening = session()
     assert listening.receive(spoken([*CONVERSATION, m.Ping(9)]) + b"junk", NOW)[-1] == CONVERSATION[-1]
@@ -96,7 +114,7 @@ def test_sync_3_every_message_in_every_state_of_the_peer(state: State, kind: typ
     received = listening.receive(spoken([EVERY[kind]]), NOW)
     if state is State.CLOSED:
         assert received == []
-    elif (state, kind) in TRANSITIONS and (state, kind) != ENDS_THE_ROUND_EARLY:
+    elif (state, kind) in TRANSITIONS and (state, kind) not in TOO_EARLY:
         assert received == [EVERY[kind]]
         assert (listening.closed is not None) is (TRANSITIONS[state, kind] is State.CLOSED)
     else:
@@ -113,7 +131,7 @@ def test_sync_3_every_message_in_every_state_of_ours(state: State, kind: type[m.
     talking = session()
     for message in ROAD[state]:
         talking.send(message)
-    if (state, kind) in TRANSITIONS and (state, kind) != ENDS_THE_ROUND_EARLY:
+    if (state, kind) in TRANSITIONS and (state, kind) not in TOO_EARLY:
         assert talking.send(EVERY[kind]) == spoken([EVERY[kind]])
     else:
         with pytest.raises(LocalError):
@@ -124,24 +142,32 @@ def test_sync_3_nothing_leads_out_of_closed() -> None:
     assert all(state is not State.CLOSED for state, _ in TRANSITIONS)
 
 
-BEGUN = [HELLO, m.Begin(5, "journal", {}, {HOST: 1}, 3)]
+BEGUN = [HELLO, m.Begin(5, "journal", {HOST: 1}, {}, False, 3)]
+BEHIND = [HELLO, m.Begin(5, "journal", {HOST: 1}, {}, True, 1)]
 
 
 @pytest.mark.parametrize(
     ("before", "bad"),
     [
-        ([*BEGUN, m.Cut(5)], m.Begin(5, "journal", {}, {}, 0)),
-        ([*BEGUN, m.Cut(5)], m.Begin(4, "journal", {}, {}, 0)),
-        ([HELLO], m.Begin(0, "journal", {}, {}, 0)),
-        ([HELLO], m.Begin(-1, "journal", {}, {}, 0)),
-        ([HELLO], m.Begin(1, "journal", {}, {}, -1)),
+        ([*BEGUN, m.Cut(5)], m.Begin(5, "journal", {}, {}, False, 0)),
+        ([*BEGUN, m.Cut(5)], m.Begin(4, "journal", {}, {}, False, 0)),
+        ([HELLO], m.Begin(0, "journal", {}, {}, False, 0)),
+        ([HELLO], m.Begin(-1, "journal", {}, {}, False, 0)),
         (BEGUN, m.Batch(4, 0, [VERSION])),
         (BEGUN, m.Batch(5, 1, [VERSION])),
         ([*BEGUN, m.Batch(5, 0, [VERSION])], m.Batch(5, 0, [VERSION])),
         ([*BEGUN, m.Batch(5, 0, [VERSION])], m.Batch(5, 2, [VERSION])),
         (BEGUN, m.Batch(5, 0, [])),
         (BEGUN, m.Batch(5, 0, [VERSION] * 4)),
-        ([HELLO, m.Begin(5, "journal", {}, {}, 5000)], m.Batch(5, 0, [VERSION] * (m.MAX_BATCH + 1))),
+        ([HELLO, m.Begin(5, "journal", {}, {}, False, 5000)], m.Batch(5, 0, [VERSION] * (m.MAX_BATCH + 1))),
+        (BEGUN, m.Chain(5, 1, HOST, "", 1, LINK, LINK)),
+        (BEGUN, m.Chain(5, 0, HOST, "", 1, LINK, LINK + b"x")),
+        ([*BEGUN, m.Batch(5, 0, [VERSION])], m.Chain(5, 1, HOST, "", 1, LINK, LINK)),
+        ([*BEGUN, m.Batch(5, 0, [VERSION] * 3)], m.Ids(5, 1, b"i" * 8)),
+        (BEHIND, m.Ids(5, 0, b"i" * 8)),
+        ([*BEHIND, m.Batch(5, 0, [VERSION])], m.Ids(5, 1, b"i" * 7)),
+        ([*BEHIND, m.Batch(5, 0, [VERSION]), m.Ids(5, 1, b"i" * 8)], m.Batch(5, 2, [VERSION])),
+        ([HELLO], m.Mend("journal", [VERSION] * (m.MAX_BATCH + 1), [])),
         (BEGUN, m.End(4, SUMMARY)),
         (BEGUN, m.Cut(6)),
         ([*BEGUN, m.Batch(5, 0, [VERSION])], m.End(5, SUMMARY)),
@@ -169,8 +195,8 @@ def test_sync_16_the_numbers_within_a_round_are_held_to(before: list[m.AnyMessag
         (b"\x00\x00\x00\x00", "bad-frame"),
         (b"\x00\x00\x00\x01\x07", "bad-frame"),
         (frame(b"\xc1"), "malformed"),
-        (frame(b"\x92\xa4ping" + b"\x91" * 60_000), "malformed"),
-        (frame(b"\x92\xa4ping\xdd\xff\xff\xff\xff"), "malformed"),
+        (frame(b"\x91\x92\xa4ping" + b"\x91" * 60_000), "malformed"),
+        (frame(b"\x91\x92\xa4ping\xdd\xff\xff\xff\xff"), "malformed"),
         (b"GET / HTTP/1.1\r\nHost: here\r\n\r\n", "bad-frame"),
         (spoken([HELLO, HELLO]), "illegal"),
     ],
@@ -187,7 +213,7 @@ def test_sync_17_a_fault_closes_the_session_with_its_code_and_hands_nothing_on(d
 
 def test_sync_17_a_long_reason_is_cut_so_that_it_can_be_said() -> None:
     listening = session()
-    (close,) = listening.receive(frame(b"\x91\xda\x03\xe8" + b"x" * 1000), NOW)
+    (close,) = listening.receive(frame(b"\x91\x91\xda\x03\xe8" + b"x" * 1000), NOW)
     assert isinstance(close, m.Close)
     assert len(close.reason) == m.MAX_TEXT
     assert heard([listening.farewell]) == [close]
@@ -209,16 +235,21 @@ def test_sync_11_only_who_has_greeted_may_send_large_frames() -> None:
 
 def test_sync_18_another_version_is_told_which_one_we_speak() -> None:
     listening = session()
-    (close,) = listening.receive(spoken([m.Hello(2, DEVICE, HELLO.boot, {})]), NOW)
+    (close,) = listening.receive(spoken([m.Hello(2, DEVICE, HELLO.boot, HELLO.state, HELLO.heard)]), NOW)
     assert isinstance(close, m.Close)
     assert close.code == "version"
     assert "version 1" in close.reason
     assert "the peer 2" in close.reason
 
 
+def test_sync_19_where_the_transport_proves_nothing_any_device_is_heard() -> None:
+    listening = Session(expected=None, now=NOW)
+    assert listening.receive(spoken([HELLO]), NOW) == [HELLO]
+
+
 def test_sync_19_a_greeting_for_another_device_than_the_certificate_is_refused() -> None:
     listening = session()
-    (close,) = listening.receive(spoken([m.Hello(1, "e" * 64, HELLO.boot, {})]), NOW)
+    (close,) = listening.receive(spoken([m.Hello(1, "e" * 64, HELLO.boot, HELLO.state, HELLO.heard)]), NOW)
     assert isinstance(close, m.Close)
     assert close.code == "wrong-device"
     assert not listening.greeted
@@ -239,8 +270,8 @@ def test_sync_20_nothing_is_said_after_our_own_close() -> None:
 
 # -- encodings and credit
 
-BOTH = m.Hello(m.PROTOCOL_VERSION, DEVICE, HELLO.boot, {}, (0, 1, 77))
-REPEATED = m.Want({"journal": m.Have({}, [(HOST, number, "t1") for number in range(1, 200)])})
+BOTH = m.Hello(m.PROTOCOL_VERSION, DEVICE, HELLO.boot, HELLO.state, HELLO.heard, (0, 1, 77))
+REPEATED = m.Want({"journal": m.Have(SUMMARY, {}, [(HOST, number, "t1") for number in range(1, 200)])})
 
 
 @pytest.mark.parametrize(
@@ -271,7 +302,7 @@ def test_sync_45_a_batch_costs_a_credit_that_the_other_side_grants() -> None:
     listening, talking = greeted_session(), greeted_session()
     many = m.MAX_CREDIT
     for side in (lambda message: listening.receive(spoken([message]), NOW), talking.send):
-        side(m.Begin(1, "journal", {}, {}, many))
+        side(m.Begin(1, "journal", {}, {}, False, many))
         for number in range(m.FIRST_CREDIT):
             side(m.Batch(1, number, [VERSION]))
     assert talking.credit == 0

@@ -1,34 +1,50 @@
-"""The summary: SYNC-15."""
+"""The hashes by which two stores know that they are in step: SYNC-15."""
 
 import hashlib
 
 from lottisync.causality.vector_clock import Host
-from lottisync.protocol.summary import summary
+from lottisync.protocol import summary
+from lottisync.protocol.message import Summary
 
 A, B = Host("a" * 16), Host("b" * 16)
-DIGEST = bytes(range(32))
+X, Y, N = b"x" * 16, b"y" * 16, b"n" * 16
 
 
 def test_sync_15_the_known_hash_is_to_the_byte() -> None:
-    found = summary({B: 2, A: 1}, [(B, 5, "t2"), (A, 3, "t1")], DIGEST)
-    text = b'[{"aaaaaaaaaaaaaaaa":1,"bbbbbbbbbbbbbbbb":2},[["aaaaaaaaaaaaaaaa",3,"t1"],["bbbbbbbbbbbbbbbb",5,"t2"]]]'
-    assert found.known == hashlib.sha256(text).digest()
-    assert found.digest == DIGEST
+    found = summary.known({B: (2, 5, Y), A: (1, 3, X)}, [(B, 5, "t2"), (A, 3, "t1")], [N])
+    text = (
+        f'[{{"{A}":[1,3,"{X.hex()}"],"{B}":[2,5,"{Y.hex()}"]}},[["{A}",3,"t1"],["{B}",5,"t2"]],["{N.hex()}"]]'
+    )
+    assert found == hashlib.sha256(text.encode()).digest()
 
 
 def test_sync_15_of_an_empty_store() -> None:
-    assert summary({}, [], bytes(32)).known == hashlib.sha256(b"[{},[]]").digest()
+    assert summary.known({}, [], []) == hashlib.sha256(b"[{},[],[]]").digest()
 
 
-def test_sync_15_order_and_zeros_do_not_matter_and_every_number_does() -> None:
+def test_sync_15_order_does_not_matter_and_every_part_does() -> None:
     held = [(A, 3, "t1"), (B, 5, "t2")]
-    same = summary({A: 1, B: 2}, held, DIGEST)
-    assert summary({B: 2, A: 1, Host("c" * 16): 0}, reversed(held), DIGEST) == same
+    heads = {A: (1, 3, X), B: (2, 5, Y)}
+    same = summary.known(heads, held, [N, X])
+    assert summary.known(dict(reversed(heads.items())), reversed(held), [X, N]) == same
     others = [
-        summary({A: 1, B: 3}, held, DIGEST),
-        summary({A: 1}, held, DIGEST),
-        summary({A: 1, B: 2}, held[:1], DIGEST),
-        summary({A: 1, B: 2}, [(A, 4, "t1"), (B, 5, "t2")], DIGEST),
-        summary({A: 1, B: 2}, [(A, 3, "t2"), (B, 5, "t2")], DIGEST),
+        summary.known({**heads, B: (3, 5, Y)}, held, [N, X]),
+        summary.known({**heads, B: (2, 5, X)}, held, [N, X]),
+        summary.known({A: (1, 3, X)}, held, [N, X]),
+        summary.known(heads, held[:1], [N, X]),
+        summary.known(heads, [(A, 3, "t2"), (B, 5, "t2")], [N, X]),
+        summary.known(heads, held, [N]),
     ]
-    assert len({other.known for other in [same, *others]}) == 6
+    assert len({same, *others}) == 7
+
+
+def test_sync_15_the_state_is_over_all_stores_by_name() -> None:
+    one, other = Summary(b"k" * 32, b"d" * 32), Summary(b"l" * 32, b"e" * 32)
+    text = b"agent\0" + b"k" * 32 + b"d" * 32 + b"space\0" + b"l" * 32 + b"e" * 32
+    assert summary.state({"space": other, "agent": one}) == hashlib.sha256(text).digest()
+
+
+def test_sync_15_what_is_heard_in_eight_bytes_without_what_is_empty() -> None:
+    text = f'{{"journal":{{"{"d" * 64}":{{"{A}":1}}}}}}'
+    found = summary.heard({"space": {}, "journal": {"e" * 64: {}, "d" * 64: {B: 0, A: 1}}, "agent": {"d" * 64: {}}})
+    assert found == hashlib.sha256(text.encode()).digest()[:8]

@@ -11,17 +11,27 @@ from lottisync.protocol import message as m
 DEVICE = "d" * 64
 HOST = Host("0123456789abcdef")
 SUMMARY = m.Summary(b"k" * 32, b"d" * 32)
+LINK = b"l" * 16
+HAVE = m.Have(SUMMARY, {HOST: m.Log(1, 2, LINK)}, [(HOST, 2, "t1")], [b"n" * 16], {HOST: 1})
 VERSION = Version("t1", "task", b'{"0123456789abcdef":1}', b'[[1,1,0,"0123456789abcdef",1],{},{}]', b'{"title":"Milk"}')
-HELLO = m.Hello(m.PROTOCOL_VERSION, DEVICE, b"b" * 16, {"journal": SUMMARY})
+HELLO = m.Hello(m.PROTOCOL_VERSION, DEVICE, b"b" * 16, b"s" * 32, b"h" * 8)
 EVERY: dict[type[m.Message], m.AnyMessage] = {
     m.Hello: HELLO,
-    m.Want: m.Want({"journal": m.Have({HOST: 1}, [(HOST, 2, "t1")])}),
-    m.Begin: m.Begin(1, "journal", {}, {HOST: 1}, 1),
+    m.Want: m.Want({"journal": HAVE}),
+    m.Probe: m.Probe("journal", HOST, [1, 2]),
+    m.Probed: m.Probed("journal", HOST, {1: LINK}),
+    m.Begin: m.Begin(1, "journal", {HOST: 1}, {}, False, 1),
+    m.Chain: m.Chain(1, 0, HOST, "", 1, LINK, LINK + LINK),
     m.Batch: m.Batch(1, 0, [VERSION]),
+    m.Ids: m.Ids(1, 0, b"i" * 16),
     m.End: m.End(1, SUMMARY),
     m.Cut: m.Cut(1),
     m.Told: m.Told(1, "journal", {HOST: 1}, SUMMARY),
-    m.Refuse: m.Refuse(1, "no"),
+    m.Refuse: m.Refuse(1, "journal", "no"),
+    m.Heard: m.Heard({"journal": {DEVICE: {HOST: 1}}}),
+    m.Compare: m.Compare("journal", b"k" * 32, [m.Node(b"\x01", [LINK] * 32), m.Node(b"", [], [("t1", b"h" * 8)])]),
+    m.Mend: m.Mend("journal", [VERSION], ["t2"]),
+    m.Mended: m.Mended("journal", 1, SUMMARY),
     m.Credit: m.Credit(4),
     m.Ping: m.Ping(1),
     m.Pong: m.Pong(1),
@@ -33,5 +43,5 @@ assert set(EVERY) == set(get_args(m.AnyMessage))
 def with_field(message: m.Message, place: int, value: object) -> bytes:
     """The bytes of a message in which one field (counted from 1; 0 is the tag) has another value."""
     fields = msgspec.msgpack.decode(m.encode(message))
-    fields[place] = value
+    fields[0][place] = value
     return msgspec.msgpack.encode(fields)

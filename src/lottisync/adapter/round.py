@@ -1,24 +1,23 @@
 """A round between two replicas of one process, frame by frame, in the runner's hands.
 
-It is the round of docs/specs/07-sync.md without a connection: the receiver says what it has, the
-sender takes a snapshot and cuts what the receiver lacks into frames, the frames pass through the
-codec of the protocol, and the receiver joins each in a transaction of its own. Only when *every*
-frame is in does it take over the sender's knowledge.
+It is the round of docs/specs/07-sync.md without a connection: the two agree on what they have, the sender takes a
+snapshot and cuts what the receiver lacks into frames, the frames pass through the codec of the protocol, and the
+receiver does with each what it does with one that came from a socket.
 
-The frames of a round are numbered. The last one holds no entity: it says how many there are, which is
-what makes a round whole. So they may arrive twice or in any order, which TCP would not do to them but
-a runner does.
+The frames of a round are numbered. They may arrive twice or in any order, which TCP would not do to them but a
+runner does: one that is early waits for those before it, one that was here before changes nothing.
 """
 
 from lottisync.adapter.replica import Replica
-from lottisync.causality import vector_clock
-from lottisync.entities import version
-from lottisync.entities.version import BadVersion
 from lottisync.problem import Problem
 from lottisync.protocol import message as m
-from lottisync.protocol.summary import summary
-from lottisync.store.reader import Reader
-from lottisync.store.snapshot import Snapshot
+from lottisync.store import forgetting
+from lottisync.sync.agreement import Agreement
+from lottisync.sync.incoming import Incoming, Outdated, Unacceptable
+from lottisync.sync.outgoing import Outgoing
+
+MAX_TALK = 1_000
+"""Words until two replicas have agreed: a few for each fork between them."""
 
 
 class Round:
@@ -29,20 +28,21 @@ class Round:
         self.now = now
         self.complete = False
         self.diverged = False
-        with target.store(store).reading() as reader:
-            have = m.Have(reader.knowledge(), reader.held_beyond())
+        sender, self._receiver = agreed(source, target, store, now)
+        assert sender.theirs is not None, "they have agreed"
         snapshot = source.store(store).snapshot()
         try:
-            versions = snapshot.versions(snapshot.lacking(have.knowledge, have.held))
-            self._begin = m.Begin(number, store, have.knowledge, snapshot.knowledge(), len(versions))
-            self._frames = _frames(number, versions, source.frame_entities, snapshot)
+            outgoing = Outgoing(number, store, snapshot, sender.theirs)
+            messages = list(outgoing.messages(source.frame_entities))
         finally:
             snapshot.close()
-        if not versions and vector_clock.covers(have.knowledge, self._begin.knowledge):
-            self._frames = []
-            self.complete = True
-        self._arrived: set[int] = set()
-        self._count: int | None = None
+        begin = messages[0]
+        assert isinstance(begin, m.Begin), "a round begins"
+        self._frames = [] if outgoing.blocked or not outgoing.news else _frames(messages[1:])
+        self.complete = not outgoing.blocked and not outgoing.news
+        self._incoming = Incoming(begin, self._receiver)
+        self._early: set[int] = set()
+        self._due = 0
         self._next = 0
 
     @property
@@ -62,40 +62,74 @@ class Round:
 
     def deliver(self, number: int) -> None:
         """Frame `number` arrives. A frame that was here before changes nothing."""
-        match m.decode(self._frames[number]):
-            case m.Batch(number=arrived, versions=versions):
-                self._join(versions)
-                self._arrived.add(arrived)
-            case m.End(summary=theirs):
-                self._count = self.frames - 1
-                self._summary = theirs
-        if self._count is not None and len(self._arrived) == self._count and not self.complete:
-            self._adopt()
+        self._early.add(number)
+        while self._due in self._early:
+            for message in m.decode(self._frames[self._due]):
+                self._take(message)
+            self._due += 1
 
-    def _join(self, versions: list[version.Version]) -> None:
+    def _take(self, message: m.AnyMessage) -> None:
         try:
-            opened = [(v, version.open_foreign(v)) for v in versions]
             with self.target.store(self.store_name).transaction(self.now) as tx:
-                tx.apply(opened)
-        except BadVersion as error:
-            raise Problem("bad-entity", str(error)) from None
+                match message:
+                    case m.Chain():
+                        forked = self._incoming.chain(tx, message) is not None
+                    case m.Batch():
+                        self._incoming.batch(tx, message.versions, lambda tx, hosts: None)
+                    case m.Ids():
+                        self._incoming.ids(tx, message.keys)
+                    case m.End():
+                        own = self._incoming.end(tx)
+        except Outdated as reason:
+            raise Problem("refused", f"{self.target.name} cannot take the round: {reason}") from None
+        except Unacceptable as fault:
+            raise Problem(fault.code, str(fault)) from None
+        if isinstance(message, m.Chain) and forked:
+            raise Problem("refused", f"{self.target.name} cannot take the round: it has met another copy meanwhile")
+        if isinstance(message, m.End):
+            self.complete = True
+            self.diverged = own.known == message.summary.known and own.digest != message.summary.digest
 
-    def _adopt(self) -> None:
-        with self.target.store(self.store_name).transaction(self.now) as tx:
-            if not vector_clock.covers(tx.knowledge(), self._begin.base):
-                raise Problem("refused", f"{self.target.name} was restored while a round to it was running")
-            tx.adopt(self._begin.knowledge)
-        with self.target.store(self.store_name).reading() as reader:
-            own = _summary(reader)
-        self.complete = True
-        self.diverged = own.known == self._summary.known and own.digest != self._summary.digest
+
+def agreed(source: Replica, target: Replica, store: str, now: int) -> tuple[Agreement, Agreement]:
+    """Let two replicas agree on what they have of a store, and note what each told the other."""
+    sides = {name: Agreement(store, replica.store(store)) for name, replica in ((0, source), (1, target))}
+    talk: list[tuple[int, m.Message]] = [(side, m.Want({store: own.want()})) for side, own in sides.items()]
+    for said, (side, message) in enumerate(talk):
+        if said > MAX_TALK:
+            raise Problem("no-agreement", f"{source.name} and {target.name} do not come to an end")
+        other = 1 - side
+        match message:
+            case m.Want():
+                answer = sides[other].hear(message.stores[store], now)
+            case m.Probe():
+                answer = [sides[other].probe(message)]
+            case m.Probed():
+                answer = sides[other].probed(message, now)
+        talk += [(other, each) for each in answer]
+    _note(source, target, store, now)
+    _note(target, source, store, now)
+    return sides[0], sides[1]
 
 
-def _frames(number: int, versions: list[version.Version], most: int, snapshot: Snapshot) -> list[bytes]:
-    batches = [versions[start : start + most] for start in range(0, len(versions), most)]
-    frames = [m.encode(m.Batch(number, i, batch)) for i, batch in enumerate(batches)]
-    return [*frames, m.encode(m.End(number, _summary(snapshot)))]
+def _note(listener: Replica, speaker: Replica, store: str, now: int) -> None:
+    """What the speaker says of its own knowledge, and of others'."""
+    with speaker.store(store).reading() as reader:
+        knowledge, hearsay = reader.knowledge(), forgetting.told(reader)
+    with listener.store(store).transaction(now) as tx:
+        forgetting.hear(tx, speaker.name, knowledge, direct=True)
+        for device, known in hearsay.items():
+            if device not in (listener.name, speaker.name):
+                forgetting.hear(tx, device, known, direct=False)
 
 
-def _summary(reader: Reader) -> m.Summary:
-    return summary(reader.knowledge(), reader.held_beyond(), reader.digest())
+def _frames(messages: list[m.Message]) -> list[bytes]:
+    """The chains go with what comes first after them: a frame is what brings something."""
+    frames: list[bytes] = []
+    gathered: list[m.Message] = []
+    for message in messages:
+        gathered.append(message)
+        if not isinstance(message, m.Chain):
+            frames.append(m.encode(*gathered))
+            gathered = []
+    return frames

@@ -1,10 +1,10 @@
 """What two devices say to each other (docs/specs/07-sync.md, section 3).
 
-A message is a tagged msgpack array; a frame carries one. Both sides may say everything: each is at
-once the one who has something (S) and the one who lacks something (R). A *round* moves one store's
-versions from S to R:
+A message is a tagged msgpack array; a frame carries some of them, in the order in which they are meant. Both
+sides may say everything: each is at once the one who has something (S) and the one who lacks something (R). A
+*round* moves one store's versions from S to R:
 
-    Begin Batch* End      or, if S has to stop,      Begin Batch* Cut
+    Begin Chain* Batch* Ids* End      or, if S has to stop, Cut in place of any of them
 
 R takes over S's knowledge at `End` and never earlier.
 """
@@ -13,6 +13,7 @@ from typing import Annotated
 
 import msgspec
 
+from lottisync.causality.chain import LINK_BYTES
 from lottisync.causality.vector_clock import MAX_COUNTER, Host
 from lottisync.entities.version import Version
 from lottisync.protocol.framing import PLAIN
@@ -28,6 +29,14 @@ HELD_BYTES = 768 * 1024
 """What the lists of all stores in one `Want` may have together: the rest of the frame is the knowledge's."""
 MAX_BATCH = 1_000
 """Versions in a batch; frames of about a thousand records compress and commit well, larger ones gain nothing."""
+MAX_LINKS = 16_384
+"""Links of a host's chain in one message: 256 KiB."""
+MAX_KEYS = 32_768
+"""Keys of entities in one message: 256 KiB."""
+MAX_ASKED = 64
+"""Places of a chain that are asked for at once: a log of a million links is searched in four questions."""
+MAX_NODES = 128
+"""Nodes of a range comparison in one message, each of 32 fingerprints."""
 FIRST_CREDIT = 8
 """Batches that each side may send before it was granted any: they hide a round trip, and are all that the
 other one has to have room for."""
@@ -37,10 +46,15 @@ MAX_CREDIT = 1_024
 
 HostName = Annotated[Host, msgspec.Meta(pattern=r"\A[0-9a-f]{16}\Z")]
 Counter = Annotated[int, msgspec.Meta(ge=1, le=MAX_COUNTER)]
+Position = Annotated[int, msgspec.Meta(ge=0, le=MAX_COUNTER)]
+"""A counter, or 0 for "before the first"."""
 Known = dict[HostName, Counter]
 EntityId = Annotated[str, msgspec.Meta(max_length=128)]
 Hash = Annotated[bytes, msgspec.Meta(min_length=32, max_length=32)]
+Link = Annotated[bytes, msgspec.Meta(min_length=LINK_BYTES, max_length=LINK_BYTES)]
+"""A value of a chain."""
 StoreName = Annotated[str, msgspec.Meta(max_length=32)]
+DeviceId = Annotated[str, msgspec.Meta(min_length=64, max_length=64)]
 
 
 class Message(msgspec.Struct, frozen=True, array_like=True, tag=True):
@@ -48,54 +62,107 @@ class Message(msgspec.Struct, frozen=True, array_like=True, tag=True):
 
 
 class Summary(msgspec.Struct, frozen=True, array_like=True):
-    """A store in 64 bytes: the hash of its knowledge and of what it holds beyond, and its digest."""
+    """A store in 64 bytes: the hash of its knowledge with its chains, and its digest."""
 
     known: Hash
     digest: Hash
 
 
-class Have(msgspec.Struct, frozen=True, array_like=True):
-    """What R has of one store: its knowledge, and `(host, counter, entity)` held beyond it."""
+class Log(msgspec.Struct, frozen=True, array_like=True):
+    """How far R is with one host: the knowledge, and the end of the chain that it holds with the value there."""
 
-    knowledge: Known
+    known: Position
+    end: Position
+    value: Link
+
+
+class Have(msgspec.Struct, frozen=True, array_like=True):
+    """What R has of one store: every host, `(host, counter, entity)` held beyond its knowledge, the fork nodes
+    that it has heard of, and what it has forgotten."""
+
+    summary: Summary
+    hosts: dict[HostName, Log]
     held: Annotated[list[tuple[HostName, Counter, EntityId]], msgspec.Meta(max_length=MAX_HELD)] = []
+    nodes: Annotated[list[Link], msgspec.Meta(max_length=1_000)] = []
+    forgotten: Known = {}
 
 
 class Hello(Message, frozen=True, tag="hello"):
-    """The first message of each side, the acceptor's first. `boot` differs for every start of a program:
-    the same device with two of them at once is a copy. `encodings` are those of frames that it can read and
-    write; what both can is used from then on."""
+    """The first message of each side, the acceptor's first. `state` is the hash of all stores' summaries, `heard`
+    of what it has heard that other devices know. `boot` differs for every start of a program: the same device
+    with two of them at once is a copy. `encodings` are those of frames that it can read and write; what both
+    can is used from then on."""
 
     version: int
-    device: Annotated[str, msgspec.Meta(min_length=64, max_length=64)]
+    device: DeviceId
     boot: Annotated[bytes, msgspec.Meta(min_length=16, max_length=16)]
-    stores: dict[StoreName, Summary]
+    state: Hash
+    heard: Annotated[bytes, msgspec.Meta(min_length=8, max_length=8)]
     encodings: Annotated[tuple[int, ...], msgspec.Meta(max_length=16)] = (PLAIN,)
 
 
 class Want(Message, frozen=True, tag="want"):
-    """R asks for everything it lacks, and says what it has."""
+    """R asks for everything it lacks of these stores, and says what it has."""
 
     stores: dict[StoreName, Have]
 
 
+class Probe(Message, frozen=True, tag="probe"):
+    """Two chains of one host differ: what are the peer's values at these counters?"""
+
+    store: StoreName
+    host: HostName
+    counters: Annotated[list[Counter], msgspec.Meta(min_length=1, max_length=MAX_ASKED)]
+
+
+class Probed(Message, frozen=True, tag="probed"):
+    """The answer: counter -> value, as far as they are there."""
+
+    store: StoreName
+    host: HostName
+    values: Annotated[dict[Counter, Link], msgspec.Meta(max_length=MAX_ASKED)]
+
+
 class Begin(Message, frozen=True, tag="begin"):
-    """S starts a round of one store: computed from R's knowledge `base`, at the end of which R has S's
-    `knowledge`. `count` is how many versions will come, for a progress bar."""
+    """S starts a round of one store. At its end R has S's `knowledge` and has forgotten what S has; both hold only
+    what S believes to be news to R, or all of it when R is `behind` (has not seen all that S has forgotten).
+    `count` is how many versions will come."""
 
     round: int
     store: StoreName
-    base: Known
     knowledge: Known
-    count: int
+    forgotten: Known
+    behind: bool
+    count: Annotated[int, msgspec.Meta(ge=0)]
+
+
+class Chain(Message, frozen=True, tag="chain"):
+    """Links of one host's chain, from counter `first` on: `before` is the value ahead of them, `values` 16 bytes
+    for each. `parent` is the host that this one was branched off, "" for a host that was minted."""
+
+    round: int
+    number: int
+    host: HostName
+    parent: Annotated[str, msgspec.Meta(pattern=r"\A([0-9a-f]{16})?\Z")]
+    first: Counter
+    before: Link
+    values: Annotated[bytes, msgspec.Meta(min_length=LINK_BYTES, max_length=MAX_LINKS * LINK_BYTES)]
 
 
 class Batch(Message, frozen=True, tag="batch"):
-    """Some versions of the running round; `number` counts from 0."""
+    """Some versions of the running round; `number` counts its frames from 0, those of chains and keys with them."""
 
     round: int
     number: int
     versions: list[Version]
+
+
+class Ids(Message, frozen=True, tag="ids"):
+    """For an R that is behind: the keys, 8 bytes each and sorted, of some of the entities that S holds."""
+
+    round: int
+    number: int
+    keys: Annotated[bytes, msgspec.Meta(max_length=MAX_KEYS * 8)]
 
 
 class End(Message, frozen=True, tag="end"):
@@ -113,7 +180,7 @@ class Cut(Message, frozen=True, tag="cut"):
 
 
 class Told(Message, frozen=True, tag="told"):
-    """R has durably taken a round, and says what it knows of that store now."""
+    """R has durably taken a round. `knowledge` is what R knows beyond that of the round."""
 
     round: int
     store: StoreName
@@ -122,14 +189,54 @@ class Told(Message, frozen=True, tag="told"):
 
 
 class Refuse(Message, frozen=True, tag="refuse"):
-    """R cannot take the running round (its knowledge is no longer what the round was computed from)."""
+    """R cannot take the running round; what it has is no longer, or not yet, what the round was computed from."""
 
     round: int
+    store: StoreName
     reason: Annotated[str, msgspec.Meta(max_length=MAX_TEXT)]
 
 
+class Heard(Message, frozen=True, tag="heard"):
+    """What this device has heard that devices know, itself included: store -> device -> knowledge."""
+
+    stores: dict[StoreName, dict[DeviceId, Known]]
+
+
+class Node(msgspec.Struct, frozen=True, array_like=True):
+    """A node in the tree of a range comparison: the digits (0 to 31) on the way to it, and either the fingerprints
+    of its 32 children or, when it holds few entities, what they are: (id, first 8 bytes of its hash)."""
+
+    prefix: Annotated[bytes, msgspec.Meta(max_length=12)]
+    children: Annotated[list[Link], msgspec.Meta(max_length=32)] = []
+    items: Annotated[list[tuple[EntityId, bytes]], msgspec.Meta(max_length=1_000)] | None = None
+
+
+class Compare(Message, frozen=True, tag="compare"):
+    """One step of a range comparison between stores whose summaries say the same `known`."""
+
+    store: StoreName
+    known: Hash
+    nodes: Annotated[list[Node], msgspec.Meta(max_length=MAX_NODES)]
+
+
+class Mend(Message, frozen=True, tag="mend"):
+    """Versions that differ although both sides know the same, and the ids of those that are wanted in return."""
+
+    store: StoreName
+    versions: list[Version]
+    wanted: Annotated[list[EntityId], msgspec.Meta(max_length=MAX_BATCH)]
+
+
+class Mended(Message, frozen=True, tag="mended"):
+    """A comparison has ended here, with so many entities changed. An empty summary: it could not be made."""
+
+    store: StoreName
+    changed: Annotated[int, msgspec.Meta(ge=0)]
+    summary: Summary
+
+
 class Credit(Message, frozen=True, tag="credit"):
-    """R has taken batches and has room for so many more, beside those that it granted before."""
+    """R has taken frames of a round and has room for so many more, beside those that it granted before."""
 
     batches: Annotated[int, msgspec.Meta(ge=1, le=MAX_CREDIT)]
 
@@ -149,22 +256,32 @@ class Close(Message, frozen=True, tag="close"):
     reason: Annotated[str, msgspec.Meta(max_length=MAX_TEXT)]
 
 
-AnyMessage = Hello | Want | Begin | Batch | End | Cut | Told | Refuse | Credit | Ping | Pong | Close
+AnyMessage = (
+    Hello | Want | Probe | Probed | Begin | Chain | Batch | Ids | End | Cut | Told | Refuse | Heard
+    | Compare | Mend | Mended | Credit | Ping | Pong | Close
+)  # fmt: skip
+Large = (Chain, Batch, Ids, Mend)
+"""What costs a credit."""
 
 _encoder = msgspec.msgpack.Encoder()
-_decoder: msgspec.msgpack.Decoder[AnyMessage] = msgspec.msgpack.Decoder(AnyMessage)
+_decoder: msgspec.msgpack.Decoder[list[AnyMessage]] = msgspec.msgpack.Decoder(list[AnyMessage])
 
 
 class MalformedMessage(ValueError):
-    """Bytes that are no message; the one boundary that translates what a decoder may raise (SYNC-2)."""
+    """Bytes that are no messages; the one boundary that translates what a decoder may raise (SYNC-2)."""
 
 
-def encode(message: Message) -> bytes:
-    return _encoder.encode(message)
+def encode(*messages: Message) -> bytes:
+    """The body of one frame."""
+    return _encoder.encode(messages)
 
 
-def decode(body: bytes | memoryview) -> AnyMessage:
+def decode(body: bytes | memoryview) -> list[AnyMessage]:
+    """The messages of one frame, at least one."""
     try:
-        return _decoder.decode(body)
+        messages = _decoder.decode(body)
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError, OverflowError) as error:
-        raise MalformedMessage(f"not a message: {error}") from None
+        raise MalformedMessage(f"not messages: {error}") from None
+    if not messages:
+        raise MalformedMessage("a frame without a message")
+    return messages

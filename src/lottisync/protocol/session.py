@@ -2,18 +2,18 @@
 
 Theory of operation. Bytes and time go in, messages and bytes come out; the session never touches a
 store, a socket or a clock. It knows the *grammar*: which message may follow which. What a message
-says is carried out by a driver (`lottisync.sync.link`), which calls
+says is carried out by a driver (`lottisync.sync.exchange` on the stores), which calls
 
     receive(data, now) -> messages   for bytes of the peer, whole or in any pieces
-    send(message) -> bytes           for what it wants to say
+    send(*messages) -> bytes         for what it wants to say, in one frame
     tick(now) -> bytes               every second or so
 
 Each direction has a state of its own, and `TRANSITIONS` is the whole law. It does not know about
 roles: what we may send is exactly what the peer may send, so both sides are held to one table.
 
-Batches are the one thing that is large, so each costs a *credit*, which the side that takes them
-grants: what it has not granted it need not have room for. The words of one direction move the credit
-of the other, which is why it is counted here and not in the table.
+What is large (`message.Large`: batches, chains, keys) costs a *credit*, which the side that takes it grants:
+what it has not granted it need not have room for. The words of one direction move the credit of the other,
+which is why it is counted here and not in the table.
 
 There are two ways to be wrong. `LocalError`: our own driver tried to say what it may not; a bug of
 ours. A `Close` among the received messages, with `session.closed` set: the peer did; the bytes of
@@ -22,6 +22,7 @@ ours. A `Close` among the received messages, with `session.closed` set: the peer
 
 from enum import StrEnum
 
+from lottisync.causality.chain import LINK_BYTES
 from lottisync.protocol import message as m
 from lottisync.protocol.framing import MAX_FRAME, PLAIN, BadFrame, FrameBuffer, frame
 
@@ -41,18 +42,21 @@ class State(StrEnum):
     CLOSED = "closed"
 
 
+ANYTIME = (
+    m.Want, m.Probe, m.Probed, m.Told, m.Refuse, m.Heard, m.Compare, m.Mend, m.Mended, m.Credit, m.Ping, m.Pong
+)  # fmt: skip
+"""What may be said after the greeting, within a round of one's own or not."""
+
 TRANSITIONS: dict[tuple[State, type[m.Message]], State] = {
     (State.GREETING, m.Hello): State.QUIET,
     (State.GREETING, m.Close): State.CLOSED,
     (State.QUIET, m.Begin): State.IN_ROUND,
+    (State.IN_ROUND, m.Chain): State.IN_ROUND,
     (State.IN_ROUND, m.Batch): State.IN_ROUND,
+    (State.IN_ROUND, m.Ids): State.IN_ROUND,
     (State.IN_ROUND, m.End): State.QUIET,
     (State.IN_ROUND, m.Cut): State.QUIET,
-    **{
-        (state, kind): state
-        for state in (State.QUIET, State.IN_ROUND)
-        for kind in (m.Want, m.Told, m.Refuse, m.Credit, m.Ping, m.Pong)
-    },
+    **{(state, kind): state for state in (State.QUIET, State.IN_ROUND) for kind in ANYTIME},
     **{(state, m.Close): State.CLOSED for state in (State.QUIET, State.IN_ROUND)},
 }
 
@@ -62,48 +66,79 @@ class LocalError(RuntimeError):
 
 
 class _Direction:
-    """The state of what one side sends: the table, the numbers within a round, and the batches that the
-    other side has granted it."""
+    """The state of what one side sends: the table, the numbers within a round, and the credit that the other
+    side has granted it."""
 
     def __init__(self) -> None:
         self.state = State.GREETING
         self.encodings: frozenset[int] = frozenset({PLAIN})
         self.credit = m.FIRST_CREDIT
         self.round = 0
-        self.batches = 0
+        self.frames = 0
         self.left = 0
+        self.behind = False
+        self.stage: type[m.Message] = m.Chain
 
     def step(self, message: m.Message) -> str | None:
         """Take one message; the text of what is wrong with it, or None."""
         target = TRANSITIONS.get((self.state, type(message)))
         if target is None:
             return f"a {type(message).__name__} cannot come in state {self.state}"
+        fault = self._in_order(message)
+        if fault is not None:
+            return fault
+        if isinstance(message, m.Large):
+            if self.credit == 0:
+                return f"a {type(message).__name__} came without credit"
+            self.credit -= 1
+        if isinstance(message, m.Hello):
+            self.encodings |= set(message.encodings)
+        self.state = target
+        return None
+
+    def _in_order(self, message: m.Message) -> str | None:
+        """The numbers of a round: first its chains, then `count` versions, then the keys for one who is behind."""
         match message:
-            case m.Hello():
-                self.encodings |= set(message.encodings)
             case m.Begin():
-                if message.round <= self.round or message.count < 0:
+                if message.round <= self.round:
                     return f"round {message.round} cannot follow round {self.round}"
-                self.round, self.batches, self.left = message.round, 0, message.count
-            case m.Batch():
-                if (message.round, message.number) != (self.round, self.batches):
-                    expected = f"{self.batches} of round {self.round}"
-                    return f"batch {message.number} of round {message.round} came in place of {expected}"
-                if not 1 <= len(message.versions) <= min(m.MAX_BATCH, self.left):
-                    return f"a batch of {len(message.versions)} versions where at most {self.left} are left"
-                if self.credit == 0:
-                    return f"batch {message.number} of round {message.round} came without credit"
-                self.credit -= 1
-                self.batches += 1
-                self.left -= len(message.versions)
+                self.round, self.frames, self.left, self.stage = message.round, 0, message.count, m.Chain
+                self.behind = message.behind
+            case m.Chain() | m.Batch() | m.Ids():
+                what = type(message).__name__
+                if (message.round, message.number) != (self.round, self.frames):
+                    expected = f"{self.frames} of round {self.round}"
+                    return f"{what} {message.number} of round {message.round} came in place of {expected}"
+                self.frames += 1
+                return self._large(message)
             case m.End() | m.Cut():
                 if message.round != self.round:
                     return f"the end of round {message.round} came in round {self.round}"
                 if isinstance(message, m.End) and self.left:
                     return f"round {self.round} ended {self.left} versions early"
+            case m.Mend():
+                if len(message.versions) > m.MAX_BATCH:
+                    return f"{len(message.versions)} versions at once; at most {m.MAX_BATCH} are taken"
             case _:
                 pass
-        self.state = target
+        return None
+
+    def _large(self, message: m.Chain | m.Batch | m.Ids) -> str | None:
+        stages = (m.Chain, m.Batch, m.Ids)
+        if stages.index(type(message)) < stages.index(self.stage):  # type: ignore[arg-type]
+            return f"a {type(message).__name__} cannot come after a {self.stage.__name__}"
+        self.stage = type(message)
+        match message:
+            case m.Chain():
+                if len(message.values) % LINK_BYTES:
+                    return f"a chain of {len(message.values)} bytes, where each link has {LINK_BYTES}"
+            case m.Batch():
+                if not 1 <= len(message.versions) <= min(m.MAX_BATCH, self.left):
+                    return f"a batch of {len(message.versions)} versions where at most {self.left} are left"
+                self.left -= len(message.versions)
+            case m.Ids():
+                if not self.behind or self.left or len(message.keys) % 8:
+                    return "keys came where none are due"
         return None
 
     def grant(self, message: m.Message) -> str | None:
@@ -116,9 +151,10 @@ class _Direction:
 
 
 class Session:
-    """See the module. `expected` is the device id that the transport has proved the peer to be."""
+    """See the module. `expected` is the device id that the transport has proved the peer to be; None if it is not
+    the transport that proves it."""
 
-    def __init__(self, *, expected: str, now: int) -> None:
+    def __init__(self, *, expected: str | None, now: int) -> None:
         self.closed: m.Close | None = None
         self.farewell = b""
         self._expected = expected
@@ -130,16 +166,17 @@ class Session:
 
     # -- what we say
 
-    def send(self, message: m.Message) -> bytes:
-        """The bytes of a message of ours; `LocalError` if it may not be said now."""
-        if not self.open:
-            raise LocalError("the session is closed")
+    def send(self, *messages: m.Message) -> bytes:
+        """The bytes of one frame with messages of ours; `LocalError` if one may not be said now."""
         encodings = self._agreed()
-        fault = self._ours.step(message) or self._theirs.grant(message)
-        if fault is not None:
-            raise LocalError(fault)
+        for message in messages:
+            if not self.open:
+                raise LocalError("the session is closed")
+            fault = self._ours.step(message) or self._theirs.grant(message)
+            if fault is not None:
+                raise LocalError(fault)
         self._frames.encodings = self._agreed()
-        return frame(m.encode(message), encodings)
+        return frame(m.encode(*messages), encodings)
 
     def _agreed(self) -> frozenset[int]:
         """The encodings that frames may have: the plain one, and after both greetings what both can."""
@@ -147,7 +184,7 @@ class Session:
 
     @property
     def credit(self) -> int:
-        """How many batches may be said now."""
+        """How many large messages may be said now."""
         return self._ours.credit
 
     @property
@@ -171,33 +208,37 @@ class Session:
         self._frames.feed(data)
         received: list[m.AnyMessage] = []
         while self.closed is None:
-            message = self._next()
-            if message is None:
+            messages = self._next()
+            if messages is None:
                 break
-            if isinstance(message, m.Close):
-                self.closed = message
-            received.append(message)
+            received += messages
         return received
 
-    def _next(self) -> m.AnyMessage | None:
-        """The next message, or the `Close` that the peer has earned."""
+    def _next(self) -> list[m.AnyMessage] | None:
+        """The messages of the next frame, as far as they may come; last of all the `Close` that a fault earns."""
         try:
             body = self._frames.next_body()
             if body is None:
                 return None
-            message = m.decode(body)
+            messages = m.decode(body)
         except BadFrame as error:
-            return self._fault("bad-frame", str(error))
+            return [self._fault("bad-frame", str(error))]
         except m.MalformedMessage as error:
-            return self._fault("malformed", str(error))
-        fault = self._theirs.step(message) or self._ours.grant(message)
-        if fault is not None:
-            return self._fault("illegal", fault)
-        if isinstance(message, m.Hello):
-            self._frames.limit = MAX_FRAME
-            self._frames.encodings = self._agreed()
-            return self._greeted(message)
-        return message
+            return [self._fault("malformed", str(error))]
+        heard: list[m.AnyMessage] = []
+        for message in messages:
+            fault = self._theirs.step(message) or self._ours.grant(message)
+            if fault is not None:
+                return [*heard, self._fault("illegal", fault)]
+            if isinstance(message, m.Hello):
+                self._frames.limit = MAX_FRAME
+                self._frames.encodings = self._agreed()
+                message = self._greeted(message)
+            if isinstance(message, m.Close):
+                self.closed = message
+                return [*heard, message]
+            heard.append(message)
+        return heard
 
     def _greeted(self, hello: m.Hello) -> m.AnyMessage:
         if hello.version != m.PROTOCOL_VERSION:
@@ -206,7 +247,7 @@ class Session:
                 f"this device speaks version {m.PROTOCOL_VERSION} of the sync protocol, the peer {hello.version}:"
                 " install the same lottisync on both",
             )
-        if hello.device != self._expected:
+        if self._expected is not None and hello.device != self._expected:
             return self._fault("wrong-device", "the greeting names another device than the certificate")
         return hello
 

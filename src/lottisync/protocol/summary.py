@@ -1,20 +1,40 @@
-"""A store's state in 64 bytes (docs/specs/07-sync.md, section 5).
+"""A store's state in 64 bytes (docs/specs/07-sync.md, section 6).
 
-Two stores are in sync when their knowledge is equal and so are the dots they hold beyond it. Then,
-and only then, their digests must be equal. One exchange of these says all of it, for ten entities as
-for ten million.
+Two stores are in sync when their knowledge is equal, with the chains that lead there, and so are the dots they
+hold beyond it and the fork nodes they have heard of. Then, and only then, their digests must be equal. One
+exchange of a hash over these says all of it, for three stores as for one, for ten entities as for ten million.
 """
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from lottisync.causality.knowledge import in_order
-from lottisync.causality.vector_clock import Clock
 from lottisync.entities import canonical
 from lottisync.protocol.message import Summary
 
 
-def summary(knowledge: Clock, held: Iterable[tuple[str, int, str]], digest: bytes) -> Summary:
-    """`known` is SHA-256 over the canonical JSON `[knowledge, held]`, held sorted, zeros left out."""
-    ordered = sorted([host, counter, entity] for host, counter, entity in held)
-    return Summary(hashlib.sha256(canonical.encode([in_order(knowledge), ordered])).digest(), digest)
+def known(
+    heads: Mapping[str, tuple[int, int, bytes]], held: Iterable[tuple[str, int, str]], nodes: Iterable[bytes]
+) -> bytes:
+    """SHA-256 over the canonical JSON `[heads, held, nodes]`. `heads` maps each host of which anything is here to
+    [knowledge, the last counter that is here, the chain's value at that counter]; values in hexadecimal, held
+    and nodes sorted."""
+    there = {host: [counter, last, value.hex()] for host, (counter, last, value) in sorted(heads.items())}
+    dots = sorted([host, counter, entity] for host, counter, entity in held)
+    return hashlib.sha256(canonical.encode([there, dots, sorted(node.hex() for node in nodes)])).digest()
+
+
+def state(summaries: Mapping[str, Summary]) -> bytes:
+    """One hash for all stores: SHA-256 over `name NUL known digest` of each, by name."""
+    parts = (name.encode() + b"\x00" + one.known + one.digest for name, one in sorted(summaries.items()))
+    return hashlib.sha256(b"".join(parts)).digest()
+
+
+def heard(told: Mapping[str, Mapping[str, Mapping[str, int]]]) -> bytes:
+    """Eight bytes over what is heard of the devices' knowledge, store -> device -> K; what is empty is left out."""
+    plain = {}
+    for store, devices in sorted(told.items()):
+        known_by = {device: in_order(k) for device, k in sorted(devices.items()) if any(k.values())}  # type: ignore[arg-type]
+        if known_by:
+            plain[store] = known_by
+    return hashlib.sha256(canonical.encode(plain)).digest()[:8]

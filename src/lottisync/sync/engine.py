@@ -32,7 +32,9 @@ from lottisync.protocol import message as m
 from lottisync.store.doorbell import FALLBACK_SECONDS, Bell
 from lottisync.store.instant import iso
 from lottisync.store.store import Store
-from lottisync.sync.link import Caller, Link, Standing, own_summary
+from lottisync.sync.agreement import own_summary
+from lottisync.sync.exchange import Standing
+from lottisync.sync.link import Caller, Link
 from lottisync.sync.membership import bind_hosts, read_roster
 from lottisync.sync.peer import PeerState
 from lottisync.sync.scrub import Scrub
@@ -355,7 +357,7 @@ class Engine:
                 return m.Close("duplicate", "there is a connection already")
             other.close("duplicate", "a newer connection takes over")
         self.links[link.device] = link
-        self._standings[link.device] = link.standing
+        self._standings[link.device] = link.exchange.standing
         self._greeted_nonces.add(_nonce(hello.boot))
         state = self.peers[link.device]
         state.linked, state.error = True, None
@@ -392,7 +394,7 @@ class Engine:
 
     async def snapshot(self) -> list[PeerState]:
         """The peers as they stand now, by name."""
-        own = await self._call(lambda: {name: own_summary(store) for name, store in self._stores.items()})
+        own = await self._call(self._summaries)
         for device, standing in self._standings.items():
             state = self.peers[device]
             state.in_step = {name: standing.summaries.get(name) == mine for name, mine in own.items()}
@@ -400,9 +402,16 @@ class Engine:
             state.diverged = list(standing.diverged)
         return sorted(self.peers.values(), key=lambda state: (state.name, state.device))
 
+    def _summaries(self) -> dict[str, m.Summary]:
+        found = {}
+        for name, store in self._stores.items():
+            with store.reading() as reader:
+                found[name] = own_summary(reader)
+        return found
+
     def _idle(self) -> bool:
         """Whether no round is coming in."""
-        return all(link.standing.receiving is None for link in self.links.values())
+        return all(link.exchange.standing.receiving is None for link in self.links.values())
 
     def nearby(self) -> int:
         """How many other programs announce themselves that have never greeted us as a device of this person."""

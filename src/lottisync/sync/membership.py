@@ -7,11 +7,13 @@ replicated documents that carry them.
 from collections.abc import Callable, Iterable
 from typing import TypeVar
 
+from lottisync.causality.vector_clock import Host
 from lottisync.entities.entity import Entity
 from lottisync.entities.path import nest
 from lottisync.entities.space import HOST_BINDING, MEMBERSHIP
 from lottisync.identity.device_key import DeviceKey, IdentityError
 from lottisync.identity.roster import HostBinding, MembershipRecord, Roster
+from lottisync.store import fork
 from lottisync.store.reader import Reader
 from lottisync.store.store import Store
 from lottisync.store.transaction import Transaction
@@ -37,6 +39,23 @@ def _records(entities: Iterable[Entity], read: Callable[[dict[str, object]], R])
         if record.record_id == entity.id:
             records.append(record)
     return records
+
+
+class Strangers:
+    """Finds hosts that belong to no device that ever was this person's: such a host is bad input (SYNC-9). A branch
+    belongs to whom the host belonged from which it was cut. The roster is read again only for a host that is new."""
+
+    def __init__(self, space: Store, own_certificate: bytes) -> None:
+        self._space, self._certificate = space, own_certificate
+        self._owned: frozenset[Host] = frozenset()
+
+    def __call__(self, tx: Transaction, hosts: Iterable[Host]) -> Host | None:
+        """The first of these hosts that is a stranger's; `tx` is a transaction of the store that they write in."""
+        roots = {host: fork.root(tx, host) for host in hosts if host not in self._owned}
+        if roots:
+            with self._space.reading() as reader:  # within a transaction of `space` that is the same one
+                self._owned = frozenset(Host(host) for host in read_roster(reader, self._certificate).host_owner)
+        return next((host for host, root in roots.items() if root not in self._owned), None)
 
 
 def put_membership(tx: Transaction, record: MembershipRecord) -> None:

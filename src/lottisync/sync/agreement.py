@@ -1,0 +1,244 @@
+"""What two devices must agree on before a version of a store may cross (docs/specs/13-copies.md, section 4).
+
+A store that was copied or restored counts on from a number that others have seen already, and counters do not
+show it. So each side says where its chains end, and what fork nodes it has heard of; both unite the nodes, and
+for each host they share the one that holds the longer chain looks whether the other's is the beginning of it. If
+not, it asks for values until it has found the last equal one. That is a new node: both split there, and begin
+again. When nothing differs they have agreed, and stay so while neither splits.
+
+An `Agreement` is one side's view of one store: what it has *said* of itself, and what it *believes* the other
+has. It is told what the other says and answers with what is to be said next.
+"""
+
+from collections.abc import Iterable, Mapping
+
+import msgspec
+
+from lottisync.causality import vector_clock
+from lottisync.causality.chain import LogEnd
+from lottisync.causality.knowledge import Knowledge
+from lottisync.causality.vector_clock import Clock, Host
+from lottisync.protocol import message as m
+from lottisync.protocol import summary
+from lottisync.store import chain, fork
+from lottisync.store.forgetting import forgotten
+from lottisync.store.reader import Reader
+from lottisync.store.store import Store
+
+HeldDot = tuple[Host, int, str]
+
+
+def have(reader: Reader) -> m.Have:
+    """What a store says of itself."""
+    knowledge, held, ends = reader.knowledge(), reader.held_beyond(), chain.log_ends(reader)
+    nodes = sorted(fork.nodes(reader))
+    heads = _heads(reader, knowledge, held, ends)
+    return m.Have(
+        m.Summary(summary.known(heads, held, nodes), reader.digest()),
+        {host: m.Log(knowledge.get(host, 0), end.end, end.value) for host, end in sorted(ends.items())},
+        held,
+        nodes,
+        dict(forgotten(reader)),
+    )
+
+
+def own_summary(reader: Reader) -> m.Summary:
+    return have(reader).summary
+
+
+def _heads(
+    reader: Reader, knowledge: Clock, held: Iterable[HeldDot], ends: dict[Host, LogEnd]
+) -> dict[str, tuple[int, int, bytes]]:
+    """Of each host of which anything is here: the knowledge, the last counter, and the chain's value there. A chain
+    may go further, from a round whose versions never came; that makes no difference to anybody."""
+    last = dict(knowledge)
+    for host, counter, _ in held:
+        last[host] = max(counter, last.get(host, 0))
+    heads = {}
+    for host, counter in last.items():
+        end = ends.get(host)
+        value = end.value if end is not None and end.end == counter else chain.value_at(reader, host, counter)
+        heads[str(host)] = (knowledge.get(host, 0), counter, value or b"")
+    return heads
+
+
+class Believed(msgspec.Struct):
+    """What one side believes the other to have. `held` are dots beyond its knowledge that it holds, or holds
+    something that has overwritten them."""
+
+    knowledge: Knowledge
+    held: set[HeldDot]
+    ends: dict[Host, int]
+    forgotten: Knowledge
+
+    @staticmethod
+    def of(have: m.Have) -> "Believed":
+        return Believed(
+            {host: log.known for host, log in have.hosts.items() if log.known},
+            set(have.held),
+            {host: log.end for host, log in have.hosts.items()},
+            dict(have.forgotten),
+        )
+
+    def learns(self, knowledge: Clock, held: Iterable[HeldDot] = ()) -> None:
+        self.knowledge = vector_clock.merge(self.knowledge, knowledge)
+        self.held = {dot for dot in self.held.union(held) if dot[1] > self.knowledge.get(dot[0], 0)}
+
+    def grows(self, ends: Mapping[Host, int], forgotten: Clock) -> None:
+        for host, end in ends.items():
+            self.ends[host] = max(end, self.ends.get(host, 0))
+        self.forgotten = vector_clock.merge(self.forgotten, forgotten)
+
+
+class _Search(msgspec.Struct):
+    """For the last value that two chains of a host share: equal at `low`, different at `high`."""
+
+    host: Host
+    low: int
+    high: int
+
+    def places(self) -> list[int]:
+        """Where to ask: at most `MAX_ASKED` counters between the two."""
+        between = self.high - self.low - 1
+        if between <= m.MAX_ASKED:
+            return list(range(self.low + 1, self.high))
+        return sorted({self.low + 1 + between * i // m.MAX_ASKED for i in range(m.MAX_ASKED)})
+
+
+class Agreement:
+    """See the module. `theirs` is None until the two have agreed, and again when they have to begin anew."""
+
+    def __init__(self, name: str, store: Store) -> None:
+        self.said: m.Have | None = None
+        self.theirs: Believed | None = None
+        self.claimed: Knowledge = {}
+        self.refused = False
+        self._name, self._store = name, store
+        self._search: _Search | None = None
+
+    def want(self) -> m.Have:
+        """What to say of this store now. From here on the other may count on it."""
+        with self._store.reading() as reader:
+            return self.say(have(reader))
+
+    def say(self, have: m.Have) -> m.Have:
+        self.said = have
+        self.claimed = {host: log.known for host, log in have.hosts.items() if log.known}
+        return have
+
+    def equal(self) -> None:
+        """The other has said that it has exactly what we have said of ourselves."""
+        assert self.said is not None, "nobody greets without saying what it has"
+        self.theirs = Believed.of(self.said)
+
+    def claims(self, knowledge: Clock) -> None:
+        """Beyond what we said, the other may now count on this."""
+        self.claimed = vector_clock.merge(self.claimed, knowledge)
+
+    def outdated(self, reader: Reader) -> str | None:
+        """Why the other may not count any more on what was said; None if it may."""
+        if self.said is None or self.theirs is None:
+            return "the two have not agreed on what they have"
+        if set(self.said.nodes) != fork.nodes(reader):
+            return "this device has heard of another copy meanwhile"
+        if not vector_clock.covers(reader.knowledge(), self.claimed):
+            return "this device was restored meanwhile: its knowledge has gone back"
+        return None
+
+    def renewed(self) -> bool:
+        """Whether this store was split since the other was told what it has: then the two begin anew."""
+        if self.said is None:
+            return False
+        with self._store.reading() as reader:
+            split = set(self.said.nodes) != fork.nodes(reader)
+        if split:
+            self.theirs = None
+        return split
+
+    def has_news(self) -> bool:
+        """Whether the other, as far as we know, lacks anything of what is here now."""
+        if self.theirs is None:
+            return False
+        with self._store.reading() as reader:
+            return not (
+                vector_clock.covers(self.theirs.knowledge, reader.knowledge())
+                and vector_clock.covers(self.theirs.knowledge, forgotten(reader))
+                and self.theirs.held.issuperset(reader.held_beyond())
+            )
+
+    # -- what the other says
+
+    def hear(self, theirs: m.Have, now: int) -> list[m.Message]:
+        """The other says what it has."""
+        self.theirs, self._search = None, None
+        with self._store.reading() as reader:
+            strange = set(theirs.nodes) - fork.nodes(reader)
+            own = theirs.hosts.get(reader.host)
+            rolled_back = own is not None and own.end > reader.counter
+        if strange or rolled_back:
+            with self._store.transaction(now) as tx:
+                if strange:
+                    fork.split(tx, strange)
+                own = theirs.hosts.get(tx.host)
+                if own is not None:
+                    fork.mint_if_behind(tx, own.end)
+        with self._store.reading() as reader:
+            nodes = fork.nodes(reader)
+            if set(theirs.nodes) != nodes:
+                return self._again(reader) if self.said is None or set(self.said.nodes) != nodes else []
+            self._search = self._difference(reader, theirs)
+            if self._search is None:
+                self.theirs = Believed.of(theirs)
+                unsaid = self.said is None or set(self.said.nodes) != nodes
+                return self._again(reader) if self.refused or unsaid else []
+        return self._ask(now)
+
+    def _again(self, reader: Reader) -> list[m.Message]:
+        self.refused = False
+        return [m.Want({self._name: self.say(have(reader))})]
+
+    def _difference(self, reader: Reader, theirs: m.Have) -> _Search | None:
+        """A host of which our chain is as long as the other's, and is another one."""
+        for host, end in chain.log_ends(reader).items():
+            log = theirs.hosts.get(host)
+            if log is not None and end.first <= log.end <= end.end and chain.value_at(reader, host, log.end) != log.value:
+                return _Search(host, end.first - 1, log.end)
+        return None
+
+    def _ask(self, now: int) -> list[m.Message]:
+        search = self._search
+        assert search is not None, "somebody is looking for something"
+        places = search.places()
+        if places:
+            return [m.Probe(self._name, search.host, places)]
+        self._search = None
+        with self._store.transaction(now) as tx:
+            node = chain.value_at(tx, search.host, search.low)
+            if node is not None:
+                fork.split(tx, [node])
+        with self._store.reading() as reader:
+            return self._again(reader)
+
+    def probe(self, asked: m.Probe) -> m.Probed:
+        """The other asks for values of a chain."""
+        with self._store.reading() as reader:
+            found = {counter: chain.value_at(reader, asked.host, counter) for counter in asked.counters}
+        return m.Probed(self._name, asked.host, {counter: value for counter, value in found.items() if value})
+
+    def probed(self, answer: m.Probed, now: int) -> list[m.Message]:
+        """The other answers."""
+        search = self._search
+        if search is None or answer.host != search.host:
+            return []
+        with self._store.reading() as reader:
+            for counter in search.places():
+                value = answer.values.get(counter)
+                if value is None:
+                    self._search = None  # its chain is not what it was: it will say so itself
+                    return []
+                if value != chain.value_at(reader, search.host, counter):
+                    search.high = counter
+                    break
+                search.low = counter
+        return self._ask(now)
+

@@ -1,0 +1,455 @@
+"""One side of a conversation about stores, without the connection (docs/specs/07-sync.md).
+
+Theory of operation. Messages go in, answers come out, and the stores are changed in between; all of it is
+synchronous and waits for nobody. Whoever drives it (a link on a socket, a simulation, the conformance adapter)
+carries the messages and calls
+
+    hello()           the greeting, once
+    take(message)     for what the peer says: what it asks for has been done, and is durable, when this returns
+    more()            for what this side has to say of itself: again and again, until it has nothing
+
+It obeys one order above all: *durable before visible*. A batch is committed before it is granted again,
+knowledge is adopted in the transaction that has checked that it may be, and `Told` is said after that commit.
+
+First the two agree, store by store, on what they have (`lottisync.sync.agreement`). From then on whenever a store
+knows something that the peer was not told, a round goes out: snapshots are taken in the order agent, journal,
+space, and delivered the other way round (space, journal, agent), each store's round only after the peer has durably
+taken the one before; so a decision never arrives before its effect. A change made anywhere is one small
+round; there is no second mechanism for live updates.
+
+What the peer has is remembered as knowledge *and* as the dots beyond it, for a device may itself hold and pass on
+what came in a round that was cut off. With the knowledge alone, two devices that hold such a dot would
+offer it to each other for ever.
+"""
+
+import contextlib
+from collections.abc import Callable, Generator, Mapping
+
+import msgspec
+
+from lottisync.causality import vector_clock
+from lottisync.causality.knowledge import Knowledge
+from lottisync.problem import Problem
+from lottisync.protocol import message as m
+from lottisync.protocol import summary
+from lottisync.protocol.framing import ENCODINGS
+from lottisync.store import forgetting
+from lottisync.store.snapshot import Snapshot
+from lottisync.store.store import Store
+from lottisync.sync.agreement import Agreement, own_summary
+from lottisync.sync.incoming import Incoming, Outdated, Strangers, Unacceptable
+from lottisync.sync.outgoing import Outgoing
+
+SNAPSHOT_ORDER = ("agent", "journal", "space")
+DELIVERY_ORDER = ("space", "journal", "agent")
+SMALL_BYTES = 64 * 1024
+"""Up to so much of a round goes into one frame: a change made while linked is one, and compresses as one."""
+DOT_OVERHEAD = 32
+"""Bytes of a held dot in msgpack beside the entity's id: an array of three, 16 digits, a counter, two lengths."""
+GRANTED_TOGETHER = m.FIRST_CREDIT // 2
+"""Frames taken before their credit is given back, in one word."""
+
+
+class Refused(Exception):
+    """What the peer sent breaks a rule that only a store can check; ends the session."""
+
+    def __init__(self, code: str, reason: str) -> None:
+        super().__init__(reason)
+        self.code = code
+        self.reason = reason
+
+
+class Standing(msgspec.Struct):
+    """How a peer stands, for people and for `status`: by store, the knowledge and the summary that it
+    told last, and where equal knowledge did not mean an equal digest."""
+
+    told: dict[str, Knowledge] = {}
+    summaries: dict[str, m.Summary] = {}
+    receiving: tuple[str, int, int] | None = None
+    diverged: list[str] = []
+
+
+class Exchange:
+    """See the module. `credit` says how many large messages may be said now; `report` is told (code, sentence)."""
+
+    def __init__(
+        self,
+        *,
+        peer: str,
+        device: str,
+        boot: bytes,
+        stores: Mapping[str, Store],
+        strangers: Strangers,
+        clock: Callable[[], int],
+        credit: Callable[[], int],
+        report: Callable[[str, str], None],
+    ) -> None:
+        self.standing = Standing()
+        self._peer, self._device, self._boot = peer, device, boot
+        self._stores, self._strangers, self._clock, self._credit = stores, strangers, clock, credit
+        self._report = report
+        self._agreements = {name: Agreement(name, store) for name, store in stores.items()}
+        self._shared = b""
+        self._incoming: Incoming | None = None
+        self._outgoing: Outgoing | None = None
+        self._taken = 0
+        self._rounds = 0
+        self._stopped = False
+        self._speaking: Generator[list[m.Message], None, None] | None = None
+        self._work = False
+
+    # -- the greeting
+
+    def hello(self) -> m.Hello:
+        stores = {name: agreement.want().summary for name, agreement in self._agreements.items()}
+        return m.Hello(m.PROTOCOL_VERSION, self._device, self._boot, summary.state(stores), self._hearsay()[1], ENCODINGS)
+
+    def _on_hello(self, hello: m.Hello) -> list[m.Message]:
+        said = {name: a.said.summary for name, a in self._agreements.items() if a.said is not None}
+        answer: list[m.Message] = []
+        if hello.state == summary.state(said):
+            for name, agreement in self._agreements.items():
+                agreement.equal()
+                self._heard_from(name, agreement.claimed, said[name])
+            self._work = True
+        else:
+            answer.append(m.Want(_fitting({name: a.want() for name, a in self._agreements.items()})))
+        told, short = self._hearsay()
+        if hello.heard != short:
+            answer.append(m.Heard(told))
+        self._shared = short
+        return answer
+
+    # -- what the peer says
+
+    def take(self, message: m.AnyMessage) -> list[m.Message]:
+        """Do what a message asks for; gives what is to be answered. Raises `Refused`, or `Problem` for a store
+        that cannot go on."""
+        match message:
+            case m.Hello():
+                return self._on_hello(message)
+            case m.Want():
+                return self._on_want(message)
+            case m.Probe():
+                return [self._agreement(message.store).probe(message)]
+            case m.Probed():
+                return self._agreement(message.store).probed(message, self._clock())
+            case m.Begin():
+                return self._on_begin(message)
+            case m.Chain() | m.Batch() | m.Ids():
+                return [*self._in_round(message), *self._grant()]
+            case m.End():
+                return self._on_end(message)
+            case m.Cut():
+                self._end_incoming()
+            case m.Told():
+                self._on_told(message)
+            case m.Refuse():
+                self._agreement(message.store).theirs = None
+                self._stopped = True
+            case m.Heard():
+                self._on_heard(message)
+            case _:
+                pass
+        return []
+
+    def _agreement(self, name: str) -> Agreement:
+        if name not in self._agreements:
+            raise Refused("unknown-store", f"there is no store {name[:40]!r} here")
+        return self._agreements[name]
+
+    def _on_want(self, want: m.Want) -> list[m.Message]:
+        answer: list[m.Message] = []
+        for name, theirs in want.stores.items():
+            answer += self._agreement(name).hear(theirs, self._clock())
+            self._heard_from(name, {host: log.known for host, log in theirs.hosts.items() if log.known}, theirs.summary)
+        self._stopped = self._work = True
+        return answer
+
+    def _heard_from(self, name: str, knowledge: Knowledge, there: m.Summary) -> None:
+        """The peer says how it stands. Equal knowledge must mean an equal digest; a mismatch is never ignored
+        (SYNC-7)."""
+        self.standing.told[name] = dict(knowledge)
+        self.standing.summaries[name] = there
+        with self._stores[name].reading() as reader:
+            own = own_summary(reader)
+        same = own.known == there.known
+        if same and own.digest != there.digest:
+            if name not in self.standing.diverged:
+                self.standing.diverged.append(name)
+            self._report("diverged", f"{name} differs from {self._short} although both know the same")
+        elif same and name in self.standing.diverged:
+            self.standing.diverged.remove(name)
+
+    @property
+    def _short(self) -> str:
+        return f"device {self._peer[:8]}"
+
+    # -- a round that comes in
+
+    def _on_begin(self, begin: m.Begin) -> list[m.Message]:
+        agreement = self._agreement(begin.store)
+        incoming = Incoming(begin, agreement)
+        with self._stores[begin.store].reading() as reader:
+            try:
+                incoming.stands(reader)
+            except Outdated as reason:
+                return self._refuse(begin, str(reason))
+        self._incoming = incoming
+        self.standing.receiving = (begin.store, 0, begin.count)
+        if agreement.theirs is not None:
+            # What the peer is about to send, it has: a change made here meanwhile must not take it back.
+            agreement.theirs.learns(begin.knowledge)
+        return []
+
+    def _refuse(self, begin: m.Begin, reason: str) -> list[m.Message]:
+        """What is still to come of the round is passed over. If the two have yet to agree, that will say so; else the
+        peer is told at once what is here now."""
+        self._end_incoming()
+        agreement = self._agreements[begin.store]
+        answer: list[m.Message] = [m.Refuse(begin.round, begin.store, reason[: m.MAX_TEXT])]
+        if agreement.theirs is None:
+            agreement.refused = True
+        else:
+            answer.append(m.Want(_fitting({begin.store: agreement.want()})))
+        return answer
+
+    def _end_incoming(self) -> None:
+        self._incoming = None
+        self.standing.receiving = None
+
+    def _in_round(self, message: m.Chain | m.Batch | m.Ids) -> list[m.Message]:
+        incoming = self._incoming
+        if incoming is None:
+            return []
+        begin = incoming.begin
+        try:
+            with self._stores[begin.store].transaction(self._clock()) as tx:
+                match message:
+                    case m.Chain():
+                        node = incoming.chain(tx, message)
+                    case m.Batch():
+                        kept = incoming.batch(tx, message.versions, self._strangers)
+                    case m.Ids():
+                        incoming.ids(tx, message.keys)
+        except Outdated as reason:
+            return self._refuse(begin, str(reason))
+        except Unacceptable as fault:
+            raise Refused(fault.code, str(fault)) from None
+        if isinstance(message, m.Chain) and node is not None:
+            return self._refuse(begin, "the chains of two copies of a store came together")
+        if isinstance(message, m.Batch):
+            self.standing.receiving = (begin.store, incoming.arrived, begin.count)
+            for one in kept:
+                self._report(
+                    "quarantined", f"{self._short} sent what cannot be taken, and it is kept as it came: {one.reason}"
+                )
+        return []
+
+    def _grant(self) -> list[m.Message]:
+        self._taken += 1
+        if self._taken < GRANTED_TOGETHER:
+            return []
+        granted, self._taken = self._taken, 0
+        return [m.Credit(granted)]
+
+    def _on_end(self, end: m.End) -> list[m.Message]:
+        incoming = self._incoming
+        if incoming is None:
+            return []
+        begin = incoming.begin
+        try:
+            with self._stores[begin.store].transaction(self._clock()) as tx:
+                own = incoming.end(tx)
+                knowledge = tx.knowledge()
+        except Outdated as reason:
+            return self._refuse(begin, str(reason))
+        self._end_incoming()
+        agreement = self._agreements[begin.store]
+        agreement.claims(begin.knowledge)
+        assert agreement.theirs is not None, "the round stood until now"
+        agreement.theirs.learns(begin.knowledge, incoming.held)
+        agreement.theirs.grows(incoming.ends, begin.forgotten)
+        self._heard_from(begin.store, agreement.theirs.knowledge, end.summary)
+        self._work = True
+        beyond = {host: n for host, n in knowledge.items() if n > incoming.knowledge.get(host, 0)}
+        return [m.Told(begin.round, begin.store, beyond, own)]
+
+    # -- a round that goes out
+
+    def local_change(self) -> None:
+        """Something was committed here: look whether the peer lacks it."""
+        self._work = True
+
+    @property
+    def owed(self) -> bool:
+        """Whether a round waits for something that the peer owes: credit, or the word that it has taken it."""
+        return self._speaking is not None
+
+    def more(self) -> list[m.Message]:
+        """What this side has to say next, for one frame; nothing if it has nothing to say, or has to wait."""
+        while True:
+            if self._speaking is None:
+                if not self._work:
+                    return []
+                self._work = False
+                self._speaking = self._speak()
+            for burst in self._speaking:
+                return burst
+            self._speaking = None
+
+    def close(self) -> None:
+        """Let go of what a running round holds, and keep what the peer has told."""
+        if self._speaking is not None:
+            self._speaking.close()
+            self._speaking = None
+        with contextlib.suppress(Problem):  # it only decides what may be forgotten, and will be told again
+            self.remember()
+
+    def _speak(self) -> Generator[list[m.Message], None, None]:
+        renewed = {name: a.want() for name, a in self._agreements.items() if a.renewed()}
+        if renewed:
+            yield [m.Want(_fitting(renewed))]
+        snapshots = self._snapshots()
+        try:
+            self._stopped = False
+            for name in DELIVERY_ORDER:
+                if name not in self._agreements:
+                    continue
+                if not (yield from self._round(name, snapshots.get(name))):
+                    break
+        finally:
+            for snapshot in snapshots.values():
+                snapshot.close()
+            self._outgoing = None
+        if self._stopped:
+            self._work = True
+
+    def _snapshots(self) -> dict[str, Snapshot]:
+        """A moment of each store that the peer lacks something of."""
+        taken: dict[str, Snapshot] = {}
+        try:
+            for name in SNAPSHOT_ORDER:
+                agreement = self._agreements.get(name)
+                if agreement is not None and agreement.has_news():
+                    taken[name] = self._stores[name].snapshot()
+        except BaseException:
+            for snapshot in taken.values():
+                snapshot.close()
+            raise
+        return taken
+
+    def _round(self, name: str, snapshot: Snapshot | None) -> Generator[list[m.Message], None, bool]:
+        """Send a store's round; whether the next store's may follow."""
+        theirs = self._agreements[name].theirs
+        if self._stopped or theirs is None:
+            return False
+        if snapshot is None:
+            return True
+        outgoing = Outgoing(self._rounds + 1, name, snapshot, theirs)
+        if outgoing.blocked or not outgoing.news:
+            return not outgoing.blocked
+        self._rounds += 1
+        self._outgoing = outgoing
+        burst: list[m.Message] = []
+        size = large = 0
+        for message in outgoing.messages():
+            if isinstance(message, m.Large):
+                while self._credit() <= large and not self._stopped:
+                    yield burst
+                    burst, size, large = [], 0, 0
+                if self._stopped:
+                    yield [m.Cut(outgoing.number)]
+                    return False
+                size += _size(message)
+                large += 1
+            burst.append(message)
+            if size >= SMALL_BYTES:
+                yield burst
+                burst, size, large = [], 0, 0
+                if self._stopped:
+                    yield [m.Cut(outgoing.number)]
+                    return False
+        yield burst
+        while self._outgoing is outgoing and not self._stopped:
+            yield []
+        return not self._stopped
+
+    def _on_told(self, told: m.Told) -> None:
+        outgoing, agreement = self._outgoing, self._agreement(told.store)
+        if outgoing is None or told.round != outgoing.number or agreement.theirs is None:
+            return
+        self._outgoing = None
+        theirs = agreement.theirs
+        theirs.learns(vector_clock.merge(outgoing.knowledge, told.knowledge), outgoing.held)
+        theirs.grows(outgoing.ends, outgoing.forgotten)
+        self._heard_from(told.store, theirs.knowledge, told.summary)
+
+    # -- what is heard of others
+
+    def _hearsay(self) -> tuple[dict[str, dict[str, Knowledge]], bytes]:
+        """What this device has heard that devices know, itself included; and that in eight bytes."""
+        told = {}
+        for name, store in self._stores.items():
+            with store.reading() as reader:
+                told[name] = {**forgetting.told(reader), self._device: reader.knowledge()}
+        return told, summary.heard(told)
+
+    def hearsay(self) -> list[m.Message]:
+        """Write down what the peer has told, and pass on what is heard of others; for once in a while."""
+        self.remember()
+        told, short = self._hearsay()
+        if short == self._shared:
+            return []
+        self._shared = short
+        return [m.Heard(told)]
+
+    def remember(self) -> None:
+        """Write down what the peer has told (docs/specs/14-forgetting.md, section 2)."""
+        for name, knowledge in self.standing.told.items():
+            with self._stores[name].reading() as reader:
+                known = forgetting.told(reader).get(self._peer) == knowledge
+            if not known:
+                with self._stores[name].transaction(self._clock()) as tx:
+                    forgetting.hear(tx, self._peer, knowledge, direct=True)
+
+    def _on_heard(self, heard: m.Heard) -> None:
+        for name, devices in heard.stores.items():
+            self._agreement(name)
+            with self._stores[name].reading() as reader:
+                told = forgetting.told(reader)
+            news = {
+                device: knowledge
+                for device, knowledge in devices.items()
+                if device not in (self._device, self._peer) and not vector_clock.covers(told.get(device, {}), knowledge)
+            }
+            if news:
+                with self._stores[name].transaction(self._clock()) as tx:
+                    for device, knowledge in news.items():
+                        forgetting.hear(tx, device, knowledge, direct=False)
+
+
+def _size(message: m.Message) -> int:
+    match message:
+        case m.Batch():
+            return sum(version.size() for version in message.versions)
+        case m.Chain():
+            return len(message.values)
+        case m.Ids():
+            return len(message.keys)
+    return 0
+
+
+def _fitting(haves: dict[str, m.Have]) -> dict[str, m.Have]:
+    """The same with as many held dots as one frame takes."""
+    room = m.HELD_BYTES
+    fitting = {}
+    for name, have in haves.items():
+        held = []
+        for dot in have.held[: m.MAX_HELD]:
+            room -= DOT_OVERHEAD + len(dot[2])
+            if room < 0:
+                break
+            held.append(dot)
+        fitting[name] = msgspec.structs.replace(have, held=held)
+    return fitting

@@ -1,0 +1,161 @@
+"""A round as it comes in: what R does with each of its frames (docs/specs/07-sync.md, section 5).
+
+Every frame is a transaction of its own, and every transaction looks first whether the round still stands on what
+it was computed from. Chains come before versions, and no version is taken whose clock goes beyond them. The
+frames are numbered and counted, so that a round is whole or it is not: only then is S's knowledge adopted,
+together with what S has forgotten.
+
+An R that is *behind*, which has not seen all that S has forgotten, also gets the keys of all that S holds. What R
+holds and S does not, S has either forgotten or never seen. What S's knowledge covers is the first and goes; the
+rest is nobody's but R's, and is written anew, over what was forgotten (docs/specs/14-forgetting.md).
+"""
+
+from collections.abc import Callable, Iterable
+
+from lottisync.causality import vector_clock
+from lottisync.causality.chain import Links
+from lottisync.causality.knowledge import Knowledge
+from lottisync.causality.vector_clock import Clock, Host
+from lottisync.entities import version
+from lottisync.entities.entity import Entity, EqualDots
+from lottisync.entities.version import BadVersion, Version
+from lottisync.protocol import message as m
+from lottisync.store import chain, forgetting, fork
+from lottisync.store.quarantine import Kept
+from lottisync.store.reader import Reader
+from lottisync.store.transaction import Transaction
+from lottisync.sync.agreement import Agreement, HeldDot, own_summary
+
+Strangers = Callable[[Transaction, Iterable[Host]], Host | None]
+"""The first of these hosts that belongs to no device that ever was this person's, if there is one."""
+
+
+class Outdated(Exception):
+    """The round cannot be taken: it was computed from something that is no longer, or not yet, so."""
+
+
+class Unacceptable(Exception):
+    """The peer sent what it may not: `code` and a sentence. It ends the session."""
+
+    def __init__(self, code: str, reason: str) -> None:
+        super().__init__(reason)
+        self.code = code
+
+
+class Incoming:
+    """One round of one store. All methods work within a transaction of that store."""
+
+    def __init__(self, begin: m.Begin, agreement: Agreement) -> None:
+        self.begin = begin
+        self.held: list[HeldDot] = []
+        self.arrived = 0
+        self._agreement = agreement
+        theirs = agreement.theirs.knowledge if agreement.theirs is not None else {}
+        self.knowledge: Knowledge = vector_clock.merge({} if begin.behind else theirs, begin.knowledge)
+        """What S knows: all that it says to one who is behind, else at least this."""
+        self.ends: dict[Host, int] = {}
+        """How far the chains that came reach: S has at least these."""
+        self._chained: dict[Host, int] | None = None
+        self._keys = bytearray()
+
+    def stands(self, tx: Reader) -> None:
+        """Raise `Outdated` unless the round still stands on what it was computed from (SYNC-5)."""
+        reason = self._agreement.outdated(tx)
+        if reason is None and not self.begin.behind and not self._has_seen_what_is_forgotten(tx):
+            reason = "this device has forgotten what the sender has not seen"
+        if reason is not None:
+            raise Outdated(reason)
+
+    def _has_seen_what_is_forgotten(self, tx: Reader) -> bool:
+        return vector_clock.covers(self.knowledge, forgetting.forgotten(tx))
+
+    def chain(self, tx: Transaction, message: m.Chain) -> bytes | None:
+        """Take links of a chain; the fork node if they are of another copy's."""
+        self.stands(tx)
+        links = Links(message.host, message.parent, message.first, message.before, message.values)
+        try:
+            node = chain.extend(tx, links)
+        except chain.Gap as error:
+            raise Outdated(str(error)) from None
+        if node is not None:
+            fork.split(tx, [node])
+            return node
+        if links.host == tx.host:
+            fork.mint_if_behind(tx, links.end)
+        self.ends[links.host] = links.end
+        self._chained = None
+        return None
+
+    def batch(self, tx: Transaction, versions: Iterable[Version], strangers: Strangers) -> list[Kept]:
+        """Join what came; gives what had to be kept as it came. Raises `Unacceptable` for what cannot
+        be kept at all."""
+        self.stands(tx)
+        try:
+            good, bad, clocks = _sorted(versions)
+            self._refuse_unchained(tx, clocks)
+            over = None
+            if self.begin.behind and not self._has_seen_what_is_forgotten(tx):
+                over = forgetting.forgotten(tx)
+            tx.apply(good, revive_absent=over)
+            for incoming, reason in bad:
+                tx.quarantine(incoming, reason)
+        except EqualDots as error:
+            raise Unacceptable("fork", f"{error}: a store was copied or restored from a backup") from None
+        except (BadVersion, ValueError) as error:
+            raise Unacceptable("bad-entity", str(error)) from None
+        stranger = strangers(tx, {host for _, clock in clocks for host in clock})
+        if stranger is not None:
+            entity = next(entity for entity, clock in clocks if stranger in clock)
+            raise Unacceptable("unknown-host", f"{entity} was written by host {stranger}, of no known device")
+        self.arrived += len(clocks)
+        self.held += [
+            (host, counter, entity)
+            for entity, clock in clocks
+            for host, counter in clock.items()
+            if counter > self.knowledge.get(host, 0)
+        ]
+        return tx.kept_now()
+
+    def _refuse_unchained(self, tx: Transaction, clocks: Iterable[tuple[str, Clock]]) -> None:
+        """No version is taken whose clock goes beyond the chains that are here (COPY-5)."""
+        if self._chained is None:
+            self._chained = {host: end.end for host, end in chain.log_ends(tx).items()}
+        for entity, clock in clocks:
+            for host, counter in clock.items():
+                if counter > self._chained.get(host, 0):
+                    raise BadVersion(f"{entity} knows write {counter} of host {host}, whose chain did not come")
+
+    def ids(self, tx: Transaction, keys: bytes) -> None:
+        self.stands(tx)
+        self._keys += keys
+
+    def end(self, tx: Transaction) -> m.Summary:
+        """All of it is here: adopt what S knows and has forgotten. Gives what this store is then."""
+        self.stands(tx)
+        forgetting.complete(tx, self.begin.knowledge, self.begin.forgotten)
+        if self.begin.behind:
+            forgetting.reconcile(tx, forgetting.Keys(bytes(self._keys)), self.knowledge)
+        tx.finish()
+        return own_summary(tx)
+
+
+def _sorted(
+    versions: Iterable[Version],
+) -> tuple[list[tuple[Version, Entity]], list[tuple[Version, str]], list[tuple[str, Clock]]]:
+    """The good versions opened, the bad ones with what is wrong with them, and the clock of each. Raises
+    `BadVersion` for one that cannot even be kept: without an id and a clock it has no place anywhere, and
+    beyond the largest size it cannot be passed on."""
+    good: list[tuple[Version, Entity]] = []
+    bad: list[tuple[Version, str]] = []
+    clocks: list[tuple[str, Clock]] = []
+    for incoming in versions:
+        clocks.append((incoming.id, version.clock_of(incoming)))
+        if incoming.size() > version.MAX_VERSION:
+            raise BadVersion(
+                f"version of {incoming.id} has {incoming.size()} bytes; {version.MAX_VERSION} are the most"
+            )
+        try:
+            good.append((incoming, version.open_foreign(incoming)))
+        except BadVersion as error:
+            bad.append((incoming, str(error)))
+    return good, bad, clocks

@@ -1,0 +1,91 @@
+"""A round as it goes out: what S says to an R that it believes to have so much (docs/specs/07-sync.md, section 5).
+
+Made from a snapshot, so that knowledge and versions belong to one moment; read piece by piece as it is sent, so
+that a slow peer costs no memory. A version is handed on as the bytes that lie in its row.
+"""
+
+from collections.abc import Iterator
+
+from lottisync.causality import vector_clock
+from lottisync.causality.chain import Links
+from lottisync.causality.knowledge import Knowledge
+from lottisync.causality.vector_clock import Clock
+from lottisync.entities.version import Version
+from lottisync.protocol import message as m
+from lottisync.store import chain, forgetting
+from lottisync.store.snapshot import Snapshot
+from lottisync.sync.agreement import Believed, HeldDot, own_summary
+
+BATCH_BYTES = 256 * 1024
+
+
+class Outgoing:
+    """`news` unless R has all of it; `blocked` when R has forgotten what S has not seen: then S pulls first."""
+
+    def __init__(self, number: int, store: str, snapshot: Snapshot, believed: Believed) -> None:
+        self.number, self.store = number, store
+        self.knowledge: Knowledge = snapshot.knowledge()
+        self.forgotten: Knowledge = dict(forgetting.forgotten(snapshot))
+        self.held: list[HeldDot] = snapshot.held_beyond()
+        self.ends = {host: end.end for host, end in chain.log_ends(snapshot).items()}
+        self.behind = not vector_clock.covers(believed.knowledge, self.forgotten)
+        self.blocked = not self.behind and not vector_clock.covers(self.knowledge, believed.forgotten)
+        self._snapshot, self._believed = snapshot, believed
+        self._rows = snapshot.lacking(believed.knowledge, believed.held)
+        fresh = not vector_clock.covers(believed.knowledge, self.knowledge)
+        self.news = bool(self._rows) or fresh or self.behind
+
+    def messages(self, most: int = m.MAX_BATCH) -> Iterator[m.Message]:
+        """The round, a message at a time; at most `most` versions in each."""
+        believed = self._believed
+        yield m.Begin(
+            self.number,
+            self.store,
+            self._news(self.knowledge, believed.knowledge),
+            self._news(self.forgotten, believed.forgotten),
+            self.behind,
+            len(self._rows),
+        )
+        number = 0
+        for links in self._links():
+            yield m.Chain(self.number, number, *links)
+            number += 1
+        for versions in self._versions(most):
+            yield m.Batch(self.number, number, versions)
+            number += 1
+        if self.behind:
+            keys = forgetting.keys(self._snapshot)
+            for start in range(0, len(keys), m.MAX_KEYS * forgetting.KEY_BYTES):
+                yield m.Ids(self.number, number, keys[start : start + m.MAX_KEYS * forgetting.KEY_BYTES])
+                number += 1
+        yield m.End(self.number, own_summary(self._snapshot))
+
+    def _news(self, own: Clock, theirs: Clock) -> Knowledge:
+        """What R lacks of a clock; all of it for one who is behind, who has to judge by it what it may keep."""
+        return {host: counter for host, counter in own.items() if self.behind or counter > theirs.get(host, 0)}
+
+    def _links(self) -> Iterator[Links]:
+        """The chains as far as R does not have them: they come first, for R takes no version beyond them."""
+        for host, end in self.ends.items():
+            after = self._believed.ends.get(host, 0)
+            while after < end and (links := chain.links_beyond(self._snapshot, host, after, m.MAX_LINKS)) is not None:
+                yield links
+                after = links.end
+
+    def _versions(self, most: int) -> Iterator[list[Version]]:
+        for start in range(0, len(self._rows), most):
+            yield from _bounded(self._snapshot.versions(self._rows[start : start + most]))
+
+
+def _bounded(versions: list[Version]) -> Iterator[list[Version]]:
+    """Cut a list into batches of at most `BATCH_BYTES` (a larger version goes alone)."""
+    batch: list[Version] = []
+    size = 0
+    for item in versions:
+        if batch and size + item.size() > BATCH_BYTES:
+            yield batch
+            batch, size = [], 0
+        batch.append(item)
+        size += item.size()
+    if batch:
+        yield batch
