@@ -29,7 +29,7 @@ EVERY: dict[type[m.Message], m.AnyMessage] = {
     m.Told: m.Told(1, "journal", {HOST: 1}, SUMMARY),
     m.Refuse: m.Refuse(1, "journal", "no"),
     m.Heard: m.Heard({"journal": {DEVICE: {HOST: 1}}}),
-    m.Compare: m.Compare("journal", b"k" * 32, [m.Node(b"\x01", [LINK] * 32), m.Node(b"", [], [("t1", b"h" * 8)])]),
+    m.Compare: m.Compare("journal", b"k" * 32, [m.Node(b"\x01", [LINK] * 32), m.Node(b"", None, [("t1", b"h" * 8)])]),
     m.Mend: m.Mend("journal", [VERSION], ["t2"]),
     m.Mended: m.Mended("journal", 1, SUMMARY),
     m.Credit: m.Credit(4),

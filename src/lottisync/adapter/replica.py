@@ -32,6 +32,11 @@ SCHEMAS = ((SPACE, SPACE_TABLES), (JOURNAL, ""), (AGENT_STORE, LOCAL_TABLES))
 """In the order in which rounds deliver them: a decision never arrives before its effect."""
 
 
+def device_of(name: str) -> str:
+    """The device id of the replica that a runner calls by this name."""
+    return hashlib.sha256(b"lottisync/replica/1\x00" + name.encode()).hexdigest()
+
+
 def shown(entity: Entity) -> dict[str, Any]:
     """What `entity.read` answers: the document, and the losers that differ from it."""
     return {
@@ -70,6 +75,15 @@ class Replica:
         for store in self._stores.values():
             store.close()
         self._stores = {}
+
+    @property
+    def device(self) -> str:
+        """Its device id: what a runner calls it is all there is to tell replicas apart by."""
+        return device_of(self.name)
+
+    @property
+    def stores(self) -> dict[str, Store]:
+        return dict(self._stores)
 
     def store(self, name: str) -> Store:
         if name not in self._stores:

@@ -117,9 +117,9 @@ def _note(listener: Replica, speaker: Replica, store: str, now: int) -> None:
     with speaker.store(store).reading() as reader:
         knowledge, hearsay = reader.knowledge(), forgetting.told(reader)
     with listener.store(store).transaction(now) as tx:
-        forgetting.hear(tx, speaker.name, knowledge, direct=True)
+        forgetting.hear(tx, speaker.device, knowledge, direct=True)
         for device, known in hearsay.items():
-            if device not in (listener.name, speaker.name):
+            if device not in (listener.device, speaker.device):
                 forgetting.hear(tx, device, known, direct=False)
 
 

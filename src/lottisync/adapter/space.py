@@ -1,26 +1,28 @@
 """All replicas that one runner has opened, and the rounds between them: the operations of level 3.
 
-They belong to one person and know each other's hosts, so nobody here is a stranger. What is not
-built yet answers `not-built`, which a suite tells from a wrong answer and from an operation that the
-contract does not have.
+They belong to one person and know each other's hosts, so nobody here is a stranger.
 """
 
+import base64
+import hashlib
 from collections.abc import Callable
 from itertools import count
 from pathlib import Path
 from typing import Any
 
 from lottisync.adapter import request as r
+from lottisync.adapter.conversation import Conversation
 from lottisync.adapter.proposals import Proposals
-from lottisync.adapter.replica import Replica
+from lottisync.adapter.replica import Replica, device_of
 from lottisync.adapter.request import Request
 from lottisync.adapter.round import Round
+from lottisync.adapter.verification import verify
 from lottisync.adapter.wire_entity import BadRequest
 from lottisync.causality import vector_clock
 from lottisync.causality.vector_clock import Dot
 from lottisync.problem import Problem
 from lottisync.protocol.message import MAX_BATCH
-from lottisync.store.check import broken_invariants
+from lottisync.store import forgetting
 
 FAULTS = ("duplicate", "reorder")
 
@@ -29,6 +31,9 @@ class Space:
     def __init__(self) -> None:
         self._replicas: dict[str, Replica] = {}
         self._rounds: dict[int, Round] = {}
+        self._sessions: dict[int, Conversation] = {}
+        self._devices: set[str] = set()
+        self._retired: set[str] = set()
         self._numbers = count(1)
         self.operations: dict[str, Callable[[Request], Any]] = {
             "open": self._open,
@@ -44,8 +49,12 @@ class Space:
             "round.step": self._round_step,
             "round.cut": self._round_cut,
             "verify": self._verify,
-            "purge": self._not_built,
-            "retire": self._not_built,
+            "purge": self._purge,
+            "retire": self._retire,
+            "session.open": self._session_open,
+            "session.receive": self._session_receive,
+            "session.tick": self._session_tick,
+            "session.close": self._session_close,
             "corrupt": self._corrupt,
             "check": lambda q: self._replica(q).check(),
             "dump": lambda q: self._replica(q).dump(r.text(q, "store")),
@@ -53,6 +62,9 @@ class Space:
         self.operations |= Proposals(self._replica, self.operations).operations
 
     def close(self) -> None:
+        for conversation in self._sessions.values():
+            conversation.close()
+        self._sessions.clear()
         for replica in self._replicas.values():
             replica.close()
         self._replicas.clear()
@@ -74,11 +86,15 @@ class Space:
         frame_entities = r.whole(request, "frame_entities", least=1) if "frame_entities" in request else MAX_BATCH
         replica = Replica(name, folder, r.field(request, "seed"), r.now(request), min(frame_entities, MAX_BATCH))
         self._replicas[name] = replica
+        self._devices.add(replica.device)
+        self._retired.discard(replica.device)
         return {"hosts": replica.hosts()}
 
     def _close(self, request: Request) -> None:
-        """Closing takes a replica off the line: its running rounds are cut."""
+        """Closing takes a replica off the line: its running rounds and sessions are cut."""
         replica = self._replica(request)
+        for number in [n for n, x in self._sessions.items() if x.replica is replica]:
+            self._sessions.pop(number).close()
         self._rounds = {n: x for n, x in self._rounds.items() if replica not in (x.source, x.target)}
         del self._replicas[replica.name]
         replica.close()
@@ -177,21 +193,67 @@ class Space:
 
     def _verify(self, request: Request) -> dict[str, Any]:
         source, target = self._ends(request)
-        name = r.text(request, "store")
-        states = []
-        for replica in (source, target):
-            with replica.store(name).reading() as reader:
-                broken = broken_invariants(reader)
-                if broken:
-                    raise Problem("not-built", f"{replica.name} needs mending: {broken[0]}")
-                states.append((reader.knowledge(), reader.held_beyond(), reader.digest()))
-        (*ours, our_digest), (*theirs, their_digest) = states
-        if ours == theirs and our_digest != their_digest:
-            raise Problem("not-built", f"{source.name} and {target.name} know the same and differ: this needs mending")
-        return {"equal": our_digest == their_digest, "mended": 0}
+        equal, mended = verify(source, target, r.text(request, "store"), r.now(request))
+        return {"equal": equal, "mended": mended}
 
-    def _not_built(self, request: Request) -> None:
-        raise Problem("not-built", f"{request.get('op')} is not built yet")
+    # -- forgetting
+
+    def _active(self) -> set[str]:
+        """The devices that are waited for: all that this runner has ever opened, and not retired since."""
+        return self._devices - self._retired
+
+    def _purge(self, request: Request) -> dict[str, int]:
+        replica = self._replica(request)
+        others = self._active() - {replica.device}
+        min_age = r.whole(request, "min_age") if "min_age" in request else forgetting.MIN_AGE
+        with replica.store(r.text(request, "store")).transaction(r.now(request)) as tx:
+            return {"purged": forgetting.purge(tx, others, min_age)}
+
+    def _retire(self, request: Request) -> None:
+        self._replica(request)
+        device = device_of(r.text(request, "target"))
+        if device not in self._devices:
+            raise Problem("unknown-replica", f"no replica {request['target']!r} was ever opened")
+        self._retired.add(device)
+
+    # -- sessions
+
+    def _session_open(self, request: Request) -> dict[str, Any]:
+        role = r.text(request, "role")
+        if role not in ("initiator", "responder"):
+            raise BadRequest("'role' is initiator or responder")
+        number = next(self._numbers)
+        boot = hashlib.sha256(f"{request['replica']}/{number}".encode()).digest()[:16]
+        conversation = Conversation(
+            self._replica(request), initiator=role == "initiator", boot=boot, now=r.now(request)
+        )
+        self._sessions[number] = conversation
+        return {"session": number, "send": conversation.result()["send"]}
+
+    def _session(self, request: Request) -> tuple[int, Conversation]:
+        number = r.whole(request, "session")
+        if number not in self._sessions:
+            raise Problem("unknown-session", f"no session {number} is open")
+        return number, self._sessions[number]
+
+    def _session_receive(self, request: Request) -> dict[str, Any]:
+        _, conversation = self._session(request)
+        try:
+            data = base64.b64decode(r.text(request, "bytes"), validate=True)
+        except ValueError:
+            raise BadRequest("'bytes' is base64") from None
+        conversation.receive(data, r.now(request))
+        return conversation.result()
+
+    def _session_tick(self, request: Request) -> dict[str, Any]:
+        _, conversation = self._session(request)
+        conversation.tick(r.now(request))
+        return conversation.result()
+
+    def _session_close(self, request: Request) -> None:
+        number, conversation = self._session(request)
+        del self._sessions[number]
+        conversation.close()
 
 
 def _named(dot: Dot) -> dict[str, Any]:

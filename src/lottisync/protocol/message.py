@@ -207,7 +207,7 @@ class Node(msgspec.Struct, frozen=True, array_like=True):
     of its 32 children or, when it holds few entities, what they are: (id, first 8 bytes of its hash)."""
 
     prefix: Annotated[bytes, msgspec.Meta(max_length=12)]
-    children: Annotated[list[Link], msgspec.Meta(max_length=32)] = []
+    children: Annotated[list[Link], msgspec.Meta(max_length=32)] | None = None
     items: Annotated[list[tuple[EntityId, bytes]], msgspec.Meta(max_length=1_000)] | None = None
 
 
@@ -228,7 +228,7 @@ class Mend(Message, frozen=True, tag="mend"):
 
 
 class Mended(Message, frozen=True, tag="mended"):
-    """A comparison has ended here, with so many entities changed. An empty summary: it could not be made."""
+    """A comparison has ended here, with so many entities changed, or because the two no longer know the same."""
 
     store: StoreName
     changed: Annotated[int, msgspec.Meta(ge=0)]

@@ -23,7 +23,9 @@ offer it to each other for ever.
 """
 
 import contextlib
+from collections import deque
 from collections.abc import Callable, Generator, Mapping
+from typing import NamedTuple
 
 import msgspec
 
@@ -37,6 +39,7 @@ from lottisync.store import forgetting
 from lottisync.store.snapshot import Snapshot
 from lottisync.store.store import Store
 from lottisync.sync.agreement import Agreement, own_summary
+from lottisync.sync.comparison import Comparison
 from lottisync.sync.incoming import Incoming, Outdated, Strangers, Unacceptable
 from lottisync.sync.outgoing import Outgoing
 
@@ -61,12 +64,22 @@ class Refused(Exception):
 
 class Standing(msgspec.Struct):
     """How a peer stands, for people and for `status`: by store, the knowledge and the summary that it
-    told last, and where equal knowledge did not mean an equal digest."""
+    told last, where equal knowledge did not mean an equal digest, and how many entities were mended."""
 
     told: dict[str, Knowledge] = {}
     summaries: dict[str, m.Summary] = {}
     receiving: tuple[str, int, int] | None = None
     diverged: list[str] = []
+    mended: dict[str, int] = {}
+
+
+class Verified(NamedTuple):
+    """The outcome of a comparison: whether both hold the same, whether both still knew the same (else it says
+    nothing), and how many entities were mended, here and there."""
+
+    equal: bool
+    comparable: bool
+    mended: int
 
 
 class Exchange:
@@ -75,7 +88,6 @@ class Exchange:
     def __init__(
         self,
         *,
-        peer: str,
         device: str,
         boot: bytes,
         stores: Mapping[str, Store],
@@ -85,7 +97,7 @@ class Exchange:
         report: Callable[[str, str], None],
     ) -> None:
         self.standing = Standing()
-        self._peer, self._device, self._boot = peer, device, boot
+        self._peer, self._device, self._boot = "", device, boot
         self._stores, self._strangers, self._clock, self._credit = stores, strangers, clock, credit
         self._report = report
         self._agreements = {name: Agreement(name, store) for name, store in stores.items()}
@@ -97,6 +109,11 @@ class Exchange:
         self._stopped = False
         self._speaking: Generator[list[m.Message], None, None] | None = None
         self._work = False
+        self.verified: dict[str, Verified] = {}
+        self._to_compare: set[str] = set()
+        self._comparing: dict[str, Comparison] = {}
+        self._ended: dict[str, int] = {}
+        self._due: deque[m.Message] = deque()
 
     # -- the greeting
 
@@ -105,6 +122,7 @@ class Exchange:
         return m.Hello(m.PROTOCOL_VERSION, self._device, self._boot, summary.state(stores), self._hearsay()[1], ENCODINGS)
 
     def _on_hello(self, hello: m.Hello) -> list[m.Message]:
+        self._peer = hello.device
         said = {name: a.said.summary for name, a in self._agreements.items() if a.said is not None}
         answer: list[m.Message] = []
         if hello.state == summary.state(said):
@@ -149,6 +167,12 @@ class Exchange:
                 self._stopped = True
             case m.Heard():
                 self._on_heard(message)
+            case m.Compare():
+                self._on_compare(message)
+            case m.Mend():
+                return self._on_mend(message)
+            case m.Mended():
+                self._on_mended(message)
             case _:
                 pass
         return []
@@ -178,6 +202,8 @@ class Exchange:
             if name not in self.standing.diverged:
                 self.standing.diverged.append(name)
             self._report("diverged", f"{name} differs from {self._short} although both know the same")
+            if self._device < self._peer:  # one of the two is enough
+                self._to_compare.add(name)
         elif same and name in self.standing.diverged:
             self.standing.diverged.remove(name)
 
@@ -283,11 +309,14 @@ class Exchange:
 
     @property
     def owed(self) -> bool:
-        """Whether a round waits for something that the peer owes: credit, or the word that it has taken it."""
-        return self._speaking is not None
+        """Whether something waits for what the peer owes: credit, or the word that it has taken a round."""
+        return self._speaking is not None or bool(self._due)
 
     def more(self) -> list[m.Message]:
         """What this side has to say next, for one frame; nothing if it has nothing to say, or has to wait."""
+        self._comparisons()
+        if self._due:
+            return self._next_due()
         while True:
             if self._speaking is None:
                 if not self._work:
@@ -298,13 +327,22 @@ class Exchange:
                 return burst
             self._speaking = None
 
+    def _next_due(self) -> list[m.Message]:
+        """Of what is to be said in a comparison, as much as there is credit for."""
+        if isinstance(self._due[0], m.Large) and not self._credit():
+            return []
+        return [self._due.popleft()]
+
     def close(self) -> None:
         """Let go of what a running round holds, and keep what the peer has told."""
+        for comparison in self._comparing.values():
+            comparison.close()
+        self._comparing.clear()
         if self._speaking is not None:
             self._speaking.close()
             self._speaking = None
         with contextlib.suppress(Problem):  # it only decides what may be forgotten, and will be told again
-            self.remember()
+            self._remember()
 
     def _speak(self) -> Generator[list[m.Message], None, None]:
         renewed = {name: a.want() for name, a in self._agreements.items() if a.renewed()}
@@ -385,6 +423,81 @@ class Exchange:
         theirs.grows(outgoing.ends, outgoing.forgotten)
         self._heard_from(told.store, theirs.knowledge, told.summary)
 
+    # -- comparing, and mending what differs
+
+    def verify(self, name: str) -> None:
+        """Compare a store with the peer's, row by row of what they hold. `verified` has the outcome, some time later."""
+        self._agreement(name)
+        self.verified.pop(name, None)
+        self._to_compare.add(name)
+        self._work = True
+
+    def _comparisons(self) -> None:
+        """Begin what is to be compared, as soon as the two have agreed on it."""
+        for name in sorted(self._to_compare):
+            if name not in self._comparing and self._agreements[name].theirs is not None:
+                self._to_compare.discard(name)
+                comparison = self._comparing[name] = Comparison(name, self._stores[name])
+                self._due.append(comparison.opening())
+
+    def _on_compare(self, turn: m.Compare) -> None:
+        self._agreement(turn.store)
+        opening = any(node.prefix == b"" for node in turn.nodes)
+        comparison = self._comparing.get(turn.store)
+        if comparison is not None and opening:
+            if self._device < self._peer:
+                return  # both have begun: ours goes on
+            comparison.close()
+            comparison = None
+        if comparison is None:
+            if not opening:
+                return
+            comparison = self._comparing[turn.store] = Comparison(turn.store, self._stores[turn.store])
+        if turn.known != comparison.known:
+            self._end_comparison(turn.store, comparison)
+            return
+        try:
+            said = comparison.take(turn)
+        except ValueError as error:
+            raise Refused("bad-entity", f"a range comparison that is none: {error}") from None
+        if said:
+            self._due += said
+        else:
+            self._end_comparison(turn.store, comparison)
+
+    def _on_mend(self, mend: m.Mend) -> list[m.Message]:
+        comparison = self._comparing.get(mend.store)
+        if comparison is not None:
+            self._due += comparison.mend(mend, self._clock())
+        return self._grant()
+
+    def _end_comparison(self, name: str, comparison: Comparison) -> None:
+        """Ours has come to an end: say so, and what this store is now."""
+        del self._comparing[name]
+        own = comparison.end(self._clock())
+        comparison.close()
+        self._due.append(m.Mended(name, comparison.changed, own))
+        self._ended[name] = comparison.changed
+        if comparison.changed:
+            self._report("mended", f"{comparison.changed} entities of {name} were mended with {self._short}")
+
+    def _on_mended(self, mended: m.Mended) -> None:
+        comparison = self._comparing.get(mended.store)
+        if comparison is not None:
+            self._end_comparison(mended.store, comparison)
+        agreement = self._agreement(mended.store)
+        changed = self._ended.pop(mended.store, 0)
+        with self._stores[mended.store].reading() as reader:
+            own = own_summary(reader)
+        self.verified[mended.store] = Verified(own == mended.summary, own.known == mended.summary.known, changed + mended.changed)
+        if own.known != mended.summary.known and mended.store in self.standing.diverged:
+            self.standing.diverged.remove(mended.store)  # to be found again when both know the same
+        if changed + mended.changed:
+            self.standing.mended[mended.store] = self.standing.mended.get(mended.store, 0) + changed + mended.changed
+        if agreement.theirs is not None:
+            self._heard_from(mended.store, agreement.theirs.knowledge, mended.summary)
+        self._work = True
+
     # -- what is heard of others
 
     def _hearsay(self) -> tuple[dict[str, dict[str, Knowledge]], bytes]:
@@ -397,14 +510,14 @@ class Exchange:
 
     def hearsay(self) -> list[m.Message]:
         """Write down what the peer has told, and pass on what is heard of others; for once in a while."""
-        self.remember()
+        self._remember()
         told, short = self._hearsay()
         if short == self._shared:
             return []
         self._shared = short
         return [m.Heard(told)]
 
-    def remember(self) -> None:
+    def _remember(self) -> None:
         """Write down what the peer has told (docs/specs/14-forgetting.md, section 2)."""
         for name, knowledge in self.standing.told.items():
             with self._stores[name].reading() as reader:

@@ -77,7 +77,6 @@ class Link:
         self._call, self._greeted, self._report = call, greeted, report
         self._session = Session(expected=device, now=_monotonic())
         self.exchange = Exchange(
-            peer=device,
             device=own_device,
             boot=boot,
             stores=stores,

@@ -74,10 +74,10 @@ class Outgoing:
 
     def _versions(self, most: int) -> Iterator[list[Version]]:
         for start in range(0, len(self._rows), most):
-            yield from _bounded(self._snapshot.versions(self._rows[start : start + most]))
+            yield from bounded(self._snapshot.versions(self._rows[start : start + most]))
 
 
-def _bounded(versions: list[Version]) -> Iterator[list[Version]]:
+def bounded(versions: list[Version]) -> Iterator[list[Version]]:
     """Cut a list into batches of at most `BATCH_BYTES` (a larger version goes alone)."""
     batch: list[Version] = []
     size = 0

@@ -1,0 +1,43 @@
+"""A range comparison between two replicas of one process, and the mending that follows: `verify`."""
+
+from collections import deque
+
+from lottisync.adapter.replica import Replica
+from lottisync.protocol import message as m
+from lottisync.sync.agreement import own_summary
+from lottisync.sync.comparison import Comparison
+
+
+def verify(source: Replica, target: Replica, store: str, now: int) -> tuple[bool, int]:
+    """Whether the two hold the same in the end, and how many entities were mended, here and there. Stores that do
+    not know the same are not compared: what differs may be nothing but what is still to come."""
+    sides: list[Comparison] = []
+    try:
+        sides += [Comparison(store, replica.store(store)) for replica in (source, target)]
+        if sides[0].known == sides[1].known:
+            _talk(sides, now)
+            for side in sides:
+                side.end(now)
+        return _digests(source, store) == _digests(target, store), sum(side.changed for side in sides)
+    finally:
+        for side in sides:
+            side.close()
+
+
+def _talk(sides: list[Comparison], now: int) -> None:
+    talk: deque[tuple[int, m.Message]] = deque([(1, sides[0].opening())])
+    while talk:
+        listener, message = talk.popleft()
+        match message:
+            case m.Compare():
+                answer = sides[listener].take(message)
+            case m.Mend():
+                answer = sides[listener].mend(message, now)
+            case _:
+                answer = []
+        talk += [(1 - listener, each) for each in answer]
+
+
+def _digests(replica: Replica, store: str) -> m.Summary:
+    with replica.store(store).reading() as reader:
+        return own_summary(reader)

@@ -1,0 +1,95 @@
+"""A range comparison of one store with a peer, and the mending that follows from it (docs/specs/15-mending.md).
+
+The two take turns. Each says fingerprints, the other answers with those of one level lower wherever they differ,
+until so few entities are left that they are named. Whoever finds a name that differs sends what it holds of it and
+asks for what the other holds; each mends by the same rules, so both come to the same. Who has nothing left to
+answer says so with an empty turn; when both have, each says what it has become.
+
+A comparison is of two moments with equal knowledge. If that is not so any more, it is given up: what differs may
+be nothing but a change that is under way.
+"""
+
+from collections.abc import Iterable, Iterator
+
+from lottisync.entities import version
+from lottisync.entities.version import BadVersion, Version
+from lottisync.protocol import message as m
+from lottisync.store import mending
+from lottisync.store.fingerprint import Fingerprints, Node, differing
+from lottisync.store.snapshot import Snapshot
+from lottisync.store.store import Store
+from lottisync.store.transaction import Transaction
+from lottisync.sync.agreement import own_summary
+from lottisync.sync.outgoing import bounded
+
+
+class Comparison:
+    """One side's part; `changed` counts the entities that were mended here. `known` is what both know."""
+
+    def __init__(self, name: str, store: Store) -> None:
+        self.changed = 0
+        self._name, self._store = name, store
+        self._snapshot: Snapshot = store.snapshot()
+        try:
+            self.known = own_summary(self._snapshot).known
+            self._own = Fingerprints(self._snapshot)
+        except BaseException:
+            self.close()
+            raise
+        self._due: list[Node] = []
+
+    def close(self) -> None:
+        self._snapshot.close()
+
+    def opening(self) -> m.Compare:
+        return self._turn([self._own.root()])
+
+    def _turn(self, nodes: Iterable[Node]) -> m.Compare:
+        return m.Compare(self._name, self.known, [m.Node(*node) for node in nodes])
+
+    def take(self, turn: m.Compare) -> list[m.Message]:
+        """The other's turn; gives what to send before and with our own, and nothing at all when both have come to an
+        end. Raises `ValueError` for nodes that are none."""
+        answers, ids = differing(self._own, [Node(node.prefix, node.children, node.items) for node in turn.nodes])
+        self._due += answers
+        said: list[m.Message] = list(self._mends(ids, wanted=True))
+        if not turn.nodes and not self._due:
+            return []
+        now_due, self._due = self._due[: m.MAX_NODES], self._due[m.MAX_NODES :]
+        return [*said, self._turn(now_due)]
+
+    def mend(self, theirs: m.Mend, now: int) -> list[m.Message]:
+        """The other sends what it holds, and asks for what we do: said as it was before, or both would take it back."""
+        answer = list(self._mends(theirs.wanted, wanted=False))
+        good, bad = [], []
+        for incoming in theirs.versions:
+            try:
+                good.append((incoming, version.open_foreign(incoming)))
+            except BadVersion as error:
+                bad.append((incoming, str(error)))
+        with self._store.transaction(now) as tx:
+            self.changed += mending.mend(tx, good)
+            for incoming, reason in bad:
+                tx.quarantine(incoming, reason)
+        return answer
+
+    def _mends(self, ids: list[str], *, wanted: bool) -> Iterator[m.Mend]:
+        for start in range(0, len(ids), m.MAX_BATCH):
+            some = ids[start : start + m.MAX_BATCH]
+            with self._store.reading() as reader:
+                batches: list[list[Version]] = list(bounded(mending.sound(reader, some))) or [[]]
+            for number, versions in enumerate(batches):
+                yield m.Mend(self._name, versions, some if wanted and number == 0 else [])
+
+    def end(self, now: int) -> m.Summary:
+        """Put right what no peer could, and say what this store is then."""
+        with self._store.transaction(now) as tx:
+            if self._own.damaged or not self._adds_up(tx):
+                self.changed += mending.repair(tx)
+            tx.finish()
+            return own_summary(tx)
+
+    def _adds_up(self, tx: Transaction) -> bool:
+        """Whether the digest was the sum of what the rows held, before anything was mended."""
+        return self._own.total == self._snapshot.digest()[-len(self._own.total) :]
+
