@@ -1,11 +1,12 @@
 """Chain logs of all hosts: what is held, what is sent, and what is refused (COPY-1 to COPY-4)."""
 
+import hashlib
 from pathlib import Path
 
 import pytest
 from tests.support.stores import NOON, copied, dump, greet, meet, new_store, send, send_links
 
-from lottisync.causality.chain import LINK_BYTES, Links, LogEnd, branch_name, genesis
+from lottisync.causality.chain import LINK_BYTES, Links, LogEnd, branch_name, chained, genesis
 from lottisync.causality.vector_clock import MAX_COUNTER, Host
 from lottisync.store import chain, fork
 from lottisync.store.chain import APPENDED_LINKS, SEGMENT_LINKS, BadLinks, Gap, extend, links_beyond, value_at
@@ -44,6 +45,12 @@ def taken(store: Store, *all_links: Links) -> bytes | None:
 def end(store: Store, host: Host = STRANGER) -> LogEnd:
     with store.reading() as reader:
         return chain.log_ends(reader)[host]
+
+
+def test_copy_1_values_and_names_to_the_byte() -> None:
+    assert genesis(STRANGER) == hashlib.sha256(b"lottisync/chain/1\x00" + b"5" * 16).digest()[:16]
+    assert chained(b"a" * 16, b"b" * 32) == hashlib.sha256(b"a" * 16 + b"b" * 32).digest()[:16]
+    assert branch_name(link(7)) == hashlib.sha256(b"lottisync/branch/1\x00" + link(7)).hexdigest()[:16]
 
 
 def test_copy_2_the_log_of_every_host_is_held_at_every_counter(tmp_path: Path) -> None:
@@ -214,7 +221,7 @@ def test_copy_3_logs_come_parents_first(tmp_path: Path) -> None:
         fork.split(tx, [value_at(tx, tx.host, n) or b"" for n in (9, 3, 11, 1)] + [genesis(tx.host)])
     greet(a, twin)
     send(a, twin)
-    send(twin, b)
+    meet(twin, b)
     with b.reading() as reader, a.reading() as other:
         logs = chain.logs(reader)
         places = list(logs)

@@ -20,6 +20,7 @@ from lottisync.store import chain, fork
 from lottisync.store.chain import value_at
 from lottisync.store.check import broken_invariants
 from lottisync.store.notice import Notice, mark_told, read_notices
+from lottisync.store.place import place_of
 from lottisync.store.store import Store
 
 DAY = 86_400_000
@@ -323,6 +324,32 @@ def test_copy_7_late_leaves_it_to_the_chains(tmp_path: Path) -> None:
     put(a, "t1", {"title": "x"})
     twin = copied(a, tmp_path / "twin.sqlite", 2, detect="late")
     assert put(twin, "t2", {"title": "x"}) == Dot(host_of(a), 2)
+
+
+def test_copy_7_a_copy_can_be_settled_without_a_write(tmp_path: Path) -> None:
+    a = new_store(tmp_path, 1)
+    put(a, "t1", {"title": "x"})
+    twin = copied(a, tmp_path / "twin.sqlite", 2, detect="early")
+    twin.settle(NOON)
+    fresh = host_of(twin)
+    assert fresh != host_of(a)
+    twin.settle(NOON)
+    a.settle(NOON)
+    assert host_of(twin) == fresh
+    assert [notice.at for notice in notices(twin)] == [NOON]
+    assert notices(a) == []
+
+
+def test_copy_7_another_machine_is_another_place(tmp_path: Path) -> None:
+    """Also for the same file, as on a disk that was moved; without a machine's id the file alone counts."""
+    file, absent = tmp_path / "file", tmp_path / "absent"
+    ids = [tmp_path / name for name in ("one", "two")]
+    for path in (file, *ids):
+        path.write_text(f"{path.name}\n")
+    assert place_of(file, (ids[0],)) == place_of(file, (absent, ids[0])) == f"one/{file.stat().st_ino}"
+    assert place_of(file, (ids[1],)) != place_of(file, (ids[0],))
+    assert place_of(ids[0], (ids[0],)) != place_of(file, (ids[0],))
+    assert place_of(file, (absent,)) == f"/{file.stat().st_ino}"
 
 
 def test_copy_8_a_notice_is_told_once_and_again_when_more_was_kept(tmp_path: Path) -> None:

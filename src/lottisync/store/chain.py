@@ -65,6 +65,14 @@ def logs(reader: Reader) -> dict[Host, Log]:
     return placed
 
 
+def roots(reader: Reader) -> dict[Host, Host]:
+    """The host that each branch, and each host itself, goes back to: the one that its device has signed for."""
+    found: dict[Host, Host] = {}
+    for host, log in logs(reader).items():
+        found[host] = found.get(Host(log.parent), host)
+    return found
+
+
 def log_ends(reader: Reader) -> dict[Host, LogEnd]:
     """How far each log goes; a branch comes behind its parent, which is the order in which links are sent."""
     return {host: log.end for host, log in logs(reader).items()}

@@ -89,6 +89,12 @@ class Store:
         connection = connect(file, vfs=vfs)
         return Store(file, schema, connection, mint, vfs, place_of(file) if detect == "early" else None)
 
+    def settle(self, now: int) -> None:
+        """Look now whether this file is a copy, not at the first write."""
+        if self._place is not None:
+            with self.transaction(now):
+                pass
+
     def close(self) -> None:
         self._connection.close()
 
