@@ -11,6 +11,7 @@ import pytest
 from tests.support.command_line import run
 from tests.support.stores import send
 
+from lottisync.config import clock
 from lottisync.config.home import Home
 from lottisync.daemon.status import LOCK_FILE, STATUS_FILE, DaemonStatus
 from lottisync.entities.version import Version
@@ -58,7 +59,7 @@ def test_copy_8_status_tells_once_that_a_device_was_restored_and_that_nothing_is
     twin = tmp_path / "twin"
     shutil.copytree(home, twin)
     run("task", "add", "Bread", home=twin)
-    today = datetime.now().astimezone()
+    today = datetime.fromtimestamp(clock.now() / 1000).astimezone()
     sentence = f"laptop was restored from a backup of {today.day} {today:%B %Y} (or copied); "
     as_json = run("status", "--json", home=twin).json["copies"]
     assert [(copy["name"], copy["kept"], copy["told"]) for copy in as_json] == [("laptop", 0, False)]
