@@ -1,16 +1,21 @@
-"""What `status` and `check` say of rows that came bad, or went bad: STORE-24, STORE-28."""
+"""What `status` and `check` say of rows that came bad, or went bad, and of copies: STORE-24, STORE-28, COPY-8."""
 
 import fcntl
 import os
+import shutil
+from datetime import datetime
 from pathlib import Path
 
 import msgspec
 import pytest
 from tests.support.command_line import run
+from tests.support.stores import send
 
+from lottisync.config import clock
 from lottisync.config.home import Home
 from lottisync.daemon.status import LOCK_FILE, STATUS_FILE, DaemonStatus
 from lottisync.entities.version import Version
+from lottisync.store import chain, fork
 
 BAD = Version("t1", "task", b'{"aaaaaaaaaaaaaaaa":1}', b"[]", b"{}")
 
@@ -44,3 +49,43 @@ def test_store_28_status_names_what_the_daemon_found_damaged(home: Path) -> None
         assert run("status", "--json", home=home).json["damaged"] == ["journal/t1"]
     finally:
         os.close(lock)
+
+
+def test_copy_8_status_tells_once_that_a_device_was_restored_and_that_nothing_is_lost(
+    home: Path, tmp_path: Path
+) -> None:
+    """Also that the copy is noticed at all: a home is opened where it lies (COPY-7)."""
+    run("task", "add", "Milk", home=home)
+    twin = tmp_path / "twin"
+    shutil.copytree(home, twin)
+    run("task", "add", "Bread", home=twin)
+    today = datetime.fromtimestamp(clock.now() / 1000).astimezone()
+    sentence = f"laptop was restored from a backup of {today.day} {today:%B %Y} (or copied); "
+    as_json = run("status", "--json", home=twin).json["copies"]
+    assert [(copy["name"], copy["kept"], copy["told"]) for copy in as_json] == [("laptop", 0, False)]
+    assert sentence + "no change made since then is known here." in run("status", home=twin).out
+    assert "restored" not in run("status", home=twin).out
+    assert [copy["told"] for copy in run("status", "--json", home=twin).json["copies"]] == [True]
+    for expected in ("1 change made since then was kept.", "2 changes made since then were kept."):
+        run("task", "add", "Butter", home=home)
+        at_home, at_twin = Home.open(home), Home.open(twin)
+        send(at_home.journal, at_twin.journal)
+        at_home.close()
+        at_twin.close()
+        assert sentence + expected in run("status", home=twin).out
+    assert "restored" not in run("status", home=twin).out + run("status", home=home).out
+    assert run("status", "--json", home=home).json["copies"] == []
+
+
+def test_copy_8_history_says_which_device_wrote_what_is_on_a_branch(home: Path) -> None:
+    run("task", "add", "Milk", home=home)
+    run("task", "add", "Bread", home=home)
+    opened = Home.open(home)
+    with opened.journal.transaction(1) as tx:
+        value = chain.value_at(tx, tx.host, 1)
+        assert value is not None
+        assert fork.split(tx, [value])
+        ident = tx.by_type("task")[-1].id
+    opened.close()
+    rows = run("history", ident, "--json", home=home).json
+    assert {row["device"] for row in rows} == {"laptop"}

@@ -54,11 +54,18 @@ def test_a_sound_store_is_found_sound_and_left_as_it_is(store: Store) -> None:
         ("insert into components values (1, 999, 1)", "index"),
         ("update state set digest = zeroblob(32)", "digest"),
         ("update state set counter = counter - 1", "write"),
-        ("delete from chain where counter = 2", "chain"),
+        ("delete from chain where host = 1", "the chain of 0000000100000001 ends at 0, and 4"),
+        ("delete from chain where host = 2", "the chain of 0000000200000001 ends at 0, and 1"),
+        ("update chain set links = substr(links, 1, 48) where host = 1", "ends at 3, and 4"),
+        ("update chain set links = substr(links, 1, 50) where host = 1", "a hole or an overlap"),
+        ("insert into chain values (1, 6, zeroblob(16))", "a hole or an overlap"),
+        ("update chain set first = 2 where host = 2", "begins at 2"),
+        ("insert into forks select substr(links, 1, 16) from chain where host = 1", "goes on behind a fork node"),
+        ("update hosts set parent = '0000000100000001' where n = 2", "does not begin at a fork node"),
     ],
 )
 def test_each_kind_of_damage_is_named(store: Store, damage: str, told: str) -> None:
-    """STORE-20"""
+    """STORE-20, COPY-3"""
     with store.transaction(NOON + 9) as tx:
         tx.execute(damage)
         tx.changed = False  # the store's own bookkeeping would write over some of the damage

@@ -114,7 +114,7 @@ def test_a_file_whose_damage_shows_later(tmp_path: Path) -> None:
     """STORE-2: a page that only a query meets."""
     file = existing(tmp_path, tasks=200)
     raw = bytearray(file.read_bytes())
-    raw[32 * 4096 :] = b"\x5a" * (len(raw) - 32 * 4096)  # past the schema
+    raw[40 * 4096 :] = b"\x5a" * (len(raw) - 40 * 4096)  # past the schema
     file.write_bytes(raw)
     store = Store.open(file, JOURNAL, minting(1))
     with pytest.raises(Problem) as reading, store.reading() as reader:
@@ -161,4 +161,4 @@ def test_the_files_say_whose_they_are(tmp_path: Path) -> None:
     """STORE-2: to the byte, so that tools can tell them."""
     raw = existing(tmp_path).read_bytes()
     assert int.from_bytes(raw[68:72], "big") == APPLICATION_ID == 0x4C4F5453
-    assert int.from_bytes(raw[60:64], "big") == FORMAT == 2
+    assert int.from_bytes(raw[60:64], "big") == FORMAT == 3

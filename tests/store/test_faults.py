@@ -51,7 +51,7 @@ def run(file: Path, vfs: FaultVfs, name: str) -> int:
     acknowledged = 1
     store = None
     try:
-        store = Store.open(file, JOURNAL, lambda: Host("00000000000000b2"), vfs=name)
+        store = Store.open(file, JOURNAL, lambda: Host("00000000000000b2"), vfs=name, detect="late")
         for counter in workload(store):
             acknowledged = counter
     except Problem as problem:
@@ -65,7 +65,7 @@ def run(file: Path, vfs: FaultVfs, name: str) -> int:
 
 
 def check(file: Path, acknowledged: int) -> None:
-    store = Store.open(file, JOURNAL, lambda: Host("00000000000000c3"))
+    store = Store.open(file, JOURNAL, lambda: Host("00000000000000c3"), detect="late")
     with store.reading() as reader:
         assert broken_invariants(reader) == []
         assert reader.counter >= acknowledged

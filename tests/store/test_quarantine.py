@@ -47,8 +47,10 @@ def kept(store: Store) -> list[Version]:
 
 
 def faults(store: Store) -> list[str]:
+    """What is wrong beside the bad version itself, and beside the chains of writers who are made up here."""
+    expected = ("in quarantine, kept as it came", "of its writes have been heard of")
     with store.reading() as reader:
-        return [text for text in broken_invariants(reader) if "in quarantine, kept as it came" not in text]
+        return [text for text in broken_invariants(reader) if not any(part in text for part in expected)]
 
 
 def test_store_24_a_device_that_takes_it_and_one_that_cannot_have_one_digest(tmp_path: Path) -> None:
@@ -236,7 +238,13 @@ def test_store_20_check_finds_what_was_changed_in_quarantine_by_hand(tmp_path: P
 def test_store_19_a_file_without_a_quarantine_gets_one(tmp_path: Path) -> None:
     store = new_store(tmp_path)
     take(store, GOOD)
-    store._connection.execute("drop table quarantine; pragma user_version=1").fetchall()
+    store._connection.execute(
+        """drop table quarantine; drop table chain; drop table forks; drop table copies; drop table forgotten;
+           drop table told; alter table hosts drop column parent; alter table state drop column place;
+           create table chain (host integer not null, counter integer not null, value blob not null,
+               primary key (host, counter)) strict, without rowid;
+           pragma user_version=1"""
+    ).fetchall()
     store.close()
     again = Store.open(store.file, JOURNAL, lambda: C)
     assert kept(again) == []
@@ -244,5 +252,5 @@ def test_store_19_a_file_without_a_quarantine_gets_one(tmp_path: Path) -> None:
     assert store.file.with_name(f"{store.file.name}.format-1.backup").exists()
     again.close()
     connection = apsw.Connection(str(store.file))
-    assert upgrade(connection, store.file, 2) is None
+    assert upgrade(connection, store.file, 3) is None
     connection.close()

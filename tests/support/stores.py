@@ -2,11 +2,16 @@
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Literal
+
+import apsw
 
 from lottisync.causality.vector_clock import Host
 from lottisync.entities.journal import JOURNAL
 from lottisync.entities.schema import StoreSchema
 from lottisync.entities.version import Version, adds_to_digest, open_foreign
+from lottisync.store import chain, fork
+from lottisync.store.reader import Reader
 from lottisync.store.store import Store
 
 NOON = 1_764_590_400_000  # 2025-12-01T12:00:00Z
@@ -39,8 +44,72 @@ def lacking(sender: Store, receiver: Store) -> tuple[list[Version], dict[Host, i
         snapshot.close()
 
 
+def send_links(sender: Store, receiver: Store, *, now: int = NOON, limit: int = 1_000) -> bytes | None:
+    """All links that the receiver lacks; the node, if one stands in the way."""
+    with sender.reading() as reader, receiver.transaction(now) as tx:
+        for host in chain.log_ends(reader):
+            held = chain.log_of(tx, host)
+            after = held.end.end if held else 0
+            while links := chain.links_beyond(reader, host, after, limit):
+                if node := chain.extend(tx, links):
+                    return node
+                after = links.end
+    return None
+
+
+def greet(a: Store, b: Store, *, now: int = NOON) -> None:
+    """What two devices do before any round: no log of one differs from the other's when this returns."""
+    while True:
+        with a.transaction(now) as ours, b.transaction(now) as theirs:
+            for tx, other in ((ours, theirs), (theirs, ours)):
+                fork.split(tx, fork.nodes(other))
+            node = parting(ours, theirs)
+            if node is None:
+                for tx, other in ((ours, theirs), (theirs, ours)):
+                    held = chain.log_of(other, tx.host)
+                    fork.mint_if_behind(tx, held.end.end if held else 0)
+                return
+            assert fork.split(ours, [node])
+            assert fork.split(theirs, [node])
+
+
+def parting(a: Reader, b: Reader) -> bytes | None:
+    """A node where two stores' logs of one host part, None if none do."""
+    ours, theirs = chain.log_ends(a), chain.log_ends(b)
+    for host in ours.keys() & theirs.keys():
+        low, high = ours[host].first - 1, min(ours[host].end, theirs[host].end) + 1
+        if ours[host].first != theirs[host].first:
+            continue  # one of them has no links: a branch that it has only heard of
+        while high - low > 1:
+            middle = (low + high) // 2
+            same = chain.value_at(a, host, middle) == chain.value_at(b, host, middle)
+            low, high = (middle, high) if same else (low, middle)
+        if high <= min(ours[host].end, theirs[host].end):
+            return chain.value_at(a, host, low)
+    return None
+
+
+def meet(a: Store, b: Store, *, now: int = NOON) -> None:
+    """Greet, and a round each way."""
+    greet(a, b, now=now)
+    send(a, b, now=now)
+    send(b, a, now=now)
+
+
+def copied(store: Store, file: Path, number: int, *, detect: Literal["early", "late"] = "late") -> Store:
+    """What was committed in `store`, opened from another file; nothing of it shows that it is a copy."""
+    source, target = apsw.Connection(str(store.file)), apsw.Connection(str(file))
+    with target.backup("main", source, "main") as backup:
+        backup.step()
+    source.close()
+    target.close()
+    return Store.open(file, store.schema, minting(number), detect=detect)
+
+
 def send(sender: Store, receiver: Store, *, cut_after: int | None = None, now: int = NOON) -> list[str]:
-    """One round, a version to a frame; cut off after some frames if told. Returns the ids that arrived."""
+    """One round, links first, then a version to a frame; cut off after some frames if told. Returns the ids that
+    arrived."""
+    assert send_links(sender, receiver, now=now) is None, "the two have to be greeted before"
     versions, knowledge, _ = lacking(sender, receiver)
     arriving = versions if cut_after is None else versions[:cut_after]
     for version in arriving:

@@ -9,7 +9,7 @@ same numbers are no two devices.
 import hashlib
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -46,7 +46,15 @@ def shown(entity: Entity) -> dict[str, Any]:
 
 
 class Replica:
-    def __init__(self, name: str, folder: Path, seed: object, now: int, frame_entities: int = MAX_BATCH) -> None:
+    def __init__(
+        self,
+        name: str,
+        folder: Path,
+        seed: object,
+        now: int,
+        frame_entities: int = MAX_BATCH,
+        detect: Literal["early", "late"] = "early",
+    ) -> None:
         self.name = name
         self.frame_entities = frame_entities
         self._chance = f"{seed}/{name}/{now}"
@@ -58,14 +66,15 @@ class Replica:
             raise Problem("cannot-open", f"{folder} cannot be made: {error.strerror or error}") from None
         try:
             for schema, extra in SCHEMAS:
-                self._stores[schema.name] = self._open(folder / f"{schema.name}.sqlite", schema, extra)
+                self._stores[schema.name] = self._open(folder / f"{schema.name}.sqlite", schema, extra, detect)
+                self._stores[schema.name].settle(now)
         except BaseException:
             self.close()
             raise
 
-    def _open(self, file: Path, schema: StoreSchema, extra: str) -> Store:
+    def _open(self, file: Path, schema: StoreSchema, extra: str, detect: Literal["early", "late"]) -> Store:
         if file.exists():
-            return Store.open(file, schema, self._mint)
+            return Store.open(file, schema, self._mint, detect=detect)
         return Store.create(file, schema, self._mint, extra)
 
     def _mint(self) -> Host:

@@ -81,10 +81,13 @@ class Space:
         name, folder = r.text(request, "replica"), Path(r.text(request, "dir"))
         if name in self._replicas:
             raise Problem("open-already", f"replica {name!r} is open already")
-        if request.get("detect", "early") not in ("early", "late"):
+        detect = request.get("detect", "early")
+        if detect not in ("early", "late"):
             raise BadRequest("'detect' is early or late")
         frame_entities = r.whole(request, "frame_entities", least=1) if "frame_entities" in request else MAX_BATCH
-        replica = Replica(name, folder, r.field(request, "seed"), r.now(request), min(frame_entities, MAX_BATCH))
+        replica = Replica(
+            name, folder, r.field(request, "seed"), r.now(request), min(frame_entities, MAX_BATCH), detect
+        )
         self._replicas[name] = replica
         self._devices.add(replica.device)
         self._retired.discard(replica.device)

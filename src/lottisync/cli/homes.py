@@ -1,14 +1,18 @@
 """`init` and `status`."""
 
 import os
+from datetime import datetime
 from typing import Any
 
 import click
 
 from lottisync.causality.knowledge import missing
+from lottisync.cli.stores import device_names
 from lottisync.cli.terminal import Terminal, common
 from lottisync.config import clock
 from lottisync.config.home import Home
+from lottisync.store import notice
+from lottisync.store.instant import iso
 
 
 @click.command()
@@ -51,6 +55,7 @@ def status(terminal: Terminal) -> None:
                 "quarantined": reader.count_quarantined(),
             }
     roster = home.roster()
+    copies = _copies(home)
     peers = []
     states = {state.device: state for state in running.peers} if running else {}
     for member in roster.active_peers():
@@ -78,11 +83,49 @@ def status(terminal: Terminal) -> None:
         "daemon": {"pid": running.pid, "port": running.port, "startedAt": running.started_at} if running else None,
         "nearby": running.nearby if running else None,
         "damaged": running.damaged if running else [],
+        "copies": copies,
         "stores": stores,
         "peers": peers,
         "asleep": _asleep(home),
     }
     terminal.emit(value, lambda: _show(terminal, value))
+    if not terminal.as_json and not all(copy["told"] for copy in copies):
+        for store in home.stores().values():
+            with store.transaction(clock.now()) as tx:
+                notice.mark_told(tx)
+
+
+def _copies(home: Home) -> list[dict[str, Any]]:
+    """The devices that were copied or restored from a backup. What befell the stores of one device on one day is
+    one thing to a person."""
+    names = device_names(home)
+    found: dict[tuple[str, str], dict[str, Any]] = {}
+    for store in home.stores().values():
+        with store.reading() as reader:
+            for each in notice.read_notices(reader):
+                name, noticed = names.get(each.host, "A device that is not known here"), iso(each.noticed)
+                copy = found.setdefault(
+                    (name, noticed[:10]), {"name": name, "at": None, "kept": 0, "noticed": noticed, "told": True}
+                )
+                copy["at"] = max(filter(None, (copy["at"], each.at and iso(each.at))), default=None)
+                copy["kept"] += each.kept
+                copy["told"] = copy["told"] and each.told
+    return sorted(found.values(), key=lambda copy: (copy["noticed"], copy["name"]))
+
+
+def _told_of(copy: dict[str, Any]) -> str:
+    """In the person's words: what happened, and that nothing is lost."""
+    backup = "a backup"
+    if copy["at"]:
+        made = datetime.fromisoformat(copy["at"]).astimezone()
+        backup += f" of {made.day} {made:%B %Y}"
+    if not copy["kept"]:
+        rest = "no change made since then is known here"
+    elif copy["kept"] == 1:
+        rest = "1 change made since then was kept"
+    else:
+        rest = f"{copy['kept']:,} changes made since then were kept"
+    return f"{copy['name']} was restored from {backup} (or copied); {rest}."
 
 
 def _asleep(home: Home) -> list[dict[str, str]]:
@@ -111,6 +154,9 @@ def _show(terminal: Terminal, value: dict[str, Any]) -> None:
             terminal.line(
                 f"{name}: {store['quarantined']} came that cannot be taken here. See: lottisync check", "yellow"
             )
+    for copy in value["copies"]:
+        if not copy["told"]:
+            terminal.line(_told_of(copy), "yellow")
     for row in value["damaged"]:
         terminal.line(f"{row} is not what was stored. See: lottisync check", "bold red")
     if not value["peers"]:

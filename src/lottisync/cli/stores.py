@@ -13,6 +13,7 @@ from lottisync.entities import canonical
 from lottisync.entities.entity import DELETED_AT
 from lottisync.problem import Problem
 from lottisync.store import conflict as conflicts_of
+from lottisync.store.chain import roots
 from lottisync.store.check import broken_invariants
 from lottisync.store.conflict import Candidate, Conflict
 from lottisync.store.instant import iso
@@ -61,7 +62,7 @@ def history(terminal: Terminal, entity_id: str) -> None:
         entity = reader.entity(ident)
         old = reader.overwritten(ident)
     assert entity is not None
-    names = _device_names(home)
+    names = device_names(home)
     rows: list[dict[str, Any]] = [
         _row(o.path, canonical.decode(o.value), o.precedence, o.millis, names.get(o.host, o.host), current=False)
         for o in old
@@ -121,7 +122,7 @@ def conflicts(context: click.Context, terminal: Terminal) -> None:
         return
     home = terminal.home
     found = _all(home)
-    names = _device_names(home)
+    names = device_names(home)
 
     def shown() -> None:
         if not found:
@@ -153,7 +154,7 @@ def show_conflicts(terminal: Terminal, entity_id: str) -> None:
     store, ident = _where(home, entity_id)
     entity = store.read(ident)
     found = conflicts_of.of_entity(entity) if entity is not None else []
-    names = _device_names(home)
+    names = device_names(home)
 
     def shown() -> None:
         for one in found:
@@ -230,14 +231,17 @@ def _where(home: Home, abbreviated: str) -> tuple[Store, str]:
     raise Problem("unknown-id", f"{what} an id that begins or ends with {abbreviated!r}")
 
 
-def _device_names(home: Home) -> dict[Host, str]:
-    """Host -> what people call its device."""
+def device_names(home: Home) -> dict[Host, str]:
+    """Host -> what people call its device; a branch has that of the host it was cut from."""
     roster = home.roster()
-    return {
-        Host(host): roster.members[device].name
-        for host, device in roster.host_owner.items()
-        if device in roster.members
-    }
+    names = {}
+    for store in home.stores().values():
+        with store.reading() as reader:
+            for host, root in roots(reader).items():
+                member = roster.members.get(roster.host_owner.get(root, ""))
+                if member is not None:
+                    names[host] = member.name
+    return names
 
 
 def _said(conflict: Conflict, candidate: Candidate, names: dict[Host, str]) -> str:

@@ -3,17 +3,20 @@
 What a store keeps twice can come apart: an index that misses a component withholds a write from
 every peer, a running sum sees neither bit rot nor a hand in an SQLite browser. So the walk computes
 all of it again from the documents: the canonical form, its hash, the digest, the index of
-components, the marks of tombstones and conflicts. What is in quarantine is named, too. It only
+components, the logs of chains, the marks of tombstones and conflicts. What is in quarantine is named, too. It only
 reads, in one transaction, and holds one row at a time.
 """
 
 from collections.abc import Callable
 
 from lottisync.causality import vector_clock
-from lottisync.causality.vector_clock import Clock
+from lottisync.causality.chain import LINK_BYTES, branch_name
+from lottisync.causality.vector_clock import Clock, Host
 from lottisync.entities import version
 from lottisync.entities.entity import Entity, has_conflict, is_deleted
 from lottisync.entities.version import BadVersion, Version
+from lottisync.store import chain
+from lottisync.store.chain import Log
 from lottisync.store.quarantine import Kept
 from lottisync.store.reader import Reader
 from lottisync.store.transaction import MODULUS
@@ -63,15 +66,43 @@ def broken_invariants(reader: Reader, progress: Callable[[int, int], None] = lam
         found.append(f"the index has {indexed} components, the clocks have {components}")
     if digest.to_bytes(32, "big") != reader.digest():
         found.append(f"the digest is {reader.digest().hex()[:16]}..., the rows give {digest:064x}"[:120])
-    links = reader.local(
-        "select count(*) from chain c join hosts h on h.n = c.host where h.host = ? and c.counter between 1 and ?",
-        (own, made),
-    )[0][0]
-    if links != made:
-        found.append(f"the chain has {links} of the {made} values of this store's writes")
+    found += _broken_logs(reader)
     if known.get(own, 0) != made:
         found.append(f"the store has made {made} writes and knows {known.get(own, 0)} of host {own}")
     return found
+
+
+def _broken_logs(reader: Reader) -> list[str]:
+    """Every component is covered by a log without holes, which ends at its last fork node (COPY-3)."""
+    found = []
+    known, nodes = reader.knowledge(), chain.nodes(reader)
+    indexed: dict[int, int] = dict(reader.local("select host, max(counter) from components group by host"))
+    for host, log in chain.logs(reader).items():
+        reach = max(known.get(host, 0), indexed.get(log.number, 0))
+        if reach > log.end.end:
+            found.append(f"the chain of {host} ends at {log.end.end}, and {reach} of its writes have been heard of")
+        found += _broken_log(reader, host, log, nodes)
+    return found
+
+
+def _broken_log(reader: Reader, host: Host, log: Log, nodes: frozenset[bytes]) -> list[str]:
+    expected, first = log.end.first, log.end.first
+    for begins, links in reader.local("select first, links from chain where host = ? order by first", (log.number,)):
+        if begins != expected or not links or len(links) % LINK_BYTES:
+            return [f"the chain of {host} has a hole or an overlap at {min(begins, expected)}"]
+        expected = begins + len(links) // LINK_BYTES
+        inner = links if expected <= log.end.end else links[:-LINK_BYTES]
+        if any(inner[at : at + LINK_BYTES] in nodes for at in range(0, len(inner), LINK_BYTES)):
+            return [f"the chain of {host} goes on behind a fork node"]
+    before = chain.value_at(reader, log.parent, first - 1) if log.parent else None
+    if log.parent and before not in nodes:
+        return [f"the chain of {host} does not begin at a fork node of {log.parent}"]
+    begun = chain.value_at(reader, host, first)
+    if first != 1 and not log.parent:
+        return [f"the chain of {host} begins at {first}"]
+    if log.parent and (begun is None or branch_name(begun) != host):
+        return [f"the chain of {host} does not begin with the link that names it"]
+    return []
 
 
 def damaged_rows(reader: Reader, after: int, limit: int) -> tuple[list[str], int | None]:

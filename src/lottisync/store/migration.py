@@ -9,11 +9,12 @@ would look to every peer like a change of everything.
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import apsw
 
 from lottisync.problem import Problem
-from lottisync.store import quarantine
+from lottisync.store import chain, quarantine, tables
 
 Step = Callable[[apsw.Connection], None]
 
@@ -22,7 +23,18 @@ def _with_quarantine(connection: apsw.Connection) -> None:
     connection.execute(quarantine.TABLE).fetchall()
 
 
-STEPS: Mapping[int, Step] = {1: _with_quarantine}
+def _with_logs_of_all_hosts(connection: apsw.Connection) -> None:
+    """Own links go into segments; those of other hosts come with the next round, ahead of its entities."""
+    connection.execute("alter table chain rename to links").fetchall()
+    connection.execute(tables.COPIES + tables.FORGETTING).fetchall()
+    connection.execute("alter table hosts add column parent text not null default ''").fetchall()
+    connection.execute("alter table state add column place text not null default ''").fetchall()
+    links: list[Any] = connection.execute("select host, counter, value from links order by host, counter").fetchall()
+    chain.append(lambda sql, bindings: connection.execute(sql, bindings).fetchall(), links)
+    connection.execute("drop table links").fetchall()
+
+
+STEPS: Mapping[int, Step] = {1: _with_quarantine, 2: _with_logs_of_all_hosts}
 """Format -> what leads from it to the next one. Format 1 is the first that anybody has."""
 
 

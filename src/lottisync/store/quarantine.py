@@ -68,7 +68,16 @@ class Quarantine:
         kept = self.of(row.id)
         return bool(kept) and any(vector_clock.covers(k.clock, row.read_clock()) for k in kept)
 
+    def put(self, kept: Kept) -> None:
+        """Keep a version in the place of the one that is kept under its number, if any is."""
+        self.remove(kept)
+        self._insert(kept)
+
     def add(self, kept: Kept) -> None:
+        self._insert(kept)
+        self.added.append(kept)
+
+    def _insert(self, kept: Kept) -> None:
         self._execute(
             "insert into quarantine values (?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
@@ -83,7 +92,6 @@ class Quarantine:
                 kept.reason[:MAX_REASON],
             ),
         )
-        self.added.append(kept)
         self._empty = False
 
     def remove(self, kept: Kept) -> None:

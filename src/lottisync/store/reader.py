@@ -239,14 +239,6 @@ class Reader:
         rows = self._rows("select feed from cursors where consumer = ?", (consumer,))
         return int(rows[0][0]) if rows else 0
 
-    def chain(self, host: Host, counter: int) -> bytes | None:
-        """The chain's value at one of a host's writes, if it is known here."""
-        rows = self._rows(
-            "select c.value from chain c join hosts h on h.n = c.host where h.host = ? and c.counter = ?",
-            (host, counter),
-        )
-        return bytes(rows[0][0]) if rows else None
-
     def local(self, sql: str, bindings: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
         """Read the local tables that stand beside the replicated ones and never replicate."""
         return self._rows(sql, bindings)

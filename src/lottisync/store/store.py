@@ -17,14 +17,16 @@ import contextlib
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Literal
 
 import apsw
 
 from lottisync.causality.vector_clock import Host
 from lottisync.entities.entity import Entity
 from lottisync.entities.schema import StoreSchema
-from lottisync.store import doorbell, tables
+from lottisync.store import doorbell, fork, tables
 from lottisync.store.database import APPLICATION_ID, FORMAT, connect, explained
+from lottisync.store.place import place_of
 from lottisync.store.reader import Reader
 from lottisync.store.snapshot import Snapshot
 from lottisync.store.transaction import Transaction
@@ -41,12 +43,14 @@ class Store:
         connection: apsw.Connection,
         mint: Callable[[], Host],
         vfs: str | None = None,
+        place: str | None = None,
     ) -> None:
         self.file = file
         self.schema = schema
         self._connection = connection
         self._mint = mint
         self._vfs = vfs
+        self._place = place
         self._turn = threading.RLock()
         self._bells = file.parent / "bells"
         self._open: Transaction | None = None
@@ -63,14 +67,33 @@ class Store:
             connection.execute(tables.definitions(schema) + extra_tables).fetchall()
             host = mint()
             connection.execute("insert into hosts(host) values (?)", (host,)).fetchall()
-            connection.execute("insert into state values (1, ?, 0, 0, 0, ?, 0, 0)", (host, bytes(32))).fetchall()
+            connection.execute(
+                "insert into state values (1, ?, 0, 0, 0, ?, 0, 0, ?)",
+                (host, bytes(32), place_of(file)),
+            ).fetchall()
             connection.execute(f"pragma application_id={APPLICATION_ID}").fetchall()
             connection.execute(f"pragma user_version={FORMAT}").fetchall()
         return Store(file, schema, connection, mint, vfs)
 
     @staticmethod
-    def open(file: Path, schema: StoreSchema, mint: Callable[[], Host], *, vfs: str | None = None) -> "Store":
-        return Store(file, schema, connect(file, vfs=vfs), mint, vfs)
+    def open(
+        file: Path,
+        schema: StoreSchema,
+        mint: Callable[[], Host],
+        *,
+        vfs: str | None = None,
+        detect: Literal["early", "late"] = "early",
+    ) -> "Store":
+        """Open a file. One that lies elsewhere than where it was written is a copy: before its first write it gets
+        a host of its own (COPY-7); with `detect` late that is left to the chains."""
+        connection = connect(file, vfs=vfs)
+        return Store(file, schema, connection, mint, vfs, place_of(file) if detect == "early" else None)
+
+    def settle(self, now: int) -> None:
+        """Look now whether this file is a copy, not at the first write."""
+        if self._place is not None:
+            with self.transaction(now):
+                pass
 
     def close(self) -> None:
         self._connection.close()
@@ -85,10 +108,13 @@ class Store:
             self._connection.execute("begin immediate").fetchall()
             try:
                 self._open = Transaction(self.schema, self._connection, self._mint, now)
+                if self._place is not None:
+                    fork.settle(self._open, self._place)
                 yield self._open
                 self._open.finish()
                 changed = self._open.changed
                 self._connection.execute("commit").fetchall()
+                self._place = None
             except BaseException:
                 self._rollback()
                 raise

@@ -4,15 +4,25 @@ Two tables hold the versions, under the seeds' names and columns (S3-11, S3-14) 
 columns beside them; `rows` is both of them as one. `components` is the index over every component of
 every clock. It is not unique: one write may show in the clocks of several entities after healing.
 
-`chain` keeps a value for every write of a host, so that two branches that share a counter can be told
-apart; `history` keeps what was overwritten, for people; `cursors` where consumers of the change feed
-are. These three are this store's own and never replicate.
+`chain` keeps a value for every write of every host, so that two branches that share a counter can be told
+apart, `forks` where they part, `copies` what is to be told to a person about it; `forgotten` and `told` are
+what purging needs; `history` keeps what was overwritten, for people; `cursors` where consumers of the change
+feed are. All these are this store's own and never replicate.
 """
 
 from lottisync.entities.schema import StoreSchema
 from lottisync.store import quarantine
 
 VERSION_COLUMNS = "id, type, clock, stamps, serialized"
+
+COPIES = """create table chain (host integer not null, first integer not null, links blob not null,
+        primary key (host, first)) strict, without rowid;
+    create table forks (node blob primary key) strict, without rowid;
+    create table copies (host text not null, counter integer not null, at integer, noticed integer not null,
+        told integer, primary key (host, counter)) strict, without rowid;"""
+FORGETTING = """create table forgotten (host integer primary key, counter integer not null) strict;
+    create table told (device text not null, host integer not null, known integer not null,
+        primary key (device, host)) strict, without rowid;"""
 
 
 def names(schema: StoreSchema) -> tuple[str, str]:
@@ -43,13 +53,14 @@ def definitions(schema: StoreSchema) -> str:
     create index idx_{links}_feed on {links}(feed);
     create index idx_{links}_conflicted on {links}(id) where conflicted;
     create view rows as select {columns} from {entities} union all select {columns} from {links};
-    create table hosts (n integer primary key, host text not null unique, known integer not null default 0) strict;
+    create table hosts (n integer primary key, host text not null unique, known integer not null default 0,
+        parent text not null default '') strict;
     create view knowledge as select h.n, h.host, iif(h.host = s.host, s.counter, h.known) as known
         from hosts h join state s;
     create table components (host integer not null, counter integer not null, n integer not null,
         primary key (host, counter, n)) strict, without rowid;
-    create table chain (host integer not null, counter integer not null, value blob not null,
-        primary key (host, counter)) strict, without rowid;
+    {COPIES}
+    {FORGETTING}
     create table history (entity text not null, path text not null, precedence integer not null,
         millis integer not null, ticks integer not null, host text not null, counter integer not null,
         value text not null, by_host text not null, by_counter integer not null) strict;
@@ -58,5 +69,5 @@ def definitions(schema: StoreSchema) -> str:
     create table cursors (consumer text primary key, feed integer not null) strict, without rowid;
     create table state (one integer primary key check (one = 1), host text not null, counter integer not null,
         millis integer not null, ticks integer not null, digest blob not null, n integer not null,
-        feed integer not null) strict;
+        feed integer not null, place text not null default '') strict;
     """

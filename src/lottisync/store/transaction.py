@@ -9,7 +9,6 @@ New rows are gathered and inserted together, which is most of what an import or 
 anything that reads sees them, because reading inserts them first.
 """
 
-import hashlib
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -17,6 +16,7 @@ from typing import Any, NamedTuple
 import apsw
 
 from lottisync.causality import hlc, vector_clock
+from lottisync.causality.chain import chained, genesis
 from lottisync.causality.hlc import Hlc
 from lottisync.causality.vector_clock import Clock, Dot, Host
 from lottisync.entities import canonical, path, version
@@ -35,7 +35,7 @@ from lottisync.entities.entity import (
 from lottisync.entities.schema import EntityType, StoreSchema, link_id
 from lottisync.entities.version import BadVersion, Version
 from lottisync.problem import Problem
-from lottisync.store import quarantine
+from lottisync.store import chain, notice, quarantine
 from lottisync.store.instant import iso
 from lottisync.store.quarantine import Kept, Quarantine
 from lottisync.store.reader import Reader, Row
@@ -45,20 +45,8 @@ GATHERED_ROWS = 1_000
 """How many new rows are inserted together: more gain nothing and cost memory."""
 HISTORY_PER_FIELD = 100
 """How many overwritten values of one field are kept; the oldest go first (STORE-16)."""
-CHAIN_LABEL = b"lottisync/chain/1\x00"
-CHAIN_BYTES = 16
 
 _iso = lru_cache(maxsize=64)(iso)
-
-
-def genesis(host: Host) -> bytes:
-    """The chain's value before a host's first write."""
-    return hashlib.sha256(CHAIN_LABEL + host.encode()).digest()[:CHAIN_BYTES]
-
-
-def chained(before: bytes, version_hash: bytes) -> bytes:
-    """The chain's value after a write that made the version with this hash."""
-    return hashlib.sha256(before + version_hash).digest()[:CHAIN_BYTES]
 
 
 class _Place(NamedTuple):
@@ -81,15 +69,14 @@ class Transaction(Reader):
         self._n: int
         self._feed: int
         (self._host, self._counter, millis, ticks, digest, self._n, self._feed, number, link) = self._execute(
-            """select s.host, s.counter, s.millis, s.ticks, s.digest, s.n, s.feed, h.n, c.value
-               from state s join hosts h on h.host = s.host
-               left join chain c on c.host = h.n and c.counter = s.counter"""
+            f"""select s.host, s.counter, s.millis, s.ticks, s.digest, s.n, s.feed, h.n, {chain.OWN_VALUE}
+               from state s join hosts h on h.host = s.host"""
         )[0]
         self._clock = Hlc(millis, ticks)
         self._sum = int.from_bytes(digest, "big")
         self._numbers: dict[str, int] = {self._host: number}
         self._places: dict[str, _Place] = {}
-        self._link: bytes = link or genesis(Host(self._host))
+        self._link: bytes = bytes(link or genesis(self._host))
         self._quarantined = Quarantine(connection)
         self._gathered: dict[str, list[tuple[Any, ...]]] = {}
         self._gathered_ids: set[str] = set()
@@ -307,7 +294,7 @@ class Transaction(Reader):
 
     def _notice_own_future(self, clock: Clock) -> None:
         if clock.get(self.host, 0) > self._counter:
-            self.new_host()
+            self.rolled_back()
 
     def adopt(self, knowledge: Clock) -> None:
         """Take over a peer's knowledge: allowed only when every frame of its round is in (SYNC-4)."""
@@ -316,12 +303,48 @@ class Transaction(Reader):
             self._execute("update hosts set known = max(known, ?) where n = ?", (known, number))
         self.changed = True
         if knowledge.get(self.host, 0) > self._counter:
-            self.new_host()
+            self.rolled_back()
+
+    def rewrite(self, entity_id: str, change: Callable[[Version], Version]) -> None:
+        """Put `change(version)` in the place of what is here of an entity, its row and what is kept of it: the
+        same writes under other names, so that nothing is overwritten. `change` keeps the order of clocks, so
+        that whatever has seen another version has seen it still."""
+        row, all_kept = self._row(entity_id), self._quarantined.of(entity_id)
+        rest = self._sum - self._weight_of(row, all_kept)
+        for kept in all_kept:
+            self._keep_raw(kept.n, change(kept.version), kept.reason)
+        if row is not None and (changed := change(row.version)) != row.version:
+            self._insert_gathered()
+            self._execute("delete from components where n = ?", (row.n,))
+            try:
+                self._store(row, None, version.open_stored(changed), changed)
+            except BadVersion as error:  # another of its siblings wins now, and does not fit
+                for table in (self._entities, self._links):
+                    self._execute(f"delete from {table} where n = ?", (row.n,))
+                self._keep_raw(row.n, changed, str(error))
+        self._sum = rest + self._weight_of(self._row(entity_id), self._quarantined.of(entity_id))
+        self.changed = True
+
+    def _weight_of(self, row: Row | None, all_kept: list[Kept]) -> int:
+        """What an entity adds to the digest."""
+        return (self._weight(row) if row else 0) + sum(kept.weight for kept in all_kept)
+
+    def _keep_raw(self, n: int, made: Version, reason: str) -> None:
+        self._quarantined.put(
+            Kept(n, made, clock := version.clock_of(made), made.hash(), quarantine.counts(made), reason)
+        )
+        for host, counter in clock.items():
+            self._gathered_components.append((self._host_number(host), counter, n))
+
+    def rolled_back(self) -> Host:
+        """This store was copied or restored: go on under a fresh host, and have the person told (COPY-8)."""
+        notice.record(self, self.host, self._counter)
+        return self.new_host()
 
     def new_host(self) -> Host:
         """Go on under a fresh host, with its counter at 0."""
         # What the present host has written is known from its counter; from now on only this says so.
-        self._execute("update hosts set known = ? where host = ?", (self._counter, self._host))
+        self._execute("update hosts set known = max(known, ?) where host = ?", (self._counter, self._host))
         self._host, self._counter = self._mint(), 0
         self._link = genesis(self.host)
         self._host_number(self.host)
@@ -451,7 +474,7 @@ class Transaction(Reader):
             insert = "insert into components values (?, ?, ?)"
             self._connection.executemany(insert, self._gathered_components).fetchall()
         if self._gathered_links:
-            self._connection.executemany("insert into chain values (?, ?, ?)", self._gathered_links).fetchall()
+            chain.append(self._execute, self._gathered_links)
         self._gathered.clear()
         self._gathered_ids.clear()
         self._gathered_components.clear()

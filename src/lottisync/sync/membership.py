@@ -66,6 +66,8 @@ def put_membership(tx: Transaction, record: MembershipRecord) -> None:
 def bind_hosts(stores: dict[str, Store], key: DeviceKey, now: int) -> None:
     """Say in `space` which device the stores' present hosts belong to; peers refuse hosts of nobody."""
     bindings = []
+    for store in stores.values():
+        store.settle(now)
     for name, store in stores.items():
         with store.reading() as reader:
             bindings.append(HostBinding.signed_by(key, host=reader.host, store=name))

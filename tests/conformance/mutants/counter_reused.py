@@ -1,6 +1,7 @@
 """After a restart a store counts from what it has, and forgets the last write."""
 
 from pathlib import Path
+from typing import Literal
 
 from tests.conformance.mutants.planting import run
 
@@ -11,11 +12,14 @@ from lottisync.store.store import Store
 original = Replica._open
 
 
-def opened(self: Replica, file: Path, schema: StoreSchema, extra: str) -> Store:
-    store = original(self, file, schema, extra)
+def opened(self: Replica, file: Path, schema: StoreSchema, extra: str, detect: Literal["early", "late"]) -> Store:
+    store = original(self, file, schema, extra, detect)
     with store.transaction(0) as tx:
         tx.execute("update state set counter = max(0, counter - 1)")
-        tx.execute("delete from chain where counter > (select counter from state)")
+        tx.execute(
+            """update chain set links = substr(links, 1, ((select counter from state) - first + 1) * 16)
+               where host = (select h.n from hosts h join state s on s.host = h.host)"""
+        )
     return store
 
 

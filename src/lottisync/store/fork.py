@@ -1,0 +1,255 @@
+"""Forks: what becomes of a store that was copied or restored (docs/specs/13-copies.md, sections 3 and 4).
+
+Where two logs of one host part, the last equal value is a *node*. Every device that hears of it *splits*: the
+writes behind the node, up to the next, go to the host that is named by the first of them, with their
+counters. Nobody has to be the owner, and names depend on nothing but the nodes, so all who know the same
+nodes rename alike, whatever the order in which they learned of them. No branch keeps the old name: a
+reference that somebody still holds to it means what both branches share, and never the wrong one's write.
+
+Nothing is dropped, and nothing is written: a renamed entity is the same writes under other names.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from lottisync.causality.chain import LINK_BYTES, branch_name, genesis
+from lottisync.causality.vector_clock import MAX_COUNTER, Clock, Dot, Host
+from lottisync.entities import canonical, version
+from lottisync.entities.entity import DELETED_AT, Entity, Write, ordered
+from lottisync.entities.version import BadVersion, Version
+from lottisync.store import notice
+from lottisync.store.chain import log_of, nodes, value_at
+from lottisync.store.transaction import Transaction
+
+__all__ = ["Division", "Stretch", "branch_name", "mint_if_behind", "nodes", "settle", "split"]
+
+
+class Stretch(NamedTuple):
+    """Writes `first` to `last` of a host that is divided, and the host they go to."""
+
+    host: Host
+    first: int
+    last: int
+
+
+class Division:
+    """Which host each write of the divided hosts goes to: per host its stretches in order. The first keeps the
+    name, and the last has no end."""
+
+    def __init__(self, stretches: Mapping[Host, list[Stretch]]) -> None:
+        self.stretches = stretches
+
+    def host(self, dot: Dot) -> Host:
+        for stretch in self.stretches.get(dot.host, ()):
+            if dot.counter <= stretch.last:
+                return stretch.host
+        return dot.host
+
+    def clock(self, clock: Clock, *, cut: bool = False) -> dict[Host, int]:
+        """A clock under the new names: of every stretch that it has begun, as far as it goes. With `cut`, for what
+        somebody else has said of the old name, only what all branches share: nobody knows which one was meant."""
+        renamed: dict[Host, int] = {}
+        for host, counter in clock.items():
+            if host not in self.stretches:
+                renamed[host] = max(counter, renamed.get(host, 0))
+                continue
+            for stretch in self.stretches[host][: 1 if cut else None]:
+                if counter >= stretch.first and stretch.last > 0:
+                    renamed[stretch.host] = max(min(counter, stretch.last), renamed.get(stretch.host, 0))
+        return renamed
+
+    def entity(self, entity: Entity) -> Entity:
+        return Entity(
+            entity.id,
+            entity.type,
+            self.clock(entity.clock),
+            {
+                path: ordered(self._write(held, path, entity.clock) for held in writes)
+                for path, writes in entity.registers.items()
+            },
+        )
+
+    def _write(self, held: Write, path: str, clock: Clock) -> Write:
+        value = self._deletion(held.value, clock) if path == DELETED_AT else held.value
+        return Write(held.stamp._replace(host=self.host(held.stamp.dot)), value)
+
+    def _deletion(self, value: bytes, clock: Clock) -> bytes:
+        """What a deletion had seen is a clock, too. It saw nothing beyond its entity's clock; one that says so
+        is held to it, or what it means would depend on the order in which nodes became known."""
+        decoded = canonical.decode(value)
+        seen = decoded.get("seen") if isinstance(decoded, dict) else None
+        if not isinstance(seen, dict) or any(type(counter) is not int for counter in seen.values()):
+            return value
+        held_to = {h: min(c, clock.get(h, 0)) if h in self.stretches else c for h, c in seen.items()}
+        return canonical.encode({**decoded, "seen": self.clock(held_to)})
+
+    def version(self, made: Version) -> Version:
+        """A version under the new names; of one that cannot be read, its clock alone."""
+        try:
+            return version.close(self.entity(version.open_foreign(made)))
+        except BadVersion:
+            renamed = Entity(made.id, made.type, self.clock(version.clock_of(made)), {})
+            return Version(made.id, made.type, canonical.encode(dict(renamed.clock)), made.stamps, made.document)
+
+
+def split(tx: Transaction, found: Iterable[bytes]) -> bool:
+    """Take over fork nodes and rename what lies behind them (COPY-5); whether any of them was new.
+
+    If our own host is among those that a node lies on, this store goes on under a new one."""
+    new = frozenset(found) - nodes(tx)
+    for node in new:
+        if len(node) != LINK_BYTES:
+            raise ValueError(f"a fork node has {LINK_BYTES} bytes; got {len(node)}")
+        tx.execute("insert into forks values (?)", (node,))
+    places = _places(tx, new)
+    for host, counters in places.items():
+        for counter in counters:
+            notice.record(tx, host, counter)
+    if tx.host in places:
+        tx.new_host()
+    stretches = {host: _stretches(tx, host, counters) for host, counters in places.items()}
+    division = Division({host: parts for host, parts in stretches.items() if len(parts) > 1})
+    if division.stretches:
+        _rename(tx, division)
+    tx.changed = tx.changed or bool(new)
+    return bool(new)
+
+
+def _places(tx: Transaction, new: frozenset[bytes]) -> dict[Host, list[int]]:
+    """Where nodes lie on the logs that are here: host -> counters, in order."""
+    places: dict[Host, list[int]] = {}
+    for host, parent in tx.local("select host, parent from hosts"):
+        if not parent and genesis(host) in new:
+            places.setdefault(Host(host), []).append(0)
+    for node in new:
+        for host, first, links in tx.local(
+            "select h.host, c.first, c.links from chain c join hosts h on h.n = c.host where instr(c.links, ?)", (node,)
+        ):
+            places.setdefault(Host(host), []).extend(
+                first + at // LINK_BYTES
+                for at in range(0, len(links), LINK_BYTES)
+                if links[at : at + LINK_BYTES] == node
+            )
+    return {host: sorted(counters) for host, counters in sorted(places.items())}
+
+
+def _stretches(tx: Transaction, host: Host, counters: list[int]) -> list[Stretch]:
+    log = log_of(tx, host)
+    assert log is not None, "a node was found on it"
+    parts = [Stretch(host, 1, counters[0])]
+    for counter, after in zip(counters, [*counters[1:], MAX_COUNTER], strict=True):
+        if counter < log.end.end:
+            value = value_at(tx, host, counter + 1)
+            assert value is not None, "a log has no holes"
+            parts.append(Stretch(branch_name(value), counter + 1, after))
+    return parts
+
+
+def _rename(tx: Transaction, division: Division) -> None:
+    for entity_id in _touched(tx, division):
+        tx.rewrite(entity_id, division.version)
+    for host, stretches in division.stretches.items():
+        _rename_vectors(tx, division, host)
+        for stretch, before in zip(stretches[1:], stretches, strict=False):
+            place = (host, stretch.first, stretch.last)
+            number = _branch(tx, stretch.host, before.host)
+            _move_links(tx, host, number, stretch)
+            tx.execute(
+                "update history set host = ?4 where host = ?1 and counter between ?2 and ?3", (*place, stretch.host)
+            )
+            tx.execute(
+                "update history set by_host = ?4 where by_host = ?1 and by_counter between ?2 and ?3",
+                (*place, stretch.host),
+            )
+            tx.execute(
+                "update copies set host = ?4 where host = ?1 and counter between ?2 and ?3", (*place, stretch.host)
+            )
+            tx.execute(
+                """update hosts set parent = ?4 where parent = ?1 and host <> ?4
+                   and (select min(first) - 1 from chain where host = hosts.n) between ?2 and ?3""",
+                (*place, stretch.host),
+            )
+
+
+def _touched(tx: Transaction, division: Division) -> list[str]:
+    """The entities with a component behind a node; those that lie before it keep their names and their rows."""
+    found = set()
+    for host, stretches in division.stretches.items():
+        found |= {
+            ident
+            for (ident,) in tx.local(
+                """select r.id from (select distinct c.n from components c join hosts h on h.n = c.host
+                                     where h.host = ? and c.counter > ?) c
+                   join (select n, id from rows union all select n, id from quarantine) r on r.n = c.n""",
+                (host, stretches[0].last),
+            )
+        }
+    return sorted(found)
+
+
+def _number(tx: Transaction, host: str) -> int:
+    tx.execute("insert or ignore into hosts(host) values (?)", (host,))
+    return int(tx.local("select n from hosts where host = ?", (host,))[0][0])
+
+
+def _branch(tx: Transaction, host: Host, parent: Host) -> int:
+    number = _number(tx, host)
+    tx.execute("update hosts set parent = ? where n = ?", (parent, number))
+    return number
+
+
+def _move_links(tx: Transaction, host: Host, branch: int, stretch: Stretch) -> None:
+    """Give the branch its links. Segments lie within one stretch or are cut in two."""
+    number = _number(tx, host)
+    for at in (stretch.first, stretch.last + 1):
+        tx.execute(
+            f"""insert into chain select host, ?2, substr(links, (?2 - first) * {LINK_BYTES} + 1) from chain
+                where host = ?1 and first < ?2 and first + length(links) / {LINK_BYTES} > ?2""",
+            (number, at),
+        )
+        tx.execute(
+            f"""update chain set links = substr(links, 1, (?2 - first) * {LINK_BYTES})
+                where host = ?1 and first < ?2 and first + length(links) / {LINK_BYTES} > ?2""",
+            (number, at),
+        )
+    tx.execute(
+        "update chain set host = ?2 where host = ?1 and first between ?3 and ?4",
+        (number, branch, stretch.first, stretch.last),
+    )
+
+
+def _rename_vectors(tx: Transaction, division: Division, host: Host) -> None:
+    """Our own knowledge, what was forgotten, and what others said they know."""
+    number = _number(tx, host)
+    for (known,) in tx.local("select known from hosts where n = ?", (number,)):
+        tx.execute("update hosts set known = 0 where n = ?", (number,))
+        for name, counter in division.clock({host: known}).items():
+            tx.execute("update hosts set known = max(known, ?) where n = ?", (counter, _number(tx, name)))
+    for (counter,) in tx.execute("delete from forgotten where host = ? returning counter", (number,)):
+        for name, renamed in division.clock({host: counter}).items():
+            tx.execute(
+                """insert into forgotten values (?, ?)
+                   on conflict(host) do update set counter = max(counter, excluded.counter)""",
+                (_number(tx, name), renamed),
+            )
+    for device, known in tx.execute("delete from told where host = ? returning device, known", (number,)):
+        for name, renamed in division.clock({host: known}, cut=True).items():
+            tx.execute("insert into told values (?, ?, ?)", (device, _number(tx, name), renamed))
+
+
+def mint_if_behind(tx: Transaction, host_end: int) -> bool:
+    """A peer's log of our present host ends at `host_end`: if ours is shorter, this store was rolled back and
+    has written nothing since; it goes on under a new host (COPY-6)."""
+    if host_end <= tx.counter:
+        return False
+    tx.rolled_back()
+    return True
+
+
+def settle(tx: Transaction, place: str) -> None:
+    """Before anything is written: if the file was last written at another place, it is a copy (COPY-7)."""
+    recorded = tx.local("select place from state")[0][0]
+    if recorded and recorded != place:
+        tx.rolled_back()
+    if recorded != place:
+        tx.execute("update state set place = ?", (place,))

@@ -1,0 +1,91 @@
+"""What a person is told about copies and restored backups (docs/specs/13-copies.md, section 5).
+
+A notice names the last write before the copy: of which host, at which counter, and when that was. What has
+been kept since is counted when the notice is read, since the branches arrive one after the other; it is told
+anew when more of it has come. Notices are this device's own and never replicate.
+"""
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from lottisync.causality.vector_clock import Host
+from lottisync.entities import version
+from lottisync.store import chain
+from lottisync.store.reader import Reader
+
+if TYPE_CHECKING:
+    from lottisync.store.transaction import Transaction
+
+LOOKED_AT = 16
+"""How many of a host's last entities are looked at for the time of its last write: the first nearly always has it."""
+
+
+class Notice(NamedTuple):
+    """`host` was copied or restored as it was at write `counter`, made at `at` (ms; None if nothing from then is
+    left); `kept` writes have been made behind that, on all branches. `noticed` is when it was found out (ms)."""
+
+    host: Host
+    counter: int
+    at: int | None
+    kept: int
+    noticed: int
+    told: bool
+
+
+def record(tx: "Transaction", host: Host, counter: int) -> None:
+    """Have a person told that `host` was copied or restored as it was at write `counter`; once."""
+    tx.execute(
+        "insert or ignore into copies values (?, ?, ?, ?, null)", (host, counter, _written(tx, host, counter), tx.now)
+    )
+    tx.changed = True
+
+
+def _written(tx: "Transaction", host: Host, counter: int) -> int | None:
+    """Wall time of the latest write of `host` up to `counter`, as far as any of them is left here."""
+    found = [
+        millis
+        for (millis,) in tx.local("select max(millis) from history where host = ? and counter <= ?", (host, counter))
+        if millis is not None
+    ]
+    for (ident,) in tx.local(
+        """select r.id from components c join hosts h on h.n = c.host join rows r on r.n = c.n
+           where h.host = ? and c.counter <= ? order by c.counter desc limit ?""",
+        (host, counter, LOOKED_AT),
+    ):
+        made = tx.version(ident)
+        assert made is not None
+        found += [
+            held.stamp.millis
+            for writes in version.open_stored(made).registers.values()
+            for held in writes
+            if held.stamp.host == host and held.stamp.counter <= counter
+        ]
+    return max(found, default=None)
+
+
+def read_notices(reader: Reader) -> list[Notice]:
+    """All notices, in the order in which they were found out."""
+    logs = chain.logs(reader)
+    return [
+        Notice(Host(host), counter, at, kept := _kept(logs, host, counter), noticed, told is not None and told >= kept)
+        for host, counter, at, noticed, told in reader.local(
+            "select host, counter, at, noticed, told from copies order by noticed, host, counter"
+        )
+    ]
+
+
+def _kept(logs: dict[Host, chain.Log], host: str, counter: int) -> int:
+    """How many writes stand behind one: in its own log, and in all branches from there."""
+    behind = max(0, logs[Host(host)].end.end - counter) if host in logs else 0
+    return behind + sum(
+        _kept(logs, branch, log.end.first - 1)
+        for branch, log in logs.items()
+        if log.parent == host and log.end.first > counter
+    )
+
+
+def mark_told(tx: "Transaction") -> None:
+    """The person has been told all that `read_notices` says now."""
+    for notice in read_notices(tx):
+        tx.execute(
+            "update copies set told = ? where host = ? and counter = ?", (notice.kept, notice.host, notice.counter)
+        )
