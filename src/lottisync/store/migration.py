@@ -13,7 +13,7 @@ from pathlib import Path
 import apsw
 
 from lottisync.problem import Problem
-from lottisync.store import quarantine
+from lottisync.store import quarantine, tables
 
 Step = Callable[[apsw.Connection], None]
 
@@ -22,7 +22,14 @@ def _with_quarantine(connection: apsw.Connection) -> None:
     connection.execute(quarantine.TABLE).fetchall()
 
 
-STEPS: Mapping[int, Step] = {1: _with_quarantine}
+def _with_forgetting(connection: apsw.Connection) -> None:
+    connection.execute(tables.FORGETTING).fetchall()
+    versions = "select name from sqlite_schema where type = 'table' and sql like '%clean_tombstone%'"
+    for (table,) in connection.execute(versions).fetchall():
+        connection.execute(tables.tombstones(str(table))).fetchall()
+
+
+STEPS: Mapping[int, Step] = {1: _with_quarantine, 2: _with_forgetting}
 """Format -> what leads from it to the next one. Format 1 is the first that anybody has."""
 
 

@@ -93,6 +93,15 @@ class Reader:
             for host, known in self._rows("select host, known from knowledge where known > 0 order by host")
         }
 
+    def forgotten(self) -> dict[Host, int]:
+        """Everything that was purged here, or at a peer whose round was completed: one clock that covers it."""
+        return {
+            Host(host): counter
+            for host, counter in self._rows(
+                "select h.host, f.counter from forgotten f join hosts h on h.n = f.host order by h.host"
+            )
+        }
+
     def held_beyond(self) -> list[tuple[Host, int, str]]:
         """The dots held beyond the knowledge, each with its entity: what cut-off rounds left here."""
         return [

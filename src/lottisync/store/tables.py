@@ -6,18 +6,27 @@ every clock. It is not unique: one write may show in the clocks of several entit
 
 `chain` keeps a value for every write of a host, so that two branches that share a counter can be told
 apart; `history` keeps what was overwritten, for people; `cursors` where consumers of the change feed
-are. These three are this store's own and never replicate.
+are. These three are this store's own and never replicate. Nor do `forgotten`, which covers everything that
+was purged, and `told`, which is what each device has last said of its knowledge.
 """
 
 from lottisync.entities.schema import StoreSchema
 from lottisync.store import quarantine
 
+FORGETTING = """create table forgotten (host integer primary key, counter integer not null) strict;
+    create table told (device text not null, host integer not null, known integer not null,
+        primary key (device, host)) strict, without rowid;"""
 VERSION_COLUMNS = "id, type, clock, stamps, serialized"
 
 
 def names(schema: StoreSchema) -> tuple[str, str]:
     """The table of entities and the table of links."""
     return f"{schema.name}_entities", f"{schema.name}_links"
+
+
+def tombstones(table: str) -> str:
+    """The index that purging goes by; only what is gone is in it."""
+    return f"create index idx_{table}_tombstones on {table}(updated_at) where clean_tombstone;"
 
 
 def definitions(schema: StoreSchema) -> str:
@@ -35,6 +44,7 @@ def definitions(schema: StoreSchema) -> str:
     create index {by_kind} on {entities}({owner}, type, subtype, created_at desc);
     create index idx_{entities}_feed on {entities}(feed);
     create index idx_{entities}_conflicted on {entities}(id) where conflicted;
+    {tombstones(entities)}
     create table {links} (n integer primary key, id text not null unique, from_id text not null,
         to_id text not null, type text not null, {common}, unique(from_id, to_id, type)) strict;
     create index idx_{links}_from on {links}(from_id, type);
@@ -42,6 +52,7 @@ def definitions(schema: StoreSchema) -> str:
     create index idx_{links}_type on {links}(type);
     create index idx_{links}_feed on {links}(feed);
     create index idx_{links}_conflicted on {links}(id) where conflicted;
+    {tombstones(links)}
     create view rows as select {columns} from {entities} union all select {columns} from {links};
     create table hosts (n integer primary key, host text not null unique, known integer not null default 0) strict;
     create view knowledge as select h.n, h.host, iif(h.host = s.host, s.counter, h.known) as known
@@ -55,6 +66,7 @@ def definitions(schema: StoreSchema) -> str:
         value text not null, by_host text not null, by_counter integer not null) strict;
     create index idx_history on history(entity, path);
     {quarantine.TABLE}
+    {FORGETTING}
     create table cursors (consumer text primary key, feed integer not null) strict, without rowid;
     create table state (one integer primary key check (one = 1), host text not null, counter integer not null,
         millis integer not null, ticks integer not null, digest blob not null, n integer not null,
