@@ -26,7 +26,7 @@ def knowledge(store: Store) -> dict[Host, int]:
         return reader.knowledge()
 
 
-def forgotten(store: Store) -> Clock:
+def forgotten(store: Store) -> dict[Host, int]:
     with store.reading() as reader:
         return forgetting.forgotten(reader)
 

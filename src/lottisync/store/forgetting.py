@@ -44,7 +44,7 @@ _read_clock = msgspec.json.Decoder(dict[Host, int]).decode
 # -- what was forgotten, and what the others know
 
 
-def forgotten(reader: Reader) -> Clock:
+def forgotten(reader: Reader) -> Knowledge:
     """F: one clock that covers everything that was forgotten here."""
     return reader.forgotten()
 
@@ -193,8 +193,8 @@ class Keys:
 
 def reconcile(tx: Transaction, held: Keys, knowledge: Clock, forgotten: Clock) -> tuple[int, int]:
     """At the end of a round to a device that was behind: `held` and `knowledge` are of the sender's snapshot,
-    `forgotten` is the F of both. What the sender does not hold and knows of is dropped, the rest of what it does not hold is
-    revived (FORGET-8). Returns how many of each."""
+    `forgotten` is the F of both. What the sender does not hold and knows of is dropped, the rest of what it does
+    not hold is revived (FORGET-8). Returns how many of each."""
     dropped = revived = 0
     for entity_id in [entity_id for entity_id in _row_ids(tx) if entity_id not in held]:
         entity = tx.entity(entity_id)

@@ -135,6 +135,14 @@ class Reader:
         n, ident, type_name, clock, stamps, document, stored_hash, clean = rows[0]
         return Row(n, _version(ident, type_name, clock, stamps, document), stored_hash, bool(clean))
 
+    def raw_row(self, entity_id: str) -> Row | None:
+        """A row as the bytes that it holds, whatever became of them."""
+        rows = self._rows(f"select n, {tables.RAW_COLUMNS}, hash, clean_tombstone from rows where id = ?", (entity_id,))
+        if not rows:
+            return None
+        n, *parts, stored_hash, clean = rows[0]
+        return Row(n, Version(*parts), stored_hash, bool(clean))
+
     def version(self, entity_id: str) -> Version | None:
         row = self._row(entity_id)
         return row.version if row else None

@@ -17,6 +17,8 @@ FORGETTING = """create table forgotten (host integer primary key, counter intege
     create table told (device text not null, host integer not null, known integer not null,
         primary key (device, host)) strict, without rowid;"""
 VERSION_COLUMNS = "id, type, clock, stamps, serialized"
+RAW_COLUMNS = "id, type, cast(clock as blob), cast(stamps as blob), cast(serialized as blob)"
+"""The same as bytes: what a flipped bit leaves may be no text any more, and has to be looked at all the same."""
 
 
 def names(schema: StoreSchema) -> tuple[str, str]:

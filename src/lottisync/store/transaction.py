@@ -345,10 +345,9 @@ class Transaction(Reader):
 
     def remove(self, entity_id: str) -> None:
         """Take an entity's row away, and all that is kept in step with it; what was overwritten stays."""
-        row = self._row(entity_id)
+        row = self.raw_row(entity_id)  # which inserts what is gathered
         if row is None:
             return
-        self._insert_gathered()  # its components may be among what is gathered
         self._sum -= self._weight(row)
         if row.version.hash() == row.hash:
             for host, counter in row.version.read_clock().items():
@@ -362,13 +361,16 @@ class Transaction(Reader):
             self._execute(f"delete from {table} where n = ?", (row.n,))
         self.changed = True
 
-    def replace(self, after: Entity, dots: int = 0) -> None:
+    def replace(self, after: Entity, *, dots: int = 0, before: Entity | None = None) -> None:
         """Put an entity in the place of what is here, whatever that is: nothing is joined. It may carry the next
-        `dots` counters of this store; they are taken."""
-        closed = version.close(after)
+        `dots` counters of this store; they are taken. What `before` held and `after` does not is kept for people.
+        Raises `BadVersion`, and changes nothing, for a link under another's id."""
+        self._refuse_strange_link(after)
         self.remove(after.id)
-        version_hash = self._store(None, None, after, closed)
+        version_hash = self._store(None, None, after, version.close(after))
         assert version_hash is not None, "what is not there is always stored"
+        if before is not None:
+            self._remember(before, after)
         for _ in range(dots):
             self._counter += 1
             self._extend_chain(version_hash)
@@ -378,7 +380,12 @@ class Transaction(Reader):
         """Write an entity anew under fresh counters, over everything that may have been forgotten (FORGET-9)."""
         entity = self.entity(entity_id)
         if entity is not None:
-            self.replace(*revived(entity, self.host, self._counter, forgotten))
+            after, dots = revived(entity, self.host, self._counter, forgotten)
+            self.replace(after, dots=dots)
+
+    def index(self, n: int, clock: Clock) -> None:
+        """Enter a row's or a kept version's clock into an index that does not have it."""
+        self._gathered_components += [(self._host_number(host), counter, n) for host, counter in clock.items()]
 
     def let_go(self, kept: Kept) -> None:
         """Take a version out of quarantine; the row that it stood for counts again."""
