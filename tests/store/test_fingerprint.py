@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.support.comparison import compare, compare_stores
-from tests.support.stores import NOON, new_store, send, true_digest
+from tests.support.stores import NOON, lacking, new_store, true_digest
 
 from lottisync.causality.vector_clock import Host
 from lottisync.entities.version import open_foreign
@@ -26,6 +26,14 @@ def filled(folder: Path, number: int, count: int) -> Store:
     return store
 
 
+def copy(sender: Store, receiver: Store) -> None:
+    """A round in one transaction."""
+    versions, knowledge, _ = lacking(sender, receiver)
+    with receiver.transaction(NOON) as tx:
+        tx.apply([(version, open_foreign(version)) for version in versions])
+        tx.adopt(knowledge)
+
+
 def tamper(store: Store, *ids: str, title: str = "Wine") -> None:
     for entity_id in ids:
         store._connection.execute(
@@ -37,7 +45,7 @@ def tamper(store: Store, *ids: str, title: str = "Wine") -> None:
 def test_mend_1_stores_that_hold_the_same_end_at_once(tmp_path: Path, count: int) -> None:
     a = filled(tmp_path, 1, count)
     b = new_store(tmp_path, 2)
-    send(a, b)
+    copy(a, b)
     found = compare_stores(a, b)
     assert (found.ids, found.messages) == (set(), 1)
     with a.reading() as reader:
@@ -50,7 +58,7 @@ def test_mend_1_stores_that_hold_the_same_end_at_once(tmp_path: Path, count: int
 def test_mend_1_what_differs_is_found_whatever_is_stored_beside_it(tmp_path: Path, count: int) -> None:
     """A changed row whose stored hash is the old one: the digests of both are equal still."""
     a, b = filled(tmp_path, 1, count), new_store(tmp_path, 2)
-    send(a, b)
+    copy(a, b)
     tamper(b, "t0")
     found = compare_stores(a, b)
     assert found.ids == {"t0"}
@@ -63,7 +71,7 @@ def test_mend_1_what_differs_is_found_whatever_is_stored_beside_it(tmp_path: Pat
 def test_mend_2_the_bounds_hold_where_a_tree_is_full(tmp_path: Path) -> None:
     """A million entities have 31 below a node of the third level; so have these, below one of the first two."""
     a, b = filled(tmp_path, 1, 32 * 31), new_store(tmp_path, 2)
-    send(a, b)
+    copy(a, b)
     for entity_id in ("t1", "t500", "t991"):
         tamper(b, entity_id)
         assert compare_stores(a, b).size < 4_096
@@ -80,7 +88,7 @@ def test_mend_2_a_subtree_that_one_side_lacks(tmp_path: Path) -> None:
 def base(tmp_path_factory: pytest.TempPathFactory) -> tuple[Store, Store]:
     folder = tmp_path_factory.mktemp("fingerprint")
     a, b = filled(folder, 1, 1_500), new_store(folder, 2)
-    send(a, b)
+    copy(a, b)
     return a, b
 
 
@@ -129,7 +137,7 @@ def test_mend_1_tombstones_do_not_count_and_quarantine_does(tmp_path: Path) -> N
 
 def test_mend_1_a_mark_that_hides_a_row_is_seen_through(tmp_path: Path) -> None:
     a, b = filled(tmp_path, 1, 5), new_store(tmp_path, 2)
-    send(a, b)
+    copy(a, b)
     b._connection.execute("update journal_entities set clean_tombstone = 1 where id = 't3'").fetchall()
     assert compare_stores(a, b).ids == set()
     with b.reading() as reader:
@@ -138,7 +146,7 @@ def test_mend_1_a_mark_that_hides_a_row_is_seen_through(tmp_path: Path) -> None:
 
 def test_mend_1_what_is_no_text_any_more_is_looked_at(tmp_path: Path) -> None:
     a, b = filled(tmp_path, 1, 5), new_store(tmp_path, 2)
-    send(a, b)
+    copy(a, b)
     b._connection.execute(
         "update journal_entities set serialized = cast(x'7b22ff227d' as text) where id = 't3'"
     ).fetchall()

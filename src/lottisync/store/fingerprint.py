@@ -36,7 +36,8 @@ FEW = 32
 """Entities that are named one by one, instead of 32 fingerprints of 16 bytes."""
 BYTES = 16
 HASH_BYTES = 8
-_UPPER_LEVELS = 3
+MAX_UPPER_LEVELS = 3
+"""Levels of which the sums are kept: below each of 32,768 nodes a million entities leave 31."""
 _MODULUS = 2 ** (8 * BYTES)
 _DELETED_AT = f'"{DELETED_AT}"'.encode()
 _STRIDE = 1_000
@@ -81,12 +82,17 @@ class Fingerprints:
         for kept in reader.quarantined():
             self._kept.setdefault(kept.version.id, []).append(kept)
         self.damaged: list[str] = []
-        sums = [0] * FAN**_UPPER_LEVELS
-        where, numbers = array("I"), array("Q")
         total = reader.count() + sum(map(len, self._kept.values()))
+        self._upper = next(
+            level
+            for level in range(1, MAX_UPPER_LEVELS + 1)
+            if total <= FAN ** (level + 1) or level == MAX_UPPER_LEVELS
+        )
+        sums = [0] * FAN**self._upper
+        where, numbers = array("I"), array("Q")
         for done, (n, entity_id, weight) in enumerate(self._weighed(), 1):
             if weight is not None:
-                bucket = int.from_bytes(entity_key(entity_id)[:2], "big") >> 1
+                bucket = int.from_bytes(entity_key(entity_id)[:2], "big") >> 16 - BITS * self._upper
                 sums[bucket] = (sums[bucket] + weight) % _MODULUS
                 where.append(bucket)
                 numbers.append(n)
@@ -94,7 +100,7 @@ class Fingerprints:
                 progress(done, total)
         progress(total, total)
         self._levels = _levels(sums)
-        self._starts, self._numbers = _sorted_by_bucket(where, numbers)
+        self._starts, self._numbers = _sorted_by_bucket(where, numbers, len(sums))
 
     @property
     def total(self) -> bytes:
@@ -102,15 +108,15 @@ class Fingerprints:
 
     def count(self, prefix: bytes) -> int:
         """How many entities that count in the digest have keys beginning with `prefix`."""
-        if len(prefix) > _UPPER_LEVELS:
+        if len(prefix) > self._upper:
             return sum(1 for _ in self._below(prefix))
-        first, end = _range(prefix)
+        first, end = self._buckets(prefix)
         return self._starts[end] - self._starts[first]
 
     def children(self, prefix: bytes) -> list[bytes]:
         """The fingerprints of the 32 branches of a node."""
         level = len(prefix) + 1
-        if level <= _UPPER_LEVELS:
+        if level <= self._upper:
             first = _position(prefix) * FAN
             found = self._levels[level][first : first + FAN]
         else:
@@ -169,11 +175,16 @@ class Fingerprints:
 
     def _below(self, prefix: bytes) -> Iterator[tuple[str, bytes]]:
         """The id and the content's hash of what counts below a node."""
-        first, end = _range(prefix[:_UPPER_LEVELS])
+        first, end = self._buckets(prefix[: self._upper])
         for n in self._numbers[self._starts[first] : self._starts[end]]:
             found = self._version(n)
             if digits(found.id)[: len(prefix)] == prefix:
                 yield found.id, found.hash()
+
+    def _buckets(self, prefix: bytes) -> tuple[int, int]:
+        """The nodes of the lowest level that is kept below a node of it or above."""
+        width = FAN ** (self._upper - len(prefix))
+        return _position(prefix) * width, (_position(prefix) + 1) * width
 
     def _version(self, n: int) -> Version:
         rows = self._reader.local(f"select {tables.RAW_COLUMNS} from rows where n = ?", (n,))
@@ -225,12 +236,6 @@ def _position(prefix: bytes) -> int:
     return at
 
 
-def _range(prefix: bytes) -> tuple[int, int]:
-    """The buckets below a node of the upper levels."""
-    width = FAN ** (_UPPER_LEVELS - len(prefix))
-    return _position(prefix) * width, (_position(prefix) + 1) * width
-
-
 def _levels(sums: list[int]) -> list[list[int]]:
     """The sums of every level from the root down to the given ones."""
     levels = [sums]
@@ -240,9 +245,9 @@ def _levels(sums: list[int]) -> list[list[int]]:
     return levels
 
 
-def _sorted_by_bucket(where: "array[int]", numbers: "array[int]") -> tuple["array[int]", "array[int]"]:
+def _sorted_by_bucket(where: "array[int]", numbers: "array[int]", buckets: int) -> tuple["array[int]", "array[int]"]:
     """Row numbers in the order of their buckets, and where each bucket starts."""
-    sizes = [0] * (FAN**_UPPER_LEVELS)
+    sizes = [0] * buckets
     for bucket in where:
         sizes[bucket] += 1
     starts = array("I", [0, *accumulate(sizes)])
