@@ -37,6 +37,8 @@ from lottisync.store.transaction import Transaction
 MIN_AGE = 30 * 24 * 3_600_000
 """Milliseconds that a tombstone stays at least, so that a deletion can be seen and taken back for a while."""
 KEY_BYTES = 8
+STRIDE = 1_000
+"""Rows read at a time."""
 
 _read_clock = msgspec.json.Decoder(dict[Host, int]).decode
 
@@ -232,8 +234,12 @@ def _held_ids(reader: Reader) -> Iterator[str]:
     yield from (kept.version.id for kept in reader.quarantined())
 
 
-def _row_ids(reader: Reader) -> list[str]:
-    return [entity_id for (entity_id,) in reader.local("select id from rows")]
+def _row_ids(reader: Reader) -> Iterator[str]:
+    last = -1
+    while rows := reader.local("select n, id from rows where n > ? order by n limit ?", (last, STRIDE)):
+        last = rows[-1][0]
+        for _, entity_id in rows:
+            yield entity_id
 
 
 def _big_endian(numbers: "array[int]") -> "array[int]":
