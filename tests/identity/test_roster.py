@@ -1,4 +1,4 @@
-"""The roster: ROSTER-1 to ROSTER-19. Laws by hypothesis, the hard cases by name."""
+"""The roster: ROSTER-1 to ROSTER-20. Laws by hypothesis, the hard cases by name."""
 
 from __future__ import annotations
 
@@ -431,26 +431,40 @@ def test_the_latest_name_wins() -> None:
     assert fold(add(ME, ANN), *tied).members[ANN.device_id].name == greatest.name
 
 
-def test_a_retired_device_is_known_and_has_no_sessions() -> None:
-    """ROSTER-14: what it said holds; its certificate is nobody's pin any more."""
+def test_a_retired_device_is_known_and_nobody_waits_for_it() -> None:
+    """ROSTER-14: what it said holds; it is taken if it asks."""
     roster = fold(add(ME, ANN), add(ANN, BEN), retire(ME, ANN, 20))
     assert status(roster, ANN) == "retired"
     assert active(roster) == {"Ben"}
+    assert {NAMES[peer.device] for peer in roster.trusted_peers()} == {"Ann", "Ben"}
     assert status(fold(add(ME, ANN), retire(ANN, ANN, 20)), ANN) == "retired"
     assert status(fold(add(ME, ANN), retire(ME, ANN, 20), add(ME, ANN, 30)), ANN) == "active"
-    assert status(fold(add(ME, ANN), retire(ME, ANN, 20), revoke(ME, ANN, 15)), ANN) == "revoked"
+    revoked = fold(add(ME, ANN), retire(ME, ANN, 20), revoke(ME, ANN, 15))
+    assert status(revoked, ANN) == "revoked"
+    assert revoked.trusted_peers() == []
     assert status(fold(retire(ME, ME)), ME) == "retired"
     put_away = [add(ME, ANN), add(ME, BEN), retire(ANN, BEN, 20)]
     assert active(fold(*put_away, revoke(ME, ANN, 30))) == set()
 
 
-def test_a_devices_word_about_itself_names_it_and_no_more() -> None:
-    """ROSTER-15"""
-    retired = [add(ME, ANN), retire(ME, ANN, 20), add(ANN, ANN, 30, name="Back")]
+def test_a_devices_word_about_itself_names_it_and_brings_it_back_from_retirement() -> None:
+    """ROSTER-15, ROSTER-20"""
+    retired = [add(ME, ANN), add(ANN, ANN, 10), retire(ME, ANN, 20)]
     assert status(fold(*retired), ANN) == "retired"
-    assert fold(*retired).members[ANN.device_id].name == "Back"
-    assert fold(*retired).members[ANN.device_id].vouched_by == (ME.device_id,)
+    assert status(fold(*retired, add(ANN, ANN, 20)), ANN) == "retired"  # not later
+    back = fold(*retired, add(ANN, ANN, 30, name="Back"))
+    assert status(back, ANN) == "active"
+    assert back.members[ANN.device_id].name == "Back"
+    assert back.members[ANN.device_id].vouched_by == (ME.device_id,)
+    assert status(fold(*retired, add(ANN, ANN, 30), own=ANN), ANN) == "active"
+    assert status(fold(*retired, add(ANN, ANN, 30), retire(ME, ANN, 40)), ANN) == "retired"
+
+
+def test_a_devices_word_about_itself_brings_in_nobody_who_is_out() -> None:
+    """ROSTER-15"""
     assert status(fold(add(EVE, EVE)), EVE) is None
+    assert status(fold(add(ME, ANN), revoke(ME, ANN, 20), add(ANN, ANN, 30)), ANN) == "revoked"
+    assert status(fold(add(ME, ANN), retire(ME, ANN, 20), revoke(ME, ANN, 25), add(ANN, ANN, 30)), ANN) == "revoked"
 
 
 def test_a_statement_about_nobody_is_rejected() -> None:

@@ -12,9 +12,7 @@ X, Y, N = b"x" * 16, b"y" * 16, b"n" * 16
 
 def test_sync_15_the_known_hash_is_to_the_byte() -> None:
     found = summary.known({B: (2, 5, Y), A: (1, 3, X)}, [(B, 5, "t2"), (A, 3, "t1")], [N])
-    text = (
-        f'[{{"{A}":[1,3,"{X.hex()}"],"{B}":[2,5,"{Y.hex()}"]}},[["{A}",3,"t1"],["{B}",5,"t2"]],["{N.hex()}"]]'
-    )
+    text = f'[{{"{A}":[1,3,"{X.hex()}"],"{B}":[2,5,"{Y.hex()}"]}},[["{A}",3,"t1"],["{B}",5,"t2"]],["{N.hex()}"]]'
     assert found == hashlib.sha256(text.encode()).digest()
 
 

@@ -17,6 +17,7 @@ from lottisync.entities.schema import schema
 from lottisync.entities.version import MAX_DOCUMENT, MAX_VERSION, BadVersion, Version, clock_of, close, open_foreign
 from lottisync.problem import Problem
 from lottisync.store.check import broken_invariants
+from lottisync.store.database import FORMAT
 from lottisync.store.migration import upgrade
 from lottisync.store.store import Store
 
@@ -235,16 +236,18 @@ def test_store_20_check_finds_what_was_changed_in_quarantine_by_hand(tmp_path: P
         assert any(found in text for text in faults(store)), change
 
 
+FORMAT_1 = """drop table quarantine; drop table chain; drop table forks; drop table copies; drop table forgotten;
+    drop table told; alter table hosts drop column parent; alter table state drop column place;
+    drop index idx_journal_entities_tombstones; drop index idx_journal_links_tombstones;
+    create table chain (host integer not null, counter integer not null, value blob not null,
+        primary key (host, counter)) strict, without rowid;
+    pragma user_version=1"""
+
+
 def test_store_19_a_file_without_a_quarantine_gets_one(tmp_path: Path) -> None:
     store = new_store(tmp_path)
     take(store, GOOD)
-    store._connection.execute(
-        """drop table quarantine; drop table chain; drop table forks; drop table copies; drop table forgotten;
-           drop table told; alter table hosts drop column parent; alter table state drop column place;
-           create table chain (host integer not null, counter integer not null, value blob not null,
-               primary key (host, counter)) strict, without rowid;
-           pragma user_version=1"""
-    ).fetchall()
+    store._connection.execute(FORMAT_1).fetchall()
     store.close()
     again = Store.open(store.file, JOURNAL, lambda: C)
     assert kept(again) == []
@@ -252,5 +255,5 @@ def test_store_19_a_file_without_a_quarantine_gets_one(tmp_path: Path) -> None:
     assert store.file.with_name(f"{store.file.name}.format-1.backup").exists()
     again.close()
     connection = apsw.Connection(str(store.file))
-    assert upgrade(connection, store.file, 3) is None
+    assert upgrade(connection, store.file, FORMAT) is None
     connection.close()

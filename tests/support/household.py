@@ -182,7 +182,7 @@ def words(data: bytes) -> list[m.AnyMessage]:
     buffer.feed(data)
     found = []
     while (body := buffer.next_body()) is not None:
-        found.append(m.decode(body))
+        found += m.decode(body)
     return found
 
 

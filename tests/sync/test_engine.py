@@ -499,6 +499,21 @@ async def test_sync_43_another_process_that_writes_for_long_does_not_stop_the_en
         await until(lambda: remembered_addresses(a.stores["space"], b.device) == [introduce_later])
 
 
+async def test_roster_20_a_retired_device_that_opens_a_link_is_taken_and_comes_back(members: list[Member]) -> None:
+    """ROSTER-14: until then nobody dials it."""
+    a, b = members
+    a.sign(MembershipRecord.retiring(a.key, device=b.device, at_ms=30))
+    first, second = engine_of(a), engine_of(b)
+    async with running(first):
+        assert [member.status for member in first._roster.trusted_peers()] == ["retired"]
+        assert first._dialling == set()
+        introduce(b, a, first.port)
+        async with running(second):
+            await until(lambda: [member.device for member in first._roster.active_peers()] == [b.device])
+            await until(lambda: in_step(a, b))
+            assert first._dialling == {b.device}
+
+
 def test_a_renamed_device_keeps_its_state(members: list[Member]) -> None:
     a, b = members
     a.sign(MembershipRecord.renaming(a.key, device=b.device, name="tablet", at_ms=30))

@@ -26,10 +26,13 @@ def identity_problems() -> Iterator[None]:
         raise Usage("bad-value", str(error)) from None
 
 
-@click.command()
+@click.group(invoke_without_command=True)
 @common
-def devices(terminal: Terminal) -> None:
-    """List this person's devices, as far as this one knows them."""
+@click.pass_context
+def devices(context: click.Context, terminal: Terminal) -> None:
+    """Without a verb: list this person's devices, as far as this one knows them."""
+    if context.invoked_subcommand is not None:
+        return
     from lottisync.daemon.status import read_status
 
     home = terminal.home
@@ -58,6 +61,28 @@ def devices(terminal: Terminal) -> None:
         )  # fmt: skip
 
     terminal.emit(rows, shown)
+
+
+@devices.command()
+@click.argument("name")
+@common
+def retire(terminal: Terminal, name: str) -> None:
+    """Put the device NAME away: nobody waits for it any more.
+
+    It stays one of yours. When it is used again it comes back by itself, and what was written on it
+    meanwhile is kept. A device that was lost or stolen is not put away by this."""
+    from lottisync.sync.membership import member_named
+
+    home = terminal.home
+    member = member_named(home.roster(), name)
+    if member.device == home.key.device_id:
+        raise Usage("this-device", f"{member.name} is this device. Retire it on another one, which waits for it")
+    if member.status != "active":
+        raise Problem("not-active", f"{member.name} is {member.status} already. See: lottisync devices")
+    with identity_problems():
+        home.retire_device(member.device, clock.now())
+    value = {"name": member.name, "device": member.device, "status": "retired"}
+    terminal.emit(value, lambda: terminal.line(f"{member.name} is retired: nobody waits for it any more.", "green"))
 
 
 @click.command()

@@ -6,12 +6,13 @@ from typing import Any
 
 import click
 
-from lottisync.causality.knowledge import missing
 from lottisync.cli.stores import device_names
 from lottisync.cli.terminal import Terminal, common
 from lottisync.config import clock
 from lottisync.config.home import Home
 from lottisync.store import notice
+from lottisync.store.forgetting import lacking
+from lottisync.store.forgetting import told as told_by
 from lottisync.store.instant import iso
 
 
@@ -43,33 +44,37 @@ def status(terminal: Terminal) -> None:
 
     home = terminal.home
     running = read_status(home)
+    roster = home.roster()
+    states = {state.device: state for state in running.peers} if running else {}
     stores: dict[str, Any] = {}
-    knowledge = {}
+    lacks: dict[str, dict[str, int]] = {}
     for name, store in home.stores().items():
         with store.reading() as reader:
-            knowledge[name] = reader.knowledge()
+            told = told_by(reader)
+            for member in roster.active_peers():
+                state = states.get(member.device)
+                known = (state.told.get(name) if state else None) or told.get(member.device)
+                if known is not None:
+                    lacks.setdefault(member.device, {})[name] = lacking(reader, known)
             stores[name] = {
                 "entities": reader.count(),
                 "digest": reader.digest().hex(),
-                "knowledge": knowledge[name],
+                "knowledge": reader.knowledge(),
                 "quarantined": reader.count_quarantined(),
             }
-    roster = home.roster()
     copies = _copies(home)
+    held_back = home.held_back(clock.now())
     peers = []
-    states = {state.device: state for state in running.peers} if running else {}
     for member in roster.active_peers():
         state = states.get(member.device)
-        told = state.told if state else {}
         peers.append(
             {
                 "name": member.name,
                 "device": member.device,
                 "linked": bool(state and state.linked),
                 "inStep": bool(state and state.in_step and all(state.in_step.values())),
-                "lacks": {name: missing(told.get(name, {}), known) for name, known in knowledge.items()}
-                if told
-                else None,
+                "lacks": lacks.get(member.device),
+                "holdsBack": held_back.get(member.device, 0),
                 "address": state.address if state else None,
                 "lastSeen": state.last_seen if state else None,
                 "diverged": state.diverged if state else [],
@@ -179,5 +184,8 @@ def _peer_row(peer: dict[str, Any]) -> tuple[Any, ...]:
     else:
         state = Text("away", "dim")
     lacks = sum((peer["lacks"] or {}).values())
-    note = f"lacks {lacks} changes" if lacks else peer["error"] or ""
+    notes = [f"lacks {lacks:,} changes"] if lacks else []
+    if peer["holdsBack"]:
+        notes.append(f"holds back {peer['holdsBack']:,} deleted")
+    note = "; ".join(notes) or peer["error"] or ""
     return peer["name"], state, note, peer["lastSeen"] or "never"

@@ -19,7 +19,7 @@ COMMANDS = {
     "init": ("lottisync.cli.homes:init", "Make this device's home."),
     "daemon": ("lottisync.cli.daemons:daemon", "Keep in step with the other devices."),
     "pair": ("lottisync.cli.devices:pair", "Make two devices trust each other."),
-    "devices": ("lottisync.cli.devices:devices", "List this person's devices."),
+    "devices": ("lottisync.cli.devices:devices", "List this person's devices, or put one away."),
     "status": ("lottisync.cli.homes:status", "Show what is stored here and how the devices stand."),
     "import": ("lottisync.cli.tasks:import_file", "Add the tasks of a file."),
     "task": ("lottisync.cli.tasks:task", "List, show, add and tick."),
@@ -28,6 +28,7 @@ COMMANDS = {
     "history": ("lottisync.cli.stores:history", "Show who wrote what, and what it replaced."),
     "conflicts": ("lottisync.cli.stores:conflicts", "See and settle what two devices wrote at once."),
     "check": ("lottisync.cli.stores:check", "Look through the whole home for damage."),
+    "purge": ("lottisync.cli.stores:purge", "Forget what was deleted long ago."),
     "conformance-adapter": ("lottisync.cli.conformance:conformance_adapter", "Speak the conformance protocol."),
 }
 

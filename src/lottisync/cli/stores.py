@@ -1,4 +1,4 @@
-"""`check`, `history` and `conflicts`: looking into the stores."""
+"""`check`, `history`, `conflicts` and `purge`: looking into the stores, and clearing them."""
 
 from typing import Any
 
@@ -18,6 +18,8 @@ from lottisync.store.check import broken_invariants
 from lottisync.store.conflict import Candidate, Conflict
 from lottisync.store.instant import iso
 from lottisync.store.store import Store
+
+DAY = 24 * 3_600_000
 
 
 @click.command()
@@ -47,6 +49,35 @@ def check(terminal: Terminal) -> None:
     terminal.emit(found, shown)
     if any(found.values()):
         raise click.exceptions.Exit(1)
+
+
+@click.command()
+@click.option(
+    "--days", type=click.IntRange(0, 36_500), default=30, show_default=True, help="Keep what was deleted since."
+)
+@common
+def purge(terminal: Terminal, days: int) -> None:
+    """Forget for good what was deleted long ago and every other device has seen. A running daemon does it daily.
+
+    A device that was away for long holds it back; `lottisync devices retire NAME` says not to wait for it."""
+    home = terminal.home
+    now, min_age = clock.now(), days * DAY
+    forgotten = home.purge(now, min_age)
+    roster = home.roster()
+    held = [
+        {"name": roster.members[device].name, "device": device, "holdsBack": count}
+        for device, count in home.held_back(now, min_age).items()
+    ]
+
+    def shown() -> None:
+        total = sum(forgotten.values())
+        terminal.line(f"{total:,} deleted {'entity' if total == 1 else 'entities'} forgotten.", "green")
+        for one in held:
+            terminal.line(
+                f"{one['name']} has not seen {one['holdsBack']:,} more yet; they stay until it has.", "yellow"
+            )
+
+    terminal.emit({"forgotten": forgotten, "heldBack": held}, shown)
 
 
 @click.command()

@@ -22,12 +22,16 @@ from lottisync.entities.schema import StoreSchema
 from lottisync.entities.space import LOCAL_TABLES as SPACE_TABLES
 from lottisync.entities.space import SPACE
 from lottisync.problem import Problem, Usage
+from lottisync.store import forgetting
+from lottisync.store.forgetting import MIN_AGE
 from lottisync.store.store import Store
 
 if TYPE_CHECKING:
     from lottisync.identity.device_key import DeviceKey
     from lottisync.identity.roster import Roster
 
+PURGED_AT_ONCE = 1_000
+"""Entities forgotten in one transaction: a fraction of a second."""
 DELIVERY_ORDER = ("space", "journal", "agent")
 """A decision never arrives before its effect, nor data before the host that wrote it is known."""
 
@@ -162,6 +166,41 @@ class Home:
         record = MembershipRecord.adding(self.key, certificate=certificate, name=name, at_ms=at_ms)
         with self.space.transaction(now) as tx:
             put_membership(tx, record)
+
+    def retire_device(self, device: str, now: int) -> None:
+        """Say that nobody waits for a device any more. Raises `IdentityError` if no later record is possible."""
+        from lottisync.identity.roster import MembershipRecord
+        from lottisync.sync.membership import put_membership
+
+        record = MembershipRecord.retiring(self.key, device=device, at_ms=self.roster().next_at(device, now))
+        with self.space.transaction(now) as tx:
+            put_membership(tx, record)
+
+    # -- forgetting
+
+    def purge(self, now: int, min_age: int = MIN_AGE) -> dict[str, int]:
+        """Forget what was deleted long ago and every active device has seen; how many, by store. A bounded number
+        goes in one transaction, so that nobody waits long."""
+        active = [member.device for member in self.roster().active_peers()]
+        purged = dict.fromkeys(DELIVERY_ORDER, 0)
+        for name, store in self.stores().items():
+            gone = PURGED_AT_ONCE
+            while gone == PURGED_AT_ONCE:
+                with store.transaction(now) as tx:
+                    gone = forgetting.purge(tx, active, min_age, PURGED_AT_ONCE)
+                purged[name] += gone
+        return purged
+
+    def held_back(self, now: int, min_age: int = MIN_AGE) -> dict[str, int]:
+        """How many deleted entities each active device holds back from being forgotten, by device id; only those
+        that hold any back."""
+        active = [member.device for member in self.roster().active_peers()]
+        held: dict[str, int] = {}
+        for store in self.stores().values():
+            with store.reading() as reader:
+                for device, count in forgetting.holding_back(reader, active, min_age, now).items():
+                    held[device] = held.get(device, 0) + count
+        return held
 
     def bind_hosts(self, now: int) -> None:
         from lottisync.sync.membership import bind_hosts

@@ -141,11 +141,12 @@ def _recover(home: Home, say: Callable[[str, str], None]) -> None:
 
 
 async def _tidy(home: Home) -> None:
-    """Once a day: change sets that were settled long ago go."""
+    """Once a day: change sets that were settled long ago go, and what was deleted long ago is forgotten."""
     from lottisync.review.cleanup import remove_old_sets
 
     while True:
         await anyio.to_thread.run_sync(remove_old_sets, home.agent, clock.now())
+        await anyio.to_thread.run_sync(home.purge, clock.now())
         await anyio.sleep(TIDY_SECONDS)
 
 

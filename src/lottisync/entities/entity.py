@@ -165,7 +165,8 @@ def deletion(at: str, seen: Clock) -> bytes:
     return canonical.encode({"at": at, "seen": dict(seen)})
 
 
-def _as_deletion(write: Write) -> Deletion | None:
+def as_deletion(write: Write) -> Deletion | None:
+    """What a write of `deletedAt` says; None if it is no deletion."""
     try:
         return _read_deletion(write.value)
     except msgspec.ValidationError:
@@ -186,7 +187,7 @@ def _unseen(entity: Entity, deletions: list[tuple[Stamp, Deletion]]) -> list[Sta
 def is_deleted(entity: Entity) -> bool:
     """Whether the winning deletion holds against the edits it had not seen (MERGE-7)."""
     winner = entity.winner(DELETED_AT)
-    winning = _as_deletion(winner) if winner else None
+    winning = as_deletion(winner) if winner else None
     if winner is None or winning is None:
         return False
     unseen = _unseen(entity, [(winner.stamp, winning)])
@@ -196,7 +197,7 @@ def is_deleted(entity: Entity) -> bool:
 def has_unseen_edit(entity: Entity) -> bool:
     """A live sibling of a deletion, or an edit that no deletion here has seen: "deleted here, edited there"."""
     writes = entity.registers.get(DELETED_AT, ())
-    deletions = [(write.stamp, found) for write in writes if (found := _as_deletion(write))]
+    deletions = [(write.stamp, found) for write in writes if (found := as_deletion(write))]
     if not deletions:
         return False
     return len(deletions) < len(writes) or bool(_unseen(entity, deletions))

@@ -118,7 +118,7 @@ class MembershipRecord(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def retiring(cls, key: DeviceKey, *, device: str, at_ms: int) -> Self:
-        """Put `device` away: still ours and what it said still holds, but no new sessions."""
+        """Put `device` away: still ours, but nobody waits for it or dials it until it comes back by itself."""
         return cls._signed_by(key, "retired", device, at_ms=at_ms)
 
     @classmethod
@@ -340,9 +340,15 @@ class Roster(msgspec.Struct, frozen=True):
         )
 
     def active_peers(self) -> list[Member]:
-        """The devices to have sessions with, this one left out, in order of id."""
+        """The devices to dial and to wait for, this one left out, in order of id."""
+        return [member for member in self.trusted_peers() if member.status == "active"]
+
+    def trusted_peers(self) -> list[Member]:
+        """The devices to have sessions with, if they ask: also those that are put away, which come back that way."""
         return [
-            member for device, member in self.members.items() if member.status == "active" and device != self.self_id
+            member
+            for device, member in self.members.items()
+            if member.status in ("active", "retired") and device != self.self_id
         ]
 
     def resting_on(self, device: str) -> list[str]:
@@ -457,7 +463,7 @@ def _member(
         naming = naming or [r for r in about if r.name]
     adding = [r for r in by_members if r.kind == "added"] or [r for r in about if r.kind == "added"]
     revoked_at = max((r.at_ms for r in about if r.kind == "revoked"), default=-1)
-    # A device's word about itself names it; it neither vouches for it nor brings it back.
+    # A device's word about itself names it and brings it back from retirement; it does not vouch for it.
     vouching = [r for r in by_members if r.kind == "added" and r.by != device and r.at_ms > revoked_at]
     status: Status
     if device not in current:
@@ -466,8 +472,8 @@ def _member(
         # What is put away here is for this device's own members to say, not for whom it threw out.
         ending = by_members if device == self_id else about
         retired_at = max((r.at_ms for r in ending if r.kind == "retired"), default=-1)
-        vouched_at = max((r.at_ms for r in vouching), default=-1)
-        status = "retired" if retired_at >= 0 and retired_at >= vouched_at else "active"
+        back_at = max((r.at_ms for r in by_members if r.kind == "added"), default=-1)
+        status = "retired" if retired_at >= 0 and retired_at >= back_at else "active"
     return Member(
         device=device,
         name=max(naming, key=_later).name if naming else grouped(device)[:9],

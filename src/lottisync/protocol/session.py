@@ -125,7 +125,7 @@ class _Direction:
 
     def _large(self, message: m.Chain | m.Batch | m.Ids) -> str | None:
         stages = (m.Chain, m.Batch, m.Ids)
-        if stages.index(type(message)) < stages.index(self.stage):  # type: ignore[arg-type]
+        if stages.index(type(message)) < stages.index(self.stage):
             return f"a {type(message).__name__} cannot come after a {self.stage.__name__}"
         self.stage = type(message)
         match message:

@@ -9,6 +9,7 @@ import hashlib
 from collections.abc import Iterable, Mapping
 
 from lottisync.causality.knowledge import in_order
+from lottisync.causality.vector_clock import Clock
 from lottisync.entities import canonical
 from lottisync.protocol.message import Summary
 
@@ -30,11 +31,11 @@ def state(summaries: Mapping[str, Summary]) -> bytes:
     return hashlib.sha256(b"".join(parts)).digest()
 
 
-def heard(told: Mapping[str, Mapping[str, Mapping[str, int]]]) -> bytes:
+def heard(told: Mapping[str, Mapping[str, Clock]]) -> bytes:
     """Eight bytes over what is heard of the devices' knowledge, store -> device -> K; what is empty is left out."""
     plain = {}
     for store, devices in sorted(told.items()):
-        known_by = {device: in_order(k) for device, k in sorted(devices.items()) if any(k.values())}  # type: ignore[arg-type]
+        known_by = {device: in_order(k) for device, k in sorted(devices.items()) if any(k.values())}
         if known_by:
             plain[store] = known_by
     return hashlib.sha256(canonical.encode(plain)).digest()[:8]

@@ -109,6 +109,15 @@ def value_at(reader: Reader, host: str, counter: int) -> bytes | None:
     return _values(reader, log.number, counter, 1)
 
 
+def root(reader: Reader, host: Host) -> Host:
+    """The minted host that a branch descends from; a minted host itself."""
+    met = {host}
+    while (log := log_of(reader, host)) is not None and log.parent and log.parent not in met:
+        host = Host(log.parent)
+        met.add(host)
+    return host
+
+
 def links_beyond(reader: Reader, host: Host, after: int, limit: int) -> Links | None:
     """At most `limit` links of a host's log behind counter `after`; None if there are none."""
     log = log_of(reader, host)

@@ -15,7 +15,7 @@ from lottisync.causality.vector_clock import Clock, Host
 from lottisync.entities import version
 from lottisync.entities.entity import Entity, has_conflict, is_deleted
 from lottisync.entities.version import BadVersion, Version
-from lottisync.store import chain
+from lottisync.store import chain, tables
 from lottisync.store.chain import Log
 from lottisync.store.quarantine import Kept
 from lottisync.store.reader import Reader
@@ -118,17 +118,10 @@ _Row = tuple[int, Version, bytes, bool, bool, str | None]
 
 def _after(reader: Reader, last: int, limit: int = STRIDE) -> list[_Row]:
     return [
-        (
-            n,
-            Version(ident, type_name, clock.encode(), stamps.encode(), document.encode()),
-            stored,
-            bool(clean),
-            bool(conflicted),
-            deleted,
-        )
-        for n, ident, type_name, clock, stamps, document, stored, clean, conflicted, deleted in reader.local(
-            """select n, id, type, clock, stamps, serialized, hash, clean_tombstone, conflicted, deleted_at
-               from rows where n > ? order by n limit ?""",
+        (n, Version(*parts), stored, bool(clean), bool(conflicted), deleted)
+        for n, *parts, stored, clean, conflicted, deleted in reader.local(
+            f"""select n, {tables.RAW_COLUMNS}, hash, clean_tombstone, conflicted, deleted_at
+                from rows where n > ? order by n limit ?""",
             (last, limit),
         )
     ]

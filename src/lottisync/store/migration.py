@@ -32,6 +32,9 @@ def _with_logs_of_all_hosts(connection: apsw.Connection) -> None:
     links: list[Any] = connection.execute("select host, counter, value from links order by host, counter").fetchall()
     chain.append(lambda sql, bindings: connection.execute(sql, bindings).fetchall(), links)
     connection.execute("drop table links").fetchall()
+    versions = "select name from sqlite_schema where type = 'table' and sql like '%clean_tombstone%'"
+    for (table,) in connection.execute(versions).fetchall():
+        connection.execute(tables.tombstones(str(table))).fetchall()
 
 
 STEPS: Mapping[int, Step] = {1: _with_quarantine, 2: _with_logs_of_all_hosts}

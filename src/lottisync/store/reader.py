@@ -93,6 +93,15 @@ class Reader:
             for host, known in self._rows("select host, known from knowledge where known > 0 order by host")
         }
 
+    def forgotten(self) -> dict[Host, int]:
+        """Everything that was purged here, or at a peer whose round was completed: one clock that covers it."""
+        return {
+            Host(host): counter
+            for host, counter in self._rows(
+                "select h.host, f.counter from forgotten f join hosts h on h.n = f.host order by h.host"
+            )
+        }
+
     def held_beyond(self) -> list[tuple[Host, int, str]]:
         """The dots held beyond the knowledge, each with its entity: what cut-off rounds left here."""
         return [
@@ -125,6 +134,14 @@ class Reader:
             return None
         n, ident, type_name, clock, stamps, document, stored_hash, clean = rows[0]
         return Row(n, _version(ident, type_name, clock, stamps, document), stored_hash, bool(clean))
+
+    def raw_row(self, entity_id: str) -> Row | None:
+        """A row as the bytes that it holds, whatever became of them."""
+        rows = self._rows(f"select n, {tables.RAW_COLUMNS}, hash, clean_tombstone from rows where id = ?", (entity_id,))
+        if not rows:
+            return None
+        n, *parts, stored_hash, clean = rows[0]
+        return Row(n, Version(*parts), stored_hash, bool(clean))
 
     def version(self, entity_id: str) -> Version | None:
         row = self._row(entity_id)

@@ -13,21 +13,28 @@ feed are. All these are this store's own and never replicate.
 from lottisync.entities.schema import StoreSchema
 from lottisync.store import quarantine
 
+FORGETTING = """create table forgotten (host integer primary key, counter integer not null) strict;
+    create table told (device text not null, host integer not null, known integer not null,
+        primary key (device, host)) strict, without rowid;"""
 VERSION_COLUMNS = "id, type, clock, stamps, serialized"
+RAW_COLUMNS = "id, type, cast(clock as blob), cast(stamps as blob), cast(serialized as blob)"
+"""The same as bytes: what a flipped bit leaves may be no text any more, and has to be looked at all the same."""
 
 COPIES = """create table chain (host integer not null, first integer not null, links blob not null,
         primary key (host, first)) strict, without rowid;
     create table forks (node blob primary key) strict, without rowid;
     create table copies (host text not null, counter integer not null, at integer, noticed integer not null,
         told integer, primary key (host, counter)) strict, without rowid;"""
-FORGETTING = """create table forgotten (host integer primary key, counter integer not null) strict;
-    create table told (device text not null, host integer not null, known integer not null,
-        primary key (device, host)) strict, without rowid;"""
 
 
 def names(schema: StoreSchema) -> tuple[str, str]:
     """The table of entities and the table of links."""
     return f"{schema.name}_entities", f"{schema.name}_links"
+
+
+def tombstones(table: str) -> str:
+    """The index that purging goes by; only what is gone is in it."""
+    return f"create index idx_{table}_tombstones on {table}(updated_at) where clean_tombstone;"
 
 
 def definitions(schema: StoreSchema) -> str:
@@ -45,6 +52,7 @@ def definitions(schema: StoreSchema) -> str:
     create index {by_kind} on {entities}({owner}, type, subtype, created_at desc);
     create index idx_{entities}_feed on {entities}(feed);
     create index idx_{entities}_conflicted on {entities}(id) where conflicted;
+    {tombstones(entities)}
     create table {links} (n integer primary key, id text not null unique, from_id text not null,
         to_id text not null, type text not null, {common}, unique(from_id, to_id, type)) strict;
     create index idx_{links}_from on {links}(from_id, type);
@@ -52,6 +60,7 @@ def definitions(schema: StoreSchema) -> str:
     create index idx_{links}_type on {links}(type);
     create index idx_{links}_feed on {links}(feed);
     create index idx_{links}_conflicted on {links}(id) where conflicted;
+    {tombstones(links)}
     create view rows as select {columns} from {entities} union all select {columns} from {links};
     create table hosts (n integer primary key, host text not null unique, known integer not null default 0,
         parent text not null default '') strict;

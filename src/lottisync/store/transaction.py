@@ -32,6 +32,8 @@ from lottisync.entities.entity import (
     join,
     write,
 )
+from lottisync.entities.identifier import made_once
+from lottisync.entities.revival import revived
 from lottisync.entities.schema import EntityType, StoreSchema, link_id
 from lottisync.entities.version import BadVersion, Version
 from lottisync.problem import Problem
@@ -134,7 +136,7 @@ class Transaction(Reader):
             if not values:
                 raise Problem("empty-write", f"a write to {entity_id} needs at least one field")
             row = self._row(entity_id)
-            if row is None and DELETED_AT not in values:
+            if row is None and DELETED_AT not in values and not self._begins_from(entity_id):
                 return self._write_new(entity_id, type_name, values, precedence)
             encoded = {p: canonical.encode(value) for p, value in values.items()}
         except (BadVersion, path.PathError, canonical.NotCanonical) as error:
@@ -158,6 +160,11 @@ class Transaction(Reader):
         if row is None:
             raise Problem("unknown-id", f"there is no {entity_id} in the {self.schema.name} store")
         return row, version.open_stored(row.version)
+
+    def _begins_from(self, entity_id: str) -> Clock:
+        """The clock under the first write on an absent id: all that was forgotten, for the id may have been among
+        it; nothing if the id is one that is made once (FORGET-6)."""
+        return {} if made_once(entity_id) else self.forgotten()
 
     def _next_stamp(self, precedence: int) -> Stamp:
         """The stamp of the next write: takes the counter and the time."""
@@ -189,7 +196,9 @@ class Transaction(Reader):
         precedence: int,
         seen: Clock | None,
     ) -> Dot:
-        entity = version.open_stored(row.version) if row else Entity(entity_id, type_name, {}, {})
+        entity = (
+            version.open_stored(row.version) if row else Entity(entity_id, type_name, self._begins_from(entity_id), {})
+        )
         if entity.type != type_name:
             raise Problem("wrong-type", f"{entity_id} is a {entity.type}, not a {type_name}")
         stamp = self._next_stamp(precedence)
@@ -208,13 +217,15 @@ class Transaction(Reader):
 
     # -- what comes from peers
 
-    def apply(self, versions: Iterable[tuple[Version, Entity]]) -> int:
+    def apply(self, versions: Iterable[tuple[Version, Entity]], *, revive_absent: Clock | None = None) -> int:
         """Join versions that came from a peer, already checked; returns how many changed a row. One that is
         good by itself and cannot be taken into what is here goes to quarantine: of another type under the same
         id, a link under another's id, or too large once joined.
 
         Joining is not a write: it takes no counter and leaves the knowledge as it is. If a clock shows
-        our own host beyond our own counter, this store was rolled back, and gets a new host (STORE-9)."""
+        our own host beyond our own counter, this store was rolled back, and gets a new host (STORE-9).
+
+        With `revive_absent` (what was forgotten, here and there), what is not here is revived over it."""
         changed = 0
         for incoming, entity in versions:
             for seen in {held.stamp[1:3] for writes in entity.registers.values() for held in writes}:
@@ -233,6 +244,8 @@ class Transaction(Reader):
             if self._store(row, present, joined, closed) is not None:
                 changed += 1
             self._notice_own_future(entity.clock)
+            if present is None and revive_absent is not None:
+                self.revive(incoming.id, revive_absent)
         return changed
 
     def _joined(self, present: Entity | None, entity: Entity) -> Entity:
@@ -350,6 +363,72 @@ class Transaction(Reader):
         self._host_number(self.host)
         self.changed = True
         return self.host
+
+    # -- what is neither a write nor a join: forgetting, reviving, mending
+
+    def remove(self, entity_id: str) -> None:
+        """Take an entity's row away, and all that is kept in step with it; what was overwritten stays."""
+        row = self.raw_row(entity_id)  # which inserts what is gathered
+        if row is None:
+            return
+        self._sum -= self._weight(row)
+        if row.version.hash() == row.hash:
+            for host, counter in row.version.read_clock().items():
+                number = self._host_number(host)
+                self._execute(
+                    "delete from components where host = ? and counter = ? and n = ?", (number, counter, row.n)
+                )
+        else:  # its clock may not be the one that is in the index
+            self._execute("delete from components where n = ?", (row.n,))
+        for table in (self._entities, self._links):
+            self._execute(f"delete from {table} where n = ?", (row.n,))
+        self.changed = True
+
+    def replace(self, after: Entity, *, dots: int = 0, before: Entity | None = None) -> None:
+        """Put an entity in the place of what is here, whatever that is: nothing is joined. It may carry the next
+        `dots` counters of this store; they are taken. What `before` held and `after` does not is kept for people.
+        Raises `BadVersion`, and changes nothing, for a link under another's id."""
+        self._refuse_strange_link(after)
+        self.remove(after.id)
+        version_hash = self._store(None, None, after, version.close(after))
+        assert version_hash is not None, "what is not there is always stored"
+        if before is not None:
+            self._remember(before, after)
+        for _ in range(dots):
+            self._counter += 1
+            self._extend_chain(version_hash)
+        self._notice_own_future(after.clock)
+
+    def revive(self, entity_id: str, forgotten: Clock) -> None:
+        """Write an entity anew under fresh counters, over everything that may have been forgotten (FORGET-9)."""
+        entity = self.entity(entity_id)
+        if entity is not None:
+            after, dots = revived(entity, self.host, self._counter, forgotten)
+            self.replace(after, dots=dots)
+
+    def index(self, n: int, clock: Clock) -> None:
+        """Enter a row's or a kept version's clock into an index that does not have it."""
+        self._gathered_components += [(self._host_number(host), counter, n) for host, counter in clock.items()]
+
+    def let_go(self, kept: Kept) -> None:
+        """Take a version out of quarantine; the row that it stood for counts again."""
+        row = self._row(kept.version.id)
+        before = self._weight(row) if row else 0
+        self._release(kept)
+        self._sum += (self._weight(row) if row else 0) - before
+        self.changed = True
+
+    def recount(self) -> None:
+        """Add the digest up anew from the hashes that are stored."""
+        kept = self.quarantined()
+        self._sum = sum(held.weight for held in kept)
+        stored = "select hash from rows where not clean_tombstone and id not in (select id from quarantine)"
+        for (row_hash,) in self._connection.execute(stored):
+            self._sum += int.from_bytes(row_hash, "big")
+        for entity_id in {held.version.id for held in kept}:
+            row = self._row(entity_id)
+            self._sum += self._weight(row) if row else 0
+        self.changed = True
 
     # -- the end
 

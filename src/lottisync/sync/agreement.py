@@ -201,7 +201,11 @@ class Agreement:
         """A host of which our chain is as long as the other's, and is another one."""
         for host, end in chain.log_ends(reader).items():
             log = theirs.hosts.get(host)
-            if log is not None and end.first <= log.end <= end.end and chain.value_at(reader, host, log.end) != log.value:
+            if (
+                log is not None
+                and end.first <= log.end <= end.end
+                and chain.value_at(reader, host, log.end) != log.value
+            ):
                 return _Search(host, end.first - 1, log.end)
         return None
 
@@ -241,4 +245,3 @@ class Agreement:
                     break
                 search.low = counter
         return self._ask(now)
-

@@ -60,7 +60,7 @@ class Comparison:
 
     def mend(self, theirs: m.Mend, now: int) -> list[m.Message]:
         """The other sends what it holds, and asks for what we do: said as it was before, or both would take it back."""
-        answer = list(self._mends(theirs.wanted, wanted=False))
+        answer: list[m.Message] = list(self._mends(theirs.wanted, wanted=False))
         good, bad = [], []
         for incoming in theirs.versions:
             try:
@@ -92,4 +92,3 @@ class Comparison:
     def _adds_up(self, tx: Transaction) -> bool:
         """Whether the digest was the sum of what the rows held, before anything was mended."""
         return self._own.total == self._snapshot.digest()[-len(self._own.total) :]
-

@@ -24,7 +24,7 @@ from anyio.abc import ByteStream, SocketAttribute, SocketStream, TaskStatus
 from anyio.streams.tls import TLSStream
 
 from lottisync.identity.device_key import DeviceKey
-from lottisync.identity.roster import Member, Roster
+from lottisync.identity.roster import Roster
 from lottisync.net import tls
 from lottisync.net.discovery import Address, Announcement, Found, discovering
 from lottisync.problem import Problem
@@ -35,7 +35,7 @@ from lottisync.store.store import Store
 from lottisync.sync.agreement import own_summary
 from lottisync.sync.exchange import Standing
 from lottisync.sync.link import Caller, Link
-from lottisync.sync.membership import bind_hosts, read_roster
+from lottisync.sync.membership import bind_hosts, come_back, read_roster
 from lottisync.sync.peer import PeerState
 from lottisync.sync.scrub import Scrub
 
@@ -100,6 +100,7 @@ class Engine:
         self._news = anyio.Event()
         self._unlinking = anyio.Event()
         self._roster: Roster
+        self._active: set[str] = set()
         self._dialling: set[str] = set()
         self._dialled: set[str] = set()
         self._handshakes = 0
@@ -147,18 +148,20 @@ class Engine:
 
     async def _load_roster(self) -> None:
         def read() -> Roster:
+            come_back(self._stores["space"], self._key, self._clock())
             with self._stores["space"].reading() as reader:
                 return read_roster(reader, self._key.certificate)
 
         self._roster = await self._call(read)
-        active = {member.device: member for member in self._roster.active_peers()}
-        pins = [member.certificate for member in active.values()]
+        trusted = {member.device: member for member in self._roster.trusted_peers()}
+        self._active = {member.device for member in self._roster.active_peers()}
+        pins = [member.certificate for member in trusted.values()]
         self._serve_context = tls.sync_context(self._key, pins, server=True)
         self._dial_context = tls.sync_context(self._key, pins, server=False)
-        for device, member in active.items():
+        for device, member in trusted.items():
             state = self.peers.setdefault(device, PeerState(device, member.name))
             state.name = member.name
-        for device in set(self.peers) - set(active):
+        for device in set(self.peers) - set(trusted):
             del self.peers[device]
             self._standings.pop(device, None)
             link = self.links.pop(device, None)
@@ -218,7 +221,7 @@ class Engine:
         self._unlinking = anyio.Event()
 
     def _dial_members(self) -> None:
-        for device in self.peers:
+        for device in self._active:
             if device not in self._dialling:
                 self._dialling.add(device)
                 self._tasks.start_soon(self._keep_dialling, device)
@@ -228,7 +231,7 @@ class Engine:
         if device < self._key.device_id:
             await anyio.sleep(POLITE_SECONDS)
         try:
-            while device in self.peers:
+            while device in self._active:
                 found = self._news
                 settled = await (self._unlinked_from(device) if device in self.links else self._dial_once(device))
                 pause = FIRST_PAUSE_SECONDS if settled else min(pause * 2, LONGEST_PAUSE_SECONDS)
@@ -462,16 +465,3 @@ def _why(error: BaseException) -> str:
     if isinstance(cause, ConnectionRefusedError) or "onnection refused" in text:
         return "nothing listens there"
     return text or type(cause).__name__
-
-
-def member_named(roster: Roster, name: str) -> Member:
-    """The device that a person calls by name, or by the beginning of its id; `Problem` if none or several fit."""
-    fitting = [
-        member
-        for member in roster.members.values()
-        if member.name == name or (len(name) >= 6 and member.device.startswith(name.lower()))
-    ]
-    if len(fitting) != 1:
-        what = "no device is" if not fitting else f"{len(fitting)} devices are"
-        raise Problem("unknown-device", f"{what} called {name!r}. See: lottisync devices")
-    return fitting[0]

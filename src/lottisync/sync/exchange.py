@@ -119,7 +119,9 @@ class Exchange:
 
     def hello(self) -> m.Hello:
         stores = {name: agreement.want().summary for name, agreement in self._agreements.items()}
-        return m.Hello(m.PROTOCOL_VERSION, self._device, self._boot, summary.state(stores), self._hearsay()[1], ENCODINGS)
+        return m.Hello(
+            m.PROTOCOL_VERSION, self._device, self._boot, summary.state(stores), self._hearsay()[1], ENCODINGS
+        )
 
     def _on_hello(self, hello: m.Hello) -> list[m.Message]:
         self._peer = hello.device
@@ -363,6 +365,10 @@ class Exchange:
         if self._stopped:
             self._work = True
 
+    def _must_stop(self) -> bool:
+        """Whether the peer has asked anew, or refused; things that happen while we wait."""
+        return self._stopped
+
     def _snapshots(self) -> dict[str, Snapshot]:
         """A moment of each store that the peer lacks something of."""
         taken: dict[str, Snapshot] = {}
@@ -380,7 +386,7 @@ class Exchange:
     def _round(self, name: str, snapshot: Snapshot | None) -> Generator[list[m.Message], None, bool]:
         """Send a store's round; whether the next store's may follow."""
         theirs = self._agreements[name].theirs
-        if self._stopped or theirs is None:
+        if self._must_stop() or theirs is None:
             return False
         if snapshot is None:
             return True
@@ -393,10 +399,10 @@ class Exchange:
         size = large = 0
         for message in outgoing.messages():
             if isinstance(message, m.Large):
-                while self._credit() <= large and not self._stopped:
+                while self._credit() <= large and not self._must_stop():
                     yield burst
                     burst, size, large = [], 0, 0
-                if self._stopped:
+                if self._must_stop():
                     yield [m.Cut(outgoing.number)]
                     return False
                 size += _size(message)
@@ -405,13 +411,13 @@ class Exchange:
             if size >= SMALL_BYTES:
                 yield burst
                 burst, size, large = [], 0, 0
-                if self._stopped:
+                if self._must_stop():
                     yield [m.Cut(outgoing.number)]
                     return False
         yield burst
-        while self._outgoing is outgoing and not self._stopped:
+        while self._outgoing is outgoing and not self._must_stop():
             yield []
-        return not self._stopped
+        return not self._must_stop()
 
     def _on_told(self, told: m.Told) -> None:
         outgoing, agreement = self._outgoing, self._agreement(told.store)
@@ -489,7 +495,9 @@ class Exchange:
         changed = self._ended.pop(mended.store, 0)
         with self._stores[mended.store].reading() as reader:
             own = own_summary(reader)
-        self.verified[mended.store] = Verified(own == mended.summary, own.known == mended.summary.known, changed + mended.changed)
+        self.verified[mended.store] = Verified(
+            own == mended.summary, own.known == mended.summary.known, changed + mended.changed
+        )
         if own.known != mended.summary.known and mended.store in self.standing.diverged:
             self.standing.diverged.remove(mended.store)  # to be found again when both know the same
         if changed + mended.changed:

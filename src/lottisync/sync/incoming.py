@@ -75,7 +75,7 @@ class Incoming:
         links = Links(message.host, message.parent, message.first, message.before, message.values)
         try:
             node = chain.extend(tx, links)
-        except chain.Gap as error:
+        except chain.BadLinks as error:
             raise Outdated(str(error)) from None
         if node is not None:
             fork.split(tx, [node])
@@ -134,7 +134,8 @@ class Incoming:
         self.stands(tx)
         forgetting.complete(tx, self.begin.knowledge, self.begin.forgotten)
         if self.begin.behind:
-            forgetting.reconcile(tx, forgetting.Keys(bytes(self._keys)), self.knowledge)
+            keys = forgetting.Keys(bytes(self._keys))
+            forgetting.reconcile(tx, keys, self.knowledge, forgetting.forgotten(tx))
         tx.finish()
         return own_summary(tx)
 

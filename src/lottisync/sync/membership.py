@@ -12,8 +12,9 @@ from lottisync.entities.entity import Entity
 from lottisync.entities.path import nest
 from lottisync.entities.space import HOST_BINDING, MEMBERSHIP
 from lottisync.identity.device_key import DeviceKey, IdentityError
-from lottisync.identity.roster import HostBinding, MembershipRecord, Roster
-from lottisync.store import fork
+from lottisync.identity.roster import HostBinding, Member, MembershipRecord, Roster
+from lottisync.problem import Problem
+from lottisync.store import chain
 from lottisync.store.reader import Reader
 from lottisync.store.store import Store
 from lottisync.store.transaction import Transaction
@@ -27,6 +28,19 @@ def read_roster(reader: Reader, own_certificate: bytes) -> Roster:
     memberships = _records(reader.by_type(MEMBERSHIP), MembershipRecord.from_fields)
     bindings = _records(reader.by_type(HOST_BINDING), HostBinding.from_fields)
     return Roster.fold(own_certificate, memberships, bindings)
+
+
+def member_named(roster: Roster, name: str) -> Member:
+    """The device that a person calls by name, or by the beginning of its id; `Problem` if none or several fit."""
+    fitting = [
+        member
+        for member in roster.members.values()
+        if member.name == name or (len(name) >= 6 and member.device.startswith(name.lower()))
+    ]
+    if len(fitting) != 1:
+        what = "no device is" if not fitting else f"{len(fitting)} devices are"
+        raise Problem("unknown-device", f"{what} called {name!r}. See: lottisync devices")
+    return fitting[0]
 
 
 def _records(entities: Iterable[Entity], read: Callable[[dict[str, object]], R]) -> list[R]:
@@ -51,7 +65,7 @@ class Strangers:
 
     def __call__(self, tx: Transaction, hosts: Iterable[Host]) -> Host | None:
         """The first of these hosts that is a stranger's; `tx` is a transaction of the store that they write in."""
-        roots = {host: fork.root(tx, host) for host in hosts if host not in self._owned}
+        roots = {host: chain.root(tx, host) for host in hosts if host not in self._owned}
         if roots:
             with self._space.reading() as reader:  # within a transaction of `space` that is the same one
                 self._owned = frozenset(Host(host) for host in read_roster(reader, self._certificate).host_owner)
@@ -61,6 +75,23 @@ class Strangers:
 def put_membership(tx: Transaction, record: MembershipRecord) -> None:
     if tx.version(record.record_id) is None:
         tx.put(record.record_id, MEMBERSHIP, record.to_fields())
+
+
+def come_back(space: Store, key: DeviceKey, now: int) -> bool:
+    """A device that reads that it was retired is not away: it signs itself back in (ROSTER-20). False if it is not
+    retired, or if the record says so until the end of time."""
+    with space.reading() as reader:
+        roster = read_roster(reader, key.certificate)
+    own = roster.members[key.device_id]
+    if own.status != "retired":
+        return False
+    try:
+        at_ms = roster.next_at(key.device_id, now)
+    except IdentityError:
+        return False
+    with space.transaction(now) as tx:
+        put_membership(tx, MembershipRecord.adding(key, certificate=key.certificate, name=own.name, at_ms=at_ms))
+    return True
 
 
 def bind_hosts(stores: dict[str, Store], key: DeviceKey, now: int) -> None:

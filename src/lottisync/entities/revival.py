@@ -1,0 +1,73 @@
+"""Reviving: an entity written anew, so that nothing that others have forgotten covers it (docs/specs/14-forgetting.md).
+
+A device that was away while others forgot comes back with entities that they do not have. What it holds beyond
+their knowledge is somebody's unseen edit and must live on, but under its old names it cannot: the others would
+take it for a part of what they forgot, and a join with an old tombstone would swallow it. So each of its writes gets
+a fresh name, over everything that may have been forgotten. Precedence, time and value stay what they were.
+
+What a deletion had seen is told by the names of writes, too, and has to be told anew. The fresh names are counters
+of one host, where "seen" can only mean "up to here"; so they are given out in that order: first the edits that the
+winning deletion had seen, then those that another one had seen, then those that none had seen, then the deletions.
+"""
+
+from collections.abc import Mapping
+from itertools import accumulate
+from typing import Any
+
+from lottisync.causality import vector_clock
+from lottisync.causality.vector_clock import Clock, Host
+from lottisync.entities import canonical
+from lottisync.entities.entity import DELETED_AT, Deletion, Entity, Stamp, Write, as_deletion, ordered
+
+_BY_WINNER, _BY_ANOTHER, _BY_NONE, _DELETION = range(4)
+
+
+def revived(entity: Entity, host: Host, counter: int, forgotten: Clock) -> tuple[Entity, int]:
+    """`entity` as `host` writes it anew after its write `counter`, over `forgotten`; and how many counters that
+    takes: one, or as many as it needs for siblings to keep names of their own (FORGET-9, FORGET-10)."""
+    deletions = [
+        (write.stamp, found) for write in entity.registers.get(DELETED_AT, ()) if (found := as_deletion(write))
+    ]
+    grouped = {p: _grouped(p, writes, deletions) for p, writes in entity.registers.items()}
+    sizes = [max(len(groups[kind]) for groups in grouped.values()) for kind in range(4)]
+    last = [counter + taken for taken in accumulate(sizes)]
+    registers = {}
+    for p, groups in grouped.items():
+        fresh = []
+        for kind, writes in enumerate(groups):
+            first = last[kind] - sizes[kind] + 1
+            for number, write in enumerate(writes, first):
+                stamp = write.stamp._replace(host=host, counter=number)
+                seen = last[_BY_WINNER] if write is entity.registers[p][0] else last[_BY_ANOTHER]
+                fresh.append(Write(stamp, _seeing(write, host, seen) if p == DELETED_AT else write.value))
+        registers[p] = ordered(fresh)
+    clock = vector_clock.merge(entity.clock, forgotten) | {host: last[-1]}
+    return Entity(entity.id, entity.type, clock, registers), sum(sizes)
+
+
+def _grouped(p: str, writes: tuple[Write, ...], deletions: list[tuple[Stamp, Deletion]]) -> list[list[Write]]:
+    """The writes of a register by who had seen them, in each group the least first: of two that differ in their
+    names alone, the winner stays the winner."""
+    groups: list[list[Write]] = [[], [], [], []]
+    for write in reversed(writes):
+        seen = [
+            write.stamp.dot == by.dot or vector_clock.has_seen(deletion.seen, write.stamp.dot)
+            for by, deletion in deletions
+        ]
+        if not deletions:
+            kind = _BY_WINNER
+        elif p == DELETED_AT:
+            kind = _DELETION
+        else:
+            kind = _BY_WINNER if seen[0] else _BY_ANOTHER if any(seen) else _BY_NONE
+        groups[kind].append(write)
+    return groups
+
+
+def _seeing(write: Write, host: Host, counter: int) -> bytes:
+    """The value of a deletion that has seen `host` up to `counter`; of another value of `deletedAt`, itself."""
+    if as_deletion(write) is None:
+        return write.value
+    value: dict[str, Any] = canonical.decode(write.value)
+    seen: Mapping[str, int] = value["seen"]
+    return canonical.encode(value | {"seen": {**seen, host: counter}} if counter else value)

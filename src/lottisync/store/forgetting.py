@@ -1,0 +1,254 @@
+"""Forgetting: what was deleted long ago goes for good (docs/specs/14-forgetting.md).
+
+A tombstone has to stay until every device has seen it: a device that still holds the living entity would bring it
+back. So each device notes what every other one said last of its knowledge (`told`), also by hearsay, and purges
+what all of them cover. A device that was away for too long is retired: nobody waits for it any more.
+
+What was purged is not remembered one by one. One clock, F, covers all of it; a round carries it. A device whose
+knowledge does not cover the sender's F was away while others forgot. It is *behind*: what it holds may be gone
+elsewhere, and no tombstone will come to say so. Therefore such a round ends with the keys of all that the sender holds,
+and for each entity of the receiver that is not among them there are two cases, and no third:
+
+    the sender's knowledge covers its clock: it was forgotten. It goes here, too.
+    it does not: somebody wrote what the sender never saw. It is revived: written anew, over F.
+
+F also lies under the first write on an absent id. Otherwise a device that still holds the old tombstone would join
+the two, and one that has forgotten it would not. Ids that are made once can't have been forgotten, and are spared it.
+"""
+
+import hashlib
+import sys
+from array import array
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+import msgspec
+
+from lottisync.causality import vector_clock
+from lottisync.causality.knowledge import Knowledge
+from lottisync.causality.vector_clock import Clock, Host
+from lottisync.entities.entity import is_clean_tombstone
+from lottisync.store import tables
+from lottisync.store.instant import iso
+from lottisync.store.reader import Reader
+from lottisync.store.transaction import Transaction
+
+MIN_AGE = 30 * 24 * 3_600_000
+"""Milliseconds that a tombstone stays at least, so that a deletion can be seen and taken back for a while."""
+KEY_BYTES = 8
+STRIDE = 1_000
+"""Rows read at a time."""
+
+_read_clock = msgspec.json.Decoder(dict[Host, int]).decode
+
+
+# -- what was forgotten, and what the others know
+
+
+def forgotten(reader: Reader) -> Knowledge:
+    """F: one clock that covers everything that was forgotten here."""
+    return reader.forgotten()
+
+
+def forget(tx: Transaction, clock: Clock) -> None:
+    """Let F cover `clock`, too."""
+    for host, counter in clock.items():
+        tx.execute(
+            """insert into forgotten values (?, ?)
+               on conflict(host) do update set counter = max(counter, excluded.counter)""",
+            (_number(tx, host), counter),
+        )
+
+
+def told(reader: Reader) -> dict[str, Knowledge]:
+    """What each device said last of its knowledge, by device id; a device that was never heard of is absent."""
+    found: dict[str, Knowledge] = {}
+    for device, host, known in reader.local(
+        "select t.device, h.host, t.known from told t join hosts h on h.n = t.host order by t.device, h.host"
+    ):
+        found.setdefault(device, {})[Host(host)] = known
+    return found
+
+
+def hear(tx: Transaction, device: str, knowledge: Clock, *, direct: bool) -> None:
+    """Note what a device knows. What it says itself replaces what was noted, for it may have been restored from a
+    backup; what a third says of it is older or newer, and only adds (FORGET-1). Rings no bell."""
+    noted = told(tx).get(device, {})
+    after = dict(knowledge) if direct else vector_clock.merge(noted, knowledge)
+    if noted == after:
+        return
+    tx.execute("delete from told where device = ?", (device,))
+    for host, known in after.items():
+        tx.execute("insert into told values (?, ?, ?)", (device, _number(tx, host), known))
+
+
+def lacking(reader: Reader, knowledge: Clock) -> int:
+    """How many entities a device with this knowledge lacks."""
+    found: set[int] = set()
+    for number, host in reader.local("select n, host from hosts"):
+        found.update(
+            n
+            for (n,) in reader.local(
+                "select n from components where host = ? and counter > ?", (number, knowledge.get(host, 0))
+            )
+        )
+    return len(found)
+
+
+# -- purging
+
+
+class _Tombstone(NamedTuple):
+    id: str
+    clock: Clock
+
+
+def purge(tx: Transaction, active: Iterable[str], min_age: int = MIN_AGE, limit: int | None = None) -> int:
+    """Forget the tombstones that every device in `active` (ids, without this one) has seen and that nobody wrote to
+    for `min_age` ms; `limit` of them at most. Returns how many. The digest stays what it was (FORGET-3, FORGET-4)."""
+    knowledge = told(tx)
+    seen_by_all = [tx.knowledge(), *(knowledge.get(device, {}) for device in active)]
+    gone: dict[Host, int] = {}
+    purged = 0
+    for tombstone in _tombstones(tx, tx.now - min_age):
+        if purged == limit:
+            break
+        if all(vector_clock.covers(known, tombstone.clock) for known in seen_by_all) and _is_sound(tx, tombstone.id):
+            _erase(tx, tombstone.id)
+            gone = vector_clock.merge(gone, tombstone.clock)
+            purged += 1
+    forget(tx, gone)
+    return purged
+
+
+def holding_back(reader: Reader, active: Iterable[str], min_age: int, now: int) -> dict[str, int]:
+    """For each device that has not seen them yet, how many tombstones are old enough to be forgotten but for it,
+    and perhaps for others; devices that hold nothing back are left out."""
+    own, knowledge = reader.knowledge(), told(reader)
+    held = dict.fromkeys(active, 0)
+    for tombstone in _tombstones(reader, now - min_age):
+        if vector_clock.covers(own, tombstone.clock):
+            for device in held:
+                held[device] += not vector_clock.covers(knowledge.get(device, {}), tombstone.clock)
+    return {device: count for device, count in held.items() if count}
+
+
+def _tombstones(reader: Reader, until: int) -> list[_Tombstone]:
+    """Marked as clean, last written at `until` or before, and with nothing in quarantine that says otherwise."""
+    return [
+        _Tombstone(entity_id, _read_clock(clock))
+        for table in tables.names(reader.schema)
+        for entity_id, clock in reader.local(
+            f"""select id, clock from {table} where clean_tombstone and updated_at <= ?
+                and id not in (select id from quarantine) order by updated_at""",
+            (iso(max(until, 0)),),
+        )
+    ]
+
+
+def _is_sound(reader: Reader, entity_id: str) -> bool:
+    """Whether it is the tombstone that it is marked as: forgetting can't be taken back."""
+    entity = reader.entity(entity_id)
+    return entity is not None and is_clean_tombstone(entity)
+
+
+def _erase(tx: Transaction, entity_id: str) -> None:
+    tx.remove(entity_id)
+    tx.execute("delete from history where entity = ?", (entity_id,))
+
+
+# -- coming back
+
+
+def entity_key(entity_id: str) -> bytes:
+    """An id in 8 bytes, spread evenly: the first of its SHA-256."""
+    return hashlib.sha256(entity_id.encode()).digest()[:KEY_BYTES]
+
+
+def keys(reader: Reader) -> bytes:
+    """The keys of all that is held, in quarantine too, in order: 8 bytes an entity."""
+    buckets = [array("Q") for _ in range(256)]
+    for entity_id in _held_ids(reader):
+        key = entity_key(entity_id)
+        buckets[key[0]].append(int.from_bytes(key, "big"))
+    return b"".join(_big_endian(array("Q", sorted(set(bucket)))).tobytes() for bucket in buckets)
+
+
+class Keys:
+    """What a sender holds: `entity_id in keys`. Raises `ValueError` for bytes that are not what `keys` gives."""
+
+    def __init__(self, data: bytes) -> None:
+        if len(data) % KEY_BYTES:
+            raise ValueError(f"keys of entities have {KEY_BYTES} bytes each; got {len(data)} bytes")
+        self._keys = array("Q")
+        self._keys.frombytes(data)
+        _big_endian(self._keys)
+        if any(a >= b for a, b in zip(self._keys, self._keys[1:], strict=False)):
+            raise ValueError("keys of entities come in ascending order, each once")
+
+    def __contains__(self, entity_id: str) -> bool:
+        key = int.from_bytes(entity_key(entity_id), "big")
+        at = bisect_left(self._keys, key)
+        return at < len(self._keys) and self._keys[at] == key
+
+
+def reconcile(tx: Transaction, held: Keys, knowledge: Clock, forgotten: Clock) -> tuple[int, int]:
+    """At the end of a round to a device that was behind: `held` and `knowledge` are of the sender's snapshot,
+    `forgotten` is the F of both. What the sender does not hold and knows of is dropped, the rest of what it does
+    not hold is revived (FORGET-8). Returns how many of each."""
+    dropped = revived = 0
+    for entity_id in [entity_id for entity_id in _row_ids(tx) if entity_id not in held]:
+        entity = tx.entity(entity_id)
+        if entity is None:
+            continue
+        if vector_clock.covers(knowledge, entity.clock):
+            _erase(tx, entity_id)
+            dropped += 1
+        else:
+            tx.revive(entity_id, forgotten)
+            revived += 1
+    for kept in tx.quarantined():
+        if kept.version.id not in held and vector_clock.covers(knowledge, kept.clock):
+            tx.let_go(kept)
+            dropped += 1
+    return dropped, revived
+
+
+def revive(tx: Transaction, entity_id: str, forgotten: Clock) -> None:
+    """Write an entity anew, over everything that may have been forgotten (FORGET-9)."""
+    tx.revive(entity_id, forgotten)
+
+
+def complete(tx: Transaction, knowledge: Clock, forgotten: Clock) -> None:
+    """The end of a round: the sender's knowledge and its F are taken over together (FORGET-7)."""
+    tx.adopt(knowledge)
+    forget(tx, forgotten)
+
+
+# -- rows
+
+
+def _held_ids(reader: Reader) -> Iterator[str]:
+    yield from _row_ids(reader)
+    yield from (kept.version.id for kept in reader.quarantined())
+
+
+def _row_ids(reader: Reader) -> Iterator[str]:
+    last = -1
+    while rows := reader.local("select n, id from rows where n > ? order by n limit ?", (last, STRIDE)):
+        last = rows[-1][0]
+        for _, entity_id in rows:
+            yield entity_id
+
+
+def _big_endian(numbers: "array[int]") -> "array[int]":
+    """The array with each number's bytes turned round, where this machine has them the other way."""
+    if sys.byteorder == "little":
+        numbers.byteswap()
+    return numbers
+
+
+def _number(tx: Transaction, host: Host) -> int:
+    tx.execute("insert into hosts(host) values (?) on conflict(host) do nothing", (host,))
+    return int(tx.execute("select n from hosts where host = ?", (host,))[0][0])

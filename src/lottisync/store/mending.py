@@ -1,0 +1,206 @@
+"""Putting right what differs although it should not (docs/specs/15-mending.md).
+
+Two stores with equal knowledge hold an entity with different content: a bit has flipped, somebody has changed a table
+by hand, or a fault of ours. A join would make it worse: where a register is missing under a clock that covers it, the
+join takes it for overwritten, and the good copy dies of the bad one. So the rules are others:
+
+    1. what fails its own hash is replaced by the peer's, if the peer's has seen all that it has;
+    2. equal clocks: all writes that either holds; where one name has two contents, the greater value;
+    3. else: a join, after the same settling of names that have two contents.
+
+Each rule gives the same on both sides, so that mending ends. What a rule lets go of is kept in the history, for people.
+A device sends no row that fails its own hash (`sound`): with equal clocks the other could not tell which is good.
+
+What no peer can mend is settled by `repair`: content that can be read is taken for good as it is, and everything that
+is kept twice (hashes, marks, index, digest) is made from it anew.
+"""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from lottisync.causality import vector_clock
+from lottisync.causality.vector_clock import Clock, Dot, Host
+from lottisync.entities import version
+from lottisync.entities.entity import Entity, Write, has_conflict, is_deleted, join, ordered
+from lottisync.entities.version import BadVersion, Version
+from lottisync.store import tables
+from lottisync.store.reader import Reader, Row
+from lottisync.store.transaction import Transaction
+
+_STRIDE = 500
+
+
+def sound(reader: Reader, ids: Iterable[str]) -> list[Version]:
+    """The versions to send of entities that differ: of the rows among them whose content has its stored hash, and
+    of what is in quarantine with its own."""
+    found = []
+    kept = [held.version for held in reader.quarantined() if held.version.hash() == held.hash]
+    for entity_id in ids:
+        row = reader.raw_row(entity_id)
+        if row is not None and row.version.hash() == row.hash:
+            found.append(row.version)
+        found += [made for made in kept if made.id == entity_id]
+    return found
+
+
+def mend(tx: Transaction, versions: Iterable[tuple[Version, Entity]]) -> int:
+    """Put right what differs from a peer's versions, already checked; returns how many entities changed here. The
+    digest is right afterwards, which costs a pass over the stored hashes: give it many at once (MEND-4 to MEND-7)."""
+    mended = 0
+    for incoming, entity in versions:
+        row = tx.raw_row(incoming.id)
+        if row is None:
+            mended += tx.apply([(incoming, entity)])
+            continue
+        damaged = row.version.hash() != row.hash
+        if not damaged and row.version == incoming:
+            continue
+        before = _readable(row.version)
+        try:
+            after = _over_damage(tx, row, before, entity) if damaged else _over_sound(before, entity)
+            if after is not None and (damaged or after != before):
+                _refuse_large(after)
+                tx.replace(after, before=before)
+                mended += 1
+        except BadVersion as error:
+            tx.quarantine(incoming, str(error))
+    if mended:
+        tx.recount()
+    return mended
+
+
+def _over_damage(tx: Transaction, row: Row, ours: Entity | None, theirs: Entity) -> Entity | None:
+    """Rule 1. A damaged row that holds more than the peer has seen keeps that, if it can be read, and takes all that
+    the peer holds; None leaves it as it is."""
+    clock = _indexed_clock(tx, row.n) or (ours.clock if ours else {})
+    if vector_clock.covers(theirs.clock, clock):
+        return theirs
+    if ours is None or ours.type != theirs.type:
+        return None
+    registers = {}
+    for p in ours.registers.keys() | theirs.registers.keys():
+        beyond = [w for w in ours.registers.get(p, ()) if not vector_clock.has_seen(theirs.clock, w.stamp.dot)]
+        kept = [*theirs.registers.get(p, ()), *beyond]
+        if kept:
+            registers[p] = ordered(kept)
+    return Entity(ours.id, ours.type, vector_clock.merge(ours.clock, theirs.clock), registers)
+
+
+def _over_sound(ours: Entity | None, theirs: Entity) -> Entity | None:
+    """Rules 2 and 3."""
+    if ours is None:
+        return None
+    if ours.type != theirs.type:
+        raise BadVersion(f"{ours.id} is a {ours.type} here, and came as a {theirs.type}")
+    if ours.clock == theirs.clock:
+        return _united(ours, theirs)
+    return join(_settled(ours, theirs), _settled(theirs, ours))
+
+
+def _united(a: Entity, b: Entity) -> Entity:
+    registers = {}
+    for p in a.registers.keys() | b.registers.keys():
+        named: dict[Dot, Write] = {}
+        for held in (*a.registers.get(p, ()), *b.registers.get(p, ())):
+            named[held.stamp.dot] = _greater(held, named.get(held.stamp.dot))
+        registers[p] = ordered(named.values())
+    return Entity(a.id, a.type, a.clock, registers)
+
+
+def _settled(a: Entity, b: Entity) -> Entity:
+    """`a`, where it and `b` give one name to two contents with the greater of them."""
+    registers = {}
+    for p, writes in a.registers.items():
+        theirs = {held.stamp.dot: held for held in b.registers.get(p, ())}
+        registers[p] = ordered(_greater(held, theirs.get(held.stamp.dot)) for held in writes)
+    return Entity(a.id, a.type, a.clock, registers)
+
+
+def _greater(a: Write, b: Write | None) -> Write:
+    """Of two contents of one name the one with the greater value: any rule does that both sides follow."""
+    return a if b is None else max(a, b, key=lambda held: (held.value, held.stamp))
+
+
+def repair(tx: Transaction) -> int:
+    """Make anew, from the content of every row that can be read, all that is kept of it twice: its hash and marks, the
+    index, the digest. Returns how many rows were wrong. For what no peer can mend: until then the content that
+    was changed by hand or by the disk is known as such, from then on it counts as good (MEND-8)."""
+    repaired, last = 0, -1
+    while rows := _after(tx, last):
+        last = rows[-1].row.n
+        for found in rows:
+            entity = _readable(found.row.version)
+            if entity is not None and not found.agrees_with(entity):
+                tx.replace(entity)
+                repaired += 1
+    _index_anew(tx)
+    tx.recount()
+    return repaired
+
+
+class _Stored(NamedTuple):
+    row: Row
+    conflicted: bool
+    deleted: bool
+
+    def agrees_with(self, entity: Entity) -> bool:
+        return (
+            self.row.hash == self.row.version.hash()
+            and self.row.clean_tombstone != version.adds_to_digest(entity)
+            and self.conflicted == has_conflict(entity)
+            and self.deleted == is_deleted(entity)
+        )
+
+
+def _after(reader: Reader, last: int) -> list[_Stored]:
+    return [
+        _Stored(Row(n, Version(*parts), stored, bool(clean)), bool(conflicted), bool(deleted))
+        for n, *parts, stored, clean, conflicted, deleted in reader.local(
+            f"""select n, {tables.RAW_COLUMNS}, hash, clean_tombstone, conflicted, deleted_at is not null
+                from rows where n > ? order by n limit {_STRIDE}""",
+            (last,),
+        )
+    ]
+
+
+def _index_anew(tx: Transaction) -> None:
+    """Every component of every clock that can be read, and no other."""
+    tx.execute("delete from components")
+    last = -1
+    while rows := _after(tx, last):
+        last = rows[-1].row.n
+        for found in rows:
+            tx.index(found.row.n, _clock_of(found.row.version))
+    for kept in tx.quarantined():
+        tx.index(kept.n, kept.clock)
+
+
+def _readable(made: Version) -> Entity | None:
+    try:
+        return version.open_foreign(made)
+    except BadVersion:
+        return None
+
+
+def _clock_of(made: Version) -> Clock:
+    try:
+        return version.clock_of(made)
+    except BadVersion:
+        return {}
+
+
+def _indexed_clock(reader: Reader, n: int) -> Clock:
+    """A row's clock as the index has it: a second witness, where the row is damaged."""
+    return {
+        Host(host): counter
+        for host, counter in reader.local(
+            "select h.host, max(c.counter) from components c join hosts h on h.n = c.host where c.n = ? group by 1",
+            (n,),
+        )
+    }
+
+
+def _refuse_large(after: Entity) -> None:
+    size = version.close(after).size()
+    if size > version.MAX_VERSION:
+        raise BadVersion(f"{after.id} mended would have {size} bytes; at most {version.MAX_VERSION} are taken")

@@ -1,0 +1,148 @@
+"""`purge`, `devices retire` and what `status` says of them: FORGET-3, FORGET-5, ROSTER-20."""
+
+from pathlib import Path
+
+import anyio
+import pytest
+from tests.support.command_line import contents, run
+from tests.support.stores import NOON
+
+from lottisync.config.home import Home
+from lottisync.daemon.daemon import _tidy
+from lottisync.identity.device_key import DeviceKey
+from lottisync.store import forgetting
+from lottisync.sync.membership import come_back
+
+PHONE = DeviceKey.from_seed(b"p" * 32)
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """A laptop that is paired with a phone, has a task and has deleted two long ago."""
+    folder = tmp_path / "home"
+    assert run("init", "--name", "laptop", home=folder).code == 0
+    opened = Home.open(folder)
+    opened.add_device("phone", PHONE.certificate, NOON)
+    with opened.journal.transaction(NOON) as tx:
+        for entity_id in ("t1", "t2", "t3"):
+            tx.put(entity_id, "task", {"title": entity_id})
+        tx.delete("t2")
+        tx.delete("t3")
+    opened.close()
+    return folder
+
+
+def ids(home: Path) -> list[str]:
+    opened = Home.open(home)
+    try:
+        with opened.journal.reading() as reader:
+            return [entity_id for (entity_id,) in reader.local("select id from rows order by id")]
+    finally:
+        opened.close()
+
+
+def phone_knows_all(home: Path) -> None:
+    opened = Home.open(home)
+    with opened.journal.transaction(NOON) as tx:
+        forgetting.hear(tx, PHONE.device_id, tx.knowledge(), direct=True)
+    opened.close()
+
+
+def test_forget_5_a_device_that_was_never_heard_of_holds_all_back(home: Path) -> None:
+    result = run("purge", "--json", home=home).json
+    assert result == {
+        "forgotten": {"space": 0, "journal": 0, "agent": 0},
+        "heldBack": [{"name": "phone", "device": PHONE.device_id, "holdsBack": 2}],
+    }
+    shown = run("purge", home=home).out
+    assert "0 deleted entities forgotten." in shown
+    assert "phone has not seen 2 more yet; they stay until it has." in shown
+    assert ids(home) == ["t1", "t2", "t3"]
+    (peer,) = run("status", "--json", home=home).json["peers"]
+    assert peer["holdsBack"] == 2
+    assert "holds back 2 deleted" in run("status", home=home).out
+
+
+def test_forget_3_what_it_has_seen_goes(home: Path) -> None:
+    phone_knows_all(home)
+    (peer,) = run("status", "--json", home=home).json["peers"]
+    assert (peer["holdsBack"], peer["lacks"]) == (0, {"journal": 0})
+    assert run("purge", "--days", "36500", "--json", home=home).json["forgotten"]["journal"] == 0
+    assert "2 deleted entities forgotten." in run("purge", home=home).out
+    assert ids(home) == ["t1"]
+    assert run("check", home=home).code == 0
+
+
+def test_forget_2_status_counts_what_a_device_lacks_without_a_daemon(home: Path) -> None:
+    phone_knows_all(home)
+    opened = Home.open(home)
+    with opened.journal.transaction(NOON) as tx:
+        tx.put("t1", "task", {"title": "Bread"})
+        tx.put("t1", "task", {"title": "Butter"})
+    opened.close()
+    (peer,) = run("status", "--json", home=home).json["peers"]
+    assert peer["lacks"] == {"journal": 1}
+
+
+def test_roster_20_nobody_waits_for_a_retired_device_until_it_comes_back(home: Path) -> None:
+    assert run("devices", "retire", "phone", "--json", home=home).json == {
+        "name": "phone",
+        "device": PHONE.device_id,
+        "status": "retired",
+    }
+    assert {row["name"]: row["status"] for row in run("devices", "--json", home=home).json} == {
+        "laptop": "active",
+        "phone": "retired",
+    }
+    assert run("purge", "--json", home=home).json == {
+        "forgotten": {"space": 0, "journal": 2, "agent": 0},
+        "heldBack": [],
+    }
+    assert run("status", "--json", home=home).json["peers"] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "code"), [("laptop", "this-device"), ("tablet", "unknown-device"), ("phone", "not-active")]
+)
+def test_roster_20_what_cannot_be_retired_is_said(home: Path, name: str, code: str) -> None:
+    if code == "not-active":
+        assert run("devices", "retire", "phone", home=home).code == 0
+    before = contents(home)
+    result = run("devices", "retire", name, "--json", home=home)
+    assert result.code != 0
+    assert result.json["error"]["code"] == code
+    assert contents(home) == before
+
+
+def test_roster_20_a_device_that_reads_it_signs_itself_back_in_once(home: Path) -> None:
+    opened = Home.open(home)
+    laptop = opened.key
+    assert not come_back(opened.space, laptop, NOON)
+    opened.retire_device(laptop.device_id, NOON + 60_000)
+    assert opened.roster().members[laptop.device_id].status == "retired"
+    assert come_back(opened.space, laptop, NOON)  # its clock is behind
+    member = opened.roster().members[laptop.device_id]
+    assert (member.status, member.name) == ("active", "laptop")
+    assert not come_back(opened.space, laptop, NOON)
+    opened.close()
+
+
+async def test_forget_3_the_daemon_forgets_once_a_day(home: Path) -> None:
+    phone_knows_all(home)
+    opened = Home.open(home)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(_tidy, opened)
+        with anyio.fail_after(20):
+            while ids(home) != ["t1"]:
+                await anyio.sleep(0.01)
+        tasks.cancel_scope.cancel()
+    opened.close()
+
+
+def test_forget_3_more_than_one_transaction_holds(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lottisync.config.home.PURGED_AT_ONCE", 1)
+    phone_knows_all(home)
+    opened = Home.open(home)
+    assert opened.purge(NOON, 0)["journal"] == 2
+    assert opened.held_back(NOON, 0) == {}
+    opened.close()

@@ -1,0 +1,340 @@
+"""What differs is put right, and nothing that one of the two still had is lost: MEND-4 to MEND-8."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.support.comparison import compare_stores, meet, repair
+from tests.support.stores import NOON, digest_of, dump, new_store, send, true_digest
+
+from lottisync.causality.vector_clock import Host
+from lottisync.entities.entity import Entity, Stamp, Write
+from lottisync.entities.version import BadVersion, close, open_foreign
+from lottisync.store import mending
+from lottisync.store.check import broken_invariants
+from lottisync.store.store import Store
+
+A, B = Host("a" * 16), Host("b" * 16)
+LATER = NOON + 1_000
+
+
+def made(clock: dict[Host, int], **values: tuple[Host, int, str]) -> Entity:
+    """An entity with the given writes: path -> (host, counter, text)."""
+    registers = {
+        path: (Write(Stamp(1, NOON, 0, host, counter), f'"{text}"'.encode()),)
+        for path, (host, counter, text) in values.items()
+    }
+    return Entity("t1", "task", clock, registers)
+
+
+def holding(folder: Path, number: int, entity: Entity) -> Store:
+    store = new_store(folder, number)
+    with store.transaction(NOON) as tx:
+        tx.apply([(close(entity), entity)])
+        tx.adopt(entity.clock)
+    return store
+
+
+def mend(store: Store, entity: Entity) -> int:
+    with store.transaction(LATER) as tx:
+        return mending.mend(tx, [(close(entity), entity)])
+
+
+def sql(store: Store, text: str, *bindings: str) -> None:
+    store._connection.execute(text, bindings).fetchall()
+
+
+def faults(store: Store) -> list[str]:
+    with store.reading() as reader:
+        return broken_invariants(reader)
+
+
+FLIP = "update journal_entities set serialized = replace(serialized, 'Milk', 'Wine')"
+
+
+# -- the rules
+
+
+def test_mend_4_what_fails_its_own_hash_is_replaced(tmp_path: Path) -> None:
+    entity = made({A: 1}, title=(A, 1, "Milk"))
+    store = holding(tmp_path, 1, entity)
+    before = digest_of(store)
+    sql(store, FLIP)
+    assert mend(store, entity) == 1
+    assert store.read("t1") == entity
+    assert digest_of(store) == before
+    assert faults(store) == []
+    with store.reading() as reader:
+        assert [(was.path, was.value) for was in reader.overwritten("t1")] == [("title", b'"Wine"')]
+    assert mend(store, entity) == 0
+
+
+def test_mend_4_also_by_a_version_that_has_seen_more(tmp_path: Path) -> None:
+    store = holding(tmp_path, 1, made({A: 1}, title=(A, 1, "Milk")))
+    sql(store, FLIP)
+    newer = made({A: 1, B: 1}, title=(B, 1, "Tea"))
+    assert mend(store, newer) == 1
+    assert store.read("t1") == newer
+    assert faults(store) == []
+
+
+def test_mend_4_what_it_holds_beyond_the_peer_stays(tmp_path: Path) -> None:
+    """The peer has not seen write 2: the damaged row keeps that, and takes what it shares with the peer from it."""
+    store = holding(tmp_path, 1, made({A: 2}, title=(A, 1, "Milk"), due=(A, 2, "Monday")))
+    sql(store, FLIP)
+    assert mend(store, made({A: 1}, title=(A, 1, "Milk"))) == 1
+    entity = store.read("t1")
+    assert entity is not None
+    assert entity.document() == {"title": "Milk", "due": "Monday"}
+    assert entity.clock == {A: 2}
+    assert faults(store) == []
+
+
+def test_mend_4_a_clock_that_was_changed_does_not_count(tmp_path: Path) -> None:
+    """The index is the second witness of what the row had seen."""
+    entity = made({A: 1}, title=(A, 1, "Milk"))
+    store = holding(tmp_path, 1, entity)
+    sql(store, "update journal_entities set clock = ?", f'{{"{A}":99}}')
+    assert mend(store, entity) == 1
+    assert store.read("t1") == entity
+    assert faults(store) == []
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "update journal_entities set stamps = '[]'",
+        "update journal_entities set serialized = '{'",
+        "update journal_entities set serialized = cast(x'7b22ff227d' as text)",
+        "update journal_entities set clock = 'x'",
+        "update journal_entities set hash = zeroblob(32)",
+        "update journal_entities set type = 'entryLink'",
+    ],
+)
+def test_mend_4_whatever_the_damage(tmp_path: Path, damage: str) -> None:
+    entity = made({A: 1}, title=(A, 1, "Milk"))
+    store = holding(tmp_path, 1, entity)
+    before = digest_of(store)
+    sql(store, damage)
+    assert faults(store) != []
+    assert mend(store, entity) == 1
+    assert store.read("t1") == entity
+    assert digest_of(store) == before
+    assert faults(store) == []
+
+
+def test_mend_4_what_cannot_be_read_and_has_seen_more_is_left(tmp_path: Path) -> None:
+    store = holding(tmp_path, 1, made({A: 2}, title=(A, 1, "Milk"), due=(A, 2, "Monday")))
+    sql(store, "update journal_entities set stamps = '[]'")
+    before = dump(store)
+    assert mend(store, made({A: 1}, title=(A, 1, "Milk"))) == 0
+    assert dump(store) == before
+
+
+def test_mend_5_equal_clocks_keep_what_either_holds(tmp_path: Path) -> None:
+    """A join would take the missing register for overwritten, on both sides."""
+    whole = made({A: 2}, title=(A, 1, "Milk"), due=(A, 2, "Monday"))
+    half = made({A: 2}, due=(A, 2, "Monday"))
+    for number, (ours, theirs) in enumerate([(whole, half), (half, whole)], 1):
+        store = holding(tmp_path, number, ours)
+        assert mend(store, theirs) == (1 if ours is half else 0)
+        assert store.read("t1") == whole
+        assert digest_of(store) == true_digest(store)
+        assert faults(store) == []
+
+
+def test_mend_5_one_name_two_contents_the_greater_value(tmp_path: Path) -> None:
+    milk, wine = made({A: 1}, title=(A, 1, "Milk")), made({A: 1}, title=(A, 1, "Wine"))
+    a, b = holding(tmp_path, 1, milk), holding(tmp_path, 2, wine)
+    assert meet(a, b, LATER) == 1
+    assert a.read("t1") == b.read("t1") == wine
+    assert digest_of(a) == digest_of(b)
+    with a.reading() as reader:
+        assert [was.value for was in reader.overwritten("t1")] == [b'"Milk"']
+
+
+def test_mend_6_else_a_join_and_one_name_with_two_contents_does_not_stop_it(tmp_path: Path) -> None:
+    ours = made({A: 2}, title=(A, 1, "Milk"), due=(A, 2, "Monday"))
+    theirs = made({A: 1, B: 1}, title=(A, 1, "Wine"), note=(B, 1, "x"))
+    a, b = holding(tmp_path, 1, ours), holding(tmp_path, 2, theirs)
+    meet(a, b, LATER)
+    entity = a.read("t1")
+    assert entity == b.read("t1")
+    assert entity is not None
+    assert entity.document() == {"title": "Wine", "due": "Monday", "note": "x"}
+    assert digest_of(a) == digest_of(b)
+
+
+def test_mend_6_a_join_still_overwrites(tmp_path: Path) -> None:
+    store = holding(tmp_path, 1, made({A: 1}, title=(A, 1, "Milk")))
+    newer = made({A: 1, B: 1}, title=(B, 1, "Tea"))
+    assert mend(store, newer) == 1
+    assert store.read("t1") == newer
+
+
+def test_mend_7_what_is_absent_is_taken(tmp_path: Path) -> None:
+    store = new_store(tmp_path)
+    entity = made({A: 1}, title=(A, 1, "Milk"))
+    assert mend(store, entity) == 1
+    assert store.read("t1") == entity
+    assert digest_of(store) == true_digest(store)
+
+
+def test_mend_7_another_type_goes_to_quarantine(tmp_path: Path) -> None:
+    entity = made({A: 1}, title=(A, 1, "Milk"))
+    store = holding(tmp_path, 1, entity)
+    other = Entity("t1", "note", {A: 1, B: 1}, entity.registers)
+    assert mend(store, other) == 0
+    assert store.read("t1") == entity
+    with store.reading() as reader:
+        assert [kept.version for kept in reader.quarantined()] == [close(other)]
+
+
+def test_mend_7_a_damaged_row_is_not_sent(tmp_path: Path) -> None:
+    store = holding(tmp_path, 1, made({A: 1}, title=(A, 1, "Milk")))
+    with store.reading() as reader:
+        assert [version.id for version in mending.sound(reader, ["t1", "t2"])] == ["t1"]
+    sql(store, FLIP)
+    with store.reading() as reader:
+        assert mending.sound(reader, ["t1"]) == []
+
+
+# -- what no peer can mend
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        FLIP,
+        "update journal_entities set hash = zeroblob(32)",
+        "update journal_entities set clean_tombstone = 1 - clean_tombstone",
+        "update journal_entities set conflicted = 1",
+        "update journal_entities set deleted_at = 'x' where deleted_at is null",
+        "delete from components",
+        "insert into components values (1, 999, 1)",
+        "update components set counter = 7",
+        "update state set digest = zeroblob(32)",
+    ],
+)
+def test_mend_8_repair_makes_all_that_is_kept_twice_anew(tmp_path: Path, damage: str) -> None:
+    store = new_store(tmp_path)
+    with store.transaction(NOON) as tx:
+        tx.put("t1", "task", {"title": "Milk"})
+        tx.put("t2", "task", {"title": "Milk"})
+        tx.delete("t2")
+    sql(store, damage)
+    assert faults(store) != []
+    repair(store, LATER)
+    assert faults(store) == []
+    assert digest_of(store) == true_digest(store)
+    assert repair(store, LATER) == 0
+
+
+def test_mend_8_what_cannot_be_read_is_left_and_still_told(tmp_path: Path) -> None:
+    store = holding(tmp_path, 1, made({A: 1}, title=(A, 1, "Milk")))
+    sql(store, "update journal_entities set stamps = '[]'")
+    assert repair(store, LATER) == 0
+    with store.reading() as reader:
+        assert reader.local("select stamps from journal_entities") == [("[]",)]
+    assert any("t1" in fault for fault in faults(store))
+
+
+# -- the law
+
+DAMAGES: dict[str, Callable[[str], str]] = {
+    "value": lambda at: f"update journal_entities set serialized = replace(serialized, 'title {at}', 'xxxxx {at}')",
+    "greater": lambda at: f"update journal_entities set serialized = replace(serialized, 'due {at}', 'zzz {at}')",
+    "hash": lambda at: "update journal_entities set hash = zeroblob(32)",
+    "stamps": lambda at: "update journal_entities set stamps = '[]'",
+    "clock": lambda at: "update journal_entities set clock = replace(clock, ':', ':9')",
+    "mark": lambda at: "update journal_entities set clean_tombstone = 1 - clean_tombstone",
+    "document": lambda at: f'update journal_entities set serialized = \'{{"title":"title {at}"}}\'',
+}
+
+
+def unreadable(store: Store) -> set[str]:
+    found = set()
+    with store.reading() as reader:
+        for (entity_id,) in reader.local("select id from rows"):
+            row = reader.raw_row(entity_id)
+            assert row is not None
+            try:
+                open_foreign(row.version)
+            except BadVersion:
+                found.add(entity_id)
+    return found
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    damage=st.dictionaries(
+        st.tuples(st.integers(0, 1), st.integers(0, 5)), st.sampled_from(sorted(DAMAGES)), max_size=8
+    ),
+    edits=st.lists(st.tuples(st.integers(0, 1), st.integers(0, 5)), max_size=6),
+)
+def test_mend_7_two_stores_that_were_tampered_with_end_equal_and_nothing_is_lost(
+    damage: dict[tuple[int, int], str], edits: list[tuple[int, int]], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = tmp_path_factory.mktemp("mending")
+    stores = a, b = new_store(folder, 1), new_store(folder, 2)
+    with a.transaction(NOON) as tx:
+        for at in range(6):
+            tx.put(f"t{at}", "task", {"title": f"title {at}", "due": f"due {at}"})
+    send(a, b)
+    for side, at in edits:
+        with stores[side].transaction(NOON + 1) as tx:
+            tx.put(f"t{at}", "task", {"note": f"by {side}"})
+    for _ in range(2):
+        send(a, b)
+        send(b, a)
+    assert digest_of(a) == digest_of(b)
+    before = {f"t{at}": a.read(f"t{at}") for at in range(6)}
+    for (side, at), kind in damage.items():
+        sql(stores[side], f"{DAMAGES[kind](str(at))} where id = 't{at}'")
+    for _ in range(4):
+        meet(a, b, LATER)
+    whole = {f"t{at}" for at in range(6) if (0, at) not in damage or (1, at) not in damage}
+    for entity_id in whole:
+        assert a.read(entity_id) == b.read(entity_id) == before[entity_id], entity_id
+    beyond_help = unreadable(a) & unreadable(b)
+    for store in stores:
+        repair(store, LATER)
+    for _ in range(3):
+        meet(a, b, LATER)
+    left = compare_stores(a, b).ids
+    assert left <= beyond_help
+    if not beyond_help:
+        assert digest_of(a) == digest_of(b)
+        assert faults(a) == faults(b) == []
+    for store in stores:
+        store.close()
+
+
+def test_mend_8_both_damaged_all_that_can_be_read_stays(tmp_path: Path) -> None:
+    """One has lost a register, the other has another value in another one: nothing that either holds is lost."""
+    entity = made({A: 2}, title=(A, 1, "Milk"), due=(A, 2, "Monday"))
+    a, b = holding(tmp_path, 1, entity), holding(tmp_path, 2, entity)
+    base = f'[[1,{NOON},0,"{A}",2],{{}},{{}}]'
+    sql(a, 'update journal_entities set serialized = \'{"due":"Monday"}\', stamps = ?', base)
+    sql(b, FLIP)
+    assert meet(a, b, LATER) == 0
+    assert repair(a, LATER) == repair(b, LATER) == 1
+    meet(a, b, LATER)
+    found = a.read("t1")
+    assert found == b.read("t1")
+    assert found is not None
+    assert found.document() == {"title": "Wine", "due": "Monday"}
+    assert digest_of(a) == digest_of(b)
+
+
+def test_mend_7_a_version_of_the_own_future_mints_a_host(tmp_path: Path) -> None:
+    store = new_store(tmp_path)
+    with store.transaction(NOON) as tx:
+        tx.put("t1", "task", {"title": "Milk"})
+        own = tx.host
+    entity = made({own: 5}, title=(own, 5, "Tea"))
+    mend(store, open_foreign(close(entity)))
+    with store.reading() as reader:
+        assert reader.host != own

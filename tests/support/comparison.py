@@ -1,0 +1,66 @@
+"""Two stores compared and mended as a link does it, without a network."""
+
+from typing import NamedTuple
+
+from lottisync.entities.version import BadVersion, open_foreign
+from lottisync.store import mending
+from lottisync.store.fingerprint import Fingerprints, Node, differing
+from lottisync.store.store import Store
+
+
+class Comparison(NamedTuple):
+    """`ids` differ; `messages` nodes went to and fro, with `size` bytes in all as a message would carry them."""
+
+    ids: set[str]
+    messages: int
+    size: int
+
+
+def compare(a: Fingerprints, b: Fingerprints) -> Comparison:
+    found: set[str] = set()
+    nodes, messages, size = [a.root()], 0, 0
+    sides = (b, a)
+    while nodes:
+        size += sum(map(weight, nodes))
+        nodes, ids = differing(sides[messages % 2], nodes)
+        found.update(ids)
+        messages += 1
+    return Comparison(found, messages, size)
+
+
+def weight(node: Node) -> int:
+    """Bytes of a node: prefix, fingerprints, ids with their hashes, and a byte for each thing's length."""
+    return (
+        1
+        + len(node.prefix)
+        + sum(1 + len(child) for child in node.children or ())
+        + sum(2 + len(entity_id) + len(start) for entity_id, start in node.items or ())
+    )
+
+
+def compare_stores(a: Store, b: Store) -> Comparison:
+    with a.reading() as ours, b.reading() as theirs:
+        return compare(Fingerprints(ours), Fingerprints(theirs))
+
+
+def meet(a: Store, b: Store, now: int) -> int:
+    """Compare, and mend on both sides; returns how many entities changed on either."""
+    ids = sorted(compare_stores(a, b).ids)
+    with a.reading() as ours, b.reading() as theirs:
+        sent = {b: mending.sound(ours, ids), a: mending.sound(theirs, ids)}
+    mended = 0
+    for store, versions in sent.items():
+        with store.transaction(now) as tx:
+            good = []
+            for version in versions:
+                try:
+                    good.append((version, open_foreign(version)))
+                except BadVersion as error:
+                    tx.quarantine(version, str(error))
+            mended += mending.mend(tx, good)
+    return mended
+
+
+def repair(store: Store, now: int) -> int:
+    with store.transaction(now) as tx:
+        return mending.repair(tx)
