@@ -43,8 +43,7 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def home(template: Path, tmp_path: Path) -> Path:
     shutil.copytree(template, tmp_path / "home", ignore=shutil.ignore_patterns("bells"))
     copied = Home.open(tmp_path / "home")
-    for store in copied.stores().values():
-        store.settle(NOON)  # it is noticed that this is a copy; that is not what is tested here
+    copied.bind_hosts(NOON)  # a copy gets hosts of its own; that is not what is tested here
     copied.close()
     return tmp_path / "home"
 
