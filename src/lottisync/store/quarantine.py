@@ -55,10 +55,10 @@ class Quarantine:
     """What is kept, within one transaction. It is nearly always empty: then nothing is looked up in it. A peer
     may fill it all the same, so it is never in memory as a whole."""
 
-    def __init__(self, connection: apsw.Connection) -> None:
+    def __init__(self, connection: apsw.Connection, *, empty: bool) -> None:
         self.added: list[Kept] = []
         self._connection = connection
-        self._empty = not connection.execute("select 1 from quarantine limit 1").fetchall()
+        self._empty = empty
 
     def of(self, entity_id: str) -> list[Kept]:
         return [] if self._empty else read(self._connection, "where id = ?", (entity_id,))

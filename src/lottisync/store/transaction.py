@@ -80,8 +80,10 @@ class Transaction(Reader):
         self._counter: int
         self._n: int
         self._feed: int
-        (self._host, self._counter, millis, ticks, digest, self._n, self._feed, number, link) = self._execute(
-            """select s.host, s.counter, s.millis, s.ticks, s.digest, s.n, s.feed, h.n, c.value
+        kept: int
+        (self._host, self._counter, millis, ticks, digest, self._n, self._feed, number, link, kept) = self._execute(
+            """select s.host, s.counter, s.millis, s.ticks, s.digest, s.n, s.feed, h.n, c.value,
+                   exists (select 1 from quarantine)
                from state s join hosts h on h.host = s.host
                left join chain c on c.host = h.n and c.counter = s.counter"""
         )[0]
@@ -90,7 +92,7 @@ class Transaction(Reader):
         self._numbers: dict[str, int] = {self._host: number}
         self._places: dict[str, _Place] = {}
         self._link: bytes = link or genesis(Host(self._host))
-        self._quarantined = Quarantine(connection)
+        self._quarantined = Quarantine(connection, empty=not kept)
         self._gathered: dict[str, list[tuple[Any, ...]]] = {}
         self._gathered_ids: set[str] = set()
         self._gathered_components: list[tuple[int, int, int]] = []
@@ -143,13 +145,13 @@ class Transaction(Reader):
         try:
             version.validated_id(entity_id)
             version.validated_type(type_name)
-            values = canonical.normal_document(path.flatten(fields))
+            values = path.flatten(fields)
             if not values:
                 raise Problem("empty-write", f"a write to {entity_id} needs at least one field")
             row = self._row(entity_id)
             if row is None and DELETED_AT not in values:
                 return self._write_new(entity_id, type_name, values, precedence)
-            encoded = {p: canonical.encode(value) for p, value in values.items()}
+            encoded = {p: canonical.encode_normal(value) for p, value in values.items()}
         except (BadVersion, path.PathError, canonical.NotCanonical) as error:
             raise Problem("bad-value", f"{entity_id[:80]!r} cannot be written: {error}") from None
         return self._write(row, entity_id, type_name, encoded, precedence, seen)
