@@ -128,7 +128,7 @@ class Reader:
     # -- one entity
 
     def _row(self, entity_id: str) -> Row | None:
-        rows = self._execute(_ONE_ROW, (entity_id,))
+        rows: list[Any] = self._connection.execute(_ONE_ROW, (entity_id,)).fetchall()
         if not rows:
             return None
         n, ident, type_name, clock, stamps, document, stored_hash, clean = rows[0]
