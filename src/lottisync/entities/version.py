@@ -117,14 +117,14 @@ def close(entity: Entity) -> Version:
 
 def first(entity_id: str, type_name: str, stamp: Stamp, values: dict[str, Any]) -> Version:
     """The version that an entity's first write makes; the same as `close` of it, without the detour.
-    `values` are those of `canonical.normal_document`."""
+    `values` are those of `path.flatten`."""
     precedence, millis, ticks, host, counter = stamp
     return Version(
         entity_id,
         type_name,
         f'{{"{host}":{counter}}}'.encode(),
         f'[[{precedence},{millis},{ticks},"{host}",{counter}],{{}},{{}}]'.encode(),
-        canonical.encode_document(values),
+        canonical.encode_normal(values),
     )
 
 
