@@ -180,6 +180,21 @@ def test_rev83_what_has_changed_is_shown_before_it_is_confirmed_over(desk: Desk)
     assert desk.type("-i") == "Nothing waits for you.\n"
 
 
+def test_rev38_check_names_a_lying_index_and_reindex_mends_it(desk: Desk) -> None:
+    """REV-38, REV-37: a row that hides what waits."""
+    desk.propose("update_task_estimate", {"minutes": 60})
+    assert len(desk.ask()) == 1
+    with desk.home.agent.transaction(clock.now()) as tx:
+        tx.execute("update change_set_index set settled = 1, open = 0, status = 'resolved'")
+    assert desk.ask() == []
+    done = CliRunner().invoke(lottisync, ["check", "--json", "--home", str(desk.home.path)])
+    [fault] = json.loads(done.output)["agent"]
+    assert (done.exit_code, "says resolved, and it is pending" in fault) == (1, True)
+    assert "computed anew" in desk.type("reindex")
+    assert len(desk.ask()) == 1
+    assert CliRunner().invoke(lottisync, ["check", "--home", str(desk.home.path)]).exit_code == 0
+
+
 @pytest.mark.parametrize(
     ("language", "heading", "change", "nothing"),
     [

@@ -11,9 +11,9 @@ from lottisync.entities.entity import AGENT
 from lottisync.entities.journal import JOURNAL, ChecklistItem
 from lottisync.entities.version import open_foreign
 from lottisync.journal import tasks
-from lottisync.review import inbox
 from lottisync.review.builder import Builder
-from lottisync.review.inbox import ItemView
+from lottisync.review.fate import decisions
+from lottisync.review.inbox import Inbox, ItemView
 from lottisync.review.ledger import Ledger
 from lottisync.review.projection import SetState
 from lottisync.review.verdict import Verdicts
@@ -142,7 +142,7 @@ class Reviewer:
     def waiting(self, task_id: str | None = None) -> list[ItemView]:
         return [
             item
-            for shown in inbox.open_sets(self.journal, self.agents, self.now, task_id)
+            for shown in Inbox(self.journal, self.agents).open_sets(self.now, task_id)
             for item in shown.items
             if item.status == "pending" and not item.expired
         ]
@@ -157,7 +157,7 @@ class Reviewer:
             return Ledger.read(reader, self.now).find(item_id).item
 
     def decisions(self, task_id: str = "t1") -> list[ChangeDecision]:
-        return inbox.decisions(self.agents, task_id)
+        return decisions(self.agents, task_id)
 
     # -- meeting another device
 

@@ -17,10 +17,12 @@ import msgspec
 from lottisync.cli.terminal import Terminal, common, short
 from lottisync.config import clock
 from lottisync.problem import Problem, Usage
-from lottisync.review import inbox
+from lottisync.review import index
 from lottisync.review.effect import StaleField
-from lottisync.review.inbox import Fate, ItemView, SetView
+from lottisync.review.fate import Fate, decisions, fates
+from lottisync.review.inbox import Inbox, ItemView, SetView
 from lottisync.review.language import LANGUAGES, chosen, marked, words
+from lottisync.review.ledger import SET
 from lottisync.review.verdict import Outcome, Verdicts
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -133,9 +135,8 @@ def _task(terminal: Terminal, task_id: str | None) -> str | None:
 
 
 def _listed(terminal: Terminal, task_id: str | None = None, everything: bool = False) -> list[SetView]:
-    home = terminal.home
-    listing = inbox.unsettled_sets if everything else inbox.open_sets
-    return listing(home.journal, home.agent, clock.now(), _task(terminal, task_id), language=_language())
+    inbox, task = _inbox(terminal), _task(terminal, task_id)
+    return inbox.unsettled_sets(clock.now(), task) if everything else inbox.open_sets(clock.now(), task)
 
 
 def _show(terminal: Terminal, sets: list[SetView], *, numbered: bool) -> None:
@@ -373,9 +374,7 @@ def ledger(terminal: Terminal, task_id: str | None, about: str | None) -> None:
     if about is not None:
         with home.journal.reading() as reader:
             about = tasks.resolve(reader, about, "checklistItem")
-    found = inbox.ledger(
-        home.journal, home.agent, clock.now(), _task(terminal, task_id), about=about, language=_language()
-    )
+    found = fates(home.journal, home.agent, clock.now(), _task(terminal, task_id), about=about, language=_language())
     terminal.emit([msgspec.to_builtins(one) for one in found], lambda: _show_ledger(terminal, found))
 
 
@@ -396,9 +395,17 @@ def _show_ledger(terminal: Terminal, found: list[Fate]) -> None:
 @common
 def log(terminal: Terminal, task_id: str) -> None:
     """Show every decision on the proposals for TASK, oldest first."""
-    found = inbox.decisions(terminal.home.agent, _task(terminal, task_id) or task_id)
+    found = decisions(terminal.home.agent, _task(terminal, task_id) or task_id)
     rows = [(_minute(d.created_at), _word(d.verdict), d.human_summary, d.reason or "") for d in found]
     terminal.emit([msgspec.to_builtins(d) for d in found], lambda: terminal.table(["", "", "", ""], rows))
+
+
+@review.command("reindex")
+@common
+def reindex(terminal: Terminal) -> None:
+    """Compute the index of change sets anew, where `lottisync check` has found it wrong."""
+    index.rebuild(terminal.home.agent, clock.now())
+    terminal.emit({"reindexed": True}, lambda: terminal.line(_say("The index was computed anew."), "green"))
 
 
 def _minute(instant: str) -> str:
@@ -480,6 +487,10 @@ def _keys() -> Iterator[str]:
 # -- what they all share
 
 
+def _inbox(terminal: Terminal) -> Inbox:
+    return Inbox(terminal.home.journal, terminal.home.agent, language=_language())
+
+
 def _verdicts(terminal: Terminal) -> Verdicts:
     home = terminal.home
     return Verdicts(home.journal, home.agent, device_id=home.key.device_id, new_id=clock.new_id)
@@ -492,14 +503,13 @@ def _find(terminal: Terminal, which: str) -> ItemView:
         if 1 <= int(which) <= len(shown):
             return shown[int(which) - 1]
         raise Problem("unknown-id", f"the list has {len(shown)} items; got {which}. See: lottisync review")
-    home = terminal.home
-    everything = inbox.all_sets(home.journal, home.agent, clock.now(), language=_language())
-    items = [item for one in everything for item in one.items]
-    fitting = [item for item in items if item.id == which] or [item for item in items if item.id.endswith(which)]
-    if len(fitting) != 1:
-        what = "no proposal has" if not fitting else f"{len(fitting)} proposals have"
-        raise Problem("unknown-id", f"{what} the id {which!r}. See: lottisync review")
-    return fitting[0]
+    of_set, _, ordinal = which.rpartition(".")
+    with terminal.home.agent.reading() as reader:
+        sets = reader.ids_like(of_set, 2, SET) if of_set and ordinal.isdigit() else []
+    if len(sets) != 1:
+        what = "several proposals have" if sets else "no proposal has"
+        raise Problem("unknown-id", f"{what} the id {which[:80]!r}. See: lottisync review")
+    return _inbox(terminal).item(f"{sets[0]}.{ordinal}", clock.now())
 
 
 def _report(terminal: Terminal, outcomes: list[Outcome]) -> None:

@@ -14,7 +14,7 @@ from lottisync.entities.agent import Agent, ChangeDecision, ChangeItem, ChangeSe
 from lottisync.entities.view import view
 from lottisync.problem import Problem
 from lottisync.review import proposal
-from lottisync.review.projection import ItemState, SetState, project
+from lottisync.review.projection import ItemState, ItemStatus, SetState, project
 from lottisync.store.reader import Reader
 
 SET, DECISION = "changeSet", "changeDecision"
@@ -52,15 +52,31 @@ class Ledger:
             for ordinal, item in enumerate(change_set.items):
                 yield Placed(change_set, ordinal, item, state.items[item.id])
 
+    @cached_property
+    def _by_id(self) -> dict[str, Placed]:
+        return {placed.item.id: placed for placed in self.placed()}
+
+    @cached_property
+    def _by_operation(self) -> dict[str, list[ChangeDecision]]:
+        found: dict[str, list[ChangeDecision]] = {}
+        for decision in self.decisions:
+            found.setdefault(decision.operation_id, []).append(decision)
+        return found
+
     def find(self, item_id: str) -> Placed:
-        for placed in self.placed():
-            if placed.item.id == item_id:
-                return placed
-        raise Problem("unknown-id", f"there is no proposal {item_id}. See: lottisync inbox")
+        """The item; `Problem` if it is not here."""
+        if item_id not in self._by_id:
+            raise unknown(item_id)
+        return self._by_id[item_id]
+
+    def is_confirmed(self, item_id: str) -> bool:
+        """Whether that item is here and was confirmed. Its set may be one that has not arrived."""
+        placed = self._by_id.get(item_id)
+        return placed is not None and placed.state.status is ItemStatus.CONFIRMED
 
     def on_operation(self, operation: str) -> list[ChangeDecision]:
         """Every decision on an operation, oldest first."""
-        return [decision for decision in self.decisions if decision.operation_id == operation]
+        return self._by_operation.get(operation, [])
 
     def making(self, entity_id: str) -> Placed | None:
         """The newest item whose effect would make the task `entity_id`."""
@@ -105,8 +121,12 @@ def one_set(reader: Reader, item_id: str) -> ChangeSet:
     """The set that an item's id names; `Problem` if there is none."""
     entity = reader.entity(proposal.set_of(item_id))
     if entity is None or entity.type != SET:
-        raise Problem("unknown-id", f"there is no proposal {item_id}. See: lottisync inbox")
+        raise unknown(item_id)
     return view(entity, ChangeSet)
+
+
+def unknown(item_id: str) -> Problem:
+    return Problem("unknown-id", f"there is no proposal {item_id[:80]}. See: lottisync review")
 
 
 def agent_name(reader: Reader, agent_id: str) -> str:

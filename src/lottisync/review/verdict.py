@@ -265,7 +265,7 @@ class Verdicts:
         if placed.state.decided:
             return _already(placed)
         ledger = Ledger.read(tx, now, task_id)
-        if any(not _is_confirmed(ledger, other) for other in item.depends_on):
+        if not all(ledger.is_confirmed(other) for other in item.depends_on):
             return Outcome(item.id, "failed", "it builds on another item of its set: confirm that first")
         args = _validated(item, edited_args, task_id)
         terms = terms_of(tx, placed.set.agent_id, self._sovereignty)
@@ -570,10 +570,6 @@ def _ids(ledger: Ledger, item: ChangeItem) -> list[str]:
     return [decision.id for decision in ledger.on_operation(item.operation_id)]
 
 
-def _is_confirmed(ledger: Ledger, item_id: str) -> bool:
-    return ledger.find(item_id).state.status is ItemStatus.CONFIRMED
-
-
 def _already(placed: Placed) -> Outcome:
     message = f"it was {placed.state.status} already"
     return Outcome(placed.item.id, "already", message, placed.state.heads[-1].id)
@@ -620,8 +616,6 @@ def _prose(item: ChangeItem) -> dict[str, Any]:
 
 
 def _look(reader: Reader, placed: Placed) -> Sight:
-    if not effect.understands(placed.item.tool_name, placed.item.args):
-        return Sight(None, None, [])
     return effect.look(reader, placed.item.tool_name, placed.item.args, placed.set.task_id)
 
 
