@@ -39,7 +39,8 @@ class Reviewer:
         """A device whose files are there already, as the next start of its process finds them."""
         device = cls.__new__(cls)
         device.folder, device.number, device.now = folder, number, now
-        device._hosts, device._ids = 1, 1000
+        # No process of one device mints an id that another has minted: they are alive at different times.
+        device._hosts, device._ids = 1, (now - START) // SECOND * 100
         device.journal = Store.open(folder / "journal.sqlite", JOURNAL, device._mint)
         device.agents = Store.open(folder / "agent.sqlite", AGENT_STORE, device._mint)
         device.verdicts = device._verdicts()

@@ -18,7 +18,7 @@ import msgspec
 
 from lottisync.entities.agent import ChangeDecision, ChangeSet
 from lottisync.entities.view import view
-from lottisync.review.ledger import DECISION, SET, Ledger
+from lottisync.review.ledger import DECISION, SET, Ledger, change_set
 from lottisync.review.projection import ItemStatus
 from lottisync.review.proposal import set_of
 from lottisync.store.feed import BATCH, advance
@@ -94,7 +94,7 @@ def ledger_of(reader: Reader, set_ids: Iterable[str], now: int) -> Ledger:
         entity = reader.entity(ident := wanted.pop())
         if ident in sets or entity is None or entity.type != SET:
             continue
-        sets[ident] = view(entity, ChangeSet)
+        sets[ident] = change_set(entity)
         wanted += [set_of(other) for item in sets[ident].items for other in item.depends_on]
     ids = {
         ident
@@ -183,12 +183,12 @@ def _entries(reader: Reader, where: str, bindings: tuple[str, ...]) -> list[Entr
 
 def _computed(reader: Reader, task_id: str, now: int) -> Iterator[Entry]:
     ledger = Ledger.read(reader, now, task_id)
-    for change_set in ledger.sets:
-        state = ledger.states[change_set.id]
-        items = [ItemEntry(ident, one.status, one.contested, one.expired) for ident, one in state.items.items()]
-        decisions = [d.id for item in change_set.items for d in ledger.on_operation(item.operation_id)]
+    for one in ledger.sets:
+        state = ledger.states[one.id]
+        items = [ItemEntry(ident, it.status, it.contested, it.expired) for ident, it in state.items.items()]
+        decisions = [d.id for item in one.items for d in ledger.on_operation(item.operation_id)]
         yield Entry(
-            change_set.id,
+            one.id,
             task_id,
             state.status,
             state.resolved_at,

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from lottisync.entities.agent import Agent, ChangeDecision, ChangeItem, ChangeSet
+from lottisync.entities.entity import Entity
 from lottisync.entities.view import view
 from lottisync.problem import Problem
 from lottisync.review import proposal
@@ -41,7 +42,7 @@ class Ledger:
     def read(reader: Reader, now: int, task_id: str | None = None) -> "Ledger":
         """What a reader of the agent store sees, of one task or of all."""
         return Ledger(
-            [view(entity, ChangeSet) for entity in reader.by_type(SET, subtype=task_id)],
+            [change_set(entity) for entity in reader.by_type(SET, subtype=task_id)],
             [view(entity, ChangeDecision) for entity in reader.by_type(DECISION, subtype=task_id)],
             now,
         )
@@ -117,12 +118,30 @@ def _age(placed: Placed) -> tuple[str, str, int]:
     return placed.set.created_at, placed.set.id, placed.ordinal
 
 
+def change_set(entity: Entity) -> ChangeSet:
+    """The set that an entity holds. Only an item that bears the id of its place can be decided upon; what
+    another hand wrote under any other is left out, or a verdict on a twin of it could not be written down."""
+    held = view(entity, ChangeSet)
+    placed = [item for ordinal, item in enumerate(held.items) if item.id == proposal.item_id(held.id, ordinal)]
+    return held if len(placed) == len(held.items) else msgspec.structs.replace(held, items=placed)
+
+
+def place(reader: Reader, item_id: str, now: int, *, even_removed: bool = False) -> Placed:
+    """One item and what it amounts to; `Problem` if there is none. `even_removed` finds it also in a set that was
+    tombstoned meanwhile."""
+    held = one_set(reader, item_id)
+    ledger = Ledger.read(reader, now, held.task_id)
+    if even_removed and held.id not in ledger.states:
+        ledger = Ledger([*ledger.sets, held], ledger.decisions, now)
+    return ledger.find(item_id)
+
+
 def one_set(reader: Reader, item_id: str) -> ChangeSet:
-    """The set that an item's id names; `Problem` if there is none."""
+    """The set that an item's id names, be it removed or not; `Problem` if there never was one here."""
     entity = reader.entity(proposal.set_of(item_id))
     if entity is None or entity.type != SET:
         raise unknown(item_id)
-    return view(entity, ChangeSet)
+    return change_set(entity)
 
 
 def unknown(item_id: str) -> Problem:
