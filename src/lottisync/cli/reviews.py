@@ -28,6 +28,7 @@ from lottisync.review.verdict import Outcome, Verdicts
 F = TypeVar("F", bound=Callable[..., Any])
 
 CHANGED = ("applied", "no-op", "already", "rejected", "deferred", "undone", "kept")
+_NUMBER = re.compile(r"\A[0-9]{1,4}\Z")
 _SPAN = re.compile(r"\A(\d{1,4})([hdw])\Z")
 _SPAN_MILLIS = {"h": 3_600_000, "d": 86_400_000, "w": 7 * 86_400_000}
 _LANGUAGE = "lottisync.language"
@@ -228,21 +229,21 @@ def _show_item(terminal: Terminal, item: ItemView) -> None:
     terminal.line(item.summary, "bold")
     change = _change(item)
     if change.plain:
-        _print(terminal, change)
+        terminal.line(_indented(change))
     if item.args.get("reason"):
         terminal.line("  " + _say("why: {reason}", reason=item.args["reason"]))
     for field in item.stale_fields:
         terminal.line("  " + _stale(field), "yellow")
     state = _state(item)
     if state.plain:
-        _print(terminal, state)
+        terminal.line(_indented(state))
     terminal.line(f"  {item.tool} {msgspec.json.encode(item.args).decode()}  {item.id}", "dim")
 
 
-def _print(terminal: Terminal, text: Any) -> None:
+def _indented(text: Any) -> Any:
     from rich.text import Text
 
-    terminal.console.print(Text("  ").append_text(text))
+    return Text("  ").append_text(text)
 
 
 def _stale(field: StaleField) -> str:
@@ -488,24 +489,28 @@ def _keys() -> Iterator[str]:
 
 
 def _inbox(terminal: Terminal) -> Inbox:
+    _verdicts(terminal)
     return Inbox(terminal.home.journal, terminal.home.agent, language=_language())
 
 
 def _verdicts(terminal: Terminal) -> Verdicts:
+    """Those of this device; what an earlier command or another process left half done is finished first."""
     home = terminal.home
-    return Verdicts(home.journal, home.agent, device_id=home.key.device_id, new_id=clock.new_id)
+    verdicts = Verdicts(home.journal, home.agent, device_id=home.key.device_id, new_id=clock.new_id)
+    verdicts.recover(clock.now())
+    return verdicts
 
 
 def _find(terminal: Terminal, which: str) -> ItemView:
     """The item a person means: its id, the end of its id, or its number in the list."""
-    if which.isdigit() and len(which) <= 4:
+    if _NUMBER.match(which):
         shown = [item for one in _listed(terminal) for item in one.items]
         if 1 <= int(which) <= len(shown):
             return shown[int(which) - 1]
         raise Problem("unknown-id", f"the list has {len(shown)} items; got {which}. See: lottisync review")
     of_set, _, ordinal = which.rpartition(".")
     with terminal.home.agent.reading() as reader:
-        sets = reader.ids_like(of_set, 2, SET) if of_set and ordinal.isdigit() else []
+        sets = reader.ids_like(of_set, 2, SET) if of_set and of_set.isascii() and _NUMBER.match(ordinal) else []
     if len(sets) != 1:
         what = "several proposals have" if sets else "no proposal has"
         raise Problem("unknown-id", f"{what} the id {which[:80]!r}. See: lottisync review")

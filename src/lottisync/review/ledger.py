@@ -12,6 +12,7 @@ import msgspec
 
 from lottisync.entities.agent import Agent, ChangeDecision, ChangeItem, ChangeSet
 from lottisync.entities.entity import Entity
+from lottisync.entities.version import BadVersion, validated_id
 from lottisync.entities.view import view
 from lottisync.problem import Problem
 from lottisync.review import proposal
@@ -138,14 +139,17 @@ def place(reader: Reader, item_id: str, now: int, *, even_removed: bool = False)
 
 def one_set(reader: Reader, item_id: str) -> ChangeSet:
     """The set that an item's id names, be it removed or not; `Problem` if there never was one here."""
-    entity = reader.entity(proposal.set_of(item_id))
+    try:
+        entity = reader.entity(validated_id(proposal.set_of(item_id)))
+    except BadVersion:
+        raise unknown(item_id) from None
     if entity is None or entity.type != SET:
         raise unknown(item_id)
     return change_set(entity)
 
 
 def unknown(item_id: str) -> Problem:
-    return Problem("unknown-id", f"there is no proposal {item_id[:80]}. See: lottisync review")
+    return Problem("unknown-id", f"there is no proposal {item_id[:80]!r}. See: lottisync review")
 
 
 def agent_name(reader: Reader, agent_id: str) -> str:

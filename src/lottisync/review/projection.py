@@ -121,7 +121,7 @@ def item_state(item: ChangeItem, created_at: str, heads: tuple[ChangeDecision, .
         return ItemState(ItemStatus.CONFIRMED, heads, contested=opposed or len(wordings) > 1)
     if ItemStatus.REJECTED in verdicts:
         return ItemState(ItemStatus.REJECTED, heads)
-    if ItemStatus.RETRACTED in verdicts:
+    if ItemStatus.RETRACTED in (by_user or verdicts):
         return ItemState(ItemStatus.RETRACTED, heads)
     until = max((head.until for head in heads if head.until), key=lambda text: instant(text) or 0, default=None)
     wakes = instant(until) or 0
