@@ -28,9 +28,10 @@ from lottisync.review.evidence import Grade
 from lottisync.review.fate import decisions
 from lottisync.review.inbox import Inbox
 from lottisync.review.ledger import Ledger, one_set
+from lottisync.review.outcome import Outcome
 from lottisync.review.projection import project
 from lottisync.review.tools import BadCall
-from lottisync.review.verdict import Outcome, Verdicts
+from lottisync.review.verdict import Verdicts
 from lottisync.store.store import Store
 from lottisync.store.transaction import Transaction
 

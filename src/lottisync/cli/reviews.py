@@ -23,7 +23,8 @@ from lottisync.review.fate import Fate, decisions, fates
 from lottisync.review.inbox import Inbox, ItemView, SetView
 from lottisync.review.language import LANGUAGES, chosen, marked, words
 from lottisync.review.ledger import SET
-from lottisync.review.verdict import Outcome, Verdicts
+from lottisync.review.outcome import Outcome
+from lottisync.review.verdict import Verdicts
 
 F = TypeVar("F", bound=Callable[..., Any])
 

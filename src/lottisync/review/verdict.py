@@ -25,23 +25,21 @@ Only a person's side may import this module (an import contract says so): a mode
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import msgspec
 
 from lottisync.causality.vector_clock import Clock
-from lottisync.entities import path
-from lottisync.entities.agent import ChangeDecision, ChangeItem, SeenField
-from lottisync.entities.entity import USER, Entity, is_deleted
+from lottisync.entities.agent import ChangeDecision, ChangeItem
 from lottisync.problem import Problem
 from lottisync.review import deed, effect, saga, tools, undo
 from lottisync.review.decision import answered_along, decision_on, in_one_breath, known, said, twins, write
-from lottisync.review.effect import Plan, Sight, StaleField
 from lottisync.review.ledger import Ledger, Placed, one_set, place, unknown
+from lottisync.review.outcome import Done, Outcome
 from lottisync.review.projection import ItemStatus
-from lottisync.review.proposal import effective, undo_operation
+from lottisync.review.proposal import effective
 from lottisync.review.saga import Request
-from lottisync.review.terms import Sovereignty, Terms, terms_of
+from lottisync.review.terms import Sovereignty, terms_of
 from lottisync.review.tools import BadCall
 from lottisync.store.instant import iso
 from lottisync.store.reader import Reader
@@ -51,30 +49,7 @@ from lottisync.store.transaction import Transaction
 MAX_REASON = 1_000
 LATEST = 253_402_300_799_000
 """The end of the year 9999, in ms: the last time that can be written down."""
-Result = Literal["applied", "no-op", "stale", "failed", "already", "rejected", "deferred", "undone", "kept"]
 Against = Literal["base", "current"]
-
-
-class Outcome(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
-    """What became of a verdict on one item. `message` says why where nothing was done; `stale` shows
-    what was, is and was proposed; `decision` is the id of the decision that stands."""
-
-    item: str
-    result: Result
-    message: str = ""
-    decision: str | None = None
-    stale: list[StaleField] = []
-
-
-class Done(NamedTuple):
-    """What the journal's transaction came to: the arguments that took effect, the sentence that says so,
-    the journal's knowledge after it, and whether anything was written (None for an undo)."""
-
-    outcome: Outcome
-    args: dict[str, Any]
-    said: str = ""
-    knowledge: Clock | None = None
-    result: Literal["applied", "no-op"] | None = None
 
 
 class Verdicts:
@@ -268,7 +243,7 @@ class Verdicts:
                 twins=twins(ledger, placed, lambda: self._new_id(now)),
             )
             if effect.receipt(sight, item, reader) is None:
-                refused = _refused(item, _plan(sight, placed, request, terms))
+                refused = deed.refusal(item, deed.planned(sight, placed, request, terms))
                 if refused is not None:
                     return refused
         saga.begin(tx, placed, request, now)
@@ -301,7 +276,7 @@ class Verdicts:
             now,
             self._new_id(now),
             args=state.heads[-1].args,
-            base=_undo_base(restoration.holder, item),
+            base=deed.undo_base(restoration.holder, item),
             seen=known(ledger, item),
             twins=along,
             undoes=next(head.id for head in reversed(state.heads) if head.verdict == ItemStatus.CONFIRMED),
@@ -341,63 +316,19 @@ class Verdicts:
             return done.outcome
         return self._settle(placed, request, done, now)
 
-    def _terms(self, placed: Placed) -> Terms:
-        with self._agents.reading() as reader:
-            return terms_of(reader, placed.set.agent_id, self._sovereignty)
-
     def _take_effect(self, placed: Placed, request: Request, now: int) -> Done:
-        """The journal's one transaction. Raises `Problem` if the effect fails; nothing is written then."""
-        item, terms = placed.item, self._terms(placed)
+        with self._agents.reading() as reader:
+            terms = terms_of(reader, placed.set.agent_id, self._sovereignty)
         with self._journal.transaction(now) as tx:
-            sight = effect.look(tx, item.tool_name, request.args, placed.set.task_id)
-            held = effect.receipt(sight, item, tx)
-            if held is not None:
-                args = held.get("args", request.args)
-                outcome = Outcome(item.id, "already", "its effect is here already")
-                return Done(outcome, args, said(item, args, sight), tx.knowledge(), "applied")
-            plan = _plan(sight, placed, request, terms)
-            refused = _refused(item, plan)
-            if refused is not None:
-                return Done(refused, request.args)
-            result: Literal["applied", "no-op"] = "no-op" if plan.satisfied else "applied"
-            sentence = said(item, request.args, sight)
-            deed.carry_out(tx, placed.set, item, request.args, plan, sight, request.at)
-            message = plan.withheld or ("it was so already" if plan.satisfied else "")
-            return Done(Outcome(item.id, result, message), request.args, sentence, tx.knowledge(), result)
+            return deed.take_effect(tx, placed, request, terms)
 
     def _take_back(self, placed: Placed, request: Request, now: int) -> Done:
-        """The journal's one transaction of an undo. That the undo's receipt moved since the person spoke means
-        that the old value is back already."""
-        item, task_id = placed.item, placed.set.task_id
         with self._journal.transaction(now) as tx:
-            restoration = undo.undoing(tx, item, task_id)
-            sentence = said(item, request.args, _look(tx, placed))
-            outcome = Outcome(item.id, "undone", stale=restoration.stale)
-            if _undo_base(restoration.holder, item) != request.base:
-                return Done(msgspec.structs.replace(outcome, stale=[]), request.args, sentence, tx.knowledge())
-            if restoration.stale and restoration.empty:
-                message = "it was changed since it was confirmed"
-                return Done(msgspec.structs.replace(outcome, result="stale", message=message), request.args)
-            if not restoration.empty:
-                undo.take_back(tx, item, restoration)
-            message = "what was changed since was left as it is" if restoration.stale else ""
-            if restoration.empty:
-                message = "there was nothing to write back"
-            return Done(msgspec.structs.replace(outcome, message=message), request.args, sentence, tx.knowledge())
+            return deed.take_back(tx, placed, request)
 
     def _let_stand(self, placed: Placed, request: Request, now: int) -> Done:
-        """The journal's one transaction of `keep`. A twin that was answered along has no effect of its own."""
-        item = placed.item
         with self._journal.transaction(now) as tx:
-            args = undo.stand(tx, item, placed.set.task_id)
-            confirmed = [head for head in placed.state.heads if head.verdict == ItemStatus.CONFIRMED]
-            if args is None and not all(head.result == "no-op" for head in confirmed):
-                message = "its effect has not arrived here yet; synchronise first"
-                return Done(Outcome(item.id, "failed", message), item.args)
-            standing = item.args if args is None else {**_prose(item), **args}
-            sentence = said(item, standing, _look(tx, placed))
-            result: Literal["applied", "no-op"] = "no-op" if args is None else "applied"
-            return Done(Outcome(item.id, "kept"), standing, sentence, tx.knowledge(), result)
+            return deed.let_stand(tx, placed)
 
     def _settle(self, placed: Placed, request: Request, done: Done, now: int) -> Outcome:
         """The decision, once, whoever else plays the same saga."""
@@ -450,12 +381,8 @@ class Verdicts:
             self._play(request, now)
 
     def _mark_label(self, placed: Placed, request: Request, now: int) -> Outcome:
-        register = path.join("suppressedLabels", str(request.args["id"]))
-        value = True if request.args["suppressed"] else None
         with self._journal.transaction(now) as tx:
-            task = tx.entity(placed.set.task_id)
-            if task is not None and not is_deleted(task) and task.value(register) != value:
-                tx.put(task.id, task.type, {register: value}, precedence=USER)
+            deed.mark_label(tx, placed, request)
         with self._agents.transaction(now) as tx:
             saga.forget(tx, request.operation(placed.item))
         return Outcome(request.item, "already", "the task's labels are marked")
@@ -479,7 +406,7 @@ class Verdicts:
             return _already(placed)
         ledger = Ledger.read(tx, now, placed.set.task_id)
         with self._journal.reading() as reader:
-            sight = _look(reader, placed)
+            sight = deed.seen(reader, placed)
             if saga.begun(tx, item) is not None or effect.receipt(sight, item, reader) is not None:
                 return Outcome(item_id, "already", "it was confirmed and has taken effect")
             knowledge = reader.knowledge()
@@ -525,15 +452,6 @@ def _already(placed: Placed) -> Outcome:
     return Outcome(placed.item.id, "already", message, placed.state.heads[-1].id)
 
 
-def _undo_base(entity: Entity | None, item: ChangeItem) -> list[SeenField]:
-    """The register of the undo's receipt, by its dots."""
-    if entity is None:
-        return []
-    register = effect.receipt_path(undo_operation(item.operation_id))
-    dots = sorted((dot.host, dot.counter) for dot in entity.dots(register))
-    return [SeenField(entity.id, register, None, [(str(host), counter) for host, counter in dots])]
-
-
 def _validated(item: ChangeItem, edited_args: Mapping[str, Any] | None, task_id: str) -> dict[str, Any] | str:
     """The arguments to confirm with, checked against the tool's schema; or why they can't be taken. What a
     person leaves out of an edit's prose, and the target, stay as they were proposed."""
@@ -541,7 +459,7 @@ def _validated(item: ChangeItem, edited_args: Mapping[str, Any] | None, task_id:
         return f"this version does not know the tool {item.tool_name}; update it to confirm this"
     args = dict(item.args)
     if edited_args is not None:
-        args = {**_prose(item), **({"id": item.args["id"]} if "id" in item.args else {}), **edited_args}
+        args = {**deed.prose(item), **({"id": item.args["id"]} if "id" in item.args else {}), **edited_args}
         if args.get("id") != item.args.get("id"):
             return "an edit changes the arguments, not what they are about"
     call = tools.checked_call(item.tool_name, args)
@@ -553,28 +471,3 @@ def _validated(item: ChangeItem, edited_args: Mapping[str, Any] | None, task_id:
     ):
         return "an edit changes the arguments, not what they are about"
     return call.args
-
-
-def _prose(item: ChangeItem) -> dict[str, Any]:
-    return {key: value for key, value in item.args.items() if key not in effective(item.args)}
-
-
-def _look(reader: Reader, placed: Placed) -> Sight:
-    return effect.look(reader, placed.item.tool_name, placed.item.args, placed.set.task_id)
-
-
-def _plan(sight: Sight, placed: Placed, request: Request, terms: Terms) -> Plan:
-    item, task_id = placed.item, placed.set.task_id
-    return effect.plan(sight, item, request.args, task_id, request.base, terms, guarded=request.guarded)
-
-
-def _refused(item: ChangeItem, plan: Plan) -> Outcome | None:
-    """Why a plan is not carried out: somebody has written since, or it can't be done at all."""
-    if plan.stale:
-        message = plan.obstacle or "it was changed since this was proposed"
-        return Outcome(item.id, "stale", message, stale=plan.stale)
-    if plan.obstacle is not None:
-        return Outcome(item.id, "failed", plan.obstacle)
-    if plan.withheld is not None and not plan.writes:
-        return Outcome(item.id, "failed", plan.withheld)
-    return None
