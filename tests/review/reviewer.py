@@ -11,9 +11,9 @@ from lottisync.entities.entity import AGENT
 from lottisync.entities.journal import JOURNAL, ChecklistItem
 from lottisync.entities.version import open_foreign
 from lottisync.journal import tasks
-from lottisync.review import inbox
 from lottisync.review.builder import Builder
-from lottisync.review.inbox import ItemView
+from lottisync.review.fate import decisions
+from lottisync.review.inbox import Inbox, ItemView
 from lottisync.review.ledger import Ledger
 from lottisync.review.projection import SetState
 from lottisync.review.verdict import Verdicts
@@ -39,7 +39,8 @@ class Reviewer:
         """A device whose files are there already, as the next start of its process finds them."""
         device = cls.__new__(cls)
         device.folder, device.number, device.now = folder, number, now
-        device._hosts, device._ids = 1, 1000
+        # No process of one device mints an id that another has minted: they are alive at different times.
+        device._hosts, device._ids = 1, (now - START) // SECOND * 100
         device.journal = Store.open(folder / "journal.sqlite", JOURNAL, device._mint)
         device.agents = Store.open(folder / "agent.sqlite", AGENT_STORE, device._mint)
         device.verdicts = device._verdicts()
@@ -142,7 +143,7 @@ class Reviewer:
     def waiting(self, task_id: str | None = None) -> list[ItemView]:
         return [
             item
-            for shown in inbox.open_sets(self.journal, self.agents, self.now, task_id)
+            for shown in Inbox(self.journal, self.agents).open_sets(self.now, task_id)
             for item in shown.items
             if item.status == "pending" and not item.expired
         ]
@@ -157,7 +158,7 @@ class Reviewer:
             return Ledger.read(reader, self.now).find(item_id).item
 
     def decisions(self, task_id: str = "t1") -> list[ChangeDecision]:
-        return inbox.decisions(self.agents, task_id)
+        return decisions(self.agents, task_id)
 
     # -- meeting another device
 

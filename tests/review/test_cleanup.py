@@ -3,8 +3,8 @@
 import pytest
 from tests.review.reviewer import DAY, Reviewer
 
-from lottisync.review import inbox
 from lottisync.review.cleanup import RETENTION, remove_old_sets
+from lottisync.review.inbox import Inbox
 
 
 def test_rev36_a_set_goes_when_it_was_closed_for_the_retention(laptop: Reviewer) -> None:
@@ -58,4 +58,4 @@ def test_rev36_two_devices_that_clean_up_meet(laptop: Reviewer, phone: Reviewer)
         assert remove_old_sets(device.agents, device.later(100 * DAY)) == 1
     laptop.meet(phone)
     assert laptop.same_as(phone)
-    assert inbox.unsettled_sets(laptop.journal, laptop.agents, laptop.now) == []
+    assert Inbox(laptop.journal, laptop.agents).unsettled_sets(laptop.now) == []

@@ -137,7 +137,10 @@ def _recover(home: Home, say: Callable[[str, str], None]) -> None:
 
     verdicts = Verdicts(home.journal, home.agent, device_id=home.key.device_id, new_id=clock.new_id)
     for outcome in verdicts.recover(clock.now()):
-        say("recovered", f"finished a confirmation that was interrupted: {outcome}")
+        say(
+            "recovered",
+            f"finished a verdict that was interrupted: {outcome.item} {outcome.result} {outcome.message}".rstrip(),
+        )
 
 
 async def _tidy(home: Home) -> None:

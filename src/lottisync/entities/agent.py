@@ -40,10 +40,20 @@ create table saga_log (operation_id text not null primary key, run_key text not 
     status text not null, tool_name text not null, last_error text, created_at text not null,
     updated_at text not null, request text not null) strict;
 create index idx_saga_log_status on saga_log(status, updated_at);
+create table change_set_index (set_id text not null primary key, task_id text not null, status text not null,
+    resolved_at text, items text not null, decisions text not null, open integer not null, settled integer not null,
+    since integer not null, until integer not null) strict;
+create index idx_change_set_index_task on change_set_index(task_id);
+create index idx_change_set_index_open on change_set_index(open, task_id) where not settled;
+create index idx_change_set_index_since on change_set_index(since) where not settled;
+create index idx_change_set_index_until on change_set_index(until) where not settled;
+create index idx_agent_entities_subtype on agent_entities(type, subtype, created_at) where subtype is not null;
 """
 """Local bookkeeping that stands in agent.sqlite and never replicates (S3-17 to S3-19). `request` is
 what recovery needs to go on: the item, the edited arguments and the person's choice, as JSON. `wake_queue` holds
-the writes that an agent is to wake for, by their dots, with the time (ms) at which they were queued here."""
+the writes that an agent is to wake for, by their dots, with the time (ms) at which they were queued here.
+`change_set_index` is what sets and decisions amounted to when they were last looked at (S1-08; its columns are in
+`lottisync.review.index`). The last index serves what is read by its task: sets and decisions."""
 
 
 class Agent(msgspec.Struct, frozen=True, rename="camel"):

@@ -142,6 +142,9 @@ def proposed(tool: str, args: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def look(reader: Reader, tool: str, args: Mapping[str, Any], task_id: str) -> Sight:
+    """What the journal holds of a proposal; nothing if it can't be said what it is about."""
+    if not understands(tool, args):
+        return Sight(None, None, [])
     task = reader.entity(task_id)
     target_id = target_of(tool, args, task_id)
     target = task if target_id == task_id else reader.entity(target_id)
