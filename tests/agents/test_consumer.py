@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 from tests.support.child import ROOT
-from tests.support.command_line import run
+from tests.support.command_line import run_here
 
 PAGE = ROOT / "docs" / "consumer.md"
 
@@ -18,10 +18,10 @@ def test_the_consumer_of_the_page(tmp_path: Path) -> None:
     file = tmp_path / "consumer.py"
     file.write_text(program)
     home = tmp_path / "home"
-    assert run("init", "--name", "laptop", home=home).code == 0
+    assert run_here("init", "--name", "laptop", home=home).code == 0
 
     def add(title: str, priority: str = "p0") -> None:
-        assert run("task", "add", title, "--priority", priority, home=home).code == 0
+        assert run_here("task", "add", title, "--priority", priority, home=home).code == 0
 
     add("Sweep")
     last = ""
