@@ -120,7 +120,8 @@ async def test_a_runtime_that_is_stopped_leaves_its_wake_to_be_gone_on_with(lapt
 
 
 def test_the_daemon_runs_the_agents_at_home_on_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """AGENT-39, S3-51, S3-87: create, edit, and look at the report; nobody types `agent wake`."""
+    """AGENT-39, C-22, S3-51, S3-87: create, edit, and look at the report; nobody types `agent wake`, and the daemon
+    has no terminal and no page."""
     path = tmp_path / "home"
     assert run_here("init", "--name", "laptop", home=path).code == 0
 
