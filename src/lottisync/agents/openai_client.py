@@ -55,6 +55,9 @@ SILENCE_SECONDS = 180.0
 CALL_SECONDS = 600.0
 """One turn with all its retries. Past this the wake has waited enough and backs off."""
 
+KEYRING = "lottisync"
+"""The name of the service under which a keyring keeps our keys; the user is the server's address."""
+
 MAX_RETRIES = 2
 """Extra attempts, made only before the answer begins; a broken answer is reported, not asked for again."""
 
@@ -230,7 +233,7 @@ class OpenAIModel:
             return ModelError(
                 "unauthorized",
                 f"{self._address} did not accept the key (HTTP {status}): set a valid one in OPENAI_API_KEY, or in "
-                "LOTTISYNC_MODEL_KEY for the server of LOTTISYNC_MODEL_URL",
+                "LOTTISYNC_MODEL_KEY for the server of LOTTISYNC_MODEL_URL, or in your keyring",
             )
         if status == 429 and error.code == "insufficient_quota":
             return ModelError(
@@ -271,6 +274,7 @@ def model_from_environment(environ: Mapping[str, str]) -> OpenAIModel:
     LOTTISYNC_MODEL       the model's name, in either case; `DEFAULT_MODEL` if absent
     LOTTISYNC_MODEL_API   "chat" or "responses", if not what the address suggests
 
+    A key that is not there is looked for in the keyring (`kept_key`).
     OPENAI_API_KEY is never sent to the server of LOTTISYNC_MODEL_URL: it was given for somebody else.
     Raises `ModelError` "not-configured" if neither is set.
     """
@@ -286,14 +290,29 @@ def model_from_environment(environ: Mapping[str, str]) -> OpenAIModel:
         case other:
             raise ModelError("not-configured", f"LOTTISYNC_MODEL_API is chat or responses; got {other!r}")
     if url := value("LOTTISYNC_MODEL_URL"):
-        return OpenAIModel(url, value("LOTTISYNC_MODEL_KEY"), model, api=said or "chat")
-    if key := value("OPENAI_API_KEY"):
+        return OpenAIModel(url, value("LOTTISYNC_MODEL_KEY") or kept_key(url), model, api=said or "chat")
+    if key := value("OPENAI_API_KEY") or kept_key(OPENAI_URL):
         return OpenAIModel(None, key, model, api=said or "responses")
     raise ModelError(
         "not-configured",
         "no model is configured: set OPENAI_API_KEY, or LOTTISYNC_MODEL_URL to an OpenAI-compatible server such as "
         "http://127.0.0.1:11434/v1",
     )
+
+
+def kept_key(url: str) -> str | None:
+    """The key for the server at `url` in the person's keyring, put there with `keyring set lottisync URL`; None if it
+    has none, cannot be opened (nobody is logged in), or the package `keyring` is not installed."""
+    try:
+        import keyring
+        from keyring.errors import KeyringError
+    except ImportError:
+        return None
+    try:
+        kept: str | None = keyring.get_password(KEYRING, url)
+    except KeyringError:
+        return None
+    return (kept or "").strip() or None
 
 
 def model_for(configured: object, environ: Mapping[str, str]) -> OpenAIModel:
