@@ -27,7 +27,7 @@ The package takes more than a second to import, so that happens in a thread, in 
 import ipaddress
 import json
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlsplit
 
 import anyio
@@ -35,6 +35,7 @@ import anyio.to_thread
 import msgspec
 
 from lottisync.agents import chat_completions, responses
+from lottisync.agents.answer import Answer
 from lottisync.agents.model import Message, ModelError, ToolSchema, Turn
 from lottisync.problem import Problem
 
@@ -68,21 +69,6 @@ _QUOTED_CHARACTERS = 200
 Api = Literal["chat", "responses"]
 
 
-class Answer(Protocol):
-    """An answer of either dialect as its events come in. `is_whole` once the last one is there; `failure` are the
-    server's words if it gave up in the middle."""
-
-    has_begun: bool
-    failure: str | None
-
-    @property
-    def is_whole(self) -> bool: ...
-    @property
-    def refusal(self) -> str: ...
-    def add(self, event: object) -> None: ...
-    def turn(self) -> Turn: ...
-
-
 class OpenAIModel:
     """A `Model` at `base_url` (None: OpenAI itself), such as "http://127.0.0.1:11434/v1".
 
@@ -105,6 +91,7 @@ class OpenAIModel:
     ) -> None:
         self.model = model
         self.api: Api = api
+        self._dialect = responses if api == "responses" else chat_completions
         self._base_url = base_url or OPENAI_URL
         self._address, self._is_loopback = _checked_address(self._base_url)
         if api_key is not None and not (api_key.isascii() and api_key.isprintable() and " " not in api_key):
@@ -122,12 +109,7 @@ class OpenAIModel:
     async def complete(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> Turn:
         """See `Model.complete`."""
         await anyio.to_thread.run_sync(_import_openai)
-        id_prefix = f"call-{len(messages)}"
-        answer: Answer = (
-            responses.Answer(id_prefix=id_prefix)
-            if self.api == "responses"
-            else chat_completions.Answer(id_prefix=id_prefix)
-        )
+        answer: Answer = self._dialect.Answer(id_prefix=f"call-{len(messages)}")
         failure = ModelError(
             "timed-out",
             f"{self._address} did not finish its answer within {self._call_seconds:g} s: try again, or use a "
@@ -148,12 +130,11 @@ class OpenAIModel:
         """
         import openai
 
-        dialect = responses if self.api == "responses" else chat_completions
         try:
             async with self._client() as client:
                 stream = await client.post(
-                    dialect.PATH,
-                    body=dialect.request(self.model, messages, tools),
+                    self._dialect.PATH,
+                    body=self._dialect.request(self.model, messages, tools),
                     cast_to=object,
                     stream=True,
                     stream_cls=openai.AsyncStream[object],
