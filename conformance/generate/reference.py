@@ -204,3 +204,17 @@ def digest(entity: Json) -> str:
     if is_deleted(entity) and not is_contested(entity):
         return "0" * 64
     return hashlib.sha256(form(entity)).hexdigest()
+
+
+# -- wakes
+
+
+def run_key(*parts: str) -> str:
+    """The name of a wake: what it is a reaction to, in parts that hold no `|`."""
+    return hashlib.sha256("|".join(parts).encode()).hexdigest()
+
+
+def change_key(dots: list[list[Any]]) -> str:
+    """The name of a change: its dots, each once, by host and then by number."""
+    distinct = sorted({(host, counter) for host, counter in dots})
+    return hashlib.sha256(",".join(f"{host}:{counter}" for host, counter in distinct).encode()).hexdigest()

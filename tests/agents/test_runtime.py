@@ -9,7 +9,7 @@ from pathlib import Path
 import anyio
 import pytest
 from tests.support.child import running, said
-from tests.support.command_line import eventually, run
+from tests.support.command_line import eventually, run_here
 from tests.support.device import Device
 from tests.support.scripted_model import ScriptedModel, Step, call, say
 
@@ -120,9 +120,10 @@ async def test_a_runtime_that_is_stopped_leaves_its_wake_to_be_gone_on_with(lapt
 
 
 def test_the_daemon_runs_the_agents_at_home_on_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """AGENT-39, S3-51, S3-87: create, edit, and look at the report; nobody types `agent wake`."""
+    """AGENT-39, C-22, S3-51, S3-87: create, edit, and look at the report; nobody types `agent wake`, and the daemon
+    has no terminal and no page."""
     path = tmp_path / "home"
-    assert run("init", "--name", "laptop", home=path).code == 0
+    assert run_here("init", "--name", "laptop", home=path).code == 0
 
     def script(request: ChatRequest) -> Reply:
         return Say(text=f"Answer {request.number}.")
@@ -130,28 +131,30 @@ def test_the_daemon_runs_the_agents_at_home_on_it(tmp_path: Path, monkeypatch: p
     with ScriptedModelServer(script) as server:
         monkeypatch.setenv("LOTTISYNC_MODEL_URL", server.url)
         with running("tests.agents.daemon_child", path) as child:
-            task = run("task", "add", "Repair the bicycle", "--json", home=path).json["id"]
-            assert run("agent", "create", task, home=path).code == 0
-            eventually(lambda: run("agent", "report", task, home=path).code == 0, "the first report")
+            task = run_here("task", "add", "Repair the bicycle", "--json", home=path).json["id"]
+            assert run_here("agent", "create", task, home=path).code == 0
+            eventually(lambda: run_here("agent", "report", task, home=path).code == 0, "the first report")
             home = Home.open(path)
             with home.agent.transaction(clock.now()) as tx:
                 tx.put(tx.by_type("agent")[0].id, "agent", {"config/coolDownMillis": 1})
             with home.journal.transaction(clock.now()) as tx:
                 tasks.edit_task(tx, task, {"title": "Mend the bicycle"})
             home.close()
-            eventually(lambda: "Mend the bicycle" in run("agent", "report", task, home=path).out, "the next report")
+            eventually(
+                lambda: "Mend the bicycle" in run_here("agent", "report", task, home=path).out, "the next report"
+            )
             assert said(child) == "agent-woke"
 
 
 def test_a_daemon_without_a_model_says_so_once_and_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """AGENT-39"""
     path = tmp_path / "home"
-    assert run("init", "--name", "laptop", home=path).code == 0
+    assert run_here("init", "--name", "laptop", home=path).code == 0
     for name in ("LOTTISYNC_MODEL_URL", "OPENAI_API_KEY"):
         monkeypatch.delenv(name, raising=False)
     with running("tests.agents.daemon_child", path) as child:
         assert said(child) == "agents-asleep"
-        assert run("status", "--json", home=path).json["daemon"]["pid"] == child.pid
+        assert run_here("status", "--json", home=path).json["daemon"]["pid"] == child.pid
 
 
 def test_the_model_client_loads_when_a_wake_needs_it() -> None:

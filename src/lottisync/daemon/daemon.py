@@ -155,7 +155,8 @@ async def _tidy(home: Home) -> None:
 
 async def _run_agents(home: Home, say: Callable[[str, str], None]) -> None:
     from lottisync.agents.model import ModelError
-    from lottisync.agents.openai_client import model_for, model_from_environment
+    from lottisync.agents.model_process import ModelProcess
+    from lottisync.agents.openai_client import model_from_environment
     from lottisync.agents.runtime import Machine, Runtime
 
     try:
@@ -167,7 +168,7 @@ async def _run_agents(home: Home, say: Callable[[str, str], None]) -> None:
         home.journal,
         home.agent,
         home.key.device_id,
-        lambda living: model_for(living.config.get("model"), os.environ),
+        lambda living: ModelProcess(living.config.get("model")),
         Machine(clock.now, clock.new_id, SystemRandom().random),
         say,
     ).run()
