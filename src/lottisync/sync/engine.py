@@ -392,10 +392,13 @@ class Engine:
 
     async def snapshot(self) -> list[PeerState]:
         """The peers as they stand now, by name."""
-        own = await self._call(lambda: {name: own_summary(store) for name, store in self._stores.items()})
+        # While a round comes in, its store is in step with nobody, and its summary would be of all that came so far.
+        coming = {link.standing.receiving[0] for link in self.links.values() if link.standing.receiving is not None}
+        settled = {name: store for name, store in self._stores.items() if name not in coming}
+        own = await self._call(lambda: {name: own_summary(store) for name, store in settled.items()})
         for device, standing in self._standings.items():
             state = self.peers[device]
-            state.in_step = {name: standing.summaries.get(name) == mine for name, mine in own.items()}
+            state.in_step = {name: name in own and standing.summaries.get(name) == own[name] for name in self._stores}
             state.told = {name: dict(told) for name, told in standing.told.items()}
             state.diverged = list(standing.diverged)
         return sorted(self.peers.values(), key=lambda state: (state.name, state.device))

@@ -497,13 +497,17 @@ class Link:
         have = self._have[name]
         base = have.knowledge
 
-        def look() -> tuple[list[int], m.Have, m.Summary]:
-            mine = m.Have(snapshot.knowledge(), snapshot.held_beyond())
-            return snapshot.lacking(base, have.held), mine, _summary(snapshot)
+        def look() -> tuple[list[int], m.Have, m.Summary] | None:
+            """None if there is nothing to tell: cheap, for while a round comes in, each of its commits has us look."""
+            numbers, knowledge = snapshot.lacking(base, have.held), snapshot.knowledge()
+            if not numbers and vector_clock.covers(base, knowledge):
+                return None
+            return numbers, m.Have(knowledge, snapshot.held_beyond()), _summary(snapshot)
 
-        numbers, mine, own = await self._call(look)
-        if not numbers and vector_clock.covers(base, mine.knowledge):
+        found = await self._call(look)
+        if found is None:
             return
+        numbers, mine, own = found
         self._round += 1
         self._round_held = mine.held
         self._answer = anyio.Event()
