@@ -23,6 +23,7 @@ _PLAIN = frozenset({str, bool, type(None)})
 
 _encoder = msgspec.json.Encoder(order="deterministic")
 _decode = msgspec.json.decode
+_decode_document = msgspec.json.Decoder(dict[str, Any]).decode
 
 
 class NotCanonical(ValueError):
@@ -63,6 +64,19 @@ def check(raw: bytes) -> None:
         raise NotCanonical(f"not JSON: {error}") from None
     if again != raw:
         raise NotCanonical("not in canonical form")
+
+
+def decode_document(raw: bytes) -> dict[str, Any]:
+    """A flat document, path -> value; raises `NotCanonical` unless `raw` is its canonical form (ENT-9). All at once
+    this is many times cheaper than `check` for each value."""
+    try:
+        document = _decode_document(raw)
+        again = encode_document(normal_document(document))
+    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
+        raise NotCanonical(f"not a JSON object: {error}") from None
+    if again != raw:
+        raise NotCanonical("not in canonical form")
+    return document
 
 
 def _normal(value: Any, depth: int) -> Any:

@@ -5,10 +5,13 @@ from collections.abc import Iterable
 import apsw
 
 from lottisync.causality.vector_clock import Clock, Host
+from lottisync.entities import canonical
 from lottisync.entities.schema import StoreSchema
 from lottisync.entities.version import Version
-from lottisync.store import quarantine, tables
+from lottisync.store import quarantine
 from lottisync.store.reader import Reader
+
+TEXT_AS_BYTES = "id, type, cast(clock as blob), cast(stamps as blob), cast(serialized as blob)"
 
 
 class Snapshot(Reader):
@@ -45,16 +48,22 @@ class Snapshot(Reader):
         return numbers
 
     def versions(self, numbers: Iterable[int]) -> list[Version]:
-        found = []
-        for n in numbers:
-            rows = self._rows(f"select {tables.VERSION_COLUMNS} from rows where n = ?", (n,))
-            if rows:
-                ident, kind, clock, stamps, document = rows[0]
-                found.append(Version(ident, kind, clock.encode(), stamps.encode(), document.encode()))
-            else:
-                kept = self._rows(f"select {quarantine.VERSION_COLUMNS} from quarantine where n = ?", (n,))
-                found.append(Version(*kept[0]))
-        return found
+        """The versions with these row numbers, in that order."""
+        listed = (canonical.encode(wanted := list(numbers)).decode(),)
+        found: dict[int, Version] = {}
+        for table, columns in (
+            (self._entities, TEXT_AS_BYTES),
+            (self._links, TEXT_AS_BYTES),
+            ("quarantine", quarantine.VERSION_COLUMNS),
+        ):
+            rows = self._rows(
+                f"select n, {columns} from {table} where n in (select value from json_each(?))", listed
+            )
+            for n, *parts in rows:
+                found[n] = Version(*parts)
+            if len(found) == len(wanted):
+                break
+        return [found[n] for n in wanted]
 
     def close(self) -> None:
         self._connection.close()

@@ -33,7 +33,7 @@ from lottisync.entities.entity import (
     write,
 )
 from lottisync.entities.schema import EntityType, StoreSchema, link_id
-from lottisync.entities.version import BadVersion, Version
+from lottisync.entities.version import BadVersion, OneStamp, Version
 from lottisync.problem import Problem
 from lottisync.store import quarantine
 from lottisync.store.instant import iso
@@ -229,10 +229,12 @@ class Transaction(Reader):
         Joining is not a write: it takes no counter and leaves the knowledge as it is. If a clock shows
         our own host beyond our own counter, this store was rolled back, and gets a new host (STORE-9)."""
         changed = 0
+        versions = list(versions)
+        absent = self._absent([incoming.id for incoming, _ in versions])
         for incoming, entity in versions:
-            for seen in {held.stamp[1:3] for writes in entity.registers.values() for held in writes}:
-                self._clock = hlc.observe(self._clock, Hlc(*seen), self.now)
-            row = self._row(incoming.id)
+            self._observe(entity)
+            row = None if incoming.id in absent else self._row(incoming.id)
+            absent.discard(incoming.id)
             if row is not None and row.version == incoming:
                 continue
             present = version.open_stored(row.version) if row else None
@@ -247,6 +249,26 @@ class Transaction(Reader):
                 changed += 1
             self._notice_own_future(entity.clock)
         return changed
+
+    def _absent(self, ids: list[str]) -> set[str]:
+        """Those of the ids that no row has: one look for a whole batch, since most of a first round is new."""
+        listed = canonical.encode(ids).decode()
+        there: set[str] = set(self._gathered_ids)
+        for table in (self._entities, self._links):
+            found = self._execute(f"select id from {table} where id in (select value from json_each(?))", (listed,))
+            there.update(ident for (ident,) in found)
+        return set(ids) - there
+
+    def _observe(self, entity: Entity) -> None:
+        """Let the clock follow what the entity's writers' clocks said."""
+        registers = entity.registers
+        if isinstance(registers, OneStamp):
+            seen = {registers.stamp.hlc}
+        else:
+            seen = {held.stamp.hlc for writes in registers.values() for held in writes}
+        for reading in seen:
+            if reading > self._clock:
+                self._clock = hlc.observe(self._clock, reading, self.now)
 
     def _joined(self, present: Entity | None, entity: Entity) -> Entity:
         self._refuse_strange_link(entity)
@@ -363,6 +385,8 @@ class Transaction(Reader):
         """Put an entity's one version in its row, and keep everything in step; its hash, None if nothing differs."""
         if row is not None and row.version == closed:
             return None
+        if row is None and isinstance(after.registers, OneStamp) and DELETED_AT not in after.registers:
+            return self._store_new(closed, after.clock, after.registers.stamp, after.registers.document)
         version_hash = closed.hash()
         clean = not version.adds_to_digest(after)
         old_clock: Clock = {}
@@ -394,6 +418,17 @@ class Transaction(Reader):
                 if past:
                     self._execute("delete from components where host = ? and counter = ? and n = ?", (number, past, n))
                 self._gathered_components.append((number, counter, n))
+        return version_hash
+
+    def _store_new(self, made: Version, clock: Clock, stamp: Stamp, document: Mapping[str, Any]) -> bytes:
+        """Put an entity that came from a peer, is new here, and was filled by one write, in a row; its hash."""
+        place = self._place(made.type)
+        own = self._own_columns(place.described, made.id, made.type, document.get)
+        created, instant = document.get("createdAt"), _iso(stamp.millis)
+        version_hash = made.hash()
+        self._add(made, version_hash, place, own, created if isinstance(created, str) else instant, instant)
+        for host, counter in clock.items():
+            self._gathered_components.append((self._host_number(host), counter, self._n))
         return version_hash
 
     def _add(
