@@ -37,7 +37,7 @@ _TYPE = re.compile(r"\A[A-Za-z][A-Za-z0-9_]{0,63}\Z")
 _HOST = re.compile(r"\A[0-9a-f]{16}\Z")
 _NUMBER = rb"(0|[1-9][0-9]{0,15})"
 _ONE_STAMP = re.compile(
-    rb'\A\[\[' + _NUMBER + rb"," + _NUMBER + rb"," + _NUMBER + rb',"([0-9a-f]{16})",' + _NUMBER + rb"\],\{\},\{\}\]\Z"
+    rb"\A\[\[" + _NUMBER + rb"," + _NUMBER + rb"," + _NUMBER + rb',"([0-9a-f]{16})",' + _NUMBER + rb"\],\{\},\{\}\]\Z"
 )
 """The stamps of a version that a single write has filled: a base, and nothing that differs from it."""
 
@@ -144,14 +144,14 @@ def close(entity: Entity) -> Version:
 
 def first(entity_id: str, type_name: str, stamp: Stamp, values: dict[str, Any]) -> Version:
     """The version that an entity's first write makes; the same as `close` of it, without the detour.
-    `values` are those of `canonical.normal_document`."""
+    `values` are those of `path.flatten`."""
     precedence, millis, ticks, host, counter = stamp
     return Version(
         entity_id,
         type_name,
         f'{{"{host}":{counter}}}'.encode(),
         f'[[{precedence},{millis},{ticks},"{host}",{counter}],{{}},{{}}]'.encode(),
-        canonical.encode_document(values),
+        canonical.encode_normal(values),
     )
 
 

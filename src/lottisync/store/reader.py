@@ -3,6 +3,7 @@
 from typing import Any, NamedTuple
 
 import apsw
+import msgspec
 
 from lottisync.causality.knowledge import Knowledge
 from lottisync.causality.vector_clock import Host
@@ -10,6 +11,7 @@ from lottisync.entities import canonical, version
 from lottisync.entities.entity import Entity
 from lottisync.entities.schema import StoreSchema
 from lottisync.entities.version import Version
+from lottisync.entities.view import Kind, T, view_stored
 from lottisync.store import quarantine, tables
 from lottisync.store.quarantine import Kept
 
@@ -25,16 +27,22 @@ class Row(NamedTuple):
     clean_tombstone: bool
 
 
-class Document(NamedTuple):
-    """What an entity shows now: the flat document of its winning values, without the writes behind them."""
+class Document(msgspec.Struct, frozen=True):
+    """What an entity shows now: the flat document of its winning values (canonical JSON), without the writes
+    behind them."""
 
     id: str
     type: str
-    fields: dict[str, Any]
+    stored: bytes
     deleted: bool
 
     def document(self) -> dict[str, Any]:
-        return self.fields
+        fields: dict[str, Any] = canonical.decode(self.stored)
+        return fields
+
+    def view(self, kind: Kind[T]) -> T:
+        """As the struct of its type."""
+        return view_stored(self.id, self.stored, kind)
 
 
 class Change(NamedTuple):
@@ -121,7 +129,7 @@ class Reader:
     # -- one entity
 
     def _row(self, entity_id: str) -> Row | None:
-        rows = self._execute(_ONE_ROW, (entity_id,))
+        rows: list[Any] = self._connection.execute(_ONE_ROW, (entity_id,)).fetchall()
         if not rows:
             return None
         n, ident, type_name, clock, stamps, document, stored_hash, clean = rows[0]
@@ -254,7 +262,7 @@ class Reader:
 
 
 def _document(ident: str, type_name: str, serialized: str, deleted: int) -> Document:
-    return Document(ident, type_name, canonical.decode(serialized.encode()), bool(deleted))
+    return Document(ident, type_name, serialized.encode(), bool(deleted))
 
 
 def _version(ident: str, type_name: str, clock: str, stamps: str, document: str) -> Version:

@@ -56,9 +56,7 @@ class Snapshot(Reader):
             (self._links, TEXT_AS_BYTES),
             ("quarantine", quarantine.VERSION_COLUMNS),
         ):
-            rows = self._rows(
-                f"select n, {columns} from {table} where n in (select value from json_each(?))", listed
-            )
+            rows = self._rows(f"select n, {columns} from {table} where n in (select value from json_each(?))", listed)
             for n, *parts in rows:
                 found[n] = Version(*parts)
             if len(found) == len(wanted):

@@ -62,9 +62,12 @@ def chained(before: bytes, version_hash: bytes) -> bytes:
 
 
 class _Place(NamedTuple):
-    """Where a version of some type goes: the statement that inserts it, and how to fill its own columns."""
+    """Where a version of some type goes: the statements that insert and rewrite its row, the rows that wait for
+    insertion, and how to fill its own columns."""
 
     insert: str
+    rewrite: str
+    waiting: list[tuple[Any, ...]]
     described: EntityType | None
 
 
@@ -80,8 +83,10 @@ class Transaction(Reader):
         self._counter: int
         self._n: int
         self._feed: int
-        (self._host, self._counter, millis, ticks, digest, self._n, self._feed, number, link) = self._execute(
-            """select s.host, s.counter, s.millis, s.ticks, s.digest, s.n, s.feed, h.n, c.value
+        kept: int
+        (self._host, self._counter, millis, ticks, digest, self._n, self._feed, number, link, kept) = self._execute(
+            """select s.host, s.counter, s.millis, s.ticks, s.digest, s.n, s.feed, h.n, c.value,
+                   exists (select 1 from quarantine)
                from state s join hosts h on h.host = s.host
                left join chain c on c.host = h.n and c.counter = s.counter"""
         )[0]
@@ -90,7 +95,7 @@ class Transaction(Reader):
         self._numbers: dict[str, int] = {self._host: number}
         self._places: dict[str, _Place] = {}
         self._link: bytes = link or genesis(Host(self._host))
-        self._quarantined = Quarantine(connection)
+        self._quarantined = Quarantine(connection, empty=not kept)
         self._gathered: dict[str, list[tuple[Any, ...]]] = {}
         self._gathered_ids: set[str] = set()
         self._gathered_components: list[tuple[int, int, int]] = []
@@ -143,13 +148,13 @@ class Transaction(Reader):
         try:
             version.validated_id(entity_id)
             version.validated_type(type_name)
-            values = canonical.normal_document(path.flatten(fields))
+            values = path.flatten(fields)
             if not values:
                 raise Problem("empty-write", f"a write to {entity_id} needs at least one field")
             row = self._row(entity_id)
             if row is None and DELETED_AT not in values:
                 return self._write_new(entity_id, type_name, values, precedence)
-            encoded = {p: canonical.encode(value) for p, value in values.items()}
+            encoded = {p: canonical.encode_normal(value) for p, value in values.items()}
         except (BadVersion, path.PathError, canonical.NotCanonical) as error:
             raise Problem("bad-value", f"{entity_id[:80]!r} cannot be written: {error}") from None
         return self._write(row, entity_id, type_name, encoded, precedence, seen)
@@ -185,13 +190,10 @@ class Transaction(Reader):
         stamp = self._next_stamp(precedence)
         made = version.first(entity_id, type_name, stamp, values)
         _refuse_large(made)
-        instant = _iso(stamp.millis)
-        created = values.get("createdAt")
-        version_hash = made.hash()
-        self._add(made, version_hash, place, own, created if isinstance(created, str) else instant, instant)
-        self._gathered_components.append((self._host_number(stamp.host), stamp.counter, self._n))
+        version_hash = self._add_new(place, own, made, stamp, values)
+        self._gathered_components.append((self._numbers[stamp.host], stamp.counter, self._n))
         self._extend_chain(version_hash)
-        return stamp.dot
+        return Dot(stamp.host, stamp.counter)
 
     def _write(
         self,
@@ -215,9 +217,8 @@ class Transaction(Reader):
         return stamp.dot
 
     def _extend_chain(self, version_hash: bytes) -> None:
-        number = self._host_number(self.host)
         self._link = chained(self._link, version_hash)
-        self._gathered_links.append((number, self._counter, self._link))
+        self._gathered_links.append((self._numbers[self._host], self._counter, self._link))
 
     # -- what comes from peers
 
@@ -386,7 +387,13 @@ class Transaction(Reader):
         if row is not None and row.version == closed:
             return None
         if row is None and isinstance(after.registers, OneStamp) and DELETED_AT not in after.registers:
-            return self._store_new(closed, after.clock, after.registers.stamp, after.registers.document)
+            stamp, document = after.registers.stamp, after.registers.document
+            place = self._place(after.type)
+            own = self._own_columns(place.described, after.id, after.type, document.get)
+            version_hash = self._add_new(place, own, closed, stamp, document)
+            for host, counter in after.clock.items():
+                self._gathered_components.append((self._host_number(host), counter, self._n))
+            return version_hash
         version_hash = closed.hash()
         clean = not version.adds_to_digest(after)
         old_clock: Clock = {}
@@ -398,19 +405,28 @@ class Transaction(Reader):
         stamps = [writes[0].stamp for writes in after.registers.values()]
         created = after.value("createdAt")
         place = self._place(after.type)
-        self._add(
-            closed,
-            version_hash,
-            place,
-            self._own_columns(place.described, after.id, after.type, after.value),
-            created if isinstance(created, str) else iso(min(stamp.millis for stamp in stamps)),
-            iso(max(stamp.millis for stamp in stamps)),
-            row=row,
-            deleted_at=str(after.value(DELETED_AT)["at"]) if is_deleted(after) else None,
-            clean=clean,
-            conflicted=has_conflict(after),
-        )
+        self._count(closed, version_hash, clean=clean)
+        if row is None:
+            self._n += 1
         n = row.n if row else self._n
+        values = (
+            *self._own_columns(place.described, after.id, after.type, after.value),
+            created if isinstance(created, str) else _iso(min(stamp.millis for stamp in stamps)),
+            _iso(max(stamp.millis for stamp in stamps)),
+            str(after.value(DELETED_AT)["at"]) if is_deleted(after) else None,
+            closed.document.decode(),
+            closed.clock.decode(),
+            closed.stamps.decode(),
+            version_hash,
+            clean,
+            has_conflict(after),
+            self._feed,
+            n,
+        )
+        if row is None:
+            self._gather(place, after.id, (*values, after.id, after.type))
+        else:
+            self._execute(place.rewrite, values)
         for host, counter in after.clock.items():
             past = old_clock.get(host, 0)
             if counter != past:
@@ -420,74 +436,67 @@ class Transaction(Reader):
                 self._gathered_components.append((number, counter, n))
         return version_hash
 
-    def _store_new(self, made: Version, clock: Clock, stamp: Stamp, document: Mapping[str, Any]) -> bytes:
-        """Put an entity that came from a peer, is new here, and was filled by one write, in a row; its hash."""
-        place = self._place(made.type)
-        own = self._own_columns(place.described, made.id, made.type, document.get)
-        created, instant = document.get("createdAt"), _iso(stamp.millis)
-        version_hash = made.hash()
-        self._add(made, version_hash, place, own, created if isinstance(created, str) else instant, instant)
-        for host, counter in clock.items():
-            self._gathered_components.append((self._host_number(host), counter, self._n))
-        return version_hash
-
-    def _add(
+    def _add_new(
         self,
-        made: Version,
-        version_hash: bytes,
         place: _Place,
         own: tuple[str | None, str | None],
-        created_at: str,
-        updated_at: str,
-        *,
-        row: Row | None = None,
-        deleted_at: str | None = None,
-        clean: bool = False,
-        conflicted: bool = False,
-    ) -> None:
-        """Gather a row for insertion, or rewrite the one that is there."""
-        self.changed = True
-        self._feed += 1
-        for kept in self._quarantined.of(made.id):
-            if vector_clock.covers(made.read_clock(), kept.clock):
-                self._release(kept)
-        if not clean and not self._stood_for(made):
-            self._sum += int.from_bytes(version_hash, "big")
-        if row is None:
-            self._n += 1
-        values = (
-            row.n if row else self._n,
-            made.id,
-            made.type,
+        made: Version,
+        stamp: Stamp,
+        document: Mapping[str, Any],
+    ) -> bytes:
+        """Gather the row of an entity that is new here, and that one write has filled; its hash."""
+        version_hash = made.hash()
+        self._count(made, version_hash, clean=False)
+        self._n += 1
+        created, instant = document.get("createdAt"), _iso(stamp.millis)
+        row = (
             *own,
-            created_at,
-            updated_at,
-            deleted_at,
+            created if isinstance(created, str) else instant,
+            instant,
+            None,
             made.document.decode(),
             made.clock.decode(),
             made.stamps.decode(),
             version_hash,
-            clean,
-            conflicted,
+            False,
+            False,
             self._feed,
+            self._n,
+            made.id,
+            made.type,
         )
-        if row is not None:
-            self._execute(place.insert, values)
-            return
-        self._gathered.setdefault(place.insert, []).append(values)
-        self._gathered_ids.add(made.id)
+        self._gather(place, made.id, row)
+        return version_hash
+
+    def _count(self, made: Version, version_hash: bytes, *, clean: bool) -> None:
+        """Take an entity's new version into the feed and the digest."""
+        self.changed = True
+        self._feed += 1
+        if not self._quarantined.empty:
+            for kept in self._quarantined.of(made.id):
+                if vector_clock.covers(made.read_clock(), kept.clock):
+                    self._release(kept)
+            clean = clean or self._stood_for(made)
+        if not clean:
+            self._sum += int.from_bytes(version_hash, "big")
+
+    def _gather(self, place: _Place, entity_id: str, row: tuple[Any, ...]) -> None:
+        """Keep a new row until there are enough of them."""
+        place.waiting.append(row)
+        self._gathered_ids.add(entity_id)
         if len(self._gathered_ids) >= GATHERED_ROWS:
             self._insert_gathered()
 
     def _insert_gathered(self) -> None:
         for insert, rows in self._gathered.items():
-            self._connection.executemany(insert, rows).fetchall()
+            if rows:
+                self._connection.executemany(insert, rows).fetchall()
+                rows.clear()
         if self._gathered_components:
             insert = "insert into components values (?, ?, ?)"
             self._connection.executemany(insert, self._gathered_components).fetchall()
         if self._gathered_links:
             self._connection.executemany("insert into chain values (?, ?, ?)", self._gathered_links).fetchall()
-        self._gathered.clear()
         self._gathered_ids.clear()
         self._gathered_components.clear()
         self._gathered_links.clear()
@@ -497,9 +506,10 @@ class Transaction(Reader):
         if place is None:
             described = self.schema.types.get(type_name)
             if described is not None and described.link:
-                place = _Place(_insert(self._links, "from_id", "to_id"), described)
+                insert, rewrite = _statements(self._links, "from_id", "to_id")
             else:
-                place = _Place(_insert(self._entities, self.schema.owner_column, "subtype"), described)
+                insert, rewrite = _statements(self._entities, self.schema.owner_column, "subtype")
+            place = _Place(insert, rewrite, self._gathered.setdefault(insert, []), described)
             self._places[type_name] = place
         return place
 
@@ -543,14 +553,19 @@ class Transaction(Reader):
 
 
 @lru_cache(maxsize=32)
-def _insert(table: str, first: str, second: str) -> str:
+def _statements(table: str, first: str, second: str) -> tuple[str, str]:
+    """What inserts a row, and what rewrites the one with its number: that takes the same values without the last
+    two, for id and type never change."""
     columns = (
-        "n", "id", "type", first, second, "created_at", "updated_at", "deleted_at", "serialized", "clock", "stamps",
-        "hash", "clean_tombstone", "conflicted", "feed",
+        first, second, "created_at", "updated_at", "deleted_at", "serialized", "clock", "stamps", "hash",
+        "clean_tombstone", "conflicted", "feed", "n", "id", "type",
     )  # fmt: skip
-    updates = ", ".join(f"{name} = excluded.{name}" for name in columns if name not in ("n", "id", "type"))
     places = ", ".join("?" * len(columns))
-    return f"insert into {table}({', '.join(columns)}) values ({places}) on conflict(n) do update set {updates}"
+    updates = ", ".join(f"{name} = ?" for name in columns[:-3])
+    return (
+        f"insert into {table}({', '.join(columns)}) values ({places})",
+        f"update {table} set {updates} where n = ?",
+    )
 
 
 def _text(value: Any) -> str:
