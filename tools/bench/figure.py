@@ -4,30 +4,29 @@ Seconds depend on the machine and on what else it does; the ratio of two things 
 minute hardly does. So whatever can be a ratio is one.
 """
 
-from collections.abc import Callable, Sequence
-from statistics import quantiles
+import statistics
+import time
+from collections.abc import Callable
 from typing import NamedTuple
 
 
-class Limit(NamedTuple):
-    """`of` is what is judged: the ratio, or the value itself where the goal names a size."""
+class Goal(NamedTuple):
+    """A bound for the ratio, or with `of_value` for what was measured itself."""
 
     bound: float
     at_most: bool = True
-    of_ratio: bool = True
-
-    def holds(self, value: float) -> bool:
-        return value <= self.bound if self.at_most else value >= self.bound
+    of_value: bool = False
 
 
 class Figure(NamedTuple):
+    """`value` is ours; `beside` is the same of `what`, in the same unit, measured in the same run."""
+
     name: str
     value: float
     unit: str
     beside: float | None = None
-    """The same of `what`, in the same unit, measured in the same run."""
     what: str = ""
-    limit: Limit | None = None
+    goal: Goal | None = None
 
     @property
     def ratio(self) -> float | None:
@@ -35,38 +34,50 @@ class Figure(NamedTuple):
 
     @property
     def met(self) -> bool | None:
-        """Whether the goal is reached; None if there is no goal, or nothing to judge it by."""
-        judged = self.ratio if self.limit is not None and self.limit.of_ratio else self.value
-        return None if self.limit is None or judged is None else self.limit.holds(judged)
+        """Whether the goal is reached; None without a goal, or without what it is judged by."""
+        if self.goal is None:
+            return None
+        judged = self.value if self.goal.of_value else self.ratio
+        if judged is None:
+            return None
+        return judged <= self.goal.bound if self.goal.at_most else judged >= self.goal.bound
 
     def cells(self) -> tuple[str, str, str, str, str]:
-        """Name, value, what was measured beside, ratio, goal."""
-        beside = f"{_number(self.beside)} {self.unit} ({self.what})" if self.beside is not None else ""
+        """Name, ours, what was measured beside, ratio, goal."""
+        beside = "" if self.beside is None else f"{short(self.beside)} {self.unit}, {self.what}"
         ratio = "" if self.ratio is None else f"{self.ratio:.2f}"
-        return self.name, f"{_number(self.value)} {self.unit}", beside, ratio, self._goal()
+        return self.name, f"{short(self.value)} {self.unit}", beside, ratio, self._goal()
 
     def _goal(self) -> str:
-        if self.limit is None:
+        if self.goal is None:
             return ""
-        sign = "≤" if self.limit.at_most else "≥"
-        bound = f"{_number(self.limit.bound)}" + ("" if self.limit.of_ratio else f" {self.unit}")
-        return f"{sign} {bound}" + {True: " ✓", False: " ✗", None: ""}[self.met]
+        sign, unit = "≤" if self.goal.at_most else "≥", f" {self.unit}" if self.goal.of_value else ""
+        return f"{sign} {self.goal.bound:,g}{unit}, " + {True: "met", False: "missed", None: "not judged"}[self.met]
 
 
-def _number(value: float) -> str:
-    if value >= 100 or value == int(value):
-        return f"{value:,.0f}"
-    return f"{value:.3g}"
+def at_least(bound: float) -> Goal:
+    return Goal(bound, at_most=False)
 
 
-def median(samples: Sequence[float]) -> float:
-    return sorted(samples)[len(samples) // 2]
+def at_most(bound: float) -> Goal:
+    return Goal(bound)
 
 
-def percentile_99(samples: Sequence[float]) -> float:
-    return quantiles(samples, n=100)[98]
+def value_at_most(bound: float) -> Goal:
+    return Goal(bound, of_value=True)
 
 
-def median_run(make: Callable[[], Figure], runs: int) -> Figure:
-    """The run with the median ratio of several."""
-    return sorted((make() for _ in range(runs)), key=lambda figure: figure.ratio or 0.0)[runs // 2]
+def short(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 or value == int(value) else f"{value:.3g}"
+
+
+def alternately(ours: Callable[[int], object], bare: Callable[[int], object], slices: int) -> tuple[float, float]:
+    """The median seconds of a slice of ours, and of the same slice done the bare way. The slices take turns, so
+    that what else the machine does slows both, and the median leaves out what slowed one of them."""
+    took: tuple[list[float], list[float]] = ([], [])
+    for number in range(slices):
+        for way, seconds in zip((ours, bare), took, strict=True):
+            started = time.perf_counter()
+            way(number)
+            seconds.append(time.perf_counter() - started)
+    return statistics.median(took[0]), statistics.median(took[1])

@@ -19,7 +19,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import apsw
 import msgspec
@@ -37,7 +37,8 @@ TABLE = """create table records (n integer primary key, id text not null unique,
     type text not null, created_at text not null, document text not null) strict;
     create index idx_owner on records(owner);
     create index idx_type on records(type, created_at);"""
-UPSERT = """insert into records(id, owner, type, created_at, document) values (?, ?, ?, ?, ?)
+COLUMNS = "id, owner, type, created_at, document"
+UPSERT = f"""insert into records({COLUMNS}) values (?, ?, ?, ?, ?)
     on conflict(id) do update set document = excluded.document"""
 KEYS = [DeviceKey.from_seed(bytes([number]) * 32) for number in (1, 2)]
 HEADER_BYTES = 4
@@ -161,19 +162,15 @@ class Pipeline:
         for start in range(0, count, FRAME_ROWS):
             chunk = order[start : start + FRAME_ROWS]
             if self._mode.bulk:
-                rows = self._source.execute(
-                    "select id, owner, type, created_at, document from records where n between ? and ?",
-                    (chunk[0], chunk[-1]),
-                ).fetchall()
+                rows = self._read("n between ? and ?", (chunk[0], chunk[-1]))
             else:
-                rows = [
-                    self._source.execute(
-                        "select id, owner, type, created_at, document from records where n = ?", (n,)
-                    ).fetchall()[0]
-                    for n in chunk
-                ]
+                rows = [self._read("n = ?", (n,))[0] for n in chunk]
             self.send(rows, answer=start + FRAME_ROWS >= count)
         return time.perf_counter() - started
+
+    def _read(self, where: str, bindings: tuple[int, ...]) -> list[Row]:
+        found: list[Any] = self._source.execute(f"select {COLUMNS} from records where {where}", bindings).fetchall()
+        return found
 
     def round_trip(self) -> float:
         """Seconds for a word there and a word back."""
@@ -217,10 +214,9 @@ def pipeline(folder: Path, mode: Mode, count: int, *, relayed: bool = False) -> 
 def size(file: Path) -> int:
     """Bytes of an SQLite database file, all that is in the log included."""
     connection = apsw.Connection(str(file))
-    pages, page = (connection.execute(f"pragma {name}").fetchall()[0][0] for name in ("page_count", "page_size"))
-    free = connection.execute("pragma freelist_count").fetchall()[0][0]
+    pages, free, page = (connection.pragma(name) for name in ("page_count", "freelist_count", "page_size"))
     connection.close()
-    return int((pages - free) * page)
+    return int(pages - free) * int(page)
 
 
 if __name__ == "__main__":

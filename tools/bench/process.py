@@ -84,11 +84,9 @@ def memory(process: int | str = "self") -> tuple[int, int]:
 @contextlib.contextmanager
 def running(*commands: Sequence[str]) -> Iterator[list[Child]]:
     """Start children, and stop them all at the end, whatever happens."""
-    children: list[Child] = []
-    try:
+    with contextlib.ExitStack() as stack:
+        children = []
         for command in commands:
-            children.append(Child(*command))
+            children.append(child := Child(*command))
+            stack.callback(child.stop)
         yield children
-    finally:
-        for child in children:
-            child.stop()

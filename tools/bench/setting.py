@@ -8,25 +8,24 @@ from rich.progress import Progress, TaskID
 
 class Sizes(NamedTuple):
     many: int
-    """Entities of the figures at "100k"."""
+    """Entities of most figures."""
     growth: tuple[int, ...]
-    """Entities of the initial syncs of the plot, ascending."""
+    """Entities of the initial syncs that show how cost grows, ascending; `many` is among them."""
     few: int
-    """Entities of the figures at "10k"."""
+    """Entities where many would show nothing more."""
     edits: int
     """Edits a side in a partition, a fiftieth of them in conflict."""
     changes: int
     """Changes in one transaction."""
     samples: int
     """Single changes that are timed one by one."""
-    runs: int
-    """How often what is short is repeated."""
     idle_seconds: int
+    quick: bool = False
 
 
-FULL = Sizes(100_000, (1_000, 10_000, 100_000), 10_000, 5_000, 1_000, 300, 3, 30)
+FULL = Sizes(100_000, (1_000, 10_000, 100_000), 10_000, 5_000, 1_000, 300, 30)
 MILLION = FULL._replace(growth=(*FULL.growth, 1_000_000))
-QUICK = Sizes(2_000, (500, 2_000), 500, 250, 100, 30, 1, 3)
+QUICK = Sizes(3_000, (1_000, 3_000), 1_000, 250, 100, 100, 3, quick=True)
 
 
 class Setting:
