@@ -18,7 +18,7 @@ Written by `make bench`. Compare ratios, not seconds: what stands beside was mea
 15 fields and about 400 bytes; WAL, `synchronous=FULL`.
 
 - *Bare SQLite*: every row ready made, inserted by one prepared statement a row into the same tables with the same
-  indexes, on a connection that is as durable. It looks up, checks, encodes and hashes nothing. For a read, the one query
+  indexes, on a connection that is as durable. It looks up, checks, encodes and hashes nothing. For a read, the query
   that finds the same rows, and a JSON decoder over their documents; three times its time is a ratio of 0.33.
 - *floor*: two processes, msgspec frames over TLS 1.3 into one table with three indexes, no merge; rows in no order, one
   statement each, a commit for each thousand. *floor-bulk*: the same with 64 MB of page cache, rows sorted,

@@ -11,7 +11,7 @@ from lottisync.entities.entity import Entity
 from lottisync.entities.path import nest
 from lottisync.entities.space import HOST_BINDING, MEMBERSHIP
 from lottisync.identity.device_key import DeviceKey, IdentityError
-from lottisync.identity.roster import HostBinding, MembershipRecord, Roster
+from lottisync.identity.roster import HostBinding, MembershipRecord, Roster, binding_id
 from lottisync.store.reader import Reader
 from lottisync.store.store import Store
 from lottisync.store.transaction import Transaction
@@ -46,12 +46,14 @@ def put_membership(tx: Transaction, record: MembershipRecord) -> None:
 
 def bind_hosts(stores: dict[str, Store], key: DeviceKey, now: int) -> None:
     """Say in `space` which device the stores' present hosts belong to; peers refuse hosts of nobody."""
-    bindings = []
+    hosts = {}
     for name, store in stores.items():
         with store.reading() as reader:
-            bindings.append(HostBinding.signed_by(key, host=reader.host, store=name))
+            hosts[name] = reader.host
     space = stores["space"]
-    missing = [binding for binding in bindings if space.read(binding.record_id) is None]
+    with space.reading() as reader:
+        unbound = [(name, host) for name, host in hosts.items() if reader.version(binding_id(host)) is None]
+    missing = [HostBinding.signed_by(key, host=host, store=name) for name, host in unbound]
     if missing:
         with space.transaction(now) as tx:
             for binding in missing:
