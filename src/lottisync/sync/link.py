@@ -28,7 +28,7 @@ Store calls go through `call`, which moves them off the event loop (a thread, on
 time) or, in a simulation, runs them where they stand.
 """
 
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from typing import Protocol, TypeVar
 
 import anyio
@@ -497,7 +497,7 @@ class Link:
         have = self._have[name]
         base = have.knowledge
 
-        def look() -> tuple[list[int], m.Have, m.Summary] | None:
+        def look() -> tuple[Sequence[int], m.Have, m.Summary] | None:
             """None if there is nothing to tell: cheap, for while a round comes in, each of its commits has us look."""
             numbers, knowledge = snapshot.lacking(base, have.held), snapshot.knowledge()
             if not numbers and vector_clock.covers(base, knowledge):
