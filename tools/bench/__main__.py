@@ -1,54 +1,68 @@
-"""`make bench`: what the library costs, as a ratio to what SQLite alone costs in the same run.
+"""`make bench`: what everything costs, as ratios to what was measured beside it in the same run.
 
-Prints a table and writes it to docs/specs/benchmarks.md. What the bare figures contain is told in
-`tools.bench.store`, how the two are measured side by side in `tools.bench.figure`.
+python -m tools.bench                  all figures; writes docs/specs/benchmarks.md and its plot
+python -m tools.bench --quick          all of them, small: whether they run, not what they are
+python -m tools.bench initial change   some of them, by name
+python -m tools.bench --million        the initial sync of a million entities, too
 """
 
+import argparse
 import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
 from rich.console import Console
-from rich.progress import track
-from rich.table import Table
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
+from tools.bench import command, report, round, store
 from tools.bench.figure import Figure
-from tools.bench.store import Bench
+from tools.bench.plot import Curve
+from tools.bench.setting import FULL, MILLION, QUICK, Setting
 
-REPORT = Path("docs/specs/benchmarks.md")
-INTRODUCTION = """# Benchmarks
-
-Written by `make bench`. Compare ratios, not seconds: ours and the bare way take turns, slice by slice, and the
-median slice of each counts. Records have 15 fields and about 400 bytes; WAL, `synchronous=FULL`.
-
-The bare figure of a write has every row ready made and inserts it, one prepared statement a row, into the same
-tables (rows, components, chain, and the row of `state` once a commit) with the same indexes, on a connection that
-is as durable. It looks up, checks, encodes and hashes nothing. The bare figure of a read is one query that finds
-the same rows, and a JSON decoder over their documents; three times its time is a ratio of 0.33.
-
-"""
+BENCHES: dict[str, Callable[[Setting], list[Figure] | tuple[list[Figure], list[Curve]]]] = {
+    "writes": store.writes,
+    "reads": store.reads,
+    "initial": round.initial,
+    "storage": round.storage,
+    "change": round.change,
+    "quiet": round.quiet,
+    "partition": round.partition,
+    "start": command.start,
+    "idle": command.idle,
+}
 
 
 def main() -> int:
-    with tempfile.TemporaryDirectory(prefix="lottisync-bench-") as folder:
-        bench = Bench(Path(folder))
-        makers: list[Callable[[], list[Figure]]] = [
-            lambda: [bench.write("local write, a transaction each", 30, 100, 1, 0.7)],
-            lambda: [bench.write("bulk import, 10,000 in one", 5, 1, 10_000, 0.6)],
-            lambda: [bench.round("first round, 10,000 entities, store to store", 3, 10_000, 0.5)],
-            lambda: bench.reading("task with ten items among 100,000 entities", 15, 100_000, 0.33),
-        ]
-        console = Console(stderr=True)
-        figures = [figure for make in track(makers, "measuring", console=console, transient=True) for figure in make()]
-    table = Table("figure", "library /s", "bare SQLite /s", "ratio", "goal")
-    lines = ["| figure | library /s | bare SQLite /s | ratio | goal |", "|---|---|---|---|---|"]
-    for figure in figures:
-        cells = [figure.name, f"{figure.ours:,.0f}", f"{figure.bare:,.0f}", f"{figure.ratio:.2f}", f"{figure.goal}"]
-        table.add_row(*cells, style="green" if figure.ratio >= figure.goal else "yellow")
-        lines.append("| " + " | ".join(cells) + " |")
-    Console().print(table)
-    REPORT.write_text(INTRODUCTION + "\n".join(lines) + "\n")
+    parser = argparse.ArgumentParser(prog="python -m tools.bench", description="What everything costs, as ratios.")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"which: {', '.join(BENCHES)}; all if none is named")
+    parser.add_argument("--quick", action="store_true", help="small numbers: shows that it runs, and writes no report")
+    parser.add_argument("--million", action="store_true", help="also the initial sync of a million (minutes)")
+    options = parser.parse_args()
+    unknown = [name for name in options.names if name not in BENCHES]
+    if unknown:
+        parser.error(f"there is no bench called {unknown[0]!r}; there are {', '.join(BENCHES)}")
+    chosen = {name: bench for name, bench in BENCHES.items() if name in (options.names or BENCHES)}
+    figures: list[Figure] = []
+    curves: list[Curve] = []
+    columns = SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
+    with (
+        tempfile.TemporaryDirectory(prefix="lottisync-bench-") as folder,
+        Progress(*columns, console=Console(stderr=True), transient=True) as progress,
+    ):
+        sizes = QUICK if options.quick else MILLION if options.million else FULL
+        benches = progress.add_task("benches", total=len(chosen))
+        setting = Setting(Path(folder), sizes, progress, progress.add_task(""))
+        for bench in chosen.values():
+            found = bench(setting)
+            if isinstance(found, tuple):
+                curves += found[1]
+                found = found[0]
+            figures += found
+            progress.advance(benches)
+    report.show(figures)
+    if not options.quick and not options.names:
+        report.write(figures, curves)
     return 0
 
 

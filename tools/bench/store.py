@@ -21,33 +21,16 @@ from lottisync.entities import version
 from lottisync.entities.journal import JOURNAL
 from lottisync.journal import tasks
 from lottisync.store.store import Store
-from tools.bench.figure import Figure, alternately
+from tools.bench.figure import Figure, alternately, at_least
+from tools.bench.record import ident, task
+from tools.bench.setting import Setting
 
 NOW = 1_763_000_000_000
 WRITTEN = ("journal_entities", "components", "chain")
 """The tables that get a row for every new entity."""
 STATE = "update state set host = ?, counter = ?, millis = ?, ticks = ?, digest = ?, n = ?, feed = ?"
 ITEMS = 10
-
-
-def task(number: int) -> dict[str, Any]:
-    """A record of fifteen fields and about 400 bytes."""
-    return {
-        "title": f"Task number {number} with a title of usual length",
-        "status": "OPEN",
-        "priority": f"P{number % 4}",
-        "due": f"2026-12-{number % 28 + 1:02d}",
-        "estimate": number % 480 + 1,
-        "languageCode": "en",
-        "categoryId": f"category-{number % 7}",
-        "createdAt": "2026-11-20T18:30:00.000Z",
-        "statusReason": None,
-        "labels": {"home": True, "garden": number % 2 == 0},
-        "suppressedLabels": {"work": True},
-        "languageSource": "user",
-        "note": "A line of text, as long as people write them into such fields.",
-        "source": "bench",
-    }
+BARE = "bare SQLite"
 
 
 class Bench:
@@ -55,7 +38,7 @@ class Bench:
         self.folder = folder
         self.names = itertools.count(1)
         self.hosts = itertools.count(1)
-        (folder / "bells").mkdir()
+        (folder / "bells").mkdir(parents=True)
 
     def store(self) -> Store:
         return Store.create(
@@ -67,13 +50,13 @@ class Bench:
     def library(self, count: int, per_commit: int) -> tuple[Store, Callable[[int], None]]:
         """A store, and what makes the commit of that number in it."""
         target = self.store()
-        records = [(f"task-{number:08d}", task(number)) for number in range(count)]
+        records = [(ident(number), task(number)) for number in range(count)]
 
         def commit(number: int) -> None:
             start = number * per_commit
             with target.transaction(NOW + start) as tx:
-                for ident, fields in records[start : start + per_commit]:
-                    tx.put(ident, "task", fields)
+                for name, fields in records[start : start + per_commit]:
+                    tx.put(name, "task", fields)
 
         return target, commit
 
@@ -127,7 +110,7 @@ class Bench:
         took, floor = alternately(many(ours), many(bare), slices)
         for store in (source, written, target):
             store.close()
-        return Figure(name, commits * per_commit / took, commits * per_commit / floor, goal)
+        return Figure(name, commits * per_commit / took, "/s", commits * per_commit / floor, BARE, at_least(goal))
 
     def round(self, name: str, slices: int, count: int, goal: float) -> Figure:
         """An empty store takes all of another in one round, in frames of 1,000."""
@@ -156,20 +139,20 @@ class Bench:
             for store in pair:
                 store.close()
         source.close()
-        return Figure(name, count / took, count / floor, goal)
+        return Figure(name, count / took, "/s", count / floor, BARE, at_least(goal))
 
     def reading(self, name: str, slices: int, count: int, goal: float) -> list[Figure]:
         """A task with its checklist of ten items, among `count` entities: as a typed page, and as documents."""
         store = self.store()
-        ids = [f"task-{number:08d}" for number in range(count // (ITEMS + 2))]
+        ids = [ident(number) for number in range(count // (ITEMS + 2))]
         with store.transaction(NOW) as tx:
-            for number, ident in enumerate(ids):
-                tx.put(ident, "task", task(number) | {"labels": {}})
-                tx.put(f"{ident}-list", "checklist", {"taskId": ident, "title": "Todos", "rank": "a0"})
+            for number, owner in enumerate(ids):
+                tx.put(owner, "task", task(number) | {"labels": {}})
+                tx.put(f"{owner}-list", "checklist", {"taskId": owner, "title": "Todos", "rank": "a0"})
                 rank = ""
                 for item in range(ITEMS):
                     rank = tasks.rank_after(rank)
-                    tx.put(f"{ident}-{item}", "checklistItem", checklist_item(ident, item, rank))
+                    tx.put(f"{owner}-{item}", "checklistItem", checklist_item(owner, item, rank))
         chance = random.Random(3)
         wanted = [chance.sample(ids, 100) for _ in range(slices)]
         decode = msgspec.json.Decoder().decode
@@ -177,25 +160,42 @@ class Bench:
         query = "select serialized from journal_entities where task_id = ? and deleted_at is null order by created_at"
 
         def bare(number: int) -> None:
-            for ident in wanted[number]:
-                assert len([decode(text) for (text,) in read(query, (ident,)).fetchall()]) == ITEMS + 2
+            for owner in wanted[number]:
+                assert len([decode(text) for (text,) in read(query, (owner,)).fetchall()]) == ITEMS + 2
 
         def page(number: int) -> None:
-            for ident in wanted[number]:
+            for owner in wanted[number]:
                 with store.reading() as reader:
-                    assert len(tasks.page(reader, ident).items) == ITEMS
+                    assert len(tasks.page(reader, owner).items) == ITEMS
 
         def documents(number: int) -> None:
-            for ident in wanted[number]:
+            for owner in wanted[number]:
                 with store.reading() as reader:
-                    assert len(reader.documents(owner=ident)) == ITEMS + 2
+                    assert len(reader.documents(owner=owner)) == ITEMS + 2
 
         figures = []
         for how, ours in (("typed page", page), ("documents", documents)):
             took, floor = alternately(ours, bare, slices)
-            figures.append(Figure(f"{name}, {how}", 100 / took, 100 / floor, goal))
+            figures.append(Figure(f"{name}, {how}", 100 / took, "/s", 100 / floor, BARE, at_least(goal)))
         store.close()
         return figures
+
+
+def writes(setting: Setting) -> list[Figure]:
+    bench, few, quick = Bench(setting.folder / "writes"), setting.sizes.few, setting.sizes.quick
+    setting.doing("local writes")
+    figures = [bench.write("local write, a transaction each", 3 if quick else 30, 100, 1, 0.7)]
+    setting.doing("bulk import")
+    figures.append(bench.write(f"bulk import, {few:,} in one", 3 if quick else 5, 1, few, 0.6))
+    setting.doing("first round, store to store")
+    figures.append(bench.round(f"first round, {few:,} entities, store to store", 3, few, 0.5))
+    return figures
+
+
+def reads(setting: Setting) -> list[Figure]:
+    bench, many = Bench(setting.folder / "reads"), setting.sizes.many
+    setting.doing("reading a task")
+    return bench.reading(f"task with ten items among {many:,} entities", 3 if setting.sizes.quick else 15, many, 0.33)
 
 
 def checklist_item(task_id: str, number: int, rank: str) -> dict[str, Any]:

@@ -7,7 +7,7 @@ fraction is written as an integer (1.0 and 1 are one value in most languages' JS
 """
 
 import math
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
@@ -23,6 +23,9 @@ PLAIN = frozenset({str, bool, type(None)})
 
 _encoder = msgspec.json.Encoder(order="deterministic")
 _decode = msgspec.json.decode
+_decode_document = msgspec.json.Decoder(dict[str, Any]).decode
+_Exact = Annotated[int, msgspec.Meta(ge=-MAX_EXACT, le=MAX_EXACT)]
+_decode_simple = msgspec.json.Decoder(dict[str, bool | str | _Exact | None]).decode
 
 
 class NotCanonical(ValueError):
@@ -54,6 +57,23 @@ def check(raw: bytes) -> None:
         raise NotCanonical(f"not JSON: {error}") from None
     if again != raw:
         raise NotCanonical("not in canonical form")
+
+
+def decode_document(raw: bytes) -> dict[str, Any]:
+    """A flat document, path -> value; raises `NotCanonical` unless `raw` is its canonical form (ENT-9). All at once
+    this is many times cheaper than `check` for each value. Most documents hold nothing but text, integers and
+    truth values: those are in normal form as soon as they are decoded."""
+    try:
+        try:
+            document: dict[str, Any] = _decode_simple(raw)
+        except msgspec.ValidationError:
+            document = {p: normal(value) for p, value in _decode_document(raw).items()}
+        again = encode_normal(document)
+    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
+        raise NotCanonical(f"not a JSON object: {error}") from None
+    if again != raw:
+        raise NotCanonical("not in canonical form")
+    return document
 
 
 def normal(value: Any, depth: int = 0) -> Any:

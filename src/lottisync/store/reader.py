@@ -111,13 +111,14 @@ class Reader:
         }
 
     def held_beyond(self) -> list[tuple[Host, int, str]]:
-        """The dots held beyond the knowledge, each with its entity: what cut-off rounds left here."""
+        """The dots held beyond the knowledge, each with its entity: what cut-off rounds left here. `cross join`
+        makes SQLite look at the knowledge first, so that only what lies beyond it is read of the index."""
         return [
             (Host(host), counter, entity)
             for host, counter, entity in self._rows(
-                """select k.host, c.counter, r.id from knowledge k
-                   join components c on c.host = k.n and c.counter > k.known
-                   join (select n, id from rows union all select n, id from quarantine) r on r.n = c.n
+                f"""select k.host, c.counter, coalesce((select id from {self._entities} where n = c.n),
+                        (select id from {self._links} where n = c.n), (select id from quarantine where n = c.n))
+                   from knowledge k cross join components c on c.host = k.n and c.counter > k.known
                    order by 1, 2, 3"""
             )
         ]

@@ -36,7 +36,7 @@ from lottisync.entities.identifier import made_once
 from lottisync.entities.link import FROM_ID, TO_ID
 from lottisync.entities.revival import revived
 from lottisync.entities.schema import EntityType, StoreSchema, link_id
-from lottisync.entities.version import BadVersion, Version
+from lottisync.entities.version import BadVersion, OneStamp, Version
 from lottisync.problem import Problem
 from lottisync.store import chain, notice, quarantine
 from lottisync.store.instant import iso
@@ -204,27 +204,7 @@ class Transaction(Reader):
         stamp = self._next_stamp(precedence)
         made = version.first(entity_id, type_name, stamp, values)
         _refuse_large(made)
-        version_hash = made.hash()
-        self._count(made, version_hash, clean=False)
-        self._n += 1
-        created, instant = values.get("createdAt"), _iso(stamp.millis)
-        row = (
-            *own,
-            created if isinstance(created, str) else instant,
-            instant,
-            None,
-            made.document.decode(),
-            made.clock.decode(),
-            made.stamps.decode(),
-            version_hash,
-            False,
-            False,
-            self._feed,
-            self._n,
-            entity_id,
-            type_name,
-        )
-        self._gather(place, entity_id, row)
+        version_hash = self._add_new(place, own, made, stamp, values)
         self._gathered_components.append((self._numbers[stamp.host], stamp.counter, self._n))
         self._extend_chain(version_hash)
         return Dot(stamp.host, stamp.counter)
@@ -268,10 +248,12 @@ class Transaction(Reader):
 
         With `revive_absent` (what was forgotten, here and there), what is not here is revived over it."""
         changed = 0
+        versions = list(versions)
+        absent = self._absent([incoming.id for incoming, _ in versions])
         for incoming, entity in versions:
-            for seen in {held.stamp[1:3] for writes in entity.registers.values() for held in writes}:
-                self._clock = hlc.observe(self._clock, Hlc(*seen), self.now)
-            row = self._row(incoming.id)
+            self._observe(entity)
+            row = None if incoming.id in absent else self._row(incoming.id)
+            absent.discard(incoming.id)
             if row is not None and row.version == incoming:
                 continue
             present = version.open_stored(row.version) if row else None
@@ -288,6 +270,26 @@ class Transaction(Reader):
             if present is None and revive_absent is not None:
                 self.revive(incoming.id, revive_absent)
         return changed
+
+    def _absent(self, ids: list[str]) -> set[str]:
+        """Those of the ids that no row has: one look for a whole batch, since most of a first round is new."""
+        listed = canonical.encode(ids).decode()
+        there: set[str] = set(self._gathered_ids)
+        for table in (self._entities, self._links):
+            found = self._execute(f"select id from {table} where id in (select value from json_each(?))", (listed,))
+            there.update(ident for (ident,) in found)
+        return set(ids) - there
+
+    def _observe(self, entity: Entity) -> None:
+        """Let the clock follow what the entity's writers' clocks said."""
+        registers = entity.registers
+        if isinstance(registers, OneStamp):
+            seen = {registers.stamp.hlc}
+        else:
+            seen = {held.stamp.hlc for writes in registers.values() for held in writes}
+        for reading in seen:
+            if reading > self._clock:
+                self._clock = hlc.observe(self._clock, reading, self.now)
 
     def _joined(self, present: Entity | None, entity: Entity) -> Entity:
         self._refuse_strange_link(entity)
@@ -506,6 +508,14 @@ class Transaction(Reader):
         """Put an entity's one version in its row, and keep everything in step; its hash, None if nothing differs."""
         if row is not None and row.version == closed:
             return None
+        if row is None and isinstance(after.registers, OneStamp) and DELETED_AT not in after.registers:
+            stamp, document = after.registers.stamp, after.registers.document
+            place = self._place(after.type)
+            own = self._own_columns(place.described, after.id, after.type, document.get)
+            version_hash = self._add_new(place, own, closed, stamp, document)
+            for host, counter in after.clock.items():
+                self._gathered_components.append((self._host_number(host), counter, self._n))
+            return version_hash
         version_hash = closed.hash()
         clean = not version.adds_to_digest(after)
         old_clock: Clock = {}
@@ -546,6 +556,38 @@ class Transaction(Reader):
                 if past:
                     self._execute("delete from components where host = ? and counter = ? and n = ?", (number, past, n))
                 self._gathered_components.append((number, counter, n))
+        return version_hash
+
+    def _add_new(
+        self,
+        place: _Place,
+        own: tuple[str | None, str | None],
+        made: Version,
+        stamp: Stamp,
+        document: Mapping[str, Any],
+    ) -> bytes:
+        """Gather the row of an entity that is new here, and that one write has filled; its hash."""
+        version_hash = made.hash()
+        self._count(made, version_hash, clean=False)
+        self._n += 1
+        created, instant = document.get("createdAt"), _iso(stamp.millis)
+        row = (
+            *own,
+            created if isinstance(created, str) else instant,
+            instant,
+            None,
+            made.document.decode(),
+            made.clock.decode(),
+            made.stamps.decode(),
+            version_hash,
+            False,
+            False,
+            self._feed,
+            self._n,
+            made.id,
+            made.type,
+        )
+        self._gather(place, made.id, row)
         return version_hash
 
     def _count(self, made: Version, version_hash: bytes, *, clean: bool) -> None:

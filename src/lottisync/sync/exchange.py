@@ -109,6 +109,7 @@ class Exchange:
         self._stopped = False
         self._speaking: Generator[list[m.Message], None, None] | None = None
         self._work = False
+        self._closely = True
         self.verified: dict[str, Verified] = {}
         self._to_compare: set[str] = set()
         self._comparing: dict[str, Comparison] = {}
@@ -189,7 +190,7 @@ class Exchange:
         for name, theirs in want.stores.items():
             answer += self._agreement(name).hear(theirs, self._clock())
             self._heard_from(name, {host: log.known for host, log in theirs.hosts.items() if log.known}, theirs.summary)
-        self._stopped = self._work = True
+        self._stopped = self._work = self._closely = True
         return answer
 
     def _heard_from(self, name: str, knowledge: Knowledge, there: m.Summary) -> None:
@@ -362,8 +363,9 @@ class Exchange:
             for snapshot in snapshots.values():
                 snapshot.close()
             self._outgoing = None
+        self._closely = False
         if self._stopped:
-            self._work = True
+            self._work = self._closely = True
 
     def _must_stop(self) -> bool:
         """Whether the peer has asked anew, or refused; things that happen while we wait."""
@@ -375,7 +377,7 @@ class Exchange:
         try:
             for name in SNAPSHOT_ORDER:
                 agreement = self._agreements.get(name)
-                if agreement is not None and agreement.has_news():
+                if agreement is not None and agreement.has_news(closely=self._closely):
                     taken[name] = self._stores[name].snapshot()
         except BaseException:
             for snapshot in taken.values():
@@ -519,6 +521,7 @@ class Exchange:
     def hearsay(self) -> list[m.Message]:
         """Write down what the peer has told, and pass on what is heard of others; for once in a while."""
         self._remember()
+        self._work = self._closely = True
         told, short = self._hearsay()
         if short == self._shared:
             return []
