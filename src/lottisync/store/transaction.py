@@ -14,6 +14,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 import apsw
+import msgspec
 
 from lottisync.causality import hlc, vector_clock
 from lottisync.causality.chain import chained, genesis
@@ -24,6 +25,7 @@ from lottisync.entities.entity import (
     DELETED_AT,
     USER,
     Entity,
+    EqualDots,
     Stamp,
     Write,
     deletion,
@@ -238,7 +240,13 @@ class Transaction(Reader):
 
     # -- what comes from peers
 
-    def apply(self, versions: Iterable[tuple[Version, Entity]], *, revive_absent: Clock | None = None) -> int:
+    def apply(
+        self,
+        versions: Iterable[tuple[Version, Entity]],
+        *,
+        revive_absent: Clock | None = None,
+        clashes: list[tuple[Version, Entity]] | None = None,
+    ) -> int:
         """Join versions that came from a peer, already checked; returns how many changed a row. One that is
         good by itself and cannot be taken into what is here goes to quarantine: of another type under the same
         id, a link under another's id, or too large once joined.
@@ -246,7 +254,9 @@ class Transaction(Reader):
         Joining is not a write: it takes no counter and leaves the knowledge as it is. If a clock shows
         our own host beyond our own counter, this store was rolled back, and gets a new host (STORE-9).
 
-        With `revive_absent` (what was forgotten, here and there), what is not here is revived over it."""
+        With `revive_absent` (what was forgotten, here and there), what is not here is revived over it. What a join
+        cannot settle (a row here that can't be read, a dot with two meanings) is put into `clashes`, for
+        `lottisync.store.mending`; without that list it raises."""
         changed = 0
         versions = list(versions)
         absent = self._absent([incoming.id for incoming, _ in versions])
@@ -256,13 +266,18 @@ class Transaction(Reader):
             absent.discard(incoming.id)
             if row is not None and row.version == incoming:
                 continue
-            present = version.open_stored(row.version) if row else None
             try:
+                present = version.open_stored(row.version) if row else None
                 joined = self._joined(present, entity)
                 closed = incoming if joined is entity else version.close(joined)
                 _refuse_over_limit(closed)
             except BadVersion as error:
                 self.quarantine(incoming, str(error))
+                continue
+            except (EqualDots, msgspec.MsgspecError):
+                if clashes is None:
+                    raise
+                clashes.append((incoming, entity))
                 continue
             if self._store(row, present, joined, closed) is not None:
                 changed += 1

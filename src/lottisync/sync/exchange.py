@@ -258,7 +258,7 @@ class Exchange:
                     case m.Chain():
                         node = incoming.chain(tx, message)
                     case m.Batch():
-                        kept = incoming.batch(tx, message.versions, self._strangers)
+                        taken = incoming.batch(tx, message.versions, self._strangers)
                     case m.Ids():
                         incoming.ids(tx, message.keys)
         except Outdated as reason:
@@ -269,9 +269,13 @@ class Exchange:
             return self._refuse(begin, "the chains of two copies of a store came together")
         if isinstance(message, m.Batch):
             self.standing.receiving = (begin.store, incoming.arrived, begin.count)
-            for one in kept:
+            for one in taken.kept:
                 self._report(
                     "quarantined", f"{self._short} sent what cannot be taken, and it is kept as it came: {one.reason}"
+                )
+            for entity in taken.mended:
+                self._report(
+                    "mended", f"{begin.store}: {entity} had been changed behind its store's back, and was mended"
                 )
         return []
 
