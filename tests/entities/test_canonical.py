@@ -155,7 +155,9 @@ def test_a_document_is_checked_at_once_as_its_values_are_one_by_one(values: dict
     assert {key: encode(value) for key, value in document.items()} == {k: encode(v) for k, v in values.items()}
 
 
-@pytest.mark.parametrize("raw", [b"[]", b"1", b'{"b":1,"a":2}', b'{"a":1,"a":1}', b'{"a":1,"a":[]}', b'{"a":1} ', b"{1:2}"])
+@pytest.mark.parametrize(
+    "raw", [b"[]", b"1", b'{"b":1,"a":2}', b'{"a":1,"a":1}', b'{"a":1,"a":[]}', b'{"a":1} ', b"{1:2}"]
+)
 def test_what_is_no_document(raw: bytes) -> None:
     """ENT-9"""
     with pytest.raises(NotCanonical):

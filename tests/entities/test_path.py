@@ -86,7 +86,8 @@ def test_nulls_are_absent() -> None:
 
 
 def test_a_scalar_and_a_map_of_one_name_are_two_registers() -> None:
-    """ENT-3: both are kept, the map is shown."""
+    """ENT-3: both are kept, the map is shown while it has a key."""
+    assert nest({"labels": "bug", "labels/ui": None}) == {"labels": "bug"}
     assert nest({"labels": "bug", "labels/ui": True}) == {"labels": {"ui": True}}
 
 

@@ -8,7 +8,9 @@ import pytest
 from tests.support.stores import NOON, digest_of, lacking, new_store, send
 
 from lottisync.causality.vector_clock import Host
-from lottisync.entities import canonical
+from lottisync.entities import canonical, path
+from lottisync.entities.entity import is_deleted
+from lottisync.entities.schema import link_id
 from lottisync.entities.version import MAX_DOCUMENT, open_foreign
 from lottisync.problem import Problem
 from lottisync.store.store import Store
@@ -242,3 +244,84 @@ def test_a_connection_that_rested_sees_the_present(tmp_path: Path) -> None:
     store.close()
     fourth.close()
     assert [file.name for file in tmp_path.iterdir() if "-wal" in file.name] == []
+
+
+YEAR_MILLIS = 365 * 86_400_000
+
+
+def test_a_key_is_removed_without_touching_another(tmp_path: Path) -> None:
+    """ENT-3: removed here, another added there; and set again there where nobody had seen the removal."""
+    one, two = new_store(tmp_path, 1), new_store(tmp_path, 2)
+    with one.transaction(NOON) as tx:
+        tx.put("t1", "task", {"labels": {"bug": True, "ui": True}})
+    send(one, two)
+    with one.transaction(NOON + 1) as tx:
+        tx.put("t1", "task", {"labels/bug": None, "labels/ui": None})
+    with two.transaction(NOON + 2) as tx:
+        tx.put("t1", "task", {"labels": {"home": True, "ui": "very"}})
+    send(one, two)
+    send(two, one)
+    for store in (one, two):
+        entity = store.read("t1")
+        assert entity is not None
+        assert path.nest(entity.document()) == {"labels": {"home": True, "ui": "very"}}
+        assert entity.conflicts() == {"labels/ui": [None]}
+
+
+def test_a_link_is_written_once_and_comes_back(tmp_path: Path) -> None:
+    """ENT-6, MERGE-9: what it said before is said anew with it."""
+    store = new_store(tmp_path)
+    ident = link_id("entryLink", "t1", "t2")
+    with store.transaction(NOON) as tx:
+        tx.link("entryLink", "t1", "t2", {"relations": {"blocks": True}})
+        tx.link("entryLink", "t3", "t2")
+        assert tx.ends_from("t1", "entryLink") == ["t2"]
+        assert sorted(tx.ends_to("t2", "entryLink")) == ["t1", "t3"]
+        tx.delete(ident)
+        assert tx.ends_to("t2", "entryLink") == ["t3"]
+        tx.link("entryLink", "t1", "t2", {"relations/fixes": True})
+        back = tx.entity(ident)
+        assert tx.ends_from("t1", "entryLink") == ["t2"]
+        assert tx.ends_from("t1", "agent_task") == []
+    assert back is not None
+    assert not is_deleted(back)
+    assert {write.stamp.counter for writes in back.registers.values() for write in writes} == {4}
+    assert path.nest(back.document())["relations"] == {"blocks": True, "fixes": True}
+
+
+def test_a_link_said_again_holds_against_a_deletion_that_had_not_seen_it(tmp_path: Path) -> None:
+    """ENT-6"""
+    one, two = new_store(tmp_path, 1), new_store(tmp_path, 2)
+    with one.transaction(NOON) as tx:
+        tx.link("entryLink", "t1", "t2")
+    send(one, two)
+    with one.transaction(NOON + 1) as tx:
+        tx.delete(link_id("entryLink", "t1", "t2"))
+    with two.transaction(NOON + 2) as tx:
+        tx.link("entryLink", "t1", "t2")
+    send(one, two)
+    with two.reading() as reader:
+        assert reader.ends_from("t1", "entryLink") == ["t2"]
+
+
+def test_a_clock_that_was_once_ahead_stays_there_and_wins_nothing_that_has_seen_it(tmp_path: Path) -> None:
+    """CAUS-7, CAUS-9, CAUS-10"""
+    ahead, sane = new_store(tmp_path, 1), new_store(tmp_path, 2)
+    with ahead.transaction(NOON + YEAR_MILLIS) as tx:
+        tx.put("t1", "task", {"title": "from next year"})
+    with ahead.transaction(NOON) as tx:
+        tx.put("t1", "task", {"title": "set right"})
+    send(ahead, sane)
+    with sane.transaction(NOON) as tx:
+        tx.put("t1", "task", {"title": "seen and replaced"})
+    send(sane, ahead)
+    for store in (ahead, sane):
+        entity = store.read("t1")
+        assert entity is not None
+        assert (entity.value("title"), entity.conflicts()) == ("seen and replaced", {})
+        assert entity.registers["title"][0].stamp[1:3] == (NOON, 0)
+    with ahead.transaction(NOON + 1) as tx:
+        tx.put("t2", "task", {"title": "later"})
+        entity = tx.entity("t2")
+    assert entity is not None
+    assert entity.registers["title"][0].stamp[1:3] == (NOON + YEAR_MILLIS, 2)

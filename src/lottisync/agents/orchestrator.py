@@ -20,11 +20,12 @@ from lottisync.agents.agent import CREATED, DESTROYED
 from lottisync.agents.run_log import COMPLETED
 from lottisync.agents.schedule import Cause, Limits, Plan, Standing
 from lottisync.agents.seen import Seen
-from lottisync.agents.subscription import LINK, Subscription
+from lottisync.agents.subscription import Subscription
 from lottisync.causality.vector_clock import Dot
 from lottisync.entities.agent import Agent, AgentState, ChangeSet
 from lottisync.entities.entity import Entity
-from lottisync.entities.journal import Task
+from lottisync.entities.journal import ENTRY_LINK, Task
+from lottisync.entities.link import FROM_ID, TO_ID
 from lottisync.entities.view import view
 from lottisync.store.feed import BATCH, Feed
 from lottisync.store.instant import millis
@@ -132,8 +133,8 @@ class Orchestrator:
             return []
         found: dict[str, Entity] = {}
         for ident in sorted({ident for each in living.subscriptions.values() for ident in each.ids}):
-            links = [*reader.links_from(ident, LINK), *reader.links_to(ident, LINK)]
-            ends = [reader.entity(str(link.value(end))) for link in links for end in ("fromId", "toId")]
+            links = [*reader.links_from(ident, ENTRY_LINK), *reader.links_to(ident, ENTRY_LINK)]
+            ends = [reader.entity(str(link.value(end))) for link in links for end in (FROM_ID, TO_ID)]
             for entity in [reader.entity(ident), *reader.owned_by(ident, deleted=True), *links, *ends]:
                 if entity is not None:
                     found[entity.id] = entity

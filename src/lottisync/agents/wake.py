@@ -47,7 +47,6 @@ from lottisync.agents.thread import Opening, RecordedCall, RecordedTurn, Thread
 from lottisync.agents.tool_call import Calls
 from lottisync.entities.agent import Agent, AgentMessage, AgentState
 from lottisync.entities.entity import AGENT
-from lottisync.entities.schema import link_id
 from lottisync.problem import Problem
 from lottisync.review import tools
 from lottisync.review.builder import MAX_ITEMS
@@ -250,8 +249,7 @@ class _Wake:
         with self._agents.transaction(self._now()) as tx:
             message_id = self._thread.answered(tx, number, place, call, text)
             if answer.changed is not None:
-                link = {"fromId": message_id, "toId": answer.changed, "createdAt": iso(tx.now)}
-                tx.put(link_id("tool_effect", message_id, answer.changed), "tool_effect", link, precedence=AGENT)
+                tx.link("tool_effect", message_id, answer.changed, precedence=AGENT)
         self._watch(Progress(number + 1, self._limit, call.name))
         return text
 

@@ -12,11 +12,10 @@ from typing import Any, Literal
 
 from lottisync.entities.agent import ChangeItem, ChangeSet
 from lottisync.entities.entity import AGENT, USER, Entity, is_deleted
-from lottisync.entities.journal import Task, link_ends
-from lottisync.entities.schema import link_id
+from lottisync.entities.journal import ENTRY_LINK, Task, link_ends
 from lottisync.entities.view import view
 from lottisync.journal import tasks
-from lottisync.review.effect import COMPANIONS, CREATES, ITEM, LINK, Plan, Sight, receipt_path, titles
+from lottisync.review.effect import COMPANIONS, CREATES, ITEM, Plan, Sight, receipt_path, titles
 from lottisync.review.proposal import created_id, effective
 from lottisync.review.redundancy import addition
 from lottisync.store.instant import iso
@@ -109,12 +108,11 @@ def _link(
     """A link that was deleted is brought back, without the relations that it had."""
     _, from_id, to_id = link_ends(args["relation"], task_id, args["targetTaskId"])
     receipt = _receipt(item, args, sight.target, values)
-    ident, fields = link_id(LINK, from_id, to_id), {**values, **receipt}
+    fields = {**values, **receipt}
     if sight.target is None:
-        fields |= {"fromId": from_id, "toId": to_id, "createdAt": iso(tx.now)}
+        tx.link(ENTRY_LINK, from_id, to_id, fields, precedence=USER)
     elif is_deleted(sight.target):
-        tx.undelete(ident)
-        fields |= {
-            path: None for path in sight.target.registers if path.startswith("relations/") and path not in values
-        }
-    tx.put(ident, LINK, fields, precedence=USER)
+        unsaid = {path: None for path in sight.target.registers if path.startswith("relations/")}
+        tx.link(ENTRY_LINK, from_id, to_id, unsaid | fields, precedence=USER)
+    else:
+        tx.put(sight.target.id, ENTRY_LINK, fields, precedence=USER)

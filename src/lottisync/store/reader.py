@@ -205,6 +205,22 @@ class Reader:
         )
         return self._query(self._links, where, bindings)
 
+    def ends_from(self, from_id: str, type_name: str) -> list[str]:
+        """What an entity is linked to: the other ends of its live links, oldest first."""
+        return self._ends("to_id", "from_id", from_id, type_name)
+
+    def ends_to(self, to_id: str, type_name: str) -> list[str]:
+        """What is linked to an entity."""
+        return self._ends("from_id", "to_id", to_id, type_name)
+
+    def _ends(self, wanted: str, given: str, ident: str, type_name: str) -> list[str]:
+        rows = self._rows(
+            f"""select {wanted} from {self._links} where {given} = ? and type = ? and deleted_at is null
+                order by created_at, id""",
+            (ident, type_name),
+        )
+        return [end for (end,) in rows]
+
     def links_to(self, to_id: str, type_name: str | None = None) -> list[Entity]:
         where, bindings = (
             ("to_id = ?", (to_id,)) if type_name is None else ("to_id = ? and type = ?", (to_id, type_name))

@@ -32,6 +32,7 @@ from lottisync.entities.entity import (
     join,
     write,
 )
+from lottisync.entities.link import FROM_ID, TO_ID
 from lottisync.entities.schema import EntityType, StoreSchema, link_id
 from lottisync.entities.version import BadVersion, OneStamp, Version
 from lottisync.problem import Problem
@@ -158,6 +159,25 @@ class Transaction(Reader):
         except (BadVersion, path.PathError, canonical.NotCanonical) as error:
             raise Problem("bad-value", f"{entity_id[:80]!r} cannot be written: {error}") from None
         return self._write(row, entity_id, type_name, encoded, precedence, seen)
+
+    def link(
+        self,
+        type_name: str,
+        from_id: str,
+        to_id: str,
+        fields: Mapping[str, Any] = {},
+        *,
+        precedence: int = USER,
+    ) -> Dot:
+        """Link two entities. A link that is there already is said anew not to be deleted; one that was deleted is
+        brought back as by `undelete`."""
+        ident = link_id(type_name, from_id, to_id)
+        entity = self.entity(ident)
+        if entity is None:
+            values = {FROM_ID: from_id, TO_ID: to_id, "createdAt": _iso(self.now)}
+        else:
+            values = (entity.document() if is_deleted(entity) else {}) | {DELETED_AT: None}
+        return self.put(ident, type_name, {**values, **fields}, precedence=precedence)
 
     def delete(self, entity_id: str, *, precedence: int = USER) -> Dot:
         """Write a tombstone that records what the deleter saw."""
@@ -521,7 +541,7 @@ class Transaction(Reader):
         if described is None:
             return "", None
         if described.link:
-            from_id, to_id = _text(value("fromId")), _text(value("toId"))
+            from_id, to_id = _text(value(FROM_ID)), _text(value(TO_ID))
             if entity_id != link_id(type_name, from_id, to_id):
                 raise BadVersion(f"{entity_id} is not the id of a {type_name} from {from_id!r} to {to_id!r}")
             return from_id, to_id
