@@ -5,6 +5,7 @@ UV := .bootstrap/bin/uv
 BIN := .venv/bin
 STAMP := .venv/.ready
 MODEL := tests/agents/real_model
+BENCH_STAMP := .venv/.ready-for-bench
 
 .PHONY: demo test deep check bench lock clean setup
 
@@ -22,6 +23,11 @@ $(STAMP): requirements.lock pyproject.toml | .bootstrap/bin/uv
 	@echo "setting up .venv from requirements.lock ..."
 	@$(UV) pip sync -q --python $(BIN)/python --require-hashes requirements.lock
 	@$(UV) pip install -q --python $(BIN)/python --no-deps --no-build-isolation -e .
+	@touch $@
+
+$(BENCH_STAMP): requirements-bench.lock $(STAMP)
+	@echo "adding what we are measured beside ..."
+	@$(UV) pip install -q --python $(BIN)/python --require-hashes -r requirements-bench.lock
 	@touch $@
 
 demo: $(STAMP)        ## two devices, one proposal, a verdict on the other device
@@ -50,12 +56,14 @@ check: $(STAMP)       ## format, lint, types, layers, rules and tests that cite 
 	@$(BIN)/python -m tools.spec_coverage
 	@$(BIN)/python -m tools.requirements --missing
 
-bench: $(STAMP)       ## ratios against what the machine allows
-	@$(BIN)/python -m tools.bench
+bench: $(BENCH_STAMP) ## ratios against what the machine allows, and against others; BENCH="--quick", BENCH="change quiet"
+	@$(BIN)/python -m tools.bench $(BENCH)
 
-lock: | .bootstrap/bin/uv   ## resolve pyproject.toml anew into requirements.lock
+lock: | .bootstrap/bin/uv   ## resolve pyproject.toml anew into the locks
 	@$(UV) pip compile -q --universal --generate-hashes --no-header --group dev -o requirements.lock pyproject.toml
 	@$(UV) pip compile -q --universal --generate-hashes --no-header --no-deps --group model -o $(MODEL)/requirements.lock
+	@$(UV) pip compile -q --universal --generate-hashes --no-header --group bench -c requirements.lock \
+		-o requirements-bench.lock pyproject.toml
 
 clean:
 	rm -rf .venv .bootstrap .model

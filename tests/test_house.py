@@ -12,7 +12,8 @@ ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "lottisync"
 TOP = {
     *("pyproject.toml", "src", "tests", "tools", "docs", "conformance"),
-    *("README.md", "CHANGELOG.md", "LICENSE", "Makefile", "requirements.lock", ".ci", ".gitignore"),
+    *("README.md", "CHANGELOG.md", "LICENSE", "Makefile", ".ci", ".gitignore"),
+    *("requirements.lock", "requirements-bench.lock"),
 }
 
 
@@ -110,8 +111,9 @@ def test_no_path_of_a_workplace_and_no_registry_is_named() -> None:
     assert found == []
 
 
-def test_the_lock_pins_everything_by_hash() -> None:
-    lock = (ROOT / "requirements.lock").read_text()
+@pytest.mark.parametrize("file", ["requirements.lock", "requirements-bench.lock"])
+def test_the_locks_pin_everything_by_hash(file: str) -> None:
+    lock = (ROOT / file).read_text()
     pinned = re.findall(r"^([A-Za-z0-9._-]+)==", lock, re.MULTILINE)
     assert len(pinned) > 30
     assert lock.count("--hash=sha256:") >= len(pinned)
