@@ -4,6 +4,7 @@ PYTHON ?= python3
 UV := .bootstrap/bin/uv
 BIN := .venv/bin
 STAMP := .venv/.ready
+PURE := "*/causality/*,*/entities/*,*/protocol/*,*/review/guard.py,*/review/projection.py,*/review/proposal.py,*/review/redundancy.py"
 
 .PHONY: demo test deep check bench lock clean setup
 
@@ -26,8 +27,10 @@ $(STAMP): requirements.lock pyproject.toml | .bootstrap/bin/uv
 demo: $(STAMP)        ## two devices, one proposal, a verdict on the other device
 	@$(BIN)/python -m lottisync.demo
 
-test: $(STAMP)        ## the whole suite
-	@$(BIN)/python -m pytest -m "not deep"
+test: $(STAMP)        ## the whole suite, and which branches of the core and of review it did not take
+	@$(BIN)/python -m pytest -m "not deep" --cov --cov-report=term-missing:skip-covered
+	@$(BIN)/python -m coverage report --include=$(PURE) --fail-under=100 >/dev/null || { \
+		echo "make: a branch of a pure package was not taken by any test; see the table above."; exit 1; }
 
 deep: $(STAMP)        ## long, seeded runs
 	@$(BIN)/python -m pytest -m deep
