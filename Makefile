@@ -6,6 +6,7 @@ BIN := .venv/bin
 STAMP := .venv/.ready
 MODEL := tests/agents/real_model
 BENCH_STAMP := .venv/.ready-for-bench
+PURE := "*/causality/*,*/entities/*,*/protocol/*,*/review/guard.py,*/review/projection.py,*/review/proposal.py,*/review/redundancy.py"
 
 .PHONY: demo test deep check bench lock clean setup
 
@@ -33,8 +34,10 @@ $(BENCH_STAMP): requirements-bench.lock $(STAMP)
 demo: $(STAMP)        ## two devices, one proposal, a verdict on the other device
 	@$(BIN)/python -m lottisync.demo
 
-test: $(STAMP)        ## the whole suite
-	@$(BIN)/python -m pytest -m "not deep"
+test: $(STAMP)        ## the whole suite, and which branches of the core and of review it did not take
+	@$(BIN)/python -m pytest -m "not deep" --cov --cov-report=term-missing:skip-covered
+	@$(BIN)/python -m coverage report --include=$(PURE) --fail-under=100 >/dev/null || { \
+		echo "make: a branch of a pure package was not taken by any test; see the table above."; exit 1; }
 
 deep: $(STAMP) .model/.ready   ## long, seeded runs; a real model, if one can be had
 	@$(BIN)/python -m pytest -m deep -rs
