@@ -1,6 +1,7 @@
 """The shell: bells, tasks and a real clock around the orchestrator; and the daemon that starts it."""
 
 import os
+import re
 import sys
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
@@ -131,6 +132,7 @@ def test_the_daemon_runs_the_agents_at_home_on_it(tmp_path: Path, monkeypatch: p
     with ScriptedModelServer(script) as server:
         monkeypatch.setenv("LOTTISYNC_MODEL_URL", server.url)
         with running("tests.agents.daemon_child", path) as child:
+            before = resident_megabytes(child.pid)
             task = run_here("task", "add", "Repair the bicycle", "--json", home=path).json["id"]
             assert run_here("agent", "create", task, home=path).code == 0
             eventually(lambda: run_here("agent", "report", task, home=path).code == 0, "the first report")
@@ -144,6 +146,15 @@ def test_the_daemon_runs_the_agents_at_home_on_it(tmp_path: Path, monkeypatch: p
                 lambda: "Mend the bicycle" in run_here("agent", "report", task, home=path).out, "the next report"
             )
             assert said(child) == "agent-woke"
+            # The model's client, which takes 24, is not in it.
+            assert resident_megabytes(child.pid) - before < 12
+
+
+def resident_megabytes(pid: int) -> int:
+    """Of a process; 0 where the system has no such file."""
+    status = Path(f"/proc/{pid}/status")
+    found = re.search(r"^VmRSS:\s+(\d+) kB", status.read_text(), re.MULTILINE) if status.exists() else None
+    return int(found[1]) // 1024 if found else 0
 
 
 def test_a_daemon_without_a_model_says_so_once_and_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
