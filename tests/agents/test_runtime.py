@@ -3,8 +3,10 @@
 import os
 import re
 import sys
-from collections.abc import AsyncIterator, Callable, Sequence
+import time
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
+from itertools import count
 from pathlib import Path
 
 import anyio
@@ -14,13 +16,17 @@ from tests.support.command_line import eventually, run_here
 from tests.support.device import Device
 from tests.support.scripted_model import ScriptedModel, Step, call, say
 
-from lottisync.agents import agent, report, run_log
+from lottisync.agents import agent, queue, report, run_log
 from lottisync.agents.model import Message, ModelError, Turn
 from lottisync.agents.runtime import Machine, Runtime
+from lottisync.causality.vector_clock import Dot
 from lottisync.config import clock
 from lottisync.config.home import Home
 from lottisync.demo.model_server import ChatRequest, Reply, Say, ScriptedModelServer
 from lottisync.journal import tasks
+from lottisync.problem import Problem
+from lottisync.store.doorbell import FALLBACK_SECONDS
+from lottisync.store.transaction import Transaction
 
 pytestmark = pytest.mark.anyio
 
@@ -118,6 +124,45 @@ async def test_a_runtime_that_is_stopped_leaves_its_wake_to_be_gone_on_with(lapt
         await until(lambda: heard)
     with laptop.agents.reading() as reader:
         assert [each.status for each in run_log.runs(reader, laura)] == ["completed"]
+
+
+async def test_a_full_disk_is_told_once_and_waited_for(
+    laptop: Device, laura: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """AGENT-24, AGENT-41: nothing that was to be heard of is passed over meanwhile, nor for an agent that has
+    just come home."""
+    async with runtime(laptop, say("Here I am.")) as heard:
+        await until(lambda: heard)
+    with laptop.journal.transaction(clock.now()) as tx:
+        tasks.edit_task(tx, "t1", {"title": "Mend the bicycle"})
+    real, tries = queue.add, count()
+
+    def full(tx: Transaction, agent_id: str, subscription_id: str, dots: Iterable[Dot]) -> None:
+        if next(tries) < 2:
+            raise Problem("disk-full", "the disk is full")
+        real(tx, agent_id, subscription_id, dots)
+
+    monkeypatch.setattr(queue, "add", full)
+    async with runtime(laptop, say("I see.")) as heard:
+        await until(lambda: len(heard) == 2)
+    assert [code for code, _ in heard] == ["agents-wait", "agent-woke"]
+    assert next(tries) > 2
+
+
+async def test_a_failure_that_cannot_be_written_down_is_not_tried_without_end(
+    laptop: Device, laura: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """AGENT-41"""
+
+    def full(*_: object) -> None:
+        raise Problem("disk-full", "the disk is full")
+
+    monkeypatch.setattr(run_log, "enqueue", full)
+    async with runtime(laptop) as heard:
+        await until(lambda: heard)
+        first = time.monotonic()
+        await until(lambda: len(heard) == 2)
+        assert time.monotonic() - first > FALLBACK_SECONDS / 2
 
 
 def test_the_daemon_runs_the_agents_at_home_on_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
