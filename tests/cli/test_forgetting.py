@@ -127,6 +127,7 @@ def test_roster_20_a_device_that_reads_it_signs_itself_back_in_once(home: Path) 
     opened.close()
 
 
+@pytest.mark.anyio
 async def test_forget_3_the_daemon_forgets_once_a_day(home: Path) -> None:
     phone_knows_all(home)
     opened = Home.open(home)
