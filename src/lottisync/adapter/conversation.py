@@ -46,7 +46,9 @@ class Conversation:
         self._go_on()
 
     def tick(self, now: int) -> None:
+        """Time passes. No bell rings here when somebody writes to the replica, so this is when it is noticed."""
         self.now = now
+        self._exchange.local_change()
         due = self._session.tick(now)
         if due:
             self._said.append(due)
