@@ -7,12 +7,17 @@ from tests.agents.test_orchestrator import Daemon, quiet, waiting
 from tests.support.device import Device
 from tests.support.scripted_model import ScriptedModel, Step, call, say
 
-from lottisync.agents import agent, context, report, run_log
+from lottisync.agents import agent, context, queue, report, run_log
 from lottisync.agents.context import Context
 from lottisync.agents.model import Message, ModelError, Turn
+from lottisync.agents.orchestrator import CONSUMER
+from lottisync.entities.agent import AgentMessage
+from lottisync.entities.view import view
 from lottisync.journal import tasks
 from lottisync.problem import Problem
+from lottisync.review.builder import Builder
 from lottisync.store.check import broken_invariants
+from lottisync.store.feed import Feed
 
 DAY = 86_400_000
 
@@ -173,3 +178,42 @@ def test_a_store_that_cannot_be_read_is_a_failure_and_not_tried_for_ever(
     assert status(laptop, laura) == "failed"
     assert laptop.state(laura).consecutive_failure_count == 1
     assert daemon.after(100) == []
+
+
+def test_a_wake_that_cannot_write_its_end_fails_with_its_record_whole(
+    laptop: Device, laura: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """AGENT-15, AGENT-18: the failure is told behind what was kept, not behind what was rolled back."""
+
+    def full(*_: object) -> list[str]:
+        raise Problem("disk-full", "the disk is full")
+
+    noting = say("", call("record_observations", observations=["It creaks"]))
+    with monkeypatch.context() as patched:
+        patched.setattr(Builder, "build", full)
+        with pytest.raises(Problem, match="the disk is full"):
+            laptop.wake(laura, ScriptedModel(noting, say("Bye.")))
+    laptop.wake(laura, ScriptedModel())
+    messages = [view(entity, AgentMessage) for entity in laptop.in_agents("agentMessage")]
+    assert [each.kind for each in messages].count("observation") == 1
+    ids = {each.id for each in messages}
+    assert {each.prev_message_id for each in messages} - {None} < ids
+    assert len({each.prev_message_id for each in messages}) == len(messages)
+
+
+def test_an_agent_that_came_home_to_a_full_disk_is_caught_up_with_later(
+    laptop: Device, laura: str, daemon: Daemon, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """AGENT-33, AGENT-41: the feed has passed what it missed; only its watermark tells."""
+    laptop.do(lambda tx: tasks.add_note(tx, "n1", "t1", "It creaks"))
+    Feed(laptop.journal, CONSUMER).done(Feed(laptop.journal, CONSUMER).take()[-1], laptop.now())
+    anew = Daemon(laptop)
+
+    def full(*_: object) -> None:
+        raise Problem("disk-full", "the disk is full")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(queue, "add", full)
+        with pytest.raises(Problem, match="the disk is full"):
+            anew.look()
+    assert len(anew.after(100)) == 1

@@ -160,6 +160,35 @@ def test_rev82_a_number_or_an_id_that_is_none(desk: Desk, which: str) -> None:
     assert "\x1b" not in said
 
 
+def test_s1_42_before_and_after_have_their_colours(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """S1-42, REV-80: what goes is red, what comes is green; in a pipe there is no colour."""
+    desk.propose("update_task_estimate", {"minutes": 60})
+    assert "\x1b" not in desk.type("show", "1")
+    environment = {"LANG": "C", "FORCE_COLOR": "1", "TERM": "xterm", "COLUMNS": "160"}
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    shown = CliRunner(env=environment).invoke(lottisync, ["review", "show", "1", "--home", str(desk.home.path)]).output
+    assert "\x1b[31m30\x1b[0m → \x1b[32m60\x1b[0m" in shown
+
+
+VERBS = ("show", "confirm", "edit", "reject", "defer", "undo", "keep", "dismiss")
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_rev82_each_verb_has_its_exit_codes_and_one_json_value(desk: Desk, verb: str) -> None:
+    """REV-82, REV-81, CLI-7: 0 done, 1 could not be done, 2 a wrong call."""
+    more = ["minutes=75"] if verb == "edit" else []
+    desk.propose("update_task_estimate", {"minutes": 60})
+    item = desk.ask()[0]["items"][0]["id"]
+    assert "no proposal has the id" in desk.type(verb, "x.0", *more, code=1)
+    assert desk.type(verb, "--nonsense", code=2) is not None
+    desk.type(verb, code=2)
+    if verb in ("undo", "keep"):
+        desk.type("confirm", item)
+    found = desk.ask(verb, item, *more)
+    assert isinstance(found, dict if verb == "show" else list)
+    assert desk.ask(verb, item, *more) or verb == "dismiss"  # nothing is left in its set
+
+
 def test_cli13_a_title_cannot_pass_for_something_else_on_the_screen(desk: Desk) -> None:
     """CLI-13, REV-60: neither move the cursor, nor turn the direction of writing, nor make lines of its own."""
     title = "Rye\x1b[2K\x1b[1A\x08\x9b2J\u202eeyR"

@@ -235,7 +235,7 @@ def test_sync_11_only_who_has_greeted_may_send_large_frames() -> None:
 
 def test_sync_18_another_version_is_told_which_one_we_speak() -> None:
     listening = session()
-    (close,) = listening.receive(spoken([m.Hello(2, DEVICE, HELLO.boot, HELLO.state, HELLO.heard)]), NOW)
+    (close,) = listening.receive(spoken([m.Hello(2, HELLO.device, HELLO.boot, HELLO.state, HELLO.heard)]), NOW)
     assert isinstance(close, m.Close)
     assert close.code == "version"
     assert "version 1" in close.reason
@@ -249,7 +249,7 @@ def test_sync_19_where_the_transport_proves_nothing_any_device_is_heard() -> Non
 
 def test_sync_19_a_greeting_for_another_device_than_the_certificate_is_refused() -> None:
     listening = session()
-    (close,) = listening.receive(spoken([m.Hello(1, "e" * 64, HELLO.boot, HELLO.state, HELLO.heard)]), NOW)
+    (close,) = listening.receive(spoken([m.Hello(1, b"e" * 32, HELLO.boot, HELLO.state, HELLO.heard)]), NOW)
     assert isinstance(close, m.Close)
     assert close.code == "wrong-device"
     assert not listening.greeted
@@ -270,7 +270,7 @@ def test_sync_20_nothing_is_said_after_our_own_close() -> None:
 
 # -- encodings and credit
 
-BOTH = m.Hello(m.PROTOCOL_VERSION, DEVICE, HELLO.boot, HELLO.state, HELLO.heard, (0, 1, 77))
+BOTH = m.Hello(m.PROTOCOL_VERSION, HELLO.device, HELLO.boot, HELLO.state, HELLO.heard, (0, 1, 77))
 REPEATED = m.Want({"journal": m.Have(SUMMARY, {}, [(HOST, number, "t1") for number in range(1, 200)])})
 
 

@@ -185,7 +185,7 @@ def test_sov13_where_no_person_judges_it_unlocks_nothing(laptop: Reviewer, phone
 
 
 def test_s0_45_the_reason_is_readable_in_the_items_history(laptop: Reviewer) -> None:
-    """S0-45, SOV-15: with who proposed it, why, and what the person said."""
+    """S0-45, S0-48, SOV-15: with who proposed it, why, and what the person said (more than the seed asks for)."""
     laptop.add_task(items=("Flour", "Yeast"))
     laptop.tick("t1-i0")
     untick(laptop)

@@ -8,6 +8,7 @@ import pytest
 from tests.review.reviewer import DAY, LAURA, START, Reviewer
 
 from lottisync.entities.agent import ChangeSet
+from lottisync.entities.entity import is_deleted
 from lottisync.entities.view import view
 from lottisync.problem import Problem
 from lottisync.review import retraction, saga
@@ -274,6 +275,50 @@ def test_rev50_every_verb_finishes_first_what_was_begun(laptop: Reviewer) -> Non
     assert laptop.restarted().confirm(ident, laptop.later()).result == "already"
     assert laptop.page().task.estimate is None
     assert [decision.verdict for decision in laptop.decisions()] == ["confirmed", "retracted"]
+
+
+def test_rev53_what_began_between_a_look_and_the_transaction_is_finished(laptop: Reviewer) -> None:
+    """REV-47, REV-53: asked again in the transaction, for confirm, reject and undo."""
+
+    class LooksTooEarly(Verdicts):
+        def _finish_begun(self, *_: Any) -> None:
+            return None
+
+    laptop.add_task()
+    first, second = (one(laptop, "add_checklist_item", {"title": title}, title) for title in ("Milk", "Eggs"))
+    for ident in (first, second):
+        with pytest.raises(Killed):
+            laptop.restarted(DiesBeforeTheEffect).confirm(ident, laptop.later())
+    late = laptop.restarted(LooksTooEarly)
+    assert late.confirm(first, laptop.later()).result == "applied"
+    assert late.reject(second, laptop.later()).result == "already"
+    assert late.undo(second, laptop.later()).result == "applied"
+    assert laptop.titles() == ["Milk", "Eggs"]
+
+
+def test_rev56_undo_where_the_task_was_deleted_since(laptop: Reviewer) -> None:
+    """REV-56: nothing is written over a deletion, and the verdict is taken back all the same."""
+    laptop.add_task()
+    ident = one(laptop, "update_task_estimate", {"minutes": 60})
+    laptop.verdicts.confirm(ident, laptop.later())
+    laptop.write(lambda tx: tx.delete("t1"))
+    outcome = laptop.verdicts.undo(ident, laptop.later())
+    assert (outcome.result, outcome.message) == ("undone", "there was nothing to write back")
+    task = laptop.journal.read("t1")
+    assert task is not None
+    assert is_deleted(task)
+
+
+def test_rev45_what_a_newer_version_confirmed_is_not_undone_by_this_one(laptop: Reviewer) -> None:
+    """REV-45, REV-56."""
+    laptop.add_task()
+    ident = one(laptop, "update_task_estimate", {"minutes": 60})
+    laptop.verdicts.confirm(ident, laptop.later())
+    item = msgspec.structs.replace(laptop.proposal(ident), tool_name="paint_task")
+    rewritten(laptop, ident.rpartition(".")[0], items=[item])
+    outcome = laptop.verdicts.undo(ident, laptop.later())
+    assert (outcome.result, "does not know the tool" in outcome.message) == ("failed", True)
+    assert [decision.verdict for decision in laptop.decisions()] == ["confirmed"]
 
 
 def test_rev56_undo_after_a_third_device_has_written(laptop: Reviewer, phone: Reviewer, tmp_path: Any) -> None:

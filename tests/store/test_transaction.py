@@ -192,6 +192,63 @@ def test_what_a_local_write_may_make_is_smaller_than_what_is_taken(tmp_path: Pat
     assert len(entity.registers["title"]) == 2
 
 
+def test_one_id_twice_in_a_batch(tmp_path: Path) -> None:
+    """STORE-8: what is looked up for the whole batch at once is as if it had been looked up one by one."""
+    one, two, three = (new_store(tmp_path, number) for number in (1, 2, 3))
+    versions = []
+    for title in ("Milk", "Oat milk"):
+        with one.transaction(NOON) as tx:
+            tx.put("t1", "task", {"title": title})
+        with one.reading() as reader:
+            versions.append(reader.version("t1"))
+    with two.transaction(NOON) as tx:
+        tx.put("t1", "task", {"title": "Bread"})
+    with two.reading() as reader:
+        versions.append(reader.version("t1"))
+    batch = [(version, open_foreign(version)) for version in versions if version is not None]
+    assert len(batch) == 3
+    with three.transaction(NOON) as tx:
+        assert tx.apply(batch) == 3
+    for single in batch:
+        with two.transaction(NOON) as tx:
+            tx.apply([single])
+    assert three.read("t1") == two.read("t1")
+    assert digest_of(three) == digest_of(two)
+    with three.reading() as reader:
+        assert reader.count() == 1
+
+
+def test_versions_come_in_the_order_asked_for(tmp_path: Path) -> None:
+    """STORE-7: entities and links, many at a time."""
+    store = new_store(tmp_path)
+    with store.transaction(NOON) as tx:
+        for number in range(5):
+            tx.put(f"t{number}", "task", {"title": "x"})
+    snapshot = store.snapshot()
+    numbers = list(snapshot.lacking({}, []))
+    asked = [numbers[at] for at in (3, 0, 4, 1, 2)]
+    assert [version.id for version in snapshot.versions(asked)] == ["t3", "t0", "t4", "t1", "t2"]
+    assert snapshot.versions([]) == []
+    snapshot.close()
+
+
+def test_a_connection_that_rested_sees_the_present(tmp_path: Path) -> None:
+    """STORE-13: a snapshot is of the moment when it was taken, whatever its connection was used for before."""
+    store = new_store(tmp_path)
+    first, second = store.snapshot(), store.snapshot()
+    with store.transaction(NOON) as tx:
+        tx.put("t1", "task", {"title": "x"})
+    assert (first.count(), second.count()) == (0, 0)
+    for snapshot in (first, second, first):  # closed twice: the connection may be another's by then
+        snapshot.close()
+    third, fourth = store.snapshot(), store.snapshot()
+    assert (third.count(), fourth.count()) == (1, 1)
+    third.close()
+    store.close()
+    fourth.close()
+    assert [file.name for file in tmp_path.iterdir() if "-wal" in file.name] == []
+
+
 YEAR_MILLIS = 365 * 86_400_000
 
 

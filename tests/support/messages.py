@@ -10,11 +10,11 @@ from lottisync.protocol import message as m
 
 DEVICE = "d" * 64
 HOST = Host("0123456789abcdef")
-SUMMARY = m.Summary(b"k" * 32, b"d" * 32)
+SUMMARY = m.Summary(b"k" * 16, b"d" * 32)
 LINK = b"l" * 16
 HAVE = m.Have(SUMMARY, {HOST: m.Log(1, 2, LINK)}, [(HOST, 2, "t1")], [b"n" * 16], {HOST: 1})
 VERSION = Version("t1", "task", b'{"0123456789abcdef":1}', b'[[1,1,0,"0123456789abcdef",1],{},{}]', b'{"title":"Milk"}')
-HELLO = m.Hello(m.PROTOCOL_VERSION, DEVICE, b"b" * 16, b"s" * 32, b"h" * 8)
+HELLO = m.Hello(m.PROTOCOL_VERSION, bytes.fromhex(DEVICE), b"b" * 16, b"s" * 16, b"h" * 8)
 EVERY: dict[type[m.Message], m.AnyMessage] = {
     m.Hello: HELLO,
     m.Want: m.Want({"journal": HAVE}),
@@ -29,7 +29,7 @@ EVERY: dict[type[m.Message], m.AnyMessage] = {
     m.Told: m.Told(1, "journal", {HOST: 1}, SUMMARY),
     m.Refuse: m.Refuse(1, "journal", "no"),
     m.Heard: m.Heard({"journal": {DEVICE: {HOST: 1}}}),
-    m.Compare: m.Compare("journal", b"k" * 32, [m.Node(b"\x01", [LINK] * 32), m.Node(b"", None, [("t1", b"h" * 8)])]),
+    m.Compare: m.Compare("journal", b"k" * 16, [m.Node(b"\x01", [LINK] * 32), m.Node(b"", None, [("t1", b"h" * 8)])]),
     m.Mend: m.Mend("journal", [VERSION], ["t2"]),
     m.Mended: m.Mended("journal", 1, SUMMARY),
     m.Credit: m.Credit(4),

@@ -72,11 +72,11 @@ class Orchestrator:
         at_home = self._at_home()
         self._close_orphans({living.agent.id for living in at_home}, now)
         newcomers = [living for living in at_home if living.agent.id not in self._heard_of]
-        self._heard_of = {living.agent.id for living in at_home}
         if newcomers:
             with self._journal.reading() as reader:
                 matches = [match for living in newcomers for match in self._missed(reader, living)]
             self._queue(matches, now)
+        self._heard_of = {living.agent.id for living in at_home}
         listening = _listening(at_home)
         while changes := self._feed.take():
             if at_home:

@@ -168,7 +168,7 @@ def _fail(tx: Transaction, run: Run, message: str, chance: float, under_way: "_W
         if agent.give_up(tx, living, f"{failures} failures in a row, the last: {message}"):
             told["milestone"] = GAVE_UP_MILESTONE
     if under_way is not None:
-        fields |= under_way.said_last(tx, message, told)
+        fields |= under_way.failed(tx, message, told)
     tx.put(state.id, "agentState", {"revision": state.revision + 1, **fields}, precedence=AGENT)
     run_log.move(tx, run.run_key, "fail", message)
 
@@ -207,14 +207,18 @@ class _Wake:
                 run = run_log.rethread(tx, run, new_id(tx.now))
             written = []
         self._run = run
-        head = written[-1].id if written else self._context.state.recent_head_message_id
-        self._thread = Thread(run.agent_id, run.thread_id, run.run_key, head, len(written), new_id)
+        self._thread = self._writer(written)
         # What waited when the context was read is in the context. A context from before may lack some of it.
         self._told = waiting if self._opening is None else []
         self._usage = memory.spent(written)
         self._turns = 0
         self._closing = ""
         self._is_done = False
+
+    def _writer(self, written: list[AgentMessage]) -> Thread:
+        """What goes on with that record."""
+        run, head = self._run, written[-1].id if written else self._context.state.recent_head_message_id
+        return Thread(run.agent_id, run.thread_id, run.run_key, head, len(written), self._new_id)
 
     async def _open(self, model: Model) -> Opening:
         """Condense old notes if they have grown too many, and put down how the conversation begins."""
@@ -292,6 +296,11 @@ class _Wake:
         """End the record with that, and what it cost; the state's head of it."""
         self._thread.append(tx, "system", text, {**told, **self._spent()})
         return {"recentHeadMessageId": self._thread.head}
+
+    def failed(self, tx: Transaction, text: str, told: Mapping[str, Any]) -> dict[str, Any]:
+        """`said_last`, behind what is in the store: what failed may be the transaction that wrote the rest."""
+        self._thread = self._writer(thread.messages(tx, self._run.agent_id, self._run.thread_id))
+        return self.said_last(tx, text, told)
 
     def end(self) -> WakeResult:
         """Everything that this wake leaves behind, in one transaction (AGENT-18). `Problem("destroyed")`, and nothing

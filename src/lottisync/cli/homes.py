@@ -53,7 +53,7 @@ def status(terminal: Terminal) -> None:
             told = told_by(reader)
             for member in roster.active_peers():
                 state = states.get(member.device)
-                known = (state.told.get(name) if state else None) or told.get(member.device)
+                known = (state.told if state else {}).get(name, told.get(member.device))
                 if known is not None:
                     lacks.setdefault(member.device, {})[name] = lacking(reader, known)
             stores[name] = {

@@ -35,11 +35,7 @@ largest size, still join to one that can be passed on."""
 _ID = re.compile(r"\A[A-Za-z0-9][A-Za-z0-9._:-]{0,127}\Z")
 _TYPE = re.compile(r"\A[A-Za-z][A-Za-z0-9_]{0,63}\Z")
 _HOST = re.compile(r"\A[0-9a-f]{16}\Z")
-_NUMBER = rb"(0|[1-9][0-9]{0,15})"
-_ONE_STAMP = re.compile(
-    rb"\A\[\[" + _NUMBER + rb"," + _NUMBER + rb"," + _NUMBER + rb',"([0-9a-f]{16})",' + _NUMBER + rb"\],\{\},\{\}\]\Z"
-)
-"""The stamps of a version that a single write has filled: a base, and nothing that differs from it."""
+
 
 _encode = msgspec.json.Encoder(order="deterministic").encode
 _read_clock = msgspec.json.Decoder(dict[str, int]).decode
@@ -211,15 +207,20 @@ def _checked(version: Version) -> Entity:
     document = canonical.decode_document(version.document)
     if not document:
         raise BadVersion(f"version of {version.id} has no register")
-    for p in document:
-        path.validated(p)
-    single = _ONE_STAMP.match(version.stamps)
-    if single is None or _encode(clock) != version.clock:
+    _validated_paths(tuple(document))
+    base, stamps, siblings = _read_stamps(version.stamps)
+    if stamps or siblings or _encode(clock) != version.clock or _encode((base, {}, {})) != version.stamps:
         return _checked_writes(version)
-    precedence, millis, ticks, base_host, base_counter = single.groups()
-    stamp = Stamp(int(precedence), int(millis), int(ticks), Host(base_host.decode()), int(base_counter))
+    stamp = Stamp(*base)  # type: ignore[arg-type]
     _check_stamp(version.id, stamp, clock)
     return Entity(version.id, version.type, clock, OneStamp(stamp, document))
+
+
+@lru_cache(maxsize=256)
+def _validated_paths(paths: tuple[str, ...]) -> None:
+    """Documents of one type mostly have the same paths."""
+    for p in paths:
+        path.validated(p)
 
 
 def _checked_writes(version: Version) -> Entity:
@@ -245,7 +246,7 @@ def _check_stamp(entity: str, stamp: Stamp, clock: vector_clock.Clock) -> None:
         raise BadVersion(f"version of {entity}: {tuple(stamp)} is not a stamp")
     if not (0 <= stamp.millis < 2**48 and 0 <= stamp.ticks < 2**16):
         raise BadVersion(f"version of {entity}: the clock reading of {tuple(stamp)} is out of range")
-    if not vector_clock.has_seen(clock, stamp.dot):
+    if clock.get(stamp.host, 0) < stamp.counter:
         raise BadVersion(
             f"version of {entity} holds a write ({stamp.host}, {stamp.counter}) that its clock does not cover"
         )

@@ -15,7 +15,7 @@ from lottisync.entities.agent import ChangeDecision, ChangeItem
 from lottisync.entities.entity import USER
 from lottisync.review import effect
 from lottisync.review.effect import Sight
-from lottisync.review.ledger import DECISION, Ledger, Placed, fields, one_set
+from lottisync.review.ledger import DECISION, SET, Ledger, Placed, fields, one_set
 from lottisync.review.projection import ItemStatus
 from lottisync.review.proposal import summary
 from lottisync.store.instant import iso
@@ -102,7 +102,7 @@ def in_one_breath(other: Placed, placed: Placed) -> bool:
 
 def write(tx: Transaction, decision: ChangeDecision, along: list[Twin]) -> None:
     """Write a person's decision, and the same on its twins."""
-    tx.put(decision.id, DECISION, fields(decision), precedence=USER)
+    _put(tx, decision)
     for twin in along:
         change_set = one_set(tx, twin.item)
         [(index, item)] = [(i, item) for i, item in enumerate(change_set.items) if item.id == twin.item]
@@ -117,4 +117,12 @@ def write(tx: Transaction, decision: ChangeDecision, along: list[Twin]) -> None:
             seen=twin.seen,
             result="no-op" if decision.result else None,
         )
-        tx.put(same.id, DECISION, fields(same), precedence=USER)
+        _put(tx, same)
+
+
+def _put(tx: Transaction, decision: ChangeDecision) -> None:
+    """The set is touched along: what a person decides on it while another device removes it as an old one keeps
+    it alive, or what was put off would never come back, and a contest would not show (REV-36)."""
+    tx.put(decision.id, DECISION, fields(decision), precedence=USER)
+    if tx.version(decision.change_set_id) is not None:
+        tx.put(decision.change_set_id, SET, {"touched": True}, precedence=USER)

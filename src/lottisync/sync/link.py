@@ -17,7 +17,7 @@ Store calls go through `call`, which moves them off the event loop (a thread, on
 a simulation, runs them where they stand.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from typing import Protocol, TypeVar
 
 import anyio
@@ -221,8 +221,8 @@ class Link:
                 return
             messages = self._session.receive(data, _monotonic())
             self._taking = True
-            for message in messages:
-                await self._take(message, own)
+            for breath in _breaths(messages):
+                await self._take(breath, own)
                 await self._room()
             self._taking = False
             if self._session.closed is not None:
@@ -240,10 +240,10 @@ class Link:
     def _short(self) -> str:
         return f"device {self.device[:8]}"
 
-    async def _take(self, message: m.AnyMessage, own: m.Hello) -> None:
-        match message:
-            case m.Ping():
-                self._say(m.Pong(message.number))
+    async def _take(self, breath: list[m.AnyMessage], own: m.Hello) -> None:
+        match breath[0]:
+            case m.Ping(number=number):
+                self._say(m.Pong(number))
                 return
             case m.Pong() | m.Close():
                 return
@@ -251,19 +251,19 @@ class Link:
                 self._moved = _monotonic()
                 self._work.set()
                 return
-            case m.Hello():
-                self.peer_boot = message.boot
+            case m.Hello() as hello:
+                self.peer_boot = hello.boot
                 if self.dialled:
                     self._say(own)
-                objection = self._greeted(self, message)
+                objection = self._greeted(self, hello)
                 if objection is not None:
                     self.close(objection.code, objection.reason)
                     return
             case _:
                 pass
-        self._say(*await self._exchanged(lambda: self.exchange.take(message)))
+        self._say(*await self._exchanged(lambda: self.exchange.hear(breath)))
         self._work.set()
-        if isinstance(message, m.Hello | m.Want | m.End | m.Told):
+        if any(isinstance(message, m.Hello | m.Want | m.End | m.Told | m.Mended) for message in breath):
             self.changed()
 
     # -- what we say
@@ -286,6 +286,21 @@ class Link:
         """Wait until what was said has left for the socket, so that a slow peer costs no memory."""
         while self._outbox:
             await self._emptied.wait()
+
+
+def _breaths(messages: list[m.AnyMessage]) -> Iterator[list[m.AnyMessage]]:
+    """What came together, cut where something is the link's own: that stands alone."""
+    breath: list[m.AnyMessage] = []
+    for message in messages:
+        if isinstance(message, m.Hello | m.Ping | m.Pong | m.Credit | m.Close):
+            if breath:
+                yield breath
+            breath = []
+            yield [message]
+        else:
+            breath.append(message)
+    if breath:
+        yield breath
 
 
 def _monotonic() -> int:
