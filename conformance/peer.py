@@ -18,8 +18,8 @@ from conformance.world import AGENT, JOURNAL, SPACE, START, Replica, World
 
 VERSION = 1
 STORES = (SPACE, JOURNAL, AGENT)
-NOBODY = "ee" * 32
-"""A device id."""
+NOBODY, SOMEBODY = b"\xee" * 32, b"\xab" * 32
+"""Device ids."""
 FIRST_CREDIT = 8
 LARGE = ("chain", "batch", "ids", "mend")
 ANYTIME = ("want", "probe", "probed", "told", "refuse", "heard", "compare", "mend", "mended", "credit", "ping", "pong")
@@ -110,13 +110,13 @@ class Past:
 
 
 def known(heads: Json, held: list[Any] | None = None, nodes: list[str] | None = None) -> bytes:
-    return hashlib.sha256(reference.canonical([heads, held or [], nodes or []])).digest()
+    return hashlib.sha256(reference.canonical([heads, held or [], nodes or []])).digest()[:16]
 
 
 def state(summaries: dict[str, list[bytes]]) -> bytes:
     """What a greeting says of all stores."""
     whole = b"".join(name.encode() + b"\0" + b"".join(summaries[name]) for name in sorted(summaries))
-    return hashlib.sha256(whole).digest()
+    return hashlib.sha256(whole).digest()[:16]
 
 
 def empty() -> list[Any]:
@@ -146,7 +146,7 @@ class Peer:
 
     What the replica says is in `heard`, all of it; every word that goes in answers with what it brought."""
 
-    def __init__(self, world: World, replica: Replica, role: str = "responder", device: str = NOBODY) -> None:
+    def __init__(self, world: World, replica: Replica, role: str = "responder", device: bytes = NOBODY) -> None:
         self._world = world
         self._replica = replica
         self.heard: list[Message] = []
@@ -183,7 +183,7 @@ class Peer:
     # -- what is usual
 
     def hello(self, **other: Any) -> Message:
-        fields = {"version": VERSION, "device": self.device, "boot": b"b" * 16, "state": b"s" * 32, "heard": b"h" * 8,
+        fields = {"version": VERSION, "device": self.device, "boot": b"b" * 16, "state": b"s" * 16, "heard": b"h" * 8,
                   "encodings": [wire.PLAIN], **other}  # fmt: skip
         return ["hello", *fields.values()]
 

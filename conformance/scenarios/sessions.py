@@ -5,14 +5,12 @@ from typing import Any
 from conformance import wire
 from conformance.generate import reference
 from conformance.peer import (
-    AGENT, G, H, JOURNAL, SPACE, STORES, Past, Peer, begin, branch, chained, empty, end, genesis, known, state,
+    AGENT, G, H, JOURNAL, SOMEBODY, SPACE, STORES, Past, Peer, begin, branch, chained, empty, end, genesis, known, state,
     version, whole,
 )  # fmt: skip
 from conformance.world import DAY, Replica, World
 
 LEVEL = 2
-BIG = 250 * 1024
-"""Bytes of a document that goes into a batch alone."""
 
 
 def _some(*titles: str) -> Past:
@@ -265,7 +263,7 @@ def bad_versions_are_passed_on(world: World) -> None:
     bad[3] = b"[9,9,9]"
     peer = _met(world, a, past)
     peer.say(begin(past), past.chain(), ["batch", 1, 1, [bad]], end(past))
-    other = Peer(world, a, device="ab" * 32)
+    other = Peer(world, a, device=SOMEBODY)
     other.greet()
     world.expect("what another device gets", [m[3] for m in other.said("batch")], [[bad]])
 
@@ -292,7 +290,7 @@ def a_dot_with_two_meanings(world: World) -> None:
     forged = past.copied()
     forged.entities["t1"]["registers"]["title"][0]["value"] = "zzz"
     past.write("t3", {"title": "three"})
-    other = Peer(world, a, device="ab" * 32)
+    other = Peer(world, a, device=SOMEBODY)
     other.greet(journal=past.have())
     three = past.versions()[2]
     other.say(begin(past, count=2), past.chain(1, 0, 3), ["batch", 1, 1, [forged.versions()[0], three]], end(past))
@@ -339,7 +337,7 @@ def only_what_is_lacking_goes_out(world: World) -> None:
     past = _some("one", "two", "three")
     peer = _met(world, a, past)
     peer.say(*whole(past))
-    other = Peer(world, a, device="ab" * 32)
+    other = Peer(world, a, device=SOMEBODY)
     have = [past.summary(), {H: [1, 3, past.values[3]]}, [[H, 3, "t3"]], [], {}]
     other.greet(journal=have)
     world.expect("what is sent", [[v[0] for v in m[3]] for m in other.said("batch")], [["t2"]])
@@ -347,20 +345,25 @@ def only_what_is_lacking_goes_out(world: World) -> None:
 
 
 def nothing_large_goes_out_without_credit(world: World) -> None:
-    """Eight at the beginning, and then as many as were granted (SYNC-45)."""
+    """Eight at the beginning, and then as many as were granted (SYNC-45). A chain is large, and there are ten."""
     a = world.device("a")
-    for number in range(10):
-        a.write(f"t{number}", {"title": "x" * BIG})
     peer = Peer(world, a)
     peer.greet()
-    large = [m for m in peer.heard if m[0] in ("chain", "batch")]
-    world.expect("what is large, at first", len(large), 8)
-    peer.wait(1)
-    world.expect("batches while nothing is granted", len(peer.said("batch")), 7)
-    peer.grant(1)
-    world.expect("batches after one more credit", len(peer.said("batch")), 8)
-    peer.say(["want", {JOURNAL: empty()}])
-    world.expect("a Want stops a round that waits", len(peer.said("cut")), 1)
+    for number in range(1, 11):
+        past = Past(f"{number:016x}")
+        past.write(f"t{number}", {"title": "x"})
+        peer.say(*whole(past, number))
+    other = Peer(world, a, device=SOMEBODY)
+    other.greet()
+    world.expect("at first", [len(other.said(tag)) for tag in ("chain", "batch")], [8, 0])
+    other.wait(1)
+    world.expect("while nothing is granted", len(other.said("chain")), 8)
+    other.grant(1)
+    world.expect("after one more credit", len(other.said("chain")), 9)
+    other.say(["want", {JOURNAL: empty()}])
+    world.expect("a Want stops a round that waits", len(other.said("cut")), 1)
+    other.grant(3)
+    world.expect("and it begins anew", [m[1] for m in other.said("begin")], [1, 2])
 
 
 def what_arrived_on_the_other_side_is_not_forgotten(world: World) -> None:
@@ -392,7 +395,7 @@ def chains_that_differ_are_searched_and_split(world: World) -> None:
     a = world.device("a")
     here, there = _two_copies()
     _met(world, a, here).say(*whole(here))
-    other = Peer(world, a, device="ab" * 32)
+    other = Peer(world, a, device=SOMEBODY)
     other.greet(journal=there.have())
     world.expect("it asks for values", other.last("probe")[1:3], [JOURNAL, H])
     asked = other.last("probe")[3]
@@ -434,7 +437,7 @@ def links_that_part_within_a_round(world: World) -> None:
     here, there = _two_copies()
     there.write("t4", {"title": "one more"})
     _met(world, a, here).say(*whole(here))
-    other = Peer(world, a, device="ab" * 32)
+    other = Peer(world, a, device=SOMEBODY)
     # It says that it has nothing of that host, so that nobody can look for a difference before.
     other.greet()
     other.say(begin(there), there.chain(), ["batch", 1, 1, there.versions()], end(there))
@@ -485,7 +488,7 @@ def a_round_to_a_store_that_was_split_since(world: World) -> None:
     past = Past(G)
     past.write("t9", {"title": "nine"})
     peer = _met(world, a, past)
-    other = Peer(world, a, device="ab" * 32)
+    other = Peer(world, a, device=SOMEBODY)
     other.greet(journal=[Past().summary(), {H: [2, 2, here.values[2]]}, [], [here.values[2]], {}])
     peer.say(*whole(past))
     _refused(world, peer, "a round to a store that was split")
@@ -505,7 +508,7 @@ def a_round_in_the_middle_of_a_split(world: World) -> None:
     peer = _met(world, a, past)
     eight, nine = past.versions()
     peer.say(begin(past), past.chain(), ["batch", 1, 1, [eight]])
-    Peer(world, a, device="ab" * 32).greet(
+    Peer(world, a, device=SOMEBODY).greet(
         journal=[Past().summary(), {H: [2, 2, here.values[2]]}, [], [here.values[2]], {}]
     )
     peer.say(["batch", 1, 2, [nine]], end(past))
@@ -534,7 +537,7 @@ def a_peer_that_is_behind_gets_the_keys(world: World) -> None:
     a = world.device("a")
     _forgotten(world, a)
     a.write("t7", {"title": "x"})
-    peer = Peer(world, a, device="ab" * 32)
+    peer = Peer(world, a, device=SOMEBODY)
     peer.greet()
     opening = peer.last("begin")
     world.expect("knowledge, forgotten, behind", opening[3:6], [a.knowledge(), {H: 2}, True])
@@ -550,7 +553,7 @@ def a_sender_that_has_not_seen_what_is_forgotten(world: World) -> None:
     _forgotten(world, a)
     past = Past(G)
     past.write("t9", {"title": "nine"})
-    peer = _met(world, a, past, device="ab" * 32)
+    peer = _met(world, a, past, device=SOMEBODY)
     peer.say(*whole(past))
     _refused(world, peer, "a round of one who is behind")
     world.expect("nothing of the round is there", a.read("t9"), None)
@@ -567,7 +570,7 @@ def what_others_have_forgotten_goes(world: World) -> None:
     later.write("t3", {"title": "three"})
     gone = Past(G)
     gone.write("t0", {"title": "x"})
-    other = Peer(world, a, device="ab" * 32)
+    other = Peer(world, a, device=SOMEBODY)
     other.greet(journal=later.have())
     keys = b"".join(sorted(reference.hashlib.sha256(ident.encode()).digest()[:8] for ident in ("t2", "t3")))
     knowledge = {**later.knowledge, **gone.knowledge}
@@ -658,7 +661,7 @@ def two_sessions_of_one_replica(world: World) -> None:
     """What one brings, the other passes on (SYNC-8)."""
     a = world.device("a")
     past = _some("one", "two")
-    giver, taker = _met(world, a, past), Peer(world, a, device="ab" * 32)
+    giver, taker = _met(world, a, past), Peer(world, a, device=SOMEBODY)
     taker.greet()
     giver.say(*whole(past))
     taker.wait(1)
