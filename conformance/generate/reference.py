@@ -178,10 +178,15 @@ def stamp(write: Json) -> list[Any]:
 
 def form(entity: Json) -> bytes:
     """The canonical form: `["id","type",{clock},[base,{path:stamp},{path:[[stamp,value],...]}],{document}]`."""
+    return canonical(parts(entity))
+
+
+def parts(entity: Json) -> list[Any]:
+    """The five parts of the canonical form."""
     winners = {path: held(entity, path)[0] for path in entity["registers"] if entity["registers"][path]}
     stamps = [stamp(write) for write in winners.values()]
     base = max(stamps, key=lambda each: (stamps.count(each), each))
-    parts = [
+    return [
         entity["id"],
         entity["type"],
         {host: counter for host, counter in entity["clock"].items() if counter},
@@ -196,7 +201,6 @@ def form(entity: Json) -> bytes:
         ],
         {path: write["value"] for path, write in winners.items()},
     ]
-    return canonical(parts)
 
 
 def digest(entity: Json) -> str:

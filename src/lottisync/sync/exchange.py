@@ -24,7 +24,7 @@ offer it to each other for ever.
 
 import contextlib
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -282,6 +282,7 @@ class Exchange:
             with self._stores[incoming.begin.store].transaction(self._clock()) as tx:
                 ending = self._carry_out(incoming, messages, tx)
         except Unacceptable as fault:
+            self._end_incoming()  # over with the session: what comes behind this finds nothing to go on with
             raise Refused(fault.code, str(fault)) from None
         for code, text in ending.reports:
             self._report(code, text)
@@ -592,6 +593,21 @@ class Exchange:
                 with self._stores[name].transaction(self._clock()) as tx:
                     for device, knowledge in news.items():
                         forgetting.hear(tx, device, knowledge, direct=False)
+
+
+def breaths(messages: Iterable[m.AnyMessage]) -> Iterator[list[m.AnyMessage]]:
+    """What came together, for `hear`, cut where something is for whoever drives the exchange: that stands alone."""
+    breath: list[m.AnyMessage] = []
+    for message in messages:
+        if isinstance(message, m.Hello | m.Ping | m.Pong | m.Credit | m.Close):
+            if breath:
+                yield breath
+            breath = []
+            yield [message]
+        else:
+            breath.append(message)
+    if breath:
+        yield breath
 
 
 def _size(message: m.Message) -> int:

@@ -126,12 +126,25 @@ class Incoming:
 
     def _refuse_unchained(self, tx: Transaction, clocks: Iterable[tuple[str, Clock]]) -> None:
         """No version is taken whose clock goes beyond the chains that are here (COPY-5)."""
-        if self._chained is None:
-            self._chained = {host: end.end for host, end in chain.log_ends(tx).items()}
+        ends = self._chain_ends(tx)
         for entity, clock in clocks:
             for host, counter in clock.items():
-                if counter > self._chained.get(host, 0):
+                if counter > ends.get(host, 0):
                     raise BadVersion(f"{entity} knows write {counter} of host {host}, whose chain did not come")
+
+    def _chain_ends(self, tx: Transaction) -> dict[Host, int]:
+        if self._chained is None:
+            self._chained = {host: end.end for host, end in chain.log_ends(tx).items()}
+        return self._chained
+
+    def _refuse_unfounded(self, tx: Transaction) -> None:
+        """Nobody knows a write whose chain is nowhere, and nobody has forgotten one that it does not know."""
+        ends = self._chain_ends(tx)
+        for host, counter in self.begin.knowledge.items():
+            if counter > ends.get(host, 0):
+                raise Unacceptable("bad-entity", f"the sender knows write {counter} of host {host}, without its chain")
+        if not vector_clock.covers(vector_clock.merge(tx.knowledge(), self.begin.knowledge), self.begin.forgotten):
+            raise Unacceptable("bad-entity", "the sender has forgotten writes that it does not know")
 
     def ids(self, tx: Transaction, keys: bytes) -> None:
         self.stands(tx)
@@ -140,9 +153,13 @@ class Incoming:
     def end(self, tx: Transaction) -> m.Summary:
         """All of it is here: adopt what S knows and has forgotten. Gives what this store is then."""
         self.stands(tx)
+        self._refuse_unfounded(tx)
+        try:
+            keys = forgetting.Keys(bytes(self._keys))
+        except ValueError as error:
+            raise Unacceptable("bad-entity", str(error)) from None
         forgetting.complete(tx, self.begin.knowledge, self.begin.forgotten)
         if self.begin.behind:
-            keys = forgetting.Keys(bytes(self._keys))
             forgetting.reconcile(tx, keys, self.knowledge, forgetting.forgotten(tx))
         tx.finish()
         return own_summary(tx)

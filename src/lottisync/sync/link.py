@@ -17,7 +17,7 @@ Store calls go through `call`, which moves them off the event loop (a thread, on
 a simulation, runs them where they stand.
 """
 
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from typing import Protocol, TypeVar
 
 import anyio
@@ -27,7 +27,7 @@ from lottisync.problem import Problem
 from lottisync.protocol import message as m
 from lottisync.protocol.session import Session
 from lottisync.store.store import Store
-from lottisync.sync.exchange import Exchange, Refused
+from lottisync.sync.exchange import Exchange, Refused, breaths
 from lottisync.sync.membership import Strangers
 
 T = TypeVar("T")
@@ -221,7 +221,7 @@ class Link:
                 return
             messages = self._session.receive(data, _monotonic())
             self._taking = True
-            for breath in _breaths(messages):
+            for breath in breaths(messages):
                 await self._take(breath, own)
                 await self._room()
             self._taking = False
@@ -286,21 +286,6 @@ class Link:
         """Wait until what was said has left for the socket, so that a slow peer costs no memory."""
         while self._outbox:
             await self._emptied.wait()
-
-
-def _breaths(messages: list[m.AnyMessage]) -> Iterator[list[m.AnyMessage]]:
-    """What came together, cut where something is the link's own: that stands alone."""
-    breath: list[m.AnyMessage] = []
-    for message in messages:
-        if isinstance(message, m.Hello | m.Ping | m.Pong | m.Credit | m.Close):
-            if breath:
-                yield breath
-            breath = []
-            yield [message]
-        else:
-            breath.append(message)
-    if breath:
-        yield breath
 
 
 def _monotonic() -> int:
