@@ -64,13 +64,15 @@ class Refused(Exception):
 
 class Standing(msgspec.Struct):
     """How a peer stands, for people and for `status`: by store, the knowledge and the summary that it
-    told last, where equal knowledge did not mean an equal digest, and how many entities were mended."""
+    told last, where equal knowledge did not mean an equal digest, how many entities were mended, and how far
+    the reading for a comparison has come: (done, of)."""
 
     told: dict[str, Knowledge] = {}
     summaries: dict[str, m.Summary] = {}
     receiving: tuple[str, int, int] | None = None
     diverged: list[str] = []
     mended: dict[str, int] = {}
+    comparing: dict[str, tuple[int, int]] = {}
 
 
 class Verified(NamedTuple):
@@ -83,7 +85,9 @@ class Verified(NamedTuple):
 
 
 class Exchange:
-    """See the module. `credit` says how many large messages may be said now; `report` is told (code, sentence)."""
+    """See the module. `credit` says how many large messages may be said now; `report` is told (code, sentence),
+    `progress` (store, done, of), on whatever thread reads a store for a comparison; `called` is what people call
+    the peer."""
 
     def __init__(
         self,
@@ -95,8 +99,11 @@ class Exchange:
         clock: Callable[[], int],
         credit: Callable[[], int],
         report: Callable[[str, str], None],
+        progress: Callable[[str, int, int], None] = lambda store, done, of: None,
+        called: Callable[[], str | None] = lambda: None,
     ) -> None:
         self.standing = Standing()
+        self._progress, self._called = progress, called
         self._peer, self._device, self._boot = "", device, boot
         self._stores, self._strangers, self._clock, self._credit = stores, strangers, clock, credit
         self._report = report
@@ -211,7 +218,7 @@ class Exchange:
 
     @property
     def _short(self) -> str:
-        return f"device {self._peer[:8]}"
+        return self._called() or f"device {self._peer[:8]}"
 
     # -- a round that comes in
 
@@ -340,6 +347,7 @@ class Exchange:
         for comparison in self._comparing.values():
             comparison.close()
         self._comparing.clear()
+        self.standing.comparing = {}
         if self._speaking is not None:
             self._speaking.close()
             self._speaking = None
@@ -432,7 +440,7 @@ class Exchange:
     # -- comparing, and mending what differs
 
     def verify(self, name: str) -> None:
-        """Compare a store with the peer's, row by row of what they hold. `verified` has the outcome, some time later."""
+        """Compare a store with the peer's, row by row of what they hold; `verified` has the outcome some time later."""
         self._agreement(name)
         self.verified.pop(name, None)
         self._to_compare.add(name)
@@ -443,8 +451,16 @@ class Exchange:
         for name in sorted(self._to_compare):
             if name not in self._comparing and self._agreements[name].theirs is not None:
                 self._to_compare.discard(name)
-                comparison = self._comparing[name] = Comparison(name, self._stores[name])
+                comparison = self._comparison(name)
                 self._due.append(comparison.opening())
+
+    def _comparison(self, name: str) -> Comparison:
+        def progress(done: int, of: int) -> None:
+            self.standing.comparing = {**self.standing.comparing, name: (done, of)}
+            self._progress(name, done, of)
+
+        self._comparing[name] = comparison = Comparison(name, self._stores[name], progress)
+        return comparison
 
     def _on_compare(self, turn: m.Compare) -> None:
         self._agreement(turn.store)
@@ -458,7 +474,7 @@ class Exchange:
         if comparison is None:
             if not opening:
                 return
-            comparison = self._comparing[turn.store] = Comparison(turn.store, self._stores[turn.store])
+            comparison = self._comparison(turn.store)
         if turn.known != comparison.known:
             self._end_comparison(turn.store, comparison)
             return
@@ -480,12 +496,14 @@ class Exchange:
     def _end_comparison(self, name: str, comparison: Comparison) -> None:
         """Ours has come to an end: say so, and what this store is now."""
         del self._comparing[name]
+        self.standing.comparing = {store: far for store, far in self.standing.comparing.items() if store != name}
         own = comparison.end(self._clock())
         comparison.close()
         self._due.append(m.Mended(name, comparison.changed, own))
         self._ended[name] = comparison.changed
         if comparison.changed:
-            self._report("mended", f"{comparison.changed} entities of {name} were mended with {self._short}")
+            entities = "1 entity" if comparison.changed == 1 else f"{comparison.changed:,} entities"
+            self._report("mended", f"mended {entities} of {name}: damaged here, or not as on {self._short}")
 
     def _on_mended(self, mended: m.Mended) -> None:
         comparison = self._comparing.get(mended.store)
