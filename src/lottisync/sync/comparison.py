@@ -23,7 +23,8 @@ from lottisync.sync.outgoing import bounded
 
 
 class Comparison:
-    """One side's part; `changed` counts the entities that were mended here. `known` is what both know.
+    """One side's part; `changed` counts the entities that were mended here. `known` is what both know. `whole` is
+    whether all that the peer has said so far has been answered: if it ends before that, it was given up.
 
     Making one reads and hashes the whole store; `progress(done, of)` counts its entities."""
 
@@ -38,7 +39,7 @@ class Comparison:
             self.close()
             raise
         self._due: list[Node] = []
-        self._answered = False
+        self.whole = False
 
     def close(self) -> None:
         self._snapshot.close()
@@ -55,8 +56,8 @@ class Comparison:
         answers, ids = differing(self._own, [Node(node.prefix, node.children, node.items) for node in turn.nodes])
         self._due += answers
         said: list[m.Message] = list(self._mends(ids, wanted=True))
-        self._answered = not self._due
-        if not turn.nodes and self._answered:
+        self.whole = not self._due
+        if not turn.nodes and self.whole:
             return []
         now_due, self._due = self._due[: m.MAX_NODES], self._due[m.MAX_NODES :]
         return [*said, self._turn(now_due)]
@@ -88,7 +89,7 @@ class Comparison:
         """Put right what no peer could, and say what this store is then. What a comparison that was given up has not
         looked at stays as it is: a damaged row that is taken for good can no longer be told from a good one."""
         with self._store.transaction(now) as tx:
-            if self._answered and (self._own.damaged or not self._adds_up()):
+            if self.whole and (self._own.damaged or not self._adds_up()):
                 self.changed += mending.repair(tx)
             tx.finish()
             return own_summary(tx)

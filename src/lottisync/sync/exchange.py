@@ -52,6 +52,10 @@ DOT_OVERHEAD = 32
 GRANTED_TOGETHER = m.FIRST_CREDIT // 2
 """Frames taken before their credit is given back, in one word."""
 
+UNASKED_COMPARISONS = 3
+"""How often a store is compared by itself on one link without coming out equal: what cannot be mended, or what a peer
+says that lies, must not be read over and over."""
+
 
 class Refused(Exception):
     """What the peer sent breaks a rule that only a store can check; ends the session."""
@@ -76,8 +80,8 @@ class Standing(msgspec.Struct):
 
 
 class Verified(NamedTuple):
-    """The outcome of a comparison: whether both hold the same, whether both still knew the same (else it says
-    nothing), and how many entities were mended, here and there."""
+    """The outcome of a comparison: whether both hold the same, whether it came to its end while both knew the same
+    (else it says nothing), and how many entities were mended, here and there."""
 
     equal: bool
     comparable: bool
@@ -118,8 +122,9 @@ class Exchange:
         self._work = False
         self.verified: dict[str, Verified] = {}
         self._to_compare: set[str] = set()
+        self._tries: dict[str, int] = {}
         self._comparing: dict[str, Comparison] = {}
-        self._ended: dict[str, int] = {}
+        self._ended: dict[str, Comparison] = {}
         self._due: deque[m.Message] = deque()
 
     # -- the greeting
@@ -210,11 +215,16 @@ class Exchange:
         if same and own.digest != there.digest:
             if name not in self.standing.diverged:
                 self.standing.diverged.append(name)
-            self._report("diverged", f"{name} differs from {self._short} although both know the same")
-            if self._device < self._peer:  # one of the two is enough
+                self._report("diverged", f"{name} differs from {self._short} although both know the same")
+            pending = name in self._to_compare or name in self._comparing
+            tries = self._tries.get(name, 0)
+            if self._device < self._peer and not pending and tries < UNASKED_COMPARISONS:  # one of the two is enough
+                self._tries[name] = tries + 1
                 self._to_compare.add(name)
-        elif same and name in self.standing.diverged:
-            self.standing.diverged.remove(name)
+        elif same:
+            self._tries.pop(name, None)
+            if name in self.standing.diverged:
+                self.standing.diverged.remove(name)
 
     @property
     def _short(self) -> str:
@@ -500,7 +510,7 @@ class Exchange:
         own = comparison.end(self._clock())
         comparison.close()
         self._due.append(m.Mended(name, comparison.changed, own))
-        self._ended[name] = comparison.changed
+        self._ended[name] = comparison
         if comparison.changed:
             entities = "1 entity" if comparison.changed == 1 else f"{comparison.changed:,} entities"
             self._report("mended", f"mended {entities} of {name}: damaged here, or not as on {self._short}")
@@ -510,11 +520,14 @@ class Exchange:
         if comparison is not None:
             self._end_comparison(mended.store, comparison)
         agreement = self._agreement(mended.store)
-        changed = self._ended.pop(mended.store, 0)
+        ended = self._ended.pop(mended.store, None)
+        changed = ended.changed if ended is not None else 0
         with self._stores[mended.store].reading() as reader:
             own = own_summary(reader)
         self.verified[mended.store] = Verified(
-            own == mended.summary, own.known == mended.summary.known, changed + mended.changed
+            own == mended.summary,
+            ended is not None and ended.whole and own.known == mended.summary.known,
+            changed + mended.changed,
         )
         if own.known != mended.summary.known and mended.store in self.standing.diverged:
             self.standing.diverged.remove(mended.store)  # to be found again when both know the same

@@ -139,14 +139,12 @@ class Verification:
             self._news = anyio.Event()
 
     async def _step(self) -> None:
-        asked = [request for request in await self._call(self._living_requests) if request.open]
-        wanted = {(request.device, request.store) for request in asked}
-        suspects = self._suspects()
         for pair, link in list(self._running.items()):
             if self._links.get(pair[0]) is not link:
                 del self._running[pair]  # to be begun anew on the next link
         await self._ended()
-        for device, store in sorted(wanted | suspects):
+        asked = [request for request in await self._call(self._living_requests) if request.open]
+        for device, store in sorted({(request.device, request.store) for request in asked} | self._suspects()):
             if (device, store) in self._running:
                 continue
             state = State.ASKED
