@@ -17,6 +17,7 @@ from lottisync.store import doorbell
 from lottisync.store.check import broken_invariants
 from lottisync.store.doorbell import Bell
 from lottisync.sync import scrub, verification
+from lottisync.sync.agreement import own_summary
 from lottisync.sync.engine import Engine, Listen, remember_address
 from lottisync.sync.exchange import UNASKED_COMPARISONS, Exchange, Verified
 from lottisync.sync.verification import Request, State, ask, requests, withdraw
@@ -292,15 +293,15 @@ async def test_mend_13_a_peer_that_lies_about_its_digest_is_not_compared_with_fo
         (link,) = first.links.values()
         exchange = link.exchange
         begun: list[str] = []
-        lie = m.Summary(exchange.standing.summaries["journal"].known, b"?" * 32)
-        knowledge = exchange.standing.told["journal"]
+        with a.stores["journal"].reading() as reader:
+            true, knowledge = own_summary(reader), reader.knowledge()
+        lie = m.Summary(true.known, b"?" * 32)
         for _ in range(10):
             exchange._heard_from("journal", knowledge, lie)
             begun += exchange._to_compare
             exchange._to_compare.clear()
         assert begun == ["journal"] * UNASKED_COMPARISONS
         assert [code for code, _ in a.reports].count("diverged") == 1
-        true = m.Summary(lie.known, a.state()["journal"][0])
         exchange._heard_from("journal", knowledge, true)
         assert exchange.standing.diverged == []
         exchange._heard_from("journal", knowledge, lie)

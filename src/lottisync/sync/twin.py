@@ -19,5 +19,5 @@ def told_of(name: str | None) -> str:
     return (
         f"{name or 'This device'} runs twice: its home was copied to another machine, and only one of the two can"
         " be linked at a time. Stop one, let the other get in step, and make that one a device of its own: stop it, set"
-        " its home aside, then run there lottisync init --name NAME and lottisync pair. Nothing that was written is lost"
+        " its home aside, then run there: lottisync init --name NAME, and: lottisync pair. Nothing written is lost"
     )
