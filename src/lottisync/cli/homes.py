@@ -111,7 +111,8 @@ def lacked(home: Home, running: "DaemonStatus | None") -> dict[str, dict[str, in
             told = told_by(reader)
             for member in home.roster().active_peers():
                 state = states.get(member.device)
-                known = (state.told.get(name) if state else None) or told.get(member.device)
+                known = state.told.get(name) if state else None
+                known = told.get(member.device) if known is None else known
                 if known is not None:
                     lacks.setdefault(member.device, {})[name] = lacking(reader, known)
     return lacks

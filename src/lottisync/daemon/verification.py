@@ -48,7 +48,7 @@ async def _verify(
     home: Home,
     devices: Iterable[str],
     listen: Listen,
-    discover: bool,  # noqa: FBT001
+    discover: bool,
     wait: float,
     report: Callable[[str, str], None],
     progress: Callable[[list[Request]], None],
