@@ -167,9 +167,7 @@ class Peer:
         return self.bytes(wire.frame(*messages))
 
     def bytes(self, data: bytes) -> list[Message]:
-        return self._answered(
-            "session.receive", bytes=base64.b64encode(data).decode()
-        )
+        return self._answered("session.receive", bytes=base64.b64encode(data).decode())
 
     def wait(self, seconds: float) -> list[Message]:
         """Time passes, and the replica is told."""

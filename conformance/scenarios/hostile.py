@@ -558,7 +558,9 @@ def random_bytes(world: World) -> None:
         peer.greet(journal=past.have())
         damaged = bytearray(good)
         for _ in range(world.chance.randint(1, 4)):
-            damaged[world.chance.randrange(3 if world.chance.random() < 0.1 else 10, len(good))] = world.chance.randrange(256)
+            damaged[world.chance.randrange(3 if world.chance.random() < 0.1 else 10, len(good))] = (
+                world.chance.randrange(256)
+            )
         peer.say(["ping", 1])
         peer.bytes(bytes(damaged))
         peer.hang_up()

@@ -123,7 +123,9 @@ def bytes_one_by_one(world: World) -> None:
     for name, size in (("a", 1), ("b", 7), ("c", 1_000_000)):
         peer = Peer(world, world.device(name))
         hello = peer.hello(heard=peer.last("hello")[5])
-        stream = wire.frame(hello, ["want", {JOURNAL: past.have()}]) + wire.frame(*whole(past)) + wire.frame(["ping", 9])
+        stream = (
+            wire.frame(hello, ["want", {JOURNAL: past.have()}]) + wire.frame(*whole(past)) + wire.frame(["ping", 9])
+        )
         said = [m for at in range(0, len(stream), size) for m in peer.bytes(stream[at : at + size])]
         world.expect(f"knowledge, {size} bytes at a time", world.replicas[name].knowledge(), past.knowledge)
         answers.append([[m[0] for m in said], [m for m in said if m[0] in ("told", "pong")]])
@@ -314,7 +316,9 @@ def a_round_goes_out(world: World) -> None:
     peer = Peer(world, a)
     peer.greet()
     for number, store in enumerate(STORES, 1):
-        world.expect(f"rounds before told {number}", [m[1:3] for m in peer.said("begin")][number - 1 :], [[number, store]])
+        world.expect(
+            f"rounds before told {number}", [m[1:3] for m in peer.said("begin")][number - 1 :], [[number, store]]
+        )
         opening, batch = peer.last("begin"), peer.last("batch")
         host, entity = a.hosts[store], a.dump(store)[0]
         world.expect(f"knowledge of {store}", opening[3], a.knowledge(store))

@@ -120,6 +120,7 @@ def test_sync_13_a_host_is_16_lowercase_hexadecimal_digits(host: str) -> None:
         (m.Compare, 3, [[b"\x00" * 13, [], None]]),
         (m.Compare, 3, [[b"", [b"l" * 16] * 33, None]]),
         (m.Mend, 3, ["t" * 129]),
+        (m.Twin, 1, b"b" * 15),
         (m.Mended, 2, -1),
         (m.Batch, 3, [["t1", "task", "text", b"", b""]]),
         (m.Batch, 3, [["t1", "task", b"", b""]]),
