@@ -2,7 +2,7 @@
 
 import contextlib
 import shutil
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 from functools import cache
 from pathlib import Path
 from tempfile import mkdtemp
@@ -75,11 +75,18 @@ class Kept:
         before, self._changes = self._changes, now
         return now != before
 
-    def observe(self, reference: Reference, links: dict[bytes, tuple[str, str, tuple[int, ...]]]) -> None:
+    def observe(
+        self,
+        reference: Reference,
+        links: dict[bytes, tuple[str, str, tuple[int, ...]]],
+        spared: Container[tuple[str, str]],
+    ) -> None:
         """Note what is shown now that was not before."""
         with self.store.reading() as reader:
             for change in reader.changes(self.feed, 1_000_000):
                 self.feed = max(self.feed, change.feed)
+                if (self.name, change.id) in spared:
+                    continue
                 registers = shown(reader, change.id)
                 seen = reference.seen((self.name, change.id), registers)
                 self.seen[change.id] = self.seen.get(change.id, frozenset()) | seen
@@ -164,6 +171,10 @@ class Device:
             if self.dies_in < 0:
                 raise Crashed
         return False
+
+    @property
+    def dead(self) -> bool:
+        return self.dies_in is not None and self.dies_in < 0
 
     @property
     def stores(self) -> dict[str, Store]:

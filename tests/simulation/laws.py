@@ -13,7 +13,9 @@ Links = dict[bytes, tuple[str, str, tuple[int, ...]]]
 """A chain's value -> the store, the entity and the writes that it stands for."""
 
 
-def knowledge_is_true(device: Device, kept: Kept, links: Links, reference: Reference) -> None:
+def knowledge_is_true(
+    device: Device, kept: Kept, links: Links, reference: Reference, spared: set[tuple[str, str]]
+) -> None:
     """What a store claims to know is there: every effect of every write up to there has been in it."""
     with kept.store.reading() as reader:
         knowledge = reader.knowledge()
@@ -27,7 +29,7 @@ def knowledge_is_true(device: Device, kept: Kept, links: Links, reference: Refer
             for at in range(0, min(len(values), (known - first + 1) * LINK_BYTES), LINK_BYTES):
                 store, entity, writes = links.get(values[at : at + LINK_BYTES], ("", "", ()))
                 missing = set(writes) - kept.seen.get(entity, frozenset()) - reference.purged
-                if missing and store == kept.name:
+                if missing and store == kept.name and (store, entity) not in spared:
                     raise Broken(
                         "knowledge",
                         f"{kept.name} of device {device.slot} claims {host}:{first + at // LINK_BYTES} without "

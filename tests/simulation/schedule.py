@@ -95,6 +95,10 @@ class Meet(Step, frozen=True):
     other: int
 
 
+class Gather(Step, frozen=True):
+    """Every two devices meet."""
+
+
 class Cut(Step, frozen=True):
     wire: int
 
@@ -172,8 +176,8 @@ class Tamper(Step, frozen=True):
 
 
 AnyStep = (
-    Write | Look | Delete | Undelete | Relate | Decide | Connect | Deliver | Speak | Flow | Meet | Cut | Hearsay | Verify
-    | Crash | Backup | Restore | Clone | Newcomer | Jump | Skew | Purge | Retire | Tamper
+    Write | Look | Delete | Undelete | Relate | Decide | Connect | Deliver | Speak | Flow | Meet | Gather | Cut
+    | Hearsay | Verify | Crash | Backup | Restore | Clone | Newcomer | Jump | Skew | Purge | Retire | Tamper
 )  # fmt: skip
 
 
@@ -204,7 +208,7 @@ class Kind(NamedTuple):
 
 
 _TALK = dict(connect=4, deliver=18, speak=9, flow=2, meet=2, cut=1, crash=0.7, look=0.7, skew=0.3, jump=0.3)
-_FORGET = dict(delete=4, undelete=0.4, purge=9, hearsay=1, meet=9)
+_FORGET = dict(delete=4, undelete=0.4, purge=9, hearsay=1, meet=6, gather=1.5)
 _COPY = dict(backup=1.2, restore=1.2, clone=0.3)
 _PAIR = ("journal", "agent")
 _ALL = ("space", "journal", "agent")
@@ -264,6 +268,8 @@ def _step(chance: random.Random, name: str, entities: int, stores: tuple[str, ..
             return Flow(wire)
         case "meet":
             return Meet(device, other)
+        case "gather":
+            return Gather()
         case "cut":
             return Cut(wire)
         case "hearsay":

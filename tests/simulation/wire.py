@@ -46,7 +46,6 @@ class Wire:
         report: Callable[[Device, str, str], None],
     ) -> None:
         self.ends = tuple(End(device, lambda device=device: clock(device), report) for device in ends)  # type: ignore[misc]
-        self.open = True
         self.say(1, self.ends[1].hello)
 
     def joins(self, device: Device) -> bool:
@@ -91,10 +90,14 @@ class Wire:
 
     def cut(self, dead: Device | None = None) -> None:
         """Nothing more arrives. A side whose device is dead does not even notice."""
-        self.open = False
-        for end in self.ends:
-            if end.device is dead:
-                with contextlib.suppress(apsw.Error):  # its stores are closed; its snapshots have to go as well
-                    end.exchange.close()
-            else:
-                end.exchange.close()
+        with contextlib.ExitStack() as ends:
+            for end in self.ends:
+                if end.device is dead:  # its stores are closed; its snapshots have to go as well
+                    ends.callback(_suppressing, end.exchange.close)
+                else:
+                    ends.callback(end.exchange.close)
+
+
+def _suppressing(close: Callable[[], None]) -> None:
+    with contextlib.suppress(apsw.Error):
+        close()
