@@ -222,7 +222,7 @@ KINDS: dict[str, Kind] = {
     "two": Kind(_TALK | dict(write=4, delete=1, decide=5), _PAIR),
     "twoall": Kind(_TALK | dict(write=4, decide=4) | _FORGET | _COPY | dict(purge=3, retire=0.4), _PAIR),
     "three": Kind(_TALK | dict(write=6, delete=1, decide=4, verify=0.3) | _FORGET | _COPY | dict(purge=3), _ALL),
-    "tamper": Kind(_TALK | dict(write=8, delete=1, tamper=1.5, verify=2)),
+    "tamper": Kind(_TALK | dict(write=8, delete=1, gather=0.5)),
 }
 
 
@@ -236,6 +236,9 @@ def generate(seed: int, kind: str) -> Schedule:
         _step(chance, chance.choices(names, weights)[0], entities, made.stores)
         for _ in range(chance.randint(*made.steps))
     ]
+    if kind == "tamper":
+        steps += [Gather()] * 3
+        steps += [Tamper(1, chance.randrange(entities), chance.random() < 0.4) for _ in range(chance.randint(1, 3))]
     return Schedule(chance.choice((3, 3, 4)), made.stores, tuple(steps))
 
 
@@ -294,8 +297,6 @@ def _step(chance: random.Random, name: str, entities: int, stores: tuple[str, ..
             return Purge(device)
         case "retire":
             return Retire(device, other)
-        case "tamper":
-            return Tamper(device, entity, chance.random() < 0.4, store)
     raise ValueError(f"{name!r} is no step")
 
 

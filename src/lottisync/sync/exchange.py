@@ -113,6 +113,7 @@ class Exchange:
         self._to_compare: set[str] = set()
         self._comparing: dict[str, Comparison] = {}
         self._ended: dict[str, int] = {}
+        self._compared: dict[str, tuple[m.Summary, m.Summary]] = {}
         self._due: deque[m.Message] = deque()
 
     # -- the greeting
@@ -204,7 +205,8 @@ class Exchange:
             if name not in self.standing.diverged:
                 self.standing.diverged.append(name)
             self._report("diverged", f"{name} differs from {self._short} although both know the same")
-            if self._device < self._peer:  # one of the two is enough
+            # One of the two is enough; and once, for what could not be mended then will not be now.
+            if self._device < self._peer and self._compared.get(name) != (own, there):
                 self._to_compare.add(name)
         elif same and name in self.standing.diverged:
             self.standing.diverged.remove(name)
@@ -498,6 +500,7 @@ class Exchange:
         self.verified[mended.store] = Verified(
             own == mended.summary, own.known == mended.summary.known, changed + mended.changed
         )
+        self._compared[mended.store] = (own, mended.summary)
         if own.known != mended.summary.known and mended.store in self.standing.diverged:
             self.standing.diverged.remove(mended.store)  # to be found again when both know the same
         if changed + mended.changed:
