@@ -694,8 +694,8 @@ async def test_sync_7_equal_knowledge_with_another_digest_is_reported(pair: list
     standings = []
 
     async def work(one: Link, other: Link) -> None:
-        standings.extend([one.standing, other.standing])
-        await until(lambda: one.standing.diverged == ["journal"] and other.standing.diverged == ["journal"])
+        standings.extend([one.exchange.standing, other.exchange.standing])
+        await until(lambda: one.exchange.standing.diverged == ["journal"] and other.exchange.standing.diverged == ["journal"])
 
     await meet(a, b, done=lambda: True, meanwhile=work)
     for member, other in ((a, b), (b, a)):
