@@ -684,6 +684,17 @@ async def test_sync_32_a_device_that_stops_says_goodbye(pair: list[Member]) -> N
     b.links.clear()
 
 
+async def test_sync_32_a_link_that_is_stopped_before_it_began_ends(pair: list[Member]) -> None:
+    a, b = pair
+    cable = Cable()
+    link = a.link(cable.ends[0], b, dialled=True)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(link.run)
+        tasks.cancel_scope.cancel()
+    await cable.ends[1].aclose()
+    a.links.clear()
+
+
 async def test_sync_7_equal_knowledge_with_another_digest_is_reported(pair: list[Member]) -> None:
     a, b = pair
     a.put("t", "Milk")
