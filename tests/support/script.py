@@ -1,11 +1,12 @@
 """What a peer says that a test speaks for, from the stores of a member of the household."""
 
+from tests.support.household import Member
+
 from lottisync.causality.chain import Links
 from lottisync.entities.version import Version
 from lottisync.protocol import message as m
 from lottisync.store import chain, forgetting
 from lottisync.sync.agreement import have
-from tests.support.household import Member
 
 
 def wanting(member: Member) -> m.Want:
