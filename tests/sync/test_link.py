@@ -623,6 +623,34 @@ async def test_sync_30_what_the_store_cannot_hold_ends_one_link_with_a_word(pair
     assert in_step(a, b)
 
 
+async def test_sync_30_a_version_beyond_the_chains_that_came_is_refused(pair: list[Member]) -> None:
+    a, b = pair
+    await meet(a, b)
+    a.put("t", "Milk")
+    before = b.state()
+    begin, *_ = round_of(a, b, count=1)
+    cable = await speaking(b, a, [begin, m.Batch(1, 0, [written(a, "t")])])
+    assert last_word(cable).code == "bad-entity"
+    assert "whose chain did not come" in last_word(cable).reason
+    assert b.state() == before
+
+
+async def test_forget_7_a_round_carries_what_was_forgotten(pair: list[Member]) -> None:
+    """A device that was away learns of a deletion that nobody holds any more."""
+    a, b = pair
+    a.put("gone", "Bread")
+    await meet(a, b)
+    with a.stores["journal"].transaction(a.now) as tx:
+        tx.delete("gone")
+    with a.stores["journal"].transaction(a.now) as tx:
+        assert forgetting.purge(tx, [], min_age=0) == 1
+    await meet(a, b)
+    assert in_step(a, b)
+    assert b.title("gone") is None
+    with a.stores["journal"].reading() as ours, b.stores["journal"].reading() as theirs:
+        assert forgetting.forgotten(ours) == forgetting.forgotten(theirs) != {}
+
+
 async def test_sync_31_a_store_that_does_not_exist_here_is_refused(pair: list[Member]) -> None:
     a, b = pair
     cable = await speaking(b, a, [m.Begin(1, "diary", {}, {}, behind=False, count=0)])
@@ -684,6 +712,17 @@ async def test_sync_32_a_device_that_stops_says_goodbye(pair: list[Member]) -> N
     b.links.clear()
 
 
+async def test_sync_32_a_link_that_is_stopped_before_it_began_ends(pair: list[Member]) -> None:
+    a, b = pair
+    cable = Cable()
+    link = a.link(cable.ends[0], b, dialled=True)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(link.run)
+        tasks.cancel_scope.cancel()
+    await cable.ends[1].aclose()
+    a.links.clear()
+
+
 async def test_sync_7_equal_knowledge_with_another_digest_is_reported(pair: list[Member]) -> None:
     a, b = pair
     a.put("t", "Milk")
@@ -694,8 +733,10 @@ async def test_sync_7_equal_knowledge_with_another_digest_is_reported(pair: list
     standings = []
 
     async def work(one: Link, other: Link) -> None:
-        standings.extend([one.standing, other.standing])
-        await until(lambda: one.standing.diverged == ["journal"] and other.standing.diverged == ["journal"])
+        standings.extend([one.exchange.standing, other.exchange.standing])
+        await until(
+            lambda: one.exchange.standing.diverged == ["journal"] and other.exchange.standing.diverged == ["journal"]
+        )
 
     await meet(a, b, done=lambda: True, meanwhile=work)
     for member, other in ((a, b), (b, a)):
@@ -918,6 +959,42 @@ class TestTime:
             assert theirs.ended is None
             tasks.cancel_scope.cancel()
         assert in_step(a, b)
+
+    async def test_sync_49_what_is_heard_of_a_third_is_passed_on_at_most_once_a_minute(
+        self, pair: list[Member]
+    ) -> None:
+        a, b = pair
+        a.put("t", "Milk")
+        await meet(a, b)
+        third, clock = "d" * 64, a.knowledge()
+
+        def heard() -> dict[str, dict[Host, int]]:
+            with b.stores["journal"].reading() as reader:
+                return forgetting.told(reader)
+
+        with a.stores["journal"].transaction(a.now) as tx:
+            forgetting.hear(tx, third, clock, direct=True)
+        cable = await meet(a, b)
+        assert heard()[third] == clock
+        assert kinds(cable.said(0)).count("Heard") == 1
+        cable = Cable()
+        links = a.link(cable.ends[0], b, dialled=True), b.link(cable.ends[1], a, dialled=False)
+        async with anyio.create_task_group() as tasks:
+            for link in links:
+                tasks.start_soon(link.run)
+            await anyio.sleep(5)
+            greeted = kinds(cable.said(0)).count("Heard")
+            for number in range(20):
+                with a.stores["journal"].transaction(a.now) as tx:
+                    forgetting.hear(tx, third, {STRANGE: 1 + number}, direct=False)
+                await anyio.sleep(1)
+            assert kinds(cable.said(0)).count("Heard") == greeted
+            await anyio.sleep(60)
+            assert kinds(cable.said(0)).count("Heard") == greeted + 1
+            assert heard()[third] == {**clock, STRANGE: 20}
+            tasks.cancel_scope.cancel()
+        a.links.clear()
+        b.links.clear()
 
     async def test_sync_47_who_takes_what_it_asked_for_too_slowly_is_hung_up_on(self, pair: list[Member]) -> None:
         a, b = pair

@@ -48,17 +48,17 @@ def own_summary(reader: Reader) -> m.Summary:
 
 def _heads(
     reader: Reader, knowledge: Clock, held: Iterable[HeldDot], ends: dict[Host, LogEnd]
-) -> dict[str, tuple[int, int, bytes]]:
+) -> dict[Host, tuple[int, int, bytes]]:
     """Of each host of which anything is here: the knowledge, the last counter, and the chain's value there. A chain
     may go further, from a round whose versions never came; that makes no difference to anybody."""
     last = dict(knowledge)
     for host, counter, _ in held:
         last[host] = max(counter, last.get(host, 0))
-    heads = {}
+    heads: dict[Host, tuple[int, int, bytes]] = {}
     for host, counter in last.items():
         end = ends.get(host)
         value = end.value if end is not None and end.end == counter else chain.value_at(reader, host, counter)
-        heads[str(host)] = (knowledge.get(host, 0), counter, value or b"")
+        heads[host] = (knowledge.get(host, 0), counter, value or b"")
     return heads
 
 
