@@ -45,6 +45,11 @@ def branch(value: bytes) -> str:
     return hashlib.sha256(b"lottisync/branch/1\0" + value).hexdigest()[:16]
 
 
+def key(ident: str) -> bytes:
+    """What an entity is called among the keys for one who is behind."""
+    return hashlib.sha256(ident.encode()).digest()[:8]
+
+
 def version(entity: Json) -> list[Any]:
     """An entity as it crosses the wire."""
     ident, kind, *rest = reference.parts(entity)
@@ -167,9 +172,7 @@ class Peer:
         return self.bytes(wire.frame(*messages))
 
     def bytes(self, data: bytes) -> list[Message]:
-        return self._answered(
-            "session.receive", bytes=base64.b64encode(data).decode()
-        )
+        return self._answered("session.receive", bytes=base64.b64encode(data).decode())
 
     def wait(self, seconds: float) -> list[Message]:
         """Time passes, and the replica is told."""

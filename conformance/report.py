@@ -115,7 +115,10 @@ class Report(NamedTuple):
             "peer": self.peer,
             "counts": self.counts(self.outcomes),
         }
-        file.write_text(json.dumps({**whole, "cases": cases}, indent=1, ensure_ascii=False, default=bytes.hex) + "\n", encoding="utf-8")
+        file.write_text(
+            json.dumps({**whole, "cases": cases}, indent=1, ensure_ascii=False, default=bytes.hex) + "\n",
+            encoding="utf-8",
+        )
 
     def write_junit(self, file: Path) -> None:
         counts = self.counts(self.outcomes)

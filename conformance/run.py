@@ -83,9 +83,7 @@ def main(arguments: list[str]) -> int:
     return 0 if report.green else 1
 
 
-def _run(
-    cases: Iterable[Case], testee: Testee, peer: Testee, xfails: set[str], *, stop: bool
-) -> Iterable[Outcome]:
+def _run(cases: Iterable[Case], testee: Testee, peer: Testee, xfails: set[str], *, stop: bool) -> Iterable[Outcome]:
     for case in cases:
         outcome = _outcome(case, testee, peer, case.name in xfails)
         yield outcome

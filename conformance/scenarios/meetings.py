@@ -163,6 +163,7 @@ def byte_by_byte(world: World) -> None:
     while waiting := line.waiting():
         line.carry(waiting[0], 1)
     line.cut()
+    world.expect("what both hold", [a.dump(), a.knowledge()], [b.dump(), b.knowledge()])
     _met(world, a, b)
 
 
