@@ -18,7 +18,7 @@ import pytest
 from tests.support.command_line import eventually, run, started
 
 from lottisync.config.home import Home
-from lottisync.daemon.daemon import _alone
+from lottisync.daemon.daemon import alone
 from lottisync.daemon.status import LOCK_FILE, STATUS_FILE, DaemonStatus, read_status
 from lottisync.net.discovery import Address
 from lottisync.sync.engine import remember_address
@@ -162,7 +162,7 @@ def test_cli_10_who_asks_for_the_status_keeps_no_daemon_from_starting(tmp_path: 
     order: list[str] = []
 
     async def start() -> None:
-        async with _alone(Home(tmp_path)):
+        async with alone(Home(tmp_path)):
             order.append("started")
 
     async def both() -> None:

@@ -29,7 +29,7 @@ def test_sync_12_a_frame_carries_what_is_said_in_one_breath() -> None:
 
 def test_sync_12_a_message_is_an_array_that_begins_with_its_tag() -> None:
     assert m.encode(m.Ping(7)) == b"\x91\x92\xa4ping\x07"
-    assert msgspec.msgpack.decode(m.encode(m.Begin(3, "journal", {HOST: 2}, {}, False, 1))) == [
+    assert msgspec.msgpack.decode(m.encode(m.Begin(3, "journal", {HOST: 2}, {}, behind=False, count=1))) == [
         ["begin", 3, "journal", {HOST: 2}, {}, False, 1]
     ]
 
@@ -71,7 +71,7 @@ def wanting(place: int, value: object) -> bytes:
 
 def test_sync_13_the_greatest_counter_is_taken_and_where_there_is_nothing_0() -> None:
     assert m.decode(with_field(EVERY[m.Begin], 3, {HOST: MAX_COUNTER})) == [
-        m.Begin(1, "journal", {HOST: MAX_COUNTER}, {}, False, 1)
+        m.Begin(1, "journal", {HOST: MAX_COUNTER}, {}, behind=False, count=1)
     ]
     (want,) = m.decode(wanting(1, {HOST: [0, 0, LINK]}))
     assert isinstance(want, m.Want)
@@ -120,6 +120,7 @@ def test_sync_13_a_host_is_16_lowercase_hexadecimal_digits(host: str) -> None:
         (m.Compare, 3, [[b"\x00" * 13, [], None]]),
         (m.Compare, 3, [[b"", [b"l" * 16] * 33, None]]),
         (m.Mend, 3, ["t" * 129]),
+        (m.Twin, 1, b"b" * 15),
         (m.Mended, 2, -1),
         (m.Batch, 3, [["t1", "task", "text", b"", b""]]),
         (m.Batch, 3, [["t1", "task", b"", b""]]),

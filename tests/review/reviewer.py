@@ -5,11 +5,12 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from tests.support.stores import send
+
 from lottisync.causality.vector_clock import Host
 from lottisync.entities.agent import AGENT_STORE, LOCAL_TABLES, ChangeDecision, ChangeItem
 from lottisync.entities.entity import AGENT
 from lottisync.entities.journal import JOURNAL, ChecklistItem
-from lottisync.entities.version import open_foreign
 from lottisync.journal import tasks
 from lottisync.review.builder import Builder
 from lottisync.review.fate import decisions
@@ -41,8 +42,8 @@ class Reviewer:
         device.folder, device.number, device.now = folder, number, now
         # No process of one device mints an id that another has minted: they are alive at different times.
         device._hosts, device._ids = 1, (now - START) // SECOND * 100
-        device.journal = Store.open(folder / "journal.sqlite", JOURNAL, device._mint)
-        device.agents = Store.open(folder / "agent.sqlite", AGENT_STORE, device._mint)
+        device.journal = Store.open(folder / "journal.sqlite", JOURNAL, device._mint, detect="late")
+        device.agents = Store.open(folder / "agent.sqlite", AGENT_STORE, device._mint, detect="late")
         device.verdicts = device._verdicts()
         return device
 
@@ -60,8 +61,8 @@ class Reviewer:
     def restarted(self, kind: type[Verdicts] = Verdicts) -> Verdicts:
         """Close both files and open them again, as the next start of the process does."""
         self.close()
-        self.journal = Store.open(self.folder / "journal.sqlite", JOURNAL, self._mint)
-        self.agents = Store.open(self.folder / "agent.sqlite", AGENT_STORE, self._mint)
+        self.journal = Store.open(self.folder / "journal.sqlite", JOURNAL, self._mint, detect="late")
+        self.agents = Store.open(self.folder / "agent.sqlite", AGENT_STORE, self._mint, detect="late")
         self.verdicts = self._verdicts(kind)
         return self.verdicts
 
@@ -166,13 +167,7 @@ class Reviewer:
         """A whole round from the other device, in the order in which rounds deliver; or of some `stores` only."""
         self.now = max(self.now, other.now)
         for name in stores or ("journal", "agents"):
-            mine: Store = getattr(self, name)
-            snapshot = getattr(other, name).snapshot()
-            with mine.transaction(self.now) as tx:
-                versions = snapshot.versions(snapshot.lacking(tx.knowledge(), tx.held_beyond()))
-                tx.apply((version, open_foreign(version)) for version in versions)
-                tx.adopt(snapshot.knowledge())
-            snapshot.close()
+            send(getattr(other, name), getattr(self, name), now=self.now)
 
     def meet(self, other: "Reviewer") -> None:
         self.pull(other)

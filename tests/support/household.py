@@ -44,6 +44,10 @@ async def until(condition: Callable[[], object], what: str = "it") -> None:
     raise AssertionError(f"{what} did not happen within {BOUND_SECONDS} s")
 
 
+async def _welcome(link: Link, hello: m.Hello) -> m.Close | None:
+    return None
+
+
 class Member:
     """One device of the household."""
 
@@ -152,7 +156,7 @@ class Member:
             stores=self.stores,
             call=inline,
             clock=lambda: self.now,
-            greeted=lambda link, hello: None,
+            greeted=_welcome,
             report=lambda code, text: self.reports.append((code, text)),
         )
         self.links.append(link)

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import anyio
 import click
@@ -33,12 +34,14 @@ def devices(context: click.Context, terminal: Terminal) -> None:
     """Without a verb: list this person's devices, as far as this one knows them."""
     if context.invoked_subcommand is not None:
         return
+    from lottisync.cli.homes import lacked
     from lottisync.daemon.status import read_status
 
     home = terminal.home
     roster = home.roster()
     running = read_status(home)
     linked = {state.device for state in running.peers if state.linked} if running else set()
+    lacks = lacked(home, running)
     rows = [
         {
             "name": member.name,
@@ -46,6 +49,7 @@ def devices(context: click.Context, terminal: Terminal) -> None:
             "status": member.status,
             "this": member.device == home.key.device_id,
             "linked": member.device in linked,
+            "lacks": lacks.get(member.device),
         }
         for member in roster.members.values()
     ]
@@ -54,13 +58,20 @@ def devices(context: click.Context, terminal: Terminal) -> None:
         terminal.table(
             ["name", "status", "", "device"],
             [
-                (row["name"], row["status"], "this device" if row["this"] else "linked" if row["linked"] else "",
-                 grouped(str(row["device"])))
+                (row["name"], row["status"], _note(row), grouped(str(row["device"])))
                 for row in rows
             ],
         )  # fmt: skip
 
     terminal.emit(rows, shown)
+
+
+def _note(row: dict[str, Any]) -> str:
+    if row["this"]:
+        return "this device"
+    missing = sum((row["lacks"] or {}).values())
+    lacks = f"lacks {missing:,} {'change' if missing == 1 else 'changes'}" if missing else ""
+    return ", ".join(filter(None, ("linked" if row["linked"] else "", lacks)))
 
 
 @devices.command()

@@ -2,7 +2,7 @@
 
 import os
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -14,6 +14,10 @@ from lottisync.store import notice
 from lottisync.store.forgetting import lacking
 from lottisync.store.forgetting import told as told_by
 from lottisync.store.instant import iso
+from lottisync.sync.twin import REMEMBERED_MS, told_of
+
+if TYPE_CHECKING:
+    from lottisync.daemon.status import DaemonStatus
 
 
 @click.command()
@@ -47,15 +51,9 @@ def status(terminal: Terminal) -> None:
     roster = home.roster()
     states = {state.device: state for state in running.peers} if running else {}
     stores: dict[str, Any] = {}
-    lacks: dict[str, dict[str, int]] = {}
+    lacks = lacked(home, running)
     for name, store in home.stores().items():
         with store.reading() as reader:
-            told = told_by(reader)
-            for member in roster.active_peers():
-                state = states.get(member.device)
-                known = (state.told if state else {}).get(name, told.get(member.device))
-                if known is not None:
-                    lacks.setdefault(member.device, {})[name] = lacking(reader, known)
             stores[name] = {
                 "entities": reader.count(),
                 "digest": reader.digest().hex(),
@@ -78,6 +76,9 @@ def status(terminal: Terminal) -> None:
                 "address": state.address if state else None,
                 "lastSeen": state.last_seen if state else None,
                 "diverged": state.diverged if state else [],
+                "mended": state.mended if state else {},
+                "comparing": state.comparing if state else {},
+                "twice": bool(state and _recent(state.twice)),
                 "error": state.error if state else None,
             }
         )
@@ -88,6 +89,7 @@ def status(terminal: Terminal) -> None:
         "daemon": {"pid": running.pid, "port": running.port, "startedAt": running.started_at} if running else None,
         "nearby": running.nearby if running else None,
         "damaged": running.damaged if running else [],
+        "twice": bool(running and _recent(running.twice)),
         "copies": copies,
         "stores": stores,
         "peers": peers,
@@ -98,6 +100,26 @@ def status(terminal: Terminal) -> None:
         for store in home.stores().values():
             with store.transaction(clock.now()) as tx:
                 notice.mark_told(tx)
+
+
+def lacked(home: Home, running: "DaemonStatus | None") -> dict[str, dict[str, int]]:
+    """How many changes each active device lacks, by store; as far as anything is known of it."""
+    states = {state.device: state for state in running.peers} if running else {}
+    lacks: dict[str, dict[str, int]] = {}
+    for name, store in home.stores().items():
+        with store.reading() as reader:
+            told = told_by(reader)
+            for member in home.roster().active_peers():
+                state = states.get(member.device)
+                known = state.told.get(name) if state else None
+                known = told.get(member.device) if known is None else known
+                if known is not None:
+                    lacks.setdefault(member.device, {})[name] = lacking(reader, known)
+    return lacks
+
+
+def _recent(moment: str | None) -> bool:
+    return moment is not None and clock.now() - datetime.fromisoformat(moment).timestamp() * 1000 < REMEMBERED_MS
 
 
 def _copies(home: Home) -> list[dict[str, Any]]:
@@ -164,6 +186,16 @@ def _show(terminal: Terminal, value: dict[str, Any]) -> None:
             terminal.line(_told_of(copy), "yellow")
     for row in value["damaged"]:
         terminal.line(f"{row} is not what was stored. See: lottisync check", "bold red")
+    if value["twice"]:
+        terminal.line(told_of(None) + ".", "bold red")
+    for peer in value["peers"]:
+        if peer["twice"]:
+            terminal.line(told_of(peer["name"]) + ".", "bold red")
+        for name, count in peer["mended"].items():
+            entities = "1 entity" if count == 1 else f"{count:,} entities"
+            terminal.line(
+                f"{entities} of {name} differed from {peer['name']}'s although nothing was missing: mended.", "yellow"
+            )
     if not value["peers"]:
         terminal.line("No other device yet. Run: lottisync pair")
     else:
@@ -172,6 +204,10 @@ def _show(terminal: Terminal, value: dict[str, Any]) -> None:
         terminal.line(f"{agent['name']} gave up: {agent['why']}  (lottisync agent resume)", "yellow")
     if value["nearby"]:
         terminal.line(f"{value['nearby']} more nearby that this device is not paired with. Pair with: lottisync pair")
+
+
+def _percent(done: int, of: int) -> str:
+    return f"{100 * done // max(1, of)} %"
 
 
 def _peer_row(peer: dict[str, Any]) -> tuple[Any, ...]:
@@ -187,5 +223,6 @@ def _peer_row(peer: dict[str, Any]) -> tuple[Any, ...]:
     notes = [f"lacks {lacks:,} changes"] if lacks else []
     if peer["holdsBack"]:
         notes.append(f"holds back {peer['holdsBack']:,} deleted")
+    notes += [f"comparing {name}: {_percent(done, of)}" for name, (done, of) in peer["comparing"].items()]
     note = "; ".join(notes) or peer["error"] or ""
     return peer["name"], state, note, peer["lastSeen"] or "never"

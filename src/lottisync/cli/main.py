@@ -28,6 +28,7 @@ COMMANDS = {
     "history": ("lottisync.cli.stores:history", "Show who wrote what, and what it replaced."),
     "conflicts": ("lottisync.cli.stores:conflicts", "See and settle what two devices wrote at once."),
     "check": ("lottisync.cli.stores:check", "Look through the whole home for damage."),
+    "verify": ("lottisync.cli.verifications:verify", "Compare with another device, and mend what differs."),
     "purge": ("lottisync.cli.stores:purge", "Forget what was deleted long ago."),
     "conformance-adapter": ("lottisync.cli.conformance:conformance_adapter", "Speak the conformance protocol."),
 }

@@ -118,6 +118,20 @@ class Terminal:
             yield lambda done: bar.advance(task, done)
 
     @contextmanager
+    def gauge(self, label: str) -> Iterator[Callable[[str, float], None]]:
+        """A bar on standard error for work that says itself how far it is, if a person is watching; yields
+        `show(label, fraction)`."""
+        if self.as_json or not sys.stderr.isatty():
+            yield lambda label, fraction: None
+            return
+        from rich.console import Console
+        from rich.progress import Progress
+
+        with Progress(console=Console(stderr=True), transient=True) as bar:
+            task = bar.add_task(label, total=1.0)
+            yield lambda label, fraction: bar.update(task, description=label, completed=fraction)
+
+    @contextmanager
     def waiting(self, label: str) -> Iterator[None]:
         """A spinner on standard error while something takes its time, if a person is watching."""
         if self.as_json or not sys.stderr.isatty():

@@ -47,9 +47,10 @@ async def run(
     `agents`, those at home on this device wake by themselves.
 
     Raises `Problem` if another daemon has this home, or the port cannot be had."""
-    async with _alone(home):
+    async with alone(home):
         _recover(home, say)
         changed = anyio.Event()
+        failing = False
 
         def note() -> None:
             nonlocal changed
@@ -69,8 +70,26 @@ async def run(
 
         async def describe() -> DaemonStatus:
             return DaemonStatus(
-                os.getpid(), engine.port, started_at, await engine.snapshot(), engine.nearby(), engine.scrub.damaged()
+                os.getpid(),
+                engine.port,
+                started_at,
+                await engine.snapshot(),
+                engine.nearby(),
+                engine.scrub.damaged(),
+                engine.twice,
             )
+
+        async def write_status() -> None:
+            """What cannot be written now (a full disk) is written at the next change; the links go on."""
+            nonlocal failing
+            try:
+                _write_status(home, await describe())
+                failing = False
+            except (OSError, Problem) as error:
+                if not failing:
+                    reason = error.message if isinstance(error, Problem) else error.strerror or str(error)
+                    say("failed", f"{home.path / STATUS_FILE} cannot be written: {reason}")
+                failing = True
 
         async def keep_status() -> None:
             nonlocal changed
@@ -78,21 +97,21 @@ async def run(
                 await changed.wait()
                 await anyio.sleep(SETTLE_SECONDS)
                 changed = anyio.Event()
-                _write_status(home, await describe())
+                await write_status()
 
         try:
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(_until_told_to_stop, tasks.cancel_scope)
                 tasks.start_soon(keep_status)
                 port = await tasks.start(engine.run)
-                _write_status(home, await describe())
+                await write_status()
                 started(port)
                 tasks.start_soon(_tidy, home)
                 if agents:
                     tasks.start_soon(_run_agents, home, say)
         except BaseExceptionGroup as group:
             # A task group wraps what its tasks raise. What a person can act on is one sentence all the same.
-            problem = _first_problem(group)
+            problem = first_problem(group)
             if problem is None:
                 raise
             raise problem from None
@@ -101,7 +120,7 @@ async def run(
                 (home.path / STATUS_FILE).unlink()
 
 
-def _first_problem(group: BaseExceptionGroup[BaseException]) -> Problem | None:
+def first_problem(group: BaseExceptionGroup[BaseException]) -> Problem | None:
     """The one thing that went wrong, if it was a `Problem` and nothing else."""
     problems, others = group.split(Problem)
     if problems is None or others is not None:
@@ -113,16 +132,17 @@ def _first_problem(group: BaseExceptionGroup[BaseException]) -> Problem | None:
 
 
 @asynccontextmanager
-async def _alone(home: Home) -> AsyncIterator[None]:
-    """Hold the home's lock. The system lets go of it when the process ends, however it ends."""
+async def alone(home: Home, tries: int = LOCK_TRIES) -> AsyncIterator[None]:
+    """Hold the home's lock. The system lets go of it when the process ends, however it ends. Raises `Problem` if
+    another program holds it."""
     file = os.open(home.path / LOCK_FILE, os.O_RDWR | os.O_CREAT, 0o600)
     try:
-        for attempt in range(LOCK_TRIES):
+        for attempt in range(tries):
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 break
             except BlockingIOError:
-                if attempt == LOCK_TRIES - 1:
+                if attempt == tries - 1:
                     raise Problem(
                         "running", f"a daemon is running for {home.path} already. See: lottisync status"
                     ) from None

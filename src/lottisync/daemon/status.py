@@ -18,7 +18,8 @@ LOCK_FILE = "daemon.lock"
 
 class DaemonStatus(msgspec.Struct, rename="camel"):
     """What a running daemon says of itself in `daemon.json`; `nearby` counts devices that it is not paired with,
-    `damaged` names rows, as `journal/ID`, whose content is not what was stored."""
+    `damaged` names rows, as `journal/ID`, whose content is not what was stored; `twice` is when a peer last said that
+    another program runs with this device's key."""
 
     pid: int
     port: int
@@ -26,6 +27,7 @@ class DaemonStatus(msgspec.Struct, rename="camel"):
     peers: list[PeerState] = []
     nearby: int = 0
     damaged: list[str] = []
+    twice: str | None = None
 
 
 def read_status(home: Home) -> DaemonStatus | None:

@@ -9,11 +9,19 @@ from lottisync.entities.schema import EntityType, schema
 
 MEMBERSHIP, HOST_BINDING = "membership", "host"
 
-LOCAL_TABLES = """
+PEERS = """
 create table peers (device text not null, host text not null, port integer not null, seen_at text not null,
     primary key (device, host, port)) strict, without rowid;
 """
-"""Where other devices were reached: true for this device only, so it does not replicate."""
+"""Where other devices were reached."""
+VERIFICATIONS = """
+create table verifications (bell text not null, device text not null, store text not null, state text not null,
+    done integer not null default 0, total integer not null default 0, mended integer not null default 0,
+    primary key (bell, device, store)) strict, without rowid;
+"""
+"""What was asked to be compared, how far it is and how it ended (`lottisync.sync.verification`)."""
+LOCAL_TABLES = PEERS + VERIFICATIONS
+"""True for this device only, so they do not replicate."""
 
 SPACE = schema(
     "space",

@@ -56,6 +56,7 @@ Half = Annotated[bytes, msgspec.Meta(min_length=16, max_length=16)]
 Link = Annotated[bytes, msgspec.Meta(min_length=LINK_BYTES, max_length=LINK_BYTES)]
 """A value of a chain."""
 StoreName = Annotated[str, msgspec.Meta(max_length=32)]
+Boot = Annotated[bytes, msgspec.Meta(min_length=16, max_length=16)]
 DeviceId = Annotated[str, msgspec.Meta(min_length=64, max_length=64)]
 
 
@@ -97,7 +98,7 @@ class Hello(Message, frozen=True, tag="hello"):
 
     version: int
     device: Hash
-    boot: Half
+    boot: Boot
     state: Half
     heard: Annotated[bytes, msgspec.Meta(min_length=8, max_length=8)]
     encodings: Annotated[tuple[int, ...], msgspec.Meta(max_length=16)] = (PLAIN,)
@@ -204,6 +205,13 @@ class Heard(Message, frozen=True, tag="heard"):
     stores: dict[StoreName, dict[DeviceId, Known]]
 
 
+class Twin(Message, frozen=True, tag="twin"):
+    """Another program, started as `boot`, has greeted with the key of the device that this is said to, while this
+    link lives: the device runs twice (docs/specs/13-copies.md, section 6)."""
+
+    boot: Boot
+
+
 class Node(msgspec.Struct, frozen=True, array_like=True):
     """A node in the tree of a range comparison: the digits (0 to 31) on the way to it, and either the fingerprints
     of its 32 children or, when it holds few entities, what they are: (id, first 8 bytes of its hash)."""
@@ -260,7 +268,7 @@ class Close(Message, frozen=True, tag="close"):
 
 AnyMessage = (
     Hello | Want | Probe | Probed | Begin | Chain | Batch | Ids | End | Cut | Told | Refuse | Heard
-    | Compare | Mend | Mended | Credit | Ping | Pong | Close
+    | Twin | Compare | Mend | Mended | Credit | Ping | Pong | Close
 )  # fmt: skip
 Large = (Chain, Batch, Ids, Mend)
 """What costs a credit."""

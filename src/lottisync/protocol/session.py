@@ -43,7 +43,8 @@ class State(StrEnum):
 
 
 ANYTIME = (
-    m.Want, m.Probe, m.Probed, m.Told, m.Refuse, m.Heard, m.Compare, m.Mend, m.Mended, m.Credit, m.Ping, m.Pong
+    m.Want, m.Probe, m.Probed, m.Told, m.Refuse, m.Heard, m.Twin, m.Compare, m.Mend, m.Mended, m.Credit, m.Ping,
+    m.Pong,
 )  # fmt: skip
 """What may be said after the greeting, within a round of one's own or not."""
 
@@ -272,7 +273,11 @@ class Session:
             self._fault("timeout", f"nothing was heard for {DEAD_SECONDS} s")
             return b""
         if now - self._pinged >= PING_SECONDS * 1000:
-            self._pinged = now
-            self._pings += 1
-            return self.send(m.Ping(self._pings))
+            return self.ping(now)[1]
         return b""
+
+    def ping(self, now: int) -> tuple[int, bytes]:
+        """A ping out of turn: its number, which the pong will have, and its bytes."""
+        self._pinged = now
+        self._pings += 1
+        return self._pings, self.send(m.Ping(self._pings))

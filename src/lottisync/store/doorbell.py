@@ -38,6 +38,15 @@ def ring(bells: Path) -> None:
         os.close(pipe)
 
 
+def listening(bells: Path, name: str) -> bool:
+    """Whether anybody listens to this bell."""
+    try:
+        os.close(os.open(bells / name, os.O_WRONLY | os.O_NONBLOCK))
+    except OSError as error:
+        return error.errno not in (errno.ENXIO, errno.ENOENT)
+    return True
+
+
 class Bell:
     """A listener's end. `fileno()` becomes readable when somebody rang."""
 

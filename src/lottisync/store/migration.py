@@ -13,6 +13,7 @@ from typing import Any
 
 import apsw
 
+from lottisync.entities.space import VERIFICATIONS
 from lottisync.problem import Problem
 from lottisync.store import chain, quarantine, tables
 
@@ -32,6 +33,8 @@ def _with_logs_of_all_hosts(connection: apsw.Connection) -> None:
     links: list[Any] = connection.execute("select host, counter, value from links order by host, counter").fetchall()
     chain.append(lambda sql, bindings: connection.execute(sql, bindings).fetchall(), links)
     connection.execute("drop table links").fetchall()
+    if connection.execute("select 1 from sqlite_schema where name = 'peers'").fetchall():
+        connection.execute(VERIFICATIONS).fetchall()
     versions = "select name from sqlite_schema where type = 'table' and sql like '%clean_tombstone%'"
     for (table,) in connection.execute(versions).fetchall():
         connection.execute(tables.tombstones(str(table))).fetchall()

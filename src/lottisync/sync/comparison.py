@@ -9,7 +9,7 @@ A comparison is of two moments with equal knowledge. If that is not so any more,
 be nothing but a change that is under way.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from lottisync.entities import version
 from lottisync.entities.version import BadVersion, Version
@@ -18,25 +18,28 @@ from lottisync.store import mending
 from lottisync.store.fingerprint import Fingerprints, Node, differing
 from lottisync.store.snapshot import Snapshot
 from lottisync.store.store import Store
-from lottisync.store.transaction import Transaction
 from lottisync.sync.agreement import own_summary
 from lottisync.sync.outgoing import bounded
 
 
 class Comparison:
-    """One side's part; `changed` counts the entities that were mended here. `known` is what both know."""
+    """One side's part; `changed` counts the entities that were mended here. `known` is what both know. `whole` is
+    whether all that the peer has said so far has been answered: if it ends before that, it was given up.
 
-    def __init__(self, name: str, store: Store) -> None:
+    Making one reads and hashes the whole store; `progress(done, of)` counts its entities."""
+
+    def __init__(self, name: str, store: Store, progress: Callable[[int, int], None] = lambda done, of: None) -> None:
         self.changed = 0
         self._name, self._store = name, store
         self._snapshot: Snapshot = store.snapshot()
         try:
             self.known = own_summary(self._snapshot).known
-            self._own = Fingerprints(self._snapshot)
+            self._own = Fingerprints(self._snapshot, progress)
         except BaseException:
             self.close()
             raise
         self._due: list[Node] = []
+        self.whole = False
 
     def close(self) -> None:
         self._snapshot.close()
@@ -53,7 +56,8 @@ class Comparison:
         answers, ids = differing(self._own, [Node(node.prefix, node.children, node.items) for node in turn.nodes])
         self._due += answers
         said: list[m.Message] = list(self._mends(ids, wanted=True))
-        if not turn.nodes and not self._due:
+        self.whole = not self._due
+        if not turn.nodes and self.whole:
             return []
         now_due, self._due = self._due[: m.MAX_NODES], self._due[m.MAX_NODES :]
         return [*said, self._turn(now_due)]
@@ -82,13 +86,14 @@ class Comparison:
                 yield m.Mend(self._name, versions, some if wanted and number == 0 else [])
 
     def end(self, now: int) -> m.Summary:
-        """Put right what no peer could, and say what this store is then."""
+        """Put right what no peer could, and say what this store is then. What a comparison that was given up has not
+        looked at stays as it is: a damaged row that is taken for good can no longer be told from a good one."""
         with self._store.transaction(now) as tx:
-            if self._own.damaged or not self._adds_up(tx):
+            if self.whole and (self._own.damaged or not self._adds_up()):
                 self.changed += mending.repair(tx)
             tx.finish()
             return own_summary(tx)
 
-    def _adds_up(self, tx: Transaction) -> bool:
+    def _adds_up(self) -> bool:
         """Whether the digest was the sum of what the rows held, before anything was mended."""
         return self._own.total == self._snapshot.digest()[-len(self._own.total) :]

@@ -14,8 +14,10 @@ reason to hang up would otherwise be dialled several times a second.
 """
 
 import contextlib
+import traceback
 from collections.abc import Callable, Collection
 from functools import partial
+from pathlib import PurePath
 from random import Random
 from typing import NamedTuple, TypeVar
 
@@ -32,12 +34,14 @@ from lottisync.protocol import message as m
 from lottisync.store.doorbell import FALLBACK_SECONDS, Bell
 from lottisync.store.instant import iso
 from lottisync.store.store import Store
+from lottisync.sync import twin
 from lottisync.sync.agreement import own_summary
 from lottisync.sync.exchange import Standing
 from lottisync.sync.link import Caller, Link
 from lottisync.sync.membership import bind_hosts, come_back, read_roster
 from lottisync.sync.peer import PeerState
 from lottisync.sync.scrub import Scrub
+from lottisync.sync.verification import Verification
 
 T = TypeVar("T")
 REVOKED = m.Close("revoked", "this device is no longer one of the person's devices")
@@ -86,8 +90,11 @@ class Engine:
         call: Caller = in_thread,
         report: Callable[[str, str], None] = lambda code, text: None,
         status: Callable[[], None] = lambda: None,
+        patience: float = twin.LIVING_SECONDS,
     ) -> None:
         self.peers: dict[str, PeerState] = {}
+        self.twice: str | None = None
+        """When a peer last said that this device's key runs twice."""
         self.port = 0
         self.links: dict[str, Link] = {}
         self._key, self._stores, self._listen, self._discover = key, stores, listen, discover
@@ -104,7 +111,10 @@ class Engine:
         self._dialling: set[str] = set()
         self._dialled: set[str] = set()
         self._handshakes = 0
-        self.scrub = Scrub(stores, call, idle=self._idle, report=report, changed=status)
+        self._patience = patience
+        self._twins: set[tuple[str, bytes]] = set()
+        self.scrub = Scrub(stores, call, idle=self._idle, report=report, changed=self._moved)
+        self._verification = Verification(stores, self.links, self.scrub, call, clock=clock, report=report)
 
     # -- life
 
@@ -128,6 +138,7 @@ class Engine:
                 tasks.start_soon(listener.serve, self._accept)
                 tasks.start_soon(self._watch_commits, bell)
                 tasks.start_soon(self.scrub.run)
+                tasks.start_soon(self._verification.run)
                 self._dial_members()
                 self._status()
                 task_status.started(self.port)
@@ -171,15 +182,31 @@ class Engine:
 
     async def _watch_commits(self, bell: Bell) -> None:
         seen: dict[str, object] = {}
+        failing = ""
         while True:
             with anyio.move_on_after(FALLBACK_SECONDS):
                 await anyio.wait_readable(bell)
             bell.clear()
-            changed = await self._call(self._moments)
-            for name in changed:
-                if changed[name] != seen.get(name):
-                    await self._committed(name)
-            seen = changed
+            self._verification.look()
+            try:
+                changed = await self._call(self._moments)
+                for name in changed:
+                    if changed[name] != seen.get(name):
+                        await self._committed(name)
+                    seen[name] = changed[name]
+            except Problem as problem:  # a full disk, a store that another program holds: a while later again
+                if problem.message != failing:
+                    self._report("failed", problem.message)
+                failing = problem.message
+            else:
+                failing = ""
+            if any(link.exchange.standing.comparing for link in self.links.values()):
+                self._status()
+
+    def _moved(self) -> None:
+        """A link or the scrub has come further: for `status`, and for what is to be compared."""
+        self._verification.look()
+        self._status()
 
     def _moments(self) -> dict[str, object]:
         """What moves with every change of content: cheap to read, and the same for changes by anybody."""
@@ -328,13 +355,21 @@ class Engine:
             stores=self._stores,
             call=self._call,
             clock=self._clock,
-            greeted=lambda link, hello: self._admit(link, hello, address),
+            greeted=lambda link, hello: self._greet(link, hello, address),
             report=self._report,
+            progress=partial(self._verification.progress, device),
+            called=lambda: self.peers[device].name if device in self.peers else None,
         )
-        link.changed = self._status
+        link.changed = self._moved
+        link.is_twin = self._runs_twice
         try:
             await link.run()
+        except Exception as error:  # noqa: BLE001
+            # A fault of ours, of which nobody knows yet. It costs this link, and no other.
+            self._report("fault", f"the connection to {self._name(device)} broke off: {_fault(error)}")
         finally:
+            if link.ended is not None and link.ended.code == "twin":
+                self._runs_twice()
             if dialled:
                 self._dialled.discard(device)
             if self.links.get(device) is link:
@@ -350,6 +385,33 @@ class Engine:
                 )
                 self._status()
 
+    async def _greet(self, link: Link, hello: m.Hello, address: Address | None) -> m.Close | None:
+        """As `_admit`; but a program that is another one than that of a link that lives is a twin."""
+        while (old := self.links.get(link.device)) is not None and old.peer_boot != hello.boot:
+            lives = await old.lives(self._patience)
+            if self.links.get(link.device) is old:
+                if lives:
+                    return self._turned_away(old, hello)
+                break
+        return self._admit(link, hello, address)
+
+    def _turned_away(self, old: Link, hello: m.Hello) -> m.Close:
+        state = self.peers[old.device]
+        state.twice = iso(self._clock())
+        if (old.device, hello.boot) not in self._twins:
+            self._twins.add((old.device, hello.boot))
+            self._report("twice", twin.told_of(state.name))
+        old.say_twin(hello.boot)
+        self._status()
+        return m.Close("twin", twin.told_of(None))
+
+    def _runs_twice(self) -> None:
+        """A peer says that another program has our key."""
+        if self.twice is None:
+            self._report("twice", twin.told_of(None))
+        self.twice = iso(self._clock())
+        self._status()
+
     def _admit(self, link: Link, hello: m.Hello, address: Address | None) -> m.Close | None:
         """Whether a link that has greeted may go on; the last word for the peer if not."""
         if link.device not in self.peers:  # revoked since the handshake
@@ -360,7 +422,9 @@ class Engine:
                 return m.Close("duplicate", "there is a connection already")
             other.close("duplicate", "a newer connection takes over")
         self.links[link.device] = link
+        before = self._standings.get(link.device, Standing())
         self._standings[link.device] = link.exchange.standing
+        link.exchange.standing.mended = dict(before.mended)
         self._greeted_nonces.add(_nonce(hello.boot))
         state = self.peers[link.device]
         state.linked, state.error = True, None
@@ -369,7 +433,7 @@ class Engine:
             state.address = str(address)
             self._tasks.start_soon(self._remember, link.device, address)
         self._report("linked", f"connected to {state.name}")
-        self._status()
+        self._moved()
         return None
 
     def _favoured(self, link: Link) -> bool:
@@ -393,7 +457,7 @@ class Engine:
                 state.error = link.ended.reason
             self._report("unlinked", f"connection to {state.name} ended")
         self._wake_waiting()
-        self._status()
+        self._moved()
 
     async def snapshot(self) -> list[PeerState]:
         """The peers as they stand now, by name."""
@@ -406,6 +470,8 @@ class Engine:
             state.in_step = {name: name in own and standing.summaries.get(name) == own[name] for name in self._stores}
             state.told = {name: dict(told) for name, told in standing.told.items()}
             state.diverged = list(standing.diverged)
+            state.mended = dict(standing.mended)
+            state.comparing = standing.comparing
         return sorted(self.peers.values(), key=lambda state: (state.name, state.device))
 
     def _summaries(self, but: Collection[str]) -> dict[str, m.Summary]:
@@ -415,6 +481,9 @@ class Engine:
                 with store.reading() as reader:
                     found[name] = own_summary(reader)
         return found
+
+    def _name(self, device: str) -> str:
+        return self.peers[device].name if device in self.peers else f"device {device[:8]}"
 
     def _idle(self) -> bool:
         """Whether no round is coming in."""
@@ -455,6 +524,15 @@ def _remote(stream: SocketStream) -> str:
         return address if isinstance(address, str) else f"{address[0]}:{address[1]}"
     except (LookupError, ValueError, OSError, anyio.ClosedResourceError):
         return "an unknown address"
+
+
+def _fault(error: BaseException) -> str:
+    """What went wrong and where, for whoever is to find out why."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    frames = traceback.extract_tb(error.__traceback__)
+    where = f" ({frames[-1].name}, {PurePath(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
+    return f"{type(error).__name__}: {error}{where}"
 
 
 def _why(error: BaseException) -> str:

@@ -53,6 +53,10 @@ DOT_OVERHEAD = 32
 GRANTED_TOGETHER = m.FIRST_CREDIT // 2
 """Frames taken before their credit is given back, in one word."""
 
+UNASKED_COMPARISONS = 3
+"""How often a store is compared by itself on one link without coming out equal: what cannot be mended, or what a peer
+says that lies, must not be read over and over."""
+
 
 class Refused(Exception):
     """What the peer sent breaks a rule that only a store can check; ends the session."""
@@ -65,18 +69,20 @@ class Refused(Exception):
 
 class Standing(msgspec.Struct):
     """How a peer stands, for people and for `status`: by store, the knowledge and the summary that it
-    told last, where equal knowledge did not mean an equal digest, and how many entities were mended."""
+    told last, where equal knowledge did not mean an equal digest, how many entities were mended, and how far
+    the reading for a comparison has come: (done, of)."""
 
     told: dict[str, Knowledge] = {}
     summaries: dict[str, m.Summary] = {}
     receiving: tuple[str, int, int] | None = None
     diverged: list[str] = []
     mended: dict[str, int] = {}
+    comparing: dict[str, tuple[int, int]] = {}
 
 
 class Verified(NamedTuple):
-    """The outcome of a comparison: whether both hold the same, whether both still knew the same (else it says
-    nothing), and how many entities were mended, here and there."""
+    """The outcome of a comparison: whether both hold the same, whether it came to its end while both knew the same
+    (else it says nothing), and how many entities were mended, here and there."""
 
     equal: bool
     comparable: bool
@@ -93,7 +99,9 @@ class _Ending(msgspec.Struct):
 
 
 class Exchange:
-    """See the module. `credit` says how many large messages may be said now; `report` is told (code, sentence)."""
+    """See the module. `credit` says how many large messages may be said now; `report` is told (code, sentence),
+    `progress` (store, done, of), on whatever thread reads a store for a comparison; `called` is what people call
+    the peer."""
 
     def __init__(
         self,
@@ -105,8 +113,11 @@ class Exchange:
         clock: Callable[[], int],
         credit: Callable[[], int],
         report: Callable[[str, str], None],
+        progress: Callable[[str, int, int], None] = lambda store, done, of: None,
+        called: Callable[[], str | None] = lambda: None,
     ) -> None:
         self.standing = Standing()
+        self._progress, self._called = progress, called
         self._peer, self._device, self._boot = "", device, boot
         self._stores, self._strangers, self._clock, self._credit = stores, strangers, clock, credit
         self._report = report
@@ -122,8 +133,9 @@ class Exchange:
         self._closely = True
         self.verified: dict[str, Verified] = {}
         self._to_compare: set[str] = set()
+        self._tries: dict[str, int] = {}
         self._comparing: dict[str, Comparison] = {}
-        self._mended: dict[str, int] = {}
+        self._ended_comparisons: dict[str, Comparison] = {}
         self._due: deque[m.Message] = deque()
 
     # -- the greeting
@@ -230,15 +242,20 @@ class Exchange:
         if same and own.digest != there.digest:
             if name not in self.standing.diverged:
                 self.standing.diverged.append(name)
-            self._report("diverged", f"{name} differs from {self._short} although both know the same")
-            if self._device < self._peer:  # one of the two is enough
+                self._report("diverged", f"{name} differs from {self._short} although both know the same")
+            pending = name in self._to_compare or name in self._comparing
+            tries = self._tries.get(name, 0)
+            if self._device < self._peer and not pending and tries < UNASKED_COMPARISONS:  # one of the two is enough
+                self._tries[name] = tries + 1
                 self._to_compare.add(name)
-        elif same and name in self.standing.diverged:
-            self.standing.diverged.remove(name)
+        elif same:
+            self._tries.pop(name, None)
+            if name in self.standing.diverged:
+                self.standing.diverged.remove(name)
 
     @property
     def _short(self) -> str:
-        return f"device {self._peer[:8]}"
+        return self._called() or f"device {self._peer[:8]}"
 
     # -- a round that comes in
 
@@ -383,6 +400,7 @@ class Exchange:
         for comparison in self._comparing.values():
             comparison.close()
         self._comparing.clear()
+        self.standing.comparing = {}
         if self._speaking is not None:
             self._speaking.close()
             self._speaking = None
@@ -487,8 +505,16 @@ class Exchange:
         for name in sorted(self._to_compare):
             if name not in self._comparing and self._agreements[name].theirs is not None:
                 self._to_compare.discard(name)
-                comparison = self._comparing[name] = Comparison(name, self._stores[name])
+                comparison = self._comparison(name)
                 self._due.append(comparison.opening())
+
+    def _comparison(self, name: str) -> Comparison:
+        def progress(done: int, of: int) -> None:
+            self.standing.comparing = {**self.standing.comparing, name: (done, of)}
+            self._progress(name, done, of)
+
+        self._comparing[name] = comparison = Comparison(name, self._stores[name], progress)
+        return comparison
 
     def _on_compare(self, turn: m.Compare) -> None:
         self._agreement(turn.store)
@@ -502,7 +528,7 @@ class Exchange:
         if comparison is None:
             if not opening:
                 return
-            comparison = self._comparing[turn.store] = Comparison(turn.store, self._stores[turn.store])
+            comparison = self._comparison(turn.store)
         if turn.known != comparison.known:
             self._end_comparison(turn.store, comparison)
             return
@@ -524,23 +550,28 @@ class Exchange:
     def _end_comparison(self, name: str, comparison: Comparison) -> None:
         """Ours has come to an end: say so, and what this store is now."""
         del self._comparing[name]
+        self.standing.comparing = {store: far for store, far in self.standing.comparing.items() if store != name}
         own = comparison.end(self._clock())
         comparison.close()
         self._due.append(m.Mended(name, comparison.changed, own))
-        self._mended[name] = comparison.changed
+        self._ended_comparisons[name] = comparison
         if comparison.changed:
-            self._report("mended", f"{comparison.changed} entities of {name} were mended with {self._short}")
+            entities = "1 entity" if comparison.changed == 1 else f"{comparison.changed:,} entities"
+            self._report("mended", f"mended {entities} of {name}: damaged here, or not as on {self._short}")
 
     def _on_mended(self, mended: m.Mended) -> None:
         comparison = self._comparing.get(mended.store)
         if comparison is not None:
             self._end_comparison(mended.store, comparison)
         agreement = self._agreement(mended.store)
-        changed = self._mended.pop(mended.store, 0)
+        ended = self._ended_comparisons.pop(mended.store, None)
+        changed = ended.changed if ended is not None else 0
         with self._stores[mended.store].reading() as reader:
             own = own_summary(reader)
         self.verified[mended.store] = Verified(
-            own == mended.summary, own.known == mended.summary.known, changed + mended.changed
+            own == mended.summary,
+            ended is not None and ended.whole and own.known == mended.summary.known,
+            changed + mended.changed,
         )
         if own.known != mended.summary.known and mended.store in self.standing.diverged:
             self.standing.diverged.remove(mended.store)  # to be found again when both know the same

@@ -51,7 +51,7 @@ class Caller(Protocol):
 
 class Link:
     """See the module. `greeted` is called with the peer's hello and says whether the link may go on
-    (the `Close` for the peer if not)."""
+    (the `Close` for the peer if not); `is_twin` when the peer says that this device runs twice."""
 
     def __init__(
         self,
@@ -65,14 +65,17 @@ class Link:
         stores: dict[str, Store],
         call: Caller,
         clock: Callable[[], int],
-        greeted: Callable[["Link", m.Hello], m.Close | None],
+        greeted: Callable[["Link", m.Hello], Awaitable[m.Close | None]],
         report: Callable[[str, str], None],
+        progress: Callable[[str, int, int], None] = lambda store, done, of: None,
+        called: Callable[[], str | None] = lambda: None,
     ) -> None:
         self.device = device
         self.dialled = dialled
         self.peer_boot = b""
         self.ended: m.Close | None = None
         self.changed: Callable[[], None] = lambda: None
+        self.is_twin: Callable[[], None] = lambda: None
         self._stream = stream
         self._call, self._greeted, self._report = call, greeted, report
         self._session = Session(expected=device, now=_monotonic())
@@ -84,7 +87,12 @@ class Link:
             clock=clock,
             credit=lambda: self._session.credit,
             report=report,
+            progress=progress,
+            called=called,
         )
+        self._called = called
+        self._ponged = 0
+        self._life = anyio.Event()
         self._turn = anyio.Lock()
         self._outbox: list[bytes] = []
         self._writable = anyio.Event()
@@ -115,6 +123,7 @@ class Link:
                     writing.deadline = anyio.current_time() + FAREWELL_SECONDS
         finally:
             with anyio.CancelScope(shield=True):
+                self._life.set()
                 await anyio.aclose_forcefully(self._stream)
                 await self._exchanged(self.exchange.close)
 
@@ -155,6 +164,27 @@ class Link:
             self.ended = m.Close(code, reason)
         if self._scope is not None:
             self._scope.cancel()
+
+    async def lives(self, seconds: float) -> bool:
+        """Whether the peer answers a ping within so long; false at once if the link ends."""
+        if not self._session.greeted or not self._session.open:
+            return False
+        number, ping = self._session.ping(_monotonic())
+        self._outbox.append(ping)
+        self._writable.set()
+        with anyio.move_on_after(seconds):
+            while self._ponged < number and self._session.open and not self._leaving:
+                await self._life.wait()
+        return self._ponged >= number and not self._leaving
+
+    def say_twin(self, boot: bytes) -> None:
+        """Tell the peer that another program greets with its key."""
+        self._say(m.Twin(boot))
+
+    async def verify(self, name: str) -> None:
+        """Compare a store with the peer's, as soon as the two have agreed on it."""
+        await self._exchanged(lambda: self.exchange.verify(name))
+        self._work.set()
 
     def local_change(self) -> None:
         """Something was committed here: look whether the peer lacks it."""
@@ -238,14 +268,22 @@ class Link:
 
     @property
     def _short(self) -> str:
-        return f"device {self.device[:8]}"
+        return self._called() or f"device {self.device[:8]}"
 
     async def _take(self, breath: list[m.AnyMessage], own: m.Hello) -> None:
         match breath[0]:
             case m.Ping(number=number):
                 self._say(m.Pong(number))
                 return
-            case m.Pong() | m.Close():
+            case m.Pong(number=number):
+                self._ponged = max(self._ponged, number)
+                self._life.set()
+                self._life = anyio.Event()
+                return
+            case m.Close():
+                return
+            case m.Twin():
+                self.is_twin()
                 return
             case m.Credit():
                 self._moved = _monotonic()
@@ -255,7 +293,7 @@ class Link:
                 self.peer_boot = hello.boot
                 if self.dialled:
                     self._say(own)
-                objection = self._greeted(self, hello)
+                objection = await self._greeted(self, hello)
                 if objection is not None:
                     self.close(objection.code, objection.reason)
                     return

@@ -10,7 +10,10 @@ from lottisync.causality.vector_clock import Host
 
 class PeerState(msgspec.Struct, rename="camel"):
     """What the engine knows of a device, for `status`; times are ISO 8601. `told` is the knowledge that
-    the device last told, by store; `error` is why the last attempt failed."""
+    the device last told, by store; `error` is why the last attempt failed.
+    `diverged` names the stores that differ although both know the same, `mended` says how many entities were put
+    right, here and there; `comparing` how far a store has been read for a comparison, (done, of). `twice` is when a
+    second program with this device's key greeted last."""
 
     device: str
     name: str
@@ -20,4 +23,7 @@ class PeerState(msgspec.Struct, rename="camel"):
     in_step: dict[str, bool] = {}
     told: dict[str, dict[Host, int]] = {}
     diverged: list[str] = []
+    mended: dict[str, int] = {}
+    comparing: dict[str, tuple[int, int]] = {}
+    twice: str | None = None
     error: str | None = None

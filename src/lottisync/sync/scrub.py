@@ -2,8 +2,9 @@
 
 A digest is a running sum: it is right about what went through transactions, and sees neither a flipped bit
 nor a hand in an SQLite browser. So while nothing else is going on, the rows are read once more, a few at a
-time, and their content is hashed and compared with the hash that was stored with it. What does not fit is
-told once, and stays in `status` until a whole pass has found it in order again.
+time, and their content is hashed and compared with the hash that was stored with it. At the end of a pass the stored
+hashes are added up: a row that was taken away shows in nothing else. What does not fit is told once, and stays in
+`status` until it is found in order again. That leads to a comparison with a peer (`lottisync.sync.verification`).
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -12,11 +13,13 @@ from typing import Protocol, TypeVar
 import anyio
 
 from lottisync.problem import Problem
-from lottisync.store.check import damaged_rows
+from lottisync.store.check import adds_up, damaged_rows
 from lottisync.store.store import Store
 
 T = TypeVar("T")
 PAUSE_SECONDS = 10
+SUM = "the digest"
+"""What is named in place of a row when the rows do not add up."""
 ROWS = 200
 """Rows looked at between two pauses: about a millisecond's work. A hundred thousand take some 80 minutes."""
 
@@ -45,6 +48,19 @@ class Scrub:
         """The ids of the rows that were found damaged, by store, as `journal/t1`."""
         return sorted(f"{name}/{ident}" for name, found in self._found.items() for ident in found)
 
+    def found(self) -> dict[str, frozenset[str]]:
+        """What was found damaged, by store."""
+        return {name: frozenset(found) for name, found in self._found.items()}
+
+    async def look_again(self, name: str) -> None:
+        """Look now at what was found damaged in a store: it may have been mended."""
+        found = self._found.get(name)
+        if found:
+            left = await self._call(lambda: {ident for ident in found if _is_damaged(self._stores[name], ident)})
+            if left != found:
+                self._found[name] = left
+                self._changed()
+
     async def run(self) -> None:
         while True:
             for name, store in self._stores.items():
@@ -63,6 +79,8 @@ class Scrub:
             except Problem as problem:
                 self._report("failed", problem.message)
                 return
+            if last is None and not await self._call(lambda: _adds_up(store)):
+                damaged.append(SUM)
             found.update(damaged)
             self._tell(name, damaged)
         if found != self._found.get(name, set()):
@@ -81,3 +99,20 @@ class Scrub:
 def _look(store: Store, after: int) -> tuple[list[str], int | None]:
     with store.reading() as reader:
         return damaged_rows(reader, after, ROWS)
+
+
+def _adds_up(store: Store) -> bool:
+    """On a moment of its own: nobody who writes waits for it."""
+    snapshot = store.snapshot()
+    try:
+        return adds_up(snapshot)
+    finally:
+        snapshot.close()
+
+
+def _is_damaged(store: Store, ident: str) -> bool:
+    if ident == SUM:
+        return not _adds_up(store)
+    with store.reading() as reader:
+        row = reader.raw_row(ident)
+        return row is not None and row.version.hash() != row.hash

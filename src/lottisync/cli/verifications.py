@@ -1,0 +1,139 @@
+"""`verify`."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import anyio
+import click
+
+from lottisync.cli.daemons import DEFAULT_PORT
+from lottisync.cli.terminal import Terminal, address, common
+from lottisync.problem import Problem, Usage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from lottisync.sync.verification import Request
+
+SAID = {
+    "equal": "the same",
+    "differs": "differs, and could not be mended. See: lottisync check, on both",
+    "unsettled": "could not be compared: it is written to all the time. Try again later",
+    "waiting": "could not be compared: the two do not know the same yet. Try again when they are in step",
+    "away": "not compared",
+}
+
+
+@click.command()
+@click.argument("peer", required=False)
+@click.option(
+    "--wait",
+    type=click.IntRange(0, 86_400),
+    default=15,
+    show_default=True,
+    metavar="SECONDS",
+    help="How long to wait for a device.",
+)
+@click.option("--listen", metavar="HOST:PORT", help=f"Where to listen if no daemon runs; else 0.0.0.0:{DEFAULT_PORT}.")
+@click.option("--no-discovery", is_flag=True, help="If no daemon runs, do not look for others by mDNS.")
+@common
+def verify(terminal: Terminal, peer: str | None, wait: int, listen: str | None, no_discovery: bool) -> None:
+    """Compare all that is stored here with the device PEER, row by row, and mend what differs.
+
+    Without PEER, with every device that can be reached. It needs no daemon here, but one there. Exit code 1 if
+    something could not be compared or mended."""
+    from lottisync.daemon.status import read_status
+    from lottisync.daemon.verification import verify as compare
+    from lottisync.sync.engine import Listen
+    from lottisync.sync.membership import member_named
+
+    home = terminal.home
+    roster = home.roster()
+    running = read_status(home)
+    active = {member.device: member.name for member in roster.active_peers()}
+    if peer is not None:
+        member = member_named(roster, peer)
+        if member.device == home.key.device_id:
+            raise Usage("this-device", f"{member.name} is this device. Name another one. See: lottisync devices")
+        if member.device not in active:
+            raise Problem("not-active", f"{member.name} is {member.status}. See: lottisync devices")
+        asked = [member.device]
+    else:
+        linked = {state.device for state in running.peers if state.linked} if running else set(active)
+        asked = [device for device in active if device in linked]
+    if not active:
+        raise Problem("no-peer", "there is no other device to compare with. Pair one with: lottisync pair")
+    where = Listen(*address(listen, what="--listen")) if listen else Listen("0.0.0.0", DEFAULT_PORT, firm=False)
+    with _bar(terminal, active) as progress:
+        found = anyio.run(
+            lambda: compare(
+                home,
+                asked,
+                listen=where,
+                discover=not no_discovery,
+                wait=wait,
+                report=lambda code, text: None,
+                progress=progress,
+            )
+        )
+    rows = [_row(request, active[request.device]) for request in found]
+    away = {
+        device
+        for device in active
+        if device in asked and all(r["outcome"] == "away" for r in rows if r["device"] == device)
+    }
+    unasked = [] if peer is not None else [device for device in active if device not in asked]
+    if away == set(asked):
+        names = " and ".join(active[device] for device in (*asked, *unasked))
+        verb = "is" if len(asked) + len(unasked) == 1 else "are"
+        raise Problem(
+            "not-reachable", f"{names} {verb} not reachable now: nothing was compared. Start there: lottisync daemon"
+        )
+    rows = [row for row in rows if row["device"] not in away]
+
+    def shown() -> None:
+        terminal.table(["device", "store", ""], [(row["name"], row["store"], _said(row)) for row in rows])
+        for device in (*away, *unasked):
+            terminal.line(f"{active[device]} is not reachable now: nothing was compared with it.", "yellow")
+
+    terminal.emit({"compared": rows, "away": [active[device] for device in (*away, *unasked)]}, shown)
+    if any(row["outcome"] != "equal" for row in rows):
+        raise click.exceptions.Exit(1)
+
+
+def _row(request: "Request", name: str) -> dict[str, Any]:
+    outcome = "away" if request.state in ("asked", "comparing") else str(request.state)
+    return {
+        "name": name,
+        "device": request.device,
+        "store": request.store,
+        "outcome": outcome,
+        "mended": request.mended,
+    }
+
+
+def _said(row: dict[str, Any]) -> str:
+    mended = row["mended"]
+    if not mended:
+        return SAID[row["outcome"]]
+    was = "1 entity differed and was mended" if mended == 1 else f"{mended:,} entities differed and were mended"
+    return was if row["outcome"] == "equal" else f"{was}; {SAID[row['outcome']]}"
+
+
+@contextmanager
+def _bar(terminal: Terminal, names: dict[str, str]) -> "Iterator[Callable[[list[Request]], None]]":
+    """One bar over everything that is read here; what the other device reads meanwhile is not known."""
+    with terminal.gauge("comparing") as show:
+
+        def progress(found: "list[Request]") -> None:
+            now = next((request for request in found if request.state == "comparing"), None)
+            what = f"comparing {now.store} with {names[now.device]}" if now else "looking for devices"
+            total = max(1, len(found))
+            done = sum(
+                1.0 if not request.open else min(0.9, request.done / request.total) if request.total else 0.0
+                for request in found
+            )
+            show(what, done / total)
+
+        yield progress

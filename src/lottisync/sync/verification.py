@@ -1,0 +1,222 @@
+"""Comparing stores because somebody asked, or because a damaged row was found (docs/specs/15-mending.md, section 4).
+
+Who asks is a command; who carries it out is the engine of the one program that runs for this home. Between them
+stands a local table of `space`. The command writes down what it wants and listens to a bell; the engine hears of it as
+of every commit, has its links compare, and writes beside the request how far it is and how it ended. Nothing else
+passes between them, so that either may be killed at any moment: a request whose bell nobody listens to any more is
+nobody's, and the engine removes it; a request that an engine did not finish is taken up by the next one.
+"""
+
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from enum import StrEnum
+from typing import NamedTuple, Protocol, TypeVar
+
+import anyio
+
+from lottisync.problem import Problem
+from lottisync.store import doorbell
+from lottisync.store.store import Store
+from lottisync.sync.agreement import own_summary
+from lottisync.sync.link import Link
+from lottisync.sync.scrub import Scrub
+
+T = TypeVar("T")
+TRIES = 5
+"""How often two stores are compared that go on being written to, before it is said that they could not be."""
+STEPS = 50
+"""How often, at most, it is written down how far the reading of a store is."""
+
+
+class State(StrEnum):
+    """How a request stands."""
+
+    ASKED = "asked"
+    """There is no link with the device."""
+    WAITING = "waiting"
+    """There is one, and the two do not know the same yet."""
+    COMPARING = "comparing"
+    EQUAL = "equal"
+    DIFFERS = "differs"
+    """Something was found that could not be mended."""
+    UNSETTLED = "unsettled"
+    """They were written to all the time."""
+
+
+OPEN = (State.ASKED, State.WAITING, State.COMPARING)
+
+
+class Request(NamedTuple):
+    """One store to be compared with one device's. `done` of `total` entities have been read here; `mended` of them
+    differed, here and there together."""
+
+    bell: str
+    device: str
+    store: str
+    state: State
+    done: int
+    total: int
+    mended: int
+
+    @property
+    def open(self) -> bool:
+        return self.state in OPEN
+
+
+# -- who asks
+
+
+def ask(space: Store, bell: str, wanted: Iterable[tuple[str, str]], now: int) -> None:
+    """Ask for (device, store) to be compared. `bell` names the one to which the asker listens, from now on."""
+    with space.transaction(now) as tx:
+        for device, store in wanted:
+            tx.execute(
+                "insert into verifications(bell, device, store, state) values (?, ?, ?, ?)",
+                (bell, device, store, State.ASKED),
+            )
+        tx.changed = True
+
+
+def requests(space: Store, bell: str | None = None) -> list[Request]:
+    """What was asked for, by everybody or by the one who listens to `bell`."""
+    with space.reading() as reader:
+        rows = reader.local(
+            "select bell, device, store, state, done, total, mended from verifications where ?1 is null or bell = ?1",
+            (bell,),
+        )
+    return [Request(bell, device, store, State(state), *counts) for bell, device, store, state, *counts in rows]
+
+
+def withdraw(space: Store, bells: Iterable[str], now: int) -> None:
+    with space.transaction(now) as tx:
+        for bell in bells:
+            tx.execute("delete from verifications where bell = ?", (bell,))
+
+
+# -- who carries it out
+
+
+class Caller(Protocol):
+    def __call__(self, work: Callable[[], T]) -> Awaitable[T]: ...
+
+
+class Verification:
+    """`links` are those of the engine, by device; `report` is told (code, sentence)."""
+
+    def __init__(
+        self,
+        stores: Mapping[str, Store],
+        links: Mapping[str, Link],
+        scrub: Scrub,
+        call: Caller,
+        *,
+        clock: Callable[[], int],
+        report: Callable[[str, str], None],
+    ) -> None:
+        self._stores, self._links, self._scrub, self._call = stores, links, scrub, call
+        self._space = stores["space"]
+        self._bells = self._space.file.parent / "bells"
+        self._clock, self._report = clock, report
+        self._news = anyio.Event()
+        self._running: dict[tuple[str, str], Link] = {}
+        self._tries: dict[tuple[str, str], int] = {}
+        self._suspected: dict[str, frozenset[str]] = {}
+
+    def look(self) -> None:
+        """Something may have moved: a request, a link, a comparison."""
+        self._news.set()
+
+    async def run(self) -> None:
+        failing = False
+        while True:
+            try:
+                await self._step()
+                failing = False
+            except Problem as problem:  # a full disk, a store that another program holds: with the next news again
+                if not failing:
+                    self._report("failed", f"comparing: {problem.message}")
+                failing = True
+            await self._news.wait()
+            self._news = anyio.Event()
+
+    async def _step(self) -> None:
+        for pair, link in list(self._running.items()):
+            if self._links.get(pair[0]) is not link:
+                del self._running[pair]  # to be begun anew on the next link
+        await self._ended()
+        asked = [request for request in await self._call(self._living_requests) if request.open]
+        for device, store in sorted({(request.device, request.store) for request in asked} | self._suspects()):
+            if (device, store) in self._running:
+                continue
+            state = State.ASKED
+            linked = self._links.get(device)
+            if linked is not None:
+                same = await self._call(lambda link=linked, store=store: self._same(link, store))  # type: ignore[misc]
+                state = State.COMPARING if same else State.WAITING
+            if linked is not None and state is State.COMPARING:
+                self._running[device, store] = linked
+                await linked.verify(store)
+            if any((r.device, r.store) == (device, store) and r.state is not state for r in asked):
+                await self._note(device, store, state)
+
+    async def _ended(self) -> None:
+        """The comparisons that have come to an end."""
+        for (device, store), running in list(self._running.items()):
+            outcome = running.exchange.verified.get(store)
+            if outcome is None:
+                continue
+            del self._running[device, store]
+            tries = self._tries[device, store] = self._tries.get((device, store), 0) + 1
+            if not outcome.comparable and tries < TRIES:
+                self.look()  # at once again, if they know the same now
+                continue
+            del self._tries[device, store]
+            state = State.UNSETTLED if not outcome.comparable else State.EQUAL if outcome.equal else State.DIFFERS
+            await self._note(device, store, state, outcome.mended)
+            self._suspected[store] = self._scrub.found().get(store, frozenset())
+            await self._scrub.look_again(store)
+
+    def _suspects(self) -> set[tuple[str, str]]:
+        """A store in which damage was found is compared with one device, once for all that was found so far."""
+        found = set()
+        for store, damaged in self._scrub.found().items():
+            if damaged and self._suspected.get(store) != damaged:
+                device = min(self._links, default=None)
+                if device is not None:
+                    found.add((device, store))
+        return found
+
+    def _same(self, link: Link, store: str) -> bool:
+        theirs = link.exchange.standing.summaries.get(store)
+        with self._stores[store].reading() as reader:
+            return theirs is not None and theirs.known == own_summary(reader).known
+
+    def _living_requests(self) -> list[Request]:
+        found = requests(self._space)
+        dead = {request.bell for request in found if not doorbell.listening(self._bells, request.bell)}
+        if dead:
+            withdraw(self._space, dead, self._clock())
+        return [request for request in found if request.bell not in dead]
+
+    async def _note(self, device: str, store: str, state: State, mended: int = 0) -> None:
+        await self._call(lambda: self._write(device, store, "state = ?3, mended = mended + ?4", state, mended))
+
+    def progress(self, device: str, store: str, done: int, total: int) -> None:
+        """How far the reading of a store is; called on whatever thread does it."""
+        if done % max(1, total // STEPS) >= 1_000 and done != total:
+            return
+        try:
+            if any((r.device, r.store) == (device, store) for r in requests(self._space)):
+                self._write(device, store, "done = ?3, total = ?4", done, total)
+            else:
+                doorbell.ring(self._bells)  # for those who watch the status
+        except Problem:  # to show it is not worth a link
+            return
+
+    def _write(self, device: str, store: str, what: str, *values: object) -> None:
+        with self._space.transaction(self._clock()) as tx:
+            tx.execute(
+                f"update verifications set {what}"
+                f" where device = ?1 and store = ?2 and state in {tuple(map(str, OPEN))}",
+                (device, store, *values),
+            )
+            tx.changed = True

@@ -1,0 +1,346 @@
+"""Comparing stores because somebody asked or because damage was found, with two engines on loopback: MEND-9 to MEND-13,
+SYNC-7."""
+
+import contextlib
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from random import Random
+
+import anyio
+import pytest
+from tests.support.household import Member, household, in_step, until
+
+from lottisync.entities.entity import Entity
+from lottisync.net.discovery import Address
+from lottisync.protocol import message as m
+from lottisync.store import doorbell
+from lottisync.store.check import broken_invariants
+from lottisync.store.doorbell import Bell
+from lottisync.sync import scrub, verification
+from lottisync.sync.agreement import own_summary
+from lottisync.sync.engine import Engine, Listen, remember_address
+from lottisync.sync.exchange import UNASKED_COMPARISONS, Exchange, Verified
+from lottisync.sync.verification import Request, State, ask, requests, withdraw
+
+pytestmark = pytest.mark.anyio
+HERE = "127.0.0.1"
+STORES = ("space", "journal", "agent")
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture
+def members(tmp_path: Path) -> Iterator[list[Member]]:
+    members = household(tmp_path, 2)
+    yield members
+    for member in members:
+        member.close()
+
+
+def engine_of(member: Member) -> Engine:
+    return Engine(
+        key=member.key,
+        stores=member.stores,
+        listen=Listen(HERE, 0),
+        discover=False,
+        clock=lambda: member.now,
+        chance=Random(member.number),
+        report=lambda code, text: member.reports.append((code, text)),
+    )
+
+
+@contextlib.asynccontextmanager
+async def running(*engines: Engine) -> AsyncIterator[None]:
+    async with anyio.create_task_group() as tasks:
+        for engine in engines:
+            await tasks.start(engine.run)
+        yield
+        tasks.cancel_scope.cancel()
+
+
+@contextlib.asynccontextmanager
+async def linked(a: Member, b: Member) -> AsyncIterator[tuple[Engine, Engine]]:
+    """Two engines in step, with twenty tasks that were written on the first."""
+    for number in range(20):
+        a.put(f"t{number}", f"Milk {number}")
+    first, second = engine_of(a), engine_of(b)
+    async with running(second):
+        remember_address(a.stores["space"], b.device, Address(HERE, second.port), a.now)
+        async with running(first):
+            await until(lambda: in_step(a, b) and first.links and second.links)
+            yield first, second
+
+
+@contextlib.contextmanager
+def listening(member: Member, name: str = "verify-test") -> Iterator[str]:
+    bell = Bell(member.folder / "bells", name)
+    try:
+        yield name
+    finally:
+        bell.close()
+
+
+def sql(member: Member, text: str) -> None:
+    """A hand in an SQLite browser."""
+    store = member.stores["journal"]
+    with store._turn:
+        store._connection.execute(text).fetchall()
+
+
+def faults(*members: Member) -> list[str]:
+    found = []
+    for member in members:
+        for store in member.stores.values():
+            with store.reading() as reader:
+                found += broken_invariants(reader)
+    return found
+
+
+def outcome(member: Member, bell: str) -> dict[str, Request]:
+    return {request.store: request for request in requests(member.stores["space"], bell)}
+
+
+def settled(member: Member, bell: str) -> bool:
+    return not any(request.open for request in requests(member.stores["space"], bell))
+
+
+TAMPERED = {
+    "a flipped bit": "update journal_entities set serialized = replace(serialized, 'Milk 3', 'Mils 3')",
+    "a row taken away": "delete from journal_entities where id = 't3'",
+    "another hash": "update journal_entities set hash = zeroblob(32) where id = 't3'",
+    "another clock": """update journal_entities set clock = replace(clock, ':4', ':3') where id = 't3'""",
+    "what cannot be read": "update journal_entities set serialized = cast(x'ff00' as text) where id = 't3'",
+}
+
+
+# -- because somebody asked
+
+
+async def test_mend_9_what_is_asked_for_is_compared_and_what_differs_is_mended(members: list[Member]) -> None:
+    a, b = members
+    async with linked(a, b):
+        sql(a, TAMPERED["a flipped bit"])
+        sql(b, TAMPERED["a row taken away"].replace("t3", "t5"))
+        with listening(a) as bell:
+            ask(a.stores["space"], bell, [(b.device, store) for store in STORES], a.now)
+            await until(lambda: settled(a, bell), "the comparison")
+            found = outcome(a, bell)
+        assert {store: (request.state, request.mended) for store, request in found.items()} == {
+            "space": (State.EQUAL, 0),
+            "journal": (State.EQUAL, 2),
+            "agent": (State.EQUAL, 0),
+        }
+        assert found["journal"].done == found["journal"].total == 20
+        assert (a.title("t3"), b.title("t5")) == ("Milk 3", "Milk 5")
+        assert faults(a, b) == []
+
+
+@pytest.mark.parametrize("what", TAMPERED)
+@pytest.mark.parametrize("asker", [0, 1])
+async def test_mend_9_whatever_was_done_to_a_row_and_whichever_side_asks(
+    members: list[Member], what: str, asker: int
+) -> None:
+    a, b = members
+    async with linked(a, b):
+        sql(a, TAMPERED[what])
+        me, other = members[asker], members[1 - asker]
+        with listening(me) as bell:
+            ask(me.stores["space"], bell, [(other.device, "journal")], me.now)
+            await until(lambda: settled(me, bell), "the comparison")
+            assert outcome(me, bell)["journal"].state is State.EQUAL
+        assert a.title("t3") == "Milk 3"
+        assert in_step(a, b)
+        assert faults(a, b) == []
+        assert [(code, text) for code, text in a.reports + b.reports if code in ("failed", "fault", "refused")] == []
+
+
+async def test_mend_10_a_request_waits_for_the_device_and_goes_with_the_one_who_asked(members: list[Member]) -> None:
+    a, b = members
+    first = engine_of(a)
+    space = a.stores["space"]
+    async with running(first):
+        with listening(a) as bell, listening(a, "verify-killed") as killed:
+            ask(space, bell, [(b.device, "journal")], a.now)
+            ask(space, killed, [(b.device, "agent")], a.now)
+            await until(lambda: len(requests(space)) == 2)
+        assert not doorbell.listening(a.folder / "bells", killed)
+        with listening(a) as bell:
+            await until(lambda: [request.bell for request in requests(space)] == [bell], "the dead one's end")
+            assert requests(space)[0].state is State.ASKED
+            second = engine_of(b)
+            async with running(second):
+                remember_address(space, b.device, Address(HERE, second.port), a.now)
+                first._wake_diallers()
+                await until(lambda: settled(a, bell), "the comparison")
+                assert outcome(a, bell)["journal"].state is State.EQUAL
+            withdraw(space, [bell], a.now)
+            assert requests(space) == []
+
+
+async def test_mend_10_a_link_that_breaks_leaves_the_request_to_the_next_one(
+    members: list[Member], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    a, b = members
+    async with linked(a, b) as (first, _):
+        (link,) = first.links.values()
+        monkeypatch.setattr(link.exchange, "verify", lambda name: None)  # nothing ever comes of it
+        with listening(a) as bell:
+            ask(a.stores["space"], bell, [(b.device, "journal")], a.now)
+            await until(lambda: outcome(a, bell)["journal"].state is State.COMPARING)
+            link.close("goodbye", "cut")
+            await until(lambda: settled(a, bell), "the comparison on the next link")
+            assert outcome(a, bell)["journal"].state is State.EQUAL
+
+
+async def test_mend_11_stores_that_do_not_know_the_same_wait_until_they_do(members: list[Member]) -> None:
+    a, b = members
+    async with linked(a, b) as (first, _):
+        (link,) = first.links.values()
+        held_back = link.local_change
+        link.local_change = lambda: None  # type: ignore[method-assign]
+        a.put("t0", "Oat milk")
+        with listening(a) as bell:
+            ask(a.stores["space"], bell, [(b.device, "journal")], a.now)
+            await until(lambda: outcome(a, bell)["journal"].state is State.WAITING)
+            held_back()
+            await until(lambda: settled(a, bell), "the comparison")
+            assert outcome(a, bell)["journal"].state is State.EQUAL
+        assert b.title("t0") == "Oat milk"
+
+
+async def test_mend_11_a_comparison_that_is_given_up_takes_no_damage_for_good(members: list[Member]) -> None:
+    """The peer went on writing: until it has been compared, the flipped bit must not get a hash of its own."""
+    a, b = members
+    async with linked(a, b) as (first, second):
+        sql(a, TAMPERED["a flipped bit"])
+        for engine in (first, second):
+            for link in engine.links.values():
+                link.local_change = lambda: None  # type: ignore[method-assign]
+        (mine,), (theirs,) = first.links.values(), second.links.values()
+        await until(lambda: not mine.exchange._work and not theirs.exchange._work)
+        a.put("t0", "Oat milk")
+        await theirs.verify("journal")
+        await until(lambda: mine.exchange.verified and theirs.exchange.verified)
+        assert not mine.exchange.verified["journal"].comparable
+        with a.stores["journal"].reading() as reader:
+            row = reader.raw_row("t3")
+        assert row is not None
+        assert row.version.hash() != row.hash
+        mine.exchange.local_change()
+        mine._work.set()
+        await until(lambda: b.title("t0") == "Oat milk")
+        await until(lambda: in_step(a, b))
+        await mine.verify("journal")
+        await until(lambda: "journal" in mine.exchange.verified)
+        assert a.title("t3") == b.title("t3") == "Milk 3"
+        assert faults(a, b) == []
+
+
+async def test_mend_11_stores_that_are_written_to_all_the_time_are_not_compared_for_ever(
+    members: list[Member], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    a, b = members
+    tries = 0
+
+    def verify(self: Exchange, name: str) -> None:
+        nonlocal tries
+        tries += 1
+        self.verified[name] = Verified(equal=False, comparable=False, mended=0)
+
+    async with linked(a, b):
+        monkeypatch.setattr(Exchange, "verify", verify)
+        with listening(a) as bell:
+            ask(a.stores["space"], bell, [(b.device, "journal")], a.now)
+            await until(lambda: settled(a, bell))
+            assert outcome(a, bell)["journal"].state is State.UNSETTLED
+    assert tries == verification.TRIES
+
+
+# -- without anybody asking
+
+
+async def test_sync_7_a_digest_that_differs_is_found_mended_and_said(members: list[Member]) -> None:
+    """A sum that is wrong, and a row that differs behind a hash that fits it: the next change brings it to light."""
+    a, b = members
+    async with linked(a, b) as (first, second):
+        with b.stores["journal"].transaction(b.now) as tx:
+            made = tx.entity("t3")
+            assert made is not None
+            registers = {
+                path: tuple(held._replace(value=held.value.replace(b"Milk", b"Beer")) for held in writes)
+                for path, writes in made.registers.items()
+            }
+            tx.replace(Entity(made.id, made.type, made.clock, registers))
+        assert not in_step(a, b)
+        a.put("t0", "Oat milk")
+        await until(lambda: b.title("t0") == "Oat milk")
+        await until(lambda: in_step(a, b), "mending")
+        for engine, other in ((first, b), (second, a)):
+            await until(lambda engine=engine, other=other: engine._standings[other.device].mended)  # type: ignore[misc]
+            (state,) = await engine.snapshot()
+            assert (state.diverged, state.mended, state.comparing) == ([], {"journal": 1}, {})
+        codes = {code for code, _ in a.reports + b.reports}
+        assert {"diverged", "mended"} <= codes
+        assert ("diverged", "journal differs from device 2 although both know the same") in a.reports
+        assert a.title("t3") == b.title("t3") == "Milk 3"
+        assert faults(a, b) == []
+
+
+async def test_mend_13_a_peer_that_lies_about_its_digest_is_not_compared_with_for_ever(members: list[Member]) -> None:
+    a, b = sorted(members, key=lambda member: member.device)
+    async with linked(a, b) as (first, _):
+        (link,) = first.links.values()
+        exchange = link.exchange
+        begun: list[str] = []
+        with a.stores["journal"].reading() as reader:
+            true, knowledge = own_summary(reader), reader.knowledge()
+        lie = m.Summary(true.known, b"?" * 32)
+        for _ in range(10):
+            exchange._heard_from("journal", knowledge, lie)
+            begun += exchange._to_compare
+            exchange._to_compare.clear()
+        assert begun == ["journal"] * UNASKED_COMPARISONS
+        assert [code for code, _ in a.reports].count("diverged") == 1
+        exchange._heard_from("journal", knowledge, true)
+        assert exchange.standing.diverged == []
+        exchange._heard_from("journal", knowledge, lie)
+        assert exchange._to_compare == {"journal"}
+        exchange._to_compare.clear()
+
+
+@pytest.mark.parametrize("what", TAMPERED)
+async def test_mend_12_what_the_scrub_finds_is_mended_with_a_peer_that_is_linked(
+    members: list[Member], what: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scrub, "PAUSE_SECONDS", 0.01)
+    a, b = members
+    async with linked(a, b) as (first, _):
+        sql(a, TAMPERED[what])
+        await until(lambda: any(code == "damaged" for code, _ in a.reports), "the scrub")
+        await until(lambda: first.scrub.damaged() == [] and not faults(a), "mending")
+        assert a.title("t3") == "Milk 3"
+        assert in_step(a, b)
+        # A row that was read while it lacked its place in the sum may have been named beside it; nothing is said twice.
+        said = [text for code, text in a.reports if code == "damaged"]
+        assert len(said) == len(set(said))
+
+
+async def test_mend_12_damage_found_while_nobody_is_there_waits_for_a_link(
+    members: list[Member], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scrub, "PAUSE_SECONDS", 0.01)
+    a, b = members
+    async with linked(a, b):
+        pass
+    sql(a, TAMPERED["a flipped bit"])
+    first, second = engine_of(a), engine_of(b)
+    async with running(first):
+        await until(lambda: first.scrub.damaged() == ["journal/t3"])
+        async with running(second):
+            remember_address(b.stores["space"], a.device, Address(HERE, first.port), b.now)
+            second._wake_diallers()
+            await until(lambda: a.title("t3") == "Milk 3" and first.scrub.damaged() == [], "mending")
+    assert faults(a, b) == []
