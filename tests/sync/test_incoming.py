@@ -9,6 +9,7 @@ from tests.support.stores import NOON, new_store
 
 from lottisync.causality.vector_clock import Host
 from lottisync.entities.entity import USER
+from lottisync.entities.version import Version
 from lottisync.protocol import message as m
 from lottisync.store.check import broken_invariants
 from lottisync.store.forgetting import entity_key, forgotten
@@ -84,7 +85,7 @@ def test_forget_8_keys_in_no_order_end_the_session_and_nothing_goes(receiver: Re
 def test_sync_30_what_comes_behind_a_refusal_finds_no_round(receiver: Receiver) -> None:
     """SYNC-30: the end of a round whose batch was refused adopts nothing."""
     before = receiver.state()
-    bad = m.Version("no id\n", "task", b'{"%s":1}' % STRANGE.encode(), b"[]", b"{}")
+    bad = Version("no id\n", "task", b'{"%s":1}' % STRANGE.encode(), b"[]", b"{}")
     receiver.exchange.take(m.Begin(1, "journal", {receiver.host: 1}, {}, behind=False, count=1))
     with pytest.raises(Refused):
         receiver.exchange.take(m.Batch(1, 0, [bad]))
