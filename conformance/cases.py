@@ -10,19 +10,20 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from conformance.testee import Failure, NotOffered, Refused, Testee
-from conformance.world import World, same
+from conformance.world import Replica, World, same
 
 HERE = Path(__file__).resolve().parent
 
 
 class Case(NamedTuple):
-    """`name` is `<level>-<area>/<one-thing>`; `run` raises if the adapter does not conform. `seed` is
-    what its chance comes from, and 0 where there is none."""
+    """`name` is `<level>-<area>/<one-thing>`; `run` raises if the adapter, its first argument, does not conform; the
+    second is the program that it meets where two are needed. `seed` is what its chance comes from, and 0 where
+    there is none."""
 
     name: str
     comment: str
     seed: int
-    run: Callable[[Testee], None]
+    run: Callable[[Testee, Testee], None]
 
     @property
     def level(self) -> int:
@@ -47,8 +48,8 @@ def vectors(folder: Path) -> Iterator[Case]:
         yield Case(f"{file.parent.name}/{file.stem}", vector["comment"], 0, _vector_run(vector))
 
 
-def _vector_run(vector: dict[str, Any]) -> Callable[[Testee], None]:
-    def run(testee: Testee) -> None:
+def _vector_run(vector: dict[str, Any]) -> Callable[[Testee, Testee], None]:
+    def run(testee: Testee, peer: Testee) -> None:
         for step in vector["steps"]:
             _compare(step, _asked(testee, step))
 
@@ -80,10 +81,11 @@ def _compare(step: dict[str, Any], answer: dict[str, Any]) -> None:
 
 
 def scenarios(folder: Path, seed: int, histories: int) -> Iterator[Case]:
-    """Every public function of a module that takes a world. One that is called `history` runs once a seed."""
+    """Every public function of a module that takes a world. One that is called `history` runs once a seed. The
+    module says which `LEVEL` it is of, if it is not 3."""
     for file in sorted(folder.glob("*.py")):
         module = importlib.import_module(f"conformance.scenarios.{file.stem}")
-        area = f"3-{file.stem.replace('_', '-')}"
+        area = f"{getattr(module, 'LEVEL', 3)}-{file.stem.replace('_', '-')}"
         for name, function in vars(module).items():
             if name.startswith("_") or not inspect.isfunction(function) or function.__module__ != module.__name__:
                 continue
@@ -95,10 +97,10 @@ def scenarios(folder: Path, seed: int, histories: int) -> Iterator[Case]:
                 yield Case(f"{area}/{name.replace('_', '-')}", comment, seed, _scenario_run(function, seed))
 
 
-def _scenario_run(function: Callable[[World], None], seed: int) -> Callable[[Testee], None]:
-    def run(testee: Testee) -> None:
+def _scenario_run(function: Callable[[World], None], seed: int) -> Callable[[Testee, Testee], None]:
+    def run(testee: Testee, peer: Testee) -> None:
         folder = Path(tempfile.mkdtemp(prefix="conformance-"))
-        world = World(testee, folder, seed)
+        world = World(testee, peer, folder, seed)
         try:
             function(world)
         except Refused as refused:
@@ -106,19 +108,19 @@ def _scenario_run(function: Callable[[World], None], seed: int) -> Callable[[Tes
         except (LookupError, TypeError, AttributeError) as error:
             raise Failure(f"an answer of another shape than the contract has: {error!r}") from None
         finally:
-            for name in world.replicas:
-                _close_if_open(testee, name)
+            for replica in world.replicas.values():
+                _close_if_open(replica)
             shutil.rmtree(folder, ignore_errors=True)
 
     return run
 
 
-def _close_if_open(testee: Testee, name: str) -> None:
+def _close_if_open(replica: Replica) -> None:
     """A case that failed may have left anything behind; whatever does not close is killed."""
     try:
-        testee.ask("close", replica=name)
+        replica.close()
     except Refused as refused:
         if refused.code != "unknown-replica":
-            testee.kill()
+            replica.testee.kill()
     except (Failure, NotOffered):
-        testee.kill()
+        replica.testee.kill()

@@ -39,6 +39,8 @@ class Report(NamedTuple):
     allow_missing: bool
     command: list[str]
     seed: int
+    peer: str = ""
+    """The command of the other program, if it is another."""
 
     @property
     def green(self) -> bool:
@@ -51,7 +53,8 @@ class Report(NamedTuple):
     def replay(self, case: Case) -> str:
         adapter = shlex.join(self.command)
         seed = f"--seed {case.seed} " if case.seed else ""
-        return f"python conformance/run.py {seed}--only {shlex.quote(case.name)} -- {adapter}"
+        peer = f"--peer {shlex.quote(self.peer)} " if self.peer else ""
+        return f"python conformance/run.py {seed}{peer}--only {shlex.quote(case.name)} -- {adapter}"
 
     # -- for people
 
@@ -105,8 +108,17 @@ class Report(NamedTuple):
             }
             for o in self.outcomes
         ]
-        whole = {"green": self.green, "seed": self.seed, "command": self.command, "counts": self.counts(self.outcomes)}
-        file.write_text(json.dumps({**whole, "cases": cases}, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        whole = {
+            "green": self.green,
+            "seed": self.seed,
+            "command": self.command,
+            "peer": self.peer,
+            "counts": self.counts(self.outcomes),
+        }
+        file.write_text(
+            json.dumps({**whole, "cases": cases}, indent=1, ensure_ascii=False, default=bytes.hex) + "\n",
+            encoding="utf-8",
+        )
 
     def write_junit(self, file: Path) -> None:
         counts = self.counts(self.outcomes)
@@ -131,7 +143,7 @@ class Report(NamedTuple):
 
 
 def _short(value: Any) -> str:
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=bytes.hex)
     return text if len(text) <= WIDTH else f"{text[:WIDTH]} ... ({len(text)} characters)"
 
 

@@ -1,12 +1,14 @@
 """`python conformance/run.py [options] [-- COMMAND ...]`: hold an implementation to its contract.
 
-COMMAND starts the adapter (ADAPTER.md); without one it is ours. Needs nothing but Python's standard
+COMMAND starts the adapter (ADAPTER.md); without one it is ours. Where two programs meet, --peer starts the
+other one; without it that is the same program a second time. Needs nothing but Python's standard
 library. Exit code 0: everything passed that is not listed as an expected failure, and nothing passed
 that is. 1: not so. 2: the call was wrong.
 """
 
 import argparse
 import fnmatch
+import shlex
 import sys
 import time
 from collections.abc import Iterable
@@ -33,9 +35,10 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(
         prog="conformance/run.py", description=__doc__, usage="%(prog)s [options] [-- COMMAND ...]"
     )
-    parser.add_argument("--level", default="0,1,3", help="levels to run, like 0,1 (default: 0,1,3)")
+    parser.add_argument("--level", default="0,1,2,3", help="levels to run, like 0,1 (default: all)")
     parser.add_argument("--only", action="append", metavar="PATTERN", help="cases whose name matches, like '1-join/*'")
     parser.add_argument("--xfail", type=Path, metavar="FILE", help="expected failures: a name a line, # for comments")
+    parser.add_argument("--peer", default="", metavar="COMMAND", help="another adapter, for cases in which two meet")
     parser.add_argument("--allow-missing", action="store_true", help="operations that are not offered fail nothing")
     parser.add_argument("--seed", type=int, default=1, help="of the scenarios' chance (default: 1)")
     parser.add_argument("--histories", type=int, default=8, help="how many random histories (default: 8)")
@@ -62,14 +65,15 @@ def main(arguments: list[str]) -> int:
         return 0
 
     testee = Testee(command, given.timeout)
+    peer = Testee(shlex.split(given.peer) or command, given.timeout, "peer")
     try:
-        report = Report(
-            list(_run(cases, testee, xfails, stop=given.stop)), unknown, given.allow_missing, command, given.seed
-        )
-    except FileNotFoundError:
-        parser.error(f"there is no program {command[0]!r}")
+        outcomes = list(_run(cases, testee, peer, xfails, stop=given.stop))
+    except FileNotFoundError as error:
+        parser.error(f"there is no program {error.filename!r}")
     finally:
         testee.close()
+        peer.close()
+    report = Report(outcomes, unknown, given.allow_missing, command, given.seed, given.peer)
     if given.report:
         report.write_json(given.report)
     if given.junit:
@@ -79,19 +83,19 @@ def main(arguments: list[str]) -> int:
     return 0 if report.green else 1
 
 
-def _run(cases: Iterable[Case], testee: Testee, xfails: set[str], *, stop: bool) -> Iterable[Outcome]:
+def _run(cases: Iterable[Case], testee: Testee, peer: Testee, xfails: set[str], *, stop: bool) -> Iterable[Outcome]:
     for case in cases:
-        outcome = _outcome(case, testee, case.name in xfails)
+        outcome = _outcome(case, testee, peer, case.name in xfails)
         yield outcome
         if stop and outcome.verdict in (Verdict.FAILED, Verdict.XPASSED):
             return
 
 
-def _outcome(case: Case, testee: Testee, expected_to_fail: bool) -> Outcome:
-    testee.trace = []
+def _outcome(case: Case, testee: Testee, peer: Testee, expected_to_fail: bool) -> Outcome:
+    testee.trace = peer.trace = []
     began = time.monotonic()
     try:
-        case.run(testee)
+        case.run(testee, peer)
     except NotOffered as missing:
         verdict = Verdict.XFAILED if expected_to_fail else Verdict.NOT_OFFERED
         return Outcome(case, verdict, time.monotonic() - began, str(missing))

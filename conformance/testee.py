@@ -38,8 +38,10 @@ class Refused(Exception):
 
 
 class Testee:
-    def __init__(self, command: list[str], timeout: float) -> None:
-        self._command, self._timeout = command, timeout
+    """`label` tells two of them apart in a report."""
+
+    def __init__(self, command: list[str], timeout: float, label: str = "") -> None:
+        self._command, self._timeout, self._label = command, timeout, label
         self._process: subprocess.Popen[bytes] | None = None
         self._lines: queue.Queue[bytes] = queue.Queue()
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the adapter does
@@ -67,7 +69,8 @@ class Testee:
         """The answer to a line as it stands; `number` is the id that the answer must carry."""
         process = self._running()
         asked = line.decode(errors="replace")
-        self.trace.append({"asked": asked})
+        entry = {"asked": asked, **({"of": self._label} if self._label else {})}
+        self.trace.append(entry)
         assert process.stdin is not None
         try:
             process.stdin.write(line + b"\n")
@@ -81,11 +84,11 @@ class Testee:
             raise Failure(f"no answer within {self._timeout:g} s to {asked[:300]}") from None
         if not raw:
             raise self._died(asked)
-        self.trace[-1]["answered"] = raw.decode(errors="replace").rstrip("\n")
+        entry["answered"] = raw.decode(errors="replace").rstrip("\n")
         try:
             answer = json.loads(raw)
         except ValueError:
-            raise Failure("an answer is one JSON object a line", got=self.trace[-1]["answered"]) from None
+            raise Failure("an answer is one JSON object a line", got=entry["answered"]) from None
         if not isinstance(answer, dict) or answer.get("id") != number or ("ok" in answer) == ("error" in answer):
             raise Failure("an answer has the request's id and one of ok and error", {"id": number}, answer)
         if "error" in answer and not (

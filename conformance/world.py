@@ -39,8 +39,11 @@ class Round:
 class Replica:
     """A device of the scenario. Operations default to the journal, a user, and the world's clock."""
 
-    def __init__(self, world: "World", name: str, folder: Path, frame_entities: int | None) -> None:
+    def __init__(
+        self, world: "World", name: str, folder: Path, frame_entities: int | None = None, *, testee: Testee
+    ) -> None:
         self._world = world
+        self.testee = testee
         self.name, self.folder, self.frame_entities = name, folder, frame_entities
         self.hosts: dict[str, str] = {}
 
@@ -48,10 +51,14 @@ class Replica:
         asked: dict[str, Any] = {"replica": self.name, "dir": str(self.folder)}
         if self.frame_entities is not None:
             asked["frame_entities"] = self.frame_entities
-        self.hosts = self._world.ask("open", **asked, seed=self._world.seed(), now=self._world.now)["hosts"]
+        self.hosts = self.testee.ask("open", **asked, seed=self._world.seed(), now=self._world.now)["hosts"]
+
+    def ask(self, op: str, **fields: Any) -> Any:
+        """An operation on this device, in the process that has it."""
+        return self.testee.ask(op, replica=self.name, **fields)
 
     def close(self) -> None:
-        self._world.ask("close", replica=self.name)
+        self.ask("close")
 
     def write(
         self,
@@ -74,32 +81,35 @@ class Replica:
 
     def _written(self, op: str, store: str, **fields: Any) -> dict[str, Any]:
         self._world.now += 1000
-        dot: dict[str, Any] = self._world.ask(op, replica=self.name, store=store, now=self._world.now, **fields)
+        dot: dict[str, Any] = self.ask(op, store=store, now=self._world.now, **fields)
         return dot
 
     def read(self, entity: str, store: str = JOURNAL) -> Any:
-        return self._world.ask("read", replica=self.name, store=store, entity=entity)
+        return self.ask("read", store=store, entity=entity)
 
     def fields(self, entity: str, store: str = JOURNAL) -> Any:
         found = self.read(entity, store)
         return None if found is None else found["fields"]
 
     def knowledge(self, store: str = JOURNAL) -> dict[str, int]:
-        return dict(self._world.ask("knowledge", replica=self.name, store=store))
+        return dict(self.ask("knowledge", store=store))
 
     def digest(self, store: str = JOURNAL) -> str:
-        return str(self._world.ask("digest", replica=self.name, store=store))
+        return str(self.ask("digest", store=store))
 
     def dump(self, store: str = JOURNAL) -> list[dict[str, Any]]:
-        return list(self._world.ask("dump", replica=self.name, store=store))
+        return list(self.ask("dump", store=store))
 
     def check(self) -> list[str]:
-        return list(self._world.ask("check", replica=self.name))
+        return list(self.ask("check"))
 
 
 class World:
-    def __init__(self, testee: Testee, folder: Path, seed: int) -> None:
+    """`peer` is the other program, for scenarios in which two of them meet."""
+
+    def __init__(self, testee: Testee, peer: Testee, folder: Path, seed: int) -> None:
         self._testee = testee
+        self._peer = peer
         self._folder = folder
         self.chance = random.Random(seed)
         self._seeds = seed * 1000
@@ -114,9 +124,12 @@ class World:
         self._seeds += 1
         return self._seeds
 
-    def device(self, name: str, frame_entities: int | None = None) -> Replica:
-        """A new device, open."""
-        replica = self.replicas[name] = Replica(self, name, self._folder / name, frame_entities)
+    def device(self, name: str, frame_entities: int | None = None, *, elsewhere: bool = False) -> Replica:
+        """A new device, open; `elsewhere` in the process of the other program."""
+        return self._opened(name, self._folder / name, frame_entities, self._peer if elsewhere else self._testee)
+
+    def _opened(self, name: str, folder: Path, frame_entities: int | None, testee: Testee) -> Replica:
+        replica = self.replicas[name] = Replica(self, name, folder, frame_entities, testee=testee)
         replica.open()
         return replica
 
@@ -135,18 +148,17 @@ class World:
         shutil.copytree(backup, replica.folder)
         replica.open()
 
-    def opened_from(self, folder: Path, name: str) -> Replica:
+    def opened_from(self, folder: Path, name: str, *, elsewhere: bool = False) -> Replica:
         """A device whose folder is there already."""
-        replica = self.replicas[name] = Replica(self, name, folder, None)
-        replica.open()
-        return replica
+        return self._opened(name, folder, None, self._peer if elsewhere else self._testee)
 
     def crash(self) -> None:
-        """Kill the adapter, and open every device again."""
+        """Kill the adapter, and open every device of it again."""
         self._testee.kill()
         self.now += 1000
         for replica in self.replicas.values():
-            replica.open()
+            if replica.testee is self._testee:
+                replica.open()
 
     # -- meeting
 

@@ -4,7 +4,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from conformance.generate import clock, digest, hlc, join, malformed, proposals, read
+from conformance.generate import clock, digest, hlc, join, malformed, proposals, read, run_key
 
 VECTORS = Path(__file__).resolve().parent.parent / "vectors"
 
@@ -13,7 +13,7 @@ def write_all(folder: Path) -> int:
     """Replace the areas of vectors in `folder`, and nothing else there; how many vectors there are."""
     for area in folder.glob("[0-9]-*"):
         shutil.rmtree(area)
-    books = [area.vectors() for area in (clock, digest, hlc, join, malformed, read)]
+    books = [area.vectors() for area in (clock, digest, hlc, join, malformed, read, run_key)]
     books += [proposals.operations(), proposals.guard(), proposals.redundancy(), proposals.projection()]
     for book in books:
         book.write(folder)

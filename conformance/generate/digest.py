@@ -23,6 +23,8 @@ VALUES: list[tuple[str, str, Any]] = [
     ("float-millionths", "the digits before the exponent", 0.0000012345),
     ("float-many-digits-small", "no exponent at 1e-5, whatever the digits", 0.000012345678901234567),
     ("float-1e15-and-a-half", "large with a fraction", 1_000_000_000_000_000.5),
+    ("float-beyond-exact", "2^53 is a float: its .0 tells it from an integer, which ends before it", float(2**53)),
+    ("float-below-1e16", "the greatest that is written without an exponent", 9_999_999_999_999_998.0),
     ("float-1e16", "from 1e16 on with an exponent, and without a plus in it", 1e16),
     ("float-large-digits", "digits before a large exponent", 1.2345678901234567e22),
     ("float-largest", "the largest there is", 1.7976931348623157e308),

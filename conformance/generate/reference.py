@@ -178,10 +178,15 @@ def stamp(write: Json) -> list[Any]:
 
 def form(entity: Json) -> bytes:
     """The canonical form: `["id","type",{clock},[base,{path:stamp},{path:[[stamp,value],...]}],{document}]`."""
+    return canonical(parts(entity))
+
+
+def parts(entity: Json) -> list[Any]:
+    """The five parts of the canonical form."""
     winners = {path: held(entity, path)[0] for path in entity["registers"] if entity["registers"][path]}
     stamps = [stamp(write) for write in winners.values()]
     base = max(stamps, key=lambda each: (stamps.count(each), each))
-    parts = [
+    return [
         entity["id"],
         entity["type"],
         {host: counter for host, counter in entity["clock"].items() if counter},
@@ -196,7 +201,6 @@ def form(entity: Json) -> bytes:
         ],
         {path: write["value"] for path, write in winners.items()},
     ]
-    return canonical(parts)
 
 
 def digest(entity: Json) -> str:
@@ -204,3 +208,17 @@ def digest(entity: Json) -> str:
     if is_deleted(entity) and not is_contested(entity):
         return "0" * 64
     return hashlib.sha256(form(entity)).hexdigest()
+
+
+# -- wakes
+
+
+def run_key(*parts: str) -> str:
+    """The name of a wake: what it is a reaction to, in parts that hold no `|`."""
+    return hashlib.sha256("|".join(parts).encode()).hexdigest()
+
+
+def change_key(dots: list[list[Any]]) -> str:
+    """The name of a change: its dots, each once, by host and then by number."""
+    distinct = sorted({(host, counter) for host, counter in dots})
+    return hashlib.sha256(",".join(f"{host}:{counter}" for host, counter in distinct).encode()).hexdigest()

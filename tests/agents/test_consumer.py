@@ -1,11 +1,19 @@
-"""The program in docs/consumer.md does what the page says."""
+"""The change feed serves the agents' runtime and any other program alike; the one in docs/consumer.md, too."""
 
+import contextlib
+import select
 import subprocess
 import sys
 from pathlib import Path
 
 from tests.support.child import ROOT
-from tests.support.command_line import run
+from tests.support.command_line import run_here
+from tests.support.device import Device
+from tests.support.scripted_model import ScriptedModel, say
+
+from lottisync.agents.orchestrator import CONSUMER, Orchestrator
+from lottisync.store.doorbell import Bell
+from lottisync.store.feed import Feed
 
 PAGE = ROOT / "docs" / "consumer.md"
 
@@ -18,10 +26,10 @@ def test_the_consumer_of_the_page(tmp_path: Path) -> None:
     file = tmp_path / "consumer.py"
     file.write_text(program)
     home = tmp_path / "home"
-    assert run("init", "--name", "laptop", home=home).code == 0
+    assert run_here("init", "--name", "laptop", home=home).code == 0
 
     def add(title: str, priority: str = "p0") -> None:
-        assert run("task", "add", title, "--priority", priority, home=home).code == 0
+        assert run_here("task", "add", title, "--priority", priority, home=home).code == 0
 
     add("Sweep")
     last = ""
@@ -38,3 +46,33 @@ def test_the_consumer_of_the_page(tmp_path: Path) -> None:
             assert last == heard[1]
             consumer.kill()
         add("Polish")
+
+
+def test_the_agents_are_one_consumer_of_the_store_among_others(laptop: Device) -> None:
+    """C-16, S3-51: each has a cursor of its own; what one has dealt with, the other still finds."""
+    laptop.add_task()
+    laptop.add_agent()
+    other = Feed(laptop.journal, "urgent-tasks")
+    Orchestrator(laptop.journal, laptop.agents, laptop.id).hear(laptop.now())
+    with laptop.journal.reading() as reader:
+        assert reader.cursor(CONSUMER) > reader.cursor("urgent-tasks") == 0
+    [change] = [change for change in other.take() if change.type == "task"]
+    other.done(change, laptop.now())
+    laptop.do(lambda tx: tx.put("t1", "task", {"title": "Mend the bicycle"}))
+    assert [change.id for change in Feed(laptop.journal, CONSUMER).take()] == ["t1"]
+    assert [change.id for change in other.take()] == ["t1"]
+
+
+def test_who_shows_a_report_hears_of_the_next_one(laptop: Device) -> None:
+    """S3-74: the plan's reactive providers. The bell rings when a wake ends, and the feed tells what is new: the head
+    that a page shows, and nothing that it has shown before."""
+    laptop.add_task()
+    ident = laptop.add_agent()
+    view, bell = Feed(laptop.agents, "page"), Bell(laptop.agents.file.parent / "bells", "page")
+    with contextlib.closing(bell):
+        view.done(view.take()[-1], laptop.now())
+        bell.clear()
+        assert select.select([bell], [], [], 0)[0] == []
+        laptop.wake(ident, ScriptedModel(say("All is well.")))
+        assert select.select([bell], [], [], 5)[0] == [bell]
+        assert {"agentReport", "agentReportHead", "agentState"} <= {change.type for change in view.take()}

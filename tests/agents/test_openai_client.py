@@ -7,6 +7,7 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -25,7 +26,7 @@ from lottisync.agents.model import (
     Usage,
     UserMessage,
 )
-from lottisync.agents.openai_client import DEFAULT_MODEL, OpenAIModel, model_from_environment
+from lottisync.agents.openai_client import DEFAULT_MODEL, OPENAI_URL, OpenAIModel, kept_key, model_from_environment
 from lottisync.demo.model_server import (
     ChatRequest,
     Dropped,
@@ -510,3 +511,47 @@ def test_a_key_that_cannot_be_one_is_not_quoted(key: str) -> None:
 def test_importing_the_client_does_not_import_openai() -> None:
     code = "import sys, lottisync.agents.openai_client; sys.exit('openai' in sys.modules or 'httpx2' in sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True, env=os.environ)
+
+
+KEYRING = """
+from keyring.errors import KeyringError
+KEYS = {("lottisync", "https://api.openai.com/v1"): "kept-openai", ("lottisync", "http://127.0.0.1:9/v1"): "kept-9"}
+def get_password(service, user):
+    if user == "http://127.0.0.1:7/v1":
+        raise KeyringError("nobody is logged in")
+    return KEYS.get((service, user))
+"""
+
+
+@pytest.fixture
+def keyring(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The package, as far as it is used: two keys, and one that it cannot give."""
+    package = tmp_path / "keyring"
+    package.mkdir()
+    (package / "__init__.py").write_text(KEYRING)
+    (package / "errors.py").write_text("class KeyringError(Exception): ...")
+    monkeypatch.syspath_prepend(tmp_path)
+    for name in ("keyring", "keyring.errors"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+
+
+@pytest.mark.usefixtures("keyring")
+def test_a_keyring_gives_what_the_environment_has_not() -> None:
+    """AGENT-38: each server its own key; the environment first; a locked keyring is an empty one."""
+    kept = {url: kept_key(url) for url in (OPENAI_URL, *(f"http://127.0.0.1:{port}/v1" for port in (9, 8, 7)))}
+    assert list(kept.values()) == ["kept-openai", "kept-9", None, None]
+    assert model_from_environment({}).api == "responses"
+    for environ in ({}, {"LOTTISYNC_MODEL_URL": "http://127.0.0.1:9/v1"}):
+        assert "kept" not in repr(model_from_environment(environ))
+
+
+@pytest.mark.usefixtures("keyring")
+@pytest.mark.parametrize(("given", "sent"), [("", "kept"), ("of-the-environment", "of-the-environment")])
+async def test_the_environment_goes_before_the_keyring(tmp_path: Path, serve: Serve, given: str, sent: str) -> None:
+    """AGENT-38"""
+    server = serve(Say(text="ok"), require_key=sent)
+    (tmp_path / "keyring" / "__init__.py").write_text(
+        f"def get_password(service, user): return {{{server.url!r}: 'kept'}}[user]"
+    )
+    model = model_from_environment({"LOTTISYNC_MODEL_URL": server.url, "LOTTISYNC_MODEL_KEY": given})
+    assert (await model.complete(QUESTION, [])).text == "ok"

@@ -7,8 +7,7 @@ from tests.support.device import Device
 from tests.support.scripted_model import Killed, ScriptedModel, call, say
 
 from lottisync.agents.run_log import interrupted
-from lottisync.review import inbox
-from lottisync.review.inbox import ItemView
+from lottisync.review.inbox import Inbox, ItemView
 
 
 @pytest.fixture
@@ -22,7 +21,7 @@ def laura(laptop: Device) -> str:
 
 
 def waiting(device: Device) -> list[ItemView]:
-    sets = inbox.open_sets(device.journal, device.agents, device.now())
+    sets = Inbox(device.journal, device.agents).open_sets(device.now())
     return [item for one in sets for item in one.items if item.status == "pending"]
 
 

@@ -1,6 +1,4 @@
 import hashlib
-import re
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -8,7 +6,6 @@ from hypothesis import strategies as st
 
 from lottisync.agents import run_key
 from lottisync.causality.vector_clock import Dot, Host
-from lottisync.review.proposal import operation_id
 
 dots = st.lists(
     st.builds(Dot, st.sampled_from([Host("0" * 15 + digit) for digit in "123a"]), st.integers(1, 2**53 - 1)), max_size=8
@@ -26,21 +23,6 @@ def test_the_plans_formulas_to_the_byte() -> None:
     change = run_key.subscription("a", "sub", [Dot(Host("bb"), 2), Dot(Host("aa"), 10)])
     assert change.logical_change_key == sha256("aa:10,bb:2")
     assert change.run_key == sha256(f"a|sub|{change.logical_change_key}")
-
-
-def test_the_vectors_of_the_spec() -> None:
-    """AGENT-1, AGENT-2, S3-36, S3-39: another program that follows the page gets the same names."""
-    page = (Path(__file__).parents[2] / "docs" / "specs" / "09-agents.md").read_text()
-    vectors = dict(re.findall(r"^\| (.*?) \| .* \| `([0-9a-f]{64})` \|$", page, re.MULTILINE))
-    a, b = Host("a" * 16), Host("b" * 16)
-    change = run_key.subscription("agent-1", "task", [Dot(b, 2), Dot(a, 10), Dot(a, 9), Dot(b, 2)])
-    assert vectors == {
-        "user-initiated": run_key.user_initiated("agent-1", "session-1", "turn-1").run_key,
-        "timer": run_key.timer("agent-1", "timer-1", "2026-02-20T14:30:00.000Z").run_key,
-        "change key": change.logical_change_key,
-        "subscription": change.run_key,
-        "operation (10)": operation_id(change.run_key, "t1", "update_task_estimate", {"minutes": 90}, ["t1"]),
-    }
 
 
 @given(dots)

@@ -1,25 +1,32 @@
 """The shell: bells, tasks and a real clock around the orchestrator; and the daemon that starts it."""
 
 import os
+import re
 import sys
-from collections.abc import AsyncIterator, Callable, Sequence
+import time
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
+from itertools import count
 from pathlib import Path
 
 import anyio
 import pytest
 from tests.support.child import running, said
-from tests.support.command_line import eventually, run
+from tests.support.command_line import eventually, run_here
 from tests.support.device import Device
 from tests.support.scripted_model import ScriptedModel, Step, call, say
 
-from lottisync.agents import agent, report, run_log
+from lottisync.agents import agent, queue, report, run_log
 from lottisync.agents.model import Message, ModelError, Turn
 from lottisync.agents.runtime import Machine, Runtime
+from lottisync.causality.vector_clock import Dot
 from lottisync.config import clock
 from lottisync.config.home import Home
 from lottisync.demo.model_server import ChatRequest, Reply, Say, ScriptedModelServer
 from lottisync.journal import tasks
+from lottisync.problem import Problem
+from lottisync.store.doorbell import FALLBACK_SECONDS
+from lottisync.store.transaction import Transaction
 
 pytestmark = pytest.mark.anyio
 
@@ -119,10 +126,50 @@ async def test_a_runtime_that_is_stopped_leaves_its_wake_to_be_gone_on_with(lapt
         assert [each.status for each in run_log.runs(reader, laura)] == ["completed"]
 
 
+async def test_a_full_disk_is_told_once_and_waited_for(
+    laptop: Device, laura: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """AGENT-24, AGENT-41: nothing that was to be heard of is passed over meanwhile, nor for an agent that has
+    just come home."""
+    async with runtime(laptop, say("Here I am.")) as heard:
+        await until(lambda: heard)
+    with laptop.journal.transaction(clock.now()) as tx:
+        tasks.edit_task(tx, "t1", {"title": "Mend the bicycle"})
+    real, tries = queue.add, count()
+
+    def full(tx: Transaction, agent_id: str, subscription_id: str, dots: Iterable[Dot]) -> None:
+        if next(tries) < 2:
+            raise Problem("disk-full", "the disk is full")
+        real(tx, agent_id, subscription_id, dots)
+
+    monkeypatch.setattr(queue, "add", full)
+    async with runtime(laptop, say("I see.")) as heard:
+        await until(lambda: len(heard) == 2)
+    assert [code for code, _ in heard] == ["agents-wait", "agent-woke"]
+    assert next(tries) > 2
+
+
+async def test_a_failure_that_cannot_be_written_down_is_not_tried_without_end(
+    laptop: Device, laura: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """AGENT-41"""
+
+    def full(*_: object) -> None:
+        raise Problem("disk-full", "the disk is full")
+
+    monkeypatch.setattr(run_log, "enqueue", full)
+    async with runtime(laptop) as heard:
+        await until(lambda: heard)
+        first = time.monotonic()
+        await until(lambda: len(heard) == 2)
+        assert time.monotonic() - first > FALLBACK_SECONDS / 2
+
+
 def test_the_daemon_runs_the_agents_at_home_on_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """AGENT-39, S3-51, S3-87: create, edit, and look at the report; nobody types `agent wake`."""
+    """AGENT-39, C-22, S3-51, S3-87: create, edit, and look at the report; nobody types `agent wake`, and the daemon
+    has no terminal and no page."""
     path = tmp_path / "home"
-    assert run("init", "--name", "laptop", home=path).code == 0
+    assert run_here("init", "--name", "laptop", home=path).code == 0
 
     def script(request: ChatRequest) -> Reply:
         return Say(text=f"Answer {request.number}.")
@@ -130,28 +177,40 @@ def test_the_daemon_runs_the_agents_at_home_on_it(tmp_path: Path, monkeypatch: p
     with ScriptedModelServer(script) as server:
         monkeypatch.setenv("LOTTISYNC_MODEL_URL", server.url)
         with running("tests.agents.daemon_child", path) as child:
-            task = run("task", "add", "Repair the bicycle", "--json", home=path).json["id"]
-            assert run("agent", "create", task, home=path).code == 0
-            eventually(lambda: run("agent", "report", task, home=path).code == 0, "the first report")
+            before = resident_megabytes(child.pid)
+            task = run_here("task", "add", "Repair the bicycle", "--json", home=path).json["id"]
+            assert run_here("agent", "create", task, home=path).code == 0
+            eventually(lambda: run_here("agent", "report", task, home=path).code == 0, "the first report")
             home = Home.open(path)
             with home.agent.transaction(clock.now()) as tx:
                 tx.put(tx.by_type("agent")[0].id, "agent", {"config/coolDownMillis": 1})
             with home.journal.transaction(clock.now()) as tx:
                 tasks.edit_task(tx, task, {"title": "Mend the bicycle"})
             home.close()
-            eventually(lambda: "Mend the bicycle" in run("agent", "report", task, home=path).out, "the next report")
+            eventually(
+                lambda: "Mend the bicycle" in run_here("agent", "report", task, home=path).out, "the next report"
+            )
             assert said(child) == "agent-woke"
+            # The model's client, which takes 24, is not in it.
+            assert resident_megabytes(child.pid) - before < 12
+
+
+def resident_megabytes(pid: int) -> int:
+    """Of a process; 0 where the system has no such file."""
+    status = Path(f"/proc/{pid}/status")
+    found = re.search(r"^VmRSS:\s+(\d+) kB", status.read_text(), re.MULTILINE) if status.exists() else None
+    return int(found[1]) // 1024 if found else 0
 
 
 def test_a_daemon_without_a_model_says_so_once_and_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """AGENT-39"""
     path = tmp_path / "home"
-    assert run("init", "--name", "laptop", home=path).code == 0
+    assert run_here("init", "--name", "laptop", home=path).code == 0
     for name in ("LOTTISYNC_MODEL_URL", "OPENAI_API_KEY"):
         monkeypatch.delenv(name, raising=False)
     with running("tests.agents.daemon_child", path) as child:
         assert said(child) == "agents-asleep"
-        assert run("status", "--json", home=path).json["daemon"]["pid"] == child.pid
+        assert run_here("status", "--json", home=path).json["daemon"]["pid"] == child.pid
 
 
 def test_the_model_client_loads_when_a_wake_needs_it() -> None:

@@ -1,4 +1,4 @@
-"""`agent ...` as a person types it: processes of their own, a real model server on loopback."""
+"""`agent ...` as a person types it, with a real model server on loopback."""
 
 import json
 from collections.abc import Iterator
@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.command_line import Result, environment, run
+from tests.support.command_line import Result, environment, run, run_here
 
 from lottisync.config import clock
 from lottisync.config.home import Home
-from lottisync.demo.model_server import ChatRequest, RateLimited, Reply, Say, ScriptedModelServer
+from lottisync.demo.model_server import ChatRequest, Reply, Say, ScriptedModelServer, ServerError
 
 Answers = list[Reply]
 
@@ -23,6 +23,9 @@ class Person:
         self.task = self.json("task", "add", "Repair the bicycle")["id"]
 
     def run(self, *arguments: str) -> Result:
+        return run_here(*arguments, home=self.home)
+
+    def run_a_process(self, *arguments: str) -> Result:
         return run(*arguments, home=self.home)
 
     def json(self, *arguments: str) -> Any:
@@ -42,7 +45,7 @@ def person(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Person]:
         monkeypatch.setenv("LOTTISYNC_MODEL_URL", server.url)
         monkeypatch.setenv("LOTTISYNC_MODEL_KEY", "")
         home = tmp_path / "home"
-        assert run("init", "--name", "laptop", home=home).code == 0
+        assert run_here("init", "--name", "laptop", home=home).code == 0
         yield Person(home, server, answers)
 
 
@@ -54,7 +57,7 @@ def test_a_wake_without_a_daemon_says_what_it_does_and_what_it_cost(person: Pers
     """AGENT-36, S3-59, S3-71, S3-73, S3-79"""
     person.answers[:] = [propose(minutes=120), Say(text="Done.")]
     person.json("agent", "create", person.task)
-    woke = person.run("agent", "wake", person.task)
+    woke = person.run_a_process("agent", "wake", person.task)
     assert woke.code == 0, woke.err
     assert "1 proposed, 0 notes, 2 turns" in woke.out
     assert "turn 1 of 5, thinking" in woke.err
@@ -92,14 +95,14 @@ def test_the_log_shows_every_call_and_its_answer(person: Person) -> None:
     assert "begin with nothing" in person.run("agent", "log", person.task, "--wake", "nothing").err
 
 
-def test_an_agent_that_gave_up_is_seen_in_list_and_show(person: Person, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_agent_that_gave_up_is_seen_in_list_and_show(person: Person) -> None:
     """AGENT-31, S3-72, S3-90"""
-    person.answers[:] = [RateLimited(retry_after=0)]
+    person.answers[:] = [ServerError(status=400, message="We are out of order: slow down")]
     person.json("agent", "create", person.task)
     for _ in range(5):
         failed = person.run("agent", "wake", person.task)
         assert (failed.code, failed.out) == (1, "")
-        assert "asks to slow down" in failed.err
+        assert "rejected the request (HTTP 400): We are out of order" in failed.err
     assert "gave up after 5 failures" in person.run("agent", "list").out
     assert "5 failures in a row" in person.json("status")["asleep"][0]["why"]
     told = person.run("agent", "show", person.task).out
@@ -169,12 +172,7 @@ def test_no_key_is_in_a_file_or_on_a_screen(person: Person, monkeypatch: pytest.
     """AGENT-38"""
     monkeypatch.setenv("LOTTISYNC_MODEL_KEY", "sk-very-secret-0123")
     assert environment()["LOTTISYNC_MODEL_KEY"] == "sk-very-secret-0123"
-    person.answers[:] = [
-        RateLimited(retry_after=0),
-        RateLimited(retry_after=0),
-        RateLimited(retry_after=0),
-        Say(text="x"),
-    ]
+    person.answers[:] = [ServerError(status=401, message="sk-very-secret-0123 is no key"), Say(text="x")]
     person.json("agent", "create", person.task)
     outputs = [person.run("agent", "wake", person.task) for _ in range(2)]
     assert [output.code for output in outputs] == [1, 0]

@@ -16,6 +16,7 @@ import anyio
 import apsw
 import pytest
 from tests.support.command_line import Result, contents, environment, run
+from tests.support.stores import NOON
 
 from lottisync.config.home import Home
 from lottisync.identity.device_key import DeviceKey
@@ -41,6 +42,9 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def home(template: Path, tmp_path: Path) -> Path:
     shutil.copytree(template, tmp_path / "home", ignore=shutil.ignore_patterns("bells"))
+    copied = Home.open(tmp_path / "home")
+    copied.bind_hosts(NOON)  # a copy gets hosts of its own; that is not what is tested here
+    copied.close()
     return tmp_path / "home"
 
 

@@ -14,6 +14,7 @@ from lottisync.config.home import Home
 from lottisync.journal import tasks
 from lottisync.problem import Problem
 from lottisync.review.builder import Builder
+from lottisync.review.verdict import Verdicts
 
 AGENT = "laura"
 BATCH = {"items": [{"title": title} for title in ("Milk", "Eggs", "Salt")]}
@@ -150,6 +151,76 @@ def test_rev82_what_could_not_be_done_is_exit_code_1_and_a_wrong_call_2(desk: De
     assert "--interactive" in desk.type("-i", "--json", code=2)
 
 
+@pytest.mark.parametrize("which", ["²", "٣", "0", "9999", "10000", ".0", "x.²", "\udcff.0", "\x1b[2J.0"])
+def test_rev82_a_number_or_an_id_that_is_none(desk: Desk, which: str) -> None:
+    """REV-82: a clear word, whatever counts as a digit somewhere."""
+    desk.propose("update_task_estimate", {"minutes": 60})
+    said = desk.type("confirm", which, code=1)
+    assert "no proposal has the id" in said or "the list has 1 items" in said
+    assert "\x1b" not in said
+
+
+def test_s1_42_before_and_after_have_their_colours(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """S1-42, REV-80: what goes is red, what comes is green; in a pipe there is no colour."""
+    desk.propose("update_task_estimate", {"minutes": 60})
+    assert "\x1b" not in desk.type("show", "1")
+    environment = {"LANG": "C", "FORCE_COLOR": "1", "TERM": "xterm", "COLUMNS": "160"}
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    shown = CliRunner(env=environment).invoke(lottisync, ["review", "show", "1", "--home", str(desk.home.path)]).output
+    assert "\x1b[31m30\x1b[0m → \x1b[32m60\x1b[0m" in shown
+
+
+VERBS = ("show", "confirm", "edit", "reject", "defer", "undo", "keep", "dismiss")
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_rev82_each_verb_has_its_exit_codes_and_one_json_value(desk: Desk, verb: str) -> None:
+    """REV-82, REV-81, CLI-7: 0 done, 1 could not be done, 2 a wrong call."""
+    more = ["minutes=75"] if verb == "edit" else []
+    desk.propose("update_task_estimate", {"minutes": 60})
+    item = desk.ask()[0]["items"][0]["id"]
+    assert "no proposal has the id" in desk.type(verb, "x.0", *more, code=1)
+    assert desk.type(verb, "--nonsense", code=2) is not None
+    desk.type(verb, code=2)
+    if verb in ("undo", "keep"):
+        desk.type("confirm", item)
+    found = desk.ask(verb, item, *more)
+    assert isinstance(found, dict if verb == "show" else list)
+    assert desk.ask(verb, item, *more) or verb == "dismiss"  # nothing is left in its set
+
+
+def test_cli13_a_title_cannot_pass_for_something_else_on_the_screen(desk: Desk) -> None:
+    """CLI-13, REV-60: neither move the cursor, nor turn the direction of writing, nor make lines of its own."""
+    title = "Rye\x1b[2K\x1b[1A\x08\x9b2J\u202eeyR"
+    desk.propose("set_task_title", {"title": title})
+    desk.propose("set_task_status", {"status": "BLOCKED", "reason": "no flour\n9  OPEN\x07"}, "r2")
+    shown = desk.type() + desk.type("show", "1") + desk.type("show", "2") + desk.type("ledger") + desk.type("-i")
+    assert not {sign for sign in shown if not sign.isprintable()} - {"\n"}
+    assert "Rye␛[2K" in shown
+    assert not [line for line in desk.type("ledger").splitlines() if line.startswith("9  OPEN")]
+    assert desk.ask()[0]["items"][0]["args"] == {"title": title}
+
+
+def test_rev50_a_command_that_was_killed_is_finished_by_the_next_one(desk: Desk) -> None:
+    """REV-50: also where no daemon runs."""
+
+    class Killed(BaseException):
+        pass
+
+    class DiesBeforeTheEffect(Verdicts):
+        def _take_effect(self, *_: Any) -> Any:
+            raise Killed
+
+    desk.propose("update_task_estimate", {"minutes": 60})
+    item = desk.ask()[0]["items"][0]["id"]
+    dying = DiesBeforeTheEffect(desk.home.journal, desk.home.agent, device_id="laptop", new_id=clock.new_id)
+    with pytest.raises(Killed):
+        dying.confirm(item, clock.now())
+    assert desk.page.task.estimate == 30
+    assert desk.ask() == []
+    assert desk.page.task.estimate == 60
+
+
 def test_rev83_one_by_one_with_the_keys_of_git_add_p(desk: Desk) -> None:
     """REV-83: y n e d s q ?"""
     desk.propose("add_multiple_checklist_items", {"items": [{"title": t} for t in "ABCDEF"]})
@@ -178,6 +249,21 @@ def test_rev83_what_has_changed_is_shown_before_it_is_confirmed_over(desk: Desk)
     assert desk.type("-i", keys=["y", "y"]).count("Confirm this?") == 2
     assert desk.page.task.estimate == 60
     assert desk.type("-i") == "Nothing waits for you.\n"
+
+
+def test_rev38_check_names_a_lying_index_and_reindex_mends_it(desk: Desk) -> None:
+    """REV-38, REV-37: a row that hides what waits."""
+    desk.propose("update_task_estimate", {"minutes": 60})
+    assert len(desk.ask()) == 1
+    with desk.home.agent.transaction(clock.now()) as tx:
+        tx.execute("update change_set_index set settled = 1, open = 0, status = 'resolved'")
+    assert desk.ask() == []
+    done = CliRunner().invoke(lottisync, ["check", "--json", "--home", str(desk.home.path)])
+    [fault] = json.loads(done.output)["agent"]
+    assert (done.exit_code, "says resolved, and it is pending" in fault) == (1, True)
+    assert "computed anew" in desk.type("reindex")
+    assert len(desk.ask()) == 1
+    assert CliRunner().invoke(lottisync, ["check", "--home", str(desk.home.path)]).exit_code == 0
 
 
 @pytest.mark.parametrize(

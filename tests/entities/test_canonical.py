@@ -5,9 +5,20 @@ from typing import Any
 
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 from tests.support.strategies import json_values
 
-from lottisync.entities.canonical import MAX_DEPTH, MAX_EXACT, NotCanonical, check, decode, encode
+from lottisync.entities.canonical import (
+    MAX_DEPTH,
+    MAX_EXACT,
+    NotCanonical,
+    check,
+    decode,
+    decode_document,
+    encode,
+    encode_normal,
+    normal,
+)
 
 
 def nested(levels: int, core: Any) -> Any:
@@ -129,3 +140,25 @@ def test_bytes_that_are_not_the_form(raw: bytes) -> None:
     """ENT-9"""
     with pytest.raises(NotCanonical):
         check(raw)
+    with pytest.raises(NotCanonical):
+        decode_document(b'{"title":' + raw + b"}")
+
+
+@given(st.dictionaries(st.text(max_size=5), json_values, max_size=4))
+def test_a_document_is_checked_at_once_as_its_values_are_one_by_one(values: dict[str, Any]) -> None:
+    """ENT-9"""
+    try:
+        raw = encode_normal({key: normal(value) for key, value in values.items()})
+    except NotCanonical:  # half a surrogate pair in a key
+        return
+    document = decode_document(raw)
+    assert {key: encode(value) for key, value in document.items()} == {k: encode(v) for k, v in values.items()}
+
+
+@pytest.mark.parametrize(
+    "raw", [b"[]", b"1", b'{"b":1,"a":2}', b'{"a":1,"a":1}', b'{"a":1,"a":[]}', b'{"a":1} ', b"{1:2}"]
+)
+def test_what_is_no_document(raw: bytes) -> None:
+    """ENT-9"""
+    with pytest.raises(NotCanonical):
+        decode_document(raw)

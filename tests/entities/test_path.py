@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lottisync.entities import path
+from lottisync.entities.canonical import MAX_EXACT, NotCanonical
 from lottisync.entities.path import MAX_PATH, PathError, flatten, join, nest, split, validated
 
 keys = st.text(st.characters(min_codepoint=0x20, exclude_categories=["Cs"]), min_size=1, max_size=20)
@@ -65,9 +66,9 @@ def test_the_longest_path() -> None:
     assert len(validated("labels/" + "x" * (MAX_PATH - 7))) == MAX_PATH
 
 
+integers = st.integers(-MAX_EXACT, MAX_EXACT)
 nested_documents = st.dictionaries(
-    fields,
-    st.integers() | st.lists(st.integers()) | st.dictionaries(keys, st.integers() | st.just({"deep": 1}), min_size=1),
+    fields, integers | st.lists(integers) | st.dictionaries(keys, integers | st.just({"deep": 1}), min_size=1)
 )
 
 
@@ -85,8 +86,19 @@ def test_nulls_are_absent() -> None:
 
 
 def test_a_scalar_and_a_map_of_one_name_are_two_registers() -> None:
-    """ENT-3: both are kept, the map is shown."""
+    """ENT-3: both are kept, the map is shown while it has a key."""
+    assert nest({"labels": "bug", "labels/ui": None}) == {"labels": "bug"}
     assert nest({"labels": "bug", "labels/ui": True}) == {"labels": {"ui": True}}
+
+
+def test_the_values_of_a_flat_document_are_in_normal_form() -> None:
+    """ENT-7: whatever level they stand on."""
+    flat = flatten({"estimate": 30.0, "labels": {"bug": 1.0}, "config": {"deep": (1, 2.5)}})
+    assert flat == {"estimate": 30, "labels/bug": 1, "config/deep": [1, 2.5]}
+    assert [type(flat[p]) for p in ("estimate", "labels/bug", "config/deep")] == [int, int, list]
+    for odd in ({"x": float("nan")}, {"labels": {"x": b"raw"}}, {"x": [2**53]}):
+        with pytest.raises(NotCanonical):
+            flatten(odd)
 
 
 def test_an_unfit_key_is_refused_where_it_is_written() -> None:

@@ -122,6 +122,48 @@ def test_a_foreign_version_with_one_fault_is_refused(fault: str) -> None:
         open_foreign(FAULTS[fault])
 
 
+SINGLE = Version(
+    "t1", "task", b'{"00000000000000aa":3}', b'[[1,7,0,"00000000000000aa",3],{},{}]', b'{"due":null,"title":"x"}'
+)
+"""Filled by one write: the form that is opened without opening its registers."""
+
+
+@pytest.mark.parametrize(
+    ("part", "old", "new"),
+    [
+        ("stamps", b"[[1,7", b"[[2,7"),
+        ("stamps", b"[[1,7", b"[[01,7"),
+        ("stamps", b"[[1,7,0", b"[[1,281474976710656,0"),
+        ("stamps", b"[[1,7,0", b"[[1,7,65536"),
+        ("stamps", b"[[1,7,0", b"[[1,7,-1"),
+        ("stamps", b"[[1,7", b"[[1, 7"),
+        ("stamps", b",3]", b",0]"),
+        ("stamps", b",3]", b",4]"),
+        ("stamps", b"aa", b"ab"),
+        ("stamps", b"},{}]", b"},{},{}]"),
+        ("stamps", b"},{}]", b"},{}]\n"),
+        ("stamps", b"{},{}", b'{"due":[1,7,0,"00000000000000aa",3]},{}'),
+        ("clock", b":3", b": 3"),
+        ("clock", b":3", b':3,"00000000000000a9":1'),
+        ("clock", b":3", b':3,"00000000000000aa":3'),
+        ("clock", b":3", b":9007199254740992"),
+        ("clock", b"00aa", b"00AA"),
+        ("document", b"{", b'{"1":1,'),
+        ("document", b'"x"', b"1.0"),
+        ("document", b'{"due":null,"title":"x"}', b"{}"),
+        ("document", b'{"due":null,"title":"x"}', b'{"title":"x","due":null}'),
+    ],
+)
+def test_a_version_of_one_write_with_one_fault_is_refused(part: str, old: bytes, new: bytes) -> None:
+    """ENT-9, ENT-10, CAUS-2"""
+    assert close(open_foreign(SINGLE)) == SINGLE
+    assert open_foreign(SINGLE) == open_stored(SINGLE)
+    good: bytes = getattr(SINGLE, part)
+    assert old in good
+    with pytest.raises(BadVersion):
+        open_foreign(msgspec.structs.replace(SINGLE, **{part: good.replace(old, new, 1)}))
+
+
 @pytest.mark.parametrize("ident", ["t", "T1._:-", "0" * 128])
 def test_ids_that_are_taken(ident: str) -> None:
     """ENT-1"""

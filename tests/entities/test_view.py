@@ -5,10 +5,12 @@ from typing import Any
 import pytest
 from tests.support.strategies import HOSTS, one_write
 
+from lottisync.entities import version
+from lottisync.entities.agent import Agent, AgentMessage
 from lottisync.entities.entity import Entity
 from lottisync.entities.journal import ChecklistItem, Task
 from lottisync.entities.path import flatten
-from lottisync.entities.view import view
+from lottisync.entities.view import view, view_stored
 
 
 def entity(fields: dict[str, Any], type_name: str = "task") -> Entity:
@@ -58,3 +60,42 @@ def test_a_field_that_the_program_does_not_know_is_passed_over() -> None:
 def test_the_id_is_the_entitys_own() -> None:
     """ENT-13: a document cannot claim another."""
     assert view(entity({"id": "t2", "title": "x"}), Task).id == "t1"
+
+
+@pytest.mark.parametrize(
+    ("kind", "field", "unknown", "fallback"),
+    [(ChecklistItem, "checkedBy", "robot", "user"), (AgentMessage, "kind", "dream", "system")],
+)
+def test_an_unknown_word_reads_as_the_fallback(kind: type[Any], field: str, unknown: str, fallback: str) -> None:
+    """ENT-15, S0-05, S0-51"""
+    for fields in ({field: unknown}, {field: None}, {}):
+        name = "checked_by" if field == "checkedBy" else field
+        assert getattr(view(entity({"title": "x", **fields}), kind), name) == fallback
+
+
+def test_a_state_that_people_are_shown_reads_as_it_is() -> None:
+    """ENT-15: `OPEN`, or a living agent, would be a claim."""
+    assert view(entity({"status": "SOMEDAY"}), Task).status == "SOMEDAY"
+    assert view(entity({"lifecycle": "hibernating"}, "agent"), Agent).lifecycle == "hibernating"
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"title": "x", "checkedAt": None, "isChecked": True, "mood": [1, {"id": "t2"}]},
+        {"title": None, "rank": "a0"},
+        {"title": "a/b", "checkedBy": "robot"},
+        {"title": "x", "receipts": {"op/1": {"dot": 1}}, "isArchived": "yes"},
+        {"id": "t2", "title": "x"},
+        {"title": "x"},
+    ],
+)
+def test_a_stored_document_reads_as_the_entity_does(fields: dict[str, Any]) -> None:
+    """ENT-13: also where it is decoded straight into the struct."""
+    made = entity(fields, "checklistItem")
+    assert view_stored("t1", version.close(made).document, ChecklistItem) == view(made, ChecklistItem)
+
+
+def test_a_stored_document_without_a_field_has_the_defaults() -> None:
+    """ENT-13"""
+    assert view_stored("t1", b"{}", Task) == Task("t1")

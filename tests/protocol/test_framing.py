@@ -1,6 +1,7 @@
 """Frames: SYNC-10, SYNC-11."""
 
 import contextlib
+import hashlib
 import tracemalloc
 
 import pytest
@@ -12,6 +13,7 @@ from lottisync.protocol.framing import (
     ENCODINGS,
     MAX_FRAME,
     MAX_FRAME_BEFORE_HELLO,
+    PLAIN,
     ZSTD,
     BadFrame,
     FrameBuffer,
@@ -100,6 +102,12 @@ def test_sync_10_a_body_is_compressed_where_that_makes_it_smaller() -> None:
     assert frame(repeated, ENCODINGS)[4] == ZSTD
     assert frame(b"Milk", ENCODINGS) == frame(b"Milk")
     assert frame(zstandard.compress(repeated) * 1, ENCODINGS) == frame(zstandard.compress(repeated))
+
+
+def test_sync_10_what_compressing_makes_no_smaller_goes_as_it_is() -> None:
+    """SYNC-10: a body without any pattern."""
+    body = b"".join(hashlib.sha256(bytes([n])).digest() for n in range(64))
+    assert frame(body, (PLAIN, ZSTD))[4:] == bytes([PLAIN]) + body
 
 
 def test_sync_44_the_limit_holds_for_what_a_frame_becomes() -> None:

@@ -23,7 +23,7 @@ NOW = 1_000_000
 ROAD: dict[State, list[m.AnyMessage]] = {
     State.GREETING: [],
     State.QUIET: [HELLO],
-    State.IN_ROUND: [HELLO, m.Begin(1, "journal", {HOST: 1}, {}, True, 1)],
+    State.IN_ROUND: [HELLO, m.Begin(1, "journal", {HOST: 1}, {}, behind=True, count=1)],
     State.CLOSED: [HELLO, m.Close("goodbye", "bye")],
 }
 """What a side says to come into each state."""
@@ -34,14 +34,14 @@ TOO_EARLY = {(State.IN_ROUND, m.End), (State.IN_ROUND, m.Ids)}
 CONVERSATION: list[m.AnyMessage] = [
     HELLO,
     EVERY[m.Want],
-    m.Begin(1, "journal", {HOST: 2}, {HOST: 1}, True, 3),
+    m.Begin(1, "journal", {HOST: 2}, {HOST: 1}, behind=True, count=3),
     m.Chain(1, 0, HOST, "", 1, LINK, LINK),
     m.Batch(1, 1, [VERSION, VERSION]),
     m.Ping(1),
     m.Batch(1, 2, [VERSION]),
     m.Ids(1, 3, b"i" * 8),
     m.End(1, SUMMARY),
-    m.Begin(4, "agent", {}, {}, False, 0),
+    m.Begin(4, "agent", {}, {}, behind=False, count=0),
     m.Cut(4),
     m.Told(1, "journal", {HOST: 1}, SUMMARY),
     m.Pong(3),
@@ -142,24 +142,27 @@ def test_sync_3_nothing_leads_out_of_closed() -> None:
     assert all(state is not State.CLOSED for state, _ in TRANSITIONS)
 
 
-BEGUN = [HELLO, m.Begin(5, "journal", {HOST: 1}, {}, False, 3)]
-BEHIND = [HELLO, m.Begin(5, "journal", {HOST: 1}, {}, True, 1)]
+BEGUN = [HELLO, m.Begin(5, "journal", {HOST: 1}, {}, behind=False, count=3)]
+BEHIND = [HELLO, m.Begin(5, "journal", {HOST: 1}, {}, behind=True, count=1)]
 
 
 @pytest.mark.parametrize(
     ("before", "bad"),
     [
-        ([*BEGUN, m.Cut(5)], m.Begin(5, "journal", {}, {}, False, 0)),
-        ([*BEGUN, m.Cut(5)], m.Begin(4, "journal", {}, {}, False, 0)),
-        ([HELLO], m.Begin(0, "journal", {}, {}, False, 0)),
-        ([HELLO], m.Begin(-1, "journal", {}, {}, False, 0)),
+        ([*BEGUN, m.Cut(5)], m.Begin(5, "journal", {}, {}, behind=False, count=0)),
+        ([*BEGUN, m.Cut(5)], m.Begin(4, "journal", {}, {}, behind=False, count=0)),
+        ([HELLO], m.Begin(0, "journal", {}, {}, behind=False, count=0)),
+        ([HELLO], m.Begin(-1, "journal", {}, {}, behind=False, count=0)),
         (BEGUN, m.Batch(4, 0, [VERSION])),
         (BEGUN, m.Batch(5, 1, [VERSION])),
         ([*BEGUN, m.Batch(5, 0, [VERSION])], m.Batch(5, 0, [VERSION])),
         ([*BEGUN, m.Batch(5, 0, [VERSION])], m.Batch(5, 2, [VERSION])),
         (BEGUN, m.Batch(5, 0, [])),
         (BEGUN, m.Batch(5, 0, [VERSION] * 4)),
-        ([HELLO, m.Begin(5, "journal", {}, {}, False, 5000)], m.Batch(5, 0, [VERSION] * (m.MAX_BATCH + 1))),
+        (
+            [HELLO, m.Begin(5, "journal", {}, {}, behind=False, count=5000)],
+            m.Batch(5, 0, [VERSION] * (m.MAX_BATCH + 1)),
+        ),
         (BEGUN, m.Chain(5, 1, HOST, "", 1, LINK, LINK)),
         (BEGUN, m.Chain(5, 0, HOST, "", 1, LINK, LINK + b"x")),
         ([*BEGUN, m.Batch(5, 0, [VERSION])], m.Chain(5, 1, HOST, "", 1, LINK, LINK)),
@@ -235,7 +238,7 @@ def test_sync_11_only_who_has_greeted_may_send_large_frames() -> None:
 
 def test_sync_18_another_version_is_told_which_one_we_speak() -> None:
     listening = session()
-    (close,) = listening.receive(spoken([m.Hello(2, DEVICE, HELLO.boot, HELLO.state, HELLO.heard)]), NOW)
+    (close,) = listening.receive(spoken([m.Hello(2, HELLO.device, HELLO.boot, HELLO.state, HELLO.heard)]), NOW)
     assert isinstance(close, m.Close)
     assert close.code == "version"
     assert "version 1" in close.reason
@@ -249,7 +252,7 @@ def test_sync_19_where_the_transport_proves_nothing_any_device_is_heard() -> Non
 
 def test_sync_19_a_greeting_for_another_device_than_the_certificate_is_refused() -> None:
     listening = session()
-    (close,) = listening.receive(spoken([m.Hello(1, "e" * 64, HELLO.boot, HELLO.state, HELLO.heard)]), NOW)
+    (close,) = listening.receive(spoken([m.Hello(1, b"e" * 32, HELLO.boot, HELLO.state, HELLO.heard)]), NOW)
     assert isinstance(close, m.Close)
     assert close.code == "wrong-device"
     assert not listening.greeted
@@ -270,7 +273,7 @@ def test_sync_20_nothing_is_said_after_our_own_close() -> None:
 
 # -- encodings and credit
 
-BOTH = m.Hello(m.PROTOCOL_VERSION, DEVICE, HELLO.boot, HELLO.state, HELLO.heard, (0, 1, 77))
+BOTH = m.Hello(m.PROTOCOL_VERSION, HELLO.device, HELLO.boot, HELLO.state, HELLO.heard, (0, 1, 77))
 REPEATED = m.Want({"journal": m.Have(SUMMARY, {}, [(HOST, number, "t1") for number in range(1, 200)])})
 
 
@@ -302,7 +305,7 @@ def test_sync_45_a_batch_costs_a_credit_that_the_other_side_grants() -> None:
     listening, talking = greeted_session(), greeted_session()
     many = m.MAX_CREDIT
     for side in (lambda message: listening.receive(spoken([message]), NOW), talking.send):
-        side(m.Begin(1, "journal", {}, {}, False, many))
+        side(m.Begin(1, "journal", {}, {}, behind=False, count=many))
         for number in range(m.FIRST_CREDIT):
             side(m.Batch(1, number, [VERSION]))
     assert talking.credit == 0

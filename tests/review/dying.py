@@ -1,9 +1,9 @@
 """`python -m tests.review.dying`: verdicts in processes that kill themselves.
 
-Reads a line of JSON for each trial: the device's folder, the verb, the item, and the statement before which
-the process dies (SIGKILL, from SQLite's own trace, so that nothing of ours runs after it). Each trial is a
-process of its own, forked off this one, which has everything imported and no database open. Answers "killed",
-or "done" if there were fewer statements than that.
+Reads a line of JSON for each trial: the device's folder, the verb, the item, what more is said, and the
+statement before which the process dies (SIGKILL, from SQLite's own trace, so that nothing of ours runs after
+it). Each trial is a process of its own, forked off this one, which has everything imported and no database
+open. Answers "killed", or "done" if there were fewer statements than that.
 """
 
 import json
@@ -28,7 +28,7 @@ def run(trial: dict[str, Any]) -> None:
 
     for store in (device.journal, device.agents):
         store._connection.exec_trace = trace
-    getattr(device.verdicts, trial["verb"])(trial["item"], trial["now"])
+    getattr(device.verdicts, trial["verb"])(trial["item"], now=trial["now"], **trial["more"])
 
 
 def main() -> None:

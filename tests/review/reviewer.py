@@ -5,15 +5,16 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from tests.support.stores import send
+
 from lottisync.causality.vector_clock import Host
 from lottisync.entities.agent import AGENT_STORE, LOCAL_TABLES, ChangeDecision, ChangeItem
 from lottisync.entities.entity import AGENT
 from lottisync.entities.journal import JOURNAL, ChecklistItem
-from lottisync.entities.version import open_foreign
 from lottisync.journal import tasks
-from lottisync.review import inbox
 from lottisync.review.builder import Builder
-from lottisync.review.inbox import ItemView
+from lottisync.review.fate import decisions
+from lottisync.review.inbox import Inbox, ItemView
 from lottisync.review.ledger import Ledger
 from lottisync.review.projection import SetState
 from lottisync.review.verdict import Verdicts
@@ -39,9 +40,10 @@ class Reviewer:
         """A device whose files are there already, as the next start of its process finds them."""
         device = cls.__new__(cls)
         device.folder, device.number, device.now = folder, number, now
-        device._hosts, device._ids = 1, 1000
-        device.journal = Store.open(folder / "journal.sqlite", JOURNAL, device._mint)
-        device.agents = Store.open(folder / "agent.sqlite", AGENT_STORE, device._mint)
+        # No process of one device mints an id that another has minted: they are alive at different times.
+        device._hosts, device._ids = 1, (now - START) // SECOND * 100
+        device.journal = Store.open(folder / "journal.sqlite", JOURNAL, device._mint, detect="late")
+        device.agents = Store.open(folder / "agent.sqlite", AGENT_STORE, device._mint, detect="late")
         device.verdicts = device._verdicts()
         return device
 
@@ -59,8 +61,8 @@ class Reviewer:
     def restarted(self, kind: type[Verdicts] = Verdicts) -> Verdicts:
         """Close both files and open them again, as the next start of the process does."""
         self.close()
-        self.journal = Store.open(self.folder / "journal.sqlite", JOURNAL, self._mint)
-        self.agents = Store.open(self.folder / "agent.sqlite", AGENT_STORE, self._mint)
+        self.journal = Store.open(self.folder / "journal.sqlite", JOURNAL, self._mint, detect="late")
+        self.agents = Store.open(self.folder / "agent.sqlite", AGENT_STORE, self._mint, detect="late")
         self.verdicts = self._verdicts(kind)
         return self.verdicts
 
@@ -142,7 +144,7 @@ class Reviewer:
     def waiting(self, task_id: str | None = None) -> list[ItemView]:
         return [
             item
-            for shown in inbox.open_sets(self.journal, self.agents, self.now, task_id)
+            for shown in Inbox(self.journal, self.agents).open_sets(self.now, task_id)
             for item in shown.items
             if item.status == "pending" and not item.expired
         ]
@@ -157,7 +159,7 @@ class Reviewer:
             return Ledger.read(reader, self.now).find(item_id).item
 
     def decisions(self, task_id: str = "t1") -> list[ChangeDecision]:
-        return inbox.decisions(self.agents, task_id)
+        return decisions(self.agents, task_id)
 
     # -- meeting another device
 
@@ -165,13 +167,7 @@ class Reviewer:
         """A whole round from the other device, in the order in which rounds deliver; or of some `stores` only."""
         self.now = max(self.now, other.now)
         for name in stores or ("journal", "agents"):
-            mine: Store = getattr(self, name)
-            snapshot = getattr(other, name).snapshot()
-            with mine.transaction(self.now) as tx:
-                versions = snapshot.versions(snapshot.lacking(tx.knowledge(), tx.held_beyond()))
-                tx.apply((version, open_foreign(version)) for version in versions)
-                tx.adopt(snapshot.knowledge())
-            snapshot.close()
+            send(getattr(other, name), getattr(self, name), now=self.now)
 
     def meet(self, other: "Reviewer") -> None:
         self.pull(other)

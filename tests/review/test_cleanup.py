@@ -3,8 +3,8 @@
 import pytest
 from tests.review.reviewer import DAY, Reviewer
 
-from lottisync.review import inbox
 from lottisync.review.cleanup import RETENTION, remove_old_sets
+from lottisync.review.inbox import Inbox
 
 
 def test_rev36_a_set_goes_when_it_was_closed_for_the_retention(laptop: Reviewer) -> None:
@@ -58,4 +58,39 @@ def test_rev36_two_devices_that_clean_up_meet(laptop: Reviewer, phone: Reviewer)
         assert remove_old_sets(device.agents, device.later(100 * DAY)) == 1
     laptop.meet(phone)
     assert laptop.same_as(phone)
-    assert inbox.unsettled_sets(laptop.journal, laptop.agents, laptop.now) == []
+    assert Inbox(laptop.journal, laptop.agents).unsettled_sets(laptop.now) == []
+
+
+def test_rev36_what_was_put_off_elsewhere_meanwhile_comes_back(laptop: Reviewer, phone: Reviewer) -> None:
+    """REV-36: the phone was away for a quarter of a year, and its person had put the item off for half of one."""
+    laptop.add_task()
+    laptop.propose("update_task_estimate", {"minutes": 60})
+    phone.pull(laptop)
+    [item] = phone.waiting()
+    phone.verdicts.defer(item.id, phone.now + 180 * DAY, phone.later())
+    laptop.later(100 * DAY)
+    assert remove_old_sets(laptop.agents, laptop.now) == 1
+    laptop.meet(phone)
+    assert laptop.same_as(phone)
+    for device in (laptop, phone):
+        assert [state.items[item.id].status for state in device.states().values()] == ["deferred"]
+        device.later(82 * DAY)
+        assert [one.id for one in device.waiting()] == [item.id]
+
+
+def test_rev36_a_contest_shows_though_the_set_was_removed_meanwhile(laptop: Reviewer, phone: Reviewer) -> None:
+    """REV-36, REV-55."""
+    laptop.add_task()
+    laptop.propose("update_task_estimate", {"minutes": 60})
+    phone.pull(laptop)
+    [item] = phone.waiting()
+    laptop.verdicts.confirm(item.id, laptop.later())
+    phone.verdicts.reject(item.id, phone.later())
+    laptop.later(100 * DAY)
+    assert remove_old_sets(laptop.agents, laptop.now) == 1
+    laptop.meet(phone)
+    entity = laptop.agents.read(item.id.rpartition(".")[0])
+    assert entity is not None
+    assert "touched" not in entity.conflicts()  # that both touched it is nothing to choose between
+    for device in (laptop, phone):
+        assert [state.items[item.id].contested for state in device.states().values()] == [True]

@@ -6,8 +6,9 @@ import pytest
 from tests.review.reviewer import DAY, LAURA, Reviewer
 
 from lottisync.entities.entity import AGENT
-from lottisync.review import immediate, inbox
+from lottisync.review import immediate
 from lottisync.review.evidence import Grade, grade
+from lottisync.review.fate import fates
 from lottisync.review.redundancy import QUEUED
 from lottisync.review.terms import Terms
 from lottisync.review.verdict import Verdicts
@@ -184,14 +185,14 @@ def test_sov13_where_no_person_judges_it_unlocks_nothing(laptop: Reviewer, phone
 
 
 def test_s0_45_the_reason_is_readable_in_the_items_history(laptop: Reviewer) -> None:
-    """S0-45, SOV-15: with who proposed it, why, and what the person said."""
+    """S0-45, S0-48, SOV-15: with who proposed it, why, and what the person said (more than the seed asks for)."""
     laptop.add_task(items=("Flour", "Yeast"))
     laptop.tick("t1-i0")
     untick(laptop)
     laptop.propose("update_checklist_item", {"id": "t1-i1", "title": "Dry yeast"}, run="r2")
     [item, _] = laptop.waiting()
     laptop.verdicts.confirm(item.id, laptop.later())
-    [fate] = inbox.ledger(laptop.journal, laptop.agents, laptop.now, about="t1-i0")
+    [fate] = fates(laptop.journal, laptop.agents, laptop.now, about="t1-i0")
     assert (fate.summary, fate.fate, fate.why) == ('Uncheck: "Flour"', "confirmed", REASON)
     assert [decision.device for decision in fate.decisions] == ["device-1"]
     assert laptop.item().check_reason == REASON

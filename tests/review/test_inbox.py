@@ -2,8 +2,7 @@
 
 from tests.review.reviewer import DAY, LAURA, Reviewer
 
-from lottisync.review import inbox
-from lottisync.review.inbox import Change
+from lottisync.review.inbox import Change, Inbox
 
 
 def named(device: Reviewer, name: str = "Laura") -> None:
@@ -20,7 +19,7 @@ def test_s1_34_a_set_names_its_agent_its_task_and_how_much_waits(laptop: Reviewe
     builder.queue("update_checklist_item", {"id": "t1-i0", "title": "Rye"}, laptop.now)
     builder.queue("add_checklist_item", {"title": "Salt"}, laptop.now)
     [ident] = laptop.built(builder)
-    [shown] = inbox.open_sets(laptop.journal, laptop.agents, laptop.now)
+    [shown] = Inbox(laptop.journal, laptop.agents).open_sets(laptop.now)
     assert (shown.id, shown.agent_name, shown.task_title, shown.status, shown.waiting) == (
         ident,
         "Laura",
@@ -55,12 +54,12 @@ def test_s1_45_sets_stay_until_every_item_is_decided_and_decided_items_stay_in_p
     laptop.propose("set_task_title", {"title": "Other"}, run="r2", task_id="t2")
     milk, eggs, _ = laptop.waiting()
     laptop.verdicts.confirm(milk.id, laptop.later())
-    [shown] = inbox.open_sets(laptop.journal, laptop.agents, laptop.now, "t1")
+    [shown] = Inbox(laptop.journal, laptop.agents).open_sets(laptop.now, "t1")
     assert shown.status == "partiallyResolved"
     assert [(item.id, item.status) for item in shown.items] == [(milk.id, "confirmed"), (eggs.id, "pending")]
     laptop.verdicts.reject(eggs.id, laptop.later())
-    assert inbox.open_sets(laptop.journal, laptop.agents, laptop.now, "t1") == []
-    assert len(inbox.open_sets(laptop.journal, laptop.agents, laptop.now)) == 1
+    assert Inbox(laptop.journal, laptop.agents).open_sets(laptop.now, "t1") == []
+    assert len(Inbox(laptop.journal, laptop.agents).open_sets(laptop.now)) == 1
 
 
 def test_s1_54_expired_sets_are_out_of_sight(laptop: Reviewer) -> None:
@@ -68,8 +67,8 @@ def test_s1_54_expired_sets_are_out_of_sight(laptop: Reviewer) -> None:
     laptop.add_task()
     laptop.propose("set_task_title", {"title": "Rye"})
     laptop.later(8 * DAY)
-    assert inbox.open_sets(laptop.journal, laptop.agents, laptop.now) == []
-    [shown] = inbox.unsettled_sets(laptop.journal, laptop.agents, laptop.now)
+    assert Inbox(laptop.journal, laptop.agents).open_sets(laptop.now) == []
+    [shown] = Inbox(laptop.journal, laptop.agents).unsettled_sets(laptop.now)
     assert (shown.status, shown.items[0].expired) == ("expired", True)
 
 

@@ -6,7 +6,7 @@ import pytest
 from tests.review.reviewer import LAURA, Reviewer
 
 from lottisync.entities.entity import AGENT, is_deleted
-from lottisync.entities.journal import Link, link_ends
+from lottisync.entities.journal import EntryLink, link_ends
 from lottisync.entities.schema import link_id
 from lottisync.entities.view import view
 from lottisync.review import immediate, inbox
@@ -153,7 +153,7 @@ def test_rev48_a_follow_up_and_its_link_in_order(laptop: Reviewer, phone: Review
     assert (page.task.title, page.task.due, page.task.category_id) == ("Clean the oven", "2026-12-01", "kitchen")
     assert [(entry.text, entry.author) for entry in page.entries] == [("It smells.", "agent")]
     with laptop.journal.reading() as reader:
-        [stored] = [view(entity, Link) for entity in reader.links_to("t1", "entryLink")]
+        [stored] = [view(entity, EntryLink) for entity in reader.links_to("t1", "entryLink")]
     assert (stored.from_id, stored.relations) == (made, {"follows_up_on": True})
     assert laptop.same_as(phone)
 
@@ -224,7 +224,7 @@ def test_rev7_a_relation_is_stored_under_one_word(
     assert laptop.verdicts.confirm(item.id, laptop.later()).result == "applied"
     entity = laptop.journal.read(link_id("entryLink", *ends))
     assert entity is not None
-    link = view(entity, Link)
+    link = view(entity, EntryLink)
     assert (link.from_id, link.to_id, link.relations) == (*ends, {stored: True})
     assert laptop.propose("link_task", {"relation": relation, "targetTaskId": "t2"}, run="r2") == (
         'Skipped: "Buy flour" is already linked so.'
@@ -247,14 +247,14 @@ def test_rev7_a_second_relation_shares_the_link_and_is_undone_alone(laptop: Revi
     assert laptop.verdicts.undo(item.id, laptop.later()).result == "undone"
     entity = laptop.journal.read(ident)
     assert entity is not None
-    assert view(entity, Link).relations == {"blocks": True}
+    assert view(entity, EntryLink).relations == {"blocks": True}
     laptop.write(lambda tx: tx.delete(ident))
     laptop.propose("link_task", {"relation": "fixes", "targetTaskId": "t2"}, run="r9")
     [item] = laptop.waiting()
     assert laptop.verdicts.confirm(item.id, laptop.later()).result == "applied"
     entity = laptop.journal.read(ident)
     assert entity is not None
-    assert (is_deleted(entity), view(entity, Link).relations) == (False, {"fixes": True})
+    assert (is_deleted(entity), view(entity, EntryLink).relations) == (False, {"fixes": True})
 
 
 def test_rev46_an_edit_does_not_turn_a_link_round(laptop: Reviewer) -> None:

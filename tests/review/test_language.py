@@ -13,7 +13,7 @@ from tests.review.reviewer import Reviewer
 
 import lottisync
 from lottisync.entities.journal import INVERSES, RELATIONS
-from lottisync.review import inbox
+from lottisync.review.inbox import Inbox
 from lottisync.review.language import CATALOGUES, DOMAIN, LANGUAGES, chosen, words
 from lottisync.review.proposal import LINKED, summary
 
@@ -103,7 +103,7 @@ def test_rev14_a_proposal_reads_in_the_language_of_whoever_looks(
     laptop.add_task(items=("Flour",))
     laptop.propose("suggest_checklist_completion", {"items": [{"id": "t1-i0", "reason": "The note of 22:30 says so"}]})
     phone.pull(laptop)
-    [one] = inbox.open_sets(phone.journal, phone.agents, phone.now, language=language)
+    [one] = Inbox(phone.journal, phone.agents, language=language).open_sets(phone.now)
     assert one.items[0].summary == sentence
 
 

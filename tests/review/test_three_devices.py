@@ -14,7 +14,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 from tests.review.reviewer import DAY, Reviewer
 
-from lottisync.review import inbox
+from lottisync.review import index
+from lottisync.review.fate import fates
+from lottisync.review.inbox import Inbox
 from lottisync.review.ledger import Ledger
 from lottisync.review.projection import ItemStatus, project
 from lottisync.store.check import broken_invariants
@@ -119,7 +121,8 @@ class ThreeDevices(RuleBasedStateMachine):
     @invariant()
     def every_device_can_show_what_it_has(self) -> None:
         for device in getattr(self, "devices", []):
-            inbox.all_sets(device.journal, device.agents, device.now)
+            Inbox(device.journal, device.agents).unsettled_sets(device.now)
+            fates(device.journal, device.agents, device.now)
 
     def meet_all(self) -> None:
         for _ in range(2):
@@ -137,6 +140,11 @@ class ThreeDevices(RuleBasedStateMachine):
                 with store.reading() as reader:
                     assert broken_invariants(reader) == []
             assert device.states() == first.states()
+            index.refresh(device.agents, device.now)
+            with device.agents.reading() as reader:
+                assert list(index.faults(reader, device.now)) == []
+                listed = {entry.set_id for entry in index.entries(reader, only_open=True)}
+            assert listed == {ident for ident, state in device.states().items() if state.open}
         with first.agents.reading() as reader:
             ledger = Ledger.read(reader, first.now)
         assert project(ledger.sets[::-1], ledger.decisions[::-1], first.now) == ledger.states
@@ -170,4 +178,4 @@ ThreeDevices.TestCase.settings = settings(
 
 
 class TestThreeDevices(ThreeDevices.TestCase):  # type: ignore[misc, valid-type]
-    """REV-30, REV-31, REV-54, REV-55, REV-56, REV-58, S1-65, C-05."""
+    """REV-30, REV-31, REV-37, REV-54, REV-55, REV-56, REV-58, S1-65, C-05."""

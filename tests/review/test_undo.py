@@ -9,8 +9,9 @@ from tests.review.test_recovery import Killed, effects
 from lottisync.entities.entity import is_deleted
 from lottisync.journal import tasks
 from lottisync.problem import Problem
-from lottisync.review import history, inbox
+from lottisync.review import history
 from lottisync.review.effect import receipt_path
+from lottisync.review.inbox import Inbox
 from lottisync.review.projection import ItemState
 from lottisync.review.proposal import created_id, undo_operation
 from lottisync.review.verdict import Verdicts
@@ -273,7 +274,7 @@ def test_rev58_a_contest_is_settled_by_keep_or_undo(
     for device in (laptop, phone):
         state = state_of(device, ident)
         assert (state.status, state.contested, device.page().task.estimate) == (status, False, minutes)
-        assert inbox.open_sets(device.journal, device.agents, device.now) == []
+        assert Inbox(device.journal, device.agents).open_sets(device.now) == []
 
 
 def test_rev58_keep_settles_two_edits_in_the_journal_too(laptop: Reviewer, phone: Reviewer) -> None:

@@ -10,8 +10,8 @@ from lottisync.entities.schema import derived_id
 from lottisync.entities.version import MAX_DOCUMENT
 from lottisync.journal import tasks
 from lottisync.problem import Problem
-from lottisync.review import inbox
 from lottisync.review.effect import receipt_path
+from lottisync.review.inbox import Inbox
 from lottisync.review.proposal import created_id
 
 BLOCKED = {"status": "BLOCKED", "reason": "no flour"}
@@ -290,7 +290,7 @@ def test_rev45_arguments_are_checked_again(laptop: Reviewer, tool: str, args: di
     """REV-45, S2-25: another device's model is no more to be trusted than ours."""
     laptop.add_task(items=("Flour",))
     ident = smuggled(laptop, args, tool)
-    shown = inbox.open_sets(laptop.journal, laptop.agents, laptop.now)
+    shown = Inbox(laptop.journal, laptop.agents).open_sets(laptop.now)
     assert len(shown) == 1
     outcome = laptop.verdicts.confirm(ident, laptop.later())
     assert outcome.result == "failed"
@@ -404,8 +404,8 @@ def test_rev34_defer_leaves_the_inbox_and_comes_back(laptop: Reviewer) -> None:
         laptop.verdicts.defer(ident, laptop.now, laptop.now)
     assert laptop.verdicts.defer(ident, laptop.now + DAY, laptop.later()).result == "deferred"
     assert laptop.waiting() == []
-    assert inbox.open_sets(laptop.journal, laptop.agents, laptop.now) == []
-    [shown] = inbox.unsettled_sets(laptop.journal, laptop.agents, laptop.now)
+    assert Inbox(laptop.journal, laptop.agents).open_sets(laptop.now) == []
+    [shown] = Inbox(laptop.journal, laptop.agents).unsettled_sets(laptop.now)
     assert shown.items[0].status == "deferred"
     laptop.later(DAY)
     assert [item.id for item in laptop.waiting()] == [ident]

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.support.comparison import compare_stores, meet, repair
-from tests.support.stores import NOON, digest_of, dump, new_store, send, true_digest
+from tests.support.stores import NOON, digest_of, dump, new_store, send, true_digest, with_links
 
 from lottisync.causality.vector_clock import Host
 from lottisync.entities.entity import Entity, Stamp, Write
@@ -31,6 +31,7 @@ def made(clock: dict[Host, int], **values: tuple[Host, int, str]) -> Entity:
 
 def holding(folder: Path, number: int, entity: Entity) -> Store:
     store = new_store(folder, number)
+    with_links(store, entity.clock)
     with store.transaction(NOON) as tx:
         tx.apply([(close(entity), entity)])
         tx.adopt(entity.clock)
@@ -38,6 +39,8 @@ def holding(folder: Path, number: int, entity: Entity) -> Store:
 
 
 def mend(store: Store, entity: Entity) -> int:
+    """Take a version of a peer that has said, as any that compares has, how its chains stand."""
+    with_links(store, entity.clock)
     with store.transaction(LATER) as tx:
         return mending.mend(tx, [(close(entity), entity)])
 
@@ -209,6 +212,7 @@ def test_mend_7_a_damaged_row_is_not_sent(tmp_path: Path) -> None:
     [
         FLIP,
         "update journal_entities set hash = zeroblob(32)",
+        "update journal_entities set clock = replace(clock, ':', ':9')",
         "update journal_entities set clean_tombstone = 1 - clean_tombstone",
         "update journal_entities set conflicted = 1",
         "update journal_entities set deleted_at = 'x' where deleted_at is null",
@@ -238,6 +242,16 @@ def test_mend_8_what_cannot_be_read_is_left_and_still_told(tmp_path: Path) -> No
     assert repair(store, LATER) == 0
     with store.reading() as reader:
         assert reader.local("select stamps from journal_entities") == [("[]",)]
+    assert any("t1" in fault for fault in faults(store))
+
+
+def test_mend_8_a_write_that_no_chain_knows_is_left_and_still_told(tmp_path: Path) -> None:
+    """The clock and the write itself name a counter that was never reached: it cannot be told what it was."""
+    store = holding(tmp_path, 1, made({A: 1}, title=(A, 1, "Milk")))
+    sql(store, "update journal_entities set clock = replace(clock, ':1', ':7'), stamps = replace(stamps, ',1]', ',7]')")
+    before = store.read("t1")
+    assert repair(store, LATER) == 0
+    assert store.read("t1") == before
     assert any("t1" in fault for fault in faults(store))
 
 
@@ -335,6 +349,7 @@ def test_mend_7_a_version_of_the_own_future_mints_a_host(tmp_path: Path) -> None
         tx.put("t1", "task", {"title": "Milk"})
         own = tx.host
     entity = made({own: 5}, title=(own, 5, "Tea"))
-    mend(store, open_foreign(close(entity)))
+    with store.transaction(LATER) as tx:
+        mending.mend(tx, [(close(entity), entity)])
     with store.reading() as reader:
         assert reader.host != own

@@ -9,7 +9,9 @@ from tests.support.stores import NOON, digest_of, lacking, new_store, send
 
 from lottisync.causality.chain import genesis
 from lottisync.causality.vector_clock import Host
-from lottisync.entities import canonical
+from lottisync.entities import canonical, path
+from lottisync.entities.entity import is_deleted
+from lottisync.entities.schema import link_id
 from lottisync.entities.version import MAX_DOCUMENT, open_foreign
 from lottisync.problem import Problem
 from lottisync.store.chain import links_beyond, value_at
@@ -188,3 +190,141 @@ def test_what_a_local_write_may_make_is_smaller_than_what_is_taken(tmp_path: Pat
     entity = b.read("t")
     assert entity is not None
     assert len(entity.registers["title"]) == 2
+
+
+def test_one_id_twice_in_a_batch(tmp_path: Path) -> None:
+    """STORE-8: what is looked up for the whole batch at once is as if it had been looked up one by one."""
+    one, two, three = (new_store(tmp_path, number) for number in (1, 2, 3))
+    versions = []
+    for title in ("Milk", "Oat milk"):
+        with one.transaction(NOON) as tx:
+            tx.put("t1", "task", {"title": title})
+        with one.reading() as reader:
+            versions.append(reader.version("t1"))
+    with two.transaction(NOON) as tx:
+        tx.put("t1", "task", {"title": "Bread"})
+    with two.reading() as reader:
+        versions.append(reader.version("t1"))
+    batch = [(version, open_foreign(version)) for version in versions if version is not None]
+    assert len(batch) == 3
+    with three.transaction(NOON) as tx:
+        assert tx.apply(batch) == 3
+    for single in batch:
+        with two.transaction(NOON) as tx:
+            tx.apply([single])
+    assert three.read("t1") == two.read("t1")
+    assert digest_of(three) == digest_of(two)
+    with three.reading() as reader:
+        assert reader.count() == 1
+
+
+def test_versions_come_in_the_order_asked_for(tmp_path: Path) -> None:
+    """STORE-7: entities and links, many at a time."""
+    store = new_store(tmp_path)
+    with store.transaction(NOON) as tx:
+        for number in range(5):
+            tx.put(f"t{number}", "task", {"title": "x"})
+    snapshot = store.snapshot()
+    numbers = list(snapshot.lacking({}, []))
+    asked = [numbers[at] for at in (3, 0, 4, 1, 2)]
+    assert [version.id for version in snapshot.versions(asked)] == ["t3", "t0", "t4", "t1", "t2"]
+    assert snapshot.versions([]) == []
+    snapshot.close()
+
+
+def test_a_connection_that_rested_sees_the_present(tmp_path: Path) -> None:
+    """STORE-13: a snapshot is of the moment when it was taken, whatever its connection was used for before."""
+    store = new_store(tmp_path)
+    first, second = store.snapshot(), store.snapshot()
+    with store.transaction(NOON) as tx:
+        tx.put("t1", "task", {"title": "x"})
+    assert (first.count(), second.count()) == (0, 0)
+    for snapshot in (first, second, first):  # closed twice: the connection may be another's by then
+        snapshot.close()
+    third, fourth = store.snapshot(), store.snapshot()
+    assert (third.count(), fourth.count()) == (1, 1)
+    third.close()
+    store.close()
+    fourth.close()
+    assert [file.name for file in tmp_path.iterdir() if "-wal" in file.name] == []
+
+
+YEAR_MILLIS = 365 * 86_400_000
+
+
+def test_a_key_is_removed_without_touching_another(tmp_path: Path) -> None:
+    """ENT-3: removed here, another added there; and set again there where nobody had seen the removal."""
+    one, two = new_store(tmp_path, 1), new_store(tmp_path, 2)
+    with one.transaction(NOON) as tx:
+        tx.put("t1", "task", {"labels": {"bug": True, "ui": True}})
+    send(one, two)
+    with one.transaction(NOON + 1) as tx:
+        tx.put("t1", "task", {"labels/bug": None, "labels/ui": None})
+    with two.transaction(NOON + 2) as tx:
+        tx.put("t1", "task", {"labels": {"home": True, "ui": "very"}})
+    send(one, two)
+    send(two, one)
+    for store in (one, two):
+        entity = store.read("t1")
+        assert entity is not None
+        assert path.nest(entity.document()) == {"labels": {"home": True, "ui": "very"}}
+        assert entity.conflicts() == {"labels/ui": [None]}
+
+
+def test_a_link_is_written_once_and_comes_back(tmp_path: Path) -> None:
+    """ENT-6, MERGE-9: what it said before is said anew with it."""
+    store = new_store(tmp_path)
+    ident = link_id("entryLink", "t1", "t2")
+    with store.transaction(NOON) as tx:
+        tx.link("entryLink", "t1", "t2", {"relations": {"blocks": True}})
+        tx.link("entryLink", "t3", "t2")
+        assert tx.ends_from("t1", "entryLink") == ["t2"]
+        assert sorted(tx.ends_to("t2", "entryLink")) == ["t1", "t3"]
+        tx.delete(ident)
+        assert tx.ends_to("t2", "entryLink") == ["t3"]
+        tx.link("entryLink", "t1", "t2", {"relations/fixes": True})
+        back = tx.entity(ident)
+        assert tx.ends_from("t1", "entryLink") == ["t2"]
+        assert tx.ends_from("t1", "agent_task") == []
+    assert back is not None
+    assert not is_deleted(back)
+    assert {write.stamp.counter for writes in back.registers.values() for write in writes} == {4}
+    assert path.nest(back.document())["relations"] == {"blocks": True, "fixes": True}
+
+
+def test_a_link_said_again_holds_against_a_deletion_that_had_not_seen_it(tmp_path: Path) -> None:
+    """ENT-6"""
+    one, two = new_store(tmp_path, 1), new_store(tmp_path, 2)
+    with one.transaction(NOON) as tx:
+        tx.link("entryLink", "t1", "t2")
+    send(one, two)
+    with one.transaction(NOON + 1) as tx:
+        tx.delete(link_id("entryLink", "t1", "t2"))
+    with two.transaction(NOON + 2) as tx:
+        tx.link("entryLink", "t1", "t2")
+    send(one, two)
+    with two.reading() as reader:
+        assert reader.ends_from("t1", "entryLink") == ["t2"]
+
+
+def test_a_clock_that_was_once_ahead_stays_there_and_wins_nothing_that_has_seen_it(tmp_path: Path) -> None:
+    """CAUS-7, CAUS-9, CAUS-10"""
+    ahead, sane = new_store(tmp_path, 1), new_store(tmp_path, 2)
+    with ahead.transaction(NOON + YEAR_MILLIS) as tx:
+        tx.put("t1", "task", {"title": "from next year"})
+    with ahead.transaction(NOON) as tx:
+        tx.put("t1", "task", {"title": "set right"})
+    send(ahead, sane)
+    with sane.transaction(NOON) as tx:
+        tx.put("t1", "task", {"title": "seen and replaced"})
+    send(sane, ahead)
+    for store in (ahead, sane):
+        entity = store.read("t1")
+        assert entity is not None
+        assert (entity.value("title"), entity.conflicts()) == ("seen and replaced", {})
+        assert entity.registers["title"][0].stamp[1:3] == (NOON, 0)
+    with ahead.transaction(NOON + 1) as tx:
+        tx.put("t2", "task", {"title": "later"})
+        entity = tx.entity("t2")
+    assert entity is not None
+    assert entity.registers["title"][0].stamp[1:3] == (NOON + YEAR_MILLIS, 2)

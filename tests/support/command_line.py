@@ -1,18 +1,22 @@
 """`python -m lottisync` in processes of its own, as a person's shell runs it."""
 
 import hashlib
+import io
 import os
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import apsw
 import msgspec
+import pytest
+
+from lottisync.cli.main import main
 
 BOUND_SECONDS = 20.0
 
@@ -44,6 +48,16 @@ def run(*arguments: str | bytes, home: Path | None = None) -> Result:
         call += ["--home", str(home)]
     done = subprocess.run(call, capture_output=True, timeout=60, env=environment(), check=False)
     return Result(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+def run_here(*arguments: str, home: Path) -> Result:
+    """The same call in this process, in a tenth of the time: for what a command says and does, where it does not matter
+    that it is a program."""
+    out, err = io.StringIO(), io.StringIO()
+    with redirect_stdout(out), redirect_stderr(err), pytest.raises(SystemExit) as ended:
+        main([*arguments, "--home", str(home)])
+    assert isinstance(ended.value.code, int)
+    return Result(ended.value.code, out.getvalue(), err.getvalue())
 
 
 @contextmanager

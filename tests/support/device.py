@@ -5,6 +5,7 @@ from functools import partial
 from pathlib import Path
 
 import anyio
+from tests.support.stores import send
 
 from lottisync.agents import agent, task_agent
 from lottisync.agents.model import Model
@@ -15,7 +16,6 @@ from lottisync.entities.agent import AGENT_STORE, LOCAL_TABLES, Agent, AgentStat
 from lottisync.entities.entity import Entity
 from lottisync.entities.identifier import time_ordered
 from lottisync.entities.journal import JOURNAL
-from lottisync.entities.version import open_foreign
 from lottisync.journal import tasks
 from lottisync.store.store import Store
 from lottisync.store.transaction import Transaction
@@ -119,11 +119,4 @@ class Device:
     def pull(self, other: "Device") -> None:
         """Take over everything that the other device has, journal first."""
         for mine, theirs in ((self.journal, other.journal), (self.agents, other.agents)):
-            snapshot = theirs.snapshot()
-            with mine.reading() as reader:
-                lacking = snapshot.lacking(reader.knowledge(), [])
-            versions = snapshot.versions(lacking)
-            with mine.transaction(self.now()) as tx:
-                tx.apply((version, open_foreign(version)) for version in versions)
-                tx.adopt(snapshot.knowledge())
-            snapshot.close()
+            send(theirs, mine, now=self.now())

@@ -66,7 +66,9 @@ class Member:
         for schema, extra in SCHEMAS:
             file = folder / f"{schema.name}.sqlite"
             self.stores[schema.name] = (
-                Store.create(file, schema, self.mint, extra) if fresh else Store.open(file, schema, self.mint)
+                Store.create(file, schema, self.mint, extra)
+                if fresh
+                else Store.open(file, schema, self.mint, detect="late")
             )
         if fresh:
             self.admit(self)

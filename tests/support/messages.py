@@ -7,20 +7,30 @@ import msgspec
 from lottisync.causality.vector_clock import Host
 from lottisync.entities.version import Version
 from lottisync.protocol import message as m
+from lottisync.protocol.framing import PLAIN
 
 DEVICE = "d" * 64
 HOST = Host("0123456789abcdef")
-SUMMARY = m.Summary(b"k" * 32, b"d" * 32)
+SUMMARY = m.Summary(b"k" * 16, b"d" * 32)
 LINK = b"l" * 16
 HAVE = m.Have(SUMMARY, {HOST: m.Log(1, 2, LINK)}, [(HOST, 2, "t1")], [b"n" * 16], {HOST: 1})
 VERSION = Version("t1", "task", b'{"0123456789abcdef":1}', b'[[1,1,0,"0123456789abcdef",1],{},{}]', b'{"title":"Milk"}')
-HELLO = m.Hello(m.PROTOCOL_VERSION, DEVICE, b"b" * 16, b"s" * 32, b"h" * 8)
+
+
+def hello(
+    device: str, boot: bytes, encodings: tuple[int, ...] = (PLAIN,), *, version: int = m.PROTOCOL_VERSION
+) -> m.Hello:
+    """The greeting of a device of which nothing else is known than who it is."""
+    return m.Hello(version, bytes.fromhex(device), boot, b"s" * 16, b"h" * 8, encodings)
+
+
+HELLO = hello(DEVICE, b"b" * 16)
 EVERY: dict[type[m.Message], m.AnyMessage] = {
     m.Hello: HELLO,
     m.Want: m.Want({"journal": HAVE}),
     m.Probe: m.Probe("journal", HOST, [1, 2]),
     m.Probed: m.Probed("journal", HOST, {1: LINK}),
-    m.Begin: m.Begin(1, "journal", {HOST: 1}, {}, False, 1),
+    m.Begin: m.Begin(1, "journal", {HOST: 1}, {}, behind=False, count=1),
     m.Chain: m.Chain(1, 0, HOST, "", 1, LINK, LINK + LINK),
     m.Batch: m.Batch(1, 0, [VERSION]),
     m.Ids: m.Ids(1, 0, b"i" * 16),
@@ -29,7 +39,7 @@ EVERY: dict[type[m.Message], m.AnyMessage] = {
     m.Told: m.Told(1, "journal", {HOST: 1}, SUMMARY),
     m.Refuse: m.Refuse(1, "journal", "no"),
     m.Heard: m.Heard({"journal": {DEVICE: {HOST: 1}}}),
-    m.Compare: m.Compare("journal", b"k" * 32, [m.Node(b"\x01", [LINK] * 32), m.Node(b"", None, [("t1", b"h" * 8)])]),
+    m.Compare: m.Compare("journal", b"k" * 16, [m.Node(b"\x01", [LINK] * 32), m.Node(b"", None, [("t1", b"h" * 8)])]),
     m.Mend: m.Mend("journal", [VERSION], ["t2"]),
     m.Twin: m.Twin(b"program started."),
     m.Mended: m.Mended("journal", 1, SUMMARY),

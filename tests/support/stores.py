@@ -6,7 +6,8 @@ from typing import Literal
 
 import apsw
 
-from lottisync.causality.vector_clock import Host
+from lottisync.causality.chain import LINK_BYTES, Links, LogEnd, genesis
+from lottisync.causality.vector_clock import Clock, Host
 from lottisync.entities.journal import JOURNAL
 from lottisync.entities.schema import StoreSchema
 from lottisync.entities.version import Version, adds_to_digest, open_foreign
@@ -55,6 +56,18 @@ def send_links(sender: Store, receiver: Store, *, now: int = NOON, limit: int = 
                     return node
                 after = links.end
     return None
+
+
+def with_links(store: Store, clock: Clock, *, now: int = NOON) -> None:
+    """Have a store hold the chains of these hosts up to these counters, as if a peer had sent them; the values of
+    those that it does not hold are made up."""
+    with store.transaction(now) as tx:
+        for host, counter in clock.items():
+            held = chain.log_of(tx, host)
+            end = held.end if held else LogEnd(1, 0, genesis(host))
+            values = b"".join(bytes([LINK_BYTES]) * LINK_BYTES for _ in range(end.end, counter))
+            if values:
+                assert chain.extend(tx, Links(host, "", end.end + 1, end.value, values)) is None
 
 
 def greet(a: Store, b: Store, *, now: int = NOON) -> None:

@@ -11,6 +11,7 @@ import anyio.lowlevel
 import pytest
 from anyio.abc import ByteStream
 from tests.support.household import Member, household, in_step, until
+from tests.support.messages import hello as greeting
 
 from lottisync.identity.roster import MembershipRecord
 from lottisync.net import tls
@@ -155,7 +156,7 @@ async def test_net_11_both_ends_keep_the_connection_that_the_smaller_device_dial
         async with running(engine):
             favoured = own.link(NoStream(), other, dialled=own is small)
             unwanted = own.link(NoStream(), other, dialled=own is large)
-            hello = m.Hello(m.PROTOCOL_VERSION, other.device, b"same program....", {})
+            hello = greeting(other.device, b"same program....")
             order = [favoured, unwanted] if first_arrives == "favoured" else [unwanted, favoured]
             verdicts = []
             for link in order:
@@ -170,7 +171,7 @@ async def test_net_11_both_ends_keep_the_connection_that_the_smaller_device_dial
                 assert unwanted.ended == m.Close("duplicate", "a newer connection takes over")
             # A program that was started again is another one: its connection takes over, whoever dialled.
             anew = own.link(NoStream(), other, dialled=own is large)
-            assert engine._admit(anew, m.Hello(m.PROTOCOL_VERSION, other.device, b"started anew....", {}), None) is None
+            assert engine._admit(anew, greeting(other.device, b"started anew...."), None) is None
             assert engine.links[other.device] is anew
             engine.links.clear()
             own.links.clear()
@@ -196,7 +197,7 @@ async def test_net_11_a_dead_connection_gives_way_to_the_one_that_was_dialled_af
     small, large = sorted(members, key=lambda member: member.device)
     engine = engine_of(small)
     async with running(engine):
-        hello = m.Hello(m.PROTOCOL_VERSION, large.device, b"same program....", {})
+        hello = greeting(large.device, b"same program....")
         for _ in range(2):
             link = small.link(NoStream(), large, dialled=False)
             link.peer_boot = hello.boot
@@ -249,7 +250,7 @@ async def test_net_4_a_device_that_is_revoked_while_it_greets_is_refused(members
         link = a.link(NoStream(), b, dialled=False)
         a.revoke(b)
         await until(lambda: engine.peers == {})
-        verdict = engine._admit(link, m.Hello(m.PROTOCOL_VERSION, b.device, b.boot, {}), None)
+        verdict = engine._admit(link, greeting(b.device, b.boot), None)
         assert verdict is not None
         assert verdict.code == "revoked"
         assert engine.links == {}
@@ -294,7 +295,7 @@ async def test_sync_38_a_peer_that_always_hangs_up_is_not_dialled_in_a_storm(mem
         try:
             secured = await tls.secured(stream, context, server=True)
             greetings += 1
-            hello = m.Hello(m.PROTOCOL_VERSION, b.device, greetings.to_bytes(16), {})
+            hello = greeting(b.device, greetings.to_bytes(16))
             await secured.send(frame(m.encode(hello)) + frame(m.encode(m.Close("fork", "no"))))
         except GONE:
             pass
@@ -433,7 +434,7 @@ async def test_sync_40_a_version_that_we_do_not_speak_is_said_in_words(members: 
         context = tls.sync_context(b.key, [a.key.certificate], server=True)
         try:
             secured = await tls.secured(stream, context, server=True)
-            await secured.send(frame(m.encode(m.Hello(2, b.device, b.boot, {}))))
+            await secured.send(frame(m.encode(greeting(b.device, b.boot, version=2))))
             await secured.receive()
         except GONE:
             pass

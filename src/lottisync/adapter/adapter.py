@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 import msgspec
 
 from lottisync.adapter import request as r
-from lottisync.adapter import wire_entity
+from lottisync.adapter import wake, wire_entity
 from lottisync.adapter.replica import shown
 from lottisync.adapter.request import Request
 from lottisync.adapter.space import Space
@@ -67,6 +67,7 @@ PURE: dict[str, Callable[[Request], Any]] = {
     "entity.join": entity_join,
     "entity.read": entity_read,
     "entity.digest": entity_digest,
+    **wake.PURE,
 }
 
 

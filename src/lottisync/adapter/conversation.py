@@ -11,7 +11,7 @@ from lottisync.adapter.replica import Replica
 from lottisync.problem import Problem
 from lottisync.protocol import message as m
 from lottisync.protocol.session import Session
-from lottisync.sync.exchange import Exchange, Refused
+from lottisync.sync.exchange import Exchange, Refused, breaths
 
 HEARSAY_MILLIS = 60_000
 
@@ -41,12 +41,15 @@ class Conversation:
     def receive(self, data: bytes, now: int) -> None:
         """Any cut of the peer's stream."""
         self.now = now
-        for message in self._session.receive(data, now):
-            self._unless_refused(message)
+        for breath in breaths(self._session.receive(data, now)):
+            if not self._accepted(breath):
+                return
         self._go_on()
 
     def tick(self, now: int) -> None:
+        """Time passes. No bell rings here when somebody writes to the replica, so this is when it is noticed."""
         self.now = now
+        self._exchange.local_change()
         due = self._session.tick(now)
         if due:
             self._said.append(due)
@@ -76,29 +79,33 @@ class Conversation:
         if messages and self._session.open:
             self._said.append(self._session.send(*messages))
 
-    def _unless_refused(self, message: m.AnyMessage) -> None:
+    def _accepted(self, breath: list[m.AnyMessage]) -> bool:
+        """Take what came together; what the stores refuse ends the session, and what comes behind it is not taken."""
         try:
-            self._take(message)
+            self._take(breath)
         except Refused as fault:
             self._end(fault.code, fault.reason)
         except Problem as problem:
             self._end("failed", f"the device cannot go on ({problem.code})")
+        else:
+            return True
+        return False
 
     def _end(self, code: str, reason: str) -> None:
         close = m.Close(code, reason[: m.MAX_TEXT])
         self._say(close)
         self._session.closed = self._session.closed or close
 
-    def _take(self, message: m.AnyMessage) -> None:
-        match message:
-            case m.Ping():
-                self._say(m.Pong(message.number))
+    def _take(self, breath: list[m.AnyMessage]) -> None:
+        match breath[0]:
+            case m.Ping(number=number):
+                self._say(m.Pong(number))
             case m.Pong() | m.Credit() | m.Close():
                 pass
-            case _:
-                if isinstance(message, m.Hello) and self._initiator:
+            case first:
+                if isinstance(first, m.Hello) and self._initiator:
                     self._say(self._hello)
-                self._say(*self._exchange.take(message))
+                self._say(*self._exchange.hear(breath))
 
     def _go_on(self) -> None:
         while self._session.open and self._session.greeted and (messages := self._exchange.more()):

@@ -22,13 +22,16 @@ from lottisync.causality.vector_clock import Dot
 from lottisync.entities.agent import ChangeDecision, ChangeSet
 from lottisync.entities.schema import derived_id
 from lottisync.journal import tasks
-from lottisync.review import guard, immediate, inbox, proposal, redundancy, retraction, tools
+from lottisync.review import guard, immediate, proposal, redundancy, retraction, tools
 from lottisync.review.builder import Builder
 from lottisync.review.evidence import Grade
+from lottisync.review.fate import decisions
+from lottisync.review.inbox import Inbox
 from lottisync.review.ledger import Ledger, one_set
+from lottisync.review.outcome import Outcome
 from lottisync.review.projection import project
 from lottisync.review.tools import BadCall
-from lottisync.review.verdict import Outcome, Verdicts
+from lottisync.review.verdict import Verdicts
 from lottisync.store.store import Store
 from lottisync.store.transaction import Transaction
 
@@ -140,7 +143,7 @@ class Proposals:
             ],
             "dismiss": lambda q: [_told(one) for one in self._verdicts(q).dismiss(r.text(q, "changeSet"), r.now(q))],
             "retract": self._retract,
-            "decisions": lambda q: msgspec.to_builtins(inbox.decisions(self._agents(q), r.text(q, "task"))),
+            "decisions": lambda q: msgspec.to_builtins(decisions(self._agents(q), r.text(q, "task"))),
             "expire": self._expire,
             **PURE,
         }
@@ -313,13 +316,8 @@ class Proposals:
     # -- the person's word
 
     def _inbox(self, request: Request) -> list[dict[str, Any]]:
-        sets = inbox.unsettled_sets(
-            self._journal(request),
-            self._agents(request),
-            r.now(request),
-            request.get("task"),
-            sovereignty=self._strictness(request),
-        )
+        inbox = Inbox(self._journal(request), self._agents(request), sovereignty=self._strictness(request))
+        sets = inbox.unsettled_sets(r.now(request), request.get("task"))
         return [
             {
                 "changeSet": one.id,

@@ -88,6 +88,7 @@ class Round:
             raise Problem("refused", f"{self.target.name} cannot take the round: it has met another copy meanwhile")
         if isinstance(message, m.End):
             self.complete = True
+            _note(self.source, self.target, self.store_name, self.now)
             self.diverged = own.known == message.summary.known and own.digest != message.summary.digest
 
 

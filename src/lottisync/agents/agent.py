@@ -144,8 +144,9 @@ def set_timer(tx: Transaction, agent_id: str, timer_id: str, at: str | None) -> 
 
 
 def woken(tx: Transaction, agent: Agent) -> None:
-    """Record the first completed wake. With the agent's precedence: a pause on another device beats it."""
-    following = after(agent, "wake")
+    """Record the first completed wake. With the agent's precedence: a pause on another device beats it, and one that
+    was said while it was awake stays."""
+    following = TRANSITIONS.get((agent.lifecycle, "wake"), agent.lifecycle)
     if following != agent.lifecycle:
         tx.put(agent.id, "agent", {"lifecycle": following}, precedence=AGENT)
 

@@ -11,6 +11,7 @@ from typing import assert_never
 
 import msgspec
 
+from lottisync.agents import answer
 from lottisync.agents.model import (
     AssistantMessage,
     Message,
@@ -18,8 +19,6 @@ from lottisync.agents.model import (
     ToolCall,
     ToolMessage,
     ToolSchema,
-    Turn,
-    Usage,
     UserMessage,
 )
 
@@ -67,34 +66,24 @@ class _Call:
         self.pieces: list[str] = []
 
 
-class Answer:
-    """One answer as its chunks come in. Not a turn before its finish reason is there."""
+class Answer(answer.Answer):
+    """Whole when its finish reason is there."""
 
     def __init__(self, *, id_prefix: str) -> None:
-        self._id_prefix = id_prefix
+        super().__init__(id_prefix=id_prefix)
         self._text: list[str] = []
         self._refusal: list[str] = []
-        self._calls: list[_Call] = []
+        self._asked: list[_Call] = []
         self._call_at: dict[int | None, _Call] = {}
-        self._finish_reason: str | None = None
-        self._usage: Usage | None = None
-        self.has_begun = False
-        self.failure: str | None = None
-
-    @property
-    def is_whole(self) -> bool:
-        return self._finish_reason is not None
 
     @property
     def refusal(self) -> str:
         return "".join(self._refusal)
 
-    def add(self, event: object) -> None:
-        """Take the next event of the stream; `msgspec.ValidationError` if it is no chunk."""
+    def _take(self, event: object) -> None:
         chunk = msgspec.convert(event, _Chunk)
-        self.has_begun = True
-        if chunk.usage is not None and chunk.usage.prompt_tokens is not None:
-            self._usage = Usage(chunk.usage.prompt_tokens, chunk.usage.completion_tokens or 0)
+        if chunk.usage is not None:
+            self._count(chunk.usage.prompt_tokens, chunk.usage.completion_tokens)
         for choice in chunk.choices or ():
             if choice.delta is not None:
                 self._text.append(choice.delta.content or "")
@@ -108,17 +97,17 @@ class Answer:
         name = piece.function.name if piece.function is not None else None
         call = self._call_at.get(piece.index)
         if call is None or (name and piece.id and piece.id != call.id):
-            # Tool messages refer to the id, so a call without one gets one, unique in the conversation.
-            call = _Call(piece.id or f"{self._id_prefix}-{len(self._calls)}", name or "")
-            self._calls.append(call)
+            call = _Call(piece.id or f"{self._id_prefix}-{len(self._asked)}", name or "")
+            self._asked.append(call)
             self._call_at[piece.index] = call
         if piece.function is not None:
             call.pieces.append(piece.function.arguments or "")
 
-    def turn(self) -> Turn:
-        assert self._finish_reason is not None, "only a whole answer is a turn"
-        calls = tuple(ToolCall(call.id, call.name, "".join(call.pieces)) for call in self._calls)
-        return Turn("".join(self._text), calls, self._finish_reason, self._usage)
+    def _words(self) -> str:
+        return "".join(self._text)
+
+    def _calls(self) -> tuple[ToolCall, ...]:
+        return tuple(ToolCall(call.id, call.name, "".join(call.pieces)) for call in self._asked)
 
 
 def request(model: str, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> dict[str, object]:

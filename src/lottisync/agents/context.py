@@ -21,7 +21,7 @@ from lottisync.agents.memory import Memory
 from lottisync.agents.seen import Seen
 from lottisync.entities.agent import Agent, AgentReport, AgentState
 from lottisync.entities.entity import USER, Entity, is_deleted
-from lottisync.entities.journal import Label, Task
+from lottisync.entities.journal import ENTRY_LINK, Label, Task
 from lottisync.entities.path import split
 from lottisync.entities.view import view
 from lottisync.journal import tasks
@@ -128,8 +128,8 @@ def _clipped(value: Any) -> Any:
 
 def _linked(journal: Reader, agents: Reader, agent: Agent, task_id: str) -> list[dict[str, Any]]:
     """Tasks that the task is linked with and that the agent may see, with what their agents say (S3-63)."""
-    ends = [("linkedTo", str(link.value("toId"))) for link in journal.links_from(task_id, "entryLink")]
-    ends += [("linkedFrom", str(link.value("fromId"))) for link in journal.links_to(task_id, "entryLink")]
+    ends = [("linkedTo", end) for end in journal.ends_from(task_id, ENTRY_LINK)]
+    ends += [("linkedFrom", end) for end in journal.ends_to(task_id, ENTRY_LINK)]
     found = []
     for direction, other_id in ends:
         entity = journal.entity(other_id)
@@ -138,7 +138,7 @@ def _linked(journal: Reader, agents: Reader, agent: Agent, task_id: str) -> list
         task = view(entity, Task)
         if not may_see(agent, task):
             continue
-        others = [str(link.value("fromId")) for link in agents.links_to(other_id, "agent_task")]
+        others = agents.ends_to(other_id, "agent_task")
         summaries = [said.content["tldr"] for other in others if (said := report.latest_report(agents, other))]
         found.append(
             {

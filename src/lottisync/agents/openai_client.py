@@ -27,7 +27,7 @@ The package takes more than a second to import, so that happens in a thread, in 
 import ipaddress
 import json
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlsplit
 
 import anyio
@@ -35,6 +35,7 @@ import anyio.to_thread
 import msgspec
 
 from lottisync.agents import chat_completions, responses
+from lottisync.agents.answer import Answer
 from lottisync.agents.model import Message, ModelError, ToolSchema, Turn
 from lottisync.problem import Problem
 
@@ -55,6 +56,9 @@ SILENCE_SECONDS = 180.0
 CALL_SECONDS = 600.0
 """One turn with all its retries. Past this the wake has waited enough and backs off."""
 
+KEYRING = "lottisync"
+"""The name of the service under which a keyring keeps our keys; the user is the server's address."""
+
 MAX_RETRIES = 2
 """Extra attempts, made only before the answer begins; a broken answer is reported, not asked for again."""
 
@@ -63,21 +67,6 @@ _QUOTED_CHARACTERS = 200
 
 
 Api = Literal["chat", "responses"]
-
-
-class Answer(Protocol):
-    """An answer of either dialect as its events come in. `is_whole` once the last one is there; `failure` are the
-    server's words if it gave up in the middle."""
-
-    has_begun: bool
-    failure: str | None
-
-    @property
-    def is_whole(self) -> bool: ...
-    @property
-    def refusal(self) -> str: ...
-    def add(self, event: object) -> None: ...
-    def turn(self) -> Turn: ...
 
 
 class OpenAIModel:
@@ -102,6 +91,7 @@ class OpenAIModel:
     ) -> None:
         self.model = model
         self.api: Api = api
+        self._dialect = responses if api == "responses" else chat_completions
         self._base_url = base_url or OPENAI_URL
         self._address, self._is_loopback = _checked_address(self._base_url)
         if api_key is not None and not (api_key.isascii() and api_key.isprintable() and " " not in api_key):
@@ -119,12 +109,7 @@ class OpenAIModel:
     async def complete(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> Turn:
         """See `Model.complete`."""
         await anyio.to_thread.run_sync(_import_openai)
-        id_prefix = f"call-{len(messages)}"
-        answer: Answer = (
-            responses.Answer(id_prefix=id_prefix)
-            if self.api == "responses"
-            else chat_completions.Answer(id_prefix=id_prefix)
-        )
+        answer: Answer = self._dialect.Answer(id_prefix=f"call-{len(messages)}")
         failure = ModelError(
             "timed-out",
             f"{self._address} did not finish its answer within {self._call_seconds:g} s: try again, or use a "
@@ -145,12 +130,11 @@ class OpenAIModel:
         """
         import openai
 
-        dialect = responses if self.api == "responses" else chat_completions
         try:
             async with self._client() as client:
                 stream = await client.post(
-                    dialect.PATH,
-                    body=dialect.request(self.model, messages, tools),
+                    self._dialect.PATH,
+                    body=self._dialect.request(self.model, messages, tools),
                     cast_to=object,
                     stream=True,
                     stream_cls=openai.AsyncStream[object],
@@ -230,7 +214,7 @@ class OpenAIModel:
             return ModelError(
                 "unauthorized",
                 f"{self._address} did not accept the key (HTTP {status}): set a valid one in OPENAI_API_KEY, or in "
-                "LOTTISYNC_MODEL_KEY for the server of LOTTISYNC_MODEL_URL",
+                "LOTTISYNC_MODEL_KEY for the server of LOTTISYNC_MODEL_URL, or in your keyring",
             )
         if status == 429 and error.code == "insufficient_quota":
             return ModelError(
@@ -271,6 +255,7 @@ def model_from_environment(environ: Mapping[str, str]) -> OpenAIModel:
     LOTTISYNC_MODEL       the model's name, in either case; `DEFAULT_MODEL` if absent
     LOTTISYNC_MODEL_API   "chat" or "responses", if not what the address suggests
 
+    A key that is not there is looked for in the keyring (`kept_key`).
     OPENAI_API_KEY is never sent to the server of LOTTISYNC_MODEL_URL: it was given for somebody else.
     Raises `ModelError` "not-configured" if neither is set.
     """
@@ -286,14 +271,29 @@ def model_from_environment(environ: Mapping[str, str]) -> OpenAIModel:
         case other:
             raise ModelError("not-configured", f"LOTTISYNC_MODEL_API is chat or responses; got {other!r}")
     if url := value("LOTTISYNC_MODEL_URL"):
-        return OpenAIModel(url, value("LOTTISYNC_MODEL_KEY"), model, api=said or "chat")
-    if key := value("OPENAI_API_KEY"):
+        return OpenAIModel(url, value("LOTTISYNC_MODEL_KEY") or kept_key(url), model, api=said or "chat")
+    if key := value("OPENAI_API_KEY") or kept_key(OPENAI_URL):
         return OpenAIModel(None, key, model, api=said or "responses")
     raise ModelError(
         "not-configured",
         "no model is configured: set OPENAI_API_KEY, or LOTTISYNC_MODEL_URL to an OpenAI-compatible server such as "
         "http://127.0.0.1:11434/v1",
     )
+
+
+def kept_key(url: str) -> str | None:
+    """The key for the server at `url` in the person's keyring, put there with `keyring set lottisync URL`; None if it
+    has none, cannot be opened (nobody is logged in), or the package `keyring` is not installed."""
+    try:
+        import keyring
+        from keyring.errors import KeyringError
+    except ImportError:
+        return None
+    try:
+        kept: str | None = keyring.get_password(KEYRING, url)
+    except KeyringError:
+        return None
+    return (kept or "").strip() or None
 
 
 def model_for(configured: object, environ: Mapping[str, str]) -> OpenAIModel:

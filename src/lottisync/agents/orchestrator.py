@@ -20,11 +20,12 @@ from lottisync.agents.agent import CREATED, DESTROYED
 from lottisync.agents.run_log import COMPLETED
 from lottisync.agents.schedule import Cause, Limits, Plan, Standing
 from lottisync.agents.seen import Seen
-from lottisync.agents.subscription import LINK, Subscription
+from lottisync.agents.subscription import Subscription
 from lottisync.causality.vector_clock import Dot
 from lottisync.entities.agent import Agent, AgentState, ChangeSet
 from lottisync.entities.entity import Entity
-from lottisync.entities.journal import Task
+from lottisync.entities.journal import ENTRY_LINK, Task
+from lottisync.entities.link import FROM_ID, TO_ID
 from lottisync.entities.view import view
 from lottisync.store.feed import BATCH, Feed
 from lottisync.store.instant import millis
@@ -71,11 +72,11 @@ class Orchestrator:
         at_home = self._at_home()
         self._close_orphans({living.agent.id for living in at_home}, now)
         newcomers = [living for living in at_home if living.agent.id not in self._heard_of]
-        self._heard_of = {living.agent.id for living in at_home}
         if newcomers:
             with self._journal.reading() as reader:
                 matches = [match for living in newcomers for match in self._missed(reader, living)]
             self._queue(matches, now)
+        self._heard_of = {living.agent.id for living in at_home}
         listening = _listening(at_home)
         while changes := self._feed.take():
             if at_home:
@@ -90,9 +91,7 @@ class Orchestrator:
         with self._agents.reading() as reader:
             orphaned = run_log.agents_with_open_runs(reader) - at_home
         for agent_id in sorted(orphaned):
-            if not run_log.is_awake(self._agents, agent_id):
-                with self._agents.transaction(now) as tx:
-                    run_log.abandon(tx, agent_id, "it was killed, and the agent is not at home here any more")
+            run_log.abandon(self._agents, agent_id, "it was killed, and the agent is not at home here any more", now)
 
     def _at_home(self) -> list[Living]:
         """The agents at home here. They are kept in memory and read anew when the store's own feed says so: a look
@@ -132,8 +131,8 @@ class Orchestrator:
             return []
         found: dict[str, Entity] = {}
         for ident in sorted({ident for each in living.subscriptions.values() for ident in each.ids}):
-            links = [*reader.links_from(ident, LINK), *reader.links_to(ident, LINK)]
-            ends = [reader.entity(str(link.value(end))) for link in links for end in ("fromId", "toId")]
+            links = [*reader.links_from(ident, ENTRY_LINK), *reader.links_to(ident, ENTRY_LINK)]
+            ends = [reader.entity(str(link.value(end))) for link in links for end in (FROM_ID, TO_ID)]
             for entity in [reader.entity(ident), *reader.owned_by(ident, deleted=True), *links, *ends]:
                 if entity is not None:
                     found[entity.id] = entity
@@ -185,15 +184,17 @@ class Orchestrator:
         runs = run_log.runs(reader, ident, RECENT)
         is_begun = any(run.is_open for run in runs)
         ended = [millis(run.completed_at) for run in runs if run.completed_at and run.status != run_log.SKIPPED]
+        not_before = _instant(state.next_wake_at)
         return Standing(
             agent_id=ident,
-            causes=tuple(_causes(reader, living, runs)),
+            causes=tuple(_causes(reader, living, runs, now)),
             # An open run is under way while its lock is held, by whichever process.
             awake=ident in awake or (is_begun and run_log.is_awake(self._agents, ident)),
             asleep=admission.refusal(journal, living.agent, state, self._device) is not None,
-            # Clocks are set back at times: nothing that was written down may hold an agent longer than it should.
-            not_before=min(_instant(state.next_wake_at), now + schedule.MAX_BACKOFF),
-            last_end=min(max(ended), now) if ended else None,
+            # Clocks are set back at times. What was written down by a clock that was ahead holds nobody: cut to now,
+            # it would be anew at every look, and the agent waited until the old time has come.
+            not_before=not_before if not_before <= now + schedule.MAX_BACKOFF else 0,
+            last_end=max((end for end in ended if end <= now), default=None),
             starts=tuple(sorted(_own_starts(runs, now))),
             limits=Limits(
                 agent.setting(living.agent, "coolDownMillis", schedule.COOL_DOWN, MAX_COOL_DOWN),
@@ -242,7 +243,7 @@ class Proposals:
         return operation in self._operations
 
 
-def _causes(reader: Reader, living: Living, runs: list[run_log.Run]) -> list[Cause]:
+def _causes(reader: Reader, living: Living, runs: list[run_log.Run], now: int) -> list[Cause]:
     """All that the agent would wake for, what must come first in front."""
     ident = living.agent.id
     causes = [Cause(run.trigger, 0, urgent=True) for run in runs if run.is_open]
@@ -253,7 +254,10 @@ def _causes(reader: Reader, living: Living, runs: list[run_log.Run]) -> list[Cau
             trigger = run_key.timer(ident, timer_id, at)
             causes.append(Cause(trigger, due))
     causes += [
-        Cause(run_key.subscription(ident, each.subscription_id, each.dots), each.since + schedule.BATCH)
+        Cause(
+            run_key.subscription(ident, each.subscription_id, each.dots),
+            each.since + schedule.BATCH if each.since <= now else now,
+        )
         for each in queue.waiting(reader, ident)
     ]
     return [cause for cause in causes if not _is_done(reader, cause)]

@@ -17,7 +17,6 @@ import msgspec
 from lottisync.agents.agent import report_head_id
 from lottisync.entities.agent import AgentReport, AgentReportHead
 from lottisync.entities.entity import AGENT
-from lottisync.entities.schema import link_id
 from lottisync.entities.view import view
 from lottisync.journal.tasks import TaskPage
 from lottisync.store.instant import iso
@@ -124,8 +123,7 @@ def put(
     known = tx.entity(head) is not None
     tx.put(head, "agentReportHead", {"agentId": agent_id, "scope": CURRENT, "reportId": report_id}, precedence=AGENT)
     if not known:
-        link = {"fromId": agent_id, "toId": head, "createdAt": iso(tx.now)}
-        tx.put(link_id("agent_report_head", agent_id, head), "agent_report_head", link, precedence=AGENT)
+        tx.link("agent_report_head", agent_id, head, precedence=AGENT)
 
 
 def latest_report(reader: Reader, agent_id: str, scope: str = CURRENT) -> AgentReport | None:

@@ -12,6 +12,7 @@ from typing import assert_never
 
 import msgspec
 
+from lottisync.agents import answer
 from lottisync.agents.chat_completions import wire_arguments
 from lottisync.agents.model import (
     AssistantMessage,
@@ -20,8 +21,6 @@ from lottisync.agents.model import (
     ToolCall,
     ToolMessage,
     ToolSchema,
-    Turn,
-    Usage,
     UserMessage,
 )
 
@@ -75,34 +74,26 @@ _REASONS = {"max_output_tokens": "length", "content_filter": "content_filter"}
 """Why an answer is incomplete, in the words of the other dialect."""
 
 
-class Answer:
-    """One answer as its events come in. Not a turn before the last one is there."""
+class Answer(answer.Answer):
+    """Whole when `response.completed` or `response.incomplete` is there."""
 
     def __init__(self, *, id_prefix: str) -> None:
-        self._id_prefix = id_prefix
+        super().__init__(id_prefix=id_prefix)
         self._items: list[_Item] = []
-        self._finish_reason: str | None = None
-        self._usage: Usage | None = None
-        self.has_begun = False
-        self.failure: str | None = None
-
-    @property
-    def is_whole(self) -> bool:
-        return self._finish_reason is not None
 
     @property
     def refusal(self) -> str:
         return "".join(part.refusal or "" for part in self._parts())
 
-    def add(self, event: object) -> None:
-        """Take the next event of the stream; `msgspec.ValidationError` if it is none."""
+    def _take(self, event: object) -> None:
         told = msgspec.convert(event, _Event)
-        self.has_begun = True
         match told.type:
             case "response.output_item.done" if told.item is not None:
                 self._items.append(told.item)
             case "response.completed" if told.response is not None:
-                self._end(told.response, "tool_calls" if self._calls(told.response) else "stop")
+                self._end(told.response, "stop")
+                if self._calls():
+                    self._finish_reason = "tool_calls"
             case "response.incomplete" if told.response is not None:
                 reason = told.response.incomplete_details and told.response.incomplete_details.reason
                 self._end(told.response, _REASONS.get(reason or "", "length"))
@@ -112,27 +103,25 @@ class Answer:
             case "error":
                 self.failure = told.message or "no reason given"
 
-    def _calls(self, response: _Response) -> bool:
-        return any(item.type == "function_call" for item in self._items or response.output or ())
-
     def _end(self, response: _Response, finish_reason: str) -> None:
         # Some servers tell the items in the end only.
         self._items = self._items or response.output or []
-        if response.usage is not None and response.usage.input_tokens is not None:
-            self._usage = Usage(response.usage.input_tokens, response.usage.output_tokens or 0)
+        if response.usage is not None:
+            self._count(response.usage.input_tokens, response.usage.output_tokens)
         self._finish_reason = finish_reason
 
     def _parts(self) -> list[_Part]:
         return [part for item in self._items if item.type == "message" for part in item.content or ()]
 
-    def turn(self) -> Turn:
-        assert self._finish_reason is not None, "only a whole answer is a turn"
+    def _words(self) -> str:
+        return "".join(part.text or "" for part in self._parts())
+
+    def _calls(self) -> tuple[ToolCall, ...]:
         asked = [item for item in self._items if item.type == "function_call"]
-        calls = tuple(
+        return tuple(
             ToolCall(item.call_id or f"{self._id_prefix}-{place}", item.name or "", item.arguments or "")
             for place, item in enumerate(asked)
         )
-        return Turn("".join(part.text or "" for part in self._parts()), calls, self._finish_reason, self._usage)
 
 
 def request(model: str, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> dict[str, object]:

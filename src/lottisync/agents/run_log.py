@@ -1,11 +1,8 @@
 """The log of wakes: which run is under way, and how each one ended (docs/specs/09-agents.md, section 3).
 
 The log is local: it says what happened on this device, and another device's runs are none of its business. A run
-is a row whose key is its cause (`run_key`); its status goes
-
-    queued -> started -> completed            nothing more happens under this key
-                      -> failed               may be started again, and goes on where it stopped
-                      -> skipped              the agent or its task would not have it; may be started again
+is a row whose key is its cause (`run_key`); `TRANSITIONS` says how its status goes. Nothing more happens under the
+key of a run that was completed; one that failed or was skipped may be begun again, and goes on where it stopped.
 
 `queued` or `started` in the log of a process that is gone is a run that was killed. Whether the process is gone is not
 guessed from times: a wake holds a lock on a file for as long as it lives, and the kernel lets go of it, also
@@ -16,7 +13,7 @@ import contextlib
 import fcntl
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -28,6 +25,25 @@ from lottisync.store.store import Store
 from lottisync.store.transaction import Transaction
 
 QUEUED, STARTED, COMPLETED, SKIPPED, FAILED = "queued", "started", "completed", "skipped", "failed"
+
+TRANSITIONS: Mapping[tuple[str, str], str] = {
+    (QUEUED, "begin"): STARTED,
+    (QUEUED, "refuse"): SKIPPED,
+    (QUEUED, "supersede"): FAILED,
+    (QUEUED, "abandon"): SKIPPED,
+    (STARTED, "begin"): STARTED,
+    (STARTED, "refuse"): SKIPPED,
+    (STARTED, "complete"): COMPLETED,
+    (STARTED, "fail"): FAILED,
+    (STARTED, "supersede"): FAILED,
+    (STARTED, "abandon"): SKIPPED,
+    (FAILED, "begin"): STARTED,
+    (FAILED, "refuse"): SKIPPED,
+    (SKIPPED, "begin"): STARTED,
+    (SKIPPED, "refuse"): SKIPPED,
+}
+"""(status, event) -> status; a pair that is missing cannot happen (docs/specs/09-agents.md, section 3)."""
+
 LOCK_TRIES = 5
 """Who asks whether an agent is awake holds its lock, too, for an instant; only a lock that stays taken is a wake's."""
 _COLUMNS = """run_key, agent_id, reason, reason_id, thread_id, status, logical_change_key,
@@ -147,47 +163,43 @@ def enqueue(tx: Transaction, trigger: Trigger, agent_id: str, thread_id: str) ->
     return run
 
 
-def start(tx: Transaction, run: Run) -> None:
-    """Mark the run started, and every other open run of this agent failed: the caller holds the lock, so
-    whoever began those is gone and nobody will go on with them."""
+def move(tx: Transaction, run_key: str, event: str, why: str | None = None) -> None:
+    """Let that happen to the run; `why` is for the person. `KeyError` for what cannot happen to it, which is a bug."""
+    run = find(tx, run_key)
+    assert run is not None
+    status = TRANSITIONS[run.status, event]
+    begun, ended = (iso(tx.now), None) if status == STARTED else (None, iso(tx.now))
     tx.execute(
-        """update wake_run_log set status = ?, completed_at = ?, error_message = ?
-           where agent_id = ? and status in (?, ?) and run_key != ?""",
-        (
-            FAILED,
-            iso(tx.now),
-            "it was killed, and another wake came after it",
-            run.agent_id,
-            QUEUED,
-            STARTED,
-            run.run_key,
-        ),
-    )
-    tx.execute(
-        """update wake_run_log set status = ?, started_at = coalesce(started_at, ?), completed_at = null,
-           error_message = null where run_key = ?""",
-        (STARTED, iso(tx.now), run.run_key),
+        """update wake_run_log set status = ?, started_at = coalesce(started_at, ?), completed_at = ?, error_message = ?
+           where run_key = ?""",
+        (status, begun, ended, why, run_key),
     )
 
 
-def abandon(tx: Transaction, agent_id: str, why: str) -> None:
-    """End every open run of that agent; the caller knows that their processes are gone."""
-    tx.execute(
-        """update wake_run_log set status = ?, completed_at = ?, error_message = ?
-           where agent_id = ? and status in (?, ?)""",
-        (SKIPPED, iso(tx.now), why, agent_id, QUEUED, STARTED),
+def begin(tx: Transaction, run: Run) -> None:
+    """Mark the run started, and every other open run of this agent failed: the caller holds the lock, so whoever
+    began those is gone and nobody will go on with them."""
+    for other in _open_runs(tx, run.agent_id):
+        if other != run.run_key:
+            move(tx, other, "supersede", "it was killed, and another wake came after it")
+    move(tx, run.run_key, "begin")
+
+
+def abandon(agents: Store, agent_id: str, why: str, now: int) -> None:
+    """End every open run of that agent, unless one of them lives."""
+    with contextlib.suppress(Problem), single_flight(agents, agent_id), agents.transaction(now) as tx:
+        for each in _open_runs(tx, agent_id):
+            move(tx, each, "abandon", why)
+
+
+def _open_runs(reader: Reader, agent_id: str) -> list[str]:
+    rows = reader.local(
+        "select run_key from wake_run_log where agent_id = ? and status in (?, ?)", (agent_id, QUEUED, STARTED)
     )
+    return [run_key for (run_key,) in rows]
 
 
 def rethread(tx: Transaction, run: Run, thread_id: str) -> Run:
     """Go on with the run in a new thread, its old one having come to nothing."""
     tx.execute("update wake_run_log set thread_id = ? where run_key = ?", (thread_id, run.run_key))
     return run._replace(thread_id=thread_id)
-
-
-def finish(tx: Transaction, run_key: str, status: str, error: str | None = None) -> None:
-    """Write how the run ended: `completed`, `failed` or `skipped`."""
-    tx.execute(
-        "update wake_run_log set status = ?, completed_at = ?, error_message = ? where run_key = ?",
-        (status, iso(tx.now), error, run_key),
-    )

@@ -6,8 +6,9 @@ Everything that is decided is decided by `orchestrator` and `schedule`; here is 
 task per wake; a wake that fails has written down when it may try again before this hears of it, so nothing is kept in
 memory but who is awake.
 
-A refusal or a failure of one agent is told and ends that wake. Anything else that is raised is a bug, and ends the
-runtime: the run stays `started`, and goes on from its record when the program is started again.
+A refusal or a failure of one agent is told and ends that wake. A store that cannot be read or written (a full disk) is
+told once and looked at again until it can. Anything else that is raised is a bug, and ends the runtime: the run stays
+`started`, and goes on from its record when the program is started again.
 """
 
 import contextlib
@@ -20,7 +21,7 @@ import anyio.to_thread
 from lottisync.agents import agent
 from lottisync.agents.model import Model
 from lottisync.agents.orchestrator import Orchestrator
-from lottisync.agents.schedule import Start
+from lottisync.agents.schedule import Plan, Start
 from lottisync.agents.wake import wake
 from lottisync.entities.agent import Agent
 from lottisync.problem import Problem
@@ -56,6 +57,7 @@ class Runtime:
         self._orchestrator = Orchestrator(journal, agents, device)
         self._awake: set[str] = set()
         self._ended = anyio.Event()
+        self._trouble = ""
 
     async def run(self) -> None:
         """Until cancelled. A cancelled wake is a killed one: it goes on at the next start."""
@@ -66,13 +68,24 @@ class Runtime:
                     bell.clear()
                     self._ended = anyio.Event()
                     now = self._machine.now()
-                    # Off the loop: the first look at a large journal takes seconds, and links want to be answered.
-                    await anyio.to_thread.run_sync(self._orchestrator.hear, now)
-                    plan = self._orchestrator.look(now, self._awake)
+                    plan = await self._planned(now)
                     for start in plan.start:
                         self._awake.add(start.agent_id)
                         tasks.start_soon(self._wake, start)
                     await self._anything(bell, now, plan.next_look)
+
+    async def _planned(self, now: int) -> Plan:
+        try:
+            # Off the loop: the first look at a large journal takes seconds, and links want to be answered.
+            await anyio.to_thread.run_sync(self._orchestrator.hear, now)
+            plan = self._orchestrator.look(now, self._awake)
+        except Problem as problem:
+            if problem.message != self._trouble:
+                self._say("agents-wait", f"agents cannot wake now: {problem.message}")
+            self._trouble = problem.message
+            return Plan([], None)
+        self._trouble = ""
+        return plan
 
     async def _anything(self, bell: Bell, now: int, next_look: int | None) -> None:
         """Until somebody committed, a wake ended, or the time has come; a second at most, since a bell may be lost."""
@@ -109,6 +122,8 @@ class Runtime:
                 why = agent.asleep_because(agent.read_state(reader, start.agent_id))
             if why is not None:
                 self._say("agent-asleep", f"{living.display_name} sleeps, after {why}. Resume: lottisync agent resume")
+            # A failure that could not even be written down holds nobody; without this it would be tried without end.
+            await anyio.sleep(FALLBACK_SECONDS)
         else:
             self._say("agent-woke", f"{living.display_name} woke: {_told(len(result.change_set_ids), result.turns)}")
         finally:

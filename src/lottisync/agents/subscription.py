@@ -27,12 +27,13 @@ from lottisync.agents.seen import Seen
 from lottisync.causality.vector_clock import Dot
 from lottisync.entities.agent import Agent
 from lottisync.entities.entity import DELETED_AT, USER, Entity
+from lottisync.entities.journal import ENTRY_LINK
+from lottisync.entities.link import FROM_ID, TO_ID
 from lottisync.entities.path import split
 from lottisync.store.reader import Reader
 
 SILENT = frozenset({"receipts", "rank", "knowledge", "createdAt", "suppressedLabels"})
 """Fields that are the program's bookkeeping: nobody is woken to look at them."""
-LINK = "entryLink"
 
 
 class Subscription(msgspec.Struct, frozen=True):
@@ -48,7 +49,7 @@ class Subscription(msgspec.Struct, frozen=True):
 def of_task(task_id: str) -> dict[str, Any]:
     """What the agent of a task subscribes to: everything of the task; and of the tasks linked with it, whether
     they are called otherwise, stand otherwise, or are gone."""
-    task = Subscription(types=["task", "checklist", "checklistItem", "entry", LINK], ids=[task_id])
+    task = Subscription(types=["task", "checklist", "checklistItem", "entry", ENTRY_LINK], ids=[task_id])
     linked = Subscription(types=["task"], ids=[task_id], fields=["title", "status", DELETED_AT], linked=True)
     return {"task": msgspec.to_builtins(task), "linked": msgspec.to_builtins(linked)}
 
@@ -72,9 +73,8 @@ class Reach(msgspec.Struct, frozen=True):
 
 
 def reach(reader: Reader, entity: Entity) -> Reach:
-    near = {entity.id, *(str(entity.value(path)) for path in ("taskId", "fromId", "toId") if entity.value(path))}
-    linked = {str(link.value("toId")) for link in reader.links_from(entity.id, LINK)}
-    linked |= {str(link.value("fromId")) for link in reader.links_to(entity.id, LINK)}
+    near = {entity.id, *(str(entity.value(path)) for path in ("taskId", FROM_ID, TO_ID) if entity.value(path))}
+    linked = {*reader.ends_from(entity.id, ENTRY_LINK), *reader.ends_to(entity.id, ENTRY_LINK)}
     return Reach(frozenset(near), frozenset(linked - {entity.id}))
 
 

@@ -8,7 +8,7 @@ from lottisync.agents import agent, subscription
 from lottisync.agents.agent import CREATED, DESTROYED, checked_name, state_id
 from lottisync.entities.agent import Agent
 from lottisync.entities.journal import Task
-from lottisync.entities.schema import derived_id, link_id
+from lottisync.entities.schema import derived_id
 from lottisync.entities.view import view
 from lottisync.journal import tasks
 from lottisync.store.instant import iso
@@ -71,16 +71,15 @@ def create_task_agent(
             "agentState",
             {"agentId": ident, "revision": 0, "consecutiveFailureCount": 0, "slots": {"activeTaskId": task_id}},
         )
-        for type_name, to_id in (("agent_state", state_id(ident)), ("agent_task", task_id)):
-            link = {"fromId": ident, "toId": to_id, "createdAt": at, "deletedAt": None}
-            tx.put(link_id(type_name, ident, to_id), type_name, link)
+        tx.link("agent_state", ident, state_id(ident))
+        tx.link("agent_task", ident, task_id)
     return ident
 
 
 def agent_for_task(reader: Reader, task_id: str) -> Agent | None:
     """The agent that minds the task, found by its `agent_task` link; a destroyed one minds nothing.
     Of several (another program may link more) the newest, then the one with the greatest id."""
-    linked = [reader.entity(str(link.value("fromId"))) for link in reader.links_to(task_id, "agent_task")]
+    linked = [reader.entity(end) for end in reader.ends_to(task_id, "agent_task")]
     minding = [view(entity, Agent) for entity in linked if entity is not None and entity.type == "agent"]
     living = [found for found in minding if found.lifecycle != DESTROYED]
     return max(living, key=lambda found: (found.created_at, found.id), default=None)

@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 from lottisync.agents import seen
 from lottisync.agents.model import ToolCall, Turn, Usage
 from lottisync.agents.seen import Seen
-from lottisync.entities.agent import AgentMessage
+from lottisync.entities.agent import AgentMessage, AgentMessagePayload
 from lottisync.entities.entity import AGENT
 from lottisync.entities.view import view
 from lottisync.store.instant import iso
@@ -113,7 +113,6 @@ class Thread:
                 {
                     "agentId": self.agent_id,
                     "content": dict(content),
-                    "contentType": "application/json",
                     "createdAt": iso(tx.now),
                 },
                 precedence=AGENT,
@@ -227,10 +226,8 @@ def spent(reader: Reader, agent_id: str) -> dict[str, Usage]:
 
 def content(reader: Reader, message: AgentMessage) -> dict[str, Any]:
     """The message's payload, or `{"text": ...}` where the text says it all."""
-    payload = reader.entity(message.content_entry_id) if message.content_entry_id else None
-    if payload is None:
-        return {"text": message.text}
-    return {path.removeprefix("content/"): v for path, v in payload.document().items() if path.startswith("content/")}
+    payload = reader.document(message.content_entry_id) if message.content_entry_id else None
+    return {"text": message.text} if payload is None else payload.view(AgentMessagePayload).content
 
 
 def full_text(reader: Reader, message: AgentMessage) -> str:

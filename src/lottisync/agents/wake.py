@@ -40,14 +40,13 @@ from lottisync.agents.model import (
 )
 from lottisync.agents.report import Words
 from lottisync.agents.run_key import Trigger
-from lottisync.agents.run_log import COMPLETED, FAILED, SKIPPED, Run
+from lottisync.agents.run_log import COMPLETED, Run
 from lottisync.agents.schedule import MAX_FAILURES, backoff
 from lottisync.agents.task_agent import MAX_TURNS
 from lottisync.agents.thread import Opening, RecordedCall, RecordedTurn, Thread
 from lottisync.agents.tool_call import Calls
-from lottisync.entities.agent import Agent, AgentMessage, AgentState
+from lottisync.entities.agent import Agent, AgentMessage
 from lottisync.entities.entity import AGENT
-from lottisync.entities.schema import link_id
 from lottisync.problem import Problem
 from lottisync.review import tools
 from lottisync.review.builder import MAX_ITEMS
@@ -109,11 +108,11 @@ async def wake(
 ) -> WakeResult:
     """Wake the agent once, for `trigger`, on the device of that id.
 
-    `now` gives wall time in ms, `new_id` an id for a time; `chance`, from 0 to 1, is the jitter of the backoff
-    should this wake fail. Raises `Problem`, the run log saying the same, if the
-    agent may not wake (paused, destroyed, at home elsewhere, awake already, its task gone or not allowed to it) or
-    the model gave no answer (code `model-...`); nothing is proposed then. Anything else that is raised, a
-    cancellation too, leaves the run `started`, to be gone on with under the same trigger."""
+    `now` gives wall time in ms, `new_id` an id for a time; `chance`, from 0 to 1, is the jitter of the backoff should
+    this wake fail. Raises `Problem`, the run log saying the same, if the agent may not wake (paused, destroyed, at home
+    elsewhere, awake already, its task gone or not allowed to it), a store cannot be read, or the model gave no answer
+    (code `model-...`); nothing is proposed then. Anything else that is raised, a cancellation too, leaves the run
+    `started`, to be gone on with under the same trigger."""
     with agents.reading() as reader:
         agent.read(reader, agent_id)
     with run_log.single_flight(agents, agent_id):
@@ -123,22 +122,55 @@ async def wake(
                 queue.forget(tx, [each for each in queue.waiting(tx, agent_id) if _is_for(run, each)])
                 return _repeated(tx, run)
         with agents.transaction(now()) as tx:
-            with journal.reading() as reader:
-                refusal = admission.refusal(reader, agent.read(tx, agent_id), agent.read_state(tx, agent_id), device)
+            refusal = _refusal(tx, journal, agent_id, device)
             waiting = queue.waiting(tx, agent_id)
-            if refusal is None:
-                run_log.start(tx, run)
+            if refusal is not None:
+                run_log.move(tx, run.run_key, "refuse", refusal.message)
             else:
-                run_log.finish(tx, run.run_key, SKIPPED, refusal.message)
+                run_log.begin(tx, run)
         if refusal is not None:
             raise refusal
-        under_way = _Wake(journal, agents, run, waiting, now, new_id, watch)
+        under_way: _Wake | None = None
         try:
+            under_way = _Wake(journal, agents, run, waiting, now, new_id, watch)
             await under_way.converse(model)
+            return under_way.end()
         except ModelError as error:
-            under_way.fail(error, chance)
-            raise Problem(f"model-{error.code}", error.message) from None
-        return under_way.end()
+            failure = Problem(f"model-{error.code}", error.message)
+        except Problem as problem:
+            failure = problem
+        with agents.transaction(now()) as tx:
+            if _refusal(tx, journal, agent_id, device) is not None:
+                # Paused, destroyed, or its task gone while it was awake: that is no failure, and nothing to try again.
+                run_log.move(tx, run.run_key, "refuse", failure.message)
+            else:
+                _fail(tx, run, failure.message, chance, under_way)
+        raise failure
+
+
+def _refusal(tx: Transaction, journal: Store, agent_id: str, device: str) -> Problem | None:
+    with journal.reading() as reader:
+        return admission.refusal(reader, agent.read(tx, agent_id), agent.read_state(tx, agent_id), device)
+
+
+def _fail(tx: Transaction, run: Run, message: str, chance: float, under_way: "_Wake | None") -> None:
+    """No whole answer, or a task that cannot be read: say so in log and state, propose nothing, and wait; after too
+    many failures in a row, sleep until a person resumes it (AGENT-21, AGENT-31)."""
+    living, state = agent.read(tx, run.agent_id), agent.read_state(tx, run.agent_id)
+    failures = state.consecutive_failure_count + 1
+    fields: dict[str, Any] = {
+        "consecutiveFailureCount": failures,
+        "nextWakeAt": iso(tx.now + backoff(failures, chance)),
+    }
+    told = {"errorMessage": message}
+    if failures >= MAX_FAILURES:
+        fields["nextWakeAt"] = None
+        if agent.give_up(tx, living, f"{failures} failures in a row, the last: {message}"):
+            told["milestone"] = GAVE_UP_MILESTONE
+    if under_way is not None:
+        fields |= under_way.failed(tx, message, told)
+    tx.put(state.id, "agentState", {"revision": state.revision + 1, **fields}, precedence=AGENT)
+    run_log.move(tx, run.run_key, "fail", message)
 
 
 def _repeated(reader: Reader, run: Run) -> WakeResult:
@@ -175,14 +207,18 @@ class _Wake:
                 run = run_log.rethread(tx, run, new_id(tx.now))
             written = []
         self._run = run
-        head = written[-1].id if written else self._context.state.recent_head_message_id
-        self._thread = Thread(run.agent_id, run.thread_id, run.run_key, head, len(written), new_id)
+        self._thread = self._writer(written)
         # What waited when the context was read is in the context. A context from before may lack some of it.
         self._told = waiting if self._opening is None else []
         self._usage = memory.spent(written)
         self._turns = 0
         self._closing = ""
         self._is_done = False
+
+    def _writer(self, written: list[AgentMessage]) -> Thread:
+        """What goes on with that record."""
+        run, head = self._run, written[-1].id if written else self._context.state.recent_head_message_id
+        return Thread(run.agent_id, run.thread_id, run.run_key, head, len(written), self._new_id)
 
     async def _open(self, model: Model) -> Opening:
         """Condense old notes if they have grown too many, and put down how the conversation begins."""
@@ -250,44 +286,31 @@ class _Wake:
         with self._agents.transaction(self._now()) as tx:
             message_id = self._thread.answered(tx, number, place, call, text)
             if answer.changed is not None:
-                link = {"fromId": message_id, "toId": answer.changed, "createdAt": iso(tx.now)}
-                tx.put(link_id("tool_effect", message_id, answer.changed), "tool_effect", link, precedence=AGENT)
+                tx.link("tool_effect", message_id, answer.changed, precedence=AGENT)
         self._watch(Progress(number + 1, self._limit, call.name))
         return text
 
     # -- the end
 
-    def fail(self, error: ModelError, chance: float) -> None:
-        """No answer from the model: say so in log and state, propose nothing, and wait; after too many failures in a
-        row, sleep until a person resumes it (AGENT-21, AGENT-31)."""
-        with self._agents.transaction(self._now()) as tx:
-            living, state = agent.read(tx, self._run.agent_id), agent.read_state(tx, self._run.agent_id)
-            failures = state.consecutive_failure_count + 1
-            told = {"errorMessage": error.message, **self._spent()}
-            if failures >= MAX_FAILURES:
-                why = f"{failures} failures in a row, the last: {error.message}"
-                if agent.give_up(tx, living, why):
-                    told["milestone"] = GAVE_UP_MILESTONE
-                again = None
-            else:
-                again = iso(tx.now + backoff(failures, chance))
-            self._thread.append(tx, "system", error.message, told)
-            self._put_state(tx, state, {"consecutiveFailureCount": failures, "nextWakeAt": again})
-            run_log.finish(tx, self._run.run_key, FAILED, error.message)
+    def said_last(self, tx: Transaction, text: str, told: Mapping[str, Any]) -> dict[str, Any]:
+        """End the record with that, and what it cost; the state's head of it."""
+        self._thread.append(tx, "system", text, {**told, **self._spent()})
+        return {"recentHeadMessageId": self._thread.head}
+
+    def failed(self, tx: Transaction, text: str, told: Mapping[str, Any]) -> dict[str, Any]:
+        """`said_last`, behind what is in the store: what failed may be the transaction that wrote the rest."""
+        self._thread = self._writer(thread.messages(tx, self._run.agent_id, self._run.thread_id))
+        return self.said_last(tx, text, told)
 
     def end(self) -> WakeResult:
-        """Everything that this wake leaves behind, in one transaction (AGENT-18)."""
+        """Everything that this wake leaves behind, in one transaction (AGENT-18). `Problem("destroyed")`, and nothing
+        is left, if the agent was destroyed while it was awake."""
         with self._agents.transaction(self._now()) as tx:
             living = agent.read(tx, self._run.agent_id)
             if living.lifecycle == DESTROYED:
                 message = f"{living.display_name} was destroyed while it was awake; what it wanted to say was dropped"
-                run_log.finish(tx, self._run.run_key, SKIPPED, message)
-                result = None
-            else:
-                result = self._write(tx, living)
-        if result is None:
-            raise Problem("destroyed", message)
-        return result
+                raise Problem("destroyed", message)
+            return self._write(tx, living)
 
     def _write(self, tx: Transaction, living: Agent) -> WakeResult:
         run, told = self._run, self._context
@@ -306,28 +329,27 @@ class _Wake:
             usage=self._usage,
             turn_limit_reached=not self._is_done,
         )
-        ended = {"milestone": COMPLETED_MILESTONE, "result": msgspec.to_builtins(result), **self._spent()}
-        self._thread.append(tx, "system", "The wake was completed.", ended)
-        self._put_state(
-            tx,
-            agent.read_state(tx, run.agent_id),
+        ended = {"milestone": COMPLETED_MILESTONE, "result": msgspec.to_builtins(result)}
+        state = agent.read_state(tx, run.agent_id)
+        tx.put(
+            state.id,
+            "agentState",
             {
+                **self.said_last(tx, "The wake was completed.", ended),
+                "revision": state.revision + 1,
                 "lastWakeAt": iso(tx.now),
                 "nextWakeAt": None,
                 "consecutiveFailureCount": 0,
                 "processedCounterByHost": self._seen.knowledge,
                 f"slots/{context.BEYOND}": self._seen.listed() or None,
             },
+            precedence=AGENT,
         )
         agent.woken(tx, living)
         queue.forget(tx, self._told)
         queue.forget_seen(tx, run.agent_id, self._seen)
-        run_log.finish(tx, run.run_key, COMPLETED)
+        run_log.move(tx, run.run_key, "complete")
         return result
-
-    def _put_state(self, tx: Transaction, state: AgentState, fields: Mapping[str, Any]) -> None:
-        values = {"revision": state.revision + 1, "recentHeadMessageId": self._thread.head, **fields}
-        tx.put(state.id, "agentState", values, precedence=AGENT)
 
     def _words(self) -> Words:
         """The model's words; if it gave none, those of the last report; in a first wake, what it said at the end."""

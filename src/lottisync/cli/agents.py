@@ -1,4 +1,4 @@
-"""`agent create | list | show | wake | report | log | pause | resume | destroy | move`."""
+"""`agent create | wake | configure | pause | resume | destroy | move`, and the pages of `agent_pages`."""
 
 import os
 import sys
@@ -12,17 +12,15 @@ import click
 import msgspec
 
 from lottisync.agents import agent as agents
-from lottisync.agents import queue, run_log, task_agent, thread
-from lottisync.agents.model import Usage
+from lottisync.agents import run_log, task_agent
 from lottisync.agents.openai_client import DEFAULT_MODEL, model_for
-from lottisync.agents.report import latest_report
 from lottisync.agents.run_key import user_initiated
 from lottisync.agents.wake import Progress, WakeResult, wake
-from lottisync.cli.terminal import Terminal, common, short
+from lottisync.cli.agent_pages import agent_of, counted, list_agents, log, report, show
+from lottisync.cli.terminal import Terminal, common
 from lottisync.config import clock
 from lottisync.config.home import Home
-from lottisync.entities.agent import Agent, AgentState
-from lottisync.entities.journal import Task
+from lottisync.entities.agent import Agent
 from lottisync.journal import tasks
 from lottisync.problem import Problem
 from lottisync.problem import Usage as WrongCall
@@ -30,10 +28,6 @@ from lottisync.store.instant import iso, millis
 from lottisync.store.reader import Reader
 from lottisync.store.transaction import Transaction
 
-AWAY_DAYS = 7
-"""A home that nobody has seen for so long is offered for take-over; a week covers a holiday's weekend."""
-RUN_CHARACTERS = 12
-"""Of a run's key, enough for people to tell runs apart."""
 TIMER = "person"
 """The timer that `agent wake --at` sets; setting it again moves it."""
 
@@ -41,6 +35,10 @@ TIMER = "person"
 @click.group()
 def agent() -> None:
     """Create a task's agent, wake it, read its report and its log."""
+
+
+for page in (list_agents, show, report, log):
+    agent.add_command(page)
 
 
 @agent.command("create")
@@ -71,136 +69,6 @@ def create(terminal: Terminal, task_id: str, name: str, model: str | None) -> No
     )
 
 
-@agent.command("list")
-@common
-def list_agents(terminal: Terminal) -> None:
-    """List all agents there ever were, and what keeps those asleep that sleep."""
-    home = terminal.home
-    with home.agent.reading() as reader:
-        found = agents.list_agents(reader)
-    value = [_described(home, each) for each in found]
-    columns = ["id", "name", "", "task", "home"]
-    terminal.emit(
-        value,
-        lambda: terminal.table(
-            columns,
-            [
-                (short(row["id"]), row["name"], _state(row), row["title"] or "(gone)", row["home"]["name"])
-                for row in value
-            ],
-        ),
-    )
-
-
-@agent.command("show")
-@click.argument("which", metavar="TASK")
-@common
-def show(terminal: Terminal, which: str) -> None:
-    """Show how things stand with the agent of TASK: state, home, what waits, what it has cost."""
-    value = _described(terminal.home, _agent_of(terminal.home, which))
-
-    def shown() -> None:
-        terminal.line(f"{value['name']}  {_state(value)}", "bold")
-        terminal.line(f"task    {value['title'] or '(gone)'}")
-        terminal.line(f"home    {value['home']['name']}")
-        terminal.line(f"model   {value['model'] or DEFAULT_MODEL}")
-        terminal.line(f"woke    {value['lastWakeAt'] or 'never'}")
-        for label, key in (("again", "nextWakeAt"), ("fails", "failures")):
-            if value[key]:
-                terminal.line(f"{label:7} {value[key]}")
-        for name, at in value["timers"].items():
-            terminal.line(f"timer   {name} at {at}")
-        if value["waiting"]:
-            terminal.line(f"waits   {_counted(value['waiting'], 'change')}")
-        terminal.line(f"cost    {_tokens(value['tokens'])} in {_counted(value['wakes'], 'wake')}")
-        if value["asleepBecause"]:
-            terminal.line(f"It sleeps, after {value['asleepBecause']}", "bold red")
-            terminal.line("When that is mended: lottisync agent resume")
-        if value["home"]["offered"]:
-            seen = value["home"]["lastSeen"] or "for as long as this device remembers"
-            terminal.line(f"Its home was not seen since {seen}. Take over: lottisync agent move {which}", "yellow")
-
-    terminal.emit(value, shown)
-
-
-def _described(home: Home, found: Agent) -> dict[str, Any]:
-    with home.agent.reading() as reader:
-        state = agents.read_state(reader, found.id)
-        waits = sum(len(each.dots) for each in queue.waiting(reader, found.id))
-        costs = thread.spent(reader, found.id)
-        latest = latest_report(reader, found.id)
-    task_id = agents.task_of(state)
-    with home.journal.reading() as reader:
-        gone = agents.asleep_without_task(reader, state)
-        title = None if gone else tasks.read(reader, task_id, "task", Task).title
-    return {
-        "id": found.id,
-        "name": found.display_name,
-        "lifecycle": found.lifecycle,
-        "awake": run_log.is_awake(home.agent, found.id),
-        "task": task_id,
-        "title": title,
-        "model": found.config.get("model"),
-        "home": _home_of(home, found, state),
-        "lastWakeAt": state.last_wake_at,
-        "nextWakeAt": state.next_wake_at,
-        "failures": state.consecutive_failure_count,
-        "asleepBecause": agents.asleep_because(state),
-        "subscriptions": found.subscriptions,
-        "timers": found.timers,
-        "waiting": waits,
-        "wakes": len(costs),
-        "tokens": _sum(list(costs.values())),
-        "tldr": latest.content["tldr"] if latest else None,
-    }
-
-
-def _home_of(home: Home, found: Agent, state: AgentState) -> dict[str, Any]:
-    """Where the agent wakes, and whether that home has been away for so long that another may take over."""
-    from lottisync.daemon.status import read_status
-
-    here = home.key.device_id
-    member = home.roster().members.get(found.home_device)
-    told = {"device": found.home_device, "name": member.name if member else "(unknown)", "lastSeen": None}
-    if found.home_device == here:
-        return {**told, "offered": False}
-    running = read_status(home)
-    peers = {peer.device: peer for peer in running.peers} if running else {}
-    peer = peers.get(found.home_device)
-    told["lastSeen"] = peer.last_seen if peer else None
-    # What it wrote is a sign of life, too, and the only one where no daemon runs.
-    signs = [at for at in (told["lastSeen"], state.last_wake_at, found.created_at) if at]
-    is_away = max(signs, default="") < iso(clock.now() - AWAY_DAYS * 86_400_000)
-    return {**told, "offered": is_away and not (peer and peer.linked) and found.lifecycle != agents.DESTROYED}
-
-
-def _state(row: dict[str, Any]) -> str:
-    if row["awake"]:
-        return "awake"
-    if row["lifecycle"] != agents.DESTROYED and row["title"] is None:
-        return "asleep: its task is gone"
-    if row["asleepBecause"]:
-        return f"gave up after {_counted(row['failures'], 'failure')}"
-    if row["lifecycle"] == agents.DORMANT:
-        return "paused"
-    return f"{row['lifecycle']}, home is away" if row["home"]["offered"] else str(row["lifecycle"])
-
-
-def _sum(costs: list[Usage]) -> dict[str, int]:
-    return {
-        "read": sum(cost.prompt_tokens for cost in costs),
-        "written": sum(cost.completion_tokens for cost in costs),
-    }
-
-
-def _tokens(cost: dict[str, int]) -> str:
-    return f"{cost['read']:,} tokens read, {cost['written']:,} written"
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
-
-
 @agent.command("wake")
 @click.argument("which", metavar="TASK")
 @click.option("--at", metavar="INSTANT", help="Not now but then, if a daemon runs: like 2026-03-01T07:00:00Z.")
@@ -208,7 +76,7 @@ def _counted(number: int, noun: str) -> str:
 def wake_agent(terminal: Terminal, which: str, at: str | None) -> None:
     """Wake the agent of TASK now. The model is the one OPENAI_API_KEY or LOTTISYNC_MODEL_URL leads to."""
     home = terminal.home
-    found = _agent_of(home, which)
+    found = agent_of(home, which)
     if at is not None:
         _set_timer(terminal, found, at)
         return
@@ -290,105 +158,6 @@ def _show_wake(terminal: Terminal, found: Agent, result: WakeResult, proposed: i
         terminal.line("Decide with: lottisync review")
 
 
-@agent.command("report")
-@click.argument("which", metavar="TASK")
-@common
-def report(terminal: Terminal, which: str) -> None:
-    """Show what the agent of TASK last reported. Asks no model."""
-    home = terminal.home
-    found = _agent_of(home, which)
-    with home.agent.reading() as reader:
-        latest = latest_report(reader, found.id)
-    if latest is None:
-        raise Problem("no-report", f"{found.display_name} has not reported yet. Run: lottisync agent wake {which}")
-    value = {"id": latest.id, "agent": found.id, "createdAt": latest.created_at, "content": latest.content}
-    terminal.emit(value, lambda: _show_report(terminal, found, latest.content))
-
-
-def _show_report(terminal: Terminal, found: Agent, content: dict[str, Any]) -> None:
-    terminal.line(f"{content.get('title', '')}", "bold")
-    facts = [str(content[key]) for key in ("status", "priority", "estimate", "dueDate") if content.get(key)]
-    terminal.line("  ".join(facts), "dim")
-    terminal.line(f"\n{content.get('tldr', '')}")
-    if content.get("goal"):
-        terminal.line(f"\nGoal: {content['goal']}")
-    for key, heading in (("achieved", "Achieved"), ("remaining", "Remaining"), ("learnings", "Learnt")):
-        if content.get(key):
-            terminal.line(f"\n{heading}", "bold")
-            for line in content[key]:
-                terminal.line(f"  · {line}")
-    terminal.line(f"\n{found.display_name}, {content.get('lastUpdated', '')}", "dim")
-
-
-@agent.command("log")
-@click.argument("which", metavar="TASK")
-@click.option("--wake", "run", metavar="RUN", help="Show what was said and done in this wake; a run from the list.")
-@common
-def log(terminal: Terminal, which: str, run: str | None) -> None:
-    """List the wakes of the agent of TASK on this device, the latest first, with what they cost."""
-    home = terminal.home
-    found = _agent_of(home, which)
-    with home.agent.reading() as reader:
-        runs = run_log.runs(reader, found.id)
-        costs = thread.spent(reader, found.id)
-    if run is not None:
-        _show_run(terminal, found, runs, run)
-        return
-    value: list[dict[str, Any]] = [
-        {
-            "runKey": each.run_key,
-            "reason": each.reason,
-            "reasonId": each.reason_id,
-            "status": each.status,
-            "createdAt": each.created_at,
-            "completedAt": each.completed_at,
-            "error": each.error_message,
-            "tokens": _sum([costs[each.run_key]] if each.run_key in costs else []),
-        }
-        for each in runs
-    ]
-    columns = ["run", "when", "why", "how it ended", "tokens"]
-    terminal.emit(
-        value,
-        lambda: terminal.table(
-            columns,
-            [
-                (
-                    row["runKey"][:RUN_CHARACTERS],
-                    row["createdAt"],
-                    f"{row['reason']} {row['reasonId']}"[:30],
-                    row["status"] if not row["error"] else f"{row['status']}: {row['error']}",
-                    sum(row["tokens"].values()),
-                )
-                for row in value
-            ],
-        ),
-    )
-
-
-def _show_run(terminal: Terminal, found: Agent, runs: list[run_log.Run], abbreviated: str) -> None:
-    meant = [each for each in runs if each.run_key.startswith(abbreviated)]
-    if len(meant) != 1:
-        raise Problem("unknown-id", f"{_counted(len(meant), 'wake')} of {found.display_name} begin with {abbreviated}")
-    with terminal.home.agent.reading() as reader:
-        said: list[dict[str, Any]] = [
-            {
-                "at": each.created_at,
-                "kind": each.kind,
-                "tool": each.metadata.get("toolName"),
-                "text": thread.full_text(reader, each),
-            }
-            for each in thread.messages(reader, found.id, meant[0].thread_id)
-        ]
-
-    def shown() -> None:
-        for each in said:
-            terminal.line(f"{each['at'][11:19]}  {each['kind']:<11} {each['tool'] or ''}", "dim")
-            terminal.line(str(each["text"]))
-
-    terminal.emit(said, shown)
-
-
 SETTINGS = {"sovereignty": ("reason", "evidence"), "autoCheck": (True, False)}
 
 
@@ -457,14 +226,14 @@ def _device_called(home: Home, name: str) -> str:
     meant = [member.device for member in known if member.name == name or member.device == name]
     if len(meant) != 1:
         raise Problem(
-            "unknown-device", f"{_counted(len(meant), 'device')} of yours called {name!r}. See: lottisync status"
+            "unknown-device", f"{counted(len(meant), 'device')} of yours called {name!r}. See: lottisync status"
         )
     return meant[0]
 
 
 def _change(terminal: Terminal, which: str, change: Callable[[Transaction, str], None]) -> None:
     home = terminal.home
-    found = _agent_of(home, which)
+    found = agent_of(home, which)
     with home.agent.transaction(clock.now()) as tx:
         change(tx, found.id)
         now = agents.read(tx, found.id)
@@ -476,19 +245,3 @@ def _change(terminal: Terminal, which: str, change: Callable[[Transaction, str],
         "config": now.config,
     }
     terminal.emit(value, lambda: terminal.line(f"{now.display_name} is {now.lifecycle}."))
-
-
-def _agent_of(home: Home, which: str) -> Agent:
-    """The agent of a task; or the one that has this id, or an end of it as `agent list` shows it, which is how to
-    reach an agent whose task is gone."""
-    with home.agent.reading() as reader, home.journal.reading() as journal:
-        fitting = reader.ids_like(which, 2, "agent") if which else []
-        if len(fitting) == 1 and (fitting[0] == which or not journal.ids_like(which, 1, "task")):
-            return agents.read(reader, fitting[0])
-    with home.journal.reading() as reader:
-        task_id = tasks.resolve(reader, which, "task")
-    with home.agent.reading() as reader:
-        found = task_agent.agent_for_task(reader, task_id)
-    if found is None:
-        raise Problem("no-agent", f"no agent minds this task. Run: lottisync agent create {which}")
-    return found

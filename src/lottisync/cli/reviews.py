@@ -17,15 +17,19 @@ import msgspec
 from lottisync.cli.terminal import Terminal, common, short
 from lottisync.config import clock
 from lottisync.problem import Problem, Usage
-from lottisync.review import inbox
+from lottisync.review import index
 from lottisync.review.effect import StaleField
-from lottisync.review.inbox import Fate, ItemView, SetView
+from lottisync.review.fate import Fate, decisions, fates
+from lottisync.review.inbox import Inbox, ItemView, SetView
 from lottisync.review.language import LANGUAGES, chosen, marked, words
-from lottisync.review.verdict import Outcome, Verdicts
+from lottisync.review.ledger import SET
+from lottisync.review.outcome import Outcome
+from lottisync.review.verdict import Verdicts
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 CHANGED = ("applied", "no-op", "already", "rejected", "deferred", "undone", "kept")
+_NUMBER = re.compile(r"\A[0-9]{1,4}\Z")
 _SPAN = re.compile(r"\A(\d{1,4})([hdw])\Z")
 _SPAN_MILLIS = {"h": 3_600_000, "d": 86_400_000, "w": 7 * 86_400_000}
 _LANGUAGE = "lottisync.language"
@@ -133,9 +137,8 @@ def _task(terminal: Terminal, task_id: str | None) -> str | None:
 
 
 def _listed(terminal: Terminal, task_id: str | None = None, everything: bool = False) -> list[SetView]:
-    home = terminal.home
-    listing = inbox.unsettled_sets if everything else inbox.open_sets
-    return listing(home.journal, home.agent, clock.now(), _task(terminal, task_id), language=_language())
+    inbox, task = _inbox(terminal), _task(terminal, task_id)
+    return inbox.unsettled_sets(clock.now(), task) if everything else inbox.open_sets(clock.now(), task)
 
 
 def _show(terminal: Terminal, sets: list[SetView], *, numbered: bool) -> None:
@@ -227,21 +230,21 @@ def _show_item(terminal: Terminal, item: ItemView) -> None:
     terminal.line(item.summary, "bold")
     change = _change(item)
     if change.plain:
-        _print(terminal, change)
+        terminal.line(_indented(change))
     if item.args.get("reason"):
         terminal.line("  " + _say("why: {reason}", reason=item.args["reason"]))
     for field in item.stale_fields:
         terminal.line("  " + _stale(field), "yellow")
     state = _state(item)
     if state.plain:
-        _print(terminal, state)
+        terminal.line(_indented(state))
     terminal.line(f"  {item.tool} {msgspec.json.encode(item.args).decode()}  {item.id}", "dim")
 
 
-def _print(terminal: Terminal, text: Any) -> None:
+def _indented(text: Any) -> Any:
     from rich.text import Text
 
-    terminal.console.print(Text("  ").append_text(text))
+    return Text("  ").append_text(text)
 
 
 def _stale(field: StaleField) -> str:
@@ -373,9 +376,7 @@ def ledger(terminal: Terminal, task_id: str | None, about: str | None) -> None:
     if about is not None:
         with home.journal.reading() as reader:
             about = tasks.resolve(reader, about, "checklistItem")
-    found = inbox.ledger(
-        home.journal, home.agent, clock.now(), _task(terminal, task_id), about=about, language=_language()
-    )
+    found = fates(home.journal, home.agent, clock.now(), _task(terminal, task_id), about=about, language=_language())
     terminal.emit([msgspec.to_builtins(one) for one in found], lambda: _show_ledger(terminal, found))
 
 
@@ -396,9 +397,17 @@ def _show_ledger(terminal: Terminal, found: list[Fate]) -> None:
 @common
 def log(terminal: Terminal, task_id: str) -> None:
     """Show every decision on the proposals for TASK, oldest first."""
-    found = inbox.decisions(terminal.home.agent, _task(terminal, task_id) or task_id)
+    found = decisions(terminal.home.agent, _task(terminal, task_id) or task_id)
     rows = [(_minute(d.created_at), _word(d.verdict), d.human_summary, d.reason or "") for d in found]
     terminal.emit([msgspec.to_builtins(d) for d in found], lambda: terminal.table(["", "", "", ""], rows))
+
+
+@review.command("reindex")
+@common
+def reindex(terminal: Terminal) -> None:
+    """Compute the index of change sets anew, where `lottisync check` has found it wrong."""
+    index.rebuild(terminal.home.agent, clock.now())
+    terminal.emit({"reindexed": True}, lambda: terminal.line(_say("The index was computed anew."), "green"))
 
 
 def _minute(instant: str) -> str:
@@ -480,26 +489,33 @@ def _keys() -> Iterator[str]:
 # -- what they all share
 
 
+def _inbox(terminal: Terminal) -> Inbox:
+    _verdicts(terminal)
+    return Inbox(terminal.home.journal, terminal.home.agent, language=_language())
+
+
 def _verdicts(terminal: Terminal) -> Verdicts:
+    """Those of this device; what an earlier command or another process left half done is finished first."""
     home = terminal.home
-    return Verdicts(home.journal, home.agent, device_id=home.key.device_id, new_id=clock.new_id)
+    verdicts = Verdicts(home.journal, home.agent, device_id=home.key.device_id, new_id=clock.new_id)
+    verdicts.recover(clock.now())
+    return verdicts
 
 
 def _find(terminal: Terminal, which: str) -> ItemView:
     """The item a person means: its id, the end of its id, or its number in the list."""
-    if which.isdigit() and len(which) <= 4:
+    if _NUMBER.match(which):
         shown = [item for one in _listed(terminal) for item in one.items]
         if 1 <= int(which) <= len(shown):
             return shown[int(which) - 1]
         raise Problem("unknown-id", f"the list has {len(shown)} items; got {which}. See: lottisync review")
-    home = terminal.home
-    everything = inbox.all_sets(home.journal, home.agent, clock.now(), language=_language())
-    items = [item for one in everything for item in one.items]
-    fitting = [item for item in items if item.id == which] or [item for item in items if item.id.endswith(which)]
-    if len(fitting) != 1:
-        what = "no proposal has" if not fitting else f"{len(fitting)} proposals have"
-        raise Problem("unknown-id", f"{what} the id {which!r}. See: lottisync review")
-    return fitting[0]
+    of_set, _, ordinal = which.rpartition(".")
+    with terminal.home.agent.reading() as reader:
+        sets = reader.ids_like(of_set, 2, SET) if of_set and of_set.isascii() and _NUMBER.match(ordinal) else []
+    if len(sets) != 1:
+        what = "several proposals have" if sets else "no proposal has"
+        raise Problem("unknown-id", f"{what} the id {which[:80]!r}. See: lottisync review")
+    return _inbox(terminal).item(f"{sets[0]}.{ordinal}", clock.now())
 
 
 def _report(terminal: Terminal, outcomes: list[Outcome]) -> None:

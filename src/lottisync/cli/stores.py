@@ -12,6 +12,7 @@ from lottisync.config.home import Home
 from lottisync.entities import canonical
 from lottisync.entities.entity import DELETED_AT
 from lottisync.problem import Problem
+from lottisync.review import index
 from lottisync.store import conflict as conflicts_of
 from lottisync.store.chain import roots
 from lottisync.store.check import broken_invariants
@@ -37,6 +38,8 @@ def check(terminal: Terminal) -> None:
                 done = now
 
             found[name] = broken_invariants(reader, step)
+            if store is terminal.home.agent:
+                found[name] += index.faults(reader, clock.now())
 
     def shown() -> None:
         for name, faults in found.items():

@@ -25,6 +25,12 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 
 
+_SIGNS = {
+    **{code: 0x2400 + code for code in range(0x20) if chr(code) not in "\t\n"},
+    0x7F: 0x2421,
+    **dict.fromkeys((*range(0x80, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A)), 0xFFFD),
+}
+"""Control characters, and the marks that turn the direction of text, with the signs that stand for them."""
 _PORT = re.compile(r"\A[0-9]{1,5}\Z")
 """ASCII only: `isdigit` also takes what `int` does not."""
 
@@ -65,12 +71,10 @@ class Terminal:
         else:
             shown()
 
-    def line(self, text: str = "", style: str | None = None) -> None:
-        """A line for people, `text` taken literally; nothing with `--json`."""
+    def line(self, text: Any = "", style: str | None = None) -> None:
+        """A line for people, `text` (or rich `Text`) taken literally; nothing with `--json`."""
         if not self.as_json:
-            from rich.text import Text
-
-            self.console.print(Text(text, style=style or ""))
+            self.console.print(_literal(text, style or ""))
 
     def markup(self, text: str) -> None:
         """A line for people in rich's markup; never with text that came from outside."""
@@ -86,15 +90,14 @@ class Terminal:
             return
         from rich import box
         from rich.table import Table
-        from rich.text import Text
 
         table = Table(*columns, title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
         for row in listed:
-            table.add_row(*(cell if isinstance(cell, Text) else Text(str(cell)) for cell in row))
+            table.add_row(*(_literal(cell) for cell in row))
         self.console.print(table)
 
     def _plain_table(self, columns: Sequence[str], rows: list[Sequence[Any]], title: str | None) -> None:
-        texts = [columns, *([str(cell) for cell in row] for row in rows)]
+        texts = [columns, *([shown(str(cell)).replace("\n", " ") for cell in row] for row in rows)]
         widths = [max(len(row[n]) for row in texts) for n in range(len(columns))]
         lines = [
             "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in texts
@@ -185,6 +188,21 @@ def address(text: str, *, what: str) -> tuple[str, int]:
     if not colon or not host or not _PORT.match(port) or int(port) > 65535:
         raise Usage("bad-address", f"{what} is HOST:PORT, like 127.0.0.1:4711; got {text!r}")
     return host, int(port)
+
+
+def shown(text: str) -> str:
+    """Text from anywhere, fit for a terminal: what would move the cursor, clear the screen or turn the direction
+    of writing is shown as a sign (CLI-13). A model must not choose what a person sees beside its proposal."""
+    return text.translate(_SIGNS)
+
+
+def _literal(text: Any, style: str = "") -> Any:
+    """Rich `Text` of what may come from outside."""
+    from rich.text import Text
+
+    literal = text.copy() if isinstance(text, Text) else Text(str(text), style=style)
+    literal.plain = shown(literal.plain)  # sign by sign, so that the styles stay where they are
+    return literal
 
 
 def short(entity_id: str) -> str:

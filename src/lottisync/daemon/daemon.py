@@ -157,7 +157,10 @@ def _recover(home: Home, say: Callable[[str, str], None]) -> None:
 
     verdicts = Verdicts(home.journal, home.agent, device_id=home.key.device_id, new_id=clock.new_id)
     for outcome in verdicts.recover(clock.now()):
-        say("recovered", f"finished a confirmation that was interrupted: {outcome}")
+        say(
+            "recovered",
+            f"finished a verdict that was interrupted: {outcome.item} {outcome.result} {outcome.message}".rstrip(),
+        )
 
 
 async def _tidy(home: Home) -> None:
@@ -172,7 +175,8 @@ async def _tidy(home: Home) -> None:
 
 async def _run_agents(home: Home, say: Callable[[str, str], None]) -> None:
     from lottisync.agents.model import ModelError
-    from lottisync.agents.openai_client import model_for, model_from_environment
+    from lottisync.agents.model_process import ModelProcess
+    from lottisync.agents.openai_client import model_from_environment
     from lottisync.agents.runtime import Machine, Runtime
 
     try:
@@ -184,7 +188,7 @@ async def _run_agents(home: Home, say: Callable[[str, str], None]) -> None:
         home.journal,
         home.agent,
         home.key.device_id,
-        lambda living: model_for(living.config.get("model"), os.environ),
+        lambda living: ModelProcess(living.config.get("model")),
         Machine(clock.now, clock.new_id, SystemRandom().random),
         say,
     ).run()

@@ -5,40 +5,27 @@ Change sets and messages are immutable once written, decisions are only ever add
 status inside a mutable replicated set loses verdicts as soon as two devices decide at once.
 """
 
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
+from lottisync.entities.link import Link
 from lottisync.entities.schema import EntityType, schema
 
-AGENT_STORE = schema(
-    "agent",
-    "agent_id",
-    [
-        EntityType("agent"),
-        EntityType("agentState", owner="agentId"),
-        EntityType("agentMessage", owner="agentId", subtype="kind"),
-        EntityType("agentMessagePayload", owner="agentId"),
-        EntityType("agentReport", owner="agentId", subtype="scope"),
-        EntityType("agentReportHead", owner="agentId", subtype="scope"),
-        EntityType("changeSet", owner="agentId", subtype="taskId"),
-        EntityType("changeDecision", owner="agentId", subtype="taskId"),
-        *(
-            EntityType(name, link=True)
-            for name in (
-                "basic",
-                "agent_state",
-                "agent_head_message",
-                "message_prev",
-                "message_payload",
-                "agent_report_head",
-                "report_source_span",
-                "tool_effect",
-                "agent_task",
-            )
-        ),
-    ],
+LINK_KINDS = (
+    "basic",
+    "agent_state",
+    "agent_head_message",
+    "message_prev",
+    "message_payload",
+    "agent_report_head",
+    "report_source_span",
+    "tool_effect",
+    "agent_task",
 )
+"""The plan's relations, and `basic` for the rest. This program writes four of them: the chain of messages and their
+payloads are fields (docs/specs/09-agents.md, section 1)."""
+MESSAGE_KINDS = Literal["observation", "user", "thought", "action", "toolResult", "summary", "system"]
 
 LOCAL_TABLES = """
 create table wake_run_log (run_key text not null primary key, agent_id text not null, reason text not null,
@@ -53,10 +40,20 @@ create table saga_log (operation_id text not null primary key, run_key text not 
     status text not null, tool_name text not null, last_error text, created_at text not null,
     updated_at text not null, request text not null) strict;
 create index idx_saga_log_status on saga_log(status, updated_at);
+create table change_set_index (set_id text not null primary key, task_id text not null, status text not null,
+    resolved_at text, items text not null, decisions text not null, open integer not null, settled integer not null,
+    since integer not null, until integer not null) strict;
+create index idx_change_set_index_task on change_set_index(task_id);
+create index idx_change_set_index_open on change_set_index(open, task_id) where not settled;
+create index idx_change_set_index_since on change_set_index(since) where not settled;
+create index idx_change_set_index_until on change_set_index(until) where not settled;
+create index idx_agent_entities_subtype on agent_entities(type, subtype, created_at) where subtype is not null;
 """
 """Local bookkeeping that stands in agent.sqlite and never replicates (S3-17 to S3-19). `request` is
 what recovery needs to go on: the item, the edited arguments and the person's choice, as JSON. `wake_queue` holds
-the writes that an agent is to wake for, by their dots, with the time (ms) at which they were queued here."""
+the writes that an agent is to wake for, by their dots, with the time (ms) at which they were queued here.
+`change_set_index` is what sets and decisions amounted to when they were last looked at (S1-08; its columns are in
+`lottisync.review.index`). The last index serves what is read by its task: sets and decisions."""
 
 
 class Agent(msgspec.Struct, frozen=True, rename="camel"):
@@ -105,13 +102,13 @@ class AgentState(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class AgentMessage(msgspec.Struct, frozen=True, rename="camel"):
-    """`kind`: observation, user, thought, action, toolResult, summary or system. Short content stands in
-    `text`; long content in a payload that `content_entry_id` names."""
+    """Short content stands in `text`; long content in a payload that `content_entry_id` names. A kind that
+    this program does not know reads as `system`."""
 
     id: str
     agent_id: str = ""
     thread_id: str = ""
-    kind: str = "system"
+    kind: MESSAGE_KINDS = "system"
     text: str = ""
     prev_message_id: str | None = None
     content_entry_id: str | None = None
@@ -121,6 +118,14 @@ class AgentMessage(msgspec.Struct, frozen=True, rename="camel"):
     summary_depth: int = 0
     tokens_approx: int = 0
     metadata: dict[str, Any] = {}
+    created_at: str = ""
+
+
+class AgentMessagePayload(msgspec.Struct, frozen=True, rename="camel"):
+    id: str
+    agent_id: str = ""
+    content: dict[str, Any] = {}
+    content_type: str = "application/json"
     created_at: str = ""
 
 
@@ -207,3 +212,20 @@ class ChangeDecision(msgspec.Struct, frozen=True, rename="camel"):
     journal_knowledge: dict[str, int] = {}
     undoes: str | None = None
     created_at: str = ""
+
+
+AGENT_STORE = schema(
+    "agent",
+    "agent_id",
+    [
+        EntityType("agent", Agent),
+        EntityType("agentState", AgentState, owner="agentId"),
+        EntityType("agentMessage", AgentMessage, owner="agentId", subtype="kind"),
+        EntityType("agentMessagePayload", AgentMessagePayload, owner="agentId"),
+        EntityType("agentReport", AgentReport, owner="agentId", subtype="scope"),
+        EntityType("agentReportHead", AgentReportHead, owner="agentId", subtype="scope"),
+        EntityType("changeSet", ChangeSet, owner="agentId", subtype="taskId"),
+        EntityType("changeDecision", ChangeDecision, owner="agentId", subtype="taskId"),
+        *(EntityType(kind, Link, link=True) for kind in LINK_KINDS),
+    ],
+)

@@ -4,13 +4,17 @@ Ordered children carry their membership and rank themselves: an item knows its c
 place, so two devices that add items at once do not rewrite one list.
 """
 
+from typing import Literal
+
 import msgspec
 
+from lottisync.entities.link import Link
 from lottisync.entities.schema import EntityType, schema
 
 STATUSES = ("OPEN", "GROOMED", "IN PROGRESS", "BLOCKED", "ON HOLD", "DONE", "REJECTED")
 PRIORITIES = ("P0", "P1", "P2", "P3")
 
+ENTRY_LINK = "entryLink"
 RELATIONS = ("relates_to", "blocks", "follows_up_on", "duplicates", "fixes", "supersedes")
 INVERSES = {
     "is_blocked_by": "blocks",
@@ -21,20 +25,6 @@ INVERSES = {
 }
 """The other end's word for a relation. A link is stored under one word only, so that what two devices
 say from its two ends is one link."""
-
-JOURNAL = schema(
-    "journal",
-    "task_id",
-    [
-        EntityType("task", subtype="status"),
-        EntityType("checklist", owner="taskId"),
-        EntityType("checklistItem", owner="taskId"),
-        EntityType("entry", owner="taskId", subtype="kind"),
-        EntityType("label"),
-        EntityType("category"),
-        EntityType("entryLink", link=True),
-    ],
-)
 
 
 class Task(msgspec.Struct, frozen=True, rename="camel"):
@@ -74,7 +64,7 @@ class ChecklistItem(msgspec.Struct, frozen=True, rename="camel"):
     title: str = ""
     rank: str = ""
     is_checked: bool = False
-    checked_by: str = "user"
+    checked_by: Literal["user", "agent"] = "user"
     checked_at: str | None = None
     check_reason: str | None = None
     proposed_by: str | None = None
@@ -84,7 +74,7 @@ class ChecklistItem(msgspec.Struct, frozen=True, rename="camel"):
 
     @property
     def set_by_user(self) -> bool:
-        return self.checked_by != "agent"
+        return self.checked_by == "user"
 
 
 class Entry(msgspec.Struct, frozen=True, rename="camel"):
@@ -109,15 +99,20 @@ class Label(msgspec.Struct, frozen=True, rename="camel"):
     created_at: str = ""
 
 
-class Link(msgspec.Struct, frozen=True, rename="camel"):
+class Category(msgspec.Struct, frozen=True, rename="camel"):
+    """What tasks are sorted by, and what agents are allowed by (`Agent.allowed_category_ids`)."""
+
+    id: str
+    name: str = ""
+    color: str = ""
+    created_at: str = ""
+
+
+class EntryLink(Link, frozen=True, rename="camel"):
     """A link between two tasks; `relations` holds the words of `RELATIONS` as keys, so that several may
     stand between the same two."""
 
-    id: str
-    from_id: str = ""
-    to_id: str = ""
-    relations: dict[str, bool] = {}
-    created_at: str = ""
+    relations: dict[str, bool] = msgspec.field(default_factory=dict)
 
 
 def link_ends(relation: str, task_id: str, other_id: str) -> tuple[str, str, str]:
@@ -127,3 +122,18 @@ def link_ends(relation: str, task_id: str, other_id: str) -> tuple[str, str, str
     if relation == "relates_to":
         return relation, min(task_id, other_id), max(task_id, other_id)
     return relation, task_id, other_id
+
+
+JOURNAL = schema(
+    "journal",
+    "task_id",
+    [
+        EntityType("task", Task, subtype="status"),
+        EntityType("checklist", Checklist, owner="taskId"),
+        EntityType("checklistItem", ChecklistItem, owner="taskId"),
+        EntityType("entry", Entry, owner="taskId", subtype="kind"),
+        EntityType("label", Label),
+        EntityType("category", Category),
+        EntityType(ENTRY_LINK, EntryLink, link=True),
+    ],
+)

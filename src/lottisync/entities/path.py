@@ -13,6 +13,8 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
+from lottisync.entities.canonical import PLAIN, normal
+
 MAX_PATH = 320
 _PATH = re.compile(r"\A[A-Za-z][A-Za-z0-9_]{0,63}(/(?:[^/~\x00-\x1f\ud800-\udfff]|~[01])+)?\Z")
 
@@ -40,28 +42,25 @@ def validated(path: str) -> str:
 
 def flatten(fields: Mapping[str, Any]) -> dict[str, Any]:
     """Split every map-valued field one level down: `{"labels": {"bug": True}}` -> `{"labels/bug": True}`.
-    Keys of a mapping that are paths already pass as they are."""
+    Keys of a mapping that are paths already pass as they are. The values come out in normal form; raises
+    `PathError`, and `NotCanonical` for a value that has none."""
     flat: dict[str, Any] = {}
     for field, value in fields.items():
-        if type(value) is dict and "/" not in field:
-            for key, item in value.items():
-                flat[join(field, key)] = item
-        else:
+        if type(value) in PLAIN:
             flat[validated(field)] = value
+        elif type(value) is dict and "/" not in field:
+            for key, item in value.items():
+                flat[join(field, key)] = item if type(item) in PLAIN else normal(item)
+        else:
+            flat[validated(field)] = normal(value)
     return flat
 
 
 def nest(document: Mapping[str, Any]) -> dict[str, Any]:
     """The nested view of a flat document. A null is an absent value (that is how a key is removed)."""
-    nested: dict[str, Any] = {}
-    maps: dict[str, dict[str, Any]] = {}
-    for path, value in document.items():
-        if value is None:
-            continue
-        if "/" not in path:
-            nested[path] = value
-            continue
+    nested = {path: value for path, value in document.items() if value is not None}
+    maps: dict[str, dict[str | None, Any]] = {}
+    for path in [path for path in nested if "/" in path]:
         field, key = split(path)
-        assert key is not None
-        maps.setdefault(field, {})[key] = value
-    return nested | maps if maps else nested
+        maps.setdefault(field, {})[key] = nested.pop(path)
+    return nested | maps

@@ -12,9 +12,11 @@ import msgspec
 
 
 class EntityType(msgspec.Struct, frozen=True):
-    """`owner` and `subtype` name the document fields behind the two indexed columns."""
+    """`view` is the struct as which an entity of the type is read (None: by its own code, as signed records are),
+    `owner` and `subtype` name the document fields behind the two indexed columns."""
 
     name: str
+    view: type[msgspec.Struct] | None = None
     owner: str | None = None
     subtype: str | None = None
     link: bool = False

@@ -6,13 +6,16 @@ heard of survives an edit of another one. A value that does not fit its field (a
 hand's) reads as the field's default: one odd value must not make a whole task unreadable.
 """
 
+from collections.abc import Callable
+from functools import lru_cache
 from typing import Any, Protocol, TypeVar
 
 import msgspec
 
-from lottisync.entities import path
+from lottisync.entities import canonical, path
 
 T = TypeVar("T", bound=msgspec.Struct)
+Kind = type[T]
 
 
 class Viewed(Protocol):
@@ -26,8 +29,30 @@ class Viewed(Protocol):
 
 def view(entity: Viewed, kind: type[T]) -> T:
     """The entity as a `kind`, whose structs all begin with the field `id`."""
-    nested = path.nest(entity.document())
-    nested["id"] = entity.id
+    return _view(entity.id, entity.document(), kind)
+
+
+def view_stored(ident: str, document: bytes, kind: type[T]) -> T:
+    """`view` of a document as it is stored: flat canonical JSON, under an id of the grammar of ENT-1. Most are
+    their structs but for the id, and are decoded straight into them; one with a map, or with a null where the
+    struct has none, goes the long way."""
+    if b"/" in document:
+        return _view(ident, canonical.decode(document), kind)
+    try:
+        viewed: T = _decoding(kind)(b'%b,"id":"%b"}' % (document[:-1], ident.encode()))
+    except msgspec.DecodeError:
+        return _view(ident, canonical.decode(document), kind)
+    return viewed
+
+
+@lru_cache(maxsize=64)
+def _decoding(kind: type[T]) -> Callable[[bytes], T]:
+    return msgspec.json.Decoder(kind).decode
+
+
+def _view(ident: str, document: dict[str, Any], kind: type[T]) -> T:
+    nested = path.nest(document)
+    nested["id"] = ident
     try:
         return msgspec.convert(nested, kind)
     except msgspec.ValidationError:

@@ -115,10 +115,12 @@ def device_id_of(certificate_der: bytes) -> str:
     return hashlib.sha256(_spki(_key_of(certificate_der))).hexdigest()
 
 
+@functools.lru_cache(maxsize=1024)
 def verify(certificate_der: bytes, signature: bytes, message: bytes) -> bool:
     """Whether `signature` over `message` was made with the key of this certificate.
 
-    Raises `IdentityError` for a certificate that `device_id_of` would refuse.
+    Raises `IdentityError` for a certificate that `device_id_of` would refuse. The roster is folded anew from its
+    records wherever it is needed, with every batch of a round, too: what was verified is remembered.
     """
     key = _key_of(certificate_der)
     try:

@@ -183,6 +183,11 @@ class MembershipRecord(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
+def binding_id(host: str) -> str:
+    """'host-' and the host id: a host is bound once."""
+    return "host-" + host
+
+
 class HostBinding(msgspec.Struct, frozen=True, kw_only=True):
     """'Host `host` of my store `store` is mine', signed by `device`.
 
@@ -215,8 +220,7 @@ class HostBinding(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def record_id(self) -> str:
-        """'host-' and the host id: a host is bound once."""
-        return "host-" + self.host
+        return binding_id(self.host)
 
     def to_fields(self) -> Fields:
         return {

@@ -29,7 +29,7 @@ from lottisync.entities.journal import (
     Task,
 )
 from lottisync.entities.schema import derived_id
-from lottisync.entities.view import T, view
+from lottisync.entities.view import T
 from lottisync.problem import Problem
 from lottisync.store.instant import iso
 from lottisync.store.reader import Document, Reader
@@ -62,22 +62,23 @@ class TaskPage(NamedTuple):
 
 def read(reader: Reader, entity_id: str, type_name: str, kind: type[T]) -> T:
     """The typed view of a live entity; `Problem` if there is none of that type."""
-    entity = reader.document(entity_id)
-    if entity is None or entity.type != type_name:
+    document = reader.document(entity_id)
+    if document is None or document.type != type_name:
         raise Problem("unknown-id", f"there is no {_word(type_name)} {entity_id}")
-    if entity.deleted:
+    if document.deleted:
         raise Problem("unknown-id", f"the {_word(type_name)} {entity_id} is deleted")
-    return view(entity, kind)
+    return document.view(kind)
 
 
 def all_tasks(reader: Reader) -> list[Task]:
-    return [view(entity, Task) for entity in reader.documents("task")]
+    return [document.view(Task) for document in reader.documents("task")]
 
 
 def page(reader: Reader, task_id: str) -> TaskPage:
     """A task with its checklists, items, entries and labels."""
-    task = read(reader, task_id, "task", Task)
     owned = reader.documents(owner=task_id)
+    # A task owns itself, so one query finds it with all that it owns; `read` says what is wrong if it did not.
+    task = next(iter(_of(owned, "task", Task)), None) or read(reader, task_id, "task", Task)
     return TaskPage(
         task,
         sorted(_of(owned, "checklist", Checklist), key=lambda checklist: (checklist.rank, checklist.id)),
@@ -87,15 +88,15 @@ def page(reader: Reader, task_id: str) -> TaskPage:
         ),
         sorted(_of(owned, "entry", Entry), key=lambda entry: (entry.at, entry.id)),
         [
-            view(label, Label)
+            label.view(Label)
             for key, on in sorted(task.labels.items())
             if on and (label := reader.document(key)) and label.type == "label" and not label.deleted
         ],
     )
 
 
-def _of(entities: list[Document], type_name: str, kind: type[T]) -> list[T]:
-    return [view(entity, kind) for entity in entities if entity.type == type_name]
+def _of(documents: list[Document], type_name: str, kind: type[T]) -> list[T]:
+    return [document.view(kind) for document in documents if document.type == type_name]
 
 
 def resolve(reader: Reader, abbreviated: str, type_name: str) -> str:

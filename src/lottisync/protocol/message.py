@@ -51,6 +51,8 @@ Position = Annotated[int, msgspec.Meta(ge=0, le=MAX_COUNTER)]
 Known = dict[HostName, Counter]
 EntityId = Annotated[str, msgspec.Meta(max_length=128)]
 Hash = Annotated[bytes, msgspec.Meta(min_length=32, max_length=32)]
+Half = Annotated[bytes, msgspec.Meta(min_length=16, max_length=16)]
+"""The first half of a hash, where nobody gains by finding another with the same."""
 Link = Annotated[bytes, msgspec.Meta(min_length=LINK_BYTES, max_length=LINK_BYTES)]
 """A value of a chain."""
 StoreName = Annotated[str, msgspec.Meta(max_length=32)]
@@ -63,9 +65,9 @@ class Message(msgspec.Struct, frozen=True, array_like=True, tag=True):
 
 
 class Summary(msgspec.Struct, frozen=True, array_like=True):
-    """A store in 64 bytes: the hash of its knowledge with its chains, and its digest."""
+    """A store in 48 bytes: the hash of its knowledge with its chains, and its digest."""
 
-    known: Hash
+    known: Half
     digest: Hash
 
 
@@ -95,9 +97,9 @@ class Hello(Message, frozen=True, tag="hello"):
     can is used from then on."""
 
     version: int
-    device: DeviceId
+    device: Hash
     boot: Boot
-    state: Hash
+    state: Half
     heard: Annotated[bytes, msgspec.Meta(min_length=8, max_length=8)]
     encodings: Annotated[tuple[int, ...], msgspec.Meta(max_length=16)] = (PLAIN,)
 
@@ -223,7 +225,7 @@ class Compare(Message, frozen=True, tag="compare"):
     """One step of a range comparison between stores whose summaries say the same `known`."""
 
     store: StoreName
-    known: Hash
+    known: Half
     nodes: Annotated[list[Node], msgspec.Meta(max_length=MAX_NODES)]
 
 

@@ -248,7 +248,7 @@ class Session:
                 f"this device speaks version {m.PROTOCOL_VERSION} of the sync protocol, the peer {hello.version}:"
                 " install the same lottisync on both",
             )
-        if self._expected is not None and hello.device != self._expected:
+        if self._expected is not None and hello.device.hex() != self._expected:
             return self._fault("wrong-device", "the greeting names another device than the certificate")
         return hello
 

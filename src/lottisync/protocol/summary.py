@@ -1,4 +1,4 @@
-"""A store's state in 64 bytes (docs/specs/07-sync.md, section 6).
+"""A store's state in 48 bytes (docs/specs/07-sync.md, section 6).
 
 Two stores are in sync when their knowledge is equal, with the chains that lead there, and so are the dots they
 hold beyond it and the fork nodes they have heard of. Then, and only then, their digests must be equal. One
@@ -13,22 +13,24 @@ from lottisync.causality.vector_clock import Clock
 from lottisync.entities import canonical
 from lottisync.protocol.message import Summary
 
+HALF = 16
+
 
 def known(
     heads: Mapping[str, tuple[int, int, bytes]], held: Iterable[tuple[str, int, str]], nodes: Iterable[bytes]
 ) -> bytes:
-    """SHA-256 over the canonical JSON `[heads, held, nodes]`. `heads` maps each host of which anything is here to
-    [knowledge, the last counter that is here, the chain's value at that counter]; values in hexadecimal, held
-    and nodes sorted."""
+    """16 bytes of SHA-256 over the canonical JSON `[heads, held, nodes]`. `heads` maps each host of which anything is
+    here to [knowledge, the last counter that is here, the chain's value at that counter]; values in hexadecimal,
+    held and nodes sorted."""
     there = {host: [counter, last, value.hex()] for host, (counter, last, value) in sorted(heads.items())}
     dots = sorted([host, counter, entity] for host, counter, entity in held)
-    return hashlib.sha256(canonical.encode([there, dots, sorted(node.hex() for node in nodes)])).digest()
+    return hashlib.sha256(canonical.encode([there, dots, sorted(node.hex() for node in nodes)])).digest()[:HALF]
 
 
 def state(summaries: Mapping[str, Summary]) -> bytes:
-    """One hash for all stores: SHA-256 over `name NUL known digest` of each, by name."""
+    """One hash for all stores: 16 bytes of SHA-256 over `name NUL known digest` of each, by name."""
     parts = (name.encode() + b"\x00" + one.known + one.digest for name, one in sorted(summaries.items()))
-    return hashlib.sha256(b"".join(parts)).digest()
+    return hashlib.sha256(b"".join(parts)).digest()[:HALF]
 
 
 def heard(told: Mapping[str, Mapping[str, Clock]]) -> bytes:

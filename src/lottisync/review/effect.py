@@ -26,7 +26,7 @@ from lottisync.causality.vector_clock import Dot, Host
 from lottisync.entities import path as paths
 from lottisync.entities.agent import ChangeItem, SeenField
 from lottisync.entities.entity import DELETED_AT, USER, Entity, is_deleted
-from lottisync.entities.journal import ChecklistItem, Label, Task, link_ends
+from lottisync.entities.journal import ENTRY_LINK, ChecklistItem, Label, Task, link_ends
 from lottisync.entities.schema import link_id
 from lottisync.entities.view import view
 from lottisync.review import evidence, guard
@@ -36,7 +36,7 @@ from lottisync.review.redundancy import addition, same
 from lottisync.review.terms import Terms
 from lottisync.store.reader import Reader
 
-TASK, ITEM, LABEL, LINK = "task", "checklistItem", "label", "entryLink"
+TASK, ITEM, LABEL = "task", "checklistItem", "label"
 WRITES: Mapping[str, tuple[str, Mapping[str, str]]] = {
     "set_task_title": (TASK, {"title": "title"}),
     "update_task_estimate": (TASK, {"minutes": "estimate"}),
@@ -46,7 +46,7 @@ WRITES: Mapping[str, tuple[str, Mapping[str, str]]] = {
     "update_checklist_item": (ITEM, {"isChecked": "isChecked", "title": "title"}),
 }
 """Tool -> the type that it changes, and which argument goes into which register."""
-MEMBERS = {"assign_task_label": TASK, "link_task": LINK}
+MEMBERS = {"assign_task_label": TASK, "link_task": ENTRY_LINK}
 """Tool -> the type that holds the set to which it adds a member."""
 COMPANIONS: Mapping[str, tuple[str, ...]] = {
     "status": ("statusReason",),
@@ -125,7 +125,7 @@ def target_of(tool: str, args: Mapping[str, Any], task_id: str) -> str:
             return str(args["id"])
         case "link_task":
             _, from_id, to_id = link_ends(args["relation"], task_id, args["targetTaskId"])
-            return link_id(LINK, from_id, to_id)
+            return link_id(ENTRY_LINK, from_id, to_id)
     return task_id
 
 
@@ -142,6 +142,9 @@ def proposed(tool: str, args: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def look(reader: Reader, tool: str, args: Mapping[str, Any], task_id: str) -> Sight:
+    """What the journal holds of a proposal; nothing if it can't be said what it is about."""
+    if not understands(tool, args):
+        return Sight(None, None, [])
     task = reader.entity(task_id)
     target_id = target_of(tool, args, task_id)
     target = task if target_id == task_id else reader.entity(target_id)
@@ -161,9 +164,8 @@ def look(reader: Reader, tool: str, args: Mapping[str, Any], task_id: str) -> Si
 
 def linked(reader: Reader, task_id: str) -> list[Entity]:
     """The live tasks that a task is linked with, either way."""
-    ends = [link.value("toId") for link in reader.links_from(task_id, LINK)]
-    ends += [link.value("fromId") for link in reader.links_to(task_id, LINK)]
-    found = [reader.entity(str(end)) for end in ends]
+    ends = [*reader.ends_from(task_id, ENTRY_LINK), *reader.ends_to(task_id, ENTRY_LINK)]
+    found = [reader.entity(end) for end in ends]
     return [entity for entity in found if entity is not None and entity.type == TASK and not is_deleted(entity)]
 
 

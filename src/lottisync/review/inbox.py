@@ -1,9 +1,10 @@
 """What waits for the person (docs/specs/10-review.md, section 7).
 
-The views are built anew from what the two stores hold, every time: they are the same on every device
-that has the same data. Beside each item stands what it would change now. It may be *stale* (somebody
-wrote since), *satisfied* (it is so already, a value came by sync), *contested* (devices decided
-differently), or carry the error of an effect that failed. Twins are shown once, as the oldest of them.
+Which sets to show the index says (`lottisync.review.index`). The views are built anew from what the two
+stores hold, every time: they are the same on every device that has the same data. Beside each item
+stands what it would change now. It may be *stale* (somebody wrote since), *satisfied* (it is so already, a
+value came by sync), *contested* (devices decided differently), or carry the error of an effect that failed.
+Twins are shown once, as the oldest of them.
 """
 
 from collections.abc import Mapping
@@ -11,14 +12,13 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from lottisync.entities.agent import ChangeDecision
 from lottisync.entities.journal import ChecklistItem, Task
 from lottisync.entities.view import view
-from lottisync.review import effect, guard
+from lottisync.review import effect, guard, index
 from lottisync.review.effect import Plan, Sight, StaleField
-from lottisync.review.ledger import Ledger, Placed, agent_name
+from lottisync.review.ledger import Ledger, Placed, agent_name, one_set
 from lottisync.review.projection import ItemStatus
-from lottisync.review.proposal import summary
+from lottisync.review.proposal import set_of, summary
 from lottisync.review.terms import Sovereignty, Terms, terms_of
 from lottisync.store.reader import Reader
 from lottisync.store.store import Store
@@ -73,141 +73,60 @@ class SetView(msgspec.Struct, frozen=True, rename="camel"):
         return sum(item.status == ItemStatus.PENDING and not item.expired for item in self.items)
 
 
-def open_sets(
-    journal: Store,
-    agents: Store,
-    now: int,
-    task_id: str | None = None,
-    *,
-    language: str = "en",
-    sovereignty: Sovereignty = "reason",
-) -> list[SetView]:
-    """The sets that want something of the person now, oldest first: an item waits, or is contested."""
-    return [
-        shown
-        for shown in unsettled_sets(journal, agents, now, task_id, language=language, sovereignty=sovereignty)
-        if shown.waiting or any(item.contested for item in shown.items)
-    ]
+class Inbox:
+    """What one device shows, in its reader's language; `sovereignty` is what the device asks for at least."""
 
+    def __init__(
+        self, journal: Store, agents: Store, *, language: str = "en", sovereignty: Sovereignty = "reason"
+    ) -> None:
+        self._journal = journal
+        self._agents = agents
+        self._language = language
+        self._sovereignty = sovereignty
 
-def unsettled_sets(
-    journal: Store,
-    agents: Store,
-    now: int,
-    task_id: str | None = None,
-    *,
-    language: str = "en",
-    sovereignty: Sovereignty = "reason",
-) -> list[SetView]:
-    """The open sets, and those with items that are deferred or expired."""
-    return [
-        shown
-        for shown in all_sets(journal, agents, now, task_id, language=language, sovereignty=sovereignty)
-        if any(item.contested or item.status in (ItemStatus.PENDING, ItemStatus.DEFERRED) for item in shown.items)
-    ]
+    def open_sets(self, now: int, task_id: str | None = None) -> list[SetView]:
+        """The sets that want something of the person now, oldest first: an item waits, or is contested."""
+        shown = self._listed(now, task_id, only_open=True)
+        return [one for one in shown if one.waiting or any(item.contested for item in one.items)]
 
+    def unsettled_sets(self, now: int, task_id: str | None = None) -> list[SetView]:
+        """The open sets, and those with items that are deferred or expired."""
+        undecided = (ItemStatus.PENDING, ItemStatus.DEFERRED)
+        shown = self._listed(now, task_id, only_open=False)
+        return [one for one in shown if any(item.contested or item.status in undecided for item in one.items)]
 
-def all_sets(
-    journal: Store,
-    agents: Store,
-    now: int,
-    task_id: str | None = None,
-    *,
-    language: str = "en",
-    sovereignty: Sovereignty = "reason",
-) -> list[SetView]:
-    """Every set, also those in which all is decided: what can be undone is found here."""
-    with agents.reading() as reader:
-        ledger = Ledger.read(reader, now, task_id)
-        errors = dict(reader.local("select operation_id, last_error from saga_log where status = 'failed'"))
+    def item(self, item_id: str, now: int) -> ItemView:
+        """One item, whatever became of it. Raises `Problem` for an id that is none."""
+        index.refresh(self._agents, now)
+        with self._agents.reading() as reader:
+            one_set(reader, item_id)
+            ledger = index.ledger_of(reader, [set_of(item_id)], now)
+            glass = self._glass(reader, ledger)
+        with self._journal.reading() as reader:
+            return _item_view(reader, ledger.find(item_id), glass)
+
+    def _listed(self, now: int, task_id: str | None, *, only_open: bool) -> list[SetView]:
+        index.refresh(self._agents, now)
+        with self._agents.reading() as reader:
+            wanted = {entry.set_id for entry in index.entries(reader, task_id, only_open=only_open)}
+            ledger = index.ledger_of(reader, wanted, now)
+            glass = self._glass(reader, ledger)
         by_set: dict[str, list[Placed]] = {}
         for placed in ledger.placed():
-            if ledger.is_shown(placed):
+            if placed.set.id in wanted and ledger.is_shown(placed):
                 by_set.setdefault(placed.set.id, []).append(placed)
-        proposers = {many[0].set.agent_id for many in by_set.values()}
-        names = {ident: agent_name(reader, ident) for ident in proposers}
-        terms = {ident: terms_of(reader, ident, sovereignty) for ident in proposers}
-    with journal.reading() as reader:
-        return [
-            _set_view(reader, ledger, many, names, _Glass(ledger, errors, terms[many[0].set.agent_id], language))
-            for many in by_set.values()
-        ]
+        with self._journal.reading() as reader:
+            return [_set_view(reader, many, glass) for many in by_set.values()]
 
-
-class Fate(msgspec.Struct, frozen=True, rename="camel"):
-    """A line of the ledger: what was proposed and what became of it. `why` is the agent's reason for it,
-    `fate` a status, or expired, undone or contested; the decisions are those on its operation, oldest first."""
-
-    id: str
-    change_set: str
-    agent_name: str
-    task_id: str
-    tool: str
-    args: dict[str, Any]
-    summary: str
-    proposed_at: str
-    fate: str
-    why: str | None = None
-    decisions: list[ChangeDecision] = []
-
-
-def ledger(
-    journal: Store,
-    agents: Store,
-    now: int,
-    task_id: str | None = None,
-    *,
-    about: str | None = None,
-    language: str = "en",
-) -> list[Fate]:
-    """Every proposal with its fate, oldest first; `about` takes those on one checklist item, its history
-    (S0-45)."""
-    with agents.reading() as reader:
-        held = Ledger.read(reader, now, task_id)
-        names = {one.agent_id: agent_name(reader, one.agent_id) for one in held.sets}
-    fates = []
-    with journal.reading() as reader:
-        for placed in held.placed():
-            item = placed.item
-            if about is not None and item.args.get("id") != about:
-                continue
-            known = effect.understands(item.tool_name, item.args)
-            sight = effect.look(reader, item.tool_name, item.args, placed.set.task_id) if known else _NOTHING
-            name = effect.named(sight) or _planned_title(item.args, held)
-            fates.append(
-                Fate(
-                    item.id,
-                    placed.set.id,
-                    names[placed.set.agent_id],
-                    placed.set.task_id,
-                    item.tool_name,
-                    item.args,
-                    summary(item.tool_name, item.args, item_title=name, written=item.human_summary, language=language),
-                    placed.set.created_at,
-                    _fate(placed),
-                    item.args.get("reason"),
-                    held.on_operation(item.operation_id),
-                )
-            )
-    return fates
-
-
-def _fate(placed: Placed) -> str:
-    state = placed.state
-    if state.contested:
-        return "contested"
-    if state.undone:
-        return "undone"
-    return "expired" if state.expired else str(state.status)
-
-
-def decisions(agents: Store, task_id: str) -> list[ChangeDecision]:
-    """Every decision on a task's proposals, oldest first."""
-    with agents.reading() as reader:
-        return Ledger.read(reader, 0, task_id).decisions
-
-
-_NOTHING = Sight(None, None, [])
+    def _glass(self, agents: Reader, ledger: Ledger) -> "_Glass":
+        proposers = {one.agent_id for one in ledger.sets}
+        return _Glass(
+            ledger,
+            dict(agents.local("select operation_id, last_error from saga_log where status = 'failed'")),
+            {ident: agent_name(agents, ident) for ident in proposers},
+            {ident: terms_of(agents, ident, self._sovereignty) for ident in proposers},
+            self._language,
+        )
 
 
 class _Glass(NamedTuple):
@@ -215,21 +134,22 @@ class _Glass(NamedTuple):
 
     ledger: Ledger
     errors: Mapping[str, str]
-    terms: Terms
+    names: Mapping[str, str]
+    terms: Mapping[str, Terms]
     language: str
 
 
-def _set_view(journal: Reader, ledger: Ledger, many: list[Placed], names: Mapping[str, str], glass: _Glass) -> SetView:
+def _set_view(journal: Reader, many: list[Placed], glass: _Glass) -> SetView:
     change_set = many[0].set
     task = journal.entity(change_set.task_id)
     return SetView(
         change_set.id,
         change_set.agent_id,
-        names[change_set.agent_id],
+        glass.names[change_set.agent_id],
         change_set.task_id,
         view(task, Task).title if task is not None else "",
         change_set.thread_id,
-        ledger.states[change_set.id].status,
+        glass.ledger.states[change_set.id].status,
         change_set.created_at,
         [_item_view(journal, placed, glass) for placed in many],
     )
@@ -237,22 +157,20 @@ def _set_view(journal: Reader, ledger: Ledger, many: list[Placed], names: Mappin
 
 def _item_view(journal: Reader, placed: Placed, glass: _Glass) -> ItemView:
     item, state = placed.item, placed.state
-    sight, plan = _NOTHING, Plan({}, [])
-    known = effect.understands(item.tool_name, item.args)
-    if known:
-        sight = effect.look(journal, item.tool_name, item.args, placed.set.task_id)
-    waits = [other for other in item.depends_on if glass.ledger.find(other).state.status is not ItemStatus.CONFIRMED]
+    sight, plan = effect.look(journal, item.tool_name, item.args, placed.set.task_id), Plan({}, [])
+    waits = [other for other in item.depends_on if not glass.ledger.is_confirmed(other)]
     if not state.decided and not waits:
-        plan = effect.plan(sight, item, item.args, placed.set.task_id, item.base, glass.terms)
+        terms = glass.terms[placed.set.agent_id]
+        plan = effect.plan(sight, item, item.args, placed.set.task_id, item.base, terms)
     error = plan.obstacle or plan.withheld or (glass.errors.get(item.operation_id) if not state.decided else None)
-    name = effect.named(sight) or _planned_title(item.args, glass.ledger)
+    name = effect.named(sight) or planned_title(item.args, glass.ledger)
     return ItemView(
         item.id,
         item.tool_name,
         item.args,
         summary(item.tool_name, item.args, item_title=name, written=item.human_summary, language=glass.language),
         state.status,
-        _changes(sight, item.tool_name, item.args, name) if known else [],
+        _changes(sight, item.tool_name, item.args, name),
         stale=bool(plan.stale),
         satisfied=not state.decided and not waits and plan.satisfied,
         contested=state.contested,
@@ -267,7 +185,7 @@ def _item_view(journal: Reader, placed: Placed, glass: _Glass) -> ItemView:
     )
 
 
-def _planned_title(args: Mapping[str, Any], ledger: Ledger) -> str | None:
+def planned_title(args: Mapping[str, Any], ledger: Ledger) -> str | None:
     """The title of a task that a link leads to and that another item would make."""
     making = ledger.making(args["targetTaskId"]) if isinstance(args.get("targetTaskId"), str) else None
     return making.item.args.get("title") if making is not None else None
@@ -283,8 +201,10 @@ def _is_order_unknown(sight: Sight, args: Mapping[str, Any]) -> bool:
 
 
 def _changes(sight: Sight, tool: str, args: Mapping[str, Any], name: str | None) -> list[Change]:
+    if not effect.understands(tool, args):
+        return []
     if tool in effect.CREATES:
-        return [Change(effect.CREATES[tool], None, args.get("title"))]
+        return [Change(effect.CREATES[tool], None, args["title"])]
     now = effect.current(sight, tool, args)
     if tool in effect.MEMBERS:
         after = name or args.get("id") or args.get("targetTaskId")

@@ -11,10 +11,12 @@ from typing import Any, NamedTuple
 import msgspec
 
 from lottisync.entities.agent import Agent, ChangeDecision, ChangeItem, ChangeSet
+from lottisync.entities.entity import Entity
+from lottisync.entities.version import BadVersion, validated_id
 from lottisync.entities.view import view
 from lottisync.problem import Problem
 from lottisync.review import proposal
-from lottisync.review.projection import ItemState, SetState, project
+from lottisync.review.projection import ItemState, ItemStatus, SetState, project
 from lottisync.store.reader import Reader
 
 SET, DECISION = "changeSet", "changeDecision"
@@ -41,7 +43,7 @@ class Ledger:
     def read(reader: Reader, now: int, task_id: str | None = None) -> "Ledger":
         """What a reader of the agent store sees, of one task or of all."""
         return Ledger(
-            [view(entity, ChangeSet) for entity in reader.by_type(SET, subtype=task_id)],
+            [change_set(entity) for entity in reader.by_type(SET, subtype=task_id)],
             [view(entity, ChangeDecision) for entity in reader.by_type(DECISION, subtype=task_id)],
             now,
         )
@@ -52,15 +54,31 @@ class Ledger:
             for ordinal, item in enumerate(change_set.items):
                 yield Placed(change_set, ordinal, item, state.items[item.id])
 
+    @cached_property
+    def _by_id(self) -> dict[str, Placed]:
+        return {placed.item.id: placed for placed in self.placed()}
+
+    @cached_property
+    def _by_operation(self) -> dict[str, list[ChangeDecision]]:
+        found: dict[str, list[ChangeDecision]] = {}
+        for decision in self.decisions:
+            found.setdefault(decision.operation_id, []).append(decision)
+        return found
+
     def find(self, item_id: str) -> Placed:
-        for placed in self.placed():
-            if placed.item.id == item_id:
-                return placed
-        raise Problem("unknown-id", f"there is no proposal {item_id}. See: lottisync inbox")
+        """The item; `Problem` if it is not here."""
+        if item_id not in self._by_id:
+            raise unknown(item_id)
+        return self._by_id[item_id]
+
+    def is_confirmed(self, item_id: str) -> bool:
+        """Whether that item is here and was confirmed. Its set may be one that has not arrived."""
+        placed = self._by_id.get(item_id)
+        return placed is not None and placed.state.status is ItemStatus.CONFIRMED
 
     def on_operation(self, operation: str) -> list[ChangeDecision]:
         """Every decision on an operation, oldest first."""
-        return [decision for decision in self.decisions if decision.operation_id == operation]
+        return self._by_operation.get(operation, [])
 
     def making(self, entity_id: str) -> Placed | None:
         """The newest item whose effect would make the task `entity_id`."""
@@ -101,12 +119,37 @@ def _age(placed: Placed) -> tuple[str, str, int]:
     return placed.set.created_at, placed.set.id, placed.ordinal
 
 
+def change_set(entity: Entity) -> ChangeSet:
+    """The set that an entity holds. Only an item that bears the id of its place can be decided upon; what
+    another hand wrote under any other is left out, or a verdict on a twin of it could not be written down."""
+    held = view(entity, ChangeSet)
+    placed = [item for ordinal, item in enumerate(held.items) if item.id == proposal.item_id(held.id, ordinal)]
+    return held if len(placed) == len(held.items) else msgspec.structs.replace(held, items=placed)
+
+
+def place(reader: Reader, item_id: str, now: int, *, even_removed: bool = False) -> Placed:
+    """One item and what it amounts to; `Problem` if there is none. `even_removed` finds it also in a set that was
+    tombstoned meanwhile."""
+    held = one_set(reader, item_id)
+    ledger = Ledger.read(reader, now, held.task_id)
+    if even_removed and held.id not in ledger.states:
+        ledger = Ledger([*ledger.sets, held], ledger.decisions, now)
+    return ledger.find(item_id)
+
+
 def one_set(reader: Reader, item_id: str) -> ChangeSet:
-    """The set that an item's id names; `Problem` if there is none."""
-    entity = reader.entity(proposal.set_of(item_id))
+    """The set that an item's id names, be it removed or not; `Problem` if there never was one here."""
+    try:
+        entity = reader.entity(validated_id(proposal.set_of(item_id)))
+    except BadVersion:
+        raise unknown(item_id) from None
     if entity is None or entity.type != SET:
-        raise Problem("unknown-id", f"there is no proposal {item_id}. See: lottisync inbox")
-    return view(entity, ChangeSet)
+        raise unknown(item_id)
+    return change_set(entity)
+
+
+def unknown(item_id: str) -> Problem:
+    return Problem("unknown-id", f"there is no proposal {item_id[:80]!r}. See: lottisync review")
 
 
 def agent_name(reader: Reader, agent_id: str) -> str:

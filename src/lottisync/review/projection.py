@@ -24,6 +24,8 @@ from lottisync.store.instant import millis
 DAY = 24 * 60 * 60 * 1000
 EXPIRY = 7 * DAY
 """How long a proposal stays pending (S1-53)."""
+FOREVER = 2**53 - 1
+"""A time in ms that does not come."""
 
 
 class ItemStatus(StrEnum):
@@ -42,13 +44,15 @@ class SetStatus(StrEnum):
 
 
 class ItemState(NamedTuple):
-    """`expired` is said of a pending item only; `heads` are the decisions that count, oldest first."""
+    """`expired` is said of a pending item only; `heads` are the decisions that count, oldest first; `turns` the
+    times (ms) at which it changes though nobody decides."""
 
     status: ItemStatus
     heads: tuple[ChangeDecision, ...] = ()
     contested: bool = False
     expired: bool = False
     until: str | None = None
+    turns: tuple[int, ...] = ()
 
     @property
     def open(self) -> bool:
@@ -66,11 +70,24 @@ class ItemState(NamedTuple):
 
 
 class SetState(NamedTuple):
-    """`items` maps item ids to their states, `resolved_at` is the time of the last decision of a resolved set."""
+    """`items` maps item ids to their states, `resolved_at` is the time of the last decision of a resolved set.
+    If nobody decides it stays so `since` one time (ms) `until` another, the latter left out."""
 
     status: SetStatus
     items: dict[str, ItemState]
     resolved_at: str | None = None
+    since: int = 0
+    until: int = FOREVER
+
+    @property
+    def open(self) -> bool:
+        """Whether it wants something of the person now."""
+        return any(item.open or item.contested for item in self.items.values())
+
+    @property
+    def settled(self) -> bool:
+        """Whether nobody has anything to decide in it, now or ever."""
+        return all(item.decided and not item.contested for item in self.items.values())
 
 
 def project(sets: Iterable[ChangeSet], decisions: Iterable[ChangeDecision], now: int) -> dict[str, SetState]:
@@ -104,14 +121,15 @@ def item_state(item: ChangeItem, created_at: str, heads: tuple[ChangeDecision, .
         return ItemState(ItemStatus.CONFIRMED, heads, contested=opposed or len(wordings) > 1)
     if ItemStatus.REJECTED in verdicts:
         return ItemState(ItemStatus.REJECTED, heads)
-    if ItemStatus.RETRACTED in verdicts:
+    if ItemStatus.RETRACTED in (by_user or verdicts):
         return ItemState(ItemStatus.RETRACTED, heads)
     until = max((head.until for head in heads if head.until), key=lambda text: instant(text) or 0, default=None)
-    wakes = instant(until)
-    if wakes is not None and wakes > now:
-        return ItemState(ItemStatus.DEFERRED, heads, until=until)
-    since = max(moment for moment in (instant(created_at), wakes, 0) if moment is not None)
-    return ItemState(ItemStatus.PENDING, heads, expired=now >= since + EXPIRY, until=until)
+    wakes = instant(until) or 0
+    expires = max(instant(created_at) or 0, wakes) + EXPIRY
+    turns = (wakes, expires)
+    if wakes > now:
+        return ItemState(ItemStatus.DEFERRED, heads, until=until, turns=turns)
+    return ItemState(ItemStatus.PENDING, heads, expired=now >= expires, until=until, turns=turns)
 
 
 def instant(text: str | None) -> int | None:
@@ -134,4 +152,11 @@ def _set_state(change_set: ChangeSet, heads: dict[str, tuple[ChangeDecision, ...
     else:
         status = SetStatus.RESOLVED if decided else SetStatus.EXPIRED
     ends = [head.created_at for state in decided for head in state.heads]
-    return SetState(status, items, max(ends, default=None) if status is SetStatus.RESOLVED else None)
+    turns = [turn for state in states for turn in state.turns]
+    return SetState(
+        status,
+        items,
+        max(ends, default=None) if status is SetStatus.RESOLVED else None,
+        since=max((turn for turn in turns if turn <= now), default=0),
+        until=min((turn for turn in turns if turn > now), default=FOREVER),
+    )

@@ -12,13 +12,14 @@ wake's proposals. So a wake that fails takes nothing back.
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from lottisync.entities.agent import ChangeDecision
+import msgspec
+
 from lottisync.entities.entity import AGENT
 from lottisync.entities.schema import derived_id
+from lottisync.review.decision import decision_on, known
 from lottisync.review.ledger import DECISION, Ledger, Placed, fields
 from lottisync.review.projection import ItemStatus
 from lottisync.review.proposal import summary
-from lottisync.store.instant import iso
 from lottisync.store.reader import Reader
 from lottisync.store.store import Store
 from lottisync.store.transaction import Transaction
@@ -86,25 +87,12 @@ def carry_out(
         reason = wanted.get(placed.item.id)
         if reason is None or placed.set.agent_id != agent_id or not _is_open(placed) or _is_begun(tx, placed):
             continue
-        seen = [decision.id for decision in ledger.on_operation(placed.item.operation_id)]
-        decision = ChangeDecision(
-            # Derived, so that a wake that is played again says it once.
-            id=derived_id(DECISION, "retracted", placed.item.id, tx.host, *seen),
-            agent_id=agent_id,
-            task_id=task_id,
-            change_set_id=placed.set.id,
-            item_id=placed.item.id,
-            item_index=placed.ordinal,
-            operation_id=placed.item.operation_id,
-            tool_name=placed.item.tool_name,
-            args=placed.item.args,
-            human_summary=placed.item.human_summary,
-            verdict=ItemStatus.RETRACTED,
-            actor="agent",
+        seen = known(ledger, placed.item)
+        # The id is derived, so that a wake that is played again says it once.
+        ident = derived_id(DECISION, "retracted", placed.item.id, tx.host, *seen)
+        decision = msgspec.structs.replace(
+            decision_on(placed, ident, ItemStatus.RETRACTED, now, actor="agent", device=device, seen=seen),
             reason=reason,
-            seen=seen,
-            device=device,
-            created_at=iso(now),
         )
         tx.put(decision.id, DECISION, fields(decision), precedence=AGENT)
         written += 1

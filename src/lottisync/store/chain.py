@@ -256,11 +256,9 @@ def append(execute: Execute, links: Iterable[tuple[int, int, bytes]]) -> None:
 
 
 def _append_run(execute: Execute, number: int, first: int, values: bytes) -> None:
-    joined = execute(
-        f"""update chain set links = cast(links || ?2 as blob)
-            where host = ?1 and first = (select max(first) from chain where host = ?1)
-            and length(links) + length(?2) <= {APPENDED_LINKS * LINK_BYTES} returning 1""",
-        (number, values),
-    )
-    if not joined:
+    last = execute("select first, length(links) from chain where host = ? order by first desc limit 1", (number,))
+    if last and last[0][1] + len(values) <= APPENDED_LINKS * LINK_BYTES:
+        append_to = "update chain set links = cast(links || ? as blob) where host = ? and first = ?"
+        execute(append_to, (values, number, last[0][0]))
+    else:
         execute("insert into chain values (?, ?, ?)", (number, first, values))

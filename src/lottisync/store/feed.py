@@ -12,6 +12,7 @@ The agent's runtime, the web page and a program of twenty lines are all consumer
 from lottisync.problem import Problem
 from lottisync.store.reader import Change
 from lottisync.store.store import Store
+from lottisync.store.transaction import Transaction
 
 BATCH = 500
 
@@ -35,8 +36,13 @@ class Feed:
     def done(self, change: Change, now: int) -> None:
         """Everything up to and with `change` is dealt with, durably."""
         with self._store.transaction(now) as tx:
-            tx.execute(
-                """insert into cursors values (?, ?)
-                   on conflict(consumer) do update set feed = max(feed, excluded.feed)""",
-                (self._consumer, change.feed),
-            )
+            advance(tx, self._consumer, change.feed)
+
+
+def advance(tx: Transaction, consumer: str, feed: int) -> None:
+    """Move a consumer's cursor, in the transaction of what it did with the changes. It never goes back."""
+    tx.execute(
+        """insert into cursors values (?, ?)
+           on conflict(consumer) do update set feed = max(feed, excluded.feed)""",
+        (consumer, feed),
+    )

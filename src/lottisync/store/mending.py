@@ -11,19 +11,22 @@ join takes it for overwritten, and the good copy dies of the bad one. So the rul
 Each rule gives the same on both sides, so that mending ends. What a rule lets go of is kept in the history, for people.
 A device sends no row that fails its own hash (`sound`): with equal clocks the other could not tell which is good.
 
-What no peer can mend is settled by `repair`: content that can be read is taken for good as it is, and everything that
-is kept twice (hashes, marks, index, digest) is made from it anew.
+What no peer can mend is settled by `repair`: content that can be read is taken for good as it is, but for a clock that
+names writes that no chain here knows, and everything that is kept twice (hashes, marks, index, digest) is made from it
+anew.
 """
 
 from collections.abc import Iterable
 from typing import NamedTuple
+
+import msgspec
 
 from lottisync.causality import vector_clock
 from lottisync.causality.vector_clock import Clock, Dot, Host
 from lottisync.entities import version
 from lottisync.entities.entity import Entity, Write, has_conflict, is_deleted, join, ordered
 from lottisync.entities.version import BadVersion, Version
-from lottisync.store import tables
+from lottisync.store import chain, tables
 from lottisync.store.reader import Reader, Row
 from lottisync.store.transaction import Transaction
 
@@ -126,16 +129,29 @@ def repair(tx: Transaction) -> int:
     index, the digest. Returns how many rows were wrong. For what no peer can mend: until then the content that
     was changed by hand or by the disk is known as such, from then on it counts as good (MEND-8)."""
     repaired, last = 0, -1
+    written = {host: end.end for host, end in chain.log_ends(tx).items()}
     while rows := _after(tx, last):
         last = rows[-1].row.n
         for found in rows:
-            entity = _readable(found.row.version)
+            entity = _within(written, _readable(found.row.version))
             if entity is not None and not found.agrees_with(entity):
                 tx.replace(entity)
                 repaired += 1
     _index_anew(tx)
     tx.recount()
     return repaired
+
+
+def _within(written: Clock, entity: Entity | None) -> Entity | None:
+    """The entity without what its clock claims to have seen of writes that no chain here knows; None if it
+    holds one of those."""
+    if entity is None or vector_clock.covers(written, entity.clock):
+        return entity
+    seen = {host: min(counter, written[host]) for host, counter in entity.clock.items() if written.get(host)}
+    dots = [held.stamp.dot for writes in entity.registers.values() for held in writes]
+    return (
+        msgspec.structs.replace(entity, clock=seen) if all(vector_clock.has_seen(seen, dot) for dot in dots) else None
+    )
 
 
 class _Stored(NamedTuple):
@@ -146,6 +162,7 @@ class _Stored(NamedTuple):
     def agrees_with(self, entity: Entity) -> bool:
         return (
             self.row.hash == self.row.version.hash()
+            and self.row.version.read_clock() == entity.clock
             and self.row.clean_tombstone != version.adds_to_digest(entity)
             and self.conflicted == has_conflict(entity)
             and self.deleted == is_deleted(entity)

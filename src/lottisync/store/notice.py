@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from lottisync.causality.vector_clock import Host
 from lottisync.entities import version
+from lottisync.entities.version import BadVersion
 from lottisync.store import chain
 from lottisync.store.reader import Reader
 
@@ -53,9 +54,13 @@ def _written(tx: "Transaction", host: Host, counter: int) -> int | None:
     ):
         made = tx.version(ident)
         assert made is not None
+        try:
+            entity = version.open_foreign(made)
+        except BadVersion:  # damaged: it tells no time
+            continue
         found += [
             held.stamp.millis
-            for writes in version.open_stored(made).registers.values()
+            for writes in entity.registers.values()
             for held in writes
             if held.stamp.host == host and held.stamp.counter <= counter
         ]

@@ -55,13 +55,13 @@ class Quarantine:
     """What is kept, within one transaction. It is nearly always empty: then nothing is looked up in it. A peer
     may fill it all the same, so it is never in memory as a whole."""
 
-    def __init__(self, connection: apsw.Connection) -> None:
+    def __init__(self, connection: apsw.Connection, *, empty: bool) -> None:
         self.added: list[Kept] = []
         self._connection = connection
-        self._empty = not connection.execute("select 1 from quarantine limit 1").fetchall()
+        self.empty = empty
 
     def of(self, entity_id: str) -> list[Kept]:
-        return [] if self._empty else read(self._connection, "where id = ?", (entity_id,))
+        return [] if self.empty else read(self._connection, "where id = ?", (entity_id,))
 
     def stands_for(self, row: Version) -> bool:
         """Whether something kept has seen all that a row has, and counts in its place."""
@@ -92,7 +92,7 @@ class Quarantine:
                 kept.reason[:MAX_REASON],
             ),
         )
-        self._empty = False
+        self.empty = False
 
     def remove(self, kept: Kept) -> None:
         self._execute("delete from quarantine where n = ?", (kept.n,))

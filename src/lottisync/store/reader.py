@@ -3,6 +3,7 @@
 from typing import Any, NamedTuple
 
 import apsw
+import msgspec
 
 from lottisync.causality.knowledge import Knowledge
 from lottisync.causality.vector_clock import Host
@@ -10,6 +11,7 @@ from lottisync.entities import canonical, version
 from lottisync.entities.entity import Entity
 from lottisync.entities.schema import StoreSchema
 from lottisync.entities.version import Version
+from lottisync.entities.view import Kind, T, view_stored
 from lottisync.store import quarantine, tables
 from lottisync.store.quarantine import Kept
 
@@ -25,16 +27,22 @@ class Row(NamedTuple):
     clean_tombstone: bool
 
 
-class Document(NamedTuple):
-    """What an entity shows now: the flat document of its winning values, without the writes behind them."""
+class Document(msgspec.Struct, frozen=True):
+    """What an entity shows now: the flat document of its winning values (canonical JSON), without the writes
+    behind them."""
 
     id: str
     type: str
-    fields: dict[str, Any]
+    stored: bytes
     deleted: bool
 
     def document(self) -> dict[str, Any]:
-        return self.fields
+        fields: dict[str, Any] = canonical.decode(self.stored)
+        return fields
+
+    def view(self, kind: Kind[T]) -> T:
+        """As the struct of its type."""
+        return view_stored(self.id, self.stored, kind)
 
 
 class Change(NamedTuple):
@@ -103,13 +111,14 @@ class Reader:
         }
 
     def held_beyond(self) -> list[tuple[Host, int, str]]:
-        """The dots held beyond the knowledge, each with its entity: what cut-off rounds left here."""
+        """The dots held beyond the knowledge, each with its entity: what cut-off rounds left here. `cross join`
+        makes SQLite look at the knowledge first, so that only what lies beyond it is read of the index."""
         return [
             (Host(host), counter, entity)
             for host, counter, entity in self._rows(
-                """select k.host, c.counter, r.id from knowledge k
-                   join components c on c.host = k.n and c.counter > k.known
-                   join (select n, id from rows union all select n, id from quarantine) r on r.n = c.n
+                f"""select k.host, c.counter, coalesce((select id from {self._entities} where n = c.n),
+                        (select id from {self._links} where n = c.n), (select id from quarantine where n = c.n))
+                   from knowledge k cross join components c on c.host = k.n and c.counter > k.known
                    order by 1, 2, 3"""
             )
         ]
@@ -129,7 +138,7 @@ class Reader:
     # -- one entity
 
     def _row(self, entity_id: str) -> Row | None:
-        rows = self._execute(_ONE_ROW, (entity_id,))
+        rows: list[Any] = self._connection.execute(_ONE_ROW, (entity_id,)).fetchall()
         if not rows:
             return None
         n, ident, type_name, clock, stamps, document, stored_hash, clean = rows[0]
@@ -213,6 +222,22 @@ class Reader:
         )
         return self._query(self._links, where, bindings)
 
+    def ends_from(self, from_id: str, type_name: str) -> list[str]:
+        """What an entity is linked to: the other ends of its live links, oldest first."""
+        return self._ends("to_id", "from_id", from_id, type_name)
+
+    def ends_to(self, to_id: str, type_name: str) -> list[str]:
+        """What is linked to an entity."""
+        return self._ends("from_id", "to_id", to_id, type_name)
+
+    def _ends(self, wanted: str, given: str, ident: str, type_name: str) -> list[str]:
+        rows = self._rows(
+            f"""select {wanted} from {self._links} where {given} = ? and type = ? and deleted_at is null
+                order by created_at, id""",
+            (ident, type_name),
+        )
+        return [end for (end,) in rows]
+
     def links_to(self, to_id: str, type_name: str | None = None) -> list[Entity]:
         where, bindings = (
             ("to_id = ?", (to_id,)) if type_name is None else ("to_id = ? and type = ?", (to_id, type_name))
@@ -262,7 +287,7 @@ class Reader:
 
 
 def _document(ident: str, type_name: str, serialized: str, deleted: int) -> Document:
-    return Document(ident, type_name, canonical.decode(serialized.encode()), bool(deleted))
+    return Document(ident, type_name, serialized.encode(), bool(deleted))
 
 
 def _version(ident: str, type_name: str, clock: str, stamps: str, document: str) -> Version:

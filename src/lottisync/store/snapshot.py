@@ -1,60 +1,81 @@
 """A moment of a store, held for one round (docs/specs/07-sync.md): its knowledge, and what a peer lacks of it."""
 
-from collections.abc import Iterable
+from array import array
+from collections.abc import Callable, Iterable, Sequence
 
 import apsw
 
 from lottisync.causality.vector_clock import Clock, Host
+from lottisync.entities import canonical
 from lottisync.entities.schema import StoreSchema
 from lottisync.entities.version import Version
-from lottisync.store import quarantine, tables
+from lottisync.store import quarantine
 from lottisync.store.reader import Reader
+
+TEXT_AS_BYTES = "id, type, cast(clock as blob), cast(stamps as blob), cast(serialized as blob)"
 
 
 class Snapshot(Reader):
     """On a connection of its own until `close`; writers go on meanwhile. Made by `Store.snapshot`."""
 
-    def __init__(self, schema: StoreSchema, connection: apsw.Connection) -> None:
+    def __init__(
+        self, schema: StoreSchema, connection: apsw.Connection, rest: Callable[[apsw.Connection], None]
+    ) -> None:
         super().__init__(schema, connection)
+        self._rest = rest
+        self._left: apsw.Connection | None = connection
         self._rows("begin")
         self.knowledge()  # the moment is the first read's, not that of `begin`
 
-    def lacking(self, knowledge: Clock, held: Iterable[tuple[Host, int, str]]) -> list[int]:
+    def lacking(self, knowledge: Clock, held: Iterable[tuple[Host, int, str]]) -> Sequence[int]:
         """The row numbers of every entity with a clock component beyond `knowledge`, less those whose
-        components beyond it are all in `held`; leading types first, then in the order they were made here."""
-        wanted: dict[int, set[tuple[Host, int]]] = {}
-        for number, host in self._rows("select n, host from hosts"):
-            for counter, n in self._rows(
-                "select counter, n from components where host = ? and counter > ?", (number, knowledge.get(host, 0))
-            ):
-                wanted.setdefault(n, set()).add((host, counter))
-        for host, counter, entity in held:
+        components beyond it are all in `held`; leading types first, then in the order they were made here.
+
+        SQLite puts them in order, and what it gives is kept as eight bytes each: there may be a million."""
+        there = {
+            (n, host, counter)
+            for host, counter, entity in held
             for (n,) in self._rows(
                 "select n from rows where id = ?1 union all select n from quarantine where id = ?1", (entity,)
-            ):
-                if n in wanted:
-                    wanted[n].discard((host, counter))
-        numbers = sorted(n for n, dots in wanted.items() if dots)
+            )
+        }
+        found = array("q")
+        for n, host, counter in self._connection.execute(
+            """select c.n, w.host, c.counter from
+                   (select h.n, h.host, coalesce(k.value, 0) as known
+                    from hosts h left join json_each(?) k on k.key = h.host) w
+               cross join components c on c.host = w.n and c.counter > w.known order by c.n""",
+            (canonical.encode(dict(knowledge)).decode(),),
+        ):
+            if (not found or found[-1] != n) and (n, host, counter) not in there:
+                found.append(n)
         if self.schema.leading:
             first = {
                 n
                 for leading in self.schema.leading
                 for (n,) in self._rows("select n from rows where type = ?", (leading,))
             }
-            numbers.sort(key=lambda n: (n not in first, n))
-        return numbers
-
-    def versions(self, numbers: Iterable[int]) -> list[Version]:
-        found = []
-        for n in numbers:
-            rows = self._rows(f"select {tables.VERSION_COLUMNS} from rows where n = ?", (n,))
-            if rows:
-                ident, kind, clock, stamps, document = rows[0]
-                found.append(Version(ident, kind, clock.encode(), stamps.encode(), document.encode()))
-            else:
-                kept = self._rows(f"select {quarantine.VERSION_COLUMNS} from quarantine where n = ?", (n,))
-                found.append(Version(*kept[0]))
+            return sorted(found, key=lambda n: (n not in first, n))
         return found
 
+    def versions(self, numbers: Iterable[int]) -> list[Version]:
+        """The versions with these row numbers, in that order."""
+        listed = (canonical.encode(wanted := list(numbers)).decode(),)
+        found: dict[int, Version] = {}
+        for table, columns in (
+            (self._entities, TEXT_AS_BYTES),
+            (self._links, TEXT_AS_BYTES),
+            ("quarantine", quarantine.VERSION_COLUMNS),
+        ):
+            rows = self._rows(f"select n, {columns} from {table} where n in (select value from json_each(?))", listed)
+            for n, *parts in rows:
+                found[n] = Version(*parts)
+            if len(found) == len(wanted):
+                break
+        return [found[n] for n in wanted]
+
     def close(self) -> None:
-        self._connection.close()
+        """May be called twice."""
+        connection, self._left = self._left, None
+        if connection is not None:
+            self._rest(connection)

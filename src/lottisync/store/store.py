@@ -31,6 +31,9 @@ from lottisync.store.reader import Reader
 from lottisync.store.snapshot import Snapshot
 from lottisync.store.transaction import Transaction
 
+RESTING_BYTES = 4 * 1024 * 1024
+"""Memory that the connection of a closed snapshot may hold while it waits for the next one."""
+
 
 class Store:
     """One open replicated store. Threads may share it; transactions take turns. `vfs` names the SQLite file
@@ -54,6 +57,8 @@ class Store:
         self._turn = threading.RLock()
         self._bells = file.parent / "bells"
         self._open: Transaction | None = None
+        self._closed = False
+        self._resting: list[apsw.Connection] = []
 
     # -- opening
 
@@ -96,7 +101,10 @@ class Store:
                 pass
 
     def close(self) -> None:
+        self._closed = True
         self._connection.close()
+        while self._resting:
+            self._resting.pop().close()
 
     # -- transactions
 
@@ -145,7 +153,21 @@ class Store:
 
     def snapshot(self) -> Snapshot:
         """A moment of this store, held on a connection of its own until closed; writers go on meanwhile."""
-        return Snapshot(self.schema, connect(self.file, vfs=self._vfs))
+        try:
+            connection = self._resting.pop()
+        except IndexError:
+            connection = connect(self.file, vfs=self._vfs)
+        return Snapshot(self.schema, connection, self._rest)
+
+    def _rest(self, connection: apsw.Connection) -> None:
+        """Keep the connection of a snapshot that was closed for the next one: every live update takes one of each
+        store, and opening it costs more than the update. One that a large round has filled is let go."""
+        filled, _ = connection.status(apsw.SQLITE_DBSTATUS_CACHE_USED)
+        if self._closed or self._resting or filled > RESTING_BYTES:
+            connection.close()
+            return
+        connection.execute("rollback").fetchall()
+        self._resting.append(connection)
 
     # -- one-line reads
 

@@ -14,6 +14,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 import apsw
+import msgspec
 
 from lottisync.causality import hlc, vector_clock
 from lottisync.causality.chain import chained, genesis
@@ -24,6 +25,7 @@ from lottisync.entities.entity import (
     DELETED_AT,
     USER,
     Entity,
+    EqualDots,
     Stamp,
     Write,
     deletion,
@@ -33,9 +35,10 @@ from lottisync.entities.entity import (
     write,
 )
 from lottisync.entities.identifier import made_once
+from lottisync.entities.link import FROM_ID, TO_ID
 from lottisync.entities.revival import revived
 from lottisync.entities.schema import EntityType, StoreSchema, link_id
-from lottisync.entities.version import BadVersion, Version
+from lottisync.entities.version import BadVersion, OneStamp, Version
 from lottisync.problem import Problem
 from lottisync.store import chain, notice, quarantine
 from lottisync.store.instant import iso
@@ -52,9 +55,12 @@ _iso = lru_cache(maxsize=64)(iso)
 
 
 class _Place(NamedTuple):
-    """Where a version of some type goes: the statement that inserts it, and how to fill its own columns."""
+    """Where a version of some type goes: the statements that insert and rewrite its row, the rows that wait for
+    insertion, and how to fill its own columns."""
 
     insert: str
+    rewrite: str
+    waiting: list[tuple[Any, ...]]
     described: EntityType | None
 
 
@@ -70,16 +76,18 @@ class Transaction(Reader):
         self._counter: int
         self._n: int
         self._feed: int
-        (self._host, self._counter, millis, ticks, digest, self._n, self._feed, number, link) = self._execute(
-            f"""select s.host, s.counter, s.millis, s.ticks, s.digest, s.n, s.feed, h.n, {chain.OWN_VALUE}
-               from state s join hosts h on h.host = s.host"""
+        kept: int
+        (self._host, self._counter, millis, ticks, digest, self._n, self._feed, number, link, kept) = self._execute(
+            f"""select s.host, s.counter, s.millis, s.ticks, s.digest, s.n, s.feed, h.n, {chain.OWN_VALUE},
+                    exists (select 1 from quarantine)
+                from state s join hosts h on h.host = s.host"""
         )[0]
         self._clock = Hlc(millis, ticks)
         self._sum = int.from_bytes(digest, "big")
         self._numbers: dict[str, int] = {self._host: number}
         self._places: dict[str, _Place] = {}
         self._link: bytes = bytes(link or genesis(self._host))
-        self._quarantined = Quarantine(connection)
+        self._quarantined = Quarantine(connection, empty=not kept)
         self._gathered: dict[str, list[tuple[Any, ...]]] = {}
         self._gathered_ids: set[str] = set()
         self._gathered_components: list[tuple[int, int, int]] = []
@@ -132,16 +140,35 @@ class Transaction(Reader):
         try:
             version.validated_id(entity_id)
             version.validated_type(type_name)
-            values = canonical.normal_document(path.flatten(fields))
+            values = path.flatten(fields)
             if not values:
                 raise Problem("empty-write", f"a write to {entity_id} needs at least one field")
             row = self._row(entity_id)
             if row is None and DELETED_AT not in values and not self._begins_from(entity_id):
                 return self._write_new(entity_id, type_name, values, precedence)
-            encoded = {p: canonical.encode(value) for p, value in values.items()}
+            encoded = {p: canonical.encode_normal(value) for p, value in values.items()}
         except (BadVersion, path.PathError, canonical.NotCanonical) as error:
             raise Problem("bad-value", f"{entity_id[:80]!r} cannot be written: {error}") from None
         return self._write(row, entity_id, type_name, encoded, precedence, seen)
+
+    def link(
+        self,
+        type_name: str,
+        from_id: str,
+        to_id: str,
+        fields: Mapping[str, Any] = {},
+        *,
+        precedence: int = USER,
+    ) -> Dot:
+        """Link two entities. A link that is there already is said anew not to be deleted; one that was deleted is
+        brought back as by `undelete`."""
+        ident = link_id(type_name, from_id, to_id)
+        entity = self.entity(ident)
+        if entity is None:
+            values = {FROM_ID: from_id, TO_ID: to_id, "createdAt": _iso(self.now)}
+        else:
+            values = (entity.document() if is_deleted(entity) else {}) | {DELETED_AT: None}
+        return self.put(ident, type_name, {**values, **fields}, precedence=precedence)
 
     def delete(self, entity_id: str, *, precedence: int = USER) -> Dot:
         """Write a tombstone that records what the deleter saw."""
@@ -179,13 +206,10 @@ class Transaction(Reader):
         stamp = self._next_stamp(precedence)
         made = version.first(entity_id, type_name, stamp, values)
         _refuse_large(made)
-        instant = _iso(stamp.millis)
-        created = values.get("createdAt")
-        version_hash = made.hash()
-        self._add(made, version_hash, place, own, created if isinstance(created, str) else instant, instant)
-        self._gathered_components.append((self._host_number(stamp.host), stamp.counter, self._n))
+        version_hash = self._add_new(place, own, made, stamp, values)
+        self._gathered_components.append((self._numbers[stamp.host], stamp.counter, self._n))
         self._extend_chain(version_hash)
-        return stamp.dot
+        return Dot(stamp.host, stamp.counter)
 
     def _write(
         self,
@@ -211,13 +235,18 @@ class Transaction(Reader):
         return stamp.dot
 
     def _extend_chain(self, version_hash: bytes) -> None:
-        number = self._host_number(self.host)
         self._link = chained(self._link, version_hash)
-        self._gathered_links.append((number, self._counter, self._link))
+        self._gathered_links.append((self._numbers[self._host], self._counter, self._link))
 
     # -- what comes from peers
 
-    def apply(self, versions: Iterable[tuple[Version, Entity]], *, revive_absent: Clock | None = None) -> int:
+    def apply(
+        self,
+        versions: Iterable[tuple[Version, Entity]],
+        *,
+        revive_absent: Clock | None = None,
+        clashes: list[tuple[Version, Entity]] | None = None,
+    ) -> int:
         """Join versions that came from a peer, already checked; returns how many changed a row. One that is
         good by itself and cannot be taken into what is here goes to quarantine: of another type under the same
         id, a link under another's id, or too large once joined.
@@ -225,21 +254,30 @@ class Transaction(Reader):
         Joining is not a write: it takes no counter and leaves the knowledge as it is. If a clock shows
         our own host beyond our own counter, this store was rolled back, and gets a new host (STORE-9).
 
-        With `revive_absent` (what was forgotten, here and there), what is not here is revived over it."""
+        With `revive_absent` (what was forgotten, here and there), what is not here is revived over it. What a join
+        cannot settle (a row here that can't be read, a dot with two meanings) is put into `clashes`, for
+        `lottisync.store.mending`; without that list it raises."""
         changed = 0
+        versions = list(versions)
+        absent = self._absent([incoming.id for incoming, _ in versions])
         for incoming, entity in versions:
-            for seen in {held.stamp[1:3] for writes in entity.registers.values() for held in writes}:
-                self._clock = hlc.observe(self._clock, Hlc(*seen), self.now)
-            row = self._row(incoming.id)
+            self._observe(entity)
+            row = None if incoming.id in absent else self._row(incoming.id)
+            absent.discard(incoming.id)
             if row is not None and row.version == incoming:
                 continue
-            present = version.open_stored(row.version) if row else None
             try:
+                present = version.open_stored(row.version) if row else None
                 joined = self._joined(present, entity)
                 closed = incoming if joined is entity else version.close(joined)
                 _refuse_over_limit(closed)
             except BadVersion as error:
                 self.quarantine(incoming, str(error))
+                continue
+            except (EqualDots, msgspec.MsgspecError):
+                if clashes is None:
+                    raise
+                clashes.append((incoming, entity))
                 continue
             if self._store(row, present, joined, closed) is not None:
                 changed += 1
@@ -247,6 +285,26 @@ class Transaction(Reader):
             if present is None and revive_absent is not None:
                 self.revive(incoming.id, revive_absent)
         return changed
+
+    def _absent(self, ids: list[str]) -> set[str]:
+        """Those of the ids that no row has: one look for a whole batch, since most of a first round is new."""
+        listed = canonical.encode(ids).decode()
+        there: set[str] = set(self._gathered_ids)
+        for table in (self._entities, self._links):
+            found = self._execute(f"select id from {table} where id in (select value from json_each(?))", (listed,))
+            there.update(ident for (ident,) in found)
+        return set(ids) - there
+
+    def _observe(self, entity: Entity) -> None:
+        """Let the clock follow what the entity's writers' clocks said."""
+        registers = entity.registers
+        if isinstance(registers, OneStamp):
+            seen = {registers.stamp.hlc}
+        else:
+            seen = {held.stamp.hlc for writes in registers.values() for held in writes}
+        for reading in seen:
+            if reading > self._clock:
+                self._clock = hlc.observe(self._clock, reading, self.now)
 
     def _joined(self, present: Entity | None, entity: Entity) -> Entity:
         self._refuse_strange_link(entity)
@@ -465,6 +523,14 @@ class Transaction(Reader):
         """Put an entity's one version in its row, and keep everything in step; its hash, None if nothing differs."""
         if row is not None and row.version == closed:
             return None
+        if row is None and isinstance(after.registers, OneStamp) and DELETED_AT not in after.registers:
+            stamp, document = after.registers.stamp, after.registers.document
+            place = self._place(after.type)
+            own = self._own_columns(place.described, after.id, after.type, document.get)
+            version_hash = self._add_new(place, own, closed, stamp, document)
+            for host, counter in after.clock.items():
+                self._gathered_components.append((self._host_number(host), counter, self._n))
+            return version_hash
         version_hash = closed.hash()
         clean = not version.adds_to_digest(after)
         old_clock: Clock = {}
@@ -476,19 +542,28 @@ class Transaction(Reader):
         stamps = [writes[0].stamp for writes in after.registers.values()]
         created = after.value("createdAt")
         place = self._place(after.type)
-        self._add(
-            closed,
-            version_hash,
-            place,
-            self._own_columns(place.described, after.id, after.type, after.value),
-            created if isinstance(created, str) else iso(min(stamp.millis for stamp in stamps)),
-            iso(max(stamp.millis for stamp in stamps)),
-            row=row,
-            deleted_at=str(after.value(DELETED_AT)["at"]) if is_deleted(after) else None,
-            clean=clean,
-            conflicted=has_conflict(after),
-        )
+        self._count(closed, version_hash, clean=clean)
+        if row is None:
+            self._n += 1
         n = row.n if row else self._n
+        values = (
+            *self._own_columns(place.described, after.id, after.type, after.value),
+            created if isinstance(created, str) else _iso(min(stamp.millis for stamp in stamps)),
+            _iso(max(stamp.millis for stamp in stamps)),
+            str(after.value(DELETED_AT)["at"]) if is_deleted(after) else None,
+            closed.document.decode(),
+            closed.clock.decode(),
+            closed.stamps.decode(),
+            version_hash,
+            clean,
+            has_conflict(after),
+            self._feed,
+            n,
+        )
+        if row is None:
+            self._gather(place, after.id, (*values, after.id, after.type))
+        else:
+            self._execute(place.rewrite, values)
         for host, counter in after.clock.items():
             past = old_clock.get(host, 0)
             if counter != past:
@@ -498,63 +573,67 @@ class Transaction(Reader):
                 self._gathered_components.append((number, counter, n))
         return version_hash
 
-    def _add(
+    def _add_new(
         self,
-        made: Version,
-        version_hash: bytes,
         place: _Place,
         own: tuple[str | None, str | None],
-        created_at: str,
-        updated_at: str,
-        *,
-        row: Row | None = None,
-        deleted_at: str | None = None,
-        clean: bool = False,
-        conflicted: bool = False,
-    ) -> None:
-        """Gather a row for insertion, or rewrite the one that is there."""
-        self.changed = True
-        self._feed += 1
-        for kept in self._quarantined.of(made.id):
-            if vector_clock.covers(made.read_clock(), kept.clock):
-                self._release(kept)
-        if not clean and not self._stood_for(made):
-            self._sum += int.from_bytes(version_hash, "big")
-        if row is None:
-            self._n += 1
-        values = (
-            row.n if row else self._n,
-            made.id,
-            made.type,
+        made: Version,
+        stamp: Stamp,
+        document: Mapping[str, Any],
+    ) -> bytes:
+        """Gather the row of an entity that is new here, and that one write has filled; its hash."""
+        version_hash = made.hash()
+        self._count(made, version_hash, clean=False)
+        self._n += 1
+        created, instant = document.get("createdAt"), _iso(stamp.millis)
+        row = (
             *own,
-            created_at,
-            updated_at,
-            deleted_at,
+            created if isinstance(created, str) else instant,
+            instant,
+            None,
             made.document.decode(),
             made.clock.decode(),
             made.stamps.decode(),
             version_hash,
-            clean,
-            conflicted,
+            False,
+            False,
             self._feed,
+            self._n,
+            made.id,
+            made.type,
         )
-        if row is not None:
-            self._execute(place.insert, values)
-            return
-        self._gathered.setdefault(place.insert, []).append(values)
-        self._gathered_ids.add(made.id)
+        self._gather(place, made.id, row)
+        return version_hash
+
+    def _count(self, made: Version, version_hash: bytes, *, clean: bool) -> None:
+        """Take an entity's new version into the feed and the digest."""
+        self.changed = True
+        self._feed += 1
+        if not self._quarantined.empty:
+            for kept in self._quarantined.of(made.id):
+                if vector_clock.covers(made.read_clock(), kept.clock):
+                    self._release(kept)
+            clean = clean or self._stood_for(made)
+        if not clean:
+            self._sum += int.from_bytes(version_hash, "big")
+
+    def _gather(self, place: _Place, entity_id: str, row: tuple[Any, ...]) -> None:
+        """Keep a new row until there are enough of them."""
+        place.waiting.append(row)
+        self._gathered_ids.add(entity_id)
         if len(self._gathered_ids) >= GATHERED_ROWS:
             self._insert_gathered()
 
     def _insert_gathered(self) -> None:
         for insert, rows in self._gathered.items():
-            self._connection.executemany(insert, rows).fetchall()
+            if rows:
+                self._connection.executemany(insert, rows).fetchall()
+                rows.clear()
         if self._gathered_components:
             insert = "insert into components values (?, ?, ?)"
             self._connection.executemany(insert, self._gathered_components).fetchall()
         if self._gathered_links:
             chain.append(self._execute, self._gathered_links)
-        self._gathered.clear()
         self._gathered_ids.clear()
         self._gathered_components.clear()
         self._gathered_links.clear()
@@ -564,9 +643,10 @@ class Transaction(Reader):
         if place is None:
             described = self.schema.types.get(type_name)
             if described is not None and described.link:
-                place = _Place(_insert(self._links, "from_id", "to_id"), described)
+                insert, rewrite = _statements(self._links, "from_id", "to_id")
             else:
-                place = _Place(_insert(self._entities, self.schema.owner_column, "subtype"), described)
+                insert, rewrite = _statements(self._entities, self.schema.owner_column, "subtype")
+            place = _Place(insert, rewrite, self._gathered.setdefault(insert, []), described)
             self._places[type_name] = place
         return place
 
@@ -578,7 +658,7 @@ class Transaction(Reader):
         if described is None:
             return "", None
         if described.link:
-            from_id, to_id = _text(value("fromId")), _text(value("toId"))
+            from_id, to_id = _text(value(FROM_ID)), _text(value(TO_ID))
             if entity_id != link_id(type_name, from_id, to_id):
                 raise BadVersion(f"{entity_id} is not the id of a {type_name} from {from_id!r} to {to_id!r}")
             return from_id, to_id
@@ -610,14 +690,19 @@ class Transaction(Reader):
 
 
 @lru_cache(maxsize=32)
-def _insert(table: str, first: str, second: str) -> str:
+def _statements(table: str, first: str, second: str) -> tuple[str, str]:
+    """What inserts a row, and what rewrites the one with its number: that takes the same values without the last
+    two, for id and type never change."""
     columns = (
-        "n", "id", "type", first, second, "created_at", "updated_at", "deleted_at", "serialized", "clock", "stamps",
-        "hash", "clean_tombstone", "conflicted", "feed",
+        first, second, "created_at", "updated_at", "deleted_at", "serialized", "clock", "stamps", "hash",
+        "clean_tombstone", "conflicted", "feed", "n", "id", "type",
     )  # fmt: skip
-    updates = ", ".join(f"{name} = excluded.{name}" for name in columns if name not in ("n", "id", "type"))
     places = ", ".join("?" * len(columns))
-    return f"insert into {table}({', '.join(columns)}) values ({places}) on conflict(n) do update set {updates}"
+    updates = ", ".join(f"{name} = ?" for name in columns[:-3])
+    return (
+        f"insert into {table}({', '.join(columns)}) values ({places})",
+        f"update {table} set {updates} where n = ?",
+    )
 
 
 def _text(value: Any) -> str:

@@ -155,15 +155,16 @@ class Agreement:
             self.theirs = None
         return split
 
-    def has_news(self) -> bool:
-        """Whether the other, as far as we know, lacks anything of what is here now."""
+    def has_news(self, *, closely: bool) -> bool:
+        """Whether the other, as far as we know, lacks anything of what is here now. `closely` also looks at the dots
+        beyond our knowledge, which are many, and no news for long, while a round comes in."""
         if self.theirs is None:
             return False
         with self._store.reading() as reader:
             return not (
                 vector_clock.covers(self.theirs.knowledge, reader.knowledge())
                 and vector_clock.covers(self.theirs.knowledge, forgotten(reader))
-                and self.theirs.held.issuperset(reader.held_beyond())
+                and not (closely and any(dot not in self.theirs.held for dot in reader.held_beyond()))
             )
 
     # -- what the other says

@@ -15,7 +15,7 @@ reason to hang up would otherwise be dialled several times a second.
 
 import contextlib
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import partial
 from pathlib import PurePath
 from random import Random
@@ -459,21 +459,25 @@ class Engine:
 
     async def snapshot(self) -> list[PeerState]:
         """The peers as they stand now, by name."""
-        own = await self._call(self._summaries)
+        # While a round comes in, its store is in step with nobody, and its summary would be of all that came so far.
+        receiving = [link.exchange.standing.receiving for link in self.links.values()]
+        coming = {each[0] for each in receiving if each is not None}
+        own = await self._call(lambda: self._summaries(coming))
         for device, standing in self._standings.items():
             state = self.peers[device]
-            state.in_step = {name: standing.summaries.get(name) == mine for name, mine in own.items()}
+            state.in_step = {name: name in own and standing.summaries.get(name) == own[name] for name in self._stores}
             state.told = {name: dict(told) for name, told in standing.told.items()}
             state.diverged = list(standing.diverged)
             state.mended = dict(standing.mended)
             state.comparing = standing.comparing
         return sorted(self.peers.values(), key=lambda state: (state.name, state.device))
 
-    def _summaries(self) -> dict[str, m.Summary]:
+    def _summaries(self, but: Collection[str]) -> dict[str, m.Summary]:
         found = {}
         for name, store in self._stores.items():
-            with store.reading() as reader:
-                found[name] = own_summary(reader)
+            if name not in but:
+                with store.reading() as reader:
+                    found[name] = own_summary(reader)
         return found
 
     def _name(self, device: str) -> str:

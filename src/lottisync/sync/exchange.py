@@ -5,7 +5,7 @@ synchronous and waits for nobody. Whoever drives it (a link on a socket, a simul
 carries the messages and calls
 
     hello()           the greeting, once
-    take(message)     for what the peer says: what it asks for has been done, and is durable, when this returns
+    hear(messages)    for what the peer says: what it asks for has been done, and is durable, when this returns
     more()            for what this side has to say of itself: again and again, until it has nothing
 
 It obeys one order above all: *durable before visible*. A batch is committed before it is granted again,
@@ -24,7 +24,7 @@ offer it to each other for ever.
 
 import contextlib
 from collections import deque
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -38,6 +38,7 @@ from lottisync.protocol.framing import ENCODINGS
 from lottisync.store import forgetting
 from lottisync.store.snapshot import Snapshot
 from lottisync.store.store import Store
+from lottisync.store.transaction import Transaction
 from lottisync.sync.agreement import Agreement, own_summary
 from lottisync.sync.comparison import Comparison
 from lottisync.sync.incoming import Incoming, Outdated, Strangers, Unacceptable
@@ -88,6 +89,15 @@ class Verified(NamedTuple):
     mended: int
 
 
+class _Ending(msgspec.Struct):
+    """How the parts of a round that came in one breath ended: with more to come, with all of it, or refused."""
+
+    reports: list[tuple[str, str]] = []
+    refused: str | None = None
+    end: m.End | None = None
+    told: m.Told | None = None
+
+
 class Exchange:
     """See the module. `credit` says how many large messages may be said now; `report` is told (code, sentence),
     `progress` (store, done, of), on whatever thread reads a store for a comparison; `called` is what people call
@@ -120,11 +130,12 @@ class Exchange:
         self._stopped = False
         self._speaking: Generator[list[m.Message], None, None] | None = None
         self._work = False
+        self._closely = True
         self.verified: dict[str, Verified] = {}
         self._to_compare: set[str] = set()
         self._tries: dict[str, int] = {}
         self._comparing: dict[str, Comparison] = {}
-        self._ended: dict[str, Comparison] = {}
+        self._ended_comparisons: dict[str, Comparison] = {}
         self._due: deque[m.Message] = deque()
 
     # -- the greeting
@@ -132,11 +143,16 @@ class Exchange:
     def hello(self) -> m.Hello:
         stores = {name: agreement.want().summary for name, agreement in self._agreements.items()}
         return m.Hello(
-            m.PROTOCOL_VERSION, self._device, self._boot, summary.state(stores), self._hearsay()[1], ENCODINGS
+            m.PROTOCOL_VERSION,
+            bytes.fromhex(self._device),
+            self._boot,
+            summary.state(stores),
+            self._hearsay()[1],
+            ENCODINGS,
         )
 
     def _on_hello(self, hello: m.Hello) -> list[m.Message]:
-        self._peer = hello.device
+        self._peer = hello.device.hex()
         said = {name: a.said.summary for name, a in self._agreements.items() if a.said is not None}
         answer: list[m.Message] = []
         if hello.state == summary.state(said):
@@ -154,6 +170,19 @@ class Exchange:
 
     # -- what the peer says
 
+    def hear(self, messages: Iterable[m.AnyMessage]) -> list[m.Message]:
+        """`take` for what came in one breath."""
+        answer: list[m.Message] = []
+        together: list[m.Chain | m.Batch | m.Ids | m.End] = []
+        for message in messages:
+            if isinstance(message, m.Chain | m.Batch | m.Ids | m.End):
+                together.append(message)
+            else:
+                answer += self._in_round(together) if together else []
+                together = []
+                answer += self.take(message)
+        return [*answer, *self._in_round(together)] if together else answer
+
     def take(self, message: m.AnyMessage) -> list[m.Message]:
         """Do what a message asks for; gives what is to be answered. Raises `Refused`, or `Problem` for a store
         that cannot go on."""
@@ -168,10 +197,8 @@ class Exchange:
                 return self._agreement(message.store).probed(message, self._clock())
             case m.Begin():
                 return self._on_begin(message)
-            case m.Chain() | m.Batch() | m.Ids():
-                return [*self._in_round(message), *self._grant()]
-            case m.End():
-                return self._on_end(message)
+            case m.Chain() | m.Batch() | m.Ids() | m.End():
+                return self._in_round([message])
             case m.Cut():
                 self._end_incoming()
             case m.Told():
@@ -201,7 +228,7 @@ class Exchange:
         for name, theirs in want.stores.items():
             answer += self._agreement(name).hear(theirs, self._clock())
             self._heard_from(name, {host: log.known for host, log in theirs.hosts.items() if log.known}, theirs.summary)
-        self._stopped = self._work = True
+        self._stopped = self._work = self._closely = True
         return answer
 
     def _heard_from(self, name: str, knowledge: Knowledge, there: m.Summary) -> None:
@@ -263,53 +290,63 @@ class Exchange:
         self._incoming = None
         self.standing.receiving = None
 
-    def _in_round(self, message: m.Chain | m.Batch | m.Ids) -> list[m.Message]:
-        incoming = self._incoming
+    def _in_round(self, messages: Sequence[m.Chain | m.Batch | m.Ids | m.End]) -> list[m.Message]:
+        """Parts of one round that came in one breath: one transaction, so that a small round costs one commit."""
+        incoming, granted = self._incoming, self._grant(messages)
         if incoming is None:
-            return []
-        begin = incoming.begin
+            return granted
         try:
-            with self._stores[begin.store].transaction(self._clock()) as tx:
+            with self._stores[incoming.begin.store].transaction(self._clock()) as tx:
+                ending = self._carry_out(incoming, messages, tx)
+        except Unacceptable as fault:
+            self._end_incoming()  # over with the session: what comes behind this finds nothing to go on with
+            raise Refused(fault.code, str(fault)) from None
+        for code, text in ending.reports:
+            self._report(code, text)
+        self.standing.receiving = (incoming.begin.store, incoming.arrived, incoming.begin.count)
+        if ending.refused is not None:
+            return [*self._refuse(incoming.begin, ending.refused), *granted]
+        if ending.told is not None and ending.end is not None:
+            return [*self._ended(incoming, ending.end, ending.told), *granted]
+        return granted
+
+    def _carry_out(
+        self, incoming: Incoming, messages: Sequence[m.Chain | m.Batch | m.Ids | m.End], tx: Transaction
+    ) -> "_Ending":
+        """What came before a reason to refuse stays; it was good."""
+        ending = _Ending()
+        store = incoming.begin.store
+        try:
+            for message in messages:
                 match message:
                     case m.Chain():
-                        node = incoming.chain(tx, message)
+                        if incoming.chain(tx, message) is not None:
+                            raise Outdated("the chains of two copies of a store came together")
                     case m.Batch():
-                        kept = incoming.batch(tx, message.versions, self._strangers)
+                        taken = incoming.batch(tx, message.versions, self._strangers)
+                        ending.reports += [
+                            ("quarantined", f"{self._short} sent what cannot be taken, kept as it came: {one.reason}")
+                            for one in taken.kept
+                        ]
+                        ending.reports += [
+                            ("mended", f"{store}: {entity} had been changed behind its store's back, and was mended")
+                            for entity in taken.mended
+                        ]
                     case m.Ids():
                         incoming.ids(tx, message.keys)
+                    case m.End():
+                        own = incoming.end(tx)
+                        known, knows = incoming.knowledge, tx.knowledge()
+                        beyond = {host: n for host, n in knows.items() if n > known.get(host, 0)}
+                        ending.end, ending.told = message, m.Told(message.round, store, beyond, own)
         except Outdated as reason:
-            return self._refuse(begin, str(reason))
-        except Unacceptable as fault:
-            raise Refused(fault.code, str(fault)) from None
-        if isinstance(message, m.Chain) and node is not None:
-            return self._refuse(begin, "the chains of two copies of a store came together")
-        if isinstance(message, m.Batch):
-            self.standing.receiving = (begin.store, incoming.arrived, begin.count)
-            for one in kept:
-                self._report(
-                    "quarantined", f"{self._short} sent what cannot be taken, and it is kept as it came: {one.reason}"
-                )
-        return []
+            ending.refused = str(reason)
+        return ending
 
-    def _grant(self) -> list[m.Message]:
-        self._taken += 1
-        if self._taken < GRANTED_TOGETHER:
-            return []
-        granted, self._taken = self._taken, 0
-        return [m.Credit(granted)]
-
-    def _on_end(self, end: m.End) -> list[m.Message]:
-        incoming = self._incoming
-        if incoming is None:
-            return []
-        begin = incoming.begin
-        try:
-            with self._stores[begin.store].transaction(self._clock()) as tx:
-                own = incoming.end(tx)
-                knowledge = tx.knowledge()
-        except Outdated as reason:
-            return self._refuse(begin, str(reason))
+    def _ended(self, incoming: Incoming, end: m.End, told: m.Told) -> list[m.Message]:
+        """A round is whole, and durable."""
         self._end_incoming()
+        begin = incoming.begin
         agreement = self._agreements[begin.store]
         agreement.claims(begin.knowledge)
         assert agreement.theirs is not None, "the round stood until now"
@@ -317,8 +354,14 @@ class Exchange:
         agreement.theirs.grows(incoming.ends, begin.forgotten)
         self._heard_from(begin.store, agreement.theirs.knowledge, end.summary)
         self._work = True
-        beyond = {host: n for host, n in knowledge.items() if n > incoming.knowledge.get(host, 0)}
-        return [m.Told(begin.round, begin.store, beyond, own)]
+        return [told]
+
+    def _grant(self, messages: Sequence[m.Message]) -> list[m.Message]:
+        self._taken += sum(isinstance(message, m.Large) for message in messages)
+        if self._taken < GRANTED_TOGETHER:
+            return []
+        granted, self._taken = self._taken, 0
+        return [m.Credit(granted)]
 
     # -- a round that goes out
 
@@ -380,8 +423,9 @@ class Exchange:
             for snapshot in snapshots.values():
                 snapshot.close()
             self._outgoing = None
+        self._closely = False
         if self._stopped:
-            self._work = True
+            self._work = self._closely = True
 
     def _must_stop(self) -> bool:
         """Whether the peer has asked anew, or refused; things that happen while we wait."""
@@ -393,7 +437,7 @@ class Exchange:
         try:
             for name in SNAPSHOT_ORDER:
                 agreement = self._agreements.get(name)
-                if agreement is not None and agreement.has_news():
+                if agreement is not None and agreement.has_news(closely=self._closely):
                     taken[name] = self._stores[name].snapshot()
         except BaseException:
             for snapshot in taken.values():
@@ -450,7 +494,7 @@ class Exchange:
     # -- comparing, and mending what differs
 
     def verify(self, name: str) -> None:
-        """Compare a store with the peer's, row by row of what they hold; `verified` has the outcome some time later."""
+        """Compare a store with the peer, row by row; `verified` has the outcome some time later."""
         self._agreement(name)
         self.verified.pop(name, None)
         self._to_compare.add(name)
@@ -501,7 +545,7 @@ class Exchange:
         comparison = self._comparing.get(mend.store)
         if comparison is not None:
             self._due += comparison.mend(mend, self._clock())
-        return self._grant()
+        return self._grant([mend])
 
     def _end_comparison(self, name: str, comparison: Comparison) -> None:
         """Ours has come to an end: say so, and what this store is now."""
@@ -510,7 +554,7 @@ class Exchange:
         own = comparison.end(self._clock())
         comparison.close()
         self._due.append(m.Mended(name, comparison.changed, own))
-        self._ended[name] = comparison
+        self._ended_comparisons[name] = comparison
         if comparison.changed:
             entities = "1 entity" if comparison.changed == 1 else f"{comparison.changed:,} entities"
             self._report("mended", f"mended {entities} of {name}: damaged here, or not as on {self._short}")
@@ -520,7 +564,7 @@ class Exchange:
         if comparison is not None:
             self._end_comparison(mended.store, comparison)
         agreement = self._agreement(mended.store)
-        ended = self._ended.pop(mended.store, None)
+        ended = self._ended_comparisons.pop(mended.store, None)
         changed = ended.changed if ended is not None else 0
         with self._stores[mended.store].reading() as reader:
             own = own_summary(reader)
@@ -550,6 +594,7 @@ class Exchange:
     def hearsay(self) -> list[m.Message]:
         """Write down what the peer has told, and pass on what is heard of others; for once in a while."""
         self._remember()
+        self._work = self._closely = True
         told, short = self._hearsay()
         if short == self._shared:
             return []
@@ -579,6 +624,21 @@ class Exchange:
                 with self._stores[name].transaction(self._clock()) as tx:
                     for device, knowledge in news.items():
                         forgetting.hear(tx, device, knowledge, direct=False)
+
+
+def breaths(messages: Iterable[m.AnyMessage]) -> Iterator[list[m.AnyMessage]]:
+    """What came together, for `hear`, cut where something is for whoever drives the exchange: that stands alone."""
+    breath: list[m.AnyMessage] = []
+    for message in messages:
+        if isinstance(message, m.Hello | m.Ping | m.Pong | m.Credit | m.Close):
+            if breath:
+                yield breath
+            breath = []
+            yield [message]
+        else:
+            breath.append(message)
+    if breath:
+        yield breath
 
 
 def _size(message: m.Message) -> int:

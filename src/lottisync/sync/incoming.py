@@ -11,16 +11,17 @@ rest is nobody's but R's, and is written anew, over what was forgotten (docs/spe
 """
 
 from collections.abc import Callable, Iterable
+from typing import NamedTuple
 
 from lottisync.causality import vector_clock
 from lottisync.causality.chain import Links
 from lottisync.causality.knowledge import Knowledge
 from lottisync.causality.vector_clock import Clock, Host
 from lottisync.entities import version
-from lottisync.entities.entity import Entity, EqualDots
+from lottisync.entities.entity import Entity
 from lottisync.entities.version import BadVersion, Version
 from lottisync.protocol import message as m
-from lottisync.store import chain, forgetting, fork
+from lottisync.store import chain, forgetting, fork, mending
 from lottisync.store.quarantine import Kept
 from lottisync.store.reader import Reader
 from lottisync.store.transaction import Transaction
@@ -40,6 +41,14 @@ class Unacceptable(Exception):
     def __init__(self, code: str, reason: str) -> None:
         super().__init__(reason)
         self.code = code
+
+
+class Taken(NamedTuple):
+    """What was unusual in a batch: what had to be kept as it came, and the ids of the entities that a join could
+    not settle, because somebody or something had changed a row behind its store's back; they were mended."""
+
+    kept: list[Kept]
+    mended: list[str]
 
 
 class Incoming:
@@ -86,9 +95,8 @@ class Incoming:
         self._chained = None
         return None
 
-    def batch(self, tx: Transaction, versions: Iterable[Version], strangers: Strangers) -> list[Kept]:
-        """Join what came; gives what had to be kept as it came. Raises `Unacceptable` for what cannot
-        be kept at all."""
+    def batch(self, tx: Transaction, versions: Iterable[Version], strangers: Strangers) -> Taken:
+        """Join what came. Raises `Unacceptable` for what cannot be kept at all."""
         self.stands(tx)
         try:
             good, bad, clocks = _sorted(versions)
@@ -96,11 +104,11 @@ class Incoming:
             over = None
             if self.begin.behind and not self._has_seen_what_is_forgotten(tx):
                 over = forgetting.forgotten(tx)
-            tx.apply(good, revive_absent=over)
+            clashes: list[tuple[Version, Entity]] = []
+            tx.apply(good, revive_absent=over, clashes=clashes)
+            mending.mend(tx, clashes)
             for incoming, reason in bad:
                 tx.quarantine(incoming, reason)
-        except EqualDots as error:
-            raise Unacceptable("fork", f"{error}: a store was copied or restored from a backup") from None
         except (BadVersion, ValueError) as error:
             raise Unacceptable("bad-entity", str(error)) from None
         stranger = strangers(tx, {host for _, clock in clocks for host in clock})
@@ -114,16 +122,29 @@ class Incoming:
             for host, counter in clock.items()
             if counter > self.knowledge.get(host, 0)
         ]
-        return tx.kept_now()
+        return Taken(tx.kept_now(), [entity.id for _, entity in clashes])
 
     def _refuse_unchained(self, tx: Transaction, clocks: Iterable[tuple[str, Clock]]) -> None:
         """No version is taken whose clock goes beyond the chains that are here (COPY-5)."""
-        if self._chained is None:
-            self._chained = {host: end.end for host, end in chain.log_ends(tx).items()}
+        ends = self._chain_ends(tx)
         for entity, clock in clocks:
             for host, counter in clock.items():
-                if counter > self._chained.get(host, 0):
+                if counter > ends.get(host, 0):
                     raise BadVersion(f"{entity} knows write {counter} of host {host}, whose chain did not come")
+
+    def _chain_ends(self, tx: Transaction) -> dict[Host, int]:
+        if self._chained is None:
+            self._chained = {host: end.end for host, end in chain.log_ends(tx).items()}
+        return self._chained
+
+    def _refuse_unfounded(self, tx: Transaction) -> None:
+        """Nobody knows a write whose chain is nowhere, and nobody has forgotten one that it does not know."""
+        ends = self._chain_ends(tx)
+        for host, counter in self.begin.knowledge.items():
+            if counter > ends.get(host, 0):
+                raise Unacceptable("bad-entity", f"the sender knows write {counter} of host {host}, without its chain")
+        if not vector_clock.covers(vector_clock.merge(tx.knowledge(), self.begin.knowledge), self.begin.forgotten):
+            raise Unacceptable("bad-entity", "the sender has forgotten writes that it does not know")
 
     def ids(self, tx: Transaction, keys: bytes) -> None:
         self.stands(tx)
@@ -132,9 +153,13 @@ class Incoming:
     def end(self, tx: Transaction) -> m.Summary:
         """All of it is here: adopt what S knows and has forgotten. Gives what this store is then."""
         self.stands(tx)
+        self._refuse_unfounded(tx)
+        try:
+            keys = forgetting.Keys(bytes(self._keys))
+        except ValueError as error:
+            raise Unacceptable("bad-entity", str(error)) from None
         forgetting.complete(tx, self.begin.knowledge, self.begin.forgotten)
         if self.begin.behind:
-            keys = forgetting.Keys(bytes(self._keys))
             forgetting.reconcile(tx, keys, self.knowledge, forgetting.forgotten(tx))
         tx.finish()
         return own_summary(tx)

@@ -27,7 +27,7 @@ from lottisync.problem import Problem
 from lottisync.protocol import message as m
 from lottisync.protocol.session import Session
 from lottisync.store.store import Store
-from lottisync.sync.exchange import Exchange, Refused
+from lottisync.sync.exchange import Exchange, Refused, breaths
 from lottisync.sync.membership import Strangers
 
 T = TypeVar("T")
@@ -251,8 +251,8 @@ class Link:
                 return
             messages = self._session.receive(data, _monotonic())
             self._taking = True
-            for message in messages:
-                await self._take(message, own)
+            for breath in breaths(messages):
+                await self._take(breath, own)
                 await self._room()
             self._taking = False
             if self._session.closed is not None:
@@ -270,13 +270,13 @@ class Link:
     def _short(self) -> str:
         return self._called() or f"device {self.device[:8]}"
 
-    async def _take(self, message: m.AnyMessage, own: m.Hello) -> None:
-        match message:
-            case m.Ping():
-                self._say(m.Pong(message.number))
+    async def _take(self, breath: list[m.AnyMessage], own: m.Hello) -> None:
+        match breath[0]:
+            case m.Ping(number=number):
+                self._say(m.Pong(number))
                 return
-            case m.Pong():
-                self._ponged = max(self._ponged, message.number)
+            case m.Pong(number=number):
+                self._ponged = max(self._ponged, number)
                 self._life.set()
                 self._life = anyio.Event()
                 return
@@ -289,19 +289,19 @@ class Link:
                 self._moved = _monotonic()
                 self._work.set()
                 return
-            case m.Hello():
-                self.peer_boot = message.boot
+            case m.Hello() as hello:
+                self.peer_boot = hello.boot
                 if self.dialled:
                     self._say(own)
-                objection = await self._greeted(self, message)
+                objection = await self._greeted(self, hello)
                 if objection is not None:
                     self.close(objection.code, objection.reason)
                     return
             case _:
                 pass
-        self._say(*await self._exchanged(lambda: self.exchange.take(message)))
+        self._say(*await self._exchanged(lambda: self.exchange.hear(breath)))
         self._work.set()
-        if isinstance(message, m.Hello | m.Want | m.End | m.Told | m.Mended):
+        if any(isinstance(message, m.Hello | m.Want | m.End | m.Told | m.Mended) for message in breath):
             self.changed()
 
     # -- what we say

@@ -12,7 +12,7 @@ from lottisync.entities.entity import Entity
 from lottisync.entities.path import nest
 from lottisync.entities.space import HOST_BINDING, MEMBERSHIP
 from lottisync.identity.device_key import DeviceKey, IdentityError
-from lottisync.identity.roster import HostBinding, Member, MembershipRecord, Roster
+from lottisync.identity.roster import HostBinding, Member, MembershipRecord, Roster, binding_id
 from lottisync.problem import Problem
 from lottisync.store import chain
 from lottisync.store.reader import Reader
@@ -96,14 +96,16 @@ def come_back(space: Store, key: DeviceKey, now: int) -> bool:
 
 def bind_hosts(stores: dict[str, Store], key: DeviceKey, now: int) -> None:
     """Say in `space` which device the stores' present hosts belong to; peers refuse hosts of nobody."""
-    bindings = []
+    hosts = {}
     for store in stores.values():
         store.settle(now)
     for name, store in stores.items():
         with store.reading() as reader:
-            bindings.append(HostBinding.signed_by(key, host=reader.host, store=name))
+            hosts[name] = reader.host
     space = stores["space"]
-    missing = [binding for binding in bindings if space.read(binding.record_id) is None]
+    with space.reading() as reader:
+        unbound = [(name, host) for name, host in hosts.items() if reader.version(binding_id(host)) is None]
+    missing = [HostBinding.signed_by(key, host=host, store=name) for name, host in unbound]
     if missing:
         with space.transaction(now) as tx:
             for binding in missing:

@@ -1,0 +1,201 @@
+"""Which sets want something, without looking at all that were ever made (docs/specs/10-review.md, section 7).
+
+A status is computed from sets, decisions and time (`lottisync.review.projection`). What it came to is kept
+in a table of this device's own, a row for each live set, so that a list of what waits costs what waits and
+not what was settled. The rows are a cache and nothing else. They never replicate, no verdict trusts
+them, and what is listed is computed anew from the sets that they point to.
+
+A row is out of date for two reasons. Something was written: the change feed names it, whoever wrote it,
+and a cursor of this table's own says how far that was looked at. Or time has passed: each row
+says between which times it holds, so a clock that was set back makes it as invalid as one that goes on.
+What is out of date is computed anew for the whole task, because a decision on one twin counts for all.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+import msgspec
+
+from lottisync.entities.agent import ChangeDecision, ChangeSet
+from lottisync.entities.view import view
+from lottisync.review.ledger import DECISION, SET, Ledger, change_set
+from lottisync.review.projection import ItemStatus
+from lottisync.review.proposal import set_of
+from lottisync.store.feed import BATCH, advance
+from lottisync.store.reader import Change, Reader
+from lottisync.store.store import Store
+from lottisync.store.transaction import Transaction
+
+CONSUMER = "change-set-index"
+
+
+class ItemEntry(msgspec.Struct, frozen=True, omit_defaults=True):
+    """An item's status in the index."""
+
+    id: str
+    status: ItemStatus
+    contested: bool = False
+    expired: bool = False
+
+
+class Entry(NamedTuple):
+    """A row. `items` are `ItemEntry` as JSON; `decisions` are the ids of all decisions on the set's operations;
+    `open` whether it wants something of the person now, `settled` whether it never will again; it holds
+    `since` a time until before another (ms)."""
+
+    set_id: str
+    task_id: str
+    status: str
+    resolved_at: str | None
+    items: str
+    decisions: str
+    open: int
+    settled: int
+    since: int
+    until: int
+
+
+_COLUMNS = ", ".join(Entry._fields)
+_PLACES = ", ".join("?" * len(Entry._fields))
+
+
+def refresh(agents: Store, now: int) -> None:
+    """Bring the index up to date. Where it is already nothing is written."""
+    with agents.reading() as reader:
+        behind = bool(_changes(reader, 1) or _lapsed(reader, now))
+    if behind:
+        with agents.transaction(now) as tx:
+            _catch_up(tx, now)
+
+
+def rebuild(agents: Store, now: int) -> None:
+    """Compute all of it anew."""
+    with agents.transaction(now) as tx:
+        tx.execute("delete from change_set_index")
+        tx.execute("delete from cursors where consumer = ?", (CONSUMER,))
+        _catch_up(tx, now)
+
+
+def entries(reader: Reader, task_id: str | None = None, *, only_open: bool = False) -> list[Entry]:
+    """The sets that are not settled, or those that are open, of one task or of all. `refresh` comes first."""
+    where, bindings = "not settled", []
+    if only_open:
+        where += " and open = 1"
+    if task_id is not None:
+        where, bindings = where + " and task_id = ?", [task_id]
+    return _entries(reader, where, tuple(bindings))
+
+
+def ledger_of(reader: Reader, set_ids: Iterable[str], now: int) -> Ledger:
+    """A ledger of some sets and of those that their items build on, and of nothing else."""
+    sets: dict[str, ChangeSet] = {}
+    wanted = list(set_ids)
+    while wanted:
+        entity = reader.entity(ident := wanted.pop())
+        if ident in sets or entity is None or entity.type != SET:
+            continue
+        sets[ident] = change_set(entity)
+        wanted += [set_of(other) for item in sets[ident].items for other in item.depends_on]
+    ids = {
+        ident
+        for set_id in sets
+        for entry in _entries(reader, "set_id = ?", (set_id,))
+        for ident in msgspec.json.decode(entry.decisions, type=list[str])
+    }
+    decided = [entity for ident in sorted(ids) if (entity := reader.entity(ident)) is not None]
+    return Ledger(list(sets.values()), [view(entity, ChangeDecision) for entity in decided], now)
+
+
+def faults(reader: Reader, now: int) -> Iterator[str]:
+    """A sentence for each row that says what is not so. What the index itself knows to be out of date is none."""
+    behind = set(_tasks_of(reader, _all_changes(reader))) | set(_lapsed(reader, now))
+    held = {entry.set_id: entry for entry in _entries(reader, "1", ())}
+    meant: dict[str, Entry] = {}
+    for task_id in _tasks(reader) - behind:
+        meant |= {entry.set_id: entry for entry in _computed(reader, task_id, now)}
+    for ident in sorted(held.keys() | meant.keys()):
+        entry, computed = held.get(ident), meant.get(ident)
+        if entry == computed or (entry is not None and entry.task_id in behind):
+            continue
+        said = f"says {entry.status}" if entry is not None else "does not have it"
+        found = f"it is {computed.status}" if computed is not None else "there is no such set"
+        detail = ", with other items or times" if entry and computed and entry.status == computed.status else ""
+        yield f"{ident}: the index of change sets {said}, and {found}{detail}. Run: lottisync review reindex"
+
+
+# -- what is out of date
+
+
+def _catch_up(tx: Transaction, now: int) -> None:
+    changes = list(_all_changes(tx))
+    for task_id in dict.fromkeys([*_tasks_of(tx, changes), *_lapsed(tx, now)]):
+        tx.execute("delete from change_set_index where task_id = ?", (task_id,))
+        for entry in _computed(tx, task_id, now):
+            tx.execute(f"insert or replace into change_set_index({_COLUMNS}) values ({_PLACES})", entry)
+    if changes:
+        advance(tx, CONSUMER, changes[-1].feed)
+
+
+def _changes(reader: Reader, limit: int, after: int | None = None) -> list[Change]:
+    return reader.changes(reader.cursor(CONSUMER) if after is None else after, limit)
+
+
+def _all_changes(reader: Reader) -> Iterator[Change]:
+    after = None
+    while changes := _changes(reader, BATCH, after):
+        yield from changes
+        after = changes[-1].feed
+
+
+def _tasks_of(reader: Reader, changes: Iterable[Change]) -> Iterator[str]:
+    """The tasks that changes concern: those that sets and decisions name now, and those whose row they left."""
+    for change in changes:
+        if change.type not in (SET, DECISION):
+            continue
+        document = reader.document(change.id)
+        named = document.document().get("taskId") if document is not None else None
+        if isinstance(named, str):
+            yield named
+        for entry in _entries(reader, "set_id = ?", (change.id,)):
+            yield entry.task_id
+
+
+def _lapsed(reader: Reader, now: int) -> list[str]:
+    rows = reader.local(
+        """select task_id from change_set_index where not settled and until <= ?
+           union all select task_id from change_set_index where not settled and since > ?""",
+        (now, now),
+    )
+    return list(dict.fromkeys(task_id for (task_id,) in rows))
+
+
+def _tasks(reader: Reader) -> set[str]:
+    rows = reader.local("select subtype from agent_entities where type = ? and subtype is not null", (SET,))
+    return {task_id for (task_id,) in [*rows, *reader.local("select task_id from change_set_index")]}
+
+
+# -- rows
+
+
+def _entries(reader: Reader, where: str, bindings: tuple[str, ...]) -> list[Entry]:
+    return [Entry(*row) for row in reader.local(f"select {_COLUMNS} from change_set_index where {where}", bindings)]
+
+
+def _computed(reader: Reader, task_id: str, now: int) -> Iterator[Entry]:
+    ledger = Ledger.read(reader, now, task_id)
+    for one in ledger.sets:
+        state = ledger.states[one.id]
+        items = [ItemEntry(ident, it.status, it.contested, it.expired) for ident, it in state.items.items()]
+        decisions = [d.id for item in one.items for d in ledger.on_operation(item.operation_id)]
+        yield Entry(
+            one.id,
+            task_id,
+            state.status,
+            state.resolved_at,
+            msgspec.json.encode(items).decode(),
+            msgspec.json.encode(list(dict.fromkeys(decisions))).decode(),
+            int(state.open),
+            int(state.settled),
+            state.since,
+            state.until,
+        )

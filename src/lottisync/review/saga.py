@@ -1,0 +1,106 @@
+"""What a person said, word for word, until it is done (docs/specs/10-review.md, REV-50 to REV-53).
+
+A verdict with an effect changes two files, which can't commit as one. Its request stands in the local
+table `saga_log` from before the first of them to the transaction of the second. Whoever finds a row that is
+pending, at the next start or at the next word on that item, plays it; however many do, one of them finishes
+it. The request holds all that a replay may not look up again, because it may have changed since.
+
+Like `verdict`, this is for a person's side only: whoever could write here could decide.
+"""
+
+from typing import Any, Literal
+
+import msgspec
+
+from lottisync.entities.agent import ChangeItem, SeenField
+from lottisync.review.decision import Twin
+from lottisync.review.ledger import Placed
+from lottisync.review.proposal import undo_operation
+from lottisync.store.instant import iso
+from lottisync.store.reader import Reader
+from lottisync.store.transaction import Transaction
+
+Kind = Literal["confirm", "undo", "keep", "suppress"]
+
+
+class Request(msgspec.Struct, frozen=True):
+    """`base` is what the person was shown, `seen` the decisions they knew of, `at` the time in ms, `decision` the
+    id of the decision to come. An undo's base is the register of its receipt; `undoes` is the decision that it
+    takes back. A `suppress` marks a label as not wanted on its task, or no more so."""
+
+    kind: Kind
+    item: str
+    at: int
+    decision: str = ""
+    args: dict[str, Any] = {}
+    guarded: bool = False
+    base: list[SeenField] = []
+    seen: list[str] = []
+    twins: list[Twin] = []
+    undoes: str | None = None
+
+    def operation(self, item: ChangeItem) -> str:
+        """The saga's key."""
+        match self.kind:
+            case "confirm":
+                return item.operation_id
+            case "undo":
+                return undo_operation(item.operation_id)
+        return f"{self.kind}-{item.operation_id}"
+
+
+def begin(tx: Transaction, placed: Placed, request: Request, now: int) -> None:
+    tx.execute(
+        """insert into saga_log(operation_id, run_key, phase, status, tool_name, created_at, updated_at, request)
+           values (?, ?, 'journal_pending', 'pending', ?, ?, ?, ?)
+           on conflict(operation_id) do update set phase = excluded.phase, status = excluded.status,
+           last_error = null, updated_at = excluded.updated_at, request = excluded.request""",
+        (
+            request.operation(placed.item),
+            placed.set.run_key,
+            placed.item.tool_name,
+            iso(now),
+            iso(now),
+            msgspec.json.encode(request).decode(),
+        ),
+    )
+
+
+def pending(reader: Reader) -> list[Request]:
+    """What was begun and is not finished, oldest first."""
+    rows = reader.local("select request from saga_log where status = 'pending' order by created_at, operation_id")
+    return [msgspec.json.decode(text, type=Request) for (text,) in rows]
+
+
+def begun(reader: Reader, item: ChangeItem) -> Request | None:
+    """What a process that died, or one that is at work, has begun on an item's effect."""
+    keys = tuple(Request(kind, item.id, 0).operation(item) for kind in ("confirm", "undo", "keep"))
+    rows = reader.local(
+        "select request from saga_log where status = 'pending' and operation_id in (?, ?, ?) order by created_at", keys
+    )
+    return msgspec.json.decode(rows[0][0], type=Request) if rows else None
+
+
+def complete(tx: Transaction, operation: str, request: Request, now: int) -> bool:
+    """Close a saga with its decision, in one transaction with it. False if another process has closed it."""
+    rows = tx.execute("select request from saga_log where operation_id = ? and status = 'pending'", (operation,))
+    if not rows or msgspec.json.decode(rows[0][0], type=Request).decision != request.decision:
+        return False
+    tx.execute(
+        "update saga_log set phase = 'agent_done', status = 'completed', updated_at = ? where operation_id = ?",
+        (iso(now), operation),
+    )
+    return True
+
+
+def fail(tx: Transaction, operation: str, message: str, now: int) -> None:
+    """Close a saga that came to nothing, with the error to be shown with the item."""
+    tx.execute(
+        "update saga_log set status = 'failed', last_error = ?, updated_at = ? where operation_id = ?",
+        (message, iso(now), operation),
+    )
+
+
+def forget(tx: Transaction, operation: str) -> None:
+    """Close a saga that leaves nothing to be known of it."""
+    tx.execute("delete from saga_log where operation_id = ?", (operation,))

@@ -1,0 +1,92 @@
+"""The client in a child: the same answers and the same errors, and nothing of it stays."""
+
+import os
+import subprocess
+import sys
+import threading
+
+import anyio
+import anyio.to_thread
+import msgspec
+import pytest
+from tests.agents.test_openai_client import KEY, QUESTION
+from tests.support.child import ROOT
+
+from lottisync.agents.model import ModelError, Turn
+from lottisync.agents.model_process import ModelProcess
+from lottisync.demo.model_server import ChatRequest, Reply, Say, ScriptedModelServer, ServerError, Stall
+
+pytestmark = pytest.mark.anyio
+
+ANSWER = Say(text="Two hours.", tool_calls=(("update_task_estimate", {"minutes": 120}),))
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+async def test_an_error_comes_back_with_its_code_and_without_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    """AGENT-38"""
+    monkeypatch.setenv("LOTTISYNC_MODEL_KEY", KEY)
+    with ScriptedModelServer(lambda request: ServerError(status=401, message=f"{KEY} is no key")) as server:
+        monkeypatch.setenv("LOTTISYNC_MODEL_URL", server.url)
+        with pytest.raises(ModelError) as caught:
+            await ModelProcess(None).complete(QUESTION, [])
+    assert caught.value.code == "unauthorized"
+    assert KEY not in caught.value.message
+
+
+async def test_a_child_that_dies_is_an_error_of_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    """AGENT-19: the wake fails and is tried again; the daemon lives."""
+    monkeypatch.setattr(sys, "executable", "/bin/false")
+    with pytest.raises(ModelError, match="died of itself"):
+        await ModelProcess(None).complete(QUESTION, [])
+
+
+async def test_a_question_that_is_cancelled_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = threading.Event()
+
+    def script(request: ChatRequest) -> Reply:
+        asked.set()
+        return Stall(ANSWER, 1)
+
+    with ScriptedModelServer(script) as server:
+        monkeypatch.setenv("LOTTISYNC_MODEL_URL", server.url)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(ModelProcess(None).complete, QUESTION, [])
+            assert await anyio.to_thread.run_sync(asked.wait, 20)
+            tasks.cancel_scope.cancel()
+        assert await anyio.to_thread.run_sync(server.wait_until_idle, 5)
+
+
+async def test_a_turn_comes_back_whole_and_nothing_of_the_client_stays() -> None:
+    """AGENT-38, AGENT-39: the agent's own model is asked, with the key of the environment; what has asked is as small
+    as before."""
+    program = """
+import anyio, msgspec, sys
+from lottisync.agents.model_process import ModelProcess
+from tests.agents.test_openai_client import ESTIMATE, QUESTION
+print(msgspec.json.encode(anyio.run(ModelProcess("small").complete, QUESTION, [ESTIMATE])).decode())
+sys.exit("openai" in sys.modules)
+"""
+    with ScriptedModelServer(lambda request: ANSWER, require_key=KEY) as server:
+        named = {"LOTTISYNC_MODEL_URL": server.url, "LOTTISYNC_MODEL_KEY": KEY, "LOTTISYNC_MODEL": ""}
+        child = await anyio.to_thread.run_sync(
+            lambda: subprocess.run(
+                [sys.executable, "-c", program],
+                cwd=ROOT,
+                env=os.environ | named,
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+        )
+    assert child.returncode == 0, child.stderr
+    turn = msgspec.json.decode(child.stdout, type=Turn)
+    assert (turn.text, turn.finish_reason) == ("Two hours.", "tool_calls")
+    assert [(call.name, call.arguments) for call in turn.tool_calls] == [("update_task_estimate", '{"minutes": 120}')]
+    assert turn.usage is not None
+    [asked] = server.requests
+    assert asked["model"] == "small"
+    assert [message["role"] for message in asked["messages"]] == ["system", "user"]

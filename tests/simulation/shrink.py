@@ -1,0 +1,41 @@
+"""Makes a schedule that breaks a law short: steps are taken out, in ever smaller pieces, while it still breaks it."""
+
+import re
+from collections.abc import Callable
+
+import msgspec
+from tests.simulation.schedule import Schedule
+from tests.simulation.world import run
+
+
+def verdict(made: Schedule) -> str:
+    """What goes wrong in a schedule, without the numbers in it; "" if nothing does."""
+    try:
+        run(made)
+    except Exception as error:  # noqa: BLE001 - whatever a device raises is what went wrong
+        return f"{type(error).__name__} {error}".partition(":")[0][:60]
+    return ""
+
+
+def shrink(made: Schedule, judge: Callable[[Schedule], str] = verdict, tries: int = 400) -> Schedule:
+    """The shortest schedule found with at most `tries` runs that goes wrong in the same way."""
+    wrong = _kind(judge(made))
+    size = max(1, len(made.steps) // 2)
+    while wrong and tries > 0:
+        at, before = 0, len(made.steps)
+        while at < len(made.steps) and tries > 0:
+            shorter = msgspec.structs.replace(made, steps=made.steps[:at] + made.steps[at + size :])
+            tries -= 1
+            if _kind(judge(shorter)) == wrong:
+                made = shorter
+            else:
+                at += size
+        if size == 1 and len(made.steps) == before:
+            break
+        size = max(1, size // 2)
+    return made
+
+
+def _kind(wrong: str) -> str:
+    """Numbers differ from one run to the next, what is wrong does not."""
+    return re.sub(r"[0-9a-f]{6,}|\d+", "#", wrong)

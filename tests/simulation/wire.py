@@ -1,0 +1,103 @@
+"""A connection between two devices of the simulation: an exchange and a session at each end, and the frames between."""
+
+import contextlib
+from collections import deque
+from collections.abc import Callable
+
+import apsw
+from tests.simulation.device import Device
+from tests.simulation.reference import Broken
+
+from lottisync.protocol import message as m
+from lottisync.protocol.session import Session
+from lottisync.sync.exchange import Exchange
+
+BOOT = bytes(16)
+
+
+class End:
+    """One side. `arriving` are frames that are on their way to it, `heard` what came in the last of them."""
+
+    def __init__(self, device: Device, clock: Callable[[], int], report: Callable[[Device, str, str], None]) -> None:
+        self.device = device
+        self.arriving: deque[bytes] = deque()
+        self.heard: deque[m.AnyMessage] = deque()
+        self.said: list[m.Message] = []
+        self.session = Session(expected=None, now=0)
+        self.exchange = Exchange(
+            device=device.name,
+            boot=BOOT,
+            stores=device.stores,
+            strangers=lambda tx, hosts: None,
+            clock=clock,
+            credit=lambda: self.session.credit,
+            report=lambda code, text: report(device, code, text),
+        )
+        self.hello = self.exchange.hello()
+
+
+class Wire:
+    """The first end has dialled, so the second greets first. All an end says is in `said`."""
+
+    def __init__(
+        self,
+        ends: tuple[Device, Device],
+        clock: Callable[[Device], int],
+        report: Callable[[Device, str, str], None],
+    ) -> None:
+        self.ends = tuple(End(device, lambda device=device: clock(device), report) for device in ends)  # type: ignore[misc]
+        self.say(1, self.ends[1].hello)
+
+    def joins(self, device: Device) -> bool:
+        return any(end.device is device for end in self.ends)
+
+    def say(self, side: int, *messages: m.Message) -> None:
+        if messages:
+            end = self.ends[side]
+            end.said += messages
+            self.ends[1 - side].arriving.append(end.session.send(*messages))
+
+    def waiting(self, side: int) -> bool:
+        return bool(self.ends[side].heard or self.ends[side].arriving)
+
+    def deliver(self, side: int) -> m.AnyMessage | None:
+        """The next message arrives; gives it, if there was one."""
+        end = self.ends[side]
+        if not end.heard and end.arriving:
+            end.heard.extend(end.session.receive(end.arriving.popleft(), 0))
+        if not end.heard:
+            return None
+        message = end.heard.popleft()
+        if isinstance(message, m.Close):
+            raise Broken("grammar", f"{message.code}: {message.reason}")
+        if isinstance(message, m.Hello) and side == 0:
+            self.say(0, end.hello)
+        self.say(side, *end.exchange.take(message))
+        return message
+
+    def speak(self, side: int) -> bool:
+        """Whether this side had anything to say of itself."""
+        end = self.ends[side]
+        if not end.session.greeted:
+            return False
+        messages = end.exchange.more()
+        self.say(side, *messages)
+        return bool(messages)
+
+    def hearsay(self, side: int) -> None:
+        if self.ends[side].session.greeted:
+            self.say(side, *self.ends[side].exchange.hearsay())
+
+    def cut(self, dead: Device | None = None) -> None:
+        """Nothing more arrives. A side whose device is dead does not even notice."""
+        with contextlib.ExitStack() as ends:
+            for end in self.ends:
+                if end.device is dead:  # its stores are closed; its snapshots have to go as well
+                    ends.callback(_suppressing, end.exchange.close)
+                else:
+                    ends.callback(end.exchange.close)
+
+
+def _suppressing(close: Callable[[], None]) -> None:
+    with contextlib.suppress(apsw.Error):
+        close()

@@ -1,0 +1,556 @@
+"""Runs a schedule on devices with real stores, and looks after every step whether the laws still hold.
+
+There is no network, no thread and no clock: messages wait at the ends of a wire until a step delivers them, time
+is what steps say it is, and chance has been used up when the schedule was made. So the same schedule always
+gives the same run, to the byte, and `World.trace` says what happened.
+
+Some sizes are made small for it (`small`), so that a round of five entities has several batches and chains.
+"""
+
+import contextlib
+import hashlib
+import shutil
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from itertools import combinations
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import Any
+
+import msgspec
+from tests.simulation import laws
+from tests.simulation import schedule as s
+from tests.simulation.device import MAX_DEVICES, Crashed, Device, Kept, memory
+from tests.simulation.reference import DELETED_AT, Broken, Reference, Shown
+from tests.simulation.wire import Wire
+
+from lottisync.causality.vector_clock import Clock, Dot, Host
+from lottisync.entities import canonical
+from lottisync.entities.entity import is_deleted
+from lottisync.entities.schema import link_id
+from lottisync.protocol import message as m
+from lottisync.store import chain, forgetting
+from lottisync.store.reader import Reader
+from lottisync.store.transaction import Transaction
+from lottisync.sync import exchange, outgoing
+from lottisync.sync.exchange import Refused
+
+NOON = 1_764_590_400_000  # 2025-12-01T12:00:00Z
+MIN_AGE = 5
+"""Milliseconds that a tombstone stays at least: a few steps."""
+MAX_WIRES = 5
+MAX_BACKUPS = 5
+MAX_WORDS = 1_000
+"""Messages until two devices have to be quiet."""
+MAX_MEETINGS = 12
+"""Times that all pairs meet until all devices have to be equal."""
+TYPES = {"space": "setting", "journal": "task", "agent": "changeDecision"}
+
+
+@contextlib.contextmanager
+def small() -> Iterator[None]:
+    """Batches of a version or two, bursts of a few messages."""
+    before = outgoing.BATCH_BYTES, exchange.SMALL_BYTES, m.MAX_LINKS
+    outgoing.BATCH_BYTES, exchange.SMALL_BYTES, m.MAX_LINKS = 200, 300, 5
+    try:
+        yield
+    finally:
+        outgoing.BATCH_BYTES, exchange.SMALL_BYTES, m.MAX_LINKS = before
+
+
+class World:
+    def __init__(self, made: s.Schedule, folder: Path) -> None:
+        self.schedule = made
+        self.reference = Reference()
+        self.count: Counter[str] = Counter()
+        self.trace: list[str] = []
+        self.now = NOON
+        self._folder = folder
+        self._folders = 0
+        self._minted = 0
+        self._links: laws.Links = {}
+        self._instants: set[int] = set()
+        self._tampered: set[tuple[str, str]] = set()
+        self._backups: list[tuple[Device, Path, dict[str, Any], dict[str, tuple[int, bool]]]] = []
+        self.wires: list[Wire] = []
+        self.devices: list[Device] = []
+        self._once: set[str] = set()
+        for _ in range(made.devices):
+            self._add()
+        for device in self.devices:
+            device.roster = {other.name: (1, True) for other in self.devices}
+
+    # -- the run
+
+    def run(self) -> None:
+        """All steps, and then whether everything comes to one end. Raises `Broken`, or what a device raised."""
+        for number, step in enumerate(self.schedule.steps):
+            self.step(number, step)
+        self.finish()
+
+    def step(self, number: int, step: s.AnyStep) -> None:
+        self.now += 1
+        try:
+            getattr(self, f"_{type(step).__name__.lower()}")(step)
+        except Crashed:
+            pass
+        except Refused as fault:
+            if not self._tampered:
+                raise Broken("refused", f"{fault.code}: {fault.reason}") from None
+            for wire in list(self.wires):  # which of them it was makes no difference
+                self._close(wire)
+        while dead := next((device for device in self.devices if device.dead), None):
+            self._reopen(dead)
+        self._examine()
+        self.trace.append(f"{number} {type(step).__name__} {self._state()}")
+
+    def _state(self) -> str:
+        parts = hashlib.sha256()
+        for device in self.devices:
+            for kept in device.kept.values():
+                if kept.summary is not None:
+                    parts.update(kept.summary.known + kept.summary.digest)
+        for wire in self.wires:
+            parts.update(b"".join(frame for end in wire.ends for frame in end.arriving))
+        return parts.hexdigest()[:12]
+
+    def _examine(self) -> None:
+        """Note what has changed, wake who waits for changes, and hold it all against the laws."""
+        any_changed = False
+        for device in self.devices:
+            changed = [kept for kept in device.kept.values() if kept.changed()]
+            for kept in changed:
+                kept.observe(self.reference, self._links, self._tampered)
+            for kept in changed:
+                laws.knowledge_is_true(device, kept, self._links, self.reference, self._tampered)
+            if changed:
+                any_changed = True
+                laws.no_decision_before_its_effect(device, self.reference)
+                for wire in self.wires:
+                    for end in wire.ends:
+                        if end.device is device:
+                            end.exchange.local_change()
+        if any_changed and not self._tampered:
+            laws.equal_knowledge_means_equal_digest(self.devices)
+
+    def finish(self) -> None:
+        """All meet until they are equal; then nobody has anything to say, and the laws of the end hold."""
+        for device in self.devices:
+            device.dies_in = None
+        for wire in list(self.wires):
+            self._close(wire)
+        if self._tampered:
+            self._mend()
+        if all(self._all_meet() for _ in range(MAX_MEETINGS)):
+            raise Broken("quiet", f"after {MAX_MEETINGS} meetings devices have more to say than a greeting")
+        laws.converged(self.devices)
+        laws.sound(self.devices)
+        laws.nothing_is_lost(self.devices, self.reference, self._tampered)
+        self.trace.append(f"end {self._state()}")
+
+    def _mend(self) -> None:
+        """All compare what they hold. If nothing else was done on top of the damage, it is gone then, and the
+        oracle looks at everything again."""
+        for _ in range(2):
+            self._all_meet()
+            self._all_meet(verify=True)
+        steps = list(self.schedule.steps)
+        since = next(n for n, step in enumerate(steps) if isinstance(step, s.Tamper))
+        if all(isinstance(step, s.Tamper | s.Gather) for step in steps[since:]):
+            self._tampered.clear()
+            for device in self.devices:
+                for kept in device.kept.values():
+                    kept.feed = 0
+                    kept.observe(self.reference, self._links, ())
+
+    def _all_meet(self, *, verify: bool = False) -> int:
+        """Every two devices once; how many of them had to say more than a greeting."""
+        spoke = 0
+        for a, b in combinations(self.devices, 2):
+            wire = self._wire(a, b)
+            if wire is None:
+                continue
+            if verify:
+                self._flow_on(wire)
+                for name in a.kept:
+                    wire.ends[0].exchange.verify(name)
+            self._flow_on(wire)
+            said = [message for end in wire.ends for message in end.said]
+            spoke += any(not isinstance(message, m.Hello | m.Heard) for message in said)
+            self._close(wire)
+            self._examine()
+        return spoke
+
+    def close(self) -> None:
+        for wire in self.wires:
+            wire.cut()
+        for device in self.devices:
+            device.close()
+
+    # -- finding what a step names
+
+    def _device(self, number: int) -> Device:
+        return self.devices[number % len(self.devices)]
+
+    def _wire_of(self, number: int) -> Wire | None:
+        return self.wires[number % len(self.wires)] if self.wires else None
+
+    def _clock(self, device: Device) -> int:
+        return self.now + device.skew
+
+    def _mint(self) -> Host:
+        self._minted += 1
+        return Host(f"ffffffff{self._minted:08x}")
+
+    def _new_folder(self) -> Path:
+        self._folders += 1
+        return self._folder / str(self._folders)
+
+    def _add(self) -> Device:
+        device = Device.new(len(self.devices), self._new_folder(), self.schedule.stores, self._mint)
+        self.devices.append(device)
+        return device
+
+    def _kept(self, device: Device, store: str) -> Kept:
+        return device.kept.get(store, device.kept["journal"])
+
+    def _report(self, device: Device, code: str, text: str) -> None:
+        self.count[code] += 1
+        if not self._tampered:
+            raise Broken(code, f"device {device.slot}: {text}")
+
+    # -- writing
+
+    def _id(self, number: int) -> str:
+        if number < s.ONCE:
+            return f"e{number}"
+        return f"0193{number:04x}-0000-7000-8000-000000000000"
+
+    def _do(
+        self,
+        device: Device,
+        kept: Kept,
+        entity: str,
+        work: Callable[[Transaction], Dot],
+        saw: frozenset[int] | None = None,
+        now: int | None = None,
+    ) -> list[int]:
+        """A write by whoever sits at a device, and what it was for the oracle."""
+        with kept.store.transaction(self._clock(device) if now is None else now) as tx:
+            dot = work(tx)
+        return self._written(kept, entity, dot, kept.seen.get(entity, frozenset()) if saw is None else saw)
+
+    def _written(self, kept: Kept, entity: str, dot: Dot, saw: frozenset[int]) -> list[int]:
+        self.count["writes"] += 1
+        with kept.store.reading() as reader:
+            link = chain.value_at(reader, dot.host, dot.counter)
+            held = reader.entity(entity)
+        assert link is not None
+        assert held is not None
+        numbers = []
+        for path, writes in held.registers.items():
+            for write in writes:
+                if write.stamp.dot == dot:
+                    value = canonical.decode(write.value)
+                    deletion = path == DELETED_AT and isinstance(value, dict)
+                    text = value["at"] if deletion else write.value.decode()
+                    one = Shown(*write.stamp[:3], text, deletion)
+                    numbers.append(self.reference.write((kept.name, entity), path, one, saw))
+        self._links[link] = (kept.name, entity, tuple(numbers))
+        kept.seen[entity] = kept.seen.get(entity, frozenset()) | saw | frozenset(numbers)
+        return numbers
+
+    def _values(self, fields: tuple[str, ...]) -> dict[str, Any]:
+        """A value that nothing else in this run has."""
+        self.count["values"] += 1
+        return dict.fromkeys(fields, f"w{self.count['values']}")
+
+    def _write(self, step: s.Write) -> None:
+        device = self._device(step.device)
+        kept, entity = self._kept(device, step.store), self._id(step.entity)
+        if step.entity >= s.ONCE and kept.store.read(entity) is None:
+            if entity in self._once:
+                return  # nobody makes such an id twice
+            self._once.add(entity)
+        seen: Clock | None
+        seen, saw = kept.looks.get(entity, (None, None)) if step.stale else (None, None)
+        values = self._values(step.fields)
+        self._do(
+            device,
+            kept,
+            entity,
+            lambda tx: tx.put(entity, TYPES[kept.name], values, precedence=step.precedence, seen=seen),
+            saw,
+        )
+
+    def _look(self, step: s.Look) -> None:
+        kept, entity = self._kept(self._device(step.device), step.store), self._id(step.entity)
+        held = kept.store.read(entity)
+        if held is not None:
+            kept.looks[entity] = (dict(held.clock), kept.seen.get(entity, frozenset()))
+
+    def _delete(self, step: s.Delete) -> None:
+        device = self._device(step.device)
+        kept, entity = self._kept(device, step.store), self._id(step.entity)
+        held = kept.store.read(entity)
+        if held is None or is_deleted(held):
+            return
+        now = self._clock(device)
+        while now in self._instants:  # by its time a deletion is recognised
+            now += 1
+        self._instants.add(now)
+        self._do(device, kept, entity, lambda tx: tx.delete(entity, precedence=step.precedence), now=now)
+
+    def _undelete(self, step: s.Undelete) -> None:
+        device = self._device(step.device)
+        kept, entity = self._kept(device, step.store), self._id(step.entity)
+        held = kept.store.read(entity)
+        if held is not None and is_deleted(held):
+            self._do(device, kept, entity, lambda tx: tx.undelete(entity, precedence=step.precedence))
+
+    def _relate(self, step: s.Relate) -> None:
+        device = self._device(step.device)
+        ends = self._id(step.entity), self._id(step.other)
+        entity = link_id("entryLink", *ends)
+        values = {"fromId": ends[0], "toId": ends[1], **self._values(("relations/blocks",))}
+        self._do(device, device.kept["journal"], entity, lambda tx: tx.put(entity, "entryLink", values))
+
+    def _decide(self, step: s.Decide) -> None:
+        device = self._device(step.device)
+        self.count["decisions"] += 1
+        number = self.count["decisions"]
+        journal, agent = device.kept["journal"], device.kept["agent"]
+        effect = self._do(
+            device, journal, f"r{number}", lambda tx: tx.put(f"r{number}", "task", self._values(("receipt",)))
+        )
+        decision = self._do(
+            device, agent, f"d{number}", lambda tx: tx.put(f"d{number}", "changeDecision", self._values(("verdict",)))
+        )
+        for one in decision:
+            self.reference.effects[one] = frozenset(effect)
+
+    # -- talking
+
+    def _wire(self, a: Device, b: Device) -> Wire | None:
+        """A new connection; one that there was between the same two takes its leave. Nobody dials himself."""
+        if a.name == b.name:
+            return None
+        for wire in list(self.wires):
+            if {end.device.name for end in wire.ends} == {a.name, b.name}:
+                self._close(wire)
+        roster = {name: max(a.roster.get(name, (0, True)), b.roster.get(name, (0, True))) for name in a.roster | b.roster}
+        for device in (a, b):
+            version, active = roster[device.name]
+            if not active:  # whoever is used again signs himself back in
+                roster[device.name] = (version + 1, True)
+        a.roster, b.roster = dict(roster), dict(roster)
+        self.count["wires"] += 1
+        wire = Wire((a, b), self._clock, self._report)
+        self.wires.append(wire)
+        return wire
+
+    def _close(self, wire: Wire) -> None:
+        if wire in self.wires:
+            self.wires.remove(wire)
+            wire.cut()
+
+    def _connect(self, step: s.Connect) -> None:
+        if len(self.wires) < MAX_WIRES:
+            self._wire(self._device(step.device), self._device(step.other))
+
+    def _deliver(self, step: s.Deliver) -> None:
+        wire = self._wire_of(step.wire)
+        if wire is not None:
+            self._arrives(wire, step.side)
+
+    def _arrives(self, wire: Wire, side: int) -> None:
+        message = wire.deliver(side)
+        if message is not None:
+            self.count[type(message).__name__] += 1
+
+    def _speak(self, step: s.Speak) -> None:
+        wire = self._wire_of(step.wire)
+        if wire is not None:
+            wire.speak(step.side)
+
+    def _flow(self, step: s.Flow) -> None:
+        wire = self._wire_of(step.wire)
+        if wire is not None:
+            self._flow_on(wire)
+
+    def _flow_on(self, wire: Wire) -> None:
+        for _ in range(MAX_WORDS):
+            busy = False
+            for side in (0, 1):
+                if wire.waiting(side):
+                    self._arrives(wire, side)
+                    busy = True
+                while wire.speak(side):
+                    busy = True
+            if not busy:
+                return
+        raise Broken("endless", "two devices never come to an end: " + _kinds(wire))
+
+    def _meet(self, step: s.Meet) -> None:
+        wire = self._wire(self._device(step.device), self._device(step.other))
+        if wire is not None:
+            self._flow_on(wire)
+            self._close(wire)
+
+    def _gather(self, step: s.Gather) -> None:
+        self._all_meet()
+
+    def _cut(self, step: s.Cut) -> None:
+        wire = self._wire_of(step.wire)
+        if wire is not None:
+            self._close(wire)
+
+    def _hearsay(self, step: s.Hearsay) -> None:
+        wire = self._wire_of(step.wire)
+        if wire is not None:
+            wire.hearsay(step.side)
+
+    def _verify(self, step: s.Verify) -> None:
+        wire = self._wire_of(step.wire)
+        if wire is not None and wire.ends[step.side].session.greeted:
+            wire.ends[step.side].exchange.verify(step.store)
+
+    # -- what becomes of a device
+
+    def _crash(self, step: s.Crash) -> None:
+        device = self._device(step.device)
+        if step.commits:
+            device.dies_in = step.commits - 1
+        else:
+            self._reopen(device)
+
+    def _reopen(self, device: Device) -> None:
+        self.count["crashes"] += 1
+        known, roster, skew = device.known(), device.roster, device.skew
+        self._bury(device)
+        again = Device.at(device.slot, device.name, device.folder, known, roster, self._mint)
+        again.skew = skew
+        self.devices[device.slot] = again
+
+    def _bury(self, device: Device) -> None:
+        device.close()
+        for wire in [wire for wire in self.wires if wire.joins(device)]:
+            self.wires.remove(wire)
+            with contextlib.suppress(Crashed):  # the other one dies of it, and is reopened next
+                wire.cut(device)
+
+    def _backup(self, step: s.Backup) -> None:
+        if len(self._backups) < MAX_BACKUPS:
+            device, folder = self._device(step.device), self._new_folder()
+            device.copy(folder)
+            self._backups.append((device, folder, device.known(), dict(device.roster)))
+
+    def _restore(self, step: s.Restore) -> None:
+        if not self._backups:
+            return
+        of, source, known, roster = self._backups[step.backup % len(self._backups)]
+        same = [device for device in self.devices if device.name == of.name]
+        device = same[step.device % len(same)]
+        self.count["restores"] += 1
+        self._bury(device)
+        folder = self._new_folder()
+        shutil.copytree(source, folder)
+        seen = {name: (dict(store), feed) for name, (store, feed) in known.items()}
+        restored = Device.at(device.slot, device.name, folder, seen, dict(roster), self._mint)
+        self.devices[device.slot] = restored
+        if step.noticed:
+            for kept in restored.kept.values():
+                with kept.store.transaction(self._clock(restored)) as tx:
+                    tx.rolled_back()
+
+    def _clone(self, step: s.Clone) -> None:
+        if len(self.devices) < min(5, MAX_DEVICES):
+            device, folder = self._device(step.device), self._new_folder()
+            device.copy(folder)
+            self.count["clones"] += 1
+            known, roster = device.known(), dict(device.roster)
+            self.devices.append(Device.at(len(self.devices), device.name, folder, known, roster, self._mint))
+
+    def _newcomer(self, step: s.Newcomer) -> None:
+        if len(self.devices) < min(5, MAX_DEVICES):
+            device = self._add()
+            invited_by = self._device(step.device)
+            invited_by.roster[device.name] = (1, True)
+            device.roster = dict(invited_by.roster)
+
+    def _jump(self, step: s.Jump) -> None:
+        self.now += step.millis
+
+    def _skew(self, step: s.Skew) -> None:
+        self._device(step.device).skew = step.millis
+
+    # -- forgetting
+
+    def _purge(self, step: s.Purge) -> None:
+        device = self._device(step.device)
+        for kept in device.kept.values():
+            before = _ids(kept)
+            with kept.store.transaction(self._clock(device)) as tx:
+                purged = forgetting.purge(tx, device.active(), MIN_AGE)
+            self.count["purged"] += purged
+            for entity in before - _ids(kept) if purged else ():
+                self.reference.purged |= kept.seen[entity]
+
+    def _retire(self, step: s.Retire) -> None:
+        device, other = self._device(step.device), self._device(step.other)
+        if device.name != other.name:
+            version, _ = device.roster.get(other.name, (1, True))
+            device.roster[other.name] = (version + 1, False)
+            self.count["retired"] += 1
+
+    # -- damage
+
+    def _tamper(self, step: s.Tamper) -> None:
+        device = self._device(step.device)
+        kept, entity = self._kept(device, step.store), self._id(step.entity)
+        with kept.store.reading() as reader:
+            document = _document(reader, entity)
+        path = next((path for path in sorted(document or {}) if path != DELETED_AT), None)
+        if document is None or path is None:
+            return
+        if step.drop:
+            del document[path]
+        else:
+            document[path] = msgspec.Raw(b'"tampered"')
+        text = msgspec.json.encode(document, order="deterministic").decode()
+        with kept.store.transaction(0) as tx:
+            for table in (f"{kept.name}_entities", f"{kept.name}_links"):
+                tx.execute(f"update {table} set serialized = ? where id = ?", (text, entity))
+        self.count["tampered"] += 1
+        self._tampered.add((kept.name, entity))
+
+
+def _document(reader: Reader, entity: str) -> dict[str, msgspec.Raw] | None:
+    rows = reader.local("select serialized from rows where id = ?", (entity,))
+    return msgspec.json.decode(rows[0][0], type=dict[str, msgspec.Raw]) if rows else None
+
+
+def _ids(kept: Kept) -> set[str]:
+    with kept.store.reading() as reader:
+        return {entity for (entity,) in reader.local("select id from rows")}
+
+
+def _kinds(wire: Wire) -> str:
+    return " | ".join(" ".join(type(message).__name__ for message in end.said[-12:]) for end in wire.ends)
+
+
+def run(made: s.Schedule) -> World:
+    """A schedule from beginning to end, in a folder of its own. Raises what went wrong."""
+    folder = Path(mkdtemp(prefix="lottisync-simulation-", dir=memory()))
+    with small():
+        world = World(made, folder)
+        try:
+            world.run()
+        finally:
+            world.close()
+            shutil.rmtree(folder)
+    return world
+
+
+def totals(worlds: Mapping[str, int]) -> str:
+    return ", ".join(f"{count} {what}" for what, count in sorted(worlds.items()))

@@ -1,0 +1,145 @@
+"""Two devices that know each other, and their daemons: the real command, in processes of its own, on loopback.
+
+They are watched from outside, as any program may: by opening their stores and hearing their bells.
+"""
+
+import contextlib
+import select
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from lottisync.config import clock
+from lottisync.config.home import Home
+from lottisync.net.discovery import Address
+from lottisync.store.doorbell import Bell
+from lottisync.store.reader import Reader
+from lottisync.sync.engine import remember_address
+from tools.bench.process import BOUND_SECONDS, Child, running
+from tools.bench.record import ident, task
+
+HERE = "127.0.0.1"
+IMPORT = 10_000
+"""Entities written in one transaction when a store is filled."""
+
+Told = Callable[[int], None]
+
+
+class Pair:
+    """Two homes in a folder, each in the other's roster. `a` is filled, `b` gets it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.a, self.b = (self._home(name, number) for number, name in enumerate("ab", start=1))
+
+    def _home(self, name: str, number: int) -> Home:
+        path = self.folder / name
+        if path.exists():
+            return Home.open(path)
+        return Home.create(path, name, bytes([number]) * 32, clock.now())
+
+    @staticmethod
+    def made(folder: Path, count: int, told: Told = lambda done: None) -> "Pair":
+        """With `count` tasks on `a`, and nothing on `b`."""
+        folder.mkdir(parents=True)
+        pair = Pair(folder)
+        for home, other, name in ((pair.a, pair.b, "b"), (pair.b, pair.a, "a")):
+            home.add_device(name, other.key.certificate, clock.now())
+        fill(pair.a, range(count), told)
+        return pair
+
+    def close(self) -> None:
+        self.a.close()
+        self.b.close()
+
+    @contextlib.contextmanager
+    def daemons(self, via: Callable[[int], int] = lambda port: port) -> Iterator[tuple[Child, Child]]:
+        """Both daemons; `b` is told where `a` is. What is read next from `b` is its link. `via` may put
+        something between them: given the port of `a` it says which one `b` is told."""
+        with running(_daemon(self.a)) as (first,):
+            port = first.event("started")["port"]
+            with self.b.space.transaction(clock.now()) as tx:
+                tx.execute("delete from peers")
+            with self.a.space.transaction(clock.now()) as tx:
+                tx.execute("delete from peers")
+            remember_address(self.b.space, self.a.device_id(), Address(HERE, via(port)), clock.now())
+            with running(_daemon(self.b)) as (second,):
+                yield first, second
+
+    def until_in_step(self, told: Told = lambda done: None) -> float:
+        """Wait until both know the same of all stores; when that was (monotonic seconds)."""
+        with Watch(self.b) as at_b, Watch(self.a) as at_a:
+
+            def arrived() -> bool:
+                with self.b.journal.reading() as reader:
+                    told(feed(reader))
+                return states(self.a) == states(self.b)
+
+            # Most of the time one waits for `b`, whose every commit rings.
+            while not arrived():
+                if not at_b.heard(0.05):
+                    at_a.heard(0.0)
+            return time.monotonic()
+
+    def meet(self, told: Told = lambda done: None) -> tuple[float, tuple[int, int]]:
+        """Run both daemons until they are in step: seconds from the link on, and the peak memory of each."""
+        with self.daemons() as (first, second):
+            second.event("linked")
+            started = time.monotonic()
+            took = self.until_in_step(told) - started
+            return took, (first.peak, second.peak)
+
+
+def _daemon(home: Home) -> tuple[str, ...]:
+    options = ("--listen", f"{HERE}:0", "--no-discovery", "--no-agents", "--json")
+    return ("-m", "lottisync", "daemon", "--home", str(home.path), *options)
+
+
+def fill(home: Home, numbers: range, told: Told = lambda done: None) -> None:
+    for start in range(numbers.start, numbers.stop, IMPORT):
+        with home.journal.transaction(clock.now()) as tx:
+            for number in range(start, min(start + IMPORT, numbers.stop)):
+                tx.put(ident(number), "task", task(number))
+        told(start - numbers.start + IMPORT)
+
+
+def feed(reader: Reader) -> int:
+    """How many changes of rows a store has seen."""
+    return int(reader.local("select feed from state")[0][0])
+
+
+def states(home: Home) -> list[tuple[bytes, dict[str, int]]]:
+    """Digest and knowledge of each store: two devices with the same are in step."""
+    found: list[tuple[bytes, dict[str, int]]] = []
+    for store in home.stores().values():
+        with store.reading() as reader:
+            found.append((reader.digest(), {str(host): known for host, known in reader.knowledge().items()}))
+    return found
+
+
+class Watch:
+    """Hears every commit into a home."""
+
+    def __init__(self, home: Home) -> None:
+        self._bell = Bell(home.bells, "bench")
+
+    def __enter__(self) -> "Watch":
+        return self
+
+    def __exit__(self, *of: object) -> None:
+        self._bell.close()
+
+    def heard(self, seconds: float) -> bool:
+        """Wait for a ring; False if there was none for so long."""
+        ready, _, _ = select.select([self._bell], [], [], seconds)
+        self._bell.clear()
+        return bool(ready)
+
+    def until(self, condition: Callable[[], bool]) -> float:
+        """Wait until a commit has made it so; when that was (monotonic seconds)."""
+        bound = time.monotonic() + BOUND_SECONDS
+        while not condition():
+            if time.monotonic() > bound:
+                raise TimeoutError("what was waited for has not happened")
+            self.heard(1.0)
+        return time.monotonic()

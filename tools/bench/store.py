@@ -1,0 +1,211 @@
+"""What the store costs beside SQLite alone (docs/specs/05-store.md).
+
+The *floor* of a write is a program that has everything ready made: for each entity one prepared insert into
+each table that the library writes for it (the row, its component, its chain value), and for each commit the row
+of `state`, into tables with the same columns and indexes, over a connection that is as durable (WAL,
+`synchronous=FULL`). It looks nothing up, checks nothing, encodes nothing and hashes nothing.
+
+The floor of a read is the one query that finds the same rows, and a JSON decoder over their documents.
+"""
+
+import itertools
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from lottisync.causality.vector_clock import Host
+from lottisync.entities import version
+from lottisync.entities.journal import JOURNAL
+from lottisync.journal import tasks
+from lottisync.store.store import Store
+from tools.bench.figure import Figure, alternately, at_least
+from tools.bench.record import ident, task
+from tools.bench.setting import Setting
+
+NOW = 1_763_000_000_000
+WRITTEN = ("journal_entities", "components", "chain")
+"""The tables that get a row for every new entity."""
+STATE = "update state set host = ?, counter = ?, millis = ?, ticks = ?, digest = ?, n = ?, feed = ?"
+ITEMS = 10
+BARE = "bare SQLite"
+
+
+class Bench:
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.names = itertools.count(1)
+        self.hosts = itertools.count(1)
+        (folder / "bells").mkdir(parents=True)
+
+    def store(self) -> Store:
+        return Store.create(
+            self.folder / f"{next(self.names)}.sqlite", JOURNAL, lambda: Host(f"{next(self.hosts):016x}")
+        )
+
+    # -- the two ways to write
+
+    def library(self, count: int, per_commit: int) -> tuple[Store, Callable[[int], None]]:
+        """A store, and what makes the commit of that number in it."""
+        target = self.store()
+        records = [(ident(number), task(number)) for number in range(count)]
+
+        def commit(number: int) -> None:
+            start = number * per_commit
+            with target.transaction(NOW + start) as tx:
+                for name, fields in records[start : start + per_commit]:
+                    tx.put(name, "task", fields)
+
+        return target, commit
+
+    def bare(self, source: Store, per_commit: int, target: Store) -> Callable[[int], None]:
+        """What makes the commit of that number with SQLite alone: its share of what `source` holds, row by row, as
+        a program does that writes them as they come."""
+        statements = []
+        with source.reading() as reader:
+            for table in WRITTEN:
+                columns = [name for (name,) in reader.local(f"select name from pragma_table_info('{table}')")]
+                insert = f"insert into {table}({', '.join(columns)}) values ({', '.join('?' * len(columns))})"
+                statements.append((insert, reader.local(f"select * from {table}")))
+            state = reader.local("select host, counter, millis, ticks, digest, n, feed from state")[0]
+        execute = target._connection.execute
+
+        def commit(number: int) -> None:
+            start = number * per_commit
+            execute("begin immediate").fetchall()
+            for at in range(start, start + per_commit):
+                for insert, rows in statements:
+                    if at < len(rows):
+                        execute(insert, rows[at]).fetchall()
+            execute(STATE, state).fetchall()
+            execute("commit").fetchall()
+
+        return commit
+
+    def filled(self, count: int, per_commit: int) -> Store:
+        target, commit = self.library(count, per_commit)
+        for number in range(count // per_commit):
+            commit(number)
+        return target
+
+    # -- figures
+
+    def write(self, name: str, slices: int, commits: int, per_commit: int, goal: float) -> Figure:
+        """`slices` times `commits` commits of `per_commit` new entities each."""
+        count = slices * commits * per_commit
+        source = self.filled(count, per_commit)
+        written, ours = self.library(count, per_commit)
+        target = self.store()
+        bare = self.bare(source, per_commit, target)
+
+        def many(commit: Callable[[int], None]) -> Callable[[int], None]:
+            def slice_of(number: int) -> None:
+                for at in range(number * commits, (number + 1) * commits):
+                    commit(at)
+
+            return slice_of
+
+        took, floor = alternately(many(ours), many(bare), slices)
+        for store in (source, written, target):
+            store.close()
+        return Figure(name, commits * per_commit / took, "/s", commits * per_commit / floor, BARE, at_least(goal))
+
+    def round(self, name: str, slices: int, count: int, goal: float) -> Figure:
+        """An empty store takes all of another in one round, in frames of 1,000."""
+        source = self.filled(count, count)
+        targets = [(self.store(), self.store()) for _ in range(slices)]
+
+        def ours(number: int) -> None:
+            target, snapshot = targets[number][0], source.snapshot()
+            numbers = snapshot.lacking({}, [])
+            for start in range(0, len(numbers), 1_000):
+                frame = snapshot.versions(numbers[start : start + 1_000])
+                with target.transaction(NOW) as tx:
+                    tx.apply([(v, version.open_foreign(v)) for v in frame])
+            with target.transaction(NOW) as tx:
+                tx.adopt(snapshot.knowledge())
+            snapshot.close()
+
+        ready = [self.bare(source, 1_000, floor) for _, floor in targets]
+
+        def bare(number: int) -> None:
+            for commit in range(count // 1_000):
+                ready[number](commit)
+
+        took, floor = alternately(ours, bare, slices)
+        for pair in targets:
+            for store in pair:
+                store.close()
+        source.close()
+        return Figure(name, count / took, "/s", count / floor, BARE, at_least(goal))
+
+    def reading(self, name: str, slices: int, count: int, goal: float) -> list[Figure]:
+        """A task with its checklist of ten items, among `count` entities: as a typed page, and as documents."""
+        store = self.store()
+        ids = [ident(number) for number in range(count // (ITEMS + 2))]
+        with store.transaction(NOW) as tx:
+            for number, owner in enumerate(ids):
+                tx.put(owner, "task", task(number) | {"labels": {}})
+                tx.put(f"{owner}-list", "checklist", {"taskId": owner, "title": "Todos", "rank": "a0"})
+                rank = ""
+                for item in range(ITEMS):
+                    rank = tasks.rank_after(rank)
+                    tx.put(f"{owner}-{item}", "checklistItem", checklist_item(owner, item, rank))
+        chance = random.Random(3)
+        wanted = [chance.sample(ids, 100) for _ in range(slices)]
+        decode = msgspec.json.Decoder().decode
+        read: Any = store._connection.execute
+        query = "select serialized from journal_entities where task_id = ? and deleted_at is null order by created_at"
+
+        def bare(number: int) -> None:
+            for owner in wanted[number]:
+                assert len([decode(text) for (text,) in read(query, (owner,)).fetchall()]) == ITEMS + 2
+
+        def page(number: int) -> None:
+            for owner in wanted[number]:
+                with store.reading() as reader:
+                    assert len(tasks.page(reader, owner).items) == ITEMS
+
+        def documents(number: int) -> None:
+            for owner in wanted[number]:
+                with store.reading() as reader:
+                    assert len(reader.documents(owner=owner)) == ITEMS + 2
+
+        figures = []
+        for how, ours in (("typed page", page), ("documents", documents)):
+            took, floor = alternately(ours, bare, slices)
+            figures.append(Figure(f"{name}, {how}", 100 / took, "/s", 100 / floor, BARE, at_least(goal)))
+        store.close()
+        return figures
+
+
+def writes(setting: Setting) -> list[Figure]:
+    bench, few, quick = Bench(setting.folder / "writes"), setting.sizes.few, setting.sizes.quick
+    setting.doing("local writes")
+    figures = [bench.write("local write, a transaction each", 3 if quick else 30, 100, 1, 0.7)]
+    setting.doing("bulk import")
+    figures.append(bench.write(f"bulk import, {few:,} in one", 3 if quick else 5, 1, few, 0.6))
+    setting.doing("first round, store to store")
+    figures.append(bench.round(f"first round, {few:,} entities, store to store", 3, few, 0.5))
+    return figures
+
+
+def reads(setting: Setting) -> list[Figure]:
+    bench, many = Bench(setting.folder / "reads"), setting.sizes.many
+    setting.doing("reading a task")
+    return bench.reading(f"task with ten items among {many:,} entities", 3 if setting.sizes.quick else 15, many, 0.33)
+
+
+def checklist_item(task_id: str, number: int, rank: str) -> dict[str, Any]:
+    return {
+        "taskId": task_id,
+        "checklistId": f"{task_id}-list",
+        "title": f"Item number {number}, in as many words as people use",
+        "rank": rank,
+        "isChecked": number % 3 == 0,
+        "checkedBy": "user",
+        "checkedAt": "2026-11-20T18:30:00.000Z" if number % 3 == 0 else None,
+        "createdAt": "2026-11-20T18:30:00.000Z",
+    }
