@@ -3,103 +3,20 @@
 import fcntl
 import json
 import os
-import shutil
 import signal
-import subprocess
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import anyio
 import msgspec
-import pytest
-from tests.support.command_line import eventually, run, started
+from tests.support.command_line import eventually, run
+from tests.support.daemons import daemon, introduce
 
 from lottisync.config.home import Home
 from lottisync.daemon.daemon import alone
 from lottisync.daemon.status import LOCK_FILE, STATUS_FILE, DaemonStatus, read_status
-from lottisync.net.discovery import Address
-from lottisync.sync.engine import remember_address
 
 NOW = 1_764_590_400_000
-
-
-class Daemon:
-    """A running daemon and what it says, line by line."""
-
-    def __init__(self, home: Path, process: "subprocess.Popen[str]") -> None:
-        self.home, self.process = home, process
-        self.events: list[dict[str, Any]] = []
-        self._reader = threading.Thread(target=self._read, daemon=True)
-        self._reader.start()
-
-    def _read(self) -> None:
-        assert self.process.stdout is not None
-        for line in self.process.stdout:
-            self.events.append(json.loads(line))
-
-    def event(self, code: str) -> dict[str, Any]:
-        found: dict[str, Any] = eventually(
-            lambda: next((event for event in self.events if event["event"] == code), None), code
-        )
-        return found
-
-    def stop(self, number: signal.Signals = signal.SIGTERM) -> tuple[int, str]:
-        self.process.send_signal(number)
-        code = self.process.wait(20)
-        self._reader.join(20)
-        assert self.process.stderr is not None
-        return code, self.process.stderr.read()
-
-
-@contextmanager
-def daemon(home: Path, port: int = 0) -> Iterator[Daemon]:
-    arguments = ("daemon", "--json", "--no-discovery", "--listen", f"127.0.0.1:{port}")
-    with started(*arguments, home=home) as process:
-        running = Daemon(home, process)
-        running.event("started")
-        yield running
-        if process.poll() is None:
-            assert running.stop() == (0, "")
-
-
-@pytest.fixture(scope="module")
-def template(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """Two homes that were paired over the real command line."""
-    folder = tmp_path_factory.mktemp("paired")
-    laptop, phone = folder / "laptop", folder / "phone"
-    assert run("init", "--name", "laptop", home=laptop).code == 0
-    assert run("init", "--name", "phone", home=phone).code == 0
-    with started("pair", "--json", "--no-discovery", "--listen", "127.0.0.1:0", home=laptop) as showing:
-        assert showing.stdout is not None
-        shown = json.loads(showing.stdout.readline())
-        typed = run("pair", shown["code"], "--at", f"127.0.0.1:{shown['port']}", "--json", home=phone)
-        assert typed.code == 0, typed
-        told = json.loads(showing.stdout.readline())
-        assert showing.wait(20) == 0
-    assert typed.json["name"] == "laptop"
-    assert told["name"] == "phone"
-    assert typed.json["words"] == told["words"]
-    return laptop, phone
-
-
-@pytest.fixture
-def homes(template: tuple[Path, Path], tmp_path: Path) -> tuple[Path, Path]:
-    for home in template:
-        shutil.copytree(home, tmp_path / home.name, ignore=shutil.ignore_patterns("bells"))
-    return tmp_path / "laptop", tmp_path / "phone"
-
-
-def introduce(home: Path, other: Path, port: int) -> None:
-    """Let a home know where the other one listens, as after an earlier link."""
-    mine, theirs = Home.open(home), Home.open(other)
-    try:
-        remember_address(mine.space, theirs.key.device_id, Address("127.0.0.1", port), NOW)
-    finally:
-        mine.close()
-        theirs.close()
 
 
 def status(home: Path) -> Any:

@@ -368,8 +368,6 @@ class Engine:
             # A fault of ours, of which nobody knows yet. It costs this link, and no other.
             self._report("fault", f"the connection to {self._name(device)} broke off: {_fault(error)}")
         finally:
-            if link.ended is not None and link.ended.code == "twin":
-                self._runs_twice()
             if dialled:
                 self._dialled.discard(device)
             if self.links.get(device) is link:

@@ -280,10 +280,10 @@ class Link:
                 self._life.set()
                 self._life = anyio.Event()
                 return
-            case m.Close():
-                return
-            case m.Twin():
+            case m.Twin() | m.Close(code="twin"):
                 self.is_twin()
+                return
+            case m.Close():
                 return
             case m.Credit():
                 self._moved = _monotonic()

@@ -1,0 +1,223 @@
+"""`lottisync verify` between processes, with a daemon here and without: CLI-13 to CLI-16."""
+
+import shutil
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import apsw
+import msgspec
+import pytest
+from tests.support.command_line import eventually, run, started
+from tests.support.daemons import Daemon, daemon, introduce
+
+from lottisync.config.home import Home
+from lottisync.daemon.status import STATUS_FILE, DaemonStatus
+from lottisync.store.doorbell import Bell
+from lottisync.sync.verification import Request, ask, requests
+
+ALONE = ("--no-discovery", "--listen", "127.0.0.1:0")
+
+
+def tamper(home: Path, text: str = "replace(serialized, 'Milk', 'Mils')") -> None:
+    connection = apsw.Connection(str(home / "journal.sqlite"))
+    connection.set_busy_timeout(5_000)
+    connection.execute(f"update journal_entities set serialized = {text} where type = 'task'").fetchall()
+    connection.close()
+
+
+def title(home: Path) -> str:
+    (task,) = run("task", "list", "--json", home=home).json
+    found: str = task["title"]
+    return found
+
+
+def verify(home: Path, *arguments: str) -> Any:
+    return run("verify", *arguments, "--json", home=home)
+
+
+@contextmanager
+def two_daemons(laptop: Path, phone: Path) -> Iterator[tuple[Daemon, Daemon]]:
+    assert run("task", "add", "Milk", home=laptop).code == 0
+    with daemon(phone) as second:
+        introduce(laptop, phone, second.event("started")["port"])
+        with daemon(laptop) as first:
+            first.event("linked")
+            eventually(lambda: in_step(laptop), "in step")
+            yield first, second
+
+
+def in_step(home: Path) -> bool:
+    found: bool = run("status", "--json", home=home).json["peers"][0]["inStep"]
+    return found
+
+
+def asked(home: Path) -> list[Request]:
+    opened = Home.open(home)
+    try:
+        return requests(opened.space)
+    finally:
+        opened.close()
+
+
+def test_cli_13_with_a_daemon_what_differs_is_found_mended_and_said(homes: tuple[Path, Path]) -> None:
+    laptop, phone = homes
+    with two_daemons(laptop, phone):
+        same = run("verify", "phone", home=laptop)
+        assert same.code == 0, same
+        assert [line.split() for line in same.out.splitlines()[1:]] == [
+            ["phone", name, "the", "same"] for name in ("agent", "journal", "space")
+        ]
+        tamper(laptop)
+        assert title(laptop) == "Mils"
+        found = verify(laptop)
+        assert found.code == 0, found
+        assert found.err == ""
+        assert found.json["away"] == []
+        assert {row["store"]: (row["name"], row["outcome"], row["mended"]) for row in found.json["compared"]} == {
+            "space": ("phone", "equal", 0),
+            "journal": ("phone", "equal", 1),
+            "agent": ("phone", "equal", 0),
+        }
+        assert title(laptop) == "Milk"
+        assert asked(laptop) == []
+        sentence = "1 entity of journal differed from phone's although nothing was missing: mended."
+        eventually(lambda: sentence in run("status", home=laptop).out, "the sentence")
+        assert run("check", home=laptop).code == 0
+        tamper(phone, "replace(serialized, 'Milk', 'Wine')")
+        assert "1 entity differed and was mended" in run("verify", "phone", home=laptop).out
+        assert title(phone) == "Milk"
+
+
+def test_cli_13_without_a_daemon_the_command_meets_the_device_itself(homes: tuple[Path, Path]) -> None:
+    laptop, phone = homes
+    with two_daemons(laptop, phone) as (first, second):
+        assert first.stop() == (0, "")
+        tamper(laptop)
+        found = verify(laptop, "phone", *ALONE)
+        assert found.code == 0, found
+        assert sum(row["mended"] for row in found.json["compared"]) == 1
+        assert title(laptop) == "Milk"
+        assert second.process.poll() is None
+        assert run("status", "--json", home=laptop).json["daemon"] is None
+        assert list((laptop / "bells").iterdir()) == []
+        with daemon(laptop):  # the lock is free again
+            pass
+
+
+@pytest.mark.parametrize("running", [False, True])
+@pytest.mark.parametrize("named", [("phone",), ()])
+def test_cli_14_a_device_that_is_not_there_is_said_within_the_wait(
+    homes: tuple[Path, Path], named: tuple[str, ...], *, running: bool
+) -> None:
+    laptop, _ = homes
+    if running:
+        with daemon(laptop):
+            found = verify(laptop, *named, "--wait", "1")
+    else:
+        found = verify(laptop, *named, "--wait", "1", *ALONE)
+    assert found.code == 1
+    assert found.json["error"] == {
+        "code": "not-reachable",
+        "message": "phone is not reachable now: nothing was compared. Start there: lottisync daemon",
+    }
+    assert asked(laptop) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "exit_code"),
+    [
+        (("laptop",), "this-device", 2),
+        (("tablet",), "unknown-device", 1),
+        (("phone", "--listen", "nowhere"), "bad-address", 2),
+        (("phone", "--wait", "-1"), "usage", 2),
+    ],
+)
+def test_cli_14_a_call_that_is_wrong_is_said(
+    homes: tuple[Path, Path], arguments: tuple[str, ...], code: str, exit_code: int
+) -> None:
+    found = verify(homes[0], *arguments)
+    assert (found.code, found.json["error"]["code"]) == (exit_code, code)
+    assert asked(homes[0]) == []
+
+
+def test_cli_14_a_home_without_another_device_has_nothing_to_compare_with(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    assert run("init", "--name", "laptop", home=home).code == 0
+    found = verify(home)
+    assert (found.code, found.json["error"]["code"]) == (1, "no-peer")
+
+
+def test_cli_15_a_command_that_was_killed_leaves_no_request(homes: tuple[Path, Path]) -> None:
+    laptop, phone = homes
+    with daemon(laptop) as running:
+        with started("verify", "phone", "--wait", "600", home=laptop) as asking:
+            eventually(lambda: len(asked(laptop)) == 3, "the request")
+            asking.send_signal(signal.SIGKILL)
+            asking.wait(20)
+        eventually(lambda: asked(laptop) == [], "the end of the request")
+        assert running.process.poll() is None
+    # Nobody was there to remove it: the next one does.
+    with started("verify", "phone", "--wait", "600", *ALONE, home=laptop) as asking:
+        eventually(lambda: len(asked(laptop)) == 3, "the request")
+        asking.send_signal(signal.SIGKILL)
+        asking.wait(20)
+    assert len(asked(laptop)) == 3
+    with daemon(laptop):
+        eventually(lambda: asked(laptop) == [], "the end of the request")
+    del phone
+
+
+def test_cli_15_a_daemon_that_is_killed_leaves_the_rest_to_the_command(homes: tuple[Path, Path]) -> None:
+    laptop, phone = homes
+    with daemon(laptop) as first, started("verify", "phone", "--json", "--wait", "600", *ALONE, home=laptop) as asking:
+        eventually(lambda: len(asked(laptop)) == 3, "the request")
+        first.stop(signal.SIGKILL)
+        with daemon(phone) as second:
+            introduce(laptop, phone, second.event("started")["port"])
+            out, err = asking.communicate(timeout=40)
+    assert asking.returncode == 0, err
+    assert {row["outcome"] for row in msgspec.json.decode(out)["compared"]} == {"equal"}
+    assert asked(laptop) == []
+
+
+def test_cli_16_progress_is_written_beside_the_request_and_in_the_status(homes: tuple[Path, Path]) -> None:
+    """Everything that is written there is collected while a store is compared; listening by a bell, as the command
+    does."""
+    laptop, phone = homes
+    tasks = [{"title": f"task {number}"} for number in range(4_000)]
+    file = laptop.parent / "tasks.json"
+    file.write_bytes(msgspec.json.encode(tasks))
+    seen: set[tuple[int, int]] = set()
+    shown: set[tuple[int, int]] = set()
+    with two_daemons(laptop, phone):
+        opened = Home.open(laptop)
+        fill(opened, 4_000)
+        eventually(lambda: in_step(laptop), "in step")
+        bell = Bell(laptop / "bells", "watching")
+        ask(opened.space, "watching", [(opened.roster().active_peers()[0].device, "journal")], 1)
+        ended = threading.Event()
+
+        def moved() -> bool:
+            (request,) = requests(opened.space, "watching")
+            if request.total:
+                seen.add((request.done, request.total))
+            said = msgspec.json.decode((laptop / STATUS_FILE).read_bytes(), type=DaemonStatus)
+            shown.update(far for peer in said.peers for far in peer.comparing.values())
+            return not request.open
+
+        eventually(moved, "the comparison")
+        ended.set()
+        bell.close()
+        opened.close()
+    assert {of for _, of in seen} == {4_001}
+    assert (4_001, 4_001) in seen
+
+
+def fill(home: Home, count: int) -> None:
+    with home.journal.transaction(1_764_590_400_000) as tx:
+        for number in range(count):
+            tx.put(f"t{number}", "task", {"title": f"task {number}"})

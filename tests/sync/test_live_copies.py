@@ -1,0 +1,249 @@
+"""One device's key that runs twice, and what else must not end the engine: COPY-9, COPY-10, SYNC-50, SYNC-51."""
+
+import contextlib
+import shutil
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from random import Random
+
+import anyio
+import pytest
+from anyio.abc import ByteStream
+from tests.support.household import Member, household, in_step, until
+
+from lottisync.net.discovery import Address
+from lottisync.problem import Problem
+from lottisync.store.check import broken_invariants
+from lottisync.sync.engine import Engine, Listen, remember_address
+from lottisync.sync.exchange import Exchange
+
+pytestmark = pytest.mark.anyio
+HERE = "127.0.0.1"
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+def engine_of(member: Member, *, seed: int = 0, patience: float = 5.0) -> Engine:
+    return Engine(
+        key=member.key,
+        stores=member.stores,
+        listen=Listen(HERE, 0),
+        discover=False,
+        clock=lambda: member.now,
+        chance=Random(member.number + seed),
+        report=lambda code, text: member.reports.append((code, text)),
+        patience=patience,
+    )
+
+
+@contextlib.asynccontextmanager
+async def running(*engines: Engine) -> AsyncIterator[None]:
+    async with anyio.create_task_group() as tasks:
+        for engine in engines:
+            await tasks.start(engine.run)
+        yield
+        tasks.cancel_scope.cancel()
+
+
+def introduce(member: Member, other: Member, port: int) -> None:
+    remember_address(member.stores["space"], other.device, Address(HERE, port), member.now)
+
+
+def codes(member: Member) -> list[str]:
+    return [code for code, _ in member.reports]
+
+
+@pytest.fixture
+def trio(tmp_path: Path) -> Iterator[tuple[Member, Member, Member]]:
+    """A laptop, a phone, and the phone's home on a second machine."""
+    laptop, phone = household(tmp_path, 2)
+    twin = phone.copied(tmp_path / "twin")
+    phone = Member(phone.folder, 2)
+    yield laptop, phone, twin
+    for member in (laptop, phone, twin):
+        member.close()
+
+
+async def test_copy_9_a_newcomer_is_turned_away_while_the_old_link_lives_and_all_three_are_told(
+    trio: tuple[Member, Member, Member],
+) -> None:
+    laptop, phone, twin = trio
+    first, second, third = engine_of(laptop), engine_of(phone), engine_of(twin, seed=7)
+    async with running(first):
+        introduce(phone, laptop, first.port)
+        introduce(twin, laptop, first.port)
+        async with running(second):
+            await until(lambda: in_step(laptop, phone) and first.links and second.links)
+            (link,) = first.links.values()
+            phone.put("p", "Milk")
+            twin.put("q", "Bread")
+            async with running(third):
+                # Three attempts of the twin, and the link that was there has not moved.
+                await until(lambda: codes(twin).count("unlinked") >= 3)
+                assert list(first.links.values()) == [link]
+                await until(lambda: laptop.title("p") == "Milk")
+                sentence = "device 2 runs twice: its home was copied to another machine"
+                assert next(text for code, text in laptop.reports if code == "twice").startswith(sentence)
+                assert codes(laptop).count("twice") == 1
+                assert first.peers[phone.device].twice is not None
+                for member, engine in ((phone, second), (twin, third)):
+                    await until(lambda engine=engine: engine.twice)  # type: ignore[misc]
+                    said = [text for code, text in member.reports if code == "twice"]
+                    assert [text[:23] for text in said] == ["This device runs twice:"]
+                    assert "lottisync init" in said[0]
+                assert codes(laptop).count("linked") == codes(phone).count("linked") == 1
+                error = third.peers[laptop.device].error
+                assert error is not None
+                assert error.startswith("This device runs twice")
+        # The first has stopped: the other's turn, and nothing that either wrote is lost.
+        async with running(third):
+            await until(lambda: in_step(laptop, twin))
+            assert (laptop.title("p"), laptop.title("q")) == ("Milk", "Bread")
+        async with running(engine_of(phone, seed=9)):
+            await until(lambda: in_step(laptop, phone))
+    for member in (laptop, phone):
+        for store in member.stores.values():
+            with store.reading() as reader:
+                assert broken_invariants(reader) == []
+
+
+async def test_copy_9_two_copies_that_both_wrote_past_the_mark_lose_nothing(tmp_path: Path) -> None:
+    """In place, so that nothing but the chains shows it: the laptop meets the branches of both, one after the other."""
+    laptop, phone = household(tmp_path, 2)
+    first = engine_of(laptop)
+    async with running(first):
+        introduce(phone, laptop, first.port)
+        async with running(engine_of(phone)):
+            await until(lambda: in_step(laptop, phone))
+        phone.close()
+        shutil.copytree(phone.folder, tmp_path / "backup")
+        phone = Member(phone.folder, 2)
+        phone.put("p", "Milk")
+        async with running(engine_of(phone)):
+            await until(lambda: laptop.title("p") == "Milk")
+        phone.close()
+        for file in (tmp_path / "backup").iterdir():
+            if file.suffix == ".sqlite":
+                (phone.folder / file.name).write_bytes(file.read_bytes())  # the same inode: no early mark
+        phone = Member(phone.folder, 2)
+        phone.put("q", "Bread")
+        phone.put("r", "Butter")
+        async with running(engine_of(phone)):
+            await until(lambda: in_step(laptop, phone))
+    assert [laptop.title(ident) for ident in ("p", "q", "r")] == ["Milk", "Bread", "Butter"]
+    laptop.close()
+    phone.close()
+
+
+async def test_copy_10_a_program_that_was_started_again_takes_over_at_once(tmp_path: Path) -> None:
+    """Its old connection is dead, and nobody has noticed: a cut cable says nothing. Within the time that a link has to
+    show life, not after the fifteen seconds of silence."""
+    laptop, phone = household(tmp_path, 2)
+    first = engine_of(laptop, patience=0.2)
+    cut = False
+
+    async def between(near: ByteStream) -> None:
+        async with near, await anyio.connect_tcp(HERE, first.port) as far, anyio.create_task_group() as tasks:
+
+            async def forward(source: ByteStream, target: ByteStream) -> None:
+                with contextlib.suppress(anyio.EndOfStream, anyio.BrokenResourceError, anyio.ClosedResourceError):
+                    async for data in source:
+                        if cut:
+                            await anyio.sleep_forever()
+                        await target.send(data)
+                if not cut:
+                    tasks.cancel_scope.cancel()
+                else:
+                    await anyio.sleep_forever()
+
+            tasks.start_soon(forward, near, far)
+            tasks.start_soon(forward, far, near)
+
+    listener = await anyio.create_tcp_listener(local_host=HERE)
+    async with listener, anyio.create_task_group() as tasks:
+        tasks.start_soon(listener.serve, between)
+        async with running(first):
+            introduce(phone, laptop, listener.extra(anyio.abc.SocketAttribute.local_port))
+            second = engine_of(phone)
+            async with running(second):
+                await until(lambda: in_step(laptop, phone) and first.links)
+                (old,) = first.links.values()
+                cut = True
+            assert list(first.links.values()) == [old]
+            phone.now += 1000
+            introduce(phone, laptop, first.port)  # another cable
+            began = anyio.current_time()
+            async with running(engine_of(phone, seed=5)):
+                await until(lambda: first.links and list(first.links.values()) != [old])
+                assert anyio.current_time() - began < 10  # the old one would have been given 15 s
+                phone.put("p", "Milk")
+                await until(lambda: laptop.title("p") == "Milk")
+            assert "twice" not in codes(laptop) + codes(phone)
+        tasks.cancel_scope.cancel()
+    laptop.close()
+    phone.close()
+
+
+# -- what must not end the engine
+
+
+async def test_sync_50_a_fault_of_ours_costs_one_link_and_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    laptop, phone, tablet = household(tmp_path, 3)
+    take = Exchange.take
+    broken = phone.device
+
+    def faulty(self: Exchange, message: object) -> object:
+        if self._peer == broken and type(message).__name__ == "Begin":
+            raise RuntimeError("nobody has thought of this")
+        return take(self, message)  # type: ignore[arg-type]
+
+    first, second, third = engine_of(laptop), engine_of(phone), engine_of(tablet)
+    async with running(first):
+        for member in (phone, tablet):
+            introduce(member, laptop, first.port)
+        monkeypatch.setattr(Exchange, "take", faulty)
+        async with running(second, third):
+            phone.put("p", "Milk")
+            tablet.put("t", "Bread")
+            await until(lambda: laptop.title("t") == "Bread")
+            await until(lambda: "fault" in codes(laptop))
+            text = next(text for code, text in laptop.reports if code == "fault")
+            assert text.startswith(
+                "the connection to device 2 broke off: RuntimeError: nobody has thought of this (faulty"
+            )
+            broken = ""
+            await until(lambda: laptop.title("p") == "Milk", "the next link")
+    for member in (laptop, phone, tablet):
+        member.close()
+
+
+async def test_sync_51_a_store_that_fails_for_a_while_does_not_end_the_engine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    laptop, phone = household(tmp_path, 2)
+    first, second = engine_of(laptop), engine_of(phone)
+    moments = first._moments
+    full = True
+
+    def failing() -> dict[str, object]:
+        if full:
+            raise Problem("disk-full", "no room")
+        return moments()
+
+    async with running(second):
+        introduce(laptop, phone, second.port)
+        monkeypatch.setattr(first, "_moments", failing)
+        async with running(first):
+            await until(lambda: first.links)
+            laptop.put("p", "Milk")
+            await until(lambda: "failed" in codes(laptop))
+            full = False
+            await until(lambda: phone.title("p") == "Milk")
+            assert codes(laptop).count("failed") == 1
+    laptop.close()
+    phone.close()
