@@ -1,4 +1,4 @@
-"""`lottisync verify` between processes, with a daemon here and without: CLI-13 to CLI-16."""
+"""`lottisync verify` between processes, with a daemon here and without: CLI-20 to CLI-24."""
 
 import shutil
 import signal
@@ -63,7 +63,7 @@ def asked(home: Path) -> list[Request]:
         opened.close()
 
 
-def test_cli_13_with_a_daemon_what_differs_is_found_mended_and_said(homes: tuple[Path, Path]) -> None:
+def test_cli_20_with_a_daemon_what_differs_is_found_mended_and_said(homes: tuple[Path, Path]) -> None:
     laptop, phone = homes
     with two_daemons(laptop, phone):
         same = run("verify", "phone", home=laptop)
@@ -92,7 +92,7 @@ def test_cli_13_with_a_daemon_what_differs_is_found_mended_and_said(homes: tuple
         assert title(phone) == "Milk"
 
 
-def test_cli_13_without_a_daemon_the_command_meets_the_device_itself(homes: tuple[Path, Path]) -> None:
+def test_cli_20_without_a_daemon_the_command_meets_the_device_itself(homes: tuple[Path, Path]) -> None:
     laptop, phone = homes
     with two_daemons(laptop, phone) as (first, second):
         assert first.stop() == (0, "")
@@ -110,7 +110,7 @@ def test_cli_13_without_a_daemon_the_command_meets_the_device_itself(homes: tupl
 
 @pytest.mark.parametrize("running", [False, True])
 @pytest.mark.parametrize("named", [("phone",), ()])
-def test_cli_14_a_device_that_is_not_there_is_said_within_the_wait(
+def test_cli_21_a_device_that_is_not_there_is_said_within_the_wait(
     homes: tuple[Path, Path], named: tuple[str, ...], *, running: bool
 ) -> None:
     laptop, _ = homes
@@ -136,7 +136,7 @@ def test_cli_14_a_device_that_is_not_there_is_said_within_the_wait(
         (("phone", "--wait", "-1"), "usage", 2),
     ],
 )
-def test_cli_14_a_call_that_is_wrong_is_said(
+def test_cli_21_a_call_that_is_wrong_is_said(
     homes: tuple[Path, Path], arguments: tuple[str, ...], code: str, exit_code: int
 ) -> None:
     found = verify(homes[0], *arguments)
@@ -144,14 +144,14 @@ def test_cli_14_a_call_that_is_wrong_is_said(
     assert asked(homes[0]) == []
 
 
-def test_cli_14_a_home_without_another_device_has_nothing_to_compare_with(tmp_path: Path) -> None:
+def test_cli_21_a_home_without_another_device_has_nothing_to_compare_with(tmp_path: Path) -> None:
     home = tmp_path / "home"
     assert run("init", "--name", "laptop", home=home).code == 0
     found = verify(home)
     assert (found.code, found.json["error"]["code"]) == (1, "no-peer")
 
 
-def test_cli_15_a_command_that_was_killed_leaves_no_request(homes: tuple[Path, Path]) -> None:
+def test_cli_22_a_command_that_was_killed_leaves_no_request(homes: tuple[Path, Path]) -> None:
     laptop, phone = homes
     with daemon(laptop) as running:
         with started("verify", "phone", "--wait", "600", home=laptop) as asking:
@@ -171,7 +171,7 @@ def test_cli_15_a_command_that_was_killed_leaves_no_request(homes: tuple[Path, P
     del phone
 
 
-def test_cli_15_a_daemon_that_is_killed_leaves_the_rest_to_the_command(homes: tuple[Path, Path]) -> None:
+def test_cli_22_a_daemon_that_is_killed_leaves_the_rest_to_the_command(homes: tuple[Path, Path]) -> None:
     laptop, phone = homes
     with daemon(laptop) as first, started("verify", "phone", "--json", "--wait", "600", *ALONE, home=laptop) as asking:
         eventually(lambda: len(asked(laptop)) == 3, "the request")
@@ -184,7 +184,7 @@ def test_cli_15_a_daemon_that_is_killed_leaves_the_rest_to_the_command(homes: tu
     assert asked(laptop) == []
 
 
-def test_cli_16_progress_is_written_beside_the_request_and_in_the_status(homes: tuple[Path, Path]) -> None:
+def test_cli_23_progress_is_written_beside_the_request_and_in_the_status(homes: tuple[Path, Path]) -> None:
     """Everything that is written there is collected while a store is compared; listening by a bell, as the command
     does."""
     laptop, phone = homes
