@@ -45,6 +45,11 @@ def branch(value: bytes) -> str:
     return hashlib.sha256(b"lottisync/branch/1\0" + value).hexdigest()[:16]
 
 
+def key(ident: str) -> bytes:
+    """What an entity is called among the keys for one who is behind."""
+    return hashlib.sha256(ident.encode()).digest()[:8]
+
+
 def version(entity: Json) -> list[Any]:
     """An entity as it crosses the wire."""
     ident, kind, *rest = reference.parts(entity)

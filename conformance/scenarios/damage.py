@@ -41,7 +41,7 @@ def verify_says_equal(world: World) -> None:
     a, b = world.devices("a b")
     a.write("t1", {"title": "x"})
     world.sync(a, b)
-    result = world.ask("verify", **{"from": "a", "to": "b", "store": "journal"})
+    result = world.ask("verify", **{"from": "a", "to": "b", "store": "journal", "now": world.now})
     world.expect("verify", [result["equal"], result["mended"]], [True, 0])
 
 
@@ -49,7 +49,7 @@ def verify_says_unequal(world: World) -> None:
     """Two stores that have not met are not equal, which is no damage (SYNC-7)."""
     a, _ = world.devices("a b")
     a.write("t1", {"title": "x"})
-    result = world.ask("verify", **{"from": "a", "to": "b", "store": "journal"})
+    result = world.ask("verify", **{"from": "a", "to": "b", "store": "journal", "now": world.now})
     world.expect("verify", [result["equal"], result["mended"]], [False, 0])
 
 
@@ -59,7 +59,7 @@ def verify_mends(world: World) -> None:
     a.write("t1", {"title": "x"})
     world.sync(a, b)
     world.ask("corrupt", replica="b", store="journal", entity="t1", path="title", value="forged")
-    result = world.ask("verify", **{"from": "a", "to": "b", "store": "journal"})
+    result = world.ask("verify", **{"from": "a", "to": "b", "store": "journal", "now": world.now})
     world.expect("verify", [result["equal"], result["mended"]], [True, 1])
     world.expect("mended", b.fields("t1"), {"title": "x"})
     world.expect_in_sync(a, b)

@@ -10,10 +10,10 @@ from typing import Any
 
 from conformance import wire
 from conformance.generate import reference
-from conformance.peer import G, H, JOURNAL, SOMEBODY, STORES, Past, Peer, begin, branch, empty, end, whole
+from conformance.peer import SOMEBODY, STORES, G, H, Past, Peer, begin, branch, empty, end, key, whole
 from conformance.testee import Failure
 from conformance.wire import AFTER_GREETING, BEFORE_GREETING, Message
-from conformance.world import Replica, World
+from conformance.world import JOURNAL, Replica, World
 
 LEVEL = 2
 EXACT = 2**53 - 1
@@ -82,7 +82,7 @@ def _serves(world: World, replica: Replica) -> None:
 
 
 def frames_before_the_greeting(world: World) -> None:
-    """The length is judged when its four bytes are there: 64 KiB until the peer has said who it is (SYNC-11, SYNC-44)."""
+    """The length is judged when its four bytes are there: 64 KiB until the peer has greeted (SYNC-11, SYNC-44)."""
     hello = Peer(world, world.device("other")).hello()
     body = wire.pack([hello])
     rows: list[Row] = [
@@ -230,7 +230,8 @@ def fields_out_of_bounds(world: World) -> None:
     )  # fmt: skip
     hosts = (
         ("a newline at its end", H + "\n"), ("a newline in it", H[:15] + "\n"), ("15 digits", H[:15]),
-        ("17 digits", H + "c"), ("capitals", H.upper()), ("a g", H[:15] + "g"), ("nothing", ""), ("a null byte", H + "\0"),
+        ("17 digits", H + "c"), ("capitals", H.upper()), ("a g", H[:15] + "g"), ("nothing", ""),
+        ("a null byte", H + "\0"),
     )  # fmt: skip
     rows: list[Row] = []
     for what, counter in counters:
@@ -302,7 +303,7 @@ def limits_are_taken(world: World) -> None:
 
 
 def _begun(count: int = 2, round: int = 1, behind: bool = False) -> Message:
-    return ["begin", round, JOURNAL, {H: 9}, {}, behind, count]
+    return ["begin", round, JOURNAL, {H: 4}, {}, behind, count]
 
 
 def _news(count: int = 2) -> Past:
@@ -372,13 +373,14 @@ def batches_without_credit(world: World) -> None:
 
 
 def batches_behind_a_mistake(world: World) -> None:
-    """Nothing of what comes behind a message that breaks a rule is stored (SYNC-17)."""
+    """A frame with what is no message is none at all, and behind a message out of turn nothing is taken (SYNC-17)."""
     past = _news()
-    one, two = past.versions()[2:]
+    versions = past.versions()[2:]
+    good = [_begun(), past.chain(1, 0, 3), ["batch", 1, 1, versions], end(past)]
     rows: list[Row] = [
-        ("versions behind an unknown message", "malformed", wire.frame(_begun(), past.chain(1, 0, 3), ["batch", 1, 1, [one]], ["gossip"])),
-        ("versions behind a message out of turn", "illegal", [["cut", 1], _begun(), past.chain(1, 0, 3), ["batch", 1, 1, [one, two]], end(past)]),
-    ]  # fmt: skip
+        ("a round with an unknown message behind it", "malformed", [*good, ["gossip"]]),
+        ("a round behind a message out of turn", "illegal", [["cut", 1], *good]),
+    ]
     _each_ends(world, rows)
 
 
@@ -432,6 +434,19 @@ def versions_that_cannot_be_kept(world: World) -> None:
         row("a version of more than 960 KiB", 4, reference.canonical({"title": "x" * (961 * 1024)})),
     ]
     # The chain in front of them is sound and may stay; nothing else may.
+    _each_ends(world, rows)
+
+
+def what_comes_behind_a_refusal(world: World) -> None:
+    """Is not taken, however good it is and although it came in the same bytes (SYNC-30)."""
+    past = _news(2)
+    good, other = past.versions()[2:]
+    bad = ["n1\n", *other[1:]]
+    sound = [begin(past, 2, count=2), past.chain(2, 0, 3), ["batch", 2, 1, [good, other]], end(past, 2)]
+    bytes_of_it = wire.frame(_begun(2), past.chain(1, 0, 3), ["batch", 1, 1, [good, bad]], end(past))
+    rows: list[Row] = [
+        ("a round behind a bad one", "bad-entity", bytes_of_it + wire.frame(["ping", 1]) + wire.frame(*sound)),
+    ]
     _each_ends(world, rows)
 
 
@@ -494,7 +509,7 @@ def knowledge_beyond_the_chains(world: World) -> None:
 
 def keys_that_are_none(world: World) -> None:
     """Not ascending, or one twice: a peer that lies about what it holds must not make anything go (FORGET-8)."""
-    keys = sorted(reference.hashlib.sha256(ident.encode()).digest()[:8] for ident in ("own", "t1", "t2"))
+    keys = sorted(key(ident) for ident in ("own", "t1", "t2"))
     beginning = ["begin", 1, JOURNAL, {H: 2}, {}, True, 0]
     rows: list[Row] = [
         (what, "bad-entity", [beginning, ["ids", 1, 0, b"".join(sent)], ["end", 1, [LINK, HASH]]])
@@ -550,7 +565,7 @@ def what_nobody_asked_for(world: World) -> None:
 
 
 def random_bytes(world: World) -> None:
-    """Rounds with damaged bytes: whatever comes of them, there is an answer, and nothing is broken (SYNC-2, SYNC-39)."""
+    """Rounds with damaged bytes: whatever comes of them is answered, and nothing is broken (SYNC-2, SYNC-39)."""
     a, past = _settled(world)
     good = wire.frame(*whole(_news()))
     for _ in range(60):
@@ -566,3 +581,6 @@ def random_bytes(world: World) -> None:
         peer.hang_up()
         world.expect("check", [each for each in a.check() if "quarantine" not in each], [])
     world.expect("the own write is there", a.fields("own"), {"title": "mine"})
+    b = world.device("b")
+    world.sync(a, b, store=None)
+    world.expect("another device gets all of it", [b.dump(), b.digest()], [a.dump(), a.digest()])

@@ -77,9 +77,14 @@ def test_the_same_chance_gives_the_same_hosts(runner: Runner, tmp_path: Path) ->
         ("round.step", {"round": 1}, "unknown-round"),
         ("round.cut", {"round": True}, "bad-request"),
         ("corrupt", {"replica": "a", "store": "journal", "entity": "t1", "path": "x", "value": 1}, "unknown-id"),
-        ("purge", {"replica": "a", "store": "journal", "now": 0, "min_age": 0}, "not-built"),
-        ("retire", {"replica": "a", "target": "b"}, "not-built"),
-        ("session.open", {"replica": "a"}, "unknown-op"),
+        ("verify", {"from": "a", "to": "a", "store": "journal", "now": 0}, "bad-request"),
+        ("purge", {"replica": "a", "store": "journal", "now": 0, "min_age": -1}, "bad-request"),
+        ("retire", {"replica": "a", "target": "nobody"}, "unknown-replica"),
+        ("session.open", {"replica": "a", "now": 0}, "bad-request"),
+        ("session.open", {"replica": "a", "now": 0, "role": "judge"}, "bad-request"),
+        ("session.receive", {"session": 7, "bytes": "", "now": 0}, "unknown-session"),
+        ("session.tick", {"session": 7, "now": 0}, "unknown-session"),
+        ("session.close", {"session": 7}, "unknown-session"),
     ],
 )
 def test_what_cannot_be_done_has_its_code(runner: Runner, op: str, fields: dict[str, Any], code: str) -> None:
@@ -126,21 +131,61 @@ def test_a_round_for_a_receiver_that_was_restored_meanwhile_is_refused(runner: R
     runner.space._replicas["b"].store("journal").close()
     runner.open("c", dir=str(tmp_path / "empty"))
     runner.space._replicas["b"]._stores = runner.space._replicas["c"]._stores
-    runner.ask("round.step", round=number)
     assert runner.refused("round.step", round=number) == "refused"
 
 
 def test_damage_travels_no_further(runner: Runner) -> None:
-    """A row that is no version any more is refused by whoever receives it."""
+    """A row that is no version any more is kept apart by whoever receives it (SYNC-48)."""
     runner.open("a")
     runner.open("b")
     runner.write("a", set={"title": "x", "due": "y"})
     runner.ask("corrupt", replica="a", store="journal", entity="t1", path="title", drop=True)
     runner.ask("corrupt", replica="a", store="journal", entity="t1", path="due", drop=True)
-    assert runner.refused("sync", **{"from": "a", "to": "b", "now": 1000}) == "bad-entity"
+    assert runner.ask("sync", **{"from": "a", "to": "b", "now": 1000})["complete"]
     assert runner.refused("corrupt", replica="a", store="journal", entity="t1", path="due", drop=True) == "unknown-path"
     assert runner.ask("dump", replica="b", store="journal") == []
-    assert runner.refused("verify", **{"from": "a", "to": "b", "store": "journal"}) == "not-built"
+    assert any("t1" in fault for fault in runner.ask("check", replica="a"))
+
+
+def test_verify_mends_damage_on_either_side(runner: Runner) -> None:
+    runner.open("a")
+    runner.open("b")
+    runner.write("a")
+    runner.ask("sync", **{"from": "a", "to": "b", "now": 1000})
+    for number, (damaged, other) in enumerate([("a", "b"), ("b", "a")]):
+        runner.ask("corrupt", replica=damaged, store="journal", entity="t1", path="title", value=f"forged {number}")
+        asked = {"from": "a", "to": "b", "store": "journal", "now": 1000}
+        assert runner.ask("verify", **asked) == {"equal": True, "mended": 1}
+        assert runner.ask("verify", **asked) == {"equal": True, "mended": 0}
+        for name in (damaged, other):
+            assert runner.ask("read", replica=name, store="journal", entity="t1")["fields"] == {"title": "x"}
+            assert runner.ask("check", replica=name) == []
+
+
+def test_two_programs_talk_through_the_runner(runner: Runner) -> None:
+    runner.open("a")
+    runner.open("b")
+    runner.write("a")
+    sides = {}
+    due: list[tuple[str, str]] = []
+    for name, role in (("a", "initiator"), ("b", "responder")):
+        opened = runner.ask("session.open", replica=name, role=role, now=1000)
+        sides[name] = opened["session"]
+        due += [(name, frame) for frame in opened["send"]]
+    for speaker, frame in due:
+        listener = "b" if speaker == "a" else "a"
+        answer = runner.ask("session.receive", session=sides[listener], bytes=frame, now=1000)
+        assert answer["closed"] is None
+        due += [(listener, each) for each in answer["send"]]
+        assert len(due) < 100, "they talk without end"
+    assert runner.ask("digest", replica="a", store="journal") == runner.ask("digest", replica="b", store="journal")
+    assert runner.ask("read", replica="b", store="journal", entity="t1")["fields"] == {"title": "x"}
+    assert runner.ask("session.tick", session=sides["a"], now=6000)["send"]
+    assert runner.refused("session.receive", session=sides["a"], bytes="?", now=6000) == "bad-request"
+    closed = runner.ask("session.receive", session=sides["a"], bytes="AAAAAA==", now=6000)
+    assert closed["closed"]["code"] == "bad-frame"
+    runner.ask("session.close", session=sides["b"])
+    assert runner.refused("session.tick", session=sides["b"], now=6000) == "unknown-session"
 
 
 def test_divergence_is_named(runner: Runner) -> None:

@@ -120,7 +120,7 @@ def test_a_file_whose_damage_shows_later(tmp_path: Path) -> None:
     with pytest.raises(Problem) as reading, store.reading() as reader:
         reader.by_type("task")
     with pytest.raises(Problem) as writing, store.transaction(NOON) as tx:
-        tx.put("t1", "task", {"title": "y"})
+        tx.put("t999", "task", {"title": "y"})
     assert (reading.value.code, writing.value.code) == ("damaged", "damaged")
     store.close()
 

@@ -331,6 +331,22 @@ def a_host(store: Store) -> Host:
 # -- coming back
 
 
+def test_forget_7_knowledge_and_what_was_forgotten_are_taken_over_together(pair: tuple[Store, Store]) -> None:
+    a, b = pair
+    put(a, "late")
+    purge(a)
+    before = knowledge(b), forgotten(b)
+    send(a, b, cut_after=1)
+    assert (knowledge(b), forgotten(b)) == before
+    with pytest.raises(ZeroDivisionError), b.transaction(LATER) as tx:
+        forgetting.complete(tx, knowledge(a), forgotten(a))
+        raise ZeroDivisionError
+    assert (knowledge(b), forgotten(b)) == before
+    round_to(a, b)
+    assert (knowledge(b), forgotten(b)) == (knowledge(a), forgotten(a))
+    assert forgotten(b) != {}
+
+
 def test_forget_8_what_was_forgotten_elsewhere_goes_here_too(tmp_path: Path) -> None:
     """The device that was away holds the living entity: it does not come back."""
     a, away = new_store(tmp_path, 1), new_store(tmp_path, 2)

@@ -56,6 +56,7 @@ class Replica:
         detect: Literal["early", "late"] = "early",
     ) -> None:
         self.name = name
+        self.household = folder.resolve().parent
         self.frame_entities = frame_entities
         self._chance = f"{seed}/{name}/{now}"
         self._minted = count()

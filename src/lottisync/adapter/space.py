@@ -32,8 +32,7 @@ class Space:
         self._replicas: dict[str, Replica] = {}
         self._rounds: dict[int, Round] = {}
         self._sessions: dict[int, Conversation] = {}
-        self._devices: set[str] = set()
-        self._retired: set[str] = set()
+        self._devices: dict[Path, set[str]] = {}
         self._time = 0
         self._numbers = count(1)
         self.operations: dict[str, Callable[[Request], Any]] = {
@@ -95,8 +94,7 @@ class Space:
             name, folder, r.field(request, "seed"), self._now(request), min(frame_entities, MAX_BATCH), detect
         )
         self._replicas[name] = replica
-        self._devices.add(replica.device)
-        self._retired.discard(replica.device)
+        self._devices.setdefault(replica.household, set()).add(replica.device)
         return {"hosts": replica.hosts()}
 
     def _close(self, request: Request) -> None:
@@ -207,23 +205,23 @@ class Space:
 
     # -- forgetting
 
-    def _active(self) -> set[str]:
-        """The devices that are waited for: all that this runner has ever opened, and not retired since."""
-        return self._devices - self._retired
+    def _active(self, replica: Replica) -> set[str]:
+        """The devices that are waited for: all that this runner has opened beside this one, and not retired since."""
+        return self._devices[replica.household]
 
     def _purge(self, request: Request) -> dict[str, int]:
         replica = self._replica(request)
-        others = self._active() - {replica.device}
+        others = self._active(replica) - {replica.device}
         min_age = r.whole(request, "min_age") if "min_age" in request else forgetting.MIN_AGE
         with replica.store(r.text(request, "store")).transaction(self._now(request)) as tx:
             return {"purged": forgetting.purge(tx, others, min_age)}
 
     def _retire(self, request: Request) -> None:
-        self._replica(request)
+        active = self._active(self._replica(request))
         device = device_of(r.text(request, "target"))
-        if device not in self._devices:
-            raise Problem("unknown-replica", f"no replica {request['target']!r} was ever opened")
-        self._retired.add(device)
+        if device not in active:
+            raise Problem("unknown-replica", f"no replica {request['target']!r} is waited for")
+        active.remove(device)
 
     # -- sessions
 

@@ -17,7 +17,9 @@ A *deletion* is the register `deletedAt`, whose value also records the clock tha
 everybody can tell an edit that the deletion had not seen, and it is shown rather than swallowed.
 """
 
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import msgspec
@@ -66,10 +68,71 @@ class Deletion(msgspec.Struct, frozen=True):
 
 
 _read_deletion = msgspec.json.Decoder(Deletion).decode
+_read_raw = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+_encode = msgspec.json.Encoder(order="deterministic").encode
 
 
 class EqualDots(ValueError):
     """Two different writes carry one dot: a store was copied or rolled back (MERGE-8)."""
+
+
+class Registers(Mapping[str, tuple[Write, ...]]):
+    """Registers in the form in which they are stored: each is made when somebody looks at it, for most are only
+    compared and passed on.
+
+    `stored` is the document of the winning values, canonical JSON. Their stamps are in `stamps` as far as they differ
+    from `base`, the one that most of the paths have, the greatest of several equally frequent ones. `siblings` holds
+    the writes of a contested path that did not win."""
+
+    def __init__(
+        self, base: Stamp, stamps: dict[str, Stamp], siblings: dict[str, tuple[Write, ...]], stored: bytes
+    ) -> None:
+        self.base, self.stamps, self.siblings, self.stored = base, stamps, siblings, stored
+
+    @cached_property
+    def raw(self) -> dict[str, msgspec.Raw]:
+        """The winning values, as they are encoded."""
+        return _read_raw(self.stored)
+
+    @cached_property
+    def values_by_path(self) -> dict[str, Any]:
+        """The winning values, decoded; to be read, not to be changed."""
+        return dict(canonical.decode(self.stored))
+
+    def stamp(self, path: str) -> Stamp:
+        """Of the winning write."""
+        return self.stamps.get(path, self.base)
+
+    def with_base(self) -> "Registers":
+        """The same with the base that it ought to have."""
+        counts = Counter(self.stamps.values())
+        counts[self.base] += len(self.raw) - len(self.stamps)
+        base = max(counts, key=lambda stamp: (counts[stamp], stamp))
+        if base == self.base and base not in self.stamps.values():
+            return self
+        stamps = {path: stamp for path in self.raw if (stamp := self.stamp(path)) != base}
+        return Registers(base, stamps, self.siblings, self.stored)
+
+    def written(self, values: Mapping[str, bytes], stamp: Stamp) -> "Registers":
+        """With these values in the place of all that their registers held."""
+        raw = self.raw | {path: msgspec.Raw(value) for path, value in values.items()}
+        siblings = {path: writes for path, writes in self.siblings.items() if path not in values}
+        after = Registers(self.base, self.stamps | dict.fromkeys(values, stamp), siblings, _encode(raw))
+        after.raw = raw
+        return after.with_base()
+
+    def __getitem__(self, path: str) -> tuple[Write, ...]:
+        won = Write(self.stamps.get(path, self.base), bytes(self.raw[path]))
+        return ordered([won, *self.siblings[path]]) if path in self.siblings else (won,)
+
+    def __contains__(self, path: object) -> bool:
+        return path in self.raw
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.raw)
+
+    def __len__(self) -> int:
+        return len(self.raw)
 
 
 class Entity(msgspec.Struct, frozen=True):
@@ -91,7 +154,23 @@ class Entity(msgspec.Struct, frozen=True):
 
     def document(self) -> dict[str, Any]:
         """The flat document: path -> winning value, decoded."""
+        if isinstance(self.registers, Registers):
+            return dict(canonical.decode(self.registers.stored))
         return {path: canonical.decode(writes[0].value) for path, writes in sorted(self.registers.items())}
+
+    def stamps(self) -> set[Stamp]:
+        """Those of all writes that are held."""
+        registers = self.registers
+        if not isinstance(registers, Registers):
+            return {held.stamp for writes in registers.values() for held in writes}
+        others = (held.stamp for writes in registers.siblings.values() for held in writes)
+        return {registers.base, *registers.stamps.values(), *others}
+
+    def winning_stamps(self) -> set[Stamp]:
+        registers = self.registers
+        if not isinstance(registers, Registers):
+            return {writes[0].stamp for writes in registers.values()}
+        return {registers.base, *registers.stamps.values()}
 
     def dots(self, path: str) -> frozenset[Dot]:
         """The names of the writes that a register holds: the read context of whoever saw it."""
@@ -122,6 +201,8 @@ def join(a: Entity, b: Entity) -> Entity:
     Raises `EqualDots` where one dot names two values, `ValueError` where the two are not one entity."""
     if (a.id, a.type) != (b.id, b.type):
         raise ValueError(f"entity {a.id} is of type {a.type!r} here and {b.id} of type {b.type!r} there")
+    if _succeeds(b, a):
+        return b
     registers: dict[str, tuple[Write, ...]] = {}
     for path in a.registers.keys() | b.registers.keys():
         ours, theirs = a.registers.get(path, ()), b.registers.get(path, ())
@@ -134,6 +215,31 @@ def join(a: Entity, b: Entity) -> Entity:
         if kept:
             registers[path] = ordered(kept)
     return Entity(a.id, a.type, vector_clock.merge(a.clock, b.clock), registers)
+
+
+def _succeeds(after: Entity, before: Entity) -> bool:
+    """Whether one entity was written by somebody who had seen all of the other, so that their join is the one: it is
+    nearly always so, and far cheaper to see than to join. False also where it cannot be told at once."""
+    new, old = after.registers, before.registers
+    if not isinstance(new, Registers) or not isinstance(old, Registers) or new.siblings or old.siblings:
+        return False
+    if not (vector_clock.covers(after.clock, before.clock) and old.raw.keys() <= new.raw.keys()):
+        return False
+    return not any(vector_clock.has_seen(before.clock, new.stamp(path).dot) for path in differing(before, after))
+
+
+def differing(a: Entity, b: Entity) -> list[str]:
+    """The paths whose registers are not the same in both."""
+    ours, theirs = a.registers, b.registers
+    if not isinstance(ours, Registers) or not isinstance(theirs, Registers):
+        return [path for path in ours.keys() | theirs.keys() if ours.get(path) != theirs.get(path)]
+    return [
+        path
+        for path in ours.raw.keys() | theirs.raw.keys()
+        if ours.raw.get(path) != theirs.raw.get(path)
+        or ours.stamps.get(path, ours.base) != theirs.stamps.get(path, theirs.base)
+        or ours.siblings.get(path) != theirs.siblings.get(path)
+    ]
 
 
 def _refuse_equal_dots(entity: str, path: str, ours: tuple[Write, ...], theirs: tuple[Write, ...]) -> None:
@@ -149,14 +255,15 @@ def write(entity: Entity, values: Mapping[str, bytes], stamp: Stamp, seen: Clock
     """One write to several registers: replaces the writes that the writer saw, takes one dot (MERGE-5).
 
     `seen` is the clock the writer had read; None means the entity as it is here."""
+    clock = {**entity.clock, stamp.host: stamp.counter}
+    if seen is None and isinstance(entity.registers, Registers):
+        return Entity(entity.id, entity.type, clock, entity.registers.written(values, stamp))
     registers = dict(entity.registers)
     for path, value in values.items():
         unseen = (
             w for w in registers.get(path, ()) if seen is not None and not vector_clock.has_seen(seen, w.stamp.dot)
         )
         registers[path] = ordered([*unseen, Write(stamp, value)])
-    clock = dict(entity.clock)
-    clock[stamp.host] = stamp.counter
     return Entity(entity.id, entity.type, clock, registers)
 
 
@@ -205,8 +312,10 @@ def has_unseen_edit(entity: Entity) -> bool:
 
 def has_conflict(entity: Entity) -> bool:
     """Whether there is anything to show under `conflicts`, without decoding a value."""
-    for path, writes in entity.registers.items():
-        if len(writes) > 1 and path != DELETED_AT and any(held.value != writes[0].value for held in writes[1:]):
+    contested = entity.registers.siblings if isinstance(entity.registers, Registers) else entity.registers
+    for path in contested:
+        writes = entity.registers[path]
+        if path != DELETED_AT and any(held.value != writes[0].value for held in writes[1:]):
             return True
     return DELETED_AT in entity.registers and has_unseen_edit(entity)
 

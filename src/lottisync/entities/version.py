@@ -16,7 +16,6 @@ equally frequent, so that one entity has exactly one form.
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -25,7 +24,7 @@ import msgspec
 from lottisync.causality import vector_clock
 from lottisync.causality.vector_clock import ClockError, Host
 from lottisync.entities import canonical, path
-from lottisync.entities.entity import Entity, Stamp, Write, is_clean_tombstone, ordered
+from lottisync.entities.entity import Entity, Registers, Stamp, Write, is_clean_tombstone
 
 MAX_DOCUMENT = 300 * 1024
 """Bytes of a document that a local write may make. Something larger belongs in an attachment."""
@@ -46,7 +45,6 @@ _read_stamps = msgspec.json.Decoder(
         dict[str, list[tuple[tuple[int, int, int, str, int], msgspec.Raw]]],
     ]
 ).decode
-_read_document = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 
 
 class BadVersion(ValueError):
@@ -97,45 +95,23 @@ class Version(msgspec.Struct, array_like=True, frozen=True, forbid_unknown_field
         return len(self.id) + len(self.type) + len(self.clock) + len(self.stamps) + len(self.document)
 
 
-class OneStamp(Mapping[str, tuple[Write, ...]]):
-    """The registers of an entity that a single write has filled, as they are of most: each is made when somebody
-    looks at it. Whoever only stores and passes on looks at `stamp` and `document`, the decoded values by path."""
-
-    def __init__(self, stamp: Stamp, document: dict[str, Any]) -> None:
-        self.stamp = stamp
-        self.document = document
-
-    def __getitem__(self, path: str) -> tuple[Write, ...]:
-        return (Write(self.stamp, canonical.encode(self.document[path])),)
-
-    def __contains__(self, path: object) -> bool:
-        return path in self.document
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.document)
-
-    def __len__(self) -> int:
-        return len(self.document)
-
-
 def close(entity: Entity) -> Version:
     """The one version of an entity."""
+    if isinstance(entity.registers, Registers):
+        return _closed(entity, entity.registers)
     winners = {p: writes[0] for p, writes in entity.registers.items()}
     counts = Counter(write.stamp for write in winners.values())
     base = max(counts, key=lambda stamp: (counts[stamp], stamp))
     stamps = {p: write.stamp for p, write in winners.items() if write.stamp != base}
-    siblings = {
-        p: [(write.stamp, msgspec.Raw(write.value)) for write in writes[1:]]
-        for p, writes in entity.registers.items()
-        if len(writes) > 1
-    }
-    return Version(
-        entity.id,
-        entity.type,
-        _encode(entity.clock),
-        _encode((base, stamps, siblings)),
-        _encode({p: msgspec.Raw(write.value) for p, write in winners.items()}),
-    )
+    siblings = {p: writes[1:] for p, writes in entity.registers.items() if len(writes) > 1}
+    document = _encode({p: msgspec.Raw(write.value) for p, write in winners.items()})
+    return _closed(entity, Registers(base, stamps, siblings, document))
+
+
+def _closed(entity: Entity, registers: Registers) -> Version:
+    siblings = {p: [(w.stamp, msgspec.Raw(w.value)) for w in writes] for p, writes in registers.siblings.items()}
+    stamps = _encode((registers.base, registers.stamps, siblings))
+    return Version(entity.id, entity.type, _encode(entity.clock), stamps, registers.stored)
 
 
 def first(entity_id: str, type_name: str, stamp: Stamp, values: dict[str, Any]) -> Version:
@@ -153,18 +129,19 @@ def first(entity_id: str, type_name: str, stamp: Stamp, values: dict[str, Any]) 
 
 def open_stored(version: Version) -> Entity:
     """The entity of a version that this store wrote or checked itself."""
-    base, stamps, siblings = _read_stamps(version.stamps)
-    base_stamp = Stamp(*base)  # type: ignore[arg-type]
-    registers = {}
-    for p, raw in _read_document(version.document).items():
-        stamp = Stamp(*stamps[p]) if p in stamps else base_stamp  # type: ignore[arg-type]
-        won = Write(stamp, bytes(raw))
-        registers[p] = (
-            ordered([won, *(Write(Stamp(*s), bytes(v)) for s, v in siblings[p])])  # type: ignore[arg-type]
-            if p in siblings
-            else (won,)
-        )
+    registers = _registers(version)
+    _ = registers.raw  # now is the time to find that it is no document
     return Entity(version.id, version.type, version.read_clock(), registers)
+
+
+def _registers(version: Version) -> Registers:
+    base, stamps, siblings = _read_stamps(version.stamps)
+    return Registers(
+        Stamp(*base),  # type: ignore[arg-type]
+        {p: Stamp(*stamp) for p, stamp in stamps.items()},  # type: ignore[arg-type]
+        {p: tuple(Write(Stamp(*s), bytes(v)) for s, v in writes) for p, writes in siblings.items()},  # type: ignore[arg-type]
+        version.document,
+    )
 
 
 def clock_of(version: Version) -> dict[Host, int]:
@@ -208,12 +185,18 @@ def _checked(version: Version) -> Entity:
     if not document:
         raise BadVersion(f"version of {version.id} has no register")
     _validated_paths(tuple(document))
-    base, stamps, siblings = _read_stamps(version.stamps)
-    if stamps or siblings or _encode(clock) != version.clock or _encode((base, {}, {})) != version.stamps:
-        return _checked_writes(version)
-    stamp = Stamp(*base)  # type: ignore[arg-type]
-    _check_stamp(version.id, stamp, clock)
-    return Entity(version.id, version.type, clock, OneStamp(stamp, document))
+    registers = _registers(version)
+    registers.values_by_path = document
+    entity = Entity(version.id, version.type, clock, registers)
+    for stamp in entity.stamps():
+        _check_stamp(version.id, stamp, clock)
+    if registers.siblings:
+        return _checked_writes(version, entity)
+    if not registers.stamps.keys() <= document.keys() or (registers.stamps and registers.with_base() is not registers):
+        raise BadVersion(f"version of {version.id} does not name the stamps of its paths as it ought to")
+    if _encode(clock) != version.clock or _encode((registers.base, registers.stamps, {})) != version.stamps:
+        raise BadVersion(f"version of {version.id} is not in canonical form")
+    return entity
 
 
 @lru_cache(maxsize=256)
@@ -223,20 +206,15 @@ def _validated_paths(paths: tuple[str, ...]) -> None:
         path.validated(p)
 
 
-def _checked_writes(version: Version) -> Entity:
-    """The rest for a version with several stamps, its document and its clock being good."""
-    entity = open_stored(version)
-    stamps = set()
-    for p, writes in entity.registers.items():
-        if len(writes) > 1 and len({write.stamp.dot for write in writes}) < len(writes):
+def _checked_writes(version: Version, entity: Entity) -> Entity:
+    """The rest for a version with siblings, its document, its clock and its stamps being good."""
+    registers = dict(entity.registers)
+    for p, writes in registers.items():
+        if len({write.stamp.dot for write in writes}) < len(writes):
             raise BadVersion(f"version of {version.id} names two writes of {p!r} alike")
-        for write in writes:
-            stamps.add(write.stamp)
         for sibling in writes[1:]:
             canonical.check(sibling.value)
-    for stamp in stamps:
-        _check_stamp(version.id, stamp, entity.clock)
-    if close(entity) != version:
+    if close(Entity(entity.id, entity.type, entity.clock, registers)) != version:
         raise BadVersion(f"version of {version.id} is not in canonical form")
     return entity
 

@@ -9,7 +9,7 @@ import hashlib
 from collections.abc import Iterable, Mapping
 
 from lottisync.causality.knowledge import in_order
-from lottisync.causality.vector_clock import Clock
+from lottisync.causality.vector_clock import Clock, Host
 from lottisync.entities import canonical
 from lottisync.protocol.message import Summary
 
@@ -17,7 +17,7 @@ HALF = 16
 
 
 def known(
-    heads: Mapping[str, tuple[int, int, bytes]], held: Iterable[tuple[str, int, str]], nodes: Iterable[bytes]
+    heads: Mapping[Host, tuple[int, int, bytes]], held: Iterable[tuple[str, int, str]], nodes: Iterable[bytes]
 ) -> bytes:
     """16 bytes of SHA-256 over the canonical JSON `[heads, held, nodes]`. `heads` maps each host of which anything is
     here to [knowledge, the last counter that is here, the chain's value at that counter]; values in hexadecimal,

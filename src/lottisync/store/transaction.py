@@ -5,13 +5,13 @@ never burnt and never used twice; neither host nor counter outlives the transact
 that a change entails is kept in step here: the row, the index over its clock, the digest (the *stored*
 hash is subtracted and the new one added), the chain, the history of what was overwritten, the feed.
 
-New rows are gathered and inserted together, which is most of what an import or a first round does;
-anything that reads sees them, because reading inserts them first.
+What goes into the tables is gathered and written together, statement by statement, which is most of what an
+import or a round does; anything that reads sees it, because reading writes it down first.
 """
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 import apsw
 import msgspec
@@ -26,9 +26,11 @@ from lottisync.entities.entity import (
     USER,
     Entity,
     EqualDots,
+    Registers,
     Stamp,
     Write,
     deletion,
+    differing,
     has_conflict,
     is_deleted,
     join,
@@ -38,7 +40,7 @@ from lottisync.entities.identifier import made_once
 from lottisync.entities.link import FROM_ID, TO_ID
 from lottisync.entities.revival import revived
 from lottisync.entities.schema import EntityType, StoreSchema, link_id
-from lottisync.entities.version import BadVersion, OneStamp, Version
+from lottisync.entities.version import BadVersion, Version
 from lottisync.problem import Problem
 from lottisync.store import chain, notice, quarantine
 from lottisync.store.instant import iso
@@ -47,20 +49,27 @@ from lottisync.store.reader import Reader, Row
 
 MODULUS = 2**256
 GATHERED_ROWS = 1_000
-"""How many new rows are inserted together: more gain nothing and cost memory."""
+"""How many rows are written together: more gain nothing and cost memory."""
 HISTORY_PER_FIELD = 100
 """How many overwritten values of one field are kept; the oldest go first (STORE-16)."""
 
 _iso = lru_cache(maxsize=64)(iso)
 
 
+INSERT_COMPONENT = "insert into components values (?, ?, ?)"
+DELETE_COMPONENT = "delete from components where host = ? and counter = ? and n = ?"
+KEEP_WRITE = "insert into history values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+FORGET_WRITES = f"""delete from history where rowid in (select rowid from history where entity = ? and path = ?
+    order by millis desc, ticks desc, rowid desc limit -1 offset {HISTORY_PER_FIELD})"""
+
+
 class _Place(NamedTuple):
-    """Where a version of some type goes: the statements that insert and rewrite its row, the rows that wait for
-    insertion, and how to fill its own columns."""
+    """Where a version of some type goes: the statements that insert its row, rewrite it, and rewrite it but for the
+    columns that few writes change (they are in most indexes); and how to fill its own columns."""
 
     insert: str
     rewrite: str
-    waiting: list[tuple[Any, ...]]
+    refresh: str
     described: EntityType | None
 
 
@@ -88,9 +97,9 @@ class Transaction(Reader):
         self._places: dict[str, _Place] = {}
         self._link: bytes = bytes(link or genesis(self._host))
         self._quarantined = Quarantine(connection, empty=not kept)
-        self._gathered: dict[str, list[tuple[Any, ...]]] = {}
+        # Components are inserted before any is deleted: one that has gone never comes back.
+        self._gathered: dict[str, list[tuple[Any, ...]]] = {INSERT_COMPONENT: [], DELETE_COMPONENT: []}
         self._gathered_ids: set[str] = set()
-        self._gathered_components: list[tuple[int, int, int]] = []
         self._gathered_links: list[tuple[int, int, bytes]] = []
 
     # -- what a transaction knows that is not in its tables yet
@@ -117,8 +126,7 @@ class Transaction(Reader):
         return super().held_beyond()
 
     def _rows(self, sql: str, bindings: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-        if self._gathered_ids or self._gathered_components or self._gathered_links:
-            self._insert_gathered()
+        self._write_gathered()
         return self._execute(sql, bindings)
 
     # -- writes
@@ -207,7 +215,7 @@ class Transaction(Reader):
         made = version.first(entity_id, type_name, stamp, values)
         _refuse_large(made)
         version_hash = self._add_new(place, own, made, stamp, values)
-        self._gathered_components.append((self._numbers[stamp.host], stamp.counter, self._n))
+        self._gathered[INSERT_COMPONENT].append((self._numbers[stamp.host], stamp.counter, self._n))
         self._extend_chain(version_hash)
         return Dot(stamp.host, stamp.counter)
 
@@ -297,14 +305,9 @@ class Transaction(Reader):
 
     def _observe(self, entity: Entity) -> None:
         """Let the clock follow what the entity's writers' clocks said."""
-        registers = entity.registers
-        if isinstance(registers, OneStamp):
-            seen = {registers.stamp.hlc}
-        else:
-            seen = {held.stamp.hlc for writes in registers.values() for held in writes}
-        for reading in seen:
-            if reading > self._clock:
-                self._clock = hlc.observe(self._clock, reading, self.now)
+        for stamp in entity.stamps():
+            if stamp.hlc > self._clock:
+                self._clock = hlc.observe(self._clock, stamp.hlc, self.now)
 
     def _joined(self, present: Entity | None, entity: Entity) -> Entity:
         self._refuse_strange_link(entity)
@@ -338,8 +341,7 @@ class Transaction(Reader):
             new = Kept(self._n, incoming, clock, incoming.hash(), quarantine.counts(incoming), reason)
             self._quarantined.add(new)
             self._sum += new.weight
-            for host, counter in clock.items():
-                self._gathered_components.append((self._host_number(host), counter, self._n))
+            self.index(self._n, clock)
             if row is not None:
                 self._sum += self._weight(row)
             self.changed = True
@@ -351,7 +353,7 @@ class Transaction(Reader):
 
     def _release(self, kept: Kept) -> None:
         """Something here has seen all that a kept version had: it is of the past."""
-        self._insert_gathered()  # its components may be among what is gathered
+        self._write_gathered()  # its components may be among what is gathered
         self._quarantined.remove(kept)
         self._sum -= kept.weight
 
@@ -385,7 +387,7 @@ class Transaction(Reader):
         for kept in all_kept:
             self._keep_raw(kept.n, change(kept.version), kept.reason)
         if row is not None and (changed := change(row.version)) != row.version:
-            self._insert_gathered()
+            self._write_gathered()
             self._execute("delete from components where n = ?", (row.n,))
             try:
                 self._store(row, None, version.open_stored(changed), changed)
@@ -404,8 +406,7 @@ class Transaction(Reader):
         self._quarantined.put(
             Kept(n, made, clock := version.clock_of(made), made.hash(), quarantine.counts(made), reason)
         )
-        for host, counter in clock.items():
-            self._gathered_components.append((self._host_number(host), counter, n))
+        self.index(n, clock)
 
     def rolled_back(self) -> Host:
         """This store was copied or restored: go on under a fresh host, and have the person told (COPY-8)."""
@@ -432,10 +433,7 @@ class Transaction(Reader):
         self._sum -= self._weight(row)
         if row.version.hash() == row.hash:
             for host, counter in row.version.read_clock().items():
-                number = self._host_number(host)
-                self._execute(
-                    "delete from components where host = ? and counter = ? and n = ?", (number, counter, row.n)
-                )
+                self._execute(DELETE_COMPONENT, (self._host_number(host), counter, row.n))
         else:  # its clock may not be the one that is in the index
             self._execute("delete from components where n = ?", (row.n,))
         for table in (self._entities, self._links):
@@ -466,7 +464,7 @@ class Transaction(Reader):
 
     def index(self, n: int, clock: Clock) -> None:
         """Enter a row's or a kept version's clock into an index that does not have it."""
-        self._gathered_components += [(self._host_number(host), counter, n) for host, counter in clock.items()]
+        self._gathered[INSERT_COMPONENT] += [(self._host_number(host), counter, n) for host, counter in clock.items()]
 
     def let_go(self, kept: Kept) -> None:
         """Take a version out of quarantine; the row that it stood for counts again."""
@@ -492,7 +490,7 @@ class Transaction(Reader):
 
     def finish(self) -> None:
         """Write down all that is not in the tables yet; the commit is the store's."""
-        self._insert_gathered()
+        self._write_gathered()
         if self.changed:
             self._execute(
                 "update state set host = ?, counter = ?, millis = ?, ticks = ?, digest = ?, n = ?, feed = ?",
@@ -507,7 +505,7 @@ class Transaction(Reader):
 
     def _row(self, entity_id: str) -> Row | None:
         if entity_id in self._gathered_ids:
-            self._insert_gathered()
+            self._write_gathered()
         return super()._row(entity_id)
 
     def _host_number(self, host: Host) -> int:
@@ -523,33 +521,31 @@ class Transaction(Reader):
         """Put an entity's one version in its row, and keep everything in step; its hash, None if nothing differs."""
         if row is not None and row.version == closed:
             return None
-        if row is None and isinstance(after.registers, OneStamp) and DELETED_AT not in after.registers:
-            stamp, document = after.registers.stamp, after.registers.document
-            place = self._place(after.type)
-            own = self._own_columns(place.described, after.id, after.type, document.get)
-            version_hash = self._add_new(place, own, closed, stamp, document)
-            for host, counter in after.clock.items():
-                self._gathered_components.append((self._host_number(host), counter, self._n))
+        place = self._place(after.type)
+        registers = after.registers
+        if row is None and _one_write(registers):
+            own = self._own_columns(place.described, after.id, after.type, registers.values_by_path.get)
+            version_hash = self._add_new(place, own, closed, registers.base, registers.values_by_path)
+            self.index(self._n, after.clock)
             return version_hash
         version_hash = closed.hash()
         clean = not version.adds_to_digest(after)
+        columns: tuple[str | None, ...] = self._columns(place, after)
+        statement = place.rewrite if row else place.insert
         old_clock: Clock = {}
         if row is not None and before is not None:
-            self._insert_gathered()  # the row's present components may be among what is gathered
             self._sum -= self._weight(row)
             self._remember(before, after)
             old_clock = before.clock
-        stamps = [writes[0].stamp for writes in after.registers.values()]
-        created = after.value("createdAt")
-        place = self._place(after.type)
+            if columns == self._columns(place, before):
+                columns, statement = (), place.refresh
         self._count(closed, version_hash, clean=clean)
         if row is None:
             self._n += 1
         n = row.n if row else self._n
         values = (
-            *self._own_columns(place.described, after.id, after.type, after.value),
-            created if isinstance(created, str) else _iso(min(stamp.millis for stamp in stamps)),
-            _iso(max(stamp.millis for stamp in stamps)),
+            *columns,
+            _iso(max(stamp.millis for stamp in after.winning_stamps())),
             str(after.value(DELETED_AT)["at"]) if is_deleted(after) else None,
             closed.document.decode(),
             closed.clock.decode(),
@@ -560,18 +556,25 @@ class Transaction(Reader):
             self._feed,
             n,
         )
-        if row is None:
-            self._gather(place, after.id, (*values, after.id, after.type))
-        else:
-            self._execute(place.rewrite, values)
+        self._gather(statement, after.id, values if row else (*values, after.id, after.type))
         for host, counter in after.clock.items():
             past = old_clock.get(host, 0)
             if counter != past:
                 number = self._host_number(host)
                 if past:
-                    self._execute("delete from components where host = ? and counter = ? and n = ?", (number, past, n))
-                self._gathered_components.append((number, counter, n))
+                    self._gathered[DELETE_COMPONENT].append((number, past, n))
+                self._gathered[INSERT_COMPONENT].append((number, counter, n))
         return version_hash
+
+    def _columns(self, place: _Place, entity: Entity) -> tuple[str | None, str | None, str]:
+        """A type's own columns, and when the entity was made."""
+        registers = entity.registers
+        value = registers.values_by_path.get if isinstance(registers, Registers) else entity.value
+        created = value("createdAt")
+        return (
+            *self._own_columns(place.described, entity.id, entity.type, value),
+            created if isinstance(created, str) else _iso(min(stamp.millis for stamp in entity.winning_stamps())),
+        )
 
     def _add_new(
         self,
@@ -602,7 +605,7 @@ class Transaction(Reader):
             made.id,
             made.type,
         )
-        self._gather(place, made.id, row)
+        self._gather(place.insert, made.id, row)
         return version_hash
 
     def _count(self, made: Version, version_hash: bytes, *, clean: bool) -> None:
@@ -617,36 +620,32 @@ class Transaction(Reader):
         if not clean:
             self._sum += int.from_bytes(version_hash, "big")
 
-    def _gather(self, place: _Place, entity_id: str, row: tuple[Any, ...]) -> None:
-        """Keep a new row until there are enough of them."""
-        place.waiting.append(row)
-        self._gathered_ids.add(entity_id)
+    def _gather(self, statement: str, entity_id: str, row: tuple[Any, ...]) -> None:
+        """Keep a row until there are enough of them; nobody writes another one of its entity without having read
+        it, so it does not matter which statement comes first."""
         if len(self._gathered_ids) >= GATHERED_ROWS:
-            self._insert_gathered()
+            self._write_gathered()
+        self._gathered.setdefault(statement, []).append(row)
+        self._gathered_ids.add(entity_id)
 
-    def _insert_gathered(self) -> None:
-        for insert, rows in self._gathered.items():
+    def _write_gathered(self) -> None:
+        for statement, rows in self._gathered.items():
             if rows:
-                self._connection.executemany(insert, rows).fetchall()
+                self._connection.executemany(statement, rows).fetchall()
                 rows.clear()
-        if self._gathered_components:
-            insert = "insert into components values (?, ?, ?)"
-            self._connection.executemany(insert, self._gathered_components).fetchall()
         if self._gathered_links:
             chain.append(self._execute, self._gathered_links)
+            self._gathered_links.clear()
         self._gathered_ids.clear()
-        self._gathered_components.clear()
-        self._gathered_links.clear()
 
     def _place(self, type_name: str) -> _Place:
         place = self._places.get(type_name)
         if place is None:
             described = self.schema.types.get(type_name)
             if described is not None and described.link:
-                insert, rewrite = _statements(self._links, "from_id", "to_id")
+                place = _Place(*_statements(self._links, "from_id", "to_id"), described)
             else:
-                insert, rewrite = _statements(self._entities, self.schema.owner_column, "subtype")
-            place = _Place(insert, rewrite, self._gathered.setdefault(insert, []), described)
+                place = _Place(*_statements(self._entities, self.schema.owner_column, "subtype"), described)
             self._places[type_name] = place
         return place
 
@@ -667,41 +666,44 @@ class Transaction(Reader):
 
     def _remember(self, before: Entity, after: Entity) -> None:
         """Keep what was overwritten, locally, for people: `lottisync history` (STORE-16)."""
-        for p, writes in before.registers.items():
+        for p in differing(before, after):
             now = after.registers.get(p, ())
-            if now == writes:
-                continue
-            gone = [held for held in writes if held not in now]
+            gone = [held for held in before.registers.get(p, ()) if held not in now]
             if gone:
                 self._keep(before.id, p, gone, now[0].stamp if now else None)
 
     def _keep(self, entity_id: str, p: str, gone: list[Write], by: Stamp | None) -> None:
         by_host, by_counter = (by.host, by.counter) if by else ("", 0)
-        for held in gone:
-            self._execute(
-                "insert into history values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                (entity_id, p, *held.stamp, held.value.decode(), by_host, by_counter),
-            )
-        self._execute(
-            """delete from history where rowid in (select rowid from history where entity = ? and path = ?
-               order by millis desc, ticks desc, rowid desc limit -1 offset ?)""",
-            (entity_id, p, HISTORY_PER_FIELD),
+        self._gathered.setdefault(KEEP_WRITE, []).extend(
+            (entity_id, p, *held.stamp, held.value.decode(), by_host, by_counter) for held in gone
         )
+        self._gathered.setdefault(FORGET_WRITES, []).append((entity_id, p))
 
 
 @lru_cache(maxsize=32)
-def _statements(table: str, first: str, second: str) -> tuple[str, str]:
-    """What inserts a row, and what rewrites the one with its number: that takes the same values without the last
-    two, for id and type never change."""
+def _statements(table: str, first: str, second: str) -> tuple[str, str, str]:
+    """What inserts a row, what rewrites the one with its number: that takes the same values without the last
+    two, for id and type never change; and what leaves the first three as they are, and does not take them."""
     columns = (
         first, second, "created_at", "updated_at", "deleted_at", "serialized", "clock", "stamps", "hash",
         "clean_tombstone", "conflicted", "feed", "n", "id", "type",
     )  # fmt: skip
     places = ", ".join("?" * len(columns))
-    updates = ", ".join(f"{name} = ?" for name in columns[:-3])
+    updates = [f"{name} = ?" for name in columns[:-3]]
     return (
         f"insert into {table}({', '.join(columns)}) values ({places})",
-        f"update {table} set {updates} where n = ?",
+        f"update {table} set {', '.join(updates)} where n = ?",
+        f"update {table} set {', '.join(updates[3:])} where n = ?",
+    )
+
+
+def _one_write(registers: Mapping[str, tuple[Write, ...]]) -> TypeGuard[Registers]:
+    """Whether a single write has filled them all, and it is no deletion."""
+    return (
+        isinstance(registers, Registers)
+        and not registers.stamps
+        and not registers.siblings
+        and DELETED_AT not in registers.values_by_path
     )
 
 

@@ -6,6 +6,10 @@ for each host they share the one that holds the longer chain looks whether the o
 not, it asks for values until it has found the last equal one. That is a new node: both split there, and begin
 again. When nothing differs they have agreed, and stay so while neither splits.
 
+What was compared is the shorter of two chains, and a third device may lengthen it later, by another copy's writes.
+So whatever goes on behind the part that was compared is sent along, also where the other has something there
+already: it is the other then who finds that they differ.
+
 An `Agreement` is one side's view of one store: what it has *said* of itself, and what it *believes* the other
 has. It is told what the other says and answers with what is to be said next.
 """
@@ -48,23 +52,23 @@ def own_summary(reader: Reader) -> m.Summary:
 
 def _heads(
     reader: Reader, knowledge: Clock, held: Iterable[HeldDot], ends: dict[Host, LogEnd]
-) -> dict[str, tuple[int, int, bytes]]:
+) -> dict[Host, tuple[int, int, bytes]]:
     """Of each host of which anything is here: the knowledge, the last counter, and the chain's value there. A chain
     may go further, from a round whose versions never came; that makes no difference to anybody."""
     last = dict(knowledge)
     for host, counter, _ in held:
         last[host] = max(counter, last.get(host, 0))
-    heads = {}
+    heads: dict[Host, tuple[int, int, bytes]] = {}
     for host, counter in last.items():
         end = ends.get(host)
         value = end.value if end is not None and end.end == counter else chain.value_at(reader, host, counter)
-        heads[str(host)] = (knowledge.get(host, 0), counter, value or b"")
+        heads[host] = (knowledge.get(host, 0), counter, value or b"")
     return heads
 
 
 class Believed(msgspec.Struct):
     """What one side believes the other to have. `held` are dots beyond its knowledge that it holds, or holds
-    something that has overwritten them."""
+    something that has overwritten them. `ends` is how far each chain is known to be the same on both sides."""
 
     knowledge: Knowledge
     held: set[HeldDot]
@@ -83,6 +87,11 @@ class Believed(msgspec.Struct):
     def learns(self, knowledge: Clock, held: Iterable[HeldDot] = ()) -> None:
         self.knowledge = vector_clock.merge(self.knowledge, knowledge)
         self.held = {dot for dot in self.held.union(held) if dot[1] > self.knowledge.get(dot[0], 0)}
+
+    def agreed(self, ends: Mapping[Host, int]) -> "Believed":
+        """The same, where chains were compared no further than `ends`."""
+        self.ends = {host: min(end, ends.get(host, 0)) for host, end in self.ends.items()}
+        return self
 
     def grows(self, ends: Mapping[Host, int], forgotten: Clock) -> None:
         for host, end in ends.items():
@@ -189,9 +198,10 @@ class Agreement:
                 return self._again(reader) if self.said is None or set(self.said.nodes) != nodes else []
             self._search = self._difference(reader, theirs)
             if self._search is None:
-                self.theirs = Believed.of(theirs)
                 unsaid = self.said is None or set(self.said.nodes) != nodes
-                return self._again(reader) if self.refused or unsaid else []
+                answer = self._again(reader) if self.refused or unsaid else []
+                self.theirs = Believed.of(theirs).agreed(self._compared(reader, theirs))
+                return answer
         return self._ask(now)
 
     def _again(self, reader: Reader) -> list[m.Message]:
@@ -209,6 +219,15 @@ class Agreement:
             ):
                 return _Search(host, end.first - 1, log.end)
         return None
+
+    def _compared(self, reader: Reader, theirs: m.Have) -> dict[Host, int]:
+        """How far each chain was compared: here, where ours is the longer one, else over there with what we said."""
+        assert self.said is not None, "whoever hears what the other has, has said what he has"
+        ends = {host: log.end for host, log in self.said.hosts.items()}
+        for host, end in chain.log_ends(reader).items():
+            if host in theirs.hosts and end.end >= theirs.hosts[host].end:
+                ends[host] = theirs.hosts[host].end
+        return ends
 
     def _ask(self, now: int) -> list[m.Message]:
         search = self._search

@@ -10,7 +10,7 @@ original = Round.deliver
 def deliver(self: Round, number: int) -> None:
     original(self, number)
     with self.target.store(self.store_name).transaction(self.now) as tx:
-        tx.adopt(self._begin.knowledge)
+        tx.adopt(self._incoming.begin.knowledge)
 
 
 Round.deliver = deliver  # type: ignore[method-assign]

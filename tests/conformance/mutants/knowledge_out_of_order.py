@@ -10,8 +10,9 @@ original = Round.deliver
 
 def deliver(self: Round, number: int) -> None:
     original(self, number)
-    if isinstance(m.decode(self._frames[number]), m.End) and not self.complete:
-        self._adopt()
+    end = m.decode(self._frames[number])[-1]
+    if isinstance(end, m.End) and not self.complete:
+        self._take(end)
 
 
 Round.deliver = deliver  # type: ignore[method-assign]

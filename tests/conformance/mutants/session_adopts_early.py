@@ -1,0 +1,21 @@
+"""Over a session knowledge is taken over with every batch, and not at the end."""
+
+from collections.abc import Iterable
+
+from tests.conformance.mutants.planting import run
+
+from lottisync.entities.version import Version
+from lottisync.store.transaction import Transaction
+from lottisync.sync.incoming import Incoming, Strangers, Taken
+
+original = Incoming.batch
+
+
+def batch(self: Incoming, tx: Transaction, versions: Iterable[Version], strangers: Strangers) -> Taken:
+    taken = original(self, tx, versions, strangers)
+    tx.adopt(self.begin.knowledge)
+    return taken
+
+
+Incoming.batch = batch  # type: ignore[method-assign]
+run()

@@ -1,0 +1,14 @@
+"""Knowledge is taken over whatever it claims."""
+
+from tests.conformance.mutants.planting import run
+
+from lottisync.store.transaction import Transaction
+from lottisync.sync.incoming import Incoming
+
+
+def refuse_unfounded(self: Incoming, tx: Transaction) -> None:
+    pass
+
+
+Incoming._refuse_unfounded = refuse_unfounded  # type: ignore[method-assign]
+run()

@@ -1,0 +1,17 @@
+"""What is large may come without credit."""
+
+from tests.conformance.mutants.planting import run
+
+from lottisync.protocol import message as m
+from lottisync.protocol.session import _Direction
+
+original = _Direction.step
+
+
+def step(self: _Direction, message: m.Message) -> str | None:
+    self.credit = max(self.credit, 1)
+    return original(self, message)
+
+
+_Direction.step = step  # type: ignore[method-assign]
+run()

@@ -1,0 +1,93 @@
+"""What a receiver does not believe of a round, however well it was framed: SYNC-30, FORGET-8."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.support.messages import SUMMARY
+from tests.support.stores import NOON, new_store
+
+from lottisync.causality.vector_clock import Host
+from lottisync.entities.entity import USER
+from lottisync.entities.version import Version
+from lottisync.protocol import message as m
+from lottisync.store.check import broken_invariants
+from lottisync.store.forgetting import entity_key, forgotten
+from lottisync.store.store import Store
+from lottisync.sync.exchange import Exchange, Refused
+
+STRANGE = Host("5" * 16)
+PEER = "e" * 64
+
+
+class Receiver:
+    """A store of one entity, and its side of a conversation with a peer that has said that it has nothing."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        with store.transaction(NOON) as tx:
+            tx.put("t1", "task", {"title": "mine"}, precedence=USER)
+        with store.reading() as reader:
+            self.host = reader.host
+        self.exchange = Exchange(
+            device="d" * 64,
+            boot=bytes(16),
+            stores={"journal": store},
+            strangers=lambda tx, hosts: None,
+            clock=lambda: NOON,
+            credit=lambda: 8,
+            report=lambda code, text: None,
+        )
+        self.exchange.hello()
+        self.exchange.take(m.Hello(m.PROTOCOL_VERSION, bytes.fromhex(PEER), bytes(16), bytes(16), bytes(8)))
+        self.exchange.take(m.Want({"journal": m.Have(SUMMARY, {})}))
+
+    def state(self) -> tuple[object, ...]:
+        with self.store.reading() as reader:
+            return reader.knowledge(), reader.digest(), dict(forgotten(reader)), broken_invariants(reader)
+
+
+@pytest.fixture
+def receiver(tmp_path: Path) -> Iterator[Receiver]:
+    store = new_store(tmp_path)
+    yield Receiver(store)
+    store.close()
+
+
+@pytest.mark.parametrize("behind", [False, True])
+@pytest.mark.parametrize("claim", ["a host without a chain", "beyond our own writes", "forgotten, and not known"])
+def test_sync_30_knowledge_without_a_chain_is_not_adopted(receiver: Receiver, claim: str, behind: bool) -> None:
+    """SYNC-30, COPY-2: a store would claim what nobody can check, and others would withhold it from it."""
+    knows = {"a host without a chain": {STRANGE: 5}, "beyond our own writes": {receiver.host: 1_000}}.get(claim, {})
+    gone = {} if knows else {STRANGE: 5}
+    before = receiver.state()
+    receiver.exchange.take(m.Begin(1, "journal", knows, gone, behind=behind, count=0))
+    with pytest.raises(Refused) as refused:
+        receiver.exchange.take(m.End(1, SUMMARY))
+    assert refused.value.code == "bad-entity"
+    assert receiver.state() == before
+    assert before[-1] == []
+
+
+@pytest.mark.parametrize("names", [["t1", "t2"], ["t1", "t1"]])
+def test_forget_8_keys_in_no_order_end_the_session_and_nothing_goes(receiver: Receiver, names: list[str]) -> None:
+    """FORGET-8: by such a list what is here might be taken for forgotten."""
+    keys = sorted(map(entity_key, names), reverse=True)
+    before = receiver.state()
+    receiver.exchange.take(m.Begin(1, "journal", {}, {}, behind=True, count=0))
+    receiver.exchange.take(m.Ids(1, 0, b"".join(keys)))
+    with pytest.raises(Refused) as refused:
+        receiver.exchange.take(m.End(1, SUMMARY))
+    assert refused.value.code == "bad-entity"
+    assert receiver.state() == before
+
+
+def test_sync_30_what_comes_behind_a_refusal_finds_no_round(receiver: Receiver) -> None:
+    """SYNC-30: the end of a round whose batch was refused adopts nothing."""
+    before = receiver.state()
+    bad = Version("no id\n", "task", b'{"%s":1}' % STRANGE.encode(), b"[]", b"{}")
+    receiver.exchange.take(m.Begin(1, "journal", {receiver.host: 1}, {}, behind=False, count=1))
+    with pytest.raises(Refused):
+        receiver.exchange.take(m.Batch(1, 0, [bad]))
+    assert receiver.exchange.take(m.End(1, SUMMARY)) == []
+    assert receiver.state() == before
