@@ -1,8 +1,11 @@
-"""`lottisync verify` between processes, with a daemon here and without: CLI-13 to CLI-16."""
+"""`lottisync verify` between processes, with a daemon here and without: CLI-20 to CLI-24."""
 
-import shutil
+import contextlib
+import fcntl
+import os
 import signal
-import threading
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,12 +14,16 @@ from typing import Any
 import apsw
 import msgspec
 import pytest
-from tests.support.command_line import eventually, run, started
+from tests.support.command_line import environment, eventually, run, started
 from tests.support.daemons import Daemon, daemon, introduce
 
+from lottisync.config import clock
 from lottisync.config.home import Home
-from lottisync.daemon.status import STATUS_FILE, DaemonStatus
+from lottisync.daemon.status import LOCK_FILE, STATUS_FILE, DaemonStatus
 from lottisync.store.doorbell import Bell
+from lottisync.store.instant import iso
+from lottisync.sync.peer import PeerState
+from lottisync.sync.twin import REMEMBERED_MS
 from lottisync.sync.verification import Request, ask, requests
 
 ALONE = ("--no-discovery", "--listen", "127.0.0.1:0")
@@ -63,7 +70,7 @@ def asked(home: Path) -> list[Request]:
         opened.close()
 
 
-def test_cli_13_with_a_daemon_what_differs_is_found_mended_and_said(homes: tuple[Path, Path]) -> None:
+def test_cli_20_with_a_daemon_what_differs_is_found_mended_and_said(homes: tuple[Path, Path]) -> None:
     laptop, phone = homes
     with two_daemons(laptop, phone):
         same = run("verify", "phone", home=laptop)
@@ -92,7 +99,7 @@ def test_cli_13_with_a_daemon_what_differs_is_found_mended_and_said(homes: tuple
         assert title(phone) == "Milk"
 
 
-def test_cli_13_without_a_daemon_the_command_meets_the_device_itself(homes: tuple[Path, Path]) -> None:
+def test_cli_20_without_a_daemon_the_command_meets_the_device_itself(homes: tuple[Path, Path]) -> None:
     laptop, phone = homes
     with two_daemons(laptop, phone) as (first, second):
         assert first.stop() == (0, "")
@@ -110,7 +117,7 @@ def test_cli_13_without_a_daemon_the_command_meets_the_device_itself(homes: tupl
 
 @pytest.mark.parametrize("running", [False, True])
 @pytest.mark.parametrize("named", [("phone",), ()])
-def test_cli_14_a_device_that_is_not_there_is_said_within_the_wait(
+def test_cli_21_a_device_that_is_not_there_is_said_within_the_wait(
     homes: tuple[Path, Path], named: tuple[str, ...], *, running: bool
 ) -> None:
     laptop, _ = homes
@@ -136,7 +143,7 @@ def test_cli_14_a_device_that_is_not_there_is_said_within_the_wait(
         (("phone", "--wait", "-1"), "usage", 2),
     ],
 )
-def test_cli_14_a_call_that_is_wrong_is_said(
+def test_cli_21_a_call_that_is_wrong_is_said(
     homes: tuple[Path, Path], arguments: tuple[str, ...], code: str, exit_code: int
 ) -> None:
     found = verify(homes[0], *arguments)
@@ -144,14 +151,14 @@ def test_cli_14_a_call_that_is_wrong_is_said(
     assert asked(homes[0]) == []
 
 
-def test_cli_14_a_home_without_another_device_has_nothing_to_compare_with(tmp_path: Path) -> None:
+def test_cli_21_a_home_without_another_device_has_nothing_to_compare_with(tmp_path: Path) -> None:
     home = tmp_path / "home"
     assert run("init", "--name", "laptop", home=home).code == 0
     found = verify(home)
     assert (found.code, found.json["error"]["code"]) == (1, "no-peer")
 
 
-def test_cli_15_a_command_that_was_killed_leaves_no_request(homes: tuple[Path, Path]) -> None:
+def test_cli_22_a_command_that_was_killed_leaves_no_request(homes: tuple[Path, Path]) -> None:
     laptop, phone = homes
     with daemon(laptop) as running:
         with started("verify", "phone", "--wait", "600", home=laptop) as asking:
@@ -171,7 +178,7 @@ def test_cli_15_a_command_that_was_killed_leaves_no_request(homes: tuple[Path, P
     del phone
 
 
-def test_cli_15_a_daemon_that_is_killed_leaves_the_rest_to_the_command(homes: tuple[Path, Path]) -> None:
+def test_cli_22_a_daemon_that_is_killed_leaves_the_rest_to_the_command(homes: tuple[Path, Path]) -> None:
     laptop, phone = homes
     with daemon(laptop) as first, started("verify", "phone", "--json", "--wait", "600", *ALONE, home=laptop) as asking:
         eventually(lambda: len(asked(laptop)) == 3, "the request")
@@ -184,37 +191,96 @@ def test_cli_15_a_daemon_that_is_killed_leaves_the_rest_to_the_command(homes: tu
     assert asked(laptop) == []
 
 
-def test_cli_16_progress_is_written_beside_the_request_and_in_the_status(homes: tuple[Path, Path]) -> None:
-    """Everything that is written there is collected while a store is compared; listening by a bell, as the command
-    does."""
+def test_cli_23_how_far_it_is_is_written_beside_the_request(homes: tuple[Path, Path]) -> None:
     laptop, phone = homes
-    tasks = [{"title": f"task {number}"} for number in range(4_000)]
-    file = laptop.parent / "tasks.json"
-    file.write_bytes(msgspec.json.encode(tasks))
     seen: set[tuple[int, int]] = set()
-    shown: set[tuple[int, int]] = set()
     with two_daemons(laptop, phone):
         opened = Home.open(laptop)
         fill(opened, 4_000)
         eventually(lambda: in_step(laptop), "in step")
         bell = Bell(laptop / "bells", "watching")
         ask(opened.space, "watching", [(opened.roster().active_peers()[0].device, "journal")], 1)
-        ended = threading.Event()
 
         def moved() -> bool:
             (request,) = requests(opened.space, "watching")
             if request.total:
                 seen.add((request.done, request.total))
-            said = msgspec.json.decode((laptop / STATUS_FILE).read_bytes(), type=DaemonStatus)
-            shown.update(far for peer in said.peers for far in peer.comparing.values())
             return not request.open
 
         eventually(moved, "the comparison")
-        ended.set()
         bell.close()
         opened.close()
     assert {of for _, of in seen} == {4_001}
     assert (4_001, 4_001) in seen
+
+
+def test_cli_23_status_shows_how_far_a_comparison_is(homes: tuple[Path, Path]) -> None:
+    """COPY-9, too: which device runs twice, as long as that is no old news."""
+    laptop, _ = homes
+    opened = Home.open(laptop)
+    phone = opened.roster().active_peers()[0].device
+    opened.close()
+    lock = os.open(laptop / LOCK_FILE, os.O_RDWR | os.O_CREAT, 0o600)
+    fcntl.flock(lock, fcntl.LOCK_EX)
+
+    def shown(twice: str | None) -> str:
+        peer = PeerState(phone, "phone", linked=True, comparing={"journal": (500, 4_000)}, twice=twice)
+        said = DaemonStatus(os.getpid(), 1, "2025-12-01T12:00:00Z", [peer], twice=twice)
+        (laptop / STATUS_FILE).write_bytes(msgspec.json.encode(said))
+        return run("status", home=laptop).out
+
+    now = shown(iso(clock.now()))
+    assert "comparing journal: 12 %" in now
+    assert "phone runs twice: its home was copied to another machine" in now
+    assert "This device runs twice" in now
+    assert "twice" not in shown(iso(clock.now() - REMEMBERED_MS))
+    os.close(lock)
+
+
+def test_cli_23_the_command_draws_a_bar_where_a_person_is_watching(homes: tuple[Path, Path]) -> None:
+    laptop, phone = homes
+    with two_daemons(laptop, phone):
+        near, far = os.openpty()
+        call = [sys.executable, "-m", "lottisync", "verify", "phone", "--home", str(laptop)]
+        process = subprocess.Popen(call, stdout=subprocess.DEVNULL, stderr=far, env=environment())
+        os.close(far)
+        drawn = b""
+        with contextlib.suppress(OSError):  # EIO: the other end was closed
+            while some := os.read(near, 4096):
+                drawn += some
+        os.close(near)
+        assert process.wait(20) == 0
+        assert b"compar" in drawn
+        assert b"100%" in drawn
+
+
+def test_cli_24_a_status_that_cannot_be_written_is_said_once_and_ends_nothing(homes: tuple[Path, Path]) -> None:
+    laptop, phone = homes
+    in_the_way = laptop / (STATUS_FILE + ".new")
+    in_the_way.mkdir()
+    with daemon(phone) as second:
+        introduce(laptop, phone, second.event("started")["port"])
+        with daemon(laptop) as first:
+            first.event("linked")
+            assert STATUS_FILE in first.event("failed")["text"]
+            assert run("task", "add", "Milk", home=laptop).code == 0
+            eventually(lambda: run("task", "list", "--json", home=phone).json, "the task")
+            assert run("status", "--json", home=laptop).json["daemon"] is None
+            in_the_way.rmdir()
+            assert run("task", "add", "Bread", home=laptop).code == 0
+            eventually(lambda: run("status", "--json", home=laptop).json["daemon"], "the status")
+            assert [event["event"] for event in first.events].count("failed") == 1
+
+
+def test_devices_says_what_each_lacks(homes: tuple[Path, Path]) -> None:
+    laptop, phone = homes
+    with two_daemons(laptop, phone):
+        pass
+    assert run("task", "add", "Bread", home=laptop).code == 0
+    rows = {row["name"]: row["lacks"] for row in run("devices", "--json", home=laptop).json}
+    assert rows["laptop"] is None
+    assert rows["phone"]["journal"] > 0
+    assert f"lacks {sum(rows['phone'].values())} change" in run("devices", home=laptop).out
 
 
 def fill(home: Home, count: int) -> None:

@@ -1,4 +1,4 @@
-"""One device's key that runs twice, and what else must not end the engine: COPY-9, COPY-10, SYNC-50, SYNC-51."""
+"""One device's key that runs twice, and what else must not end the engine: COPY-9, COPY-10, SYNC-60, SYNC-61."""
 
 import contextlib
 import shutil
@@ -190,7 +190,7 @@ async def test_copy_10_a_program_that_was_started_again_takes_over_at_once(tmp_p
 # -- what must not end the engine
 
 
-async def test_sync_50_a_fault_of_ours_costs_one_link_and_no_other(
+async def test_sync_60_a_fault_of_ours_costs_one_link_and_no_other(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     laptop, phone, tablet = household(tmp_path, 3)
@@ -222,7 +222,7 @@ async def test_sync_50_a_fault_of_ours_costs_one_link_and_no_other(
         member.close()
 
 
-async def test_sync_51_a_store_that_fails_for_a_while_does_not_end_the_engine(
+async def test_sync_61_a_store_that_fails_for_a_while_does_not_end_the_engine(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     laptop, phone = household(tmp_path, 2)

@@ -128,7 +128,7 @@ def _bar(terminal: Terminal, names: dict[str, str]) -> "Iterator[Callable[[list[
 
         def progress(found: "list[Request]") -> None:
             now = next((request for request in found if request.state == "comparing"), None)
-            what = f"comparing {now.store} with {names[now.device]}" if now else "looking for devices"
+            what = f"comparing {now.store} with {names[now.device]}" if now else "comparing"
             total = max(1, len(found))
             done = sum(
                 1.0 if not request.open else min(0.9, request.done / request.total) if request.total else 0.0
