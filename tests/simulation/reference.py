@@ -93,7 +93,7 @@ class Reference:
         alive = self._alive(writes)
         deletions = [number for number in alive if writes[number].shown.deletion]
         seen_by_deletions = frozenset().union(*(writes[number].saw for number in deletions))
-        gone = bool(deletions) and all(n in seen_by_deletions or n in deletions for n in alive)
+        gone = all(n in seen_by_deletions or n in deletions for n in alive) and self._holds(writes, alive) is True
         for device, shown in found.items():
             if gone:
                 if shown is not None and not shown.deleted:
@@ -133,15 +133,22 @@ class Reference:
         """Whether it counts as deleted, and whether an edit that no deletion had seen is shown as such."""
         if alive & (self.purged | self.revived):
             return
-        marks = sorted((n for n in alive if writes[n].path == DELETED_AT), key=lambda n: writes[n].shown.order)
         edits = {n for n in alive if writes[n].path != DELETED_AT}
-        winners = [n for n in marks if writes[n].shown.order == writes[marks[-1]].shown.order]
-        if len(winners) == 1:
-            winner = writes[winners[0]]
-            stronger = {n for n in edits - winner.saw if writes[n].shown.precedence > winner.shown.precedence}
-            if shown.deleted != (winner.shown.deletion and not stronger):
-                raise Broken("deletion", f"{entity} is {'' if shown.deleted else 'not '}deleted on {device}")
-        deletions = [n for n in marks if writes[n].shown.deletion]
+        if self._holds(writes, alive) not in (shown.deleted, None):
+            raise Broken("deletion", f"{entity} is {'' if shown.deleted else 'not '}deleted on {device}")
+        deletions = [n for n in alive if writes[n].shown.deletion]
         unseen = bool(deletions) and bool(edits - frozenset().union(*(writes[n].saw for n in deletions)))
         if unseen and not shown.unseen_edit:
             raise Broken("swallowed", f"an edit of {entity} that no deletion had seen is not shown on {device}")
+
+    def _holds(self, writes: Mapping[int, Written], alive: set[int]) -> bool | None:
+        """Whether the winning deletion, if one wins, is not below any edit that it had not seen (MERGE-7); None if
+        equals stand at the top."""
+        marks = sorted((n for n in alive if writes[n].path == DELETED_AT), key=lambda n: writes[n].shown.order)
+        winners = [n for n in marks if writes[n].shown.order == writes[marks[-1]].shown.order]
+        if len(winners) != 1:
+            return None if winners else False
+        winner = writes[winners[0]]
+        edits = {n for n in alive if writes[n].path != DELETED_AT}
+        stronger = {n for n in edits - winner.saw if writes[n].shown.precedence > winner.shown.precedence}
+        return winner.shown.deletion and not stronger

@@ -208,7 +208,7 @@ class Kind(NamedTuple):
 
 
 _TALK = dict(connect=4, deliver=18, speak=9, flow=2, meet=2, cut=1, crash=0.7, look=0.7, skew=0.3, jump=0.3)
-_FORGET = dict(delete=4, undelete=0.4, purge=9, hearsay=1, meet=6, gather=1.5)
+_FORGET = dict(delete=4, undelete=0.4, purge=4, hearsay=1, meet=6, gather=0.5, forget=2)
 _COPY = dict(backup=1.2, restore=1.2, clone=0.3)
 _PAIR = ("journal", "agent")
 _ALL = ("space", "journal", "agent")
@@ -216,12 +216,12 @@ _ALL = ("space", "journal", "agent")
 KINDS: dict[str, Kind] = {
     "basic": Kind(_TALK | dict(write=8, delete=1, undelete=0.4, relate=0.5, verify=0.5)),
     "purge": Kind(_TALK | dict(write=5, relate=0.5) | _FORGET),
-    "retire": Kind(_TALK | dict(write=5) | _FORGET | dict(retire=1.2, newcomer=0.2)),
+    "retire": Kind(_TALK | dict(write=5) | _FORGET | dict(retire=0.6, newcomer=0.2, abandon=1.5)),
     "fork": Kind(_TALK | dict(write=8, delete=1, undelete=0.2) | _COPY),
-    "all": Kind(_TALK | dict(write=6, verify=0.3) | _FORGET | _COPY | dict(retire=0.6, newcomer=0.15)),
+    "all": Kind(_TALK | dict(write=6, verify=0.3) | _FORGET | _COPY | dict(retire=0.4, newcomer=0.15, abandon=0.7)),
     "two": Kind(_TALK | dict(write=4, delete=1, decide=5), _PAIR),
-    "twoall": Kind(_TALK | dict(write=4, decide=4) | _FORGET | _COPY | dict(purge=3, retire=0.4), _PAIR),
-    "three": Kind(_TALK | dict(write=6, delete=1, decide=4, verify=0.3) | _FORGET | _COPY | dict(purge=3), _ALL),
+    "twoall": Kind(_TALK | dict(write=4, decide=4) | _FORGET | _COPY | dict(purge=2, abandon=0.5), _PAIR),
+    "three": Kind(_TALK | dict(write=6, delete=1, decide=4, verify=0.3) | _FORGET | _COPY | dict(purge=2, abandon=0.3), _ALL),
     "tamper": Kind(_TALK | dict(write=8, delete=1, gather=0.5)),
 }
 
@@ -232,14 +232,26 @@ def generate(seed: int, kind: str) -> Schedule:
     made = KINDS[kind]
     names, weights = list(made.weights), list(made.weights.values())
     entities = chance.choice((1, 2, 3, 5))
-    steps = [
-        _step(chance, chance.choices(names, weights)[0], entities, made.stores)
-        for _ in range(chance.randint(*made.steps))
-    ]
+    steps: list[AnyStep] = []
+    length = chance.randint(*made.steps)
+    while len(steps) < length:
+        steps += _steps(chance, chance.choices(names, weights)[0], entities, made.stores)
     if kind == "tamper":
         steps += [Gather()] * 3
         steps += [Tamper(1, chance.randrange(entities), chance.random() < 0.4) for _ in range(chance.randint(1, 3))]
     return Schedule(chance.choice((3, 3, 4)), made.stores, tuple(steps))
+
+
+def _steps(chance: random.Random, name: str, entities: int, stores: tuple[str, ...]) -> list[AnyStep]:
+    """One step; or some that rarely come together by chance: what it takes until something is forgotten."""
+    a, b, away = chance.sample(range(3), 3)
+    deleted = Delete(a, chance.randrange(entities), 1, chance.choice(stores))
+    if name == "forget":
+        return [deleted, Gather(), Gather(), *(Purge(device) for device in (a, b)[: chance.choice((1, 2))])]
+    if name == "abandon":
+        left = [Retire(a, away), deleted, Meet(a, b), Meet(b, a), Purge(a)]
+        return [*left, Purge(b)] if chance.random() < 0.5 else left
+    return [_step(chance, name, entities, stores)]
 
 
 def _step(chance: random.Random, name: str, entities: int, stores: tuple[str, ...]) -> AnyStep:

@@ -1,6 +1,7 @@
 """Whole devices under seeded schedules, the schedules that once broke a law, and faults that each law has to catch."""
 
 from collections.abc import Callable, Iterable, Iterator
+from collections import Counter
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -8,14 +9,13 @@ from typing import Any
 import pytest
 from tests.simulation import schedule as s
 from tests.simulation.device import forget_prepared
-from tests.simulation.reference import Broken
+from tests.simulation.reference import Broken, Reference, Shown
 from tests.simulation.schedule import KINDS, Schedule, generate
 from tests.simulation.shrink import shrink, verdict
 from tests.simulation.world import World, run, small
 
 from lottisync.causality.vector_clock import Clock
 from lottisync.entities import entity
-from lottisync.entities.version import Version
 from lottisync.store import chain, forgetting, transaction
 from lottisync.store.transaction import Transaction
 from lottisync.sync import agreement, exchange, incoming, outgoing
@@ -23,7 +23,7 @@ from lottisync.sync.agreement import Agreement, Believed
 
 JOURNAL = ("journal",)
 A, B, C = 0, 1, 2
-SEEDS = 20
+SEEDS = 12
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -93,3 +93,181 @@ def test_what_cannot_be_mended_is_not_compared_for_ever(tmp_path: Path) -> None:
         assert world.count["Compare"] <= 6
         assert world.devices[A].kept["journal"].found("e1") is not None
         world.close()
+
+
+# -- faults that the laws catch
+
+
+def _adopt_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Knowledge is taken over before the round is whole."""
+    batch = incoming.Incoming.batch
+
+    def hasty(self: incoming.Incoming, tx: Transaction, *rest: Any) -> Any:
+        tx.adopt(self.begin.knowledge)
+        return batch(self, tx, *rest)
+
+    monkeypatch.setattr(incoming.Incoming, "batch", hasty)
+
+
+def _agent_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exchange, "DELIVERY_ORDER", ("agent", "journal", "space"))
+
+
+def _believe_whole_chains(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Chains count as compared as far as the other has them."""
+    monkeypatch.setattr(Believed, "agreed", lambda self, ends: self)
+
+
+def _chains_go_unchecked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Agreement, "_difference", lambda self, reader, theirs: None)
+    monkeypatch.setattr(chain, "_parts_from", lambda tx, log, links: None)
+
+
+def _nothing_was_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was purged is told to nobody."""
+    made = outgoing.Outgoing.__init__
+
+    def silent(self: outgoing.Outgoing, *rest: Any) -> None:
+        made(self, *rest)
+        self.forgotten, self.behind, self.blocked = {}, False, False
+        self.news = bool(self._rows) or self.knowledge != self._believed.knowledge
+
+    monkeypatch.setattr(outgoing.Outgoing, "__init__", silent)
+    monkeypatch.setattr(incoming.Incoming, "_has_seen_what_is_forgotten", lambda self, tx: True)
+
+
+def _old_hashes_stay_in_the_digest(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Transaction, "_weight", lambda self, row: 0)
+
+
+def _no_chains_are_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(outgoing.Outgoing, "_links", lambda self: iter(()))
+    monkeypatch.setattr(incoming.Incoming, "_refuse_unchained", lambda self, tx, clocks: None)
+
+
+def _rounds_are_not_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever is told what another lacks says nothing."""
+    monkeypatch.setattr(Agreement, "has_news", lambda self: False)
+
+
+def _purged_without_asking(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A tombstone goes before all have seen it, and is not even remembered."""
+    monkeypatch.setattr(forgetting, "told", lambda reader: _Everything())
+    monkeypatch.setattr(forgetting, "forget", lambda tx, clock: None)
+
+
+class _Everything(dict[str, Clock]):
+    def get(self, device: str, default: Any = None) -> Clock:
+        return _All()
+
+
+class _All(dict[Any, int]):
+    def get(self, host: Any, default: Any = None) -> int:
+        return 2**53
+
+
+def _siblings_are_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(entity, "ordered", lambda writes: tuple(sorted(set(writes), reverse=True))[:1])
+
+
+def _the_past_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A join takes nothing for overwritten."""
+
+    def hoard(a: entity.Entity, b: entity.Entity) -> entity.Entity:
+        joined = entity.join(a, b)
+        registers = {p: entity.ordered((*a.registers.get(p, ()), *b.registers.get(p, ()))) for p in joined.registers}
+        return entity.Entity(a.id, a.type, joined.clock, registers)
+
+    monkeypatch.setattr(transaction, "join", hoard)
+
+
+def _later_beats_a_person(monkeypatch: pytest.MonkeyPatch) -> None:
+    def by_time(writes: Iterable[entity.Write]) -> tuple[entity.Write, ...]:
+        return tuple(sorted(set(writes), key=lambda write: write.stamp[1:], reverse=True))
+
+    monkeypatch.setattr(entity, "ordered", by_time)
+
+
+def _a_tombstone_hides_every_edit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(entity, "_unseen", lambda held, deletions: [])
+
+
+def _every_deletion_holds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An agent's deletion takes away what a person wrote meanwhile."""
+
+    def holds(held: entity.Entity) -> bool:
+        winner = held.winner(entity.DELETED_AT)
+        return winner is not None and entity.as_deletion(winner) is not None
+
+    monkeypatch.setattr(entity, "is_deleted", holds)
+
+
+def _no_index_is_cleared(monkeypatch: pytest.MonkeyPatch) -> None:
+    execute = Transaction._execute
+
+    def forgetful(self: Transaction, sql: str, bindings: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+        return [] if sql.startswith("delete from components where host") else execute(self, sql, bindings)
+
+    monkeypatch.setattr(Transaction, "_execute", forgetful)
+
+
+def _held_dots_are_offered_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(agreement.Believed, "of", staticmethod(_of_nothing_held))
+    monkeypatch.setattr(Agreement, "has_news", lambda self: self.theirs is not None)
+
+
+def _of_nothing_held(have: Any) -> Believed:
+    return Believed({}, set(), {host: log.end for host, log in have.hosts.items()}, dict(have.forgotten))
+
+
+FAULTS: list[tuple[Callable[[pytest.MonkeyPatch], None], str, str]] = [
+    (_adopt_at_once, "basic", "knowledge"),
+    (_no_chains_are_sent, "basic", "chain"),
+    (_old_hashes_stay_in_the_digest, "basic", "digest"),
+    (_agent_first, "two", "order"),
+    (_no_index_is_cleared, "basic", "check"),
+    (_rounds_are_not_made, "basic", "quiet"),
+    (_held_dots_are_offered_again, "basic", "endless"),
+    (_chains_go_unchecked, "fork", "knowledge"),
+    (_nothing_was_forgotten, "retire", "resurrected"),
+    (_purged_without_asking, "purge", "resurrected"),
+    (_siblings_are_dropped, "basic", "lost"),
+    (_the_past_is_kept, "basic", "overwritten"),
+    (_later_beats_a_person, "basic", "precedence"),
+    (_a_tombstone_hides_every_edit, "basic", "swallowed"),
+    (_every_deletion_holds, "basic", "deletion"),
+]
+
+
+@pytest.mark.parametrize(("fault", "kind", "law"), FAULTS, ids=[f"{fault.__name__[1:]}" for fault, _, _ in FAULTS])
+def test_a_planted_fault_breaks_its_law(
+    fault: Callable[[pytest.MonkeyPatch], None], kind: str, law: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fault(monkeypatch)
+    said = []
+    for seed in range(80):
+        said.append(verdict(generate(seed, kind)))
+        if said[-1] == f"Broken {law}":
+            return
+    raise AssertionError(f"{law} is not broken, but {Counter(said)}")
+
+
+def test_the_scenario_of_a_third_device_breaks_without_its_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
+    _believe_whole_chains(monkeypatch)
+    with pytest.raises(Broken, match="knowledge"):
+        run(RESTORED_BEHIND_AN_AGREEMENT)
+
+
+def test_a_schedule_that_breaks_a_law_is_made_short(monkeypatch: pytest.MonkeyPatch) -> None:
+    _agent_first(monkeypatch)
+    seed = next(seed for seed in count() if "order" in verdict(generate(seed, "two")))
+    made = generate(seed, "two")
+    short = shrink(made)
+    assert len(short.steps) < min(20, len(made.steps))
+    assert any(isinstance(step, s.Decide) for step in short.steps)
+    assert verdict(short) == "Broken order"
+
+
+def test_what_nobody_wrote_is_noticed() -> None:
+    with pytest.raises(Broken, match="invented"):
+        Reference().seen(("journal", "e"), {"x": (Shown(1, 0, 0, '"w"'),)})

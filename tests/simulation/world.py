@@ -182,6 +182,8 @@ class World:
         return spoke
 
     def close(self) -> None:
+        for device in self.devices:
+            device.dies_in = None
         for wire in self.wires:
             wire.cut()
         for device in self.devices:
