@@ -221,7 +221,9 @@ KINDS: dict[str, Kind] = {
     "all": Kind(_TALK | dict(write=6, verify=0.3) | _FORGET | _COPY | dict(retire=0.4, newcomer=0.15, abandon=0.7)),
     "two": Kind(_TALK | dict(write=4, delete=1, decide=5), _PAIR),
     "twoall": Kind(_TALK | dict(write=4, decide=4) | _FORGET | _COPY | dict(purge=2, abandon=0.5), _PAIR),
-    "three": Kind(_TALK | dict(write=6, delete=1, decide=4, verify=0.3) | _FORGET | _COPY | dict(purge=2, abandon=0.3), _ALL),
+    "three": Kind(
+        _TALK | dict(write=6, delete=1, decide=4, verify=0.3) | _FORGET | _COPY | dict(purge=2, abandon=0.3), _ALL
+    ),
     "tamper": Kind(_TALK | dict(write=8, delete=1, gather=0.5)),
 }
 

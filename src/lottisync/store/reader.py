@@ -54,6 +54,16 @@ class Change(NamedTuple):
     deleted: bool
 
 
+class Moment(NamedTuple):
+    """What differs after every change of what a store holds, whoever made it."""
+
+    host: Host
+    counter: int
+    digest: bytes
+    known: int
+    """The sum over all hosts."""
+
+
 class Overwritten(NamedTuple):
     """A write that another one replaced: what it was, and the dot that came after it ('' and 0 if unknown)."""
 
@@ -94,6 +104,9 @@ class Reader:
 
     def digest(self) -> bytes:
         return bytes(self._rows("select digest from state")[0][0])
+
+    def moment(self) -> Moment:
+        return Moment(*self._rows("select host, counter, digest, (select sum(known) from hosts) from state")[0])
 
     def knowledge(self) -> Knowledge:
         return {

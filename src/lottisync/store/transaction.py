@@ -45,7 +45,7 @@ from lottisync.problem import Problem
 from lottisync.store import chain, notice, quarantine
 from lottisync.store.instant import iso
 from lottisync.store.quarantine import Kept, Quarantine
-from lottisync.store.reader import Reader, Row
+from lottisync.store.reader import Moment, Reader, Row
 
 MODULUS = 2**256
 GATHERED_ROWS = 1_000
@@ -120,6 +120,10 @@ class Transaction(Reader):
         if self._counter:
             known[self.host] = self._counter
         return dict(sorted(known.items()))
+
+    def moment(self) -> Moment:
+        self.finish()
+        return super().moment()
 
     def held_beyond(self) -> list[tuple[Host, int, str]]:
         self.finish()  # the query reads our own counter from its table

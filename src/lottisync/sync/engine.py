@@ -108,6 +108,7 @@ class Engine:
         self._unlinking = anyio.Event()
         self._roster: Roster
         self._active: set[str] = set()
+        self._bound: set[str] = set()
         self._dialling: set[str] = set()
         self._dialled: set[str] = set()
         self._handshakes = 0
@@ -189,11 +190,11 @@ class Engine:
             bell.clear()
             self._verification.look()
             try:
-                changed = await self._call(self._moments)
-                for name in changed:
-                    if changed[name] != seen.get(name):
-                        await self._committed(name)
-                    seen[name] = changed[name]
+                moments = await self._call(self._moments)
+                changed = {name for name in moments if moments[name] != seen.get(name)}
+                if changed:
+                    await self._committed(changed)
+                seen = moments
             except Problem as problem:  # a full disk, a store that another program holds: a while later again
                 if problem.message != failing:
                     self._report("failed", problem.message)
@@ -211,15 +212,19 @@ class Engine:
     def _moments(self) -> dict[str, object]:
         """What moves with every change of content: cheap to read, and the same for changes by anybody."""
         moments: dict[str, object] = {}
+        hosts: set[str] = set()
         for name, store in self._stores.items():
             with store.reading() as reader:
-                moments[name] = (reader.host, reader.counter, reader.digest(), tuple(reader.knowledge().items()))
+                moments[name] = moment = reader.moment()
+            hosts.add(moment.host)
+        # Any store, space too, may have minted a new host; until it is bound, peers refuse what it writes.
+        if not hosts <= self._bound:
+            bind_hosts(self._stores, self._key, self._clock())
+            self._bound |= hosts
         return moments
 
-    async def _committed(self, name: str) -> None:
-        # Any store, space too, may have minted a new host; until it is bound, peers refuse what it writes.
-        await self._call(lambda: bind_hosts(self._stores, self._key, self._clock()))
-        if name == "space":
+    async def _committed(self, names: Collection[str]) -> None:
+        if "space" in names:
             await self._load_roster()
             self._dial_members()
         for link in list(self.links.values()):

@@ -125,6 +125,7 @@ class Exchange:
         self._shared = b""
         self._incoming: Incoming | None = None
         self._outgoing: Outgoing | None = None
+        self._sent: Outgoing | None = None
         self._taken = 0
         self._rounds = 0
         self._stopped = False
@@ -374,6 +375,15 @@ class Exchange:
         """Whether something waits for what the peer owes: credit, or the word that it has taken a round."""
         return self._speaking is not None or bool(self._due)
 
+    @property
+    def silent(self) -> bool:
+        """Whether `more` has nothing to say, as far as that shows without a look into the stores."""
+        if self._due or self._to_compare:
+            return False
+        if self._speaking is None:
+            return not self._work
+        return self._outgoing is not None and self._outgoing is self._sent and not self._must_stop()
+
     def more(self) -> list[m.Message]:
         """What this side has to say next, for one frame; nothing if it has nothing to say, or has to wait."""
         self._comparisons()
@@ -476,6 +486,7 @@ class Exchange:
                 if self._must_stop():
                     yield [m.Cut(outgoing.number)]
                     return False
+        self._sent = outgoing
         yield burst
         while self._outgoing is outgoing and not self._must_stop():
             yield []

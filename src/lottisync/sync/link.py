@@ -299,10 +299,18 @@ class Link:
                     return
             case _:
                 pass
-        self._say(*await self._exchanged(lambda: self.exchange.hear(breath)))
+        answer, news = await self._exchanged(lambda: self._hear(breath))
+        self._say(*answer)
+        self._say(*news)
         self._work.set()
         if any(isinstance(message, m.Hello | m.Want | m.End | m.Told | m.Mended) for message in breath):
             self.changed()
+
+    def _hear(self, breath: list[m.AnyMessage]) -> tuple[list[m.Message], list[m.Message]]:
+        """What to answer, and what this side has to say now: off the event loop only once for both. While the peer
+        does not read, only the answer."""
+        answer = self.exchange.hear(breath)
+        return answer, [] if self._outbox or self.exchange.silent else self.exchange.more()
 
     # -- what we say
 
@@ -310,7 +318,7 @@ class Link:
         while True:
             await self._work.wait()
             self._work = anyio.Event()
-            while messages := await self._exchanged(self.exchange.more):
+            while not self.exchange.silent and (messages := await self._exchanged(self.exchange.more)):
                 self._say(*messages)
                 await self._drained()
             self._owing = self.exchange.owed
