@@ -122,6 +122,7 @@ class Agreement:
         self.theirs: Believed | None = None
         self.claimed: Knowledge = {}
         self.refused = False
+        self.refusals = 0
         self._name, self._store = name, store
         self._search: _Search | None = None
 

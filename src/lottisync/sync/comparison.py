@@ -14,11 +14,12 @@ from collections.abc import Callable, Iterable, Iterator
 from lottisync.entities import version
 from lottisync.entities.version import BadVersion, Version
 from lottisync.protocol import message as m
-from lottisync.store import mending
+from lottisync.store import chain, mending
 from lottisync.store.fingerprint import Fingerprints, Node, differing
 from lottisync.store.snapshot import Snapshot
 from lottisync.store.store import Store
 from lottisync.sync.agreement import own_summary
+from lottisync.sync.incoming import refuse_unchained
 from lottisync.sync.outgoing import bounded
 
 
@@ -63,7 +64,8 @@ class Comparison:
         return [*said, self._turn(now_due)]
 
     def mend(self, theirs: m.Mend, now: int) -> list[m.Message]:
-        """The other sends what it holds, and asks for what we do: said as it was before, or both would take it back."""
+        """The other sends what it holds, and asks for what we do: said as it was before, or both would take it back.
+        Raises `BadVersion` for what cannot even be kept."""
         answer: list[m.Message] = list(self._mends(theirs.wanted, wanted=False))
         good, bad = [], []
         for incoming in theirs.versions:
@@ -72,6 +74,8 @@ class Comparison:
             except BadVersion as error:
                 bad.append((incoming, str(error)))
         with self._store.transaction(now) as tx:
+            ends = {host: end.end for host, end in chain.log_ends(tx).items()}
+            refuse_unchained(ends, [(made.id, version.clock_of(made)) for made in theirs.versions])
             self.changed += mending.mend(tx, good)
             for incoming, reason in bad:
                 tx.quarantine(incoming, reason)

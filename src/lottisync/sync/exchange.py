@@ -31,6 +31,7 @@ import msgspec
 
 from lottisync.causality import vector_clock
 from lottisync.causality.knowledge import Knowledge
+from lottisync.entities.version import BadVersion
 from lottisync.problem import Problem
 from lottisync.protocol import message as m
 from lottisync.protocol import summary
@@ -50,6 +51,9 @@ SMALL_BYTES = 64 * 1024
 """Up to so much of a round goes into one frame: a change made while linked is one, and compresses as one."""
 DOT_OVERHEAD = 32
 """Bytes of a held dot in msgpack beside the entity's id: an array of three, 16 digits, a counter, two lengths."""
+MAX_REFUSALS = 100
+"""Rounds of a store that are refused one after the other before the session ends: between correct peers it is a
+handful, whatever splits meanwhile."""
 GRANTED_TOGETHER = m.FIRST_CREDIT // 2
 """Frames taken before their credit is given back, in one word."""
 
@@ -280,6 +284,9 @@ class Exchange:
         peer is told at once what is here now."""
         self._end_incoming()
         agreement = self._agreements[begin.store]
+        agreement.refusals += 1
+        if agreement.refusals > MAX_REFUSALS:
+            raise Refused("no-agreement", f"{MAX_REFUSALS} rounds of {begin.store} could not be taken: {reason}")
         answer: list[m.Message] = [m.Refuse(begin.round, begin.store, reason[: m.MAX_TEXT])]
         if agreement.theirs is None:
             agreement.refused = True
@@ -350,6 +357,7 @@ class Exchange:
         begin = incoming.begin
         agreement = self._agreements[begin.store]
         agreement.claims(begin.knowledge)
+        agreement.refusals = 0
         assert agreement.theirs is not None, "the round stood until now"
         agreement.theirs.learns(begin.knowledge, incoming.held)
         agreement.theirs.grows(incoming.ends, begin.forgotten)
@@ -555,7 +563,10 @@ class Exchange:
     def _on_mend(self, mend: m.Mend) -> list[m.Message]:
         comparison = self._comparing.get(mend.store)
         if comparison is not None:
-            self._due += comparison.mend(mend, self._clock())
+            try:
+                self._due += comparison.mend(mend, self._clock())
+            except BadVersion as error:
+                raise Refused("bad-entity", str(error)) from None
         return self._grant([mend])
 
     def _end_comparison(self, name: str, comparison: Comparison) -> None:

@@ -100,7 +100,7 @@ class Incoming:
         self.stands(tx)
         try:
             good, bad, clocks = _sorted(versions)
-            self._refuse_unchained(tx, clocks)
+            refuse_unchained(self._chain_ends(tx), clocks)
             over = None
             if self.begin.behind and not self._has_seen_what_is_forgotten(tx):
                 over = forgetting.forgotten(tx)
@@ -123,14 +123,6 @@ class Incoming:
             if counter > self.knowledge.get(host, 0)
         ]
         return Taken(tx.kept_now(), [entity.id for _, entity in clashes])
-
-    def _refuse_unchained(self, tx: Transaction, clocks: Iterable[tuple[str, Clock]]) -> None:
-        """No version is taken whose clock goes beyond the chains that are here (COPY-5)."""
-        ends = self._chain_ends(tx)
-        for entity, clock in clocks:
-            for host, counter in clock.items():
-                if counter > ends.get(host, 0):
-                    raise BadVersion(f"{entity} knows write {counter} of host {host}, whose chain did not come")
 
     def _chain_ends(self, tx: Transaction) -> dict[Host, int]:
         if self._chained is None:
@@ -163,6 +155,14 @@ class Incoming:
             forgetting.reconcile(tx, keys, self.knowledge, forgetting.forgotten(tx))
         tx.finish()
         return own_summary(tx)
+
+
+def refuse_unchained(ends: Clock, clocks: Iterable[tuple[str, Clock]]) -> None:
+    """Raise `BadVersion` for an entity whose clock goes beyond the chains that are here (SYNC-30)."""
+    for entity, clock in clocks:
+        for host, counter in clock.items():
+            if counter > ends.get(host, 0):
+                raise BadVersion(f"{entity} knows write {counter} of host {host}, whose chain did not come")
 
 
 def _sorted(

@@ -17,6 +17,7 @@ Store calls go through `call`, which moves them off the event loop (a thread, on
 a simulation, runs them where they stand.
 """
 
+import contextlib
 from collections.abc import Awaitable, Callable
 from typing import Protocol, TypeVar
 
@@ -125,8 +126,17 @@ class Link:
         finally:
             with anyio.CancelScope(shield=True):
                 self._life.set()
+                await self._linger()
                 await anyio.aclose_forcefully(self._stream)
                 await self._exchanged(self.exchange.close)
+
+    async def _linger(self) -> None:
+        """Hear the peer out until it hangs up, for a moment: a socket that is closed with something unread takes back
+        what was said last, before the other side has read it."""
+        if self.ended is not None:
+            with anyio.move_on_after(FAREWELL_SECONDS), contextlib.suppress(*LOST, anyio.BusyResourceError):
+                while True:
+                    await self._stream.receive()
 
     async def _converse(self) -> None:
         async with anyio.create_task_group() as tasks:

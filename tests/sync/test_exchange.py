@@ -1,0 +1,140 @@
+"""A conversation without a connection: what happens between two things that are said."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.support.household import Member, household
+
+from lottisync.entities.version import BadVersion, Version
+from lottisync.protocol import message as m
+from lottisync.store.check import broken_invariants
+from lottisync.sync.comparison import Comparison
+from lottisync.sync.exchange import Exchange
+
+
+@pytest.fixture
+def pair(tmp_path: Path) -> Iterator[list[Member]]:
+    members = household(tmp_path)
+    yield members
+    for member in members:
+        member.close()
+
+
+class Talk:
+    """Two exchanges; what they say goes from one to the other as it is said, or is kept back for a while."""
+
+    def __init__(self, *members: Member) -> None:
+        self.sides = [
+            Exchange(
+                device=member.device,
+                boot=member.boot,
+                stores=member.stores,
+                strangers=lambda tx, hosts: None,
+                clock=lambda member=member: member.now,  # type: ignore[misc]
+                credit=lambda: m.FIRST_CREDIT,
+                report=lambda code, text, member=member: member.reports.append((code, text)),  # type: ignore[misc]
+            )
+            for member in members
+        ]
+        hellos = [side.hello() for side in self.sides]
+        self.waiting: list[tuple[int, m.Message]] = [(0, hellos[1]), (1, hellos[0])]
+
+    def deliver(self) -> None:
+        """The next thing that was said arrives; what is answered stands in line."""
+        listener, message = self.waiting.pop(0)
+        self.waiting += [(1 - listener, each) for each in self.sides[listener].hear([message])]  # type: ignore[list-item]
+
+    def ask(self, side: int) -> list[m.Message]:
+        """Let a side say what it has to say of itself, once."""
+        said = self.sides[side].more()
+        self.waiting += [(1 - side, each) for each in said]
+        return said
+
+    def end(self) -> None:
+        while self.waiting or self.ask(0) or self.ask(1):
+            while self.waiting:
+                self.deliver()
+
+    def close(self) -> None:
+        for side in self.sides:
+            side.close()
+
+
+def claims_what_it_lacks(holder: Member, writer: Member) -> list[str]:
+    """The entities of which the holder claims a write that it does not have."""
+    known, lacking = holder.knowledge(), []
+    with writer.stores["journal"].reading() as ours, holder.stores["journal"].reading() as theirs:
+        for (ident,) in ours.local("select id from rows"):
+            mine, there = ours.entity(ident), theirs.entity(ident)
+            assert mine is not None
+            for host, counter in mine.clock.items():
+                if counter <= known.get(host, 0) and (there is None or there.clock.get(host, 0) < counter):
+                    lacking.append(ident)
+    return lacking
+
+
+def test_sync_6_what_is_written_while_a_round_goes_out_is_all_of_the_next_one(pair: list[Member]) -> None:
+    """A round is of one moment: an entity that is changed while it goes out is in it as it was, and again in the
+    next one as it is. SYNC-6, SYNC-4."""
+    a, b = pair
+    with a.stores["journal"].transaction(a.now) as tx:
+        for number in range(1_500):
+            tx.put(f"t{number:04}", "task", {"title": "x" * 800})
+    talk = Talk(a, b)
+    while talk.waiting:
+        talk.deliver()
+    while not any(isinstance(each, m.Batch) and each.versions[0].type == "task" for each in talk.ask(0)):
+        while talk.waiting:
+            talk.deliver()
+    a.put("t1499", "changed")
+    a.put("t0000", "changed")
+    a.put("new", "written meanwhile")
+    while not any(isinstance(message, m.Told) and message.store == "journal" for _, message in talk.waiting):
+        if talk.waiting:
+            talk.deliver()
+        else:
+            assert talk.ask(0), "the round goes on"
+    assert claims_what_it_lacks(b, a) == []
+    assert b.title("t1499") == "x" * 800
+    talk.sides[0].local_change()
+    talk.end()
+    talk.close()
+    assert (b.title("t1499"), b.title("t0000"), b.title("new")) == ("changed", "changed", "written meanwhile")
+    assert a.state()["journal"] == b.state()["journal"]
+
+
+def test_sync_7_stores_that_do_not_know_the_same_are_not_said_to_differ(pair: list[Member]) -> None:
+    """SYNC-7: only equal knowledge has to mean an equal digest."""
+    a, b = pair
+    a.put("t", "Milk")
+    b.put("u", "Bread")
+    talk = Talk(a, b)
+    talk.end()
+    talk.close()
+    assert a.state() == b.state()
+    assert [a.reports, b.reports] == [[], []]
+
+
+def test_sync_30_a_comparison_takes_no_version_beyond_the_chains(pair: list[Member]) -> None:
+    """SYNC-30, MEND-3."""
+    a, b = pair
+    a.put("t", "Milk")
+    talk = Talk(a, b)
+    talk.end()
+    talk.close()
+    with a.stores["journal"].reading() as reader:
+        good = reader.version("t")
+    assert good is not None
+    (host,) = good.read_clock()
+    beyond = Version(
+        good.id, good.type, f'{{"{host}":9}}'.encode(), good.stamps.replace(b",1],{}", b",9],{}"), good.document
+    )
+    before = b.state()
+    comparison = Comparison("journal", b.stores["journal"])
+    with pytest.raises(BadVersion, match="whose chain did not come"):
+        comparison.mend(m.Mend("journal", [good, beyond], []), b.now)
+    comparison.close()
+    assert b.state() == before
+    with b.stores["journal"].reading() as reader:
+        assert broken_invariants(reader) == []
