@@ -302,7 +302,7 @@ def a_far_future_clock_over_a_session(world: World) -> None:
 
 
 def a_dot_with_two_meanings(world: World) -> None:
-    """A row that was changed behind its store's back, there: settled, told, and no end of the session (SYNC-50)."""
+    """A row that was changed behind its store's back, there: settled, told, and no end of the session (SYNC-53)."""
     a = world.device("a")
     past = _some("one", "two")
     peer = _met(world, a, past)
