@@ -1,4 +1,4 @@
-"""What a receiver does not believe of a round, however well it was framed: SYNC-30, FORGET-8."""
+"""What a receiver does not believe of a round, however well it was framed: SYNC-30, SYNC-62, FORGET-8."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -7,6 +7,7 @@ import pytest
 from tests.support.messages import SUMMARY
 from tests.support.stores import NOON, new_store
 
+from lottisync.causality.chain import genesis
 from lottisync.causality.vector_clock import Host
 from lottisync.entities.entity import USER
 from lottisync.entities.version import Version
@@ -91,3 +92,27 @@ def test_sync_30_what_comes_behind_a_refusal_finds_no_round(receiver: Receiver) 
         receiver.exchange.take(m.Batch(1, 0, [bad]))
     assert receiver.exchange.take(m.End(1, SUMMARY)) == []
     assert receiver.state() == before
+
+
+@pytest.mark.parametrize("claimed", [3, 2**53 - 1])
+@pytest.mark.parametrize("own", [False, True])
+def test_sync_62_a_version_that_knows_more_than_the_chains_that_came_is_refused(
+    receiver: Receiver, claimed: int, own: bool
+) -> None:
+    """Two links came, and a version that has seen the third write; of its frame nothing is stored, the good one in
+    front of it neither. A counter that is merely high costs the sender sixteen bytes for every write below it."""
+    host = receiver.host if own else STRANGE
+    reach = 1 if own else 2
+    receiver.exchange.take(m.Begin(1, "journal", {STRANGE: 2}, {}, behind=False, count=2))
+    receiver.exchange.take(m.Chain(1, 0, STRANGE, "", 1, genesis(STRANGE), b"v" * 16 + b"w" * 16))
+
+    def version(name: str, counter: int) -> Version:
+        clock = f'{{"{host}":{counter}}}'.encode()
+        return Version(name, "task", clock, f'[[1,7,0,"{host}",{counter}],{{}},{{}}]'.encode(), b'{"title":"x"}')
+
+    before = receiver.state()
+    with pytest.raises(Refused, match=f"t3 knows write {claimed} of host {host}, whose chain did not come") as refused:
+        receiver.exchange.take(m.Batch(1, 1, [version("t2", reach), version("t3", claimed)]))
+    assert refused.value.code == "bad-entity"
+    assert receiver.state() == before
+    assert receiver.store.read("t2") is None

@@ -239,6 +239,24 @@ async def test_mend_11_a_comparison_that_is_given_up_takes_no_damage_for_good(me
         assert faults(a, b) == []
 
 
+async def test_mend_11_a_round_that_crosses_a_comparison_does_not_make_it_one(members: list[Member]) -> None:
+    """In the end both know the same and say the same; but nothing was compared."""
+    a, b = members
+    async with linked(a, b) as (first, second):
+        for engine in (first, second):
+            for link in engine.links.values():
+                link.local_change = lambda: None  # type: ignore[method-assign]
+        (mine,), (theirs,) = first.links.values(), second.links.values()
+        await until(lambda: not mine.exchange._work and not theirs.exchange._work)
+        a.put("t0", "Oat milk")
+        mine.exchange.local_change()  # it goes out as soon as the peer has said anything
+        await theirs.verify("journal")
+        await until(lambda: mine.exchange.verified and theirs.exchange.verified)
+        assert b.title("t0") == "Oat milk"
+        assert not mine.exchange.verified["journal"].comparable
+        assert not theirs.exchange.verified["journal"].comparable
+
+
 async def test_mend_11_stores_that_are_written_to_all_the_time_are_not_compared_for_ever(
     members: list[Member], monkeypatch: pytest.MonkeyPatch
 ) -> None:
