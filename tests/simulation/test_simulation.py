@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tests.simulation import schedule as s
 from tests.simulation.device import forget_prepared
-from tests.simulation.reference import Broken, Reference, Shown
+from tests.simulation.reference import Broken, Found, Reference, Shown
 from tests.simulation.schedule import KINDS, Schedule, generate
 from tests.simulation.shrink import shrink, verdict
 from tests.simulation.world import World, run, small
@@ -23,6 +23,7 @@ from lottisync.sync.agreement import Agreement, Believed
 
 JOURNAL = ("journal",)
 A, B, C = 0, 1, 2
+E = ("journal", "e")
 SEEDS = 12
 
 
@@ -181,13 +182,6 @@ def _the_past_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(transaction, "join", hoard)
 
 
-def _later_beats_a_person(monkeypatch: pytest.MonkeyPatch) -> None:
-    def by_time(writes: Iterable[entity.Write]) -> tuple[entity.Write, ...]:
-        return tuple(sorted(set(writes), key=lambda write: write.stamp[1:], reverse=True))
-
-    monkeypatch.setattr(entity, "ordered", by_time)
-
-
 def _a_tombstone_hides_every_edit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(entity, "_unseen", lambda held, deletions: [])
 
@@ -211,29 +205,23 @@ def _no_index_is_cleared(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Transaction, "_execute", forgetful)
 
 
-def _held_dots_are_offered_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(agreement.Believed, "of", staticmethod(_of_nothing_held))
-    monkeypatch.setattr(Agreement, "has_news", lambda self: self.theirs is not None)
-
-
-def _of_nothing_held(have: Any) -> Believed:
-    return Believed({}, set(), {host: log.end for host, log in have.hosts.items()}, dict(have.forgotten))
+def _what_was_told_is_not_believed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Believed, "learns", lambda self, knowledge, held=(): None)
 
 
 FAULTS: list[tuple[Callable[[pytest.MonkeyPatch], None], str, str]] = [
     (_adopt_at_once, "basic", "knowledge"),
     (_no_chains_are_sent, "basic", "chain"),
-    (_old_hashes_stay_in_the_digest, "basic", "digest"),
+    (_old_hashes_stay_in_the_digest, "basic", "diverged"),
     (_agent_first, "two", "order"),
     (_no_index_is_cleared, "basic", "check"),
     (_rounds_are_not_made, "basic", "quiet"),
-    (_held_dots_are_offered_again, "basic", "endless"),
+    (_what_was_told_is_not_believed, "basic", "endless"),
     (_chains_go_unchecked, "fork", "knowledge"),
-    (_nothing_was_forgotten, "retire", "resurrected"),
-    (_purged_without_asking, "purge", "resurrected"),
+    (_nothing_was_forgotten, "retire", "diverged"),
+    (_purged_without_asking, "purge", "diverged"),
     (_siblings_are_dropped, "basic", "lost"),
     (_the_past_is_kept, "basic", "overwritten"),
-    (_later_beats_a_person, "basic", "precedence"),
     (_a_tombstone_hides_every_edit, "basic", "swallowed"),
     (_every_deletion_holds, "basic", "deletion"),
 ]
@@ -270,4 +258,14 @@ def test_a_schedule_that_breaks_a_law_is_made_short(monkeypatch: pytest.MonkeyPa
 
 def test_what_nobody_wrote_is_noticed() -> None:
     with pytest.raises(Broken, match="invented"):
-        Reference().seen(("journal", "e"), {"x": (Shown(1, 0, 0, '"w"'),)})
+        Reference().seen(E, {"x": (Shown(1, 0, 0, '"w"'),)})
+
+
+def test_that_an_agent_is_shown_before_a_person_is_noticed() -> None:
+    """ENT-8 and MERGE-4 for all that is concurrent."""
+    agents, users = Shown(0, 9, 0, '"agent"'), Shown(1, 1, 0, '"user"')
+    reference = Reference()
+    both = {reference.write(E, "x", shown, frozenset()) for shown in (agents, users)}
+    reference.judge(E, both, {"a": Found({"x": (users, agents)}, False, False)})
+    with pytest.raises(Broken, match="precedence"):
+        reference.judge(E, both, {"a": Found({"x": (agents, users)}, False, False)})

@@ -137,9 +137,13 @@ class Agreement:
         return have
 
     def equal(self) -> None:
-        """The other has said that it has exactly what we have said of ourselves."""
+        """The other has said that it has exactly what we have said of ourselves. Of a chain that means as far as
+        anything of its host is here: links whose versions never came may be here alone."""
         assert self.said is not None, "nobody greets without saying what it has"
-        self.theirs = Believed.of(self.said)
+        ends = {host: log.known for host, log in self.said.hosts.items()}
+        for host, counter, _ in self.said.held:
+            ends[host] = max(counter, ends[host])
+        self.theirs = Believed.of(self.said).agreed(ends)
 
     def claims(self, knowledge: Clock) -> None:
         """Beyond what we said, the other may now count on this."""
