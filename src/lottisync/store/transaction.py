@@ -310,7 +310,7 @@ class Transaction(Reader):
     def _observe(self, entity: Entity) -> None:
         """Let the clock follow what the entity's writers' clocks said."""
         for stamp in entity.stamps():
-            if stamp.hlc > self._clock:
+            if (stamp.millis, stamp.ticks) > self._clock:
                 self._clock = hlc.observe(self._clock, stamp.hlc, self.now)
 
     def _joined(self, present: Entity | None, entity: Entity) -> Entity:
@@ -528,8 +528,8 @@ class Transaction(Reader):
         place = self._place(after.type)
         registers = after.registers
         if row is None and _one_write(registers):
-            own = self._own_columns(place.described, after.id, after.type, registers.values_by_path.get)
-            version_hash = self._add_new(place, own, closed, registers.base, registers.values_by_path)
+            own = self._own_columns(place.described, after.id, after.type, registers.decoded.get)
+            version_hash = self._add_new(place, own, closed, registers.base, registers.decoded)
             self.index(self._n, after.clock)
             return version_hash
         version_hash = closed.hash()
@@ -573,7 +573,7 @@ class Transaction(Reader):
     def _columns(self, place: _Place, entity: Entity) -> tuple[str | None, str | None, str]:
         """A type's own columns, and when the entity was made."""
         registers = entity.registers
-        value = registers.values_by_path.get if isinstance(registers, Registers) else entity.value
+        value = registers.decoded.get if isinstance(registers, Registers) else entity.value
         created = value("createdAt")
         return (
             *self._own_columns(place.described, entity.id, entity.type, value),
@@ -707,7 +707,7 @@ def _one_write(registers: Mapping[str, tuple[Write, ...]]) -> TypeGuard[Register
         isinstance(registers, Registers)
         and not registers.stamps
         and not registers.siblings
-        and DELETED_AT not in registers.values_by_path
+        and DELETED_AT not in registers.decoded
     )
 
 
