@@ -59,6 +59,8 @@ _iso = lru_cache(maxsize=64)(iso)
 INSERT_COMPONENT = "insert into components values (?, ?, ?)"
 DELETE_COMPONENT = "delete from components where host = ? and counter = ? and n = ?"
 KEEP_WRITE = "insert into history values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+TOO_MANY_WRITES = f"""select ?1, ?2
+    where (select count(*) from history where entity = ?1 and path = ?2) > {HISTORY_PER_FIELD}"""
 FORGET_WRITES = f"""delete from history where rowid in (select rowid from history where entity = ? and path = ?
     order by millis desc, ticks desc, rowid desc limit -1 offset {HISTORY_PER_FIELD})"""
 
@@ -101,6 +103,7 @@ class Transaction(Reader):
         self._gathered: dict[str, list[tuple[Any, ...]]] = {INSERT_COMPONENT: [], DELETE_COMPONENT: []}
         self._gathered_ids: set[str] = set()
         self._gathered_links: list[tuple[int, int, bytes]] = []
+        self._remembered: list[tuple[str, str]] = []
 
     # -- what a transaction knows that is not in its tables yet
 
@@ -640,6 +643,10 @@ class Transaction(Reader):
         if self._gathered_links:
             chain.append(self._execute, self._gathered_links)
             self._gathered_links.clear()
+        if self._remembered:
+            full = self._connection.executemany(TOO_MANY_WRITES, self._remembered).fetchall()
+            self._connection.executemany(FORGET_WRITES, full).fetchall()
+            self._remembered.clear()
         self._gathered_ids.clear()
 
     def _place(self, type_name: str) -> _Place:
@@ -681,7 +688,7 @@ class Transaction(Reader):
         self._gathered.setdefault(KEEP_WRITE, []).extend(
             (entity_id, p, *held.stamp, held.value.decode(), by_host, by_counter) for held in gone
         )
-        self._gathered.setdefault(FORGET_WRITES, []).append((entity_id, p))
+        self._remembered.append((entity_id, p))
 
 
 @lru_cache(maxsize=32)
