@@ -17,9 +17,7 @@ A *deletion* is the register `deletedAt`, whose value also records the clock tha
 everybody can tell an edit that the deletion had not seen, and it is shown rather than swallowed.
 """
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import msgspec
@@ -85,19 +83,30 @@ class Registers(Mapping[str, tuple[Write, ...]]):
     the writes of a contested path that did not win."""
 
     def __init__(
-        self, base: Stamp, stamps: dict[str, Stamp], siblings: dict[str, tuple[Write, ...]], stored: bytes
+        self,
+        base: Stamp,
+        stamps: dict[str, Stamp],
+        siblings: dict[str, tuple[Write, ...]],
+        stored: bytes,
+        decoded: dict[str, Any] | None = None,
     ) -> None:
         self.base, self.stamps, self.siblings, self.stored = base, stamps, siblings, stored
+        self._raw: dict[str, msgspec.Raw] | None = None
+        self._decoded = decoded
 
-    @cached_property
+    @property
     def raw(self) -> dict[str, msgspec.Raw]:
         """The winning values, as they are encoded."""
-        return _read_raw(self.stored)
+        if self._raw is None:
+            self._raw = _read_raw(self.stored)
+        return self._raw
 
-    @cached_property
-    def values_by_path(self) -> dict[str, Any]:
-        """The winning values, decoded; to be read, not to be changed."""
-        return dict(canonical.decode(self.stored))
+    @property
+    def decoded(self) -> dict[str, Any]:
+        """The winning values; to be read, not to be changed."""
+        if self._decoded is None:
+            self._decoded = dict(canonical.decode(self.stored))
+        return self._decoded
 
     def stamp(self, path: str) -> Stamp:
         """Of the winning write."""
@@ -105,10 +114,11 @@ class Registers(Mapping[str, tuple[Write, ...]]):
 
     def with_base(self) -> "Registers":
         """The same with the base that it ought to have."""
-        counts = Counter(self.stamps.values())
-        counts[self.base] += len(self.raw) - len(self.stamps)
+        counts = {self.base: len(self.raw) - len(self.stamps)}
+        for stamp in self.stamps.values():
+            counts[stamp] = counts.get(stamp, 0) + 1
         base = max(counts, key=lambda stamp: (counts[stamp], stamp))
-        if base == self.base and base not in self.stamps.values():
+        if base == self.base and counts[base] == len(self.raw) - len(self.stamps):
             return self
         stamps = {path: stamp for path in self.raw if (stamp := self.stamp(path)) != base}
         return Registers(base, stamps, self.siblings, self.stored)
@@ -118,7 +128,7 @@ class Registers(Mapping[str, tuple[Write, ...]]):
         raw = self.raw | {path: msgspec.Raw(value) for path, value in values.items()}
         siblings = {path: writes for path, writes in self.siblings.items() if path not in values}
         after = Registers(self.base, self.stamps | dict.fromkeys(values, stamp), siblings, _encode(raw))
-        after.raw = raw
+        after._raw = raw
         return after.with_base()
 
     def __getitem__(self, path: str) -> tuple[Write, ...]:
@@ -229,17 +239,18 @@ def _succeeds(after: Entity, before: Entity) -> bool:
 
 
 def differing(a: Entity, b: Entity) -> list[str]:
-    """The paths whose registers are not the same in both."""
+    """The paths whose registers are not the same in both. Of those that are, none is made to see it."""
     ours, theirs = a.registers, b.registers
     if not isinstance(ours, Registers) or not isinstance(theirs, Registers):
         return [path for path in ours.keys() | theirs.keys() if ours.get(path) != theirs.get(path)]
-    return [
-        path
-        for path in ours.raw.keys() | theirs.raw.keys()
-        if ours.raw.get(path) != theirs.raw.get(path)
-        or ours.stamps.get(path, ours.base) != theirs.stamps.get(path, theirs.base)
-        or ours.siblings.get(path) != theirs.siblings.get(path)
-    ]
+    old, new = ours.raw, theirs.raw
+    paths = {path for path, value in new.items() if path not in old or old[path] != value}
+    paths.update(old.keys() - new.keys())
+    stamped = ours.stamps.keys() | theirs.stamps.keys() if ours.base == theirs.base else old.keys() & new.keys()
+    paths.update(path for path in stamped if ours.stamp(path) != theirs.stamp(path))
+    contested = ours.siblings.keys() | theirs.siblings.keys()
+    paths.update(path for path in contested if ours.siblings.get(path) != theirs.siblings.get(path))
+    return list(paths)
 
 
 def _refuse_equal_dots(entity: str, path: str, ours: tuple[Write, ...], theirs: tuple[Write, ...]) -> None:

@@ -134,13 +134,14 @@ def open_stored(version: Version) -> Entity:
     return Entity(version.id, version.type, version.read_clock(), registers)
 
 
-def _registers(version: Version) -> Registers:
+def _registers(version: Version, decoded: dict[str, Any] | None = None) -> Registers:
     base, stamps, siblings = _read_stamps(version.stamps)
     return Registers(
         Stamp(*base),  # type: ignore[arg-type]
         {p: Stamp(*stamp) for p, stamp in stamps.items()},  # type: ignore[arg-type]
         {p: tuple(Write(Stamp(*s), bytes(v)) for s, v in writes) for p, writes in siblings.items()},  # type: ignore[arg-type]
         version.document,
+        decoded,
     )
 
 
@@ -185,8 +186,7 @@ def _checked(version: Version) -> Entity:
     if not document:
         raise BadVersion(f"version of {version.id} has no register")
     _validated_paths(tuple(document))
-    registers = _registers(version)
-    registers.values_by_path = document
+    registers = _registers(version, document)
     entity = Entity(version.id, version.type, clock, registers)
     for stamp in entity.stamps():
         _check_stamp(version.id, stamp, clock)

@@ -59,6 +59,8 @@ _iso = lru_cache(maxsize=64)(iso)
 INSERT_COMPONENT = "insert into components values (?, ?, ?)"
 DELETE_COMPONENT = "delete from components where host = ? and counter = ? and n = ?"
 KEEP_WRITE = "insert into history values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+TOO_MANY_WRITES = f"""select ?1, ?2
+    where (select count(*) from history where entity = ?1 and path = ?2) > {HISTORY_PER_FIELD}"""
 FORGET_WRITES = f"""delete from history where rowid in (select rowid from history where entity = ? and path = ?
     order by millis desc, ticks desc, rowid desc limit -1 offset {HISTORY_PER_FIELD})"""
 
@@ -101,6 +103,7 @@ class Transaction(Reader):
         self._gathered: dict[str, list[tuple[Any, ...]]] = {INSERT_COMPONENT: [], DELETE_COMPONENT: []}
         self._gathered_ids: set[str] = set()
         self._gathered_links: list[tuple[int, int, bytes]] = []
+        self._remembered: list[tuple[str, str]] = []
 
     # -- what a transaction knows that is not in its tables yet
 
@@ -310,7 +313,7 @@ class Transaction(Reader):
     def _observe(self, entity: Entity) -> None:
         """Let the clock follow what the entity's writers' clocks said."""
         for stamp in entity.stamps():
-            if stamp.hlc > self._clock:
+            if (stamp.millis, stamp.ticks) > self._clock:
                 self._clock = hlc.observe(self._clock, stamp.hlc, self.now)
 
     def _joined(self, present: Entity | None, entity: Entity) -> Entity:
@@ -528,8 +531,8 @@ class Transaction(Reader):
         place = self._place(after.type)
         registers = after.registers
         if row is None and _one_write(registers):
-            own = self._own_columns(place.described, after.id, after.type, registers.values_by_path.get)
-            version_hash = self._add_new(place, own, closed, registers.base, registers.values_by_path)
+            own = self._own_columns(place.described, after.id, after.type, registers.decoded.get)
+            version_hash = self._add_new(place, own, closed, registers.base, registers.decoded)
             self.index(self._n, after.clock)
             return version_hash
         version_hash = closed.hash()
@@ -573,7 +576,7 @@ class Transaction(Reader):
     def _columns(self, place: _Place, entity: Entity) -> tuple[str | None, str | None, str]:
         """A type's own columns, and when the entity was made."""
         registers = entity.registers
-        value = registers.values_by_path.get if isinstance(registers, Registers) else entity.value
+        value = registers.decoded.get if isinstance(registers, Registers) else entity.value
         created = value("createdAt")
         return (
             *self._own_columns(place.described, entity.id, entity.type, value),
@@ -640,6 +643,10 @@ class Transaction(Reader):
         if self._gathered_links:
             chain.append(self._execute, self._gathered_links)
             self._gathered_links.clear()
+        if self._remembered:
+            full = self._connection.executemany(TOO_MANY_WRITES, self._remembered).fetchall()
+            self._connection.executemany(FORGET_WRITES, full).fetchall()
+            self._remembered.clear()
         self._gathered_ids.clear()
 
     def _place(self, type_name: str) -> _Place:
@@ -681,7 +688,7 @@ class Transaction(Reader):
         self._gathered.setdefault(KEEP_WRITE, []).extend(
             (entity_id, p, *held.stamp, held.value.decode(), by_host, by_counter) for held in gone
         )
-        self._gathered.setdefault(FORGET_WRITES, []).append((entity_id, p))
+        self._remembered.append((entity_id, p))
 
 
 @lru_cache(maxsize=32)
@@ -707,7 +714,7 @@ def _one_write(registers: Mapping[str, tuple[Write, ...]]) -> TypeGuard[Register
         isinstance(registers, Registers)
         and not registers.stamps
         and not registers.siblings
-        and DELETED_AT not in registers.values_by_path
+        and DELETED_AT not in registers.decoded
     )
 
 
