@@ -1,4 +1,4 @@
-"""What a receiver does not believe of a round, however well it was framed: SYNC-30, SYNC-62, FORGET-8."""
+"""What a receiver does not believe of a round, however well it was framed: SYNC-30, SYNC-30, FORGET-8."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -96,7 +96,7 @@ def test_sync_30_what_comes_behind_a_refusal_finds_no_round(receiver: Receiver) 
 
 @pytest.mark.parametrize("claimed", [3, 2**53 - 1])
 @pytest.mark.parametrize("own", [False, True])
-def test_sync_62_a_version_that_knows_more_than_the_chains_that_came_is_refused(
+def test_sync_30_a_version_that_knows_more_than_the_chains_that_came_is_refused(
     receiver: Receiver, claimed: int, own: bool
 ) -> None:
     """Two links came, and a version that has seen the third write; of its frame nothing is stored, the good one in
