@@ -265,7 +265,11 @@ class Engine:
         try:
             while device in self._active:
                 found = self._news
-                settled = await (self._unlinked_from(device) if device in self.links else self._dial_once(device))
+                try:
+                    settled = await (self._unlinked_from(device) if device in self.links else self._dial_once(device))
+                except Problem as problem:  # the addresses cannot be read just now
+                    self._report("failed", problem.message)
+                    settled = False
                 pause = FIRST_PAUSE_SECONDS if settled else min(pause * 2, LONGEST_PAUSE_SECONDS)
                 with anyio.move_on_after(pause * self._chance.uniform(0.7, 1.3)):
                     await found.wait()
