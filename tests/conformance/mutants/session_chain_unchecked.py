@@ -5,13 +5,12 @@ from collections.abc import Iterable
 from tests.conformance.mutants.planting import run
 
 from lottisync.causality.vector_clock import Clock
-from lottisync.store.transaction import Transaction
-from lottisync.sync.incoming import Incoming
+from lottisync.sync import incoming
 
 
-def refuse_unchained(self: Incoming, tx: Transaction, clocks: Iterable[tuple[str, Clock]]) -> None:
+def refuse_unchained(ends: Clock, clocks: Iterable[tuple[str, Clock]]) -> None:
     pass
 
 
-Incoming._refuse_unchained = refuse_unchained  # type: ignore[method-assign]
+incoming.refuse_unchained = refuse_unchained
 run()
