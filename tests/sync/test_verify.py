@@ -247,7 +247,7 @@ async def test_mend_11_a_round_that_crosses_a_comparison_does_not_make_it_one(me
         (link,) = first.links.values()
         given_up = Comparison("journal", a.stores["journal"])
         given_up.close()
-        link.exchange._ended["journal"] = given_up
+        link.exchange._ended_comparisons["journal"] = given_up
         with a.stores["journal"].reading() as reader:
             same = own_summary(reader)
         link.exchange._on_mended(m.Mended("journal", 0, same))
