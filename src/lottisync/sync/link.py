@@ -131,12 +131,11 @@ class Link:
                 await self._exchanged(self.exchange.close)
 
     async def _linger(self) -> None:
-        """Hear the peer out until it hangs up, for a moment: a socket that is closed with something unread takes back
-        what was said last, before the other side has read it."""
-        if self.ended is not None:
-            with anyio.move_on_after(FAREWELL_SECONDS), contextlib.suppress(*LOST, anyio.BusyResourceError):
-                while True:
-                    await self._stream.receive()
+        """Hear the peer out until it says its last word too, or hangs up, for a moment: a socket that is closed with
+        something unread takes back what was said last, before the other side has read it."""
+        with anyio.move_on_after(FAREWELL_SECONDS), contextlib.suppress(*LOST, anyio.BusyResourceError):
+            while self.ended is not None and self._session.closed is None:
+                self._session.receive(await self._stream.receive(), _monotonic())
 
     async def _converse(self) -> None:
         async with anyio.create_task_group() as tasks:
