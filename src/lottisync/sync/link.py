@@ -21,7 +21,7 @@ from collections.abc import Awaitable, Callable
 from typing import Protocol, TypeVar
 
 import anyio
-from anyio.abc import ByteStream, TaskStatus
+from anyio.abc import ByteStream
 
 from lottisync.problem import Problem
 from lottisync.protocol import message as m
@@ -103,7 +103,9 @@ class Link:
         """Until the connection ends; `ended` then says why, if anybody said so."""
         try:
             async with anyio.create_task_group() as tasks:
-                writing = await tasks.start(self._write)
+                # Made here, not by the task: whoever is cancelled while it starts still has to let it go.
+                writing = anyio.CancelScope(shield=True)
+                tasks.start_soon(self._write, writing)
                 try:
                     await self._converse()
                 except anyio.get_cancelled_exc_class():
@@ -168,9 +170,8 @@ class Link:
             self._outbox.append(self._session.send(*messages))
             self._writable.set()
 
-    async def _write(self, *, task_status: TaskStatus[anyio.CancelScope]) -> None:
-        with anyio.CancelScope(shield=True) as scope:
-            task_status.started(scope)
+    async def _write(self, scope: anyio.CancelScope) -> None:
+        with scope:
             while self._outbox or not self._leaving:
                 if not self._outbox:
                     self._emptied.set()
