@@ -107,11 +107,12 @@ class Terminal:
         self.console.print(table)
 
     def _plain_table(self, columns: Sequence[str], rows: list[Sequence[Any]], title: str | None) -> None:
-        texts = [columns, *([shown(str(cell)).replace("\n", " ") for cell in row] for row in rows)]
-        widths = [max(len(row[n]) for row in texts) for n in range(len(columns))]
-        lines = [
-            "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in texts
-        ]
+        aligned = []
+        for cells in zip(columns, *rows, strict=True):
+            texts = [text if (text := str(cell)).isprintable() else shown(text).replace("\n", " ") for cell in cells]
+            width = max(map(len, texts))
+            aligned.append([text.ljust(width) for text in texts])
+        lines = [line.rstrip() for line in map("  ".join, zip(*aligned, strict=True))]
         sys.stdout.write("\n".join([title, *lines] if title else lines) + "\n")
 
     @contextmanager
@@ -189,7 +190,7 @@ def address(text: str, *, what: str) -> tuple[str, int]:
 def shown(text: str) -> str:
     """Text from anywhere, fit for a terminal: what would move the cursor, clear the screen or turn the direction
     of writing is shown as a sign (CLI-13). A model must not choose what a person sees beside its proposal."""
-    return text if text.isprintable() else text.translate(_SIGNS)
+    return text.translate(_SIGNS)
 
 
 def _literal(text: Any, style: str = "") -> Any:
