@@ -6,9 +6,9 @@ from typing import Any
 import click
 import msgspec
 
-from lottisync.cli.terminal import Terminal, common, judging_the_call, short
+from lottisync.cli.terminal import Cell, Terminal, common, judging_the_call, short
 from lottisync.config import clock
-from lottisync.entities.journal import PRIORITIES, ChecklistItem, Task
+from lottisync.entities.journal import PRIORITIES, ChecklistItem
 from lottisync.journal import tasks
 from lottisync.problem import Problem
 from lottisync.store.instant import iso
@@ -60,17 +60,15 @@ def list_tasks(terminal: Terminal, everything: bool) -> None:
     terminal.emit(value, lambda: _show_list(terminal, shown, today))
 
 
-def _show_list(terminal: Terminal, found: list[Task], today: str) -> None:
+def _show_list(terminal: Terminal, found: list[tasks.Line], today: str) -> None:
     if not found:
         terminal.line("No open task. Add one with: lottisync task add TITLE")
         return
-    from rich.text import Text
-
     rows = [
         (
             short(t.id),
-            Text(t.priority, {"P0": "bold red", "P1": "yellow"}.get(t.priority, "")),
-            Text(t.due or "", "red" if t.due and t.due < today else ""),
+            Cell(t.priority, {"P0": "bold red", "P1": "yellow"}.get(t.priority, "")),
+            Cell(t.due or "", "red" if t.due and t.due < today else ""),
             t.status.lower(),
             minutes(t.estimate),
             t.title,

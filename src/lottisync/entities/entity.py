@@ -173,8 +173,10 @@ class Entity(msgspec.Struct, frozen=True):
         registers = self.registers
         if not isinstance(registers, Registers):
             return {held.stamp for writes in registers.values() for held in writes}
-        others = (held.stamp for writes in registers.siblings.values() for held in writes)
-        return {registers.base, *registers.stamps.values(), *others}
+        found = {registers.base, *registers.stamps.values()}
+        if registers.siblings:
+            found.update(held.stamp for writes in registers.siblings.values() for held in writes)
+        return found
 
     def winning_stamps(self) -> set[Stamp]:
         registers = self.registers

@@ -8,7 +8,7 @@ hand's) reads as the field's default: one odd value must not make a whole task u
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, get_origin
 
 import msgspec
 
@@ -34,15 +34,20 @@ def view(entity: Viewed, kind: type[T]) -> T:
 
 def view_stored(ident: str, document: bytes, kind: type[T]) -> T:
     """`view` of a document as it is stored: flat canonical JSON, under an id of the grammar of ENT-1. Most are
-    their structs but for the id, and are decoded straight into them; one with a map, or with a null where the
-    struct has none, goes the long way."""
-    if b"/" in document:
+    their structs but for the id, and are decoded straight into them; one that may have a map for a struct that wants
+    it, or has a null where the struct has none, goes the long way."""
+    if b"/" in document and _has_maps(kind):
         return _view(ident, canonical.decode(document), kind)
     try:
         viewed: T = _decoding(kind)(b'%b,"id":"%b"}' % (document[:-1], ident.encode()))
     except msgspec.DecodeError:
         return _view(ident, canonical.decode(document), kind)
     return viewed
+
+
+@lru_cache(maxsize=64)
+def _has_maps(kind: type[msgspec.Struct]) -> bool:
+    return any(get_origin(field.type) is dict for field in msgspec.structs.fields(kind))
 
 
 @lru_cache(maxsize=64)

@@ -43,6 +43,18 @@ _DAY = re.compile(r"\A\d{4}-\d{2}-\d{2}\Z")
 _LANGUAGE = re.compile(r"\A[a-z]{2,3}\Z")
 
 
+class Line(msgspec.Struct, frozen=True, rename="camel"):
+    """What a list shows of a task."""
+
+    id: str
+    title: str = ""
+    status: str = "OPEN"
+    priority: str = "P2"
+    due: str | None = None
+    estimate: int | None = None
+    created_at: str = ""
+
+
 class TaskPage(NamedTuple):
     """One task with all that belongs to it, items and checklists by rank, entries by time."""
 
@@ -70,8 +82,8 @@ def read(reader: Reader, entity_id: str, type_name: str, kind: type[T]) -> T:
     return document.view(kind)
 
 
-def all_tasks(reader: Reader) -> list[Task]:
-    return [document.view(Task) for document in reader.documents("task")]
+def all_tasks(reader: Reader) -> list[Line]:
+    return [document.view(Line) for document in reader.documents("task")]
 
 
 def page(reader: Reader, task_id: str) -> TaskPage:

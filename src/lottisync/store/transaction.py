@@ -284,8 +284,7 @@ class Transaction(Reader):
             try:
                 present = version.open_stored(row.version) if row else None
                 joined = self._joined(present, entity)
-                closed = incoming if joined is entity else version.close(joined)
-                _refuse_over_limit(closed)
+                closed = incoming if joined is entity else _refuse_over_limit(version.close(joined))
             except BadVersion as error:
                 self.quarantine(incoming, str(error))
                 continue
@@ -373,7 +372,7 @@ class Transaction(Reader):
         return self._quarantined.stands_for(made)
 
     def _notice_own_future(self, clock: Clock) -> None:
-        if clock.get(self.host, 0) > self._counter:
+        if clock.get(self._host, 0) > self._counter:
             self.rolled_back()
 
     def adopt(self, knowledge: Clock) -> None:
@@ -727,9 +726,10 @@ def _passes(clock: Clock, other: Clock) -> bool:
     return vector_clock.covers(clock, other) and not vector_clock.covers(other, clock)
 
 
-def _refuse_over_limit(made: Version) -> None:
+def _refuse_over_limit(made: Version) -> Version:
     if made.size() > version.MAX_VERSION:
         raise BadVersion(f"{made.id} joined would have {made.size()} bytes; at most {version.MAX_VERSION} are taken")
+    return made
 
 
 def _refuse_large(made: Version) -> None:

@@ -175,13 +175,14 @@ def _sorted(
     bad: list[tuple[Version, str]] = []
     clocks: list[tuple[str, Clock]] = []
     for incoming in versions:
-        clocks.append((incoming.id, version.clock_of(incoming)))
-        if incoming.size() > version.MAX_VERSION:
-            raise BadVersion(
-                f"version of {incoming.id} has {incoming.size()} bytes; {version.MAX_VERSION} are the most"
-            )
         try:
-            good.append((incoming, version.open_foreign(incoming)))
+            entity = version.open_foreign(incoming)
         except BadVersion as error:
+            clocks.append((incoming.id, version.clock_of(incoming)))
+            if incoming.size() > version.MAX_VERSION:
+                raise
             bad.append((incoming, str(error)))
+        else:
+            clocks.append((entity.id, entity.clock))
+            good.append((incoming, entity))
     return good, bad, clocks

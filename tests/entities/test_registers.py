@@ -1,0 +1,85 @@
+"""Registers as they are stored: the same as those that were made, and joined by the same laws."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.support.strategies import HOSTS, PATHS, related
+
+from lottisync.entities import version
+from lottisync.entities.entity import (
+    USER,
+    Entity,
+    EqualDots,
+    Registers,
+    Stamp,
+    Write,
+    differing,
+    has_conflict,
+    has_unseen_edit,
+    is_deleted,
+    join,
+    write,
+)
+
+A, B, _ = HOSTS
+
+
+def made(entity: Entity) -> Entity:
+    """With every register made."""
+    return Entity(entity.id, entity.type, entity.clock, dict(entity.registers))
+
+
+def stored(entity: Entity) -> Entity:
+    """As it comes from a row."""
+    opened = version.open_stored(version.close(made(entity)))
+    assert isinstance(opened.registers, Registers)
+    return opened
+
+
+@given(related(2))
+def test_merge_1_a_join_of_stored_registers_is_the_join(states: tuple[Entity, Entity]) -> None:
+    """MERGE-1: also where one entity has seen all of the other, which is seen without joining."""
+    a, b = states
+    expected = version.close(join(made(a), made(b)))
+    assert version.close(join(stored(a), stored(b))) == expected
+    assert version.close(join(stored(a), made(b))) == expected
+
+
+@given(related(2))
+def test_what_differs_is_found_alike(states: tuple[Entity, Entity]) -> None:
+    a, b = states
+    paths = a.registers.keys() | b.registers.keys()
+    expected = {path for path in paths if a.registers.get(path) != b.registers.get(path)}
+    assert set(differing(stored(a), stored(b))) == set(differing(made(a), made(b))) == expected
+
+
+@given(related(1), st.dictionaries(st.sampled_from(PATHS), st.sampled_from([b"1", b'"a"', b"null"]), min_size=1))
+def test_merge_5_a_write_over_stored_registers_is_the_write(states: tuple[Entity], values: dict[str, bytes]) -> None:
+    """MERGE-5, ENT-8: the same bytes, and so the same base."""
+    (entity,) = states
+    stamp = Stamp(USER, 9, 0, A, entity.clock.get(A, 0) + 1)
+    expected = write(made(entity), values, stamp)
+    written = write(stored(entity), values, stamp)
+    assert written == expected
+    assert version.close(written) == version.close(expected)
+
+
+@given(related(1))
+def test_what_is_asked_of_an_entity_is_the_same(states: tuple[Entity]) -> None:
+    (entity,) = states
+    a, b = made(entity), stored(entity)
+    assert (a.document(), a.stamps(), a.winning_stamps()) == (b.document(), b.stamps(), b.winning_stamps())
+    for asked in (has_conflict, has_unseen_edit, is_deleted):
+        assert asked(a) == asked(b)
+
+
+def test_merge_8_one_stamp_with_two_values_is_found_in_stored_registers() -> None:
+    """MERGE-8: though one clock covers the other."""
+    stamp = Stamp(USER, 1, 0, A, 1)
+    one = Entity("t1", "task", {A: 1}, {"title": (Write(stamp, b'"a"'),)})
+    later = Stamp(USER, 2, 0, B, 1)
+    other = Entity(
+        "t1", "task", {A: 1, B: 1}, {"title": (Write(stamp, b'"b"'),), "due": (Write(later, b'"2026-12-01"'),)}
+    )
+    with pytest.raises(EqualDots):
+        join(stored(one), stored(other))
