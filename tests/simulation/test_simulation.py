@@ -83,6 +83,30 @@ RESTORED_BEHIND_AN_AGREEMENT = scenario(
 )
 
 
+def test_links_came_whose_versions_did_not_before_two_greet_as_equals() -> None:
+    """SYNC-15, COPY-4: a round from A to B is cut between its chain and its batch. B and C greet as equals, for such
+    links make no difference; but C does not have them, and needs them when B has the versions at last."""
+    world = run(CUT_BEHIND_THE_CHAIN)
+    assert world.count["Refuse"] == 0
+
+
+CUT_BEHIND_THE_CHAIN = scenario(
+    s.Write(A, 0),
+    s.Connect(A, B),
+    s.Deliver(0, 0),
+    *[s.Deliver(0, 1)] * 2,
+    *[s.Deliver(0, 0)] * 2,
+    s.Speak(0, 0),
+    *[s.Deliver(0, 1)] * 3,
+    s.Cut(0),
+    s.Connect(B, C),
+    s.Flow(0),
+    s.Connect(A, B),
+    s.Flow(1),
+    s.Flow(0),
+)
+
+
 def test_what_cannot_be_mended_is_not_compared_for_ever(tmp_path: Path) -> None:
     """MEND-3: a row loses its only field. Nobody can read it, nobody has another copy: the two say so, and go on."""
     steps = (s.Write(A, 0), s.Tamper(A, 0, drop=True), s.Connect(A, B), s.Flow(0), s.Write(B, 1), s.Flow(0))
@@ -244,6 +268,16 @@ def test_the_scenario_of_a_third_device_breaks_without_its_remedy(monkeypatch: p
     _believe_whole_chains(monkeypatch)
     with pytest.raises(Broken, match="knowledge"):
         run(RESTORED_BEHIND_AN_AGREEMENT)
+
+
+def test_the_scenario_of_equals_breaks_without_its_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
+    def equal(self: Agreement) -> None:
+        assert self.said is not None
+        self.theirs = Believed.of(self.said)
+
+    monkeypatch.setattr(Agreement, "equal", equal)
+    with pytest.raises(Broken, match="whose chain did not come"):
+        run(CUT_BEHIND_THE_CHAIN)
 
 
 def test_a_schedule_that_breaks_a_law_is_made_short(monkeypatch: pytest.MonkeyPatch) -> None:
