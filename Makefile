@@ -29,8 +29,9 @@ demo: $(STAMP)        ## two devices, one proposal, a verdict on the other devic
 test: $(STAMP)        ## the whole suite
 	@$(BIN)/python -m pytest -m "not deep"
 
-deep: $(STAMP)        ## long, seeded runs
+deep: $(STAMP)        ## long, seeded runs; SEEDS=n for how many
 	@$(BIN)/python -m pytest -m deep
+	@$(BIN)/python -m tests.simulation --seeds $(or $(SEEDS),100)
 
 check: $(STAMP)       ## format, lint, types, layers, rules and tests that cite each other
 	@$(BIN)/ruff format --check .

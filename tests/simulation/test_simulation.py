@@ -1,7 +1,7 @@
 """Whole devices under seeded schedules, the schedules that once broke a law, and faults that each law has to catch."""
 
-from collections.abc import Callable, Iterable, Iterator
 from collections import Counter
+from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from lottisync.causality.vector_clock import Clock
 from lottisync.entities import entity
 from lottisync.store import chain, forgetting, transaction
 from lottisync.store.transaction import Transaction
-from lottisync.sync import agreement, exchange, incoming, outgoing
+from lottisync.sync import exchange, incoming, outgoing
 from lottisync.sync.agreement import Agreement, Believed
 
 JOURNAL = ("journal",)
@@ -109,7 +109,14 @@ CUT_BEHIND_THE_CHAIN = scenario(
 
 def test_what_cannot_be_mended_is_not_compared_for_ever(tmp_path: Path) -> None:
     """MEND-3: a row loses its only field. Nobody can read it, nobody has another copy: the two say so, and go on."""
-    steps = (s.Write(A, 0), s.Tamper(A, 0, drop=True), s.Connect(A, B), s.Flow(0), s.Write(B, 1), s.Flow(0))
+    steps: tuple[s.AnyStep, ...] = (
+        s.Write(A, 0),
+        s.Tamper(A, 0, drop=True),
+        s.Connect(A, B),
+        s.Flow(0),
+        s.Write(B, 1),
+        s.Flow(0),
+    )
     with small():
         world = World(scenario(*steps), tmp_path)
         for number, step in enumerate(steps):
@@ -300,6 +307,6 @@ def test_that_an_agent_is_shown_before_a_person_is_noticed() -> None:
     agents, users = Shown(0, 9, 0, '"agent"'), Shown(1, 1, 0, '"user"')
     reference = Reference()
     both = {reference.write(E, "x", shown, frozenset()) for shown in (agents, users)}
-    reference.judge(E, both, {"a": Found({"x": (users, agents)}, False, False)})
+    reference.judge(E, both, {"a": Found({"x": (users, agents)}, deleted=False, unseen_edit=False)})
     with pytest.raises(Broken, match="precedence"):
-        reference.judge(E, both, {"a": Found({"x": (agents, users)}, False, False)})
+        reference.judge(E, both, {"a": Found({"x": (agents, users)}, deleted=False, unseen_edit=False)})

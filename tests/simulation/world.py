@@ -340,7 +340,9 @@ class World:
         for wire in list(self.wires):
             if {end.device.name for end in wire.ends} == {a.name, b.name}:
                 self._close(wire)
-        roster = {name: max(a.roster.get(name, (0, True)), b.roster.get(name, (0, True))) for name in a.roster | b.roster}
+        roster = {
+            name: max(a.roster.get(name, (0, True)), b.roster.get(name, (0, True))) for name in a.roster | b.roster
+        }
         for device in (a, b):
             version, active = roster[device.name]
             if not active:  # whoever is used again signs himself back in
@@ -553,4 +555,3 @@ def run(made: s.Schedule) -> World:
             world.close()
             shutil.rmtree(folder)
     return world
-

@@ -434,7 +434,7 @@ class Exchange:
     # -- comparing, and mending what differs
 
     def verify(self, name: str) -> None:
-        """Compare a store with the peer's, row by row of what they hold. `verified` has the outcome, some time later."""
+        """Compare a store with the peer's, row by row of what they hold. `verified` has the outcome, later on."""
         self._agreement(name)
         self.verified.pop(name, None)
         self._to_compare.add(name)
