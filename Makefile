@@ -39,8 +39,9 @@ test: $(STAMP)        ## the whole suite, and which branches of the core and of 
 	@$(BIN)/python -m coverage report --include=$(PURE) --fail-under=100 >/dev/null || { \
 		echo "make: a branch of a pure package was not taken by any test; see the table above."; exit 1; }
 
-deep: $(STAMP) .model/.ready   ## long, seeded runs; a real model, if one can be had
+deep: $(STAMP) .model/.ready   ## long, seeded runs (SEEDS=n for how many); a real model, if one can be had
 	@$(BIN)/python -m pytest -m deep -rs
+	@$(BIN)/python -m tests.simulation --seeds $(or $(SEEDS),100)
 
 # An environment of its own: 130 MB that nothing but one test of `make deep` needs, and that is left out where it cannot be had.
 .model/.ready: $(MODEL)/requirements.lock | .bootstrap/bin/uv

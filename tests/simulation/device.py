@@ -118,7 +118,7 @@ def _shown(path: str, write: entity.Write) -> Shown:
     value: Any = canonical.decode(write.value)
     precedence, millis, ticks = write.stamp[:3]
     if path == DELETED_AT and isinstance(value, dict):
-        return Shown(precedence, millis, ticks, value["at"], True)
+        return Shown(precedence, millis, ticks, value["at"], deletion=True)
     return Shown(precedence, millis, ticks, write.value.decode())
 
 

@@ -207,24 +207,42 @@ class Kind(NamedTuple):
     steps: tuple[int, int] = (50, 110)
 
 
-_TALK = dict(connect=4, deliver=18, speak=9, flow=2, meet=2, cut=1, crash=0.7, look=0.7, skew=0.3, jump=0.3)
-_FORGET = dict(delete=4, undelete=0.4, purge=4, hearsay=1, meet=6, gather=0.5, forget=2)
-_COPY = dict(backup=1.2, restore=1.2, clone=0.3)
+_TALK = {
+    "connect": 4,
+    "deliver": 18,
+    "speak": 9,
+    "flow": 2,
+    "meet": 2,
+    "cut": 1,
+    "crash": 0.7,
+    "look": 0.7,
+    "skew": 0.3,
+    "jump": 0.3,
+}
+_FORGET = {"delete": 4, "undelete": 0.4, "purge": 4, "hearsay": 1, "meet": 6, "gather": 0.5, "forget": 2}
+_COPY = {"backup": 1.2, "restore": 1.2, "clone": 0.3}
 _PAIR = ("journal", "agent")
 _ALL = ("space", "journal", "agent")
 
-KINDS: dict[str, Kind] = {
-    "basic": Kind(_TALK | dict(write=8, delete=1, undelete=0.4, relate=0.5, verify=0.5)),
-    "purge": Kind(_TALK | dict(write=5, relate=0.5) | _FORGET),
-    "retire": Kind(_TALK | dict(write=5) | _FORGET | dict(retire=0.6, newcomer=0.2, abandon=1.5)),
-    "fork": Kind(_TALK | dict(write=8, delete=1, undelete=0.2) | _COPY),
-    "all": Kind(_TALK | dict(write=6, verify=0.3) | _FORGET | _COPY | dict(retire=0.4, newcomer=0.15, abandon=0.7)),
-    "two": Kind(_TALK | dict(write=4, delete=1, decide=5), _PAIR),
-    "twoall": Kind(_TALK | dict(write=4, decide=4) | _FORGET | _COPY | dict(purge=2, abandon=0.5), _PAIR),
-    "three": Kind(
-        _TALK | dict(write=6, delete=1, decide=4, verify=0.3) | _FORGET | _COPY | dict(purge=2, abandon=0.3), _ALL
+KINDS = {
+    "basic": Kind(_TALK | {"write": 8, "delete": 1, "undelete": 0.4, "relate": 0.5, "verify": 0.5}),
+    "purge": Kind(_TALK | {"write": 5, "relate": 0.5} | _FORGET),
+    "retire": Kind(_TALK | {"write": 5} | _FORGET | {"retire": 0.6, "newcomer": 0.2, "abandon": 1.5}),
+    "fork": Kind(_TALK | {"write": 8, "delete": 1, "undelete": 0.2} | _COPY),
+    "web": Kind(
+        {"write": 5, "connect": 5, "deliver": 40, "speak": 18, "flow": 0.7, "cut": 1.5, "crash": 0.5} | _COPY,
+        steps=(80, 160),
     ),
-    "tamper": Kind(_TALK | dict(write=8, delete=1, gather=0.5)),
+    "all": Kind(
+        _TALK | {"write": 6, "verify": 0.3} | _FORGET | _COPY | {"retire": 0.4, "newcomer": 0.15, "abandon": 0.7}
+    ),
+    "two": Kind(_TALK | {"write": 4, "delete": 1, "decide": 5}, _PAIR),
+    "twoall": Kind(_TALK | {"write": 4, "decide": 4} | _FORGET | _COPY | {"purge": 2, "abandon": 0.5}, _PAIR),
+    "three": Kind(
+        _TALK | {"write": 6, "delete": 1, "decide": 4, "verify": 0.3} | _FORGET | _COPY | {"purge": 2, "abandon": 0.3},
+        _ALL,
+    ),
+    "tamper": Kind(_TALK | {"write": 8, "delete": 1, "gather": 0.5}),
 }
 
 
@@ -251,7 +269,7 @@ def _steps(chance: random.Random, name: str, entities: int, stores: tuple[str, .
     if name == "forget":
         return [deleted, Gather(), Gather(), *(Purge(device) for device in (a, b)[: chance.choice((1, 2))])]
     if name == "abandon":
-        left = [Retire(a, away), deleted, Meet(a, b), Meet(b, a), Purge(a)]
+        left: list[AnyStep] = [Retire(a, away), deleted, Meet(a, b), Meet(b, a), Purge(a)]
         return [*left, Purge(b)] if chance.random() < 0.5 else left
     return [_step(chance, name, entities, stores)]
 

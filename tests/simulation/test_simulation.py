@@ -1,7 +1,7 @@
 """Whole devices under seeded schedules, the schedules that once broke a law, and faults that each law has to catch."""
 
-from collections.abc import Callable, Iterable, Iterator
 from collections import Counter
+from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from lottisync.causality.vector_clock import Clock
 from lottisync.entities import entity
 from lottisync.store import chain, forgetting, transaction
 from lottisync.store.transaction import Transaction
-from lottisync.sync import agreement, exchange, incoming, outgoing
+from lottisync.sync import exchange, incoming, outgoing
 from lottisync.sync.agreement import Agreement, Believed
 
 JOURNAL = ("journal",)
@@ -83,9 +83,40 @@ RESTORED_BEHIND_AN_AGREEMENT = scenario(
 )
 
 
+def test_links_came_whose_versions_did_not_before_two_greet_as_equals() -> None:
+    """SYNC-15, COPY-4: a round from A to B is cut between its chain and its batch. B and C greet as equals, for such
+    links make no difference; but C does not have them, and needs them when B has the versions at last."""
+    world = run(CUT_BEHIND_THE_CHAIN)
+    assert world.count["Refuse"] == 0
+
+
+CUT_BEHIND_THE_CHAIN = scenario(
+    s.Write(A, 0),
+    s.Connect(A, B),
+    s.Deliver(0, 0),
+    *[s.Deliver(0, 1)] * 2,
+    *[s.Deliver(0, 0)] * 2,
+    s.Speak(0, 0),
+    *[s.Deliver(0, 1)] * 3,
+    s.Cut(0),
+    s.Connect(B, C),
+    s.Flow(0),
+    s.Connect(A, B),
+    s.Flow(1),
+    s.Flow(0),
+)
+
+
 def test_what_cannot_be_mended_is_not_compared_for_ever(tmp_path: Path) -> None:
     """MEND-3: a row loses its only field. Nobody can read it, nobody has another copy: the two say so, and go on."""
-    steps = (s.Write(A, 0), s.Tamper(A, 0, drop=True), s.Connect(A, B), s.Flow(0), s.Write(B, 1), s.Flow(0))
+    steps: tuple[s.AnyStep, ...] = (
+        s.Write(A, 0),
+        s.Tamper(A, 0, drop=True),
+        s.Connect(A, B),
+        s.Flow(0),
+        s.Write(B, 1),
+        s.Flow(0),
+    )
     with small():
         world = World(scenario(*steps), tmp_path)
         for number, step in enumerate(steps):
@@ -246,6 +277,16 @@ def test_the_scenario_of_a_third_device_breaks_without_its_remedy(monkeypatch: p
         run(RESTORED_BEHIND_AN_AGREEMENT)
 
 
+def test_the_scenario_of_equals_breaks_without_its_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
+    def equal(self: Agreement) -> None:
+        assert self.said is not None
+        self.theirs = Believed.of(self.said)
+
+    monkeypatch.setattr(Agreement, "equal", equal)
+    with pytest.raises(Broken, match="whose chain did not come"):
+        run(CUT_BEHIND_THE_CHAIN)
+
+
 def test_a_schedule_that_breaks_a_law_is_made_short(monkeypatch: pytest.MonkeyPatch) -> None:
     _agent_first(monkeypatch)
     seed = next(seed for seed in count() if "order" in verdict(generate(seed, "two")))
@@ -266,6 +307,6 @@ def test_that_an_agent_is_shown_before_a_person_is_noticed() -> None:
     agents, users = Shown(0, 9, 0, '"agent"'), Shown(1, 1, 0, '"user"')
     reference = Reference()
     both = {reference.write(E, "x", shown, frozenset()) for shown in (agents, users)}
-    reference.judge(E, both, {"a": Found({"x": (users, agents)}, False, False)})
+    reference.judge(E, both, {"a": Found({"x": (users, agents)}, deleted=False, unseen_edit=False)})
     with pytest.raises(Broken, match="precedence"):
-        reference.judge(E, both, {"a": Found({"x": (agents, users)}, False, False)})
+        reference.judge(E, both, {"a": Found({"x": (agents, users)}, deleted=False, unseen_edit=False)})
