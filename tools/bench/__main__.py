@@ -15,7 +15,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from tools.bench import command, report, round, store
+from tools.bench import command, mending, report, round, store
 from tools.bench.figure import Figure
 from tools.bench.plot import Curve
 from tools.bench.setting import FULL, MILLION, QUICK, Setting
@@ -28,6 +28,7 @@ BENCHES: dict[str, Callable[[Setting], list[Figure] | tuple[list[Figure], list[C
     "change": round.change,
     "quiet": round.quiet,
     "partition": round.partition,
+    "mending": mending.mending,
     "start": command.start,
     "idle": command.idle,
 }

@@ -1,8 +1,4 @@
-"""Rounds between two daemons, in processes of their own, over TLS on loopback, beside the floor and beside others.
-
-What is not here: one entity that differs among many (tampered with), found and mended. It is measured here
-when mending is there, with the relay of `quiet`: messages and bytes until both are equal again.
-"""
+"""Rounds between two daemons, in processes of their own, over TLS on loopback, beside the floor and beside others."""
 
 import contextlib
 import shutil

@@ -40,10 +40,11 @@ class Bench:
         self.hosts = itertools.count(1)
         (folder / "bells").mkdir(parents=True)
 
+    def mint(self) -> Host:
+        return Host(f"{next(self.hosts):016x}")
+
     def store(self) -> Store:
-        return Store.create(
-            self.folder / f"{next(self.names)}.sqlite", JOURNAL, lambda: Host(f"{next(self.hosts):016x}")
-        )
+        return Store.create(self.folder / f"{next(self.names)}.sqlite", JOURNAL, self.mint)
 
     # -- the two ways to write
 
