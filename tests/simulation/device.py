@@ -144,9 +144,9 @@ class Device:
     @staticmethod
     def new(slot: int, folder: Path, stores: Iterable[str], mint: Mint) -> "Device":
         folder.mkdir()
-        prepared = prepared() / str(slot)
+        source = prepared() / str(slot)
         for name in stores:
-            shutil.copyfile(prepared / f"{name}.sqlite", folder / f"{name}.sqlite")
+            shutil.copyfile(source / f"{name}.sqlite", folder / f"{name}.sqlite")
         return Device.at(slot, f"{slot:064x}", folder, {name: ({}, 0) for name in stores}, {}, mint)
 
     @staticmethod
