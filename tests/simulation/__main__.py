@@ -5,7 +5,6 @@ schedule is run again with `--replay FILE`.
 """
 
 import argparse
-import itertools
 import multiprocessing
 import os
 import sys
@@ -15,7 +14,7 @@ from pathlib import Path
 
 from rich.console import Console
 from rich.progress import Progress
-from tests.simulation.device import forget_prepared
+from tests.simulation.device import forget_prepared, prepared
 from tests.simulation.schedule import KINDS, Schedule, generate
 from tests.simulation.shrink import shrink, verdict
 from tests.simulation.world import run
@@ -52,25 +51,21 @@ def main(arguments: list[str]) -> int:
 
 
 def _broken(seeds: list[Seed], jobs: int) -> list[tuple[Seed, str]]:
-    """The seeds whose schedules go wrong, with how."""
-    with Progress(console=Console(stderr=True), transient=True) as progress, multiprocessing.Pool(jobs) as pool:
+    """The seeds whose schedules go wrong, with how. The workers find the prepared stores that are made here."""
+    prepared()
+    forking = multiprocessing.get_context("fork")
+    with Progress(console=Console(stderr=True), transient=True) as progress, forking.Pool(jobs) as pool:
         bar = progress.add_task("schedules", total=len(seeds))
         wrong = []
         for seed, said in pool.imap(_judged, seeds, chunksize=4):
             progress.advance(bar)
             if said:
                 wrong.append((seed, said))
-        # The workers' prepared files go with them, not with us.
-        pool.map(_leave, itertools.repeat(None, jobs), chunksize=1)
         return wrong
 
 
 def _judged(seed: Seed) -> tuple[Seed, str]:
     return seed, verdict(generate(seed[1], seed[0]))
-
-
-def _leave(_: None) -> None:
-    forget_prepared()
 
 
 if __name__ == "__main__":

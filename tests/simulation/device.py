@@ -37,7 +37,7 @@ def memory() -> str | None:
 
 
 @cache
-def _prepared() -> Path:
+def prepared() -> Path:
     """Empty stores of devices 0 to 9, made once and copied from then on. Lives as long as the process."""
     folder = Path(mkdtemp(prefix="lottisync-prepared-", dir=memory()))
     for number in range(MAX_DEVICES):
@@ -49,9 +49,9 @@ def _prepared() -> Path:
 
 
 def forget_prepared() -> None:
-    if _prepared.cache_info().currsize:
-        shutil.rmtree(_prepared(), ignore_errors=True)
-        _prepared.cache_clear()
+    if prepared.cache_info().currsize:
+        shutil.rmtree(prepared(), ignore_errors=True)
+        prepared.cache_clear()
 
 
 MAX_DEVICES = 10
@@ -144,9 +144,9 @@ class Device:
     @staticmethod
     def new(slot: int, folder: Path, stores: Iterable[str], mint: Mint) -> "Device":
         folder.mkdir()
-        prepared = _prepared() / str(slot)
+        source = prepared() / str(slot)
         for name in stores:
-            shutil.copyfile(prepared / f"{name}.sqlite", folder / f"{name}.sqlite")
+            shutil.copyfile(source / f"{name}.sqlite", folder / f"{name}.sqlite")
         return Device.at(slot, f"{slot:064x}", folder, {name: ({}, 0) for name in stores}, {}, mint)
 
     @staticmethod

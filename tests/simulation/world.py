@@ -547,11 +547,13 @@ def _kinds(wire: Wire) -> str:
 def run(made: s.Schedule) -> World:
     """A schedule from beginning to end, in a folder of its own. Raises what went wrong."""
     folder = Path(mkdtemp(prefix="lottisync-simulation-", dir=memory()))
-    with small():
-        world = World(made, folder)
-        try:
-            world.run()
-        finally:
-            world.close()
-            shutil.rmtree(folder)
+    try:
+        with small():
+            world = World(made, folder)
+            try:
+                world.run()
+            finally:
+                world.close()
+    finally:
+        shutil.rmtree(folder)
     return world
