@@ -559,7 +559,7 @@ async def test_sync_48_a_bad_version_is_kept_as_it_came_and_the_round_goes_on(th
         {"document": b'{"title":"\xff"}'},
         {"document": b'{"title":' + b"[" * 100_000},
     ],
-    ids=str,
+    ids=["its type", "its clock", "its stamps", "nothing in it", "no text", "too deep"],
 )
 async def test_sync_48_whatever_is_bad_about_it(pair: list[Member], change: dict[str, object]) -> None:
     a, b = pair
