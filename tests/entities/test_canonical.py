@@ -1,6 +1,7 @@
 """Canonical JSON: one value, one sequence of bytes."""
 
 import json
+from enum import StrEnum
 from typing import Any
 
 import pytest
@@ -162,3 +163,13 @@ def test_what_is_no_document(raw: bytes) -> None:
     """ENT-9"""
     with pytest.raises(NotCanonical):
         decode_document(raw)
+
+
+def test_text_of_a_kind_of_its_own_is_text() -> None:
+    """ENT-9: a member of an enumeration of texts is written as the text it is."""
+
+    class Colour(StrEnum):
+        RED = "red"
+
+    assert encode(Colour.RED) == b'"red"'
+    assert encode({"colour": [Colour.RED]}) == b'{"colour":["red"]}'

@@ -174,12 +174,13 @@ def _old_hashes_stay_in_the_digest(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def _no_chains_are_sent(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(outgoing.Outgoing, "_links", lambda self: iter(()))
-    monkeypatch.setattr(incoming.Incoming, "_refuse_unchained", lambda self, tx, clocks: None)
+    monkeypatch.setattr(incoming, "refuse_unchained", lambda ends, clocks: None)
+    monkeypatch.setattr(incoming.Incoming, "_refuse_unfounded", lambda self, tx: None)
 
 
 def _rounds_are_not_made(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever is told what another lacks says nothing."""
-    monkeypatch.setattr(Agreement, "has_news", lambda self: False)
+    monkeypatch.setattr(Agreement, "has_news", lambda self, *, closely: False)
 
 
 def _purged_without_asking(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -228,12 +229,7 @@ def _every_deletion_holds(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _no_index_is_cleared(monkeypatch: pytest.MonkeyPatch) -> None:
-    execute = Transaction._execute
-
-    def forgetful(self: Transaction, sql: str, bindings: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-        return [] if sql.startswith("delete from components where host") else execute(self, sql, bindings)
-
-    monkeypatch.setattr(Transaction, "_execute", forgetful)
+    monkeypatch.setattr(transaction, "DELETE_COMPONENT", transaction.DELETE_COMPONENT + " and 0")
 
 
 def _what_was_told_is_not_believed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -137,7 +137,7 @@ class _Direction:
                 if not 1 <= len(message.versions) <= min(m.MAX_BATCH, self.left):
                     return f"a batch of {len(message.versions)} versions where at most {self.left} are left"
                 self.left -= len(message.versions)
-            case m.Ids():
+            case _:
                 if not self.behind or self.left or len(message.keys) % 8:
                     return "keys came where none are due"
         return None
