@@ -5,12 +5,13 @@ from pathlib import Path
 
 import pytest
 from tests.support.household import Member, household
+from tests.support.messages import EVERY
 
 from lottisync.entities.version import BadVersion, Version
 from lottisync.protocol import message as m
 from lottisync.store.check import broken_invariants
 from lottisync.sync.comparison import Comparison
-from lottisync.sync.exchange import Exchange
+from lottisync.sync.exchange import Exchange, breaths
 
 
 @pytest.fixture
@@ -138,3 +139,12 @@ def test_sync_30_a_comparison_takes_no_version_beyond_the_chains(pair: list[Memb
     assert b.state() == before
     with b.stores["journal"].reading() as reader:
         assert broken_invariants(reader) == []
+
+
+def test_what_is_the_links_own_never_takes_anything_along() -> None:
+    """Whatever arrives in one read: a link acts on the first of a breath, so what is its own has to stand alone."""
+    twin, want, told = EVERY[m.Twin], EVERY[m.Want], EVERY[m.Told]
+    assert list(breaths([twin, want, told])) == [[twin], [want, told]]
+    assert list(breaths([want, twin, told])) == [[want], [twin], [told]]
+    for kind in (m.Hello, m.Ping, m.Pong, m.Credit, m.Close):
+        assert list(breaths([want, EVERY[kind], told])) == [[want], [EVERY[kind]], [told]]

@@ -56,7 +56,6 @@ MAX_REFUSALS = 100
 handful, whatever splits meanwhile."""
 GRANTED_TOGETHER = m.FIRST_CREDIT // 2
 """Frames taken before their credit is given back, in one word."""
-
 UNASKED_COMPARISONS = 3
 """How often a store is compared by itself on one link without coming out equal: what cannot be mended, or what a peer
 says that lies, must not be read over and over."""
@@ -176,7 +175,8 @@ class Exchange:
     # -- what the peer says
 
     def hear(self, messages: Iterable[m.AnyMessage]) -> list[m.Message]:
-        """`take` for what came in one breath."""
+        """Do what messages ask for that came in one breath; gives what is to be answered. Raises `Refused`, or
+        `Problem` for a store that cannot go on."""
         answer: list[m.Message] = []
         together: list[m.Chain | m.Batch | m.Ids | m.End] = []
         for message in messages:
@@ -185,12 +185,10 @@ class Exchange:
             else:
                 answer += self._in_round(together) if together else []
                 together = []
-                answer += self.take(message)
+                answer += self._take(message)
         return [*answer, *self._in_round(together)] if together else answer
 
-    def take(self, message: m.AnyMessage) -> list[m.Message]:
-        """Do what a message asks for; gives what is to be answered. Raises `Refused`, or `Problem` for a store
-        that cannot go on."""
+    def _take(self, message: m.AnyMessage) -> list[m.Message]:
         match message:
             case m.Hello():
                 return self._on_hello(message)
@@ -202,8 +200,6 @@ class Exchange:
                 return self._agreement(message.store).probed(message, self._clock())
             case m.Begin():
                 return self._on_begin(message)
-            case m.Chain() | m.Batch() | m.Ids() | m.End():
-                return self._in_round([message])
             case m.Cut():
                 self._end_incoming()
             case m.Told():
@@ -652,7 +648,7 @@ def breaths(messages: Iterable[m.AnyMessage]) -> Iterator[list[m.AnyMessage]]:
     """What came together, for `hear`, cut where something is for whoever drives the exchange: that stands alone."""
     breath: list[m.AnyMessage] = []
     for message in messages:
-        if isinstance(message, m.Hello | m.Ping | m.Pong | m.Credit | m.Close):
+        if isinstance(message, m.Hello | m.Twin | m.Ping | m.Pong | m.Credit | m.Close):
             if breath:
                 yield breath
             breath = []
