@@ -72,7 +72,7 @@ class Wire:
             raise Broken("grammar", f"{message.code}: {message.reason}")
         if isinstance(message, m.Hello) and side == 0:
             self.say(0, end.hello)
-        self.say(side, *end.exchange.take(message))
+        self.say(side, *end.exchange.hear([message]))
         return message
 
     def speak(self, side: int) -> bool:

@@ -40,8 +40,8 @@ class Receiver:
             report=lambda code, text: None,
         )
         self.exchange.hello()
-        self.exchange.take(m.Hello(m.PROTOCOL_VERSION, bytes.fromhex(PEER), bytes(16), bytes(16), bytes(8)))
-        self.exchange.take(m.Want({"journal": m.Have(SUMMARY, {})}))
+        self.exchange.hear([m.Hello(m.PROTOCOL_VERSION, bytes.fromhex(PEER), bytes(16), bytes(16), bytes(8))])
+        self.exchange.hear([m.Want({"journal": m.Have(SUMMARY, {})})])
 
     def state(self) -> tuple[object, ...]:
         with self.store.reading() as reader:
@@ -62,9 +62,9 @@ def test_sync_30_knowledge_without_a_chain_is_not_adopted(receiver: Receiver, cl
     knows = {"a host without a chain": {STRANGE: 5}, "beyond our own writes": {receiver.host: 1_000}}.get(claim, {})
     gone = {} if knows else {STRANGE: 5}
     before = receiver.state()
-    receiver.exchange.take(m.Begin(1, "journal", knows, gone, behind=behind, count=0))
+    receiver.exchange.hear([m.Begin(1, "journal", knows, gone, behind=behind, count=0)])
     with pytest.raises(Refused) as refused:
-        receiver.exchange.take(m.End(1, SUMMARY))
+        receiver.exchange.hear([m.End(1, SUMMARY)])
     assert refused.value.code == "bad-entity"
     assert receiver.state() == before
     assert before[-1] == []
@@ -75,10 +75,10 @@ def test_forget_8_keys_in_no_order_end_the_session_and_nothing_goes(receiver: Re
     """FORGET-8: by such a list what is here might be taken for forgotten."""
     keys = sorted(map(entity_key, names), reverse=True)
     before = receiver.state()
-    receiver.exchange.take(m.Begin(1, "journal", {}, {}, behind=True, count=0))
-    receiver.exchange.take(m.Ids(1, 0, b"".join(keys)))
+    receiver.exchange.hear([m.Begin(1, "journal", {}, {}, behind=True, count=0)])
+    receiver.exchange.hear([m.Ids(1, 0, b"".join(keys))])
     with pytest.raises(Refused) as refused:
-        receiver.exchange.take(m.End(1, SUMMARY))
+        receiver.exchange.hear([m.End(1, SUMMARY)])
     assert refused.value.code == "bad-entity"
     assert receiver.state() == before
 
@@ -87,10 +87,10 @@ def test_sync_30_what_comes_behind_a_refusal_finds_no_round(receiver: Receiver) 
     """SYNC-30: the end of a round whose batch was refused adopts nothing."""
     before = receiver.state()
     bad = Version("no id\n", "task", b'{"%s":1}' % STRANGE.encode(), b"[]", b"{}")
-    receiver.exchange.take(m.Begin(1, "journal", {receiver.host: 1}, {}, behind=False, count=1))
+    receiver.exchange.hear([m.Begin(1, "journal", {receiver.host: 1}, {}, behind=False, count=1)])
     with pytest.raises(Refused):
-        receiver.exchange.take(m.Batch(1, 0, [bad]))
-    assert receiver.exchange.take(m.End(1, SUMMARY)) == []
+        receiver.exchange.hear([m.Batch(1, 0, [bad])])
+    assert receiver.exchange.hear([m.End(1, SUMMARY)]) == []
     assert receiver.state() == before
 
 
@@ -103,8 +103,8 @@ def test_sync_30_a_version_that_knows_more_than_the_chains_that_came_is_refused(
     front of it neither. A counter that is merely high costs the sender sixteen bytes for every write below it."""
     host = receiver.host if own else STRANGE
     reach = 1 if own else 2
-    receiver.exchange.take(m.Begin(1, "journal", {STRANGE: 2}, {}, behind=False, count=2))
-    receiver.exchange.take(m.Chain(1, 0, STRANGE, "", 1, genesis(STRANGE), b"v" * 16 + b"w" * 16))
+    receiver.exchange.hear([m.Begin(1, "journal", {STRANGE: 2}, {}, behind=False, count=2)])
+    receiver.exchange.hear([m.Chain(1, 0, STRANGE, "", 1, genesis(STRANGE), b"v" * 16 + b"w" * 16)])
 
     def version(name: str, counter: int) -> Version:
         clock = f'{{"{host}":{counter}}}'.encode()
@@ -112,7 +112,7 @@ def test_sync_30_a_version_that_knows_more_than_the_chains_that_came_is_refused(
 
     before = receiver.state()
     with pytest.raises(Refused, match=f"t3 knows write {claimed} of host {host}, whose chain did not come") as refused:
-        receiver.exchange.take(m.Batch(1, 1, [version("t2", reach), version("t3", claimed)]))
+        receiver.exchange.hear([m.Batch(1, 1, [version("t2", reach), version("t3", claimed)])])
     assert refused.value.code == "bad-entity"
     assert receiver.state() == before
     assert receiver.store.read("t2") is None
