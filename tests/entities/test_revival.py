@@ -46,6 +46,18 @@ def test_forget_9_all_that_was_said_is_said_again(entity: Entity, forgotten: Clo
     assert open_foreign(close(after)) == after
 
 
+def test_forget_9_siblings_are_revived_under_names_of_their_own() -> None:
+    """FORGET-9: two titles that did not know of each other are two afterwards, and the winner is the same."""
+    milk, oats = one_write("Milk", host=HOSTS[0], counter=1), one_write("Oat milk", host=HOSTS[1], counter=1)
+    entity = Entity("t1", "task", {HOSTS[0]: 1, HOSTS[1]: 1}, {"title": (oats, milk)})
+    after, dots = revived(entity, SELF, 7, {})
+    assert dots == 2
+    assert [(write.value, write.stamp.dot) for write in after.registers["title"]] == [
+        (oats.value, (SELF, 9)),
+        (milk.value, (SELF, 8)),
+    ]
+
+
 @given(entities(), clocks, st.integers(0, 5))
 def test_forget_10_what_a_deletion_had_seen_it_has_seen(entity: Entity, forgotten: Clock, counter: int) -> None:
     after, _ = revived(entity, SELF, counter, forgotten)

@@ -8,6 +8,7 @@ import msgspec
 import pytest
 from tests.review.reviewer import DAY, Reviewer
 
+from lottisync.entities.version import open_foreign
 from lottisync.review import index
 from lottisync.review.cleanup import remove_old_sets
 from lottisync.review.inbox import Inbox
@@ -95,6 +96,19 @@ def test_rev37_what_peers_decide_and_contest_reaches_the_index(laptop: Reviewer,
     assert (only(laptop).open, only(laptop).settled) == (1, 0)
     laptop.verdicts.keep(milk, laptop.later())
     assert only(laptop).settled
+
+
+def test_rev37_a_decision_alone_reaches_the_index(laptop: Reviewer, phone: Reviewer) -> None:
+    """REV-37: a round was cut off: the decision is here, the set that was touched along with it is not."""
+    milk, _ = two_items(laptop)
+    phone.pull(laptop)
+    assert items(only(phone)) == ["pending", "pending"]
+    laptop.verdicts.reject(milk, laptop.later())
+    with laptop.agents.reading() as reader, phone.agents.transaction(phone.later()) as tx:
+        decision = reader.version(laptop.decisions()[-1].id)
+        assert decision is not None
+        tx.apply([(decision, open_foreign(decision))])
+    assert items(only(phone)) == ["rejected", "pending"]
 
 
 def test_rev37_a_verdict_on_one_twin_turns_the_row_of_the_other(laptop: Reviewer, phone: Reviewer) -> None:

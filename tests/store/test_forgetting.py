@@ -273,16 +273,18 @@ def _meet(a: Store, b: Store) -> None:
 
 
 def test_forget_6_the_first_write_on_an_absent_id_has_seen_what_was_forgotten(pair: tuple[Store, Store]) -> None:
+    """FORGET-6: what was forgotten there are another host's writes."""
     a, b = pair
-    purge(a)
-    put(a, "gone", "Again")
-    entity = a.read("gone")
+    purge(b)
+    put(b, "gone", "Again")
+    entity = b.read("gone")
     assert entity is not None
-    assert entity.clock == forgotten(a) | {a_host(a): 5}
-    send(a, b)  # which has not forgotten it
+    assert entity.clock == {host_of(a): 4, host_of(b): 1}
+    assert forgotten(b) == {host_of(a): 4}
+    send(b, a)  # which has not forgotten it
     assert digest_of(a) == digest_of(b)
-    assert b.read("gone") == entity
-    assert faults(a) == []
+    assert a.read("gone") == entity
+    assert faults(a) == faults(b) == []
 
 
 def test_forget_6_so_has_one_that_writes_a_deletion(pair: tuple[Store, Store]) -> None:
@@ -292,7 +294,7 @@ def test_forget_6_so_has_one_that_writes_a_deletion(pair: tuple[Store, Store]) -
         tx.put("gone", "task", {"title": "Again", "deletedAt": None})
     entity = a.read("gone")
     assert entity is not None
-    assert entity.clock == forgotten(a) | {a_host(a): 5}
+    assert entity.clock == forgotten(a) | {host_of(a): 5}
 
 
 def test_forget_6_an_id_that_is_made_once_is_spared_that(tmp_path: Path) -> None:
@@ -305,7 +307,7 @@ def test_forget_6_an_id_that_is_made_once_is_spared_that(tmp_path: Path) -> None
     put(b, fresh)
     entity = b.read(fresh)
     assert entity is not None
-    assert entity.clock == {a_host(b): 1}
+    assert entity.clock == {host_of(b): 1}
 
 
 @pytest.mark.parametrize(
@@ -324,7 +326,7 @@ def test_forget_6_which_ids_are_made_once(text: str, expected: bool) -> None:
     assert made_once(text) is expected
 
 
-def a_host(store: Store) -> Host:
+def host_of(store: Store) -> Host:
     with store.reading() as reader:
         return reader.host
 
@@ -435,7 +437,7 @@ def test_forget_9_reviving_takes_counters_and_links_and_leaves_the_rest(pair: tu
     put(a, "live", "Soy milk")
     send(b, a)  # two siblings
     with_links(a, {A: 9})
-    made, rest = knowledge(a)[a_host(a)], a.read("gone")
+    made, rest = knowledge(a)[host_of(a)], a.read("gone")
     with a.transaction(LATER) as tx:
         forgetting.revive(tx, "live", {A: 9})
         assert tx.counter == made + 2
@@ -446,7 +448,7 @@ def test_forget_9_reviving_takes_counters_and_links_and_leaves_the_rest(pair: tu
     assert entity.clock[A] == 9
     assert faults(a) == []
     with a.reading() as reader:
-        assert chain.value_at(reader, a_host(a), made + 2) is not None
+        assert chain.value_at(reader, host_of(a), made + 2) is not None
     assert a.read("gone") == rest is not None
 
 

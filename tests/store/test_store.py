@@ -468,6 +468,7 @@ def test_what_a_store_has_never_heard_of_survives_a_trip_through_it(tmp_path: Pa
     mine, theirs = newer.read("t1"), third.read("t1")
     assert mine is not None
     assert theirs is not None
+    assert {"weather/sky", "weather/wind~11", "title"} == mine.registers.keys()
     for path in mine.registers:
         if path != "title":
             assert theirs.registers[path] == mine.registers[path]
