@@ -14,6 +14,7 @@ from lottisync.problem import Problem
 from lottisync.store.instant import iso
 
 OPEN_STATUSES = ("OPEN", "GROOMED", "IN PROGRESS", "BLOCKED", "ON HOLD")
+STYLES = {"P0": "bold red", "P1": "yellow"}
 
 
 @click.command("import")
@@ -52,12 +53,11 @@ def list_tasks(terminal: Terminal, everything: bool) -> None:
         found = tasks.all_tasks(reader)
     shown = [t for t in found if everything or t.status in OPEN_STATUSES]
     shown.sort(key=lambda t: (t.priority, t.due or "9999", t.created_at, t.id))
-    value = [
-        {"id": t.id, "title": t.title, "status": t.status, "priority": t.priority, "due": t.due, "estimate": t.estimate}
-        for t in shown
-    ]
-    today = iso(clock.now())[:10]
-    terminal.emit(value, lambda: _show_list(terminal, shown, today))
+    if terminal.as_json:
+        fields = ("id", "title", "status", "priority", "due", "estimate")
+        terminal.emit([{name: getattr(t, name) for name in fields} for t in shown], lambda: None)
+    else:
+        _show_list(terminal, shown, today=iso(clock.now())[:10])
 
 
 def _show_list(terminal: Terminal, found: list[tasks.Line], today: str) -> None:
@@ -67,8 +67,8 @@ def _show_list(terminal: Terminal, found: list[tasks.Line], today: str) -> None:
     rows = [
         (
             short(t.id),
-            Cell(t.priority, {"P0": "bold red", "P1": "yellow"}.get(t.priority, "")),
-            Cell(t.due or "", "red" if t.due and t.due < today else ""),
+            Cell(t.priority, STYLES[t.priority]) if t.priority in STYLES else t.priority,
+            Cell(t.due, "red") if t.due and t.due < today else t.due or "",
             t.status.lower(),
             minutes(t.estimate),
             t.title,

@@ -109,7 +109,9 @@ class Terminal:
     def _plain_table(self, columns: Sequence[str], rows: list[Sequence[Any]], title: str | None) -> None:
         aligned = []
         for cells in zip(columns, *rows, strict=True):
-            texts = [text if (text := str(cell)).isprintable() else shown(text).replace("\n", " ") for cell in cells]
+            texts = list(map(str, cells))
+            if not "".join(texts).isprintable():
+                texts = [shown(text).replace("\n", " ") for text in texts]
             width = max(map(len, texts))
             aligned.append([text.ljust(width) for text in texts])
         lines = [line.rstrip() for line in map("  ".join, zip(*aligned, strict=True))]
