@@ -118,9 +118,14 @@ def test_an_agent_that_gave_up_is_seen_in_list_and_show(person: Person) -> None:
 
 def test_pause_destroy_and_list(person: Person) -> None:
     """S3-71, S3-72, S3-75"""
+    assert "lottisync agent create TASK" in person.run("agent", "list").out
     person.json("agent", "create", person.task, "--name", "Otto")
     assert person.json("agent", "pause", person.task)["lifecycle"] == "dormant"
     assert "paused" in person.run("agent", "list").out
+    assert person.run("agent", "resume", person.task).out == "Otto may wake again\n"
+    assert f"Go on with: lottisync agent resume {person.task}" in person.run("agent", "pause", person.task).out
+    assert person.run("agent", "configure", person.task, "autoCheck=true").out.endswith("autoCheck=true from now on\n")
+    assert person.run("agent", "move", person.task).out == "Otto wakes on this device\n"
     assert person.run("agent", "wake", person.task).code == 1
     ident = person.json("agent", "list")[0]["id"]
     assert person.json("agent", "destroy", person.task)["lifecycle"] == "destroyed"

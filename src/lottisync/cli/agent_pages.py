@@ -32,17 +32,17 @@ def list_agents(terminal: Terminal) -> None:
     with home.agent.reading() as reader:
         found = agents.list_agents(reader)
     value = [_described(home, each) for each in found]
-    columns = ["id", "name", "", "task", "home"]
-    terminal.emit(
-        value,
-        lambda: terminal.table(
-            columns,
-            [
-                (short(row["id"]), row["name"], _state(row), row["title"] or "(gone)", row["home"]["name"])
-                for row in value
-            ],
-        ),
-    )
+    terminal.emit(value, lambda: _show_list(terminal, value))
+
+
+def _show_list(terminal: Terminal, value: list[dict[str, Any]]) -> None:
+    if not value:
+        terminal.line("No agent minds a task. Let one with: lottisync agent create TASK")
+        return
+    rows = [
+        (short(row["id"]), row["name"], _state(row), row["title"] or "(gone)", row["home"]["name"]) for row in value
+    ]
+    terminal.table(["id", "name", "", "task", "home"], rows)
 
 
 @click.command("show")
