@@ -50,7 +50,9 @@ def task() -> None:
 def list_tasks(terminal: Terminal, everything: bool) -> None:
     """List the open tasks, the most urgent first."""
     with terminal.home.journal.reading() as reader:
-        found = tasks.all_tasks(reader)
+        found, damaged = tasks.all_tasks(reader)
+    for problem in damaged:
+        terminal.warn(problem.message)
     shown = [t for t in found if everything or t.status in OPEN_STATUSES]
     shown.sort(key=lambda t: (t.priority, t.due or "9999", t.created_at, t.id))
     if terminal.as_json:

@@ -86,6 +86,10 @@ class Terminal:
         if not self.as_json:
             self.console.print(_literal(text, style or ""))
 
+    def warn(self, text: str) -> None:
+        """What keeps the command from nothing, but must be known: a line on standard error, with `--json`, too."""
+        click.echo(f"lottisync: {shown(text)}", err=True)
+
     def markup(self, text: str) -> None:
         """A line for people in rich's markup; never with text that came from outside."""
         if not self.as_json:

@@ -25,6 +25,7 @@ from lottisync.causality import vector_clock
 from lottisync.causality.vector_clock import ClockError, Host
 from lottisync.entities import canonical, path
 from lottisync.entities.entity import Entity, Registers, Stamp, Write, is_clean_tombstone
+from lottisync.problem import Problem
 
 MAX_DOCUMENT = 300 * 1024
 """Bytes of a document that a local write may make. Something larger belongs in an attachment."""
@@ -49,6 +50,16 @@ _read_stamps = msgspec.json.Decoder(
 
 class BadVersion(ValueError):
     """Bytes that no correct implementation can have written."""
+
+
+class Damaged(Problem):
+    """What this store itself wrote, or checked, and is not that any more: the disk's fault, or a hand's."""
+
+    def __init__(self, entity_id: str, error: Exception) -> None:
+        said = f"what is stored of {entity_id} is damaged ({error})"
+        super().__init__(
+            "damaged-row", f"{said}. See all of it with: lottisync check; mend it from another device: lottisync verify"
+        )
 
 
 def validated_id(text: str) -> str:
@@ -128,10 +139,13 @@ def first(entity_id: str, type_name: str, stamp: Stamp, values: dict[str, Any]) 
 
 
 def open_stored(version: Version) -> Entity:
-    """The entity of a version that this store wrote or checked itself."""
-    registers = _registers(version)
-    _ = registers.raw  # now is the time to find that it is no document
-    return Entity(version.id, version.type, version.read_clock(), registers)
+    """The entity of a version that this store wrote or checked itself. Raises `Damaged`."""
+    try:
+        registers = _registers(version)
+        _ = registers.raw  # now is the time to find that it is no document
+        return Entity(version.id, version.type, version.read_clock(), registers)
+    except msgspec.MsgspecError as error:
+        raise Damaged(version.id, error) from None
 
 
 def _registers(version: Version, decoded: dict[str, Any] | None = None) -> Registers:

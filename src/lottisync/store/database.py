@@ -79,6 +79,10 @@ class explained:  # noqa: N801 - reads like the function that it would be if tha
             problem = _problem(error, self._path)
             if problem is not None:
                 raise problem from None
+        if isinstance(error, UnicodeDecodeError):
+            raise Problem(
+                "damaged-row", f"{self._path} holds text that is none ({error}). See which row: lottisync check"
+            ) from None
 
 
 def _problem(error: apsw.Error, path: Path) -> Problem | None:

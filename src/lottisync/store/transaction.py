@@ -14,7 +14,6 @@ from functools import lru_cache
 from typing import Any, NamedTuple, TypeGuard
 
 import apsw
-import msgspec
 
 from lottisync.causality import hlc, vector_clock
 from lottisync.causality.chain import chained, genesis
@@ -40,7 +39,7 @@ from lottisync.entities.identifier import made_once
 from lottisync.entities.link import FROM_ID, TO_ID
 from lottisync.entities.revival import revived
 from lottisync.entities.schema import EntityType, StoreSchema, link_id
-from lottisync.entities.version import BadVersion, Version
+from lottisync.entities.version import BadVersion, Damaged, Version
 from lottisync.problem import Problem
 from lottisync.store import chain, notice, quarantine
 from lottisync.store.instant import iso
@@ -288,7 +287,7 @@ class Transaction(Reader):
             except BadVersion as error:
                 self.quarantine(incoming, str(error))
                 continue
-            except (EqualDots, msgspec.MsgspecError):
+            except (EqualDots, Damaged):
                 if clashes is None:
                     raise
                 clashes.append((incoming, entity))
