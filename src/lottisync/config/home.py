@@ -11,6 +11,7 @@ Everything is opened when it is first used: a command that only reads tasks open
 import json
 import os
 import shutil
+from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -173,6 +174,33 @@ class Home:
         from lottisync.sync.membership import put_membership
 
         record = MembershipRecord.retiring(self.key, device=device, at_ms=self.roster().next_at(device, now))
+        with self.space.transaction(now) as tx:
+            put_membership(tx, record)
+
+    def revoke_device(self, device: str, keep: Iterable[str], now: int) -> None:
+        """Take a device out for good: lost, stolen, sold. `keep` are the ids of those that rest on it (`resting_on`)
+        and stay: this device vouches for them now, in the same transaction (ROSTER-18). Raises `IdentityError`."""
+        from lottisync.identity.roster import MembershipRecord
+        from lottisync.sync.membership import put_membership
+
+        roster = self.roster()
+        records = [MembershipRecord.revoking(self.key, device=device, at_ms=roster.next_at(device, now))]
+        for kept in keep:
+            member, at_ms = roster.members[kept], roster.next_at(kept, now)
+            records.append(
+                MembershipRecord.adding(self.key, certificate=member.certificate, name=member.name, at_ms=at_ms)
+            )
+        with self.space.transaction(now) as tx:
+            for record in records:
+                put_membership(tx, record)
+
+    def rename_device(self, device: str, name: str, now: int) -> None:
+        """Call a device something else. Raises `IdentityError` for what is no name."""
+        from lottisync.identity.roster import MembershipRecord
+        from lottisync.sync.membership import put_membership
+
+        at_ms = self.roster().next_at(device, now)
+        record = MembershipRecord.renaming(self.key, device=device, name=name, at_ms=at_ms)
         with self.space.transaction(now) as tx:
             put_membership(tx, record)
 
