@@ -161,6 +161,36 @@ def rename(terminal: Terminal, name: str, new_name: str) -> None:
     terminal.emit(value, lambda: terminal.line(f"{member.name} is called {new_name} now.", "green"))
 
 
+@devices.command()
+@click.argument("name")
+@common
+def renew(terminal: Terminal, name: str) -> None:
+    """Make this home, a copy of another device's, a device of its own called NAME.
+
+    For a home that was copied to a second machine, where both are used: a device can't run twice. All that the
+    copy holds stays. Pair it with one of your devices afterwards. Stop its daemon before."""
+    from lottisync.daemon.daemon import alone
+
+    home = terminal.home
+    was = home.name()
+    if any(member.name == name for member in home.roster().members.values()):
+        raise Usage("exists", f"a device of yours is called {name!r} already. Choose another name")
+
+    async def change() -> None:
+        async with alone(home):
+            home.renew(name, os.urandom(32), clock.now())
+
+    with identity_problems():
+        anyio.run(change)
+    value = {"name": name, "device": home.key.device_id, "was": was}
+    terminal.emit(
+        value,
+        lambda: terminal.line(
+            f"This home is a device of its own now, {name}, no more {was}. Bring it back to the others: lottisync pair"
+        ),
+    )
+
+
 def _other(home: Home, name: str) -> "Member":
     """A device that is not this one."""
     from lottisync.sync.membership import member_named
