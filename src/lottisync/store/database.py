@@ -38,6 +38,8 @@ def connect(path: Path, *, create: bool = False, vfs: str | None = None) -> apsw
             if not create:
                 _refuse_foreign(connection, path)
                 upgrade(connection, path, FORMAT)
+            # Else SQLite plans many a statement anew whenever it is given another value, which costs more than it.
+            connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
             _make_durable(connection, path)
             _make_roomy(connection)
         except BaseException:
