@@ -14,7 +14,7 @@ from pathlib import Path
 
 from rich.console import Console
 from rich.progress import Progress
-from tests.simulation.device import forget_prepared, prepared
+from tests.simulation import pool
 from tests.simulation.schedule import KINDS, Schedule, generate
 from tests.simulation.shrink import shrink, verdict
 from tests.simulation.world import run
@@ -39,7 +39,7 @@ def main(arguments: list[str]) -> int:
     started = time.perf_counter()
     wrong = _broken(seeds, asked.jobs)
     minutes = (time.perf_counter() - started) / 60
-    forget_prepared()
+    pool.forget()
     print(f"{len(seeds)} schedules of {', '.join(kinds)}: {len(wrong)} broken; {len(seeds) / minutes:,.0f} a minute")
     for said, count in Counter(said for _, said in wrong).most_common():
         print(f"  {count} x {said}")
@@ -51,13 +51,13 @@ def main(arguments: list[str]) -> int:
 
 
 def _broken(seeds: list[Seed], jobs: int) -> list[tuple[Seed, str]]:
-    """The seeds whose schedules go wrong, with how. The workers find the prepared stores that are made here."""
-    prepared()
+    """The seeds whose schedules go wrong, with how. The workers have their stores in the folder that is made here."""
+    pool.folder()
     forking = multiprocessing.get_context("fork")
-    with Progress(console=Console(stderr=True), transient=True) as progress, forking.Pool(jobs) as pool:
+    with Progress(console=Console(stderr=True), transient=True) as progress, forking.Pool(jobs) as workers:
         bar = progress.add_task("schedules", total=len(seeds))
         wrong = []
-        for seed, said in pool.imap(_judged, seeds, chunksize=4):
+        for seed, said in workers.imap(_judged, seeds, chunksize=4):
             progress.advance(bar)
             if said:
                 wrong.append((seed, said))

@@ -3,41 +3,29 @@
 from collections.abc import Iterable, Sequence
 from itertools import combinations
 
-from tests.simulation.device import Device, Kept
+from tests.simulation.device import Device, Kept, Links
 from tests.simulation.reference import Broken, Found, Reference
 
-from lottisync.causality.chain import LINK_BYTES
 from lottisync.store.check import broken_invariants
-
-Links = dict[bytes, tuple[str, str, tuple[int, ...]]]
-"""A chain's value -> the store, the entity and the writes that it stands for."""
 
 
 def knowledge_is_true(
     device: Device, kept: Kept, links: Links, reference: Reference, spared: set[tuple[str, str]]
 ) -> None:
     """What a store claims to know is there: every effect of every write up to there has been in it."""
-    with kept.store.reading() as reader:
-        knowledge = reader.knowledge()
-        segments = reader.local(
-            "select h.host, c.first, c.links from chain c join hosts h on h.n = c.host order by 1, 2"
-        )
-        ends = dict.fromkeys(knowledge, 0)
-        for host, first, values in segments:
-            known = knowledge.get(host, 0)
-            ends[host] = first + len(values) // LINK_BYTES - 1
-            for at in range(0, min(len(values), (known - first + 1) * LINK_BYTES), LINK_BYTES):
-                store, entity, writes = links.get(values[at : at + LINK_BYTES], ("", "", ()))
-                missing = set(writes) - kept.seen.get(entity, frozenset()) - reference.purged
-                if missing and store == kept.name and (store, entity) not in spared:
-                    raise Broken(
-                        "knowledge",
-                        f"{kept.name} of device {device.slot} claims {host}:{first + at // LINK_BYTES} without "
-                        f"{[reference.writes[n] for n in missing]}",
-                    )
-        for host, known in knowledge.items():
-            if known > ends[host]:
-                raise Broken("chain", f"{kept.name} of device {device.slot} knows {host}:{known}, beyond its chain")
+    for host, known in kept.knowledge.items():
+        first, values = kept.chains.get(host, (1, []))
+        if known >= first + len(values):
+            raise Broken("chain", f"{kept.name} of device {device.slot} knows {host}:{known}, beyond its chain")
+        for counter, value in enumerate(values[: known - first + 1], first):
+            store, entity, writes = links.get(value, ("", "", ()))
+            missing = set(writes) - kept.seen.get(entity, frozenset()) - reference.purged
+            if missing and store == kept.name and (store, entity) not in spared:
+                raise Broken(
+                    "knowledge",
+                    f"{kept.name} of device {device.slot} claims {host}:{counter} without "
+                    f"{[reference.writes[n] for n in missing]}",
+                )
 
 
 def equal_knowledge_means_equal_digest(devices: Sequence[Device]) -> None:

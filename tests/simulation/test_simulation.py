@@ -3,12 +3,11 @@
 from collections import Counter
 from collections.abc import Callable, Iterator
 from itertools import count
-from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.simulation import pool
 from tests.simulation import schedule as s
-from tests.simulation.device import forget_prepared
 from tests.simulation.reference import Broken, Found, Reference, Shown
 from tests.simulation.schedule import KINDS, Schedule, generate
 from tests.simulation.shrink import shrink, verdict
@@ -28,9 +27,9 @@ SEEDS = 12
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _prepared() -> Iterator[None]:
+def _pool() -> Iterator[None]:
     yield
-    forget_prepared()
+    pool.forget()
 
 
 def scenario(*steps: s.AnyStep, stores: tuple[str, ...] = JOURNAL, devices: int = 3) -> Schedule:
@@ -107,7 +106,7 @@ CUT_BEHIND_THE_CHAIN = scenario(
 )
 
 
-def test_what_cannot_be_mended_is_not_compared_for_ever(tmp_path: Path) -> None:
+def test_what_cannot_be_mended_is_not_compared_for_ever() -> None:
     """MEND-3: a row loses its only field. Nobody can read it, nobody has another copy: the two say so, and go on."""
     steps: tuple[s.AnyStep, ...] = (
         s.Write(A, 0),
@@ -118,7 +117,7 @@ def test_what_cannot_be_mended_is_not_compared_for_ever(tmp_path: Path) -> None:
         s.Flow(0),
     )
     with small():
-        world = World(scenario(*steps), tmp_path)
+        world = World(scenario(*steps))
         for number, step in enumerate(steps):
             world.step(number, step)
         assert world.count["diverged"] >= 1

@@ -10,7 +10,7 @@ from tests.simulation.reference import Broken
 
 from lottisync.protocol import message as m
 from lottisync.protocol.session import Session
-from lottisync.sync.exchange import Exchange
+from lottisync.sync.exchange import Exchange, breaths
 
 BOOT = bytes(16)
 
@@ -60,20 +60,19 @@ class Wire:
     def waiting(self, side: int) -> bool:
         return bool(self.ends[side].heard or self.ends[side].arriving)
 
-    def deliver(self, side: int) -> m.AnyMessage | None:
-        """The next message arrives; gives it, if there was one."""
+    def deliver(self, side: int, most: int = 1) -> list[m.AnyMessage]:
+        """What arrives next is carried out: a message, or of one frame `most` messages together; gives them."""
         end = self.ends[side]
         if not end.heard and end.arriving:
             end.heard.extend(end.session.receive(end.arriving.popleft(), 0))
-        if not end.heard:
-            return None
-        message = end.heard.popleft()
-        if isinstance(message, m.Close):
-            raise Broken("grammar", f"{message.code}: {message.reason}")
-        if isinstance(message, m.Hello) and side == 0:
-            self.say(0, end.hello)
-        self.say(side, *end.exchange.hear([message]))
-        return message
+        messages = [end.heard.popleft() for _ in range(min(most, len(end.heard)))]
+        for breath in breaths(messages):
+            if isinstance(breath[0], m.Close):
+                raise Broken("grammar", f"{breath[0].code}: {breath[0].reason}")
+            if isinstance(breath[0], m.Hello) and side == 0:
+                self.say(0, end.hello)
+            self.say(side, *end.exchange.hear(breath))
+        return messages
 
     def speak(self, side: int) -> bool:
         """Whether this side had anything to say of itself."""

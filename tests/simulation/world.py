@@ -9,18 +9,16 @@ Some sizes are made small for it (`small`), so that a round of five entities has
 
 import contextlib
 import hashlib
-import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator
 from itertools import combinations
-from pathlib import Path
-from tempfile import mkdtemp
 from typing import Any
 
 import msgspec
 from tests.simulation import laws
 from tests.simulation import schedule as s
-from tests.simulation.device import MAX_DEVICES, Crashed, Device, Kept, memory
+from tests.simulation.device import Crashed, Device, Image, Kept
+from tests.simulation.pool import MAX_DEVICES
 from tests.simulation.reference import DELETED_AT, Broken, Reference, Shown
 from tests.simulation.wire import Wire
 
@@ -59,19 +57,17 @@ def small() -> Iterator[None]:
 
 
 class World:
-    def __init__(self, made: s.Schedule, folder: Path) -> None:
+    def __init__(self, made: s.Schedule) -> None:
         self.schedule = made
         self.reference = Reference()
         self.count: Counter[str] = Counter()
         self.trace: list[str] = []
         self.now = NOON
-        self._folder = folder
-        self._folders = 0
         self._minted = 0
-        self._links: laws.Links = {}
+        self._links: dict[bytes, tuple[str, str, tuple[int, ...]]] = {}
         self._instants: set[int] = set()
         self._tampered: set[tuple[str, str]] = set()
-        self._backups: list[tuple[Device, Path, dict[str, Any], dict[str, tuple[int, bool]]]] = []
+        self._backups: list[Image] = []
         self.wires: list[Wire] = []
         self.devices: list[Device] = []
         self._once: set[str] = set()
@@ -141,6 +137,7 @@ class World:
             self._close(wire)
         if self._tampered:
             self._mend()
+        self._all_meet(also_equals=False)
         if all(self._all_meet() for _ in range(MAX_MEETINGS)):
             raise Broken("quiet", f"after {MAX_MEETINGS} meetings devices have more to say than a greeting")
         laws.converged(self.devices)
@@ -163,10 +160,15 @@ class World:
                     kept.feed = 0
                     kept.observe(self.reference, self._links, ())
 
-    def _all_meet(self, *, verify: bool = False) -> int:
-        """Every two devices once; how many of them had to say more than a greeting."""
+    def _all_meet(self, *, verify: bool = False, also_equals: bool = True) -> int:
+        """Every two devices once; how many of them had to say more than a greeting. Two of which each knows what the
+        other has, and that it is the same, would change nothing: without `also_equals` they are spared it."""
         spoke = 0
         for a, b in combinations(self.devices, 2):
+            if not also_equals and a.is_in_step_with(b):
+                a.signs_in(b)
+                self.count["spared"] += 1
+                continue
             wire = self._wire(a, b)
             if wire is None:
                 continue
@@ -204,12 +206,8 @@ class World:
         self._minted += 1
         return Host(f"ffffffff{self._minted:08x}")
 
-    def _new_folder(self) -> Path:
-        self._folders += 1
-        return self._folder / str(self._folders)
-
     def _add(self) -> Device:
-        device = Device.new(len(self.devices), self._new_folder(), self.schedule.stores, self._mint)
+        device = Device.new(len(self.devices), self.schedule.stores, self._mint)
         self.devices.append(device)
         return device
 
@@ -340,14 +338,7 @@ class World:
         for wire in list(self.wires):
             if {end.device.name for end in wire.ends} == {a.name, b.name}:
                 self._close(wire)
-        roster = {
-            name: max(a.roster.get(name, (0, True)), b.roster.get(name, (0, True))) for name in a.roster | b.roster
-        }
-        for device in (a, b):
-            version, active = roster[device.name]
-            if not active:  # whoever is used again signs himself back in
-                roster[device.name] = (version + 1, True)
-        a.roster, b.roster = dict(roster), dict(roster)
+        a.signs_in(b)
         self.count["wires"] += 1
         wire = Wire((a, b), self._clock, self._report)
         self.wires.append(wire)
@@ -367,9 +358,8 @@ class World:
         if wire is not None:
             self._arrives(wire, step.side)
 
-    def _arrives(self, wire: Wire, side: int) -> None:
-        message = wire.deliver(side)
-        if message is not None:
+    def _arrives(self, wire: Wire, side: int, most: int = 1) -> None:
+        for message in wire.deliver(side, most):
             self.count[type(message).__name__] += 1
 
     def _speak(self, step: s.Speak) -> None:
@@ -387,7 +377,7 @@ class World:
             busy = False
             for side in (0, 1):
                 if wire.waiting(side):
-                    self._arrives(wire, side)
+                    self._arrives(wire, side, MAX_WORDS)
                     busy = True
                 while wire.speak(side):
                     busy = True
@@ -402,7 +392,7 @@ class World:
             self._close(wire)
 
     def _gather(self, step: s.Gather) -> None:
-        self._all_meet()
+        self._all_meet(also_equals=False)
 
     def _cut(self, step: s.Cut) -> None:
         wire = self._wire_of(step.wire)
@@ -430,14 +420,11 @@ class World:
 
     def _reopen(self, device: Device) -> None:
         self.count["crashes"] += 1
-        known, roster, skew = device.known(), device.roster, device.skew
-        self._bury(device)
-        again = Device.at(device.slot, device.name, device.folder, known, roster, self._mint)
-        again.skew = skew
-        self.devices[device.slot] = again
+        self.devices[device.slot] = device.again(self._mint)
+        self._cut_off(device)
 
-    def _bury(self, device: Device) -> None:
-        device.close()
+    def _cut_off(self, device: Device) -> None:
+        """Nobody will hear of a device that is no more."""
         for wire in [wire for wire in self.wires if wire.joins(device)]:
             self.wires.remove(wire)
             with contextlib.suppress(Crashed):  # the other one dies of it, and is reopened next
@@ -445,23 +432,18 @@ class World:
 
     def _backup(self, step: s.Backup) -> None:
         if len(self._backups) < MAX_BACKUPS:
-            device, folder = self._device(step.device), self._new_folder()
-            device.copy(folder)
-            self._backups.append((device, folder, device.known(), dict(device.roster)))
+            self._backups.append(self._device(step.device).image())
 
     def _restore(self, step: s.Restore) -> None:
         if not self._backups:
             return
-        of, source, known, roster = self._backups[step.backup % len(self._backups)]
-        same = [device for device in self.devices if device.name == of.name]
+        backup = self._backups[step.backup % len(self._backups)]
+        same = [device for device in self.devices if device.name == backup.name]
         device = same[step.device % len(same)]
         self.count["restores"] += 1
-        self._bury(device)
-        folder = self._new_folder()
-        shutil.copytree(source, folder)
-        seen = {name: (dict(store), feed) for name, (store, feed) in known.items()}
-        restored = Device.at(device.slot, device.name, folder, seen, dict(roster), self._mint)
-        self.devices[device.slot] = restored
+        device.close()
+        self._cut_off(device)
+        restored = self.devices[device.slot] = backup.live(device.slot, self._mint)
         if step.noticed:
             for kept in restored.kept.values():
                 with kept.store.transaction(self._clock(restored)) as tx:
@@ -469,11 +451,9 @@ class World:
 
     def _clone(self, step: s.Clone) -> None:
         if len(self.devices) < min(5, MAX_DEVICES):
-            device, folder = self._device(step.device), self._new_folder()
-            device.copy(folder)
             self.count["clones"] += 1
-            known, roster = device.known(), dict(device.roster)
-            self.devices.append(Device.at(len(self.devices), device.name, folder, known, roster, self._mint))
+            copied = self._device(step.device).image()
+            self.devices.append(copied.live(len(self.devices), self._mint))
 
     def _newcomer(self, step: s.Newcomer) -> None:
         if len(self.devices) < min(5, MAX_DEVICES):
@@ -545,15 +525,11 @@ def _kinds(wire: Wire) -> str:
 
 
 def run(made: s.Schedule) -> World:
-    """A schedule from beginning to end, in a folder of its own. Raises what went wrong."""
-    folder = Path(mkdtemp(prefix="lottisync-simulation-", dir=memory()))
-    try:
-        with small():
-            world = World(made, folder)
-            try:
-                world.run()
-            finally:
-                world.close()
-    finally:
-        shutil.rmtree(folder)
+    """A schedule from beginning to end. Raises what went wrong."""
+    with small():
+        world = World(made)
+        try:
+            world.run()
+        finally:
+            world.close()
     return world

@@ -16,7 +16,7 @@ from lottisync.entities.version import MAX_DOCUMENT, open_foreign
 from lottisync.problem import Problem
 from lottisync.store.chain import links_beyond, value_at
 from lottisync.store.store import Store
-from lottisync.store.transaction import HISTORY_PER_FIELD
+from lottisync.store.write_buffer import HISTORY_PER_FIELD
 
 
 def test_the_chain_to_the_byte(tmp_path: Path) -> None:

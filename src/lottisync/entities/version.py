@@ -199,7 +199,7 @@ def _checked(version: Version) -> Entity:
     document = canonical.decode_document(version.document)
     if not document:
         raise BadVersion(f"version of {version.id} has no register")
-    _validated_paths(tuple(document))
+    path.validate(tuple(document))
     registers = _registers(version, document)
     entity = Entity(version.id, version.type, clock, registers)
     for stamp in entity.stamps():
@@ -211,13 +211,6 @@ def _checked(version: Version) -> Entity:
     if _encode(clock) != version.clock or _encode((registers.base, registers.stamps, {})) != version.stamps:
         raise BadVersion(f"version of {version.id} is not in canonical form")
     return entity
-
-
-@lru_cache(maxsize=256)
-def _validated_paths(paths: tuple[str, ...]) -> None:
-    """Documents of one type mostly have the same paths."""
-    for p in paths:
-        path.validated(p)
 
 
 def _checked_writes(version: Version, entity: Entity) -> Entity:

@@ -5,8 +5,8 @@ never burnt and never used twice; neither host nor counter outlives the transact
 that a change entails is kept in step here: the row, the index over its clock, the digest (the *stored*
 hash is subtracted and the new one added), the chain, the history of what was overwritten, the feed.
 
-What goes into the tables is gathered and written together, statement by statement, which is most of what an
-import or a round does; anything that reads sees it, because reading writes it down first.
+What goes into the tables is gathered in a `WriteBuffer` and written together; anything that reads sees it, because
+reading writes it down first.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -45,23 +45,18 @@ from lottisync.store import chain, notice, quarantine
 from lottisync.store.instant import iso
 from lottisync.store.quarantine import Kept, Quarantine
 from lottisync.store.reader import Moment, Reader, Row
+from lottisync.store.write_buffer import WriteBuffer
 
 MODULUS = 2**256
-GATHERED_ROWS = 1_000
-"""How many rows are written together: more gain nothing and cost memory."""
-HISTORY_PER_FIELD = 100
-"""How many overwritten values of one field are kept; the oldest go first (STORE-16)."""
-
 _iso = lru_cache(maxsize=64)(iso)
 
 
+BEGIN = f"""select s.host, s.counter, s.millis, s.ticks, s.digest, s.n, s.feed, h.n, {chain.OWN_VALUE},
+        exists (select 1 from quarantine), exists (select 1 from forgotten)
+    from state s join hosts h on h.host = s.host"""
+"""All that a transaction has to know of its store, in one look."""
 INSERT_COMPONENT = "insert into components values (?, ?, ?)"
 DELETE_COMPONENT = "delete from components where host = ? and counter = ? and n = ?"
-KEEP_WRITE = "insert into history values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-TOO_MANY_WRITES = f"""select ?1, ?2
-    where (select count(*) from history where entity = ?1 and path = ?2) > {HISTORY_PER_FIELD}"""
-FORGET_WRITES = f"""delete from history where rowid in (select rowid from history where entity = ? and path = ?
-    order by millis desc, ticks desc, rowid desc limit -1 offset {HISTORY_PER_FIELD})"""
 
 
 class _Place(NamedTuple):
@@ -87,22 +82,19 @@ class Transaction(Reader):
         self._n: int
         self._feed: int
         kept: int
-        (self._host, self._counter, millis, ticks, digest, self._n, self._feed, number, link, kept) = self._execute(
-            f"""select s.host, s.counter, s.millis, s.ticks, s.digest, s.n, s.feed, h.n, {chain.OWN_VALUE},
-                    exists (select 1 from quarantine)
-                from state s join hosts h on h.host = s.host"""
-        )[0]
+        forgotten: int
+        (self._host, self._counter, millis, ticks, digest, self._n, self._feed, number, link, kept, forgotten) = (
+            self._execute(BEGIN)[0]
+        )
         self._clock = Hlc(millis, ticks)
         self._sum = int.from_bytes(digest, "big")
         self._numbers: dict[str, int] = {self._host: number}
         self._places: dict[str, _Place] = {}
         self._link: bytes = bytes(link or genesis(self._host))
         self._quarantined = Quarantine(connection, empty=not kept)
+        self._forgotten: Clock | None = None if forgotten else {}
         # Components are inserted before any is deleted: one that has gone never comes back.
-        self._gathered: dict[str, list[tuple[Any, ...]]] = {INSERT_COMPONENT: [], DELETE_COMPONENT: []}
-        self._gathered_ids: set[str] = set()
-        self._gathered_links: list[tuple[int, int, bytes]] = []
-        self._remembered: list[tuple[str, str]] = []
+        self._buffer = WriteBuffer(connection, (INSERT_COMPONENT, DELETE_COMPONENT))
 
     # -- what a transaction knows that is not in its tables yet
 
@@ -132,7 +124,7 @@ class Transaction(Reader):
         return super().held_beyond()
 
     def _rows(self, sql: str, bindings: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-        self._write_gathered()
+        self._buffer.flush()
         return self._execute(sql, bindings)
 
     # -- writes
@@ -205,7 +197,9 @@ class Transaction(Reader):
     def _begins_from(self, entity_id: str) -> Clock:
         """The clock under the first write on an absent id: all that was forgotten, for the id may have been among
         it; nothing if the id is one that is made once (FORGET-6)."""
-        return {} if made_once(entity_id) else self.forgotten()
+        if self._forgotten is None:
+            self._forgotten = self.forgotten()
+        return {} if not self._forgotten or made_once(entity_id) else self._forgotten
 
     def _next_stamp(self, precedence: int) -> Stamp:
         """The stamp of the next write: takes the counter and the time."""
@@ -221,7 +215,7 @@ class Transaction(Reader):
         made = version.first(entity_id, type_name, stamp, values)
         _refuse_large(made)
         version_hash = self._add_new(place, own, made, stamp, values)
-        self._gathered[INSERT_COMPONENT].append((self._numbers[stamp.host], stamp.counter, self._n))
+        self._buffer.add(INSERT_COMPONENT, (self._numbers[stamp.host], stamp.counter, self._n))
         self._extend_chain(version_hash)
         return Dot(stamp.host, stamp.counter)
 
@@ -250,7 +244,7 @@ class Transaction(Reader):
 
     def _extend_chain(self, version_hash: bytes) -> None:
         self._link = chained(self._link, version_hash)
-        self._gathered_links.append((self._numbers[self._host], self._counter, self._link))
+        self._buffer.link(self._numbers[self._host], self._counter, self._link)
 
     # -- what comes from peers
 
@@ -302,7 +296,7 @@ class Transaction(Reader):
     def _absent(self, ids: list[str]) -> set[str]:
         """Those of the ids that no row has: one look for a whole batch, since most of a first round is new."""
         listed = canonical.encode(ids).decode()
-        there: set[str] = set(self._gathered_ids)
+        there = {ident for ident in ids if self._buffer.holds(ident)}
         for table in (self._entities, self._links):
             found = self._execute(f"select id from {table} where id in (select value from json_each(?))", (listed,))
             there.update(ident for (ident,) in found)
@@ -358,7 +352,7 @@ class Transaction(Reader):
 
     def _release(self, kept: Kept) -> None:
         """Something here has seen all that a kept version had: it is of the past."""
-        self._write_gathered()  # its components may be among what is gathered
+        self._buffer.flush()  # its components may be among what is gathered
         self._quarantined.remove(kept)
         self._sum -= kept.weight
 
@@ -392,7 +386,7 @@ class Transaction(Reader):
         for kept in all_kept:
             self._keep_raw(kept.n, change(kept.version), kept.reason)
         if row is not None and (changed := change(row.version)) != row.version:
-            self._write_gathered()
+            self._buffer.flush()
             self._execute("delete from components where n = ?", (row.n,))
             try:
                 self._store(row, None, version.open_stored(changed), changed)
@@ -469,7 +463,7 @@ class Transaction(Reader):
 
     def index(self, n: int, clock: Clock) -> None:
         """Enter a row's or a kept version's clock into an index that does not have it."""
-        self._gathered[INSERT_COMPONENT] += [(self._host_number(host), counter, n) for host, counter in clock.items()]
+        self._buffer.add(INSERT_COMPONENT, *((self._host_number(host), counter, n) for host, counter in clock.items()))
 
     def let_go(self, kept: Kept) -> None:
         """Take a version out of quarantine; the row that it stood for counts again."""
@@ -495,7 +489,7 @@ class Transaction(Reader):
 
     def finish(self) -> None:
         """Write down all that is not in the tables yet; the commit is the store's."""
-        self._write_gathered()
+        self._buffer.flush()
         if self.changed:
             self._execute(
                 "update state set host = ?, counter = ?, millis = ?, ticks = ?, digest = ?, n = ?, feed = ?",
@@ -504,13 +498,14 @@ class Transaction(Reader):
 
     def execute(self, sql: str, bindings: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
         """SQL for the local tables that stand beside the replicated ones and never replicate."""
+        self._forgotten = None  # it may be what is being written
         return self._rows(sql, bindings)
 
     # -- rows
 
     def _row(self, entity_id: str) -> Row | None:
-        if entity_id in self._gathered_ids:
-            self._write_gathered()
+        if self._buffer.holds(entity_id):
+            self._buffer.flush()
         return super()._row(entity_id)
 
     def _host_number(self, host: Host) -> int:
@@ -561,14 +556,14 @@ class Transaction(Reader):
             self._feed,
             n,
         )
-        self._gather(statement, after.id, values if row else (*values, after.id, after.type))
+        self._buffer.entity(after.id, statement, values if row else (*values, after.id, after.type))
         for host, counter in after.clock.items():
             past = old_clock.get(host, 0)
             if counter != past:
                 number = self._host_number(host)
                 if past:
-                    self._gathered[DELETE_COMPONENT].append((number, past, n))
-                self._gathered[INSERT_COMPONENT].append((number, counter, n))
+                    self._buffer.add(DELETE_COMPONENT, (number, past, n))
+                self._buffer.add(INSERT_COMPONENT, (number, counter, n))
         return version_hash
 
     def _columns(self, place: _Place, entity: Entity) -> tuple[str | None, str | None, str]:
@@ -610,7 +605,7 @@ class Transaction(Reader):
             made.id,
             made.type,
         )
-        self._gather(place.insert, made.id, row)
+        self._buffer.entity(made.id, place.insert, row)
         return version_hash
 
     def _count(self, made: Version, version_hash: bytes, *, clean: bool) -> None:
@@ -624,28 +619,6 @@ class Transaction(Reader):
             clean = clean or self._stood_for(made)
         if not clean:
             self._sum += int.from_bytes(version_hash, "big")
-
-    def _gather(self, statement: str, entity_id: str, row: tuple[Any, ...]) -> None:
-        """Keep a row until there are enough of them; nobody writes another one of its entity without having read
-        it, so it does not matter which statement comes first."""
-        if len(self._gathered_ids) >= GATHERED_ROWS:
-            self._write_gathered()
-        self._gathered.setdefault(statement, []).append(row)
-        self._gathered_ids.add(entity_id)
-
-    def _write_gathered(self) -> None:
-        for statement, rows in self._gathered.items():
-            if rows:
-                self._connection.executemany(statement, rows).fetchall()
-                rows.clear()
-        if self._gathered_links:
-            chain.append(self._execute, self._gathered_links)
-            self._gathered_links.clear()
-        if self._remembered:
-            full = self._connection.executemany(TOO_MANY_WRITES, self._remembered).fetchall()
-            self._connection.executemany(FORGET_WRITES, full).fetchall()
-            self._remembered.clear()
-        self._gathered_ids.clear()
 
     def _place(self, type_name: str) -> _Place:
         place = self._places.get(type_name)
@@ -683,10 +656,9 @@ class Transaction(Reader):
 
     def _keep(self, entity_id: str, p: str, gone: list[Write], by: Stamp | None) -> None:
         by_host, by_counter = (by.host, by.counter) if by else ("", 0)
-        self._gathered.setdefault(KEEP_WRITE, []).extend(
-            (entity_id, p, *held.stamp, held.value.decode(), by_host, by_counter) for held in gone
+        self._buffer.overwritten(
+            entity_id, p, [(entity_id, p, *held.stamp, held.value.decode(), by_host, by_counter) for held in gone]
         )
-        self._remembered.append((entity_id, p))
 
 
 @lru_cache(maxsize=32)
