@@ -21,7 +21,7 @@ from lottisync.protocol.message import Summary
 from lottisync.store import chain
 from lottisync.store.reader import Reader
 from lottisync.store.store import Store
-from lottisync.sync.agreement import own_summary
+from lottisync.sync.inventory import own_summary
 
 SCHEMAS: dict[str, StoreSchema] = {"space": SPACE, "journal": JOURNAL, "agent": AGENT_STORE}
 Mint = Callable[[], Host]
