@@ -14,7 +14,7 @@ from lottisync.protocol.message import Summary
 from lottisync.store.forgetting import told
 from lottisync.store.reader import Reader
 from lottisync.store.store import Store
-from lottisync.sync.agreement import have
+from lottisync.sync.inventory import Inventory
 
 Links = Mapping[bytes, tuple[str, str, tuple[int, ...]]]
 """A chain's value -> the store, the entity and the writes that it stands for."""
@@ -48,7 +48,7 @@ class Kept:
     def observe(self, reference: Reference, links: Links, spared: Container[tuple[str, str]]) -> None:
         """Note what is shown now that was not before, and what the store says of itself."""
         with self.store.reading() as reader:
-            said = have(reader)
+            said = Inventory(reader).have
             self.chains = _chains(reader)
             for change in reader.changes(self.feed, 1_000_000):
                 self.feed = max(self.feed, change.feed)

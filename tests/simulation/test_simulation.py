@@ -164,7 +164,7 @@ def _nothing_was_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
         self.news = bool(self._rows) or self.knowledge != self._believed.knowledge
 
     monkeypatch.setattr(outgoing.Outgoing, "__init__", silent)
-    monkeypatch.setattr(incoming.Incoming, "_has_seen_what_is_forgotten", lambda self, tx: True)
+    monkeypatch.setattr(incoming.Incoming, "_has_seen", lambda self, forgotten: True)
 
 
 def _old_hashes_stay_in_the_digest(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -179,7 +179,7 @@ def _no_chains_are_sent(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def _rounds_are_not_made(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever is told what another lacks says nothing."""
-    monkeypatch.setattr(Agreement, "has_news", lambda self, *, closely: False)
+    monkeypatch.setattr(Agreement, "has_news", lambda self, own, *, closely: False)
 
 
 def _purged_without_asking(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ from tests.support.stores import NOON, copied, dump, greet, meet, new_store, sen
 from lottisync.causality.chain import LINK_BYTES, Links, LogEnd, branch_name, chained, genesis
 from lottisync.causality.vector_clock import MAX_COUNTER, Host
 from lottisync.store import chain, fork
-from lottisync.store.chain import APPENDED_LINKS, SEGMENT_LINKS, BadLinks, Gap, extend, links_beyond, value_at
+from lottisync.store.chain import SEGMENT_LINKS, BadLinks, Gap, extend, links_beyond, value_at
 from lottisync.store.check import broken_invariants
 from lottisync.store.store import Store
 
@@ -87,7 +87,7 @@ def test_copy_2_a_log_is_the_same_however_its_writes_were_spread(tmp_path: Path)
             assert links_beyond(reader, Host("6" * 16), 0, 10) is None
             held, rows = reader.local("select sum(length(links)), count(*) from chain")[0]
         assert held == 5_000 * LINK_BYTES
-        assert rows <= 5_000 / (APPENDED_LINKS - 17) + 1
+        assert rows <= 5_000 / (SEGMENT_LINKS - 17) + 1
     assert max(len(row[0]) for row in _segments(one)) == SEGMENT_LINKS * LINK_BYTES
 
 

@@ -6,7 +6,7 @@ from lottisync.causality.chain import Links
 from lottisync.entities.version import Version
 from lottisync.protocol import message as m
 from lottisync.store import chain, forgetting
-from lottisync.sync.agreement import have
+from lottisync.sync.inventory import Inventory
 
 
 def wanting(member: Member) -> m.Want:
@@ -14,7 +14,7 @@ def wanting(member: Member) -> m.Want:
     found = {}
     for name, store in member.stores.items():
         with store.reading() as reader:
-            found[name] = have(reader)
+            found[name] = Inventory(reader).have
     return m.Want(found)
 
 

@@ -17,10 +17,11 @@ from lottisync.store import doorbell
 from lottisync.store.check import broken_invariants
 from lottisync.store.doorbell import Bell
 from lottisync.sync import scrub, verification
-from lottisync.sync.agreement import own_summary
+from lottisync.sync.comparing import UNASKED_COMPARISONS, Verified
 from lottisync.sync.comparison import Comparison
 from lottisync.sync.engine import Engine, Listen, remember_address
-from lottisync.sync.exchange import UNASKED_COMPARISONS, Exchange, Verified
+from lottisync.sync.exchange import Exchange
+from lottisync.sync.inventory import own_summary
 from lottisync.sync.verification import Request, State, ask, requests, withdraw
 
 pytestmark = pytest.mark.anyio
@@ -224,8 +225,8 @@ async def test_mend_11_a_comparison_that_is_given_up_takes_no_damage_for_good(me
         await until(lambda: not mine.exchange._work and not theirs.exchange._work)
         a.put("t0", "Oat milk")
         await theirs.verify("journal")
-        await until(lambda: mine.exchange.verified and theirs.exchange.verified)
-        assert not mine.exchange.verified["journal"].comparable
+        await until(lambda: mine.exchange.comparisons.verified and theirs.exchange.comparisons.verified)
+        assert not mine.exchange.comparisons.verified["journal"].comparable
         with a.stores["journal"].reading() as reader:
             row = reader.raw_row("t3")
         assert row is not None
@@ -235,7 +236,7 @@ async def test_mend_11_a_comparison_that_is_given_up_takes_no_damage_for_good(me
         await until(lambda: b.title("t0") == "Oat milk")
         await until(lambda: in_step(a, b))
         await mine.verify("journal")
-        await until(lambda: "journal" in mine.exchange.verified)
+        await until(lambda: "journal" in mine.exchange.comparisons.verified)
         assert a.title("t3") == b.title("t3") == "Milk 3"
         assert faults(a, b) == []
 
@@ -247,11 +248,11 @@ async def test_mend_11_a_round_that_crosses_a_comparison_does_not_make_it_one(me
         (link,) = first.links.values()
         given_up = Comparison("journal", a.stores["journal"])
         given_up.close()
-        link.exchange._ended_comparisons["journal"] = given_up
+        link.exchange.comparisons._ended["journal"] = given_up
         with a.stores["journal"].reading() as reader:
             same = own_summary(reader)
         link.exchange._on_mended(m.Mended("journal", 0, same))
-        assert link.exchange.verified["journal"] == Verified(equal=True, comparable=False, mended=0)
+        assert link.exchange.comparisons.verified["journal"] == Verified(equal=True, comparable=False, mended=0)
 
 
 async def test_mend_11_stores_that_are_written_to_all_the_time_are_not_compared_for_ever(
@@ -263,7 +264,7 @@ async def test_mend_11_stores_that_are_written_to_all_the_time_are_not_compared_
     def verify(self: Exchange, name: str) -> None:
         nonlocal tries
         tries += 1
-        self.verified[name] = Verified(equal=False, comparable=False, mended=0)
+        self.comparisons.verified[name] = Verified(equal=False, comparable=False, mended=0)
 
     async with linked(a, b):
         monkeypatch.setattr(Exchange, "verify", verify)
@@ -314,16 +315,16 @@ async def test_mend_13_a_peer_that_lies_about_its_digest_is_not_compared_with_fo
             true, knowledge = own_summary(reader), reader.knowledge()
         lie = m.Summary(true.known, b"?" * 32)
         for _ in range(10):
-            exchange._heard_from("journal", knowledge, lie)
-            begun += exchange._to_compare
-            exchange._to_compare.clear()
+            exchange._heard_from("journal", knowledge, lie, true)
+            begun += exchange.comparisons.wanted
+            exchange.comparisons.wanted.clear()
         assert begun == ["journal"] * UNASKED_COMPARISONS
         assert [code for code, _ in a.reports].count("diverged") == 1
-        exchange._heard_from("journal", knowledge, true)
+        exchange._heard_from("journal", knowledge, true, true)
         assert exchange.standing.diverged == []
-        exchange._heard_from("journal", knowledge, lie)
-        assert exchange._to_compare == {"journal"}
-        exchange._to_compare.clear()
+        exchange._heard_from("journal", knowledge, lie, true)
+        assert exchange.comparisons.wanted == {"journal"}
+        exchange.comparisons.wanted.clear()
 
 
 @pytest.mark.parametrize("what", TAMPERED)

@@ -13,8 +13,8 @@ from lottisync.entities.journal import JOURNAL
 from lottisync.protocol import message as m
 from lottisync.protocol.framing import ENCODINGS, frame
 from lottisync.store.store import Store
-from lottisync.sync.agreement import own_summary
 from lottisync.sync.comparison import Comparison
+from lottisync.sync.inventory import own_summary
 from tools.bench.figure import Figure, value_at_most
 from tools.bench.record import ident, task
 from tools.bench.setting import Setting

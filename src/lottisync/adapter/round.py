@@ -14,6 +14,7 @@ from lottisync.protocol import message as m
 from lottisync.store import forgetting
 from lottisync.sync.agreement import Agreement
 from lottisync.sync.incoming import Incoming, Outdated, Unacceptable
+from lottisync.sync.inventory import Inventory
 from lottisync.sync.outgoing import Outgoing
 
 MAX_TALK = 1_000
@@ -32,7 +33,7 @@ class Round:
         assert sender.theirs is not None, "they have agreed"
         snapshot = source.store(store).snapshot()
         try:
-            outgoing = Outgoing(number, store, snapshot, sender.theirs)
+            outgoing = Outgoing(number, store, snapshot, Inventory(snapshot), sender.theirs)
             messages = list(outgoing.messages(source.frame_entities))
         finally:
             snapshot.close()
@@ -71,15 +72,16 @@ class Round:
     def _take(self, message: m.AnyMessage) -> None:
         try:
             with self.target.store(self.store_name).transaction(self.now) as tx:
+                self._incoming.stands(tx)
                 match message:
                     case m.Chain():
                         forked = self._incoming.chain(tx, message) is not None
                     case m.Batch():
                         self._incoming.batch(tx, message.versions, lambda tx, hosts: None)
                     case m.Ids():
-                        self._incoming.ids(tx, message.keys)
+                        self._incoming.ids(message.keys)
                     case m.End():
-                        own = self._incoming.end(tx)
+                        own = self._incoming.end(tx).summary
         except Outdated as reason:
             raise Problem("refused", f"{self.target.name} cannot take the round: {reason}") from None
         except Unacceptable as fault:

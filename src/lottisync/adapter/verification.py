@@ -4,8 +4,8 @@ from collections import deque
 
 from lottisync.adapter.replica import Replica
 from lottisync.protocol import message as m
-from lottisync.sync.agreement import own_summary
 from lottisync.sync.comparison import Comparison
+from lottisync.sync.inventory import own_summary
 
 
 def verify(source: Replica, target: Replica, store: str, now: int) -> tuple[bool, int]:

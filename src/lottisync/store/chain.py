@@ -6,8 +6,9 @@ that it was cut off at; it has no holes, and it covers every component in the st
 a fork node: the host is *closed* there, and what came after it is a branch's. A branch is taken only where
 its parent's log is held as far as the node, so that logs form trees with the minted hosts as their roots.
 
-A value has 16 bytes, a row for each would take three times that. So a log lies in segments: single writes
-are appended to the last one until that is full, what comes from peers is laid down in long ones.
+A value has 16 bytes, a row for each would take three times that. So a log lies in segments: what is new is appended
+to the last one until that is full. A segment lies in its page whole: where a row goes on in other pages, SQLite reads
+all of it for every comparison, and to find the end of a long log would cost as much as a round.
 """
 
 from collections.abc import Callable, Iterator
@@ -20,10 +21,8 @@ from lottisync.store.reader import Reader
 if TYPE_CHECKING:
     from lottisync.store.transaction import Transaction
 
-APPENDED_LINKS = 60
-"""Links in a segment that writes are appended to: the most that a page of SQLite keeps without overflowing."""
-SEGMENT_LINKS = 1_000
-"""Links in a segment that is laid down whole."""
+SEGMENT_LINKS = 60
+"""Links in a segment: the most that a page of SQLite keeps without overflowing."""
 
 OWN_VALUE = f"""(select substr(links, (s.counter - first) * {LINK_BYTES} + 1, {LINK_BYTES}) from chain
     where host = h.n and first <= s.counter order by first desc limit 1)"""
@@ -102,8 +101,15 @@ def value_at(reader: Reader, host: str, counter: int) -> bytes | None:
     """The chain's value at one of a host's writes; ahead of the first it is the genesis, or the branch's node.
     None where that is not held."""
     log = log_of(reader, host)
-    if log is None or not log.end.first - 1 <= counter <= log.end.end:
+    return None if log is None else _value_in(reader, host, log, counter)
+
+
+def _value_in(reader: Reader, host: str, log: Log, counter: int) -> bytes | None:
+    """The same of a log that is at hand."""
+    if not log.end.first - 1 <= counter <= log.end.end:
         return None
+    if counter == log.end.end:
+        return log.end.value
     if counter == log.end.first - 1:
         return value_at(reader, log.parent, counter) if log.parent else genesis(host)
     return _values(reader, log.number, counter, 1)
@@ -124,7 +130,7 @@ def links_beyond(reader: Reader, host: Host, after: int, limit: int) -> Links | 
     if log is None or after >= log.end.end:
         return None
     first = max(after + 1, log.end.first)
-    before = value_at(reader, host, first - 1)
+    before = _value_in(reader, host, log, first - 1)
     assert before is not None, "a log has no holes, and a branch's parent is held as far as its node"
     return Links(host, log.parent, first, before, _values(reader, log.number, first, limit))
 
@@ -197,7 +203,7 @@ def _parts_from(tx: "Transaction", log: Log, links: Links) -> bytes | None:
             f"links of {links.host} begin at {links.first} behind {links.parent!r}, "
             f"and those here at {log.end.first} behind {log.parent!r}"
         )
-    last = value_at(tx, links.host, links.first - 1)
+    last = _value_in(tx, links.host, log, links.first - 1)
     if last != links.before:
         raise BadLinks(f"the log of {links.host} is another one already ahead of {links.first}; greet again")
     held = _values(tx, log.number, links.first, len(links.values) // LINK_BYTES)
@@ -247,7 +253,7 @@ def append(execute: Execute, number: int, first: int, values: bytes) -> None:
 
 def _append_run(execute: Execute, number: int, first: int, values: bytes) -> None:
     last = execute("select first, length(links) from chain where host = ? order by first desc limit 1", (number,))
-    if last and last[0][1] + len(values) <= APPENDED_LINKS * LINK_BYTES:
+    if last and last[0][1] + len(values) <= SEGMENT_LINKS * LINK_BYTES:
         append_to = "update chain set links = cast(links || ? as blob) where host = ? and first = ?"
         execute(append_to, (values, number, last[0][0]))
     else:

@@ -68,6 +68,8 @@ class Moment(NamedTuple):
     digest: bytes
     known: int
     """The sum over all hosts."""
+    nodes: int
+    """How many fork nodes are known."""
 
 
 class Overwritten(NamedTuple):
@@ -112,7 +114,12 @@ class Reader:
         return bytes(self._rows("select digest from state")[0][0])
 
     def moment(self) -> Moment:
-        return Moment(*self._rows("select host, counter, digest, (select sum(known) from hosts) from state")[0])
+        return Moment(
+            *self._rows(
+                """select host, counter, digest, (select sum(known) from hosts), (select count(*) from forks)
+                   from state"""
+            )[0]
+        )
 
     def knowledge(self) -> Knowledge:
         return {

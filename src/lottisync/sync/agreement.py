@@ -19,51 +19,13 @@ from collections.abc import Iterable, Mapping
 import msgspec
 
 from lottisync.causality import vector_clock
-from lottisync.causality.chain import LogEnd
 from lottisync.causality.knowledge import Knowledge
 from lottisync.causality.vector_clock import Clock, Host
 from lottisync.protocol import message as m
-from lottisync.protocol import summary
 from lottisync.store import chain, fork
-from lottisync.store.forgetting import forgotten
-from lottisync.store.reader import Reader
+from lottisync.store.reader import Moment, Reader
 from lottisync.store.store import Store
-
-HeldDot = tuple[Host, int, str]
-
-
-def have(reader: Reader) -> m.Have:
-    """What a store says of itself."""
-    knowledge, held, ends = reader.knowledge(), reader.held_beyond(), chain.log_ends(reader)
-    nodes = sorted(fork.nodes(reader))
-    heads = _heads(reader, knowledge, held, ends)
-    return m.Have(
-        m.Summary(summary.known(heads, held, nodes), reader.digest()),
-        {host: m.Log(knowledge.get(host, 0), end.end, end.value) for host, end in sorted(ends.items())},
-        held,
-        nodes,
-        dict(forgotten(reader)),
-    )
-
-
-def own_summary(reader: Reader) -> m.Summary:
-    return have(reader).summary
-
-
-def _heads(
-    reader: Reader, knowledge: Clock, held: Iterable[HeldDot], ends: dict[Host, LogEnd]
-) -> dict[Host, tuple[int, int, bytes]]:
-    """Of each host of which anything is here: the knowledge, the last counter, and the chain's value there. A chain
-    may go further, from a round whose versions never came; that makes no difference to anybody."""
-    last = dict(knowledge)
-    for host, counter, _ in held:
-        last[host] = max(counter, last.get(host, 0))
-    heads: dict[Host, tuple[int, int, bytes]] = {}
-    for host, counter in last.items():
-        end = ends.get(host)
-        value = end.value if end is not None and end.end == counter else chain.value_at(reader, host, counter)
-        heads[host] = (knowledge.get(host, 0), counter, value or b"")
-    return heads
+from lottisync.sync.inventory import HeldDot, Inventory
 
 
 class Believed(msgspec.Struct):
@@ -115,21 +77,24 @@ class _Search(msgspec.Struct):
 
 
 class Agreement:
-    """See the module. `theirs` is None until the two have agreed, and again when they have to begin anew."""
+    """See the module. `theirs` is None until the two have agreed, and again when they have to begin anew. `settled` is
+    the moment of the store at which the other was last seen to lack nothing; None while it lacks something."""
 
     def __init__(self, name: str, store: Store) -> None:
         self.said: m.Have | None = None
         self.theirs: Believed | None = None
+        self.settled: Moment | None = None
         self.claimed: Knowledge = {}
         self.refused = False
         self.refusals = 0
         self._name, self._store = name, store
         self._search: _Search | None = None
+        self._summed: tuple[Moment, m.Summary] | None = None
 
     def want(self) -> m.Have:
         """What to say of this store now. From here on the other may count on it."""
         with self._store.reading() as reader:
-            return self.say(have(reader))
+            return self.say(Inventory(reader).have)
 
     def say(self, have: m.Have) -> m.Have:
         self.said = have
@@ -149,43 +114,63 @@ class Agreement:
         """Beyond what we said, the other may now count on this."""
         self.claimed = vector_clock.merge(self.claimed, knowledge)
 
-    def outdated(self, reader: Reader) -> str | None:
+    def outdated(self, own: Inventory) -> str | None:
         """Why the other may not count any more on what was said; None if it may."""
         if self.said is None or self.theirs is None:
             return "the two have not agreed on what they have"
-        if set(self.said.nodes) != fork.nodes(reader):
+        if set(self.said.nodes) != own.nodes:
             return "this device has heard of another copy meanwhile"
-        if not vector_clock.covers(reader.knowledge(), self.claimed):
+        if not vector_clock.covers(own.knowledge, self.claimed):
             return "this device was restored meanwhile: its knowledge has gone back"
         return None
 
-    def renewed(self) -> bool:
+    def renewed(self, own: Inventory) -> bool:
         """Whether this store was split since the other was told what it has: then the two begin anew."""
-        if self.said is None:
-            return False
-        with self._store.reading() as reader:
-            split = set(self.said.nodes) != fork.nodes(reader)
+        split = self.said is not None and set(self.said.nodes) != own.nodes
         if split:
-            self.theirs = None
+            self.theirs = self.settled = None
         return split
 
-    def has_news(self, *, closely: bool) -> bool:
+    def has_news(self, own: Inventory, *, closely: bool) -> bool:
         """Whether the other, as far as we know, lacks anything of what is here now. `closely` also looks at the dots
         beyond our knowledge, which are many, and no news for long, while a round comes in."""
         if self.theirs is None:
+            self.settled = None
             return False
+        news = not (
+            vector_clock.covers(self.theirs.knowledge, own.knowledge)
+            and vector_clock.covers(self.theirs.knowledge, own.forgotten)
+            and not (closely and any(dot not in self.theirs.held for dot in own.held))
+        )
+        self.settled = None if news else own.moment
+        return news
+
+    def moved(self) -> bool:
+        """Whether the store has moved since the other was last seen to lack nothing, or was not seen so."""
+        if self.settled is None:
+            return True
         with self._store.reading() as reader:
-            return not (
-                vector_clock.covers(self.theirs.knowledge, reader.knowledge())
-                and vector_clock.covers(self.theirs.knowledge, forgotten(reader))
-                and not (closely and any(dot not in self.theirs.held for dot in reader.held_beyond()))
-            )
+            return reader.moment() != self.settled
+
+    def summary(self) -> m.Summary:
+        """What the store is now; added up anew only if it has moved since that was done last."""
+        with self._store.reading() as reader:
+            own = Inventory(reader)
+            if self._summed is None or self._summed[0] != own.moment:
+                self.sum_up(own)
+            assert self._summed is not None, "it was summed up just now"
+            return self._summed[1]
+
+    def sum_up(self, own: Inventory) -> None:
+        """Read all that is asked for when the moment has passed, and remember what it comes to."""
+        self._summed = own.moment, own.summary
+        _ = own.knowledge, own.forgotten
 
     # -- what the other says
 
     def hear(self, theirs: m.Have, now: int) -> list[m.Message]:
         """The other says what it has."""
-        self.theirs, self._search = None, None
+        self.theirs = self.settled = self._search = None
         with self._store.reading() as reader:
             strange = set(theirs.nodes) - fork.nodes(reader)
             own = theirs.hosts.get(reader.host)
@@ -211,7 +196,7 @@ class Agreement:
 
     def _again(self, reader: Reader) -> list[m.Message]:
         self.refused = False
-        return [m.Want({self._name: self.say(have(reader))})]
+        return [m.Want({self._name: self.say(Inventory(reader).have)})]
 
     def _difference(self, reader: Reader, theirs: m.Have) -> _Search | None:
         """A host of which our chain is as long as the other's, and is another one."""

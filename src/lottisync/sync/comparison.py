@@ -18,8 +18,8 @@ from lottisync.store import chain, mending
 from lottisync.store.fingerprint import Fingerprints, Node, differing
 from lottisync.store.snapshot import Snapshot
 from lottisync.store.store import Store
-from lottisync.sync.agreement import own_summary
 from lottisync.sync.incoming import refuse_unchained
+from lottisync.sync.inventory import own_summary
 from lottisync.sync.outgoing import bounded
 
 

@@ -35,12 +35,12 @@ from lottisync.store.doorbell import FALLBACK_SECONDS, Bell
 from lottisync.store.instant import iso
 from lottisync.store.store import Store
 from lottisync.sync import twin
-from lottisync.sync.agreement import own_summary
-from lottisync.sync.exchange import Standing
+from lottisync.sync.inventory import own_summary
 from lottisync.sync.link import Caller, Link
 from lottisync.sync.membership import bind_hosts, come_back, read_roster
 from lottisync.sync.peer import PeerState
 from lottisync.sync.scrub import Scrub
+from lottisync.sync.standing import Standing
 from lottisync.sync.verification import Verification
 
 T = TypeVar("T")

@@ -15,7 +15,9 @@ First the two agree, store by store, on what they have (`lottisync.sync.agreemen
 knows something that the peer was not told, a round goes out: snapshots are taken in the order agent, journal,
 space, and delivered the other way round (space, journal, agent), each store's round only after the peer has durably
 taken the one before; so a decision never arrives before its effect. A change made anywhere is one small
-round; there is no second mechanism for live updates.
+round; there is no second mechanism for live updates. So that a small round is cheap, what came in one breath is one
+transaction, a store is read once for each, and one that has not moved since the peer was seen to lack nothing of it is
+not looked into.
 
 What the peer has is remembered as knowledge *and* as the dots beyond it, for a device may itself hold and pass on
 what came in a round that was cut off. With the knowledge alone, two devices that hold such a dot would
@@ -23,27 +25,27 @@ offer it to each other for ever.
 """
 
 import contextlib
-from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
 
 import msgspec
 
 from lottisync.causality import vector_clock
 from lottisync.causality.knowledge import Knowledge
-from lottisync.entities.version import BadVersion
 from lottisync.problem import Problem
 from lottisync.protocol import message as m
 from lottisync.protocol import summary
 from lottisync.protocol.framing import ENCODINGS
 from lottisync.store import forgetting
+from lottisync.store.reader import Moment
 from lottisync.store.snapshot import Snapshot
 from lottisync.store.store import Store
 from lottisync.store.transaction import Transaction
-from lottisync.sync.agreement import Agreement, own_summary
-from lottisync.sync.comparison import Comparison
+from lottisync.sync.agreement import Agreement
+from lottisync.sync.comparing import Comparisons
 from lottisync.sync.incoming import Incoming, Outdated, Strangers, Unacceptable
+from lottisync.sync.inventory import Inventory
 from lottisync.sync.outgoing import Outgoing
+from lottisync.sync.standing import Standing
 
 SNAPSHOT_ORDER = ("agent", "journal", "space")
 DELIVERY_ORDER = ("space", "journal", "agent")
@@ -56,9 +58,6 @@ MAX_REFUSALS = 100
 handful, whatever splits meanwhile."""
 GRANTED_TOGETHER = m.FIRST_CREDIT // 2
 """Frames taken before their credit is given back, in one word."""
-UNASKED_COMPARISONS = 3
-"""How often a store is compared by itself on one link without coming out equal: what cannot be mended, or what a peer
-says that lies, must not be read over and over."""
 
 
 class Refused(Exception):
@@ -70,26 +69,8 @@ class Refused(Exception):
         self.reason = reason
 
 
-class Standing(msgspec.Struct):
-    """How a peer stands, for people and for `status`: by store, the knowledge and the summary that it
-    told last, where equal knowledge did not mean an equal digest, how many entities were mended, and how far
-    the reading for a comparison has come: (done, of)."""
-
-    told: dict[str, Knowledge] = {}
-    summaries: dict[str, m.Summary] = {}
-    receiving: tuple[str, int, int] | None = None
-    diverged: list[str] = []
-    mended: dict[str, int] = {}
-    comparing: dict[str, tuple[int, int]] = {}
-
-
-class Verified(NamedTuple):
-    """The outcome of a comparison: whether both hold the same, whether it came to its end while both knew the same
-    (else it says nothing), and how many entities were mended, here and there."""
-
-    equal: bool
-    comparable: bool
-    mended: int
+_InRound = m.Begin | m.Chain | m.Batch | m.Ids | m.End
+"""What is carried out in a transaction of the round's store."""
 
 
 class _Ending(msgspec.Struct):
@@ -98,7 +79,7 @@ class _Ending(msgspec.Struct):
     reports: list[tuple[str, str]] = []
     refused: str | None = None
     end: m.End | None = None
-    told: m.Told | None = None
+    own: Inventory | None = None
 
 
 class Exchange:
@@ -120,7 +101,10 @@ class Exchange:
         called: Callable[[], str | None] = lambda: None,
     ) -> None:
         self.standing = Standing()
-        self._progress, self._called = progress, called
+        self.comparisons = Comparisons(
+            stores, self.standing, clock=clock, report=report, progress=progress, called=lambda: self._short
+        )
+        self._called = called
         self._peer, self._device, self._boot = "", device, boot
         self._stores, self._strangers, self._clock, self._credit = stores, strangers, clock, credit
         self._report = report
@@ -135,12 +119,6 @@ class Exchange:
         self._speaking: Generator[list[m.Message], None, None] | None = None
         self._work = False
         self._closely = True
-        self.verified: dict[str, Verified] = {}
-        self._to_compare: set[str] = set()
-        self._tries: dict[str, int] = {}
-        self._comparing: dict[str, Comparison] = {}
-        self._ended_comparisons: dict[str, Comparison] = {}
-        self._due: deque[m.Message] = deque()
 
     # -- the greeting
 
@@ -157,12 +135,13 @@ class Exchange:
 
     def _on_hello(self, hello: m.Hello) -> list[m.Message]:
         self._peer = hello.device.hex()
+        self.comparisons.leads = self._device < self._peer
         said = {name: a.said.summary for name, a in self._agreements.items() if a.said is not None}
         answer: list[m.Message] = []
         if hello.state == summary.state(said):
             for name, agreement in self._agreements.items():
                 agreement.equal()
-                self._heard_from(name, agreement.claimed, said[name])
+                self._heard_from(name, agreement.claimed, said[name], agreement.summary())
             self._work = True
         else:
             answer.append(m.Want(_fitting({name: a.want() for name, a in self._agreements.items()})))
@@ -178,15 +157,20 @@ class Exchange:
         """Do what messages ask for that came in one breath; gives what is to be answered. Raises `Refused`, or
         `Problem` for a store that cannot go on."""
         answer: list[m.Message] = []
-        together: list[m.Chain | m.Batch | m.Ids | m.End] = []
-        for message in messages:
-            if isinstance(message, m.Chain | m.Batch | m.Ids | m.End):
-                together.append(message)
-            else:
-                answer += self._in_round(together) if together else []
-                together = []
-                answer += self._take(message)
-        return [*answer, *self._in_round(together)] if together else answer
+        together: list[_InRound] = []
+        try:
+            for message in messages:
+                if together and not isinstance(message, m.Chain | m.Batch | m.Ids | m.End):
+                    answer += self._in_round(together)
+                    together = []
+                if isinstance(message, _InRound):
+                    together.append(message)
+                else:
+                    answer += self._take(message)
+            return [*answer, *self._in_round(together)] if together else answer
+        except Unacceptable as fault:
+            self._end_incoming()  # over with the session: what comes behind this finds nothing to go on with
+            raise Refused(fault.code, str(fault)) from None
 
     def _take(self, message: m.AnyMessage) -> list[m.Message]:
         match message:
@@ -198,8 +182,6 @@ class Exchange:
                 return [self._agreement(message.store).probe(message)]
             case m.Probed():
                 return self._agreement(message.store).probed(message, self._clock())
-            case m.Begin():
-                return self._on_begin(message)
             case m.Cut():
                 self._end_incoming()
             case m.Told():
@@ -210,9 +192,11 @@ class Exchange:
             case m.Heard():
                 self._on_heard(message)
             case m.Compare():
-                self._on_compare(message)
+                self._agreement(message.store)
+                self.comparisons.compare(message)
             case m.Mend():
-                return self._on_mend(message)
+                self.comparisons.mend(message)
+                return self._grant([message])
             case m.Mended():
                 self._on_mended(message)
             case _:
@@ -228,29 +212,24 @@ class Exchange:
         answer: list[m.Message] = []
         for name, theirs in want.stores.items():
             answer += self._agreement(name).hear(theirs, self._clock())
-            self._heard_from(name, {host: log.known for host, log in theirs.hosts.items() if log.known}, theirs.summary)
+            known = {host: log.known for host, log in theirs.hosts.items() if log.known}
+            self._heard_from(name, known, theirs.summary, self._agreements[name].summary())
         self._stopped = self._work = self._closely = True
         return answer
 
-    def _heard_from(self, name: str, knowledge: Knowledge, there: m.Summary) -> None:
+    def _heard_from(self, name: str, knowledge: Knowledge, there: m.Summary, own: m.Summary) -> None:
         """The peer says how it stands. Equal knowledge must mean an equal digest; a mismatch is never ignored
         (SYNC-7)."""
         self.standing.told[name] = dict(knowledge)
         self.standing.summaries[name] = there
-        with self._stores[name].reading() as reader:
-            own = own_summary(reader)
         same = own.known == there.known
         if same and own.digest != there.digest:
             if name not in self.standing.diverged:
                 self.standing.diverged.append(name)
                 self._report("diverged", f"{name} differs from {self._short} although both know the same")
-            pending = name in self._to_compare or name in self._comparing
-            tries = self._tries.get(name, 0)
-            if self._device < self._peer and not pending and tries < UNASKED_COMPARISONS:  # one of the two is enough
-                self._tries[name] = tries + 1
-                self._to_compare.add(name)
+            self.comparisons.suspect(name)
         elif same:
-            self._tries.pop(name, None)
+            self.comparisons.trust(name)
             if name in self.standing.diverged:
                 self.standing.diverged.remove(name)
 
@@ -259,21 +238,6 @@ class Exchange:
         return self._called() or f"device {self._peer[:8]}"
 
     # -- a round that comes in
-
-    def _on_begin(self, begin: m.Begin) -> list[m.Message]:
-        agreement = self._agreement(begin.store)
-        incoming = Incoming(begin, agreement)
-        with self._stores[begin.store].reading() as reader:
-            try:
-                incoming.stands(reader)
-            except Outdated as reason:
-                return self._refuse(begin, str(reason))
-        self._incoming = incoming
-        self.standing.receiving = (begin.store, 0, begin.count)
-        if agreement.theirs is not None:
-            # What the peer is about to send, it has: a change made here meanwhile must not take it back.
-            agreement.theirs.learns(begin.knowledge)
-        return []
 
     def _refuse(self, begin: m.Begin, reason: str) -> list[m.Message]:
         """What is still to come of the round is passed over. If the two have yet to agree, that will say so; else the
@@ -294,33 +258,36 @@ class Exchange:
         self._incoming = None
         self.standing.receiving = None
 
-    def _in_round(self, messages: Sequence[m.Chain | m.Batch | m.Ids | m.End]) -> list[m.Message]:
+    def _in_round(self, messages: Sequence[_InRound]) -> list[m.Message]:
         """Parts of one round that came in one breath: one transaction, so that a small round costs one commit."""
-        incoming, granted = self._incoming, self._grant(messages)
+        granted = self._grant(messages)
+        if isinstance(messages[0], m.Begin):
+            self._incoming = Incoming(messages[0], self._agreement(messages[0].store))
+        incoming = self._incoming
         if incoming is None:
             return granted
-        try:
-            with self._stores[incoming.begin.store].transaction(self._clock()) as tx:
-                ending = self._carry_out(incoming, messages, tx)
-        except Unacceptable as fault:
-            self._end_incoming()  # over with the session: what comes behind this finds nothing to go on with
-            raise Refused(fault.code, str(fault)) from None
+        begin = incoming.begin
+        with self._stores[begin.store].transaction(self._clock()) as tx:
+            ending = self._carry_out(incoming, messages, tx)
         for code, text in ending.reports:
             self._report(code, text)
-        self.standing.receiving = (incoming.begin.store, incoming.arrived, incoming.begin.count)
         if ending.refused is not None:
-            return [*self._refuse(incoming.begin, ending.refused), *granted]
-        if ending.told is not None and ending.end is not None:
-            return [*self._ended(incoming, ending.end, ending.told), *granted]
+            return [*self._refuse(begin, ending.refused), *granted]
+        self.standing.receiving = (begin.store, incoming.arrived, begin.count)
+        theirs = self._agreements[begin.store].theirs
+        assert theirs is not None, "the round stood until now"
+        # What the peer is about to send, it has: a change made here meanwhile must not take it back.
+        theirs.learns(begin.knowledge)
+        if ending.end is not None and ending.own is not None:
+            return [self._ended(incoming, ending.end, ending.own), *granted]
         return granted
 
-    def _carry_out(
-        self, incoming: Incoming, messages: Sequence[m.Chain | m.Batch | m.Ids | m.End], tx: Transaction
-    ) -> "_Ending":
+    def _carry_out(self, incoming: Incoming, messages: Sequence[_InRound], tx: Transaction) -> _Ending:
         """What came before a reason to refuse stays; it was good."""
         ending = _Ending()
         store = incoming.begin.store
         try:
+            incoming.stands(tx)
             for message in messages:
                 match message:
                     case m.Chain():
@@ -337,29 +304,32 @@ class Exchange:
                             for entity in taken.mended
                         ]
                     case m.Ids():
-                        incoming.ids(tx, message.keys)
+                        incoming.ids(message.keys)
                     case m.End():
-                        own = incoming.end(tx)
-                        known, knows = incoming.knowledge, tx.knowledge()
-                        beyond = {host: n for host, n in knows.items() if n > known.get(host, 0)}
-                        ending.end, ending.told = message, m.Told(message.round, store, beyond, own)
+                        ending.end, ending.own = message, incoming.end(tx)
+                        self._agreements[store].sum_up(ending.own)
+                    case m.Begin():
+                        pass
         except Outdated as reason:
             ending.refused = str(reason)
         return ending
 
-    def _ended(self, incoming: Incoming, end: m.End, told: m.Told) -> list[m.Message]:
-        """A round is whole, and durable."""
+    def _ended(self, incoming: Incoming, end: m.End, own: Inventory) -> m.Told:
+        """A round is whole, and durable; `own` is what the store has since then."""
         self._end_incoming()
         begin = incoming.begin
         agreement = self._agreements[begin.store]
         agreement.claims(begin.knowledge)
         agreement.refusals = 0
         assert agreement.theirs is not None, "the round stood until now"
-        agreement.theirs.learns(begin.knowledge, incoming.held)
+        agreement.theirs.learns({}, incoming.held)
         agreement.theirs.grows(incoming.ends, begin.forgotten)
-        self._heard_from(begin.store, agreement.theirs.knowledge, end.summary)
-        self._work = True
-        return [told]
+        self._heard_from(begin.store, agreement.theirs.knowledge, end.summary, own.summary)
+        if agreement.has_news(own, closely=False) or any(each.settled is None for each in self._agreements.values()):
+            self._work = True
+        known = incoming.knowledge
+        beyond = {host: counter for host, counter in own.knowledge.items() if counter > known.get(host, 0)}
+        return m.Told(end.round, begin.store, beyond, own.summary)
 
     def _grant(self, messages: Sequence[m.Message]) -> list[m.Message]:
         self._taken += sum(isinstance(message, m.Large) for message in messages)
@@ -370,19 +340,21 @@ class Exchange:
 
     # -- a round that goes out
 
-    def local_change(self) -> None:
-        """Something was committed here: look whether the peer lacks it."""
-        self._work = True
+    def local_change(self, moments: Mapping[str, Moment] | None = None) -> None:
+        """Something was committed here: look whether the peer lacks it. With the stores' `moments` as they are now,
+        only if it is not known already that the peer lacks nothing of them."""
+        if moments is None or any(moment != self._agreements[name].settled for name, moment in moments.items()):
+            self._work = True
 
     @property
     def owed(self) -> bool:
         """Whether something waits for what the peer owes: credit, or the word that it has taken a round."""
-        return self._speaking is not None or bool(self._due)
+        return self._speaking is not None or bool(self.comparisons.due)
 
     @property
     def silent(self) -> bool:
         """Whether `more` has nothing to say, as far as that shows without a look into the stores."""
-        if self._due or self._to_compare:
+        if self.comparisons.due or self.comparisons.wanted:
             return False
         if self._speaking is None:
             return not self._work
@@ -390,8 +362,8 @@ class Exchange:
 
     def more(self) -> list[m.Message]:
         """What this side has to say next, for one frame; nothing if it has nothing to say, or has to wait."""
-        self._comparisons()
-        if self._due:
+        self.comparisons.begin(lambda name: self._agreements[name].theirs is not None)
+        if self.comparisons.due:
             return self._next_due()
         while True:
             if self._speaking is None:
@@ -405,16 +377,14 @@ class Exchange:
 
     def _next_due(self) -> list[m.Message]:
         """Of what is to be said in a comparison, as much as there is credit for."""
-        if isinstance(self._due[0], m.Large) and not self._credit():
+        due = self.comparisons.due
+        if isinstance(due[0], m.Large) and not self._credit():
             return []
-        return [self._due.popleft()]
+        return [due.popleft()]
 
     def close(self) -> None:
         """Let go of what a running round holds, and keep what the peer has told."""
-        for comparison in self._comparing.values():
-            comparison.close()
-        self._comparing.clear()
-        self.standing.comparing = {}
+        self.comparisons.close()
         if self._speaking is not None:
             self._speaking.close()
             self._speaking = None
@@ -422,19 +392,17 @@ class Exchange:
             self._remember()
 
     def _speak(self) -> Generator[list[m.Message], None, None]:
-        renewed = {name: a.want() for name, a in self._agreements.items() if a.renewed()}
-        if renewed:
-            yield [m.Want(_fitting(renewed))]
-        snapshots = self._snapshots()
+        snapshots: dict[str, tuple[Snapshot, Inventory]] = {}
+        self._stopped = False
         try:
-            self._stopped = False
+            renewed = self._look(snapshots)
+            if renewed:
+                yield [m.Want(_fitting(renewed))]
             for name in DELIVERY_ORDER:
-                if name not in self._agreements:
-                    continue
-                if not (yield from self._round(name, snapshots.get(name))):
+                if name in self._agreements and not (yield from self._round(name, snapshots.get(name))):
                     break
         finally:
-            for snapshot in snapshots.values():
+            for snapshot, _ in snapshots.values():
                 snapshot.close()
             self._outgoing = None
         self._closely = False
@@ -445,28 +413,32 @@ class Exchange:
         """Whether the peer has asked anew, or refused; things that happen while we wait."""
         return self._stopped
 
-    def _snapshots(self) -> dict[str, Snapshot]:
-        """A moment of each store that the peer lacks something of."""
-        taken: dict[str, Snapshot] = {}
-        try:
-            for name in SNAPSHOT_ORDER:
-                agreement = self._agreements.get(name)
-                if agreement is not None and agreement.has_news(closely=self._closely):
-                    taken[name] = self._stores[name].snapshot()
-        except BaseException:
-            for snapshot in taken.values():
+    def _look(self, snapshots: dict[str, tuple[Snapshot, Inventory]]) -> dict[str, m.Have]:
+        """Take a moment of each store that the peer lacks something of; gives what is to be said of those that were
+        split."""
+        renewed: dict[str, m.Have] = {}
+        for name in SNAPSHOT_ORDER:
+            agreement = self._agreements.get(name)
+            if agreement is None or not (self._closely or agreement.moved()):
+                continue
+            snapshot = self._stores[name].snapshot()
+            own = Inventory(snapshot)
+            snapshots[name] = snapshot, own
+            if agreement.renewed(own):
+                renewed[name] = agreement.say(own.have)
+            if not agreement.has_news(own, closely=self._closely):
+                del snapshots[name]
                 snapshot.close()
-            raise
-        return taken
+        return renewed
 
-    def _round(self, name: str, snapshot: Snapshot | None) -> Generator[list[m.Message], None, bool]:
+    def _round(self, name: str, taken: tuple[Snapshot, Inventory] | None) -> Generator[list[m.Message], None, bool]:
         """Send a store's round; whether the next store's may follow."""
-        theirs = self._agreements[name].theirs
-        if self._must_stop() or theirs is None:
+        agreement = self._agreements[name]
+        if self._must_stop() or agreement.theirs is None:
             return False
-        if snapshot is None:
+        if taken is None:
             return True
-        outgoing = Outgoing(self._rounds + 1, name, snapshot, theirs)
+        outgoing = Outgoing(self._rounds + 1, name, *taken, agreement.theirs)
         if outgoing.blocked or not outgoing.news:
             return not outgoing.blocked
         self._rounds += 1
@@ -490,6 +462,7 @@ class Exchange:
                 if self._must_stop():
                     yield [m.Cut(outgoing.number)]
                     return False
+        agreement.sum_up(outgoing.own)
         self._sent = outgoing
         yield burst
         while self._outgoing is outgoing and not self._must_stop():
@@ -504,99 +477,22 @@ class Exchange:
         theirs = agreement.theirs
         theirs.learns(vector_clock.merge(outgoing.knowledge, told.knowledge), outgoing.held)
         theirs.grows(outgoing.ends, outgoing.forgotten)
-        self._heard_from(told.store, theirs.knowledge, told.summary)
+        agreement.settled = outgoing.own.moment
+        self._heard_from(told.store, theirs.knowledge, told.summary, agreement.summary())
 
     # -- comparing, and mending what differs
 
     def verify(self, name: str) -> None:
-        """Compare a store with the peer, row by row; `verified` has the outcome some time later."""
+        """Compare a store with the peer, row by row; `comparisons.verified` has the outcome some time later."""
         self._agreement(name)
-        self.verified.pop(name, None)
-        self._to_compare.add(name)
+        self.comparisons.verify(name)
         self._work = True
 
-    def _comparisons(self) -> None:
-        """Begin what is to be compared, as soon as the two have agreed on it."""
-        for name in sorted(self._to_compare):
-            if name not in self._comparing and self._agreements[name].theirs is not None:
-                self._to_compare.discard(name)
-                comparison = self._comparison(name)
-                self._due.append(comparison.opening())
-
-    def _comparison(self, name: str) -> Comparison:
-        def progress(done: int, of: int) -> None:
-            self.standing.comparing = {**self.standing.comparing, name: (done, of)}
-            self._progress(name, done, of)
-
-        self._comparing[name] = comparison = Comparison(name, self._stores[name], progress)
-        return comparison
-
-    def _on_compare(self, turn: m.Compare) -> None:
-        self._agreement(turn.store)
-        opening = any(node.prefix == b"" for node in turn.nodes)
-        comparison = self._comparing.get(turn.store)
-        if comparison is not None and opening:
-            if self._device < self._peer:
-                return  # both have begun: ours goes on
-            comparison.close()
-            comparison = None
-        if comparison is None:
-            if not opening:
-                return
-            comparison = self._comparison(turn.store)
-        if turn.known != comparison.known:
-            self._end_comparison(turn.store, comparison)
-            return
-        try:
-            said = comparison.take(turn)
-        except ValueError as error:
-            raise Refused("bad-entity", f"a range comparison that is none: {error}") from None
-        if said:
-            self._due += said
-        else:
-            self._end_comparison(turn.store, comparison)
-
-    def _on_mend(self, mend: m.Mend) -> list[m.Message]:
-        comparison = self._comparing.get(mend.store)
-        if comparison is not None:
-            try:
-                self._due += comparison.mend(mend, self._clock())
-            except BadVersion as error:
-                raise Refused("bad-entity", str(error)) from None
-        return self._grant([mend])
-
-    def _end_comparison(self, name: str, comparison: Comparison) -> None:
-        """Ours has come to an end: say so, and what this store is now."""
-        del self._comparing[name]
-        self.standing.comparing = {store: far for store, far in self.standing.comparing.items() if store != name}
-        own = comparison.end(self._clock())
-        comparison.close()
-        self._due.append(m.Mended(name, comparison.changed, own))
-        self._ended_comparisons[name] = comparison
-        if comparison.changed:
-            entities = "1 entity" if comparison.changed == 1 else f"{comparison.changed:,} entities"
-            self._report("mended", f"mended {entities} of {name}: damaged here, or not as on {self._short}")
-
     def _on_mended(self, mended: m.Mended) -> None:
-        comparison = self._comparing.get(mended.store)
-        if comparison is not None:
-            self._end_comparison(mended.store, comparison)
         agreement = self._agreement(mended.store)
-        ended = self._ended_comparisons.pop(mended.store, None)
-        changed = ended.changed if ended is not None else 0
-        with self._stores[mended.store].reading() as reader:
-            own = own_summary(reader)
-        self.verified[mended.store] = Verified(
-            own == mended.summary,
-            ended is not None and ended.whole and own.known == mended.summary.known,
-            changed + mended.changed,
-        )
-        if own.known != mended.summary.known and mended.store in self.standing.diverged:
-            self.standing.diverged.remove(mended.store)  # to be found again when both know the same
-        if changed + mended.changed:
-            self.standing.mended[mended.store] = self.standing.mended.get(mended.store, 0) + changed + mended.changed
+        self.comparisons.mended(mended)
         if agreement.theirs is not None:
-            self._heard_from(mended.store, agreement.theirs.knowledge, mended.summary)
+            self._heard_from(mended.store, agreement.theirs.knowledge, mended.summary, agreement.summary())
         self._work = True
 
     # -- what is heard of others

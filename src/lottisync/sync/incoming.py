@@ -1,7 +1,7 @@
 """A round as it comes in: what R does with each of its frames (docs/specs/07-sync.md, section 5).
 
-Every frame is a transaction of its own, and every transaction looks first whether the round still stands on what
-it was computed from. Chains come before versions, and no version is taken whose clock goes beyond them. The
+What came together is one transaction, and every transaction looks first whether the round still stands on what it was
+computed from. Chains come before versions, and no version is taken whose clock goes beyond them. The
 frames are numbered and counted, so that a round is whole or it is not: only then is S's knowledge adopted,
 together with what S has forgotten.
 
@@ -23,9 +23,9 @@ from lottisync.entities.version import BadVersion, Version
 from lottisync.protocol import message as m
 from lottisync.store import chain, forgetting, fork, mending
 from lottisync.store.quarantine import Kept
-from lottisync.store.reader import Reader
 from lottisync.store.transaction import Transaction
-from lottisync.sync.agreement import Agreement, HeldDot, own_summary
+from lottisync.sync.agreement import Agreement
+from lottisync.sync.inventory import HeldDot, Inventory
 
 Strangers = Callable[[Transaction, Iterable[Host]], Host | None]
 """The first of these hosts that belongs to no device that ever was this person's, if there is one."""
@@ -52,7 +52,7 @@ class Taken(NamedTuple):
 
 
 class Incoming:
-    """One round of one store. All methods work within a transaction of that store."""
+    """One round of one store. All methods work within a transaction of that store, in which `stands` comes first."""
 
     def __init__(self, begin: m.Begin, agreement: Agreement) -> None:
         self.begin = begin
@@ -64,23 +64,27 @@ class Incoming:
         """What S knows: all that it says to one who is behind, else at least this."""
         self.ends: dict[Host, int] = {}
         """How far the chains that came reach: S has at least these."""
+        self._over: Clock | None = None
+        """What was forgotten here and S has not seen: what is absent is revived over it."""
         self._chained: dict[Host, int] | None = None
         self._keys = bytearray()
 
-    def stands(self, tx: Reader) -> None:
+    def stands(self, tx: Transaction) -> None:
         """Raise `Outdated` unless the round still stands on what it was computed from (SYNC-5)."""
-        reason = self._agreement.outdated(tx)
-        if reason is None and not self.begin.behind and not self._has_seen_what_is_forgotten(tx):
+        own = Inventory(tx)
+        reason = self._agreement.outdated(own)
+        seen = self._has_seen(own.forgotten)
+        if reason is None and not self.begin.behind and not seen:
             reason = "this device has forgotten what the sender has not seen"
         if reason is not None:
             raise Outdated(reason)
+        self._over = None if seen else own.forgotten
 
-    def _has_seen_what_is_forgotten(self, tx: Reader) -> bool:
-        return vector_clock.covers(self.knowledge, forgetting.forgotten(tx))
+    def _has_seen(self, forgotten: Clock) -> bool:
+        return vector_clock.covers(self.knowledge, forgotten)
 
     def chain(self, tx: Transaction, message: m.Chain) -> bytes | None:
         """Take links of a chain; the fork node if they are of another copy's."""
-        self.stands(tx)
         links = Links(message.host, message.parent, message.first, message.before, message.values)
         try:
             node = chain.extend(tx, links)
@@ -92,20 +96,17 @@ class Incoming:
         if links.host == tx.host:
             fork.mint_if_behind(tx, links.end)
         self.ends[links.host] = links.end
-        self._chained = None
+        if self._chained is not None:
+            self._chained[links.host] = max(links.end, self._chained.get(links.host, 0))
         return None
 
     def batch(self, tx: Transaction, versions: Iterable[Version], strangers: Strangers) -> Taken:
         """Join what came. Raises `Unacceptable` for what cannot be kept at all."""
-        self.stands(tx)
         try:
             good, bad, clocks = _sorted(versions)
             refuse_unchained(self._chain_ends(tx), clocks)
-            over = None
-            if self.begin.behind and not self._has_seen_what_is_forgotten(tx):
-                over = forgetting.forgotten(tx)
             clashes: list[tuple[Version, Entity]] = []
-            tx.apply(good, revive_absent=over, clashes=clashes)
+            tx.apply(good, revive_absent=self._over, clashes=clashes)
             mending.mend(tx, clashes)
             for incoming, reason in bad:
                 tx.quarantine(incoming, reason)
@@ -138,13 +139,12 @@ class Incoming:
         if not vector_clock.covers(vector_clock.merge(tx.knowledge(), self.begin.knowledge), self.begin.forgotten):
             raise Unacceptable("bad-entity", "the sender has forgotten writes that it does not know")
 
-    def ids(self, tx: Transaction, keys: bytes) -> None:
-        self.stands(tx)
+    def ids(self, keys: bytes) -> None:
         self._keys += keys
 
-    def end(self, tx: Transaction) -> m.Summary:
-        """All of it is here: adopt what S knows and has forgotten. Gives what this store is then."""
-        self.stands(tx)
+    def end(self, tx: Transaction) -> Inventory:
+        """All of it is here: adopt what S knows and has forgotten. Gives what this store has then; whoever wants it
+        reads it before the transaction ends."""
         self._refuse_unfounded(tx)
         try:
             keys = forgetting.Keys(bytes(self._keys))
@@ -154,7 +154,7 @@ class Incoming:
         if self.begin.behind:
             forgetting.reconcile(tx, keys, self.knowledge, forgetting.forgotten(tx))
         tx.finish()
-        return own_summary(tx)
+        return Inventory(tx)
 
 
 def refuse_unchained(ends: Clock, clocks: Iterable[tuple[str, Clock]]) -> None:

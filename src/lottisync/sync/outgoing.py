@@ -14,21 +14,22 @@ from lottisync.entities.version import Version
 from lottisync.protocol import message as m
 from lottisync.store import chain, forgetting
 from lottisync.store.snapshot import Snapshot
-from lottisync.sync.agreement import Believed, HeldDot, own_summary
+from lottisync.sync.agreement import Believed
+from lottisync.sync.inventory import HeldDot, Inventory
 
 BATCH_BYTES = 768 * 1024
 """A frame takes more; a commit of a thousand ordinary versions costs little more than one of four hundred."""
 
 
 class Outgoing:
-    """`news` unless R has all of it; `blocked` when R has forgotten what S has not seen: then S pulls first."""
+    """`own` is what the store has in this snapshot. `news` unless R has all of it; `blocked` when R has forgotten what
+    S has not seen: then S pulls first."""
 
-    def __init__(self, number: int, store: str, snapshot: Snapshot, believed: Believed) -> None:
-        self.number, self.store = number, store
-        self.knowledge: Knowledge = snapshot.knowledge()
-        self.forgotten: Knowledge = dict(forgetting.forgotten(snapshot))
+    def __init__(self, number: int, store: str, snapshot: Snapshot, own: Inventory, believed: Believed) -> None:
+        self.number, self.store, self.own = number, store, own
+        self.knowledge, self.forgotten = own.knowledge, own.forgotten
         self.held: list[HeldDot] = []
-        self.ends = {host: end.end for host, end in chain.log_ends(snapshot).items()}
+        self.ends = {host: end.end for host, end in own.ends.items()}
         self.behind = not vector_clock.covers(believed.knowledge, self.forgotten)
         self.blocked = not self.behind and not vector_clock.covers(self.knowledge, believed.forgotten)
         self._snapshot, self._believed = snapshot, believed
@@ -39,7 +40,7 @@ class Outgoing:
     def messages(self, most: int = m.MAX_BATCH) -> Iterator[m.Message]:
         """The round, a message at a time; at most `most` versions in each."""
         believed = self._believed
-        self.held = self._snapshot.held_beyond()  # not sooner: while a round comes in they are many, and no news
+        self.held = self.own.held  # not sooner: while a round comes in they are many, and no news
         yield m.Begin(
             self.number,
             self.store,
@@ -60,7 +61,7 @@ class Outgoing:
             for start in range(0, len(keys), m.MAX_KEYS * forgetting.KEY_BYTES):
                 yield m.Ids(self.number, number, keys[start : start + m.MAX_KEYS * forgetting.KEY_BYTES])
                 number += 1
-        yield m.End(self.number, own_summary(self._snapshot))
+        yield m.End(self.number, self.own.summary)
 
     def _news(self, own: Clock, theirs: Clock) -> Knowledge:
         """What R lacks of a clock; all of it for one who is behind, who has to judge by it what it may keep."""

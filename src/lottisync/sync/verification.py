@@ -16,7 +16,7 @@ import anyio
 from lottisync.problem import Problem
 from lottisync.store import doorbell
 from lottisync.store.store import Store
-from lottisync.sync.agreement import own_summary
+from lottisync.sync.inventory import own_summary
 from lottisync.sync.link import Link
 from lottisync.sync.scrub import Scrub
 
@@ -161,7 +161,7 @@ class Verification:
     async def _ended(self) -> None:
         """The comparisons that have come to an end."""
         for (device, store), running in list(self._running.items()):
-            outcome = running.exchange.verified.get(store)
+            outcome = running.exchange.comparisons.verified.get(store)
             if outcome is None:
                 continue
             del self._running[device, store]

@@ -5,7 +5,8 @@ from collections.abc import Iterable
 from tests.conformance.mutants.planting import run
 
 from lottisync.causality.vector_clock import Clock
-from lottisync.sync.agreement import Believed, HeldDot
+from lottisync.sync.agreement import Believed
+from lottisync.sync.inventory import HeldDot
 
 
 def learns(self: Believed, knowledge: Clock, held: Iterable[HeldDot] = ()) -> None:

@@ -2,13 +2,13 @@
 
 from tests.conformance.mutants.planting import run
 
-from lottisync.store.reader import Reader
+from lottisync.causality.vector_clock import Clock
 from lottisync.sync.incoming import Incoming
 
 
-def has_seen(self: Incoming, tx: Reader) -> bool:
+def has_seen(self: Incoming, forgotten: Clock) -> bool:
     return True
 
 
-Incoming._has_seen_what_is_forgotten = has_seen  # type: ignore[method-assign]
+Incoming._has_seen = has_seen  # type: ignore[method-assign]
 run()

@@ -1,0 +1,74 @@
+"""What a store has, at one moment (docs/specs/07-sync.md, section 6): what it says of itself, and what it goes by when
+it looks what a peer lacks."""
+
+from functools import cached_property
+
+from lottisync.causality.chain import LogEnd
+from lottisync.causality.knowledge import Knowledge
+from lottisync.causality.vector_clock import Host
+from lottisync.protocol import message as m
+from lottisync.protocol import summary
+from lottisync.store import chain, fork
+from lottisync.store.forgetting import forgotten
+from lottisync.store.reader import Moment, Reader
+
+HeldDot = tuple[Host, int, str]
+
+
+class Inventory:
+    """Each part is read when it is asked for, and once: give it a reader in which nothing is written any more."""
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+
+    @cached_property
+    def moment(self) -> Moment:
+        return self._reader.moment()
+
+    @cached_property
+    def knowledge(self) -> Knowledge:
+        return self._reader.knowledge()
+
+    @cached_property
+    def forgotten(self) -> Knowledge:
+        return dict(forgotten(self._reader))
+
+    @cached_property
+    def held(self) -> list[HeldDot]:
+        """The dots beyond the knowledge: while a round comes in they are many."""
+        return self._reader.held_beyond()
+
+    @cached_property
+    def ends(self) -> dict[Host, LogEnd]:
+        return chain.log_ends(self._reader)
+
+    @cached_property
+    def nodes(self) -> frozenset[bytes]:
+        return fork.nodes(self._reader)
+
+    @cached_property
+    def summary(self) -> m.Summary:
+        return m.Summary(summary.known(self._heads(), self.held, self.nodes), self._reader.digest())
+
+    @cached_property
+    def have(self) -> m.Have:
+        """What the store says of itself."""
+        hosts = {host: m.Log(self.knowledge.get(host, 0), *end[1:]) for host, end in sorted(self.ends.items())}
+        return m.Have(self.summary, hosts, self.held, sorted(self.nodes), self.forgotten)
+
+    def _heads(self) -> dict[Host, tuple[int, int, bytes]]:
+        """Of each host of which anything is here: the knowledge, the last counter, and the chain's value there. A chain
+        may go further, from a round whose versions never came; that makes no difference to anybody."""
+        last = dict(self.knowledge)
+        for host, counter, _ in self.held:
+            last[host] = max(counter, last.get(host, 0))
+        heads: dict[Host, tuple[int, int, bytes]] = {}
+        for host, counter in last.items():
+            end = self.ends.get(host)
+            value = end.value if end is not None and end.end == counter else chain.value_at(self._reader, host, counter)
+            heads[host] = (self.knowledge.get(host, 0), counter, value or b"")
+        return heads
+
+
+def own_summary(reader: Reader) -> m.Summary:
+    return Inventory(reader).summary

@@ -1,0 +1,19 @@
+"""How a peer stands with us, as its link knows it."""
+
+import msgspec
+
+from lottisync.causality.knowledge import Knowledge
+from lottisync.protocol import message as m
+
+
+class Standing(msgspec.Struct):
+    """For people and for `status`: by store, the knowledge and the summary that the peer told last, where equal
+    knowledge did not mean an equal digest, how many entities were mended, and how far the reading for a comparison has
+    come: (done, of)."""
+
+    told: dict[str, Knowledge] = {}
+    summaries: dict[str, m.Summary] = {}
+    receiving: tuple[str, int, int] | None = None
+    diverged: list[str] = []
+    mended: dict[str, int] = {}
+    comparing: dict[str, tuple[int, int]] = {}
