@@ -10,6 +10,7 @@ from lottisync.agents.model import Usage
 from lottisync.agents.openai_client import DEFAULT_MODEL
 from lottisync.agents.report import latest_report
 from lottisync.cli.terminal import Terminal, common, short
+from lottisync.cli.watch import watchable
 from lottisync.config import clock
 from lottisync.config.home import Home
 from lottisync.entities.agent import Agent, AgentState
@@ -26,6 +27,7 @@ RUN_CHARACTERS = 12
 
 @click.command("list")
 @common
+@watchable
 def list_agents(terminal: Terminal) -> None:
     """List all agents there ever were, and what keeps those asleep that sleep."""
     home = terminal.home
@@ -48,13 +50,18 @@ def _show_list(terminal: Terminal, value: list[dict[str, Any]]) -> None:
 @click.command("show")
 @click.argument("which", metavar="TASK")
 @common
+@watchable
 def show(terminal: Terminal, which: str) -> None:
     """Show how things stand with the agent of TASK: state, home, what waits, what it has cost."""
     value = _described(terminal.home, agent_of(terminal.home, which))
 
     def shown() -> None:
         terminal.line(f"{value['name']}  {_state(value)}", "bold")
-        terminal.line(f"task    {value['title'] or '(gone)'}")
+        terminal.line(
+            f"task    {value['title']}  lottisync task show {short(value['task'])}"
+            if value["title"]
+            else "task    (gone)"
+        )
         terminal.line(f"home    {value['home']['name']}")
         terminal.line(f"model   {value['model'] or DEFAULT_MODEL}")
         terminal.line(f"woke    {value['lastWakeAt'] or 'never'}")
@@ -157,6 +164,7 @@ def counted(number: int, noun: str) -> str:
 @click.command("report")
 @click.argument("which", metavar="TASK")
 @common
+@watchable
 def report(terminal: Terminal, which: str) -> None:
     """Show what the agent of TASK last reported. Asks no model."""
     home = terminal.home

@@ -8,6 +8,7 @@ import click
 
 from lottisync.cli.stores import device_names
 from lottisync.cli.terminal import Terminal, common
+from lottisync.cli.watch import watchable
 from lottisync.config import clock
 from lottisync.config.home import Home
 from lottisync.store import notice
@@ -42,6 +43,7 @@ def init(terminal: Terminal, name: str) -> None:
 
 @click.command()
 @common
+@watchable
 def status(terminal: Terminal) -> None:
     """Show what is stored here, whether a daemon runs, and how the other devices stand."""
     from lottisync.daemon.status import read_status

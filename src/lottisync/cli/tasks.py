@@ -7,6 +7,7 @@ import click
 import msgspec
 
 from lottisync.cli.terminal import Cell, Terminal, common, judging_the_call, short
+from lottisync.cli.watch import watchable
 from lottisync.config import clock
 from lottisync.entities.journal import PRIORITIES, ChecklistItem
 from lottisync.journal import tasks
@@ -47,6 +48,7 @@ def task() -> None:
 @task.command("list")
 @click.option("--all", "everything", is_flag=True, help="Also what is done or rejected.")
 @common
+@watchable
 def list_tasks(terminal: Terminal, everything: bool) -> None:
     """List the open tasks, the most urgent first."""
     with terminal.home.journal.reading() as reader:
@@ -83,14 +85,30 @@ def _show_list(terminal: Terminal, found: list[tasks.Line], today: str) -> None:
 @task.command("show")
 @click.argument("task_id", metavar="TASK")
 @common
+@watchable
 def show_task(terminal: Terminal, task_id: str) -> None:
     """Show a task with its checklist and notes. TASK is an id, or its last characters."""
     with terminal.home.journal.reading() as reader:
         page = tasks.page(reader, tasks.resolve(reader, task_id, "task"))
-    terminal.emit(tasks.as_json(page), lambda: show_page(terminal, page))
+    agent = _agent_of(terminal, page.task.id)
+    terminal.emit(tasks.as_json(page) | {"agent": agent}, lambda: show_page(terminal, page, agent))
 
 
-def show_page(terminal: Terminal, page: tasks.TaskPage) -> None:
+def _agent_of(terminal: Terminal, task_id: str) -> dict[str, Any] | None:
+    """Who minds the task, and how many of its proposals wait for the person; None if nobody does."""
+    from lottisync.agents.task_agent import agent_for_task
+    from lottisync.review.inbox import Inbox
+
+    home = terminal.home
+    with home.agent.reading() as reader:
+        agent = agent_for_task(reader, task_id)
+    if agent is None:
+        return None
+    waiting = sum(one.waiting for one in Inbox(home.journal, home.agent).open_sets(clock.now(), task_id))
+    return {"id": agent.id, "name": agent.display_name, "lifecycle": agent.lifecycle, "waiting": waiting}
+
+
+def show_page(terminal: Terminal, page: tasks.TaskPage, agent: dict[str, Any] | None) -> None:
     t = page.task
     terminal.line(t.title, "bold")
     facts = [t.status.lower() + (f" ({t.status_reason})" if t.status_reason else ""), t.priority]
@@ -99,6 +117,11 @@ def show_page(terminal: Terminal, page: tasks.TaskPage) -> None:
     facts += [f"spent {minutes(page.minutes_spent)}"] if page.minutes_spent else []
     facts += [label.name for label in page.labels]
     terminal.line("  ".join(facts), "dim")
+    if agent is not None:
+        terminal.line(f"{agent['name']} minds it: lottisync agent show {short(t.id)}", "cyan")
+    if agent is not None and agent["waiting"]:
+        what = "1 proposal waits" if agent["waiting"] == 1 else f"{agent['waiting']} proposals wait"
+        terminal.line(f"{what} for you: lottisync review --task {short(t.id)}", "yellow")
     for checklist in page.checklists:
         items = [item for item in page.items if item.checklist_id == checklist.id]
         done = sum(item.is_checked for item in items)

@@ -73,6 +73,11 @@ class Terminal:
             self._console = Console(highlight=False, soft_wrap=True)
         return self._console
 
+    def begin_page(self) -> None:
+        """Of a page that is shown again and again: clear the screen, if there is one."""
+        if not self.as_json:
+            click.clear()
+
     def emit(self, value: Any, shown: Callable[[], None]) -> None:
         """The result of a command: `value` for programs, or `shown()` for people."""
         if self.as_json:
