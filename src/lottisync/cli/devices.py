@@ -38,8 +38,7 @@ def devices(context: click.Context, terminal: Terminal) -> None:
     """Without a verb: list this person's devices, as far as this one knows them."""
     if context.invoked_subcommand is not None:
         return
-    from lottisync.cli.homes import lacked
-    from lottisync.daemon.status import read_status
+    from lottisync.daemon.status import lacked, read_status
 
     home = terminal.home
     roster = home.roster()

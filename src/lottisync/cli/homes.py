@@ -2,7 +2,7 @@
 
 import os
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -12,13 +12,8 @@ from lottisync.cli.watch import watchable
 from lottisync.config import clock
 from lottisync.config.home import Home
 from lottisync.store import notice
-from lottisync.store.forgetting import lacking
-from lottisync.store.forgetting import told as told_by
 from lottisync.store.instant import iso
 from lottisync.sync.twin import REMEMBERED_MS, told_of
-
-if TYPE_CHECKING:
-    from lottisync.daemon.status import DaemonStatus
 
 
 @click.command()
@@ -46,7 +41,7 @@ def init(terminal: Terminal, name: str) -> None:
 @watchable
 def status(terminal: Terminal) -> None:
     """Show what is stored here, whether a daemon runs, and how the other devices stand."""
-    from lottisync.daemon.status import read_status
+    from lottisync.daemon.status import lacked, read_status
 
     home = terminal.home
     running = read_status(home)
@@ -102,22 +97,6 @@ def status(terminal: Terminal) -> None:
         for store in home.stores().values():
             with store.transaction(clock.now()) as tx:
                 notice.mark_told(tx)
-
-
-def lacked(home: Home, running: "DaemonStatus | None") -> dict[str, dict[str, int]]:
-    """How many changes each active device lacks, by store; as far as anything is known of it."""
-    states = {state.device: state for state in running.peers} if running else {}
-    lacks: dict[str, dict[str, int]] = {}
-    for name, store in home.stores().items():
-        with store.reading() as reader:
-            told = told_by(reader)
-            for member in home.roster().active_peers():
-                state = states.get(member.device)
-                known = state.told.get(name) if state else None
-                known = told.get(member.device) if known is None else known
-                if known is not None:
-                    lacks.setdefault(member.device, {})[name] = lacking(reader, known)
-    return lacks
 
 
 def _recent(moment: str | None) -> bool:

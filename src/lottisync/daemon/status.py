@@ -10,6 +10,8 @@ import os
 import msgspec
 
 from lottisync.config.home import Home
+from lottisync.store.forgetting import lacking
+from lottisync.store.forgetting import told as told_by
 from lottisync.sync.peer import PeerState
 
 STATUS_FILE = "daemon.json"
@@ -47,3 +49,19 @@ def read_status(home: Home) -> DaemonStatus | None:
         return msgspec.json.decode((home.path / STATUS_FILE).read_bytes(), type=DaemonStatus)
     except (FileNotFoundError, msgspec.MsgspecError):
         return None
+
+
+def lacked(home: Home, running: DaemonStatus | None) -> dict[str, dict[str, int]]:
+    """How many changes each active device lacks, by store; as far as anything is known of it."""
+    states = {state.device: state for state in running.peers} if running else {}
+    lacks: dict[str, dict[str, int]] = {}
+    for name, store in home.stores().items():
+        with store.reading() as reader:
+            told = told_by(reader)
+            for member in home.roster().active_peers():
+                state = states.get(member.device)
+                known = state.told.get(name) if state else None
+                known = told.get(member.device) if known is None else known
+                if known is not None:
+                    lacks.setdefault(member.device, {})[name] = lacking(reader, known)
+    return lacks
