@@ -49,6 +49,8 @@ def test_cli_8_what_one_process_writes_arrives_at_the_other_device(homes: tuple[
             assert digests[0] == digests[1]
         first.event("unlinked")
         assert eventually(lambda: not (found := status(laptop)["peers"][0])["linked"] and found)["error"] is None
+    assert status(phone)["daemon"] is None
+    assert status(phone)["peers"][0]["lastSeen"] is not None  # also while no daemon runs
 
 
 def test_cli_25_a_device_that_is_linked_can_be_revoked_and_not_be_retired(homes: tuple[Path, Path]) -> None:

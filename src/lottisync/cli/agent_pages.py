@@ -117,7 +117,7 @@ def _described(home: Home, found: Agent) -> dict[str, Any]:
 
 def _home_of(home: Home, found: Agent, state: AgentState) -> dict[str, Any]:
     """Where the agent wakes, and whether that home has been away for so long that another may take over."""
-    from lottisync.daemon.status import read_status
+    from lottisync.daemon.status import last_seen, read_status
 
     here = home.key.device_id
     member = home.roster().members.get(found.home_device)
@@ -127,7 +127,7 @@ def _home_of(home: Home, found: Agent, state: AgentState) -> dict[str, Any]:
     running = read_status(home)
     peers = {peer.device: peer for peer in running.peers} if running else {}
     peer = peers.get(found.home_device)
-    told["lastSeen"] = peer.last_seen if peer else None
+    told["lastSeen"] = last_seen(home, running).get(found.home_device)
     # What it wrote is a sign of life, too, and the only one where no daemon runs.
     signs = [at for at in (told["lastSeen"], state.last_wake_at, found.created_at) if at]
     is_away = max(signs, default="") < iso(clock.now() - AWAY_DAYS * 86_400_000)

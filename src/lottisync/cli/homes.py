@@ -41,14 +41,14 @@ def init(terminal: Terminal, name: str) -> None:
 @watchable
 def status(terminal: Terminal) -> None:
     """Show what is stored here, whether a daemon runs, and how the other devices stand."""
-    from lottisync.daemon.status import lacked, read_status
+    from lottisync.daemon.status import lacked, last_seen, read_status
 
     home = terminal.home
     running = read_status(home)
     roster = home.roster()
     states = {state.device: state for state in running.peers} if running else {}
     stores: dict[str, Any] = {}
-    lacks = lacked(home, running)
+    lacks, seen = lacked(home, running), last_seen(home, running)
     for name, store in home.stores().items():
         with store.reading() as reader:
             stores[name] = {
@@ -71,7 +71,7 @@ def status(terminal: Terminal) -> None:
                 "lacks": lacks.get(member.device),
                 "holdsBack": held_back.get(member.device, 0),
                 "address": state.address if state else None,
-                "lastSeen": state.last_seen if state else None,
+                "lastSeen": seen.get(member.device),
                 "diverged": state.diverged if state else [],
                 "mended": state.mended if state else {},
                 "comparing": state.comparing if state else {},
@@ -206,4 +206,4 @@ def _peer_row(peer: dict[str, Any]) -> tuple[Any, ...]:
         notes.append(f"holds back {peer['holdsBack']:,} deleted")
     notes += [f"comparing {name}: {_percent(done, of)}" for name, (done, of) in peer["comparing"].items()]
     note = "; ".join(notes) or peer["error"] or ""
-    return peer["name"], state, note, peer["lastSeen"] or "never"
+    return peer["name"], state, note, peer["lastSeen"] or "unknown"

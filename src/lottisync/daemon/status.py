@@ -65,3 +65,14 @@ def lacked(home: Home, running: DaemonStatus | None) -> dict[str, dict[str, int]
                 if known is not None:
                     lacks.setdefault(member.device, {})[name] = lacking(reader, known)
     return lacks
+
+
+def last_seen(home: Home, running: DaemonStatus | None) -> dict[str, str]:
+    """When each device was linked last (ISO 8601), as far as that is known: the daemon that runs knows of all, and
+    what earlier ones have dialled is on record."""
+    with home.space.reading() as reader:
+        seen = dict(reader.local("select device, max(seen_at) from peers group by device"))
+    for peer in running.peers if running else []:
+        if peer.last_seen is not None:
+            seen[peer.device] = max(peer.last_seen, seen.get(peer.device, ""))
+    return seen
