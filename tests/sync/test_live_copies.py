@@ -15,6 +15,7 @@ from lottisync.net.discovery import Address
 from lottisync.problem import Problem
 from lottisync.protocol import message as m
 from lottisync.store.check import broken_invariants
+from lottisync.store.reader import Moment
 from lottisync.sync.engine import Engine, Listen, remember_address
 from lottisync.sync.exchange import Exchange
 
@@ -231,7 +232,7 @@ async def test_sync_61_a_store_that_fails_for_a_while_does_not_end_the_engine(
     moments = first._moments
     full = True
 
-    def failing() -> dict[str, object]:
+    def failing() -> dict[str, Moment]:
         if full:
             raise Problem("disk-full", "no room")
         return moments()

@@ -202,7 +202,7 @@ async def test_mend_11_stores_that_do_not_know_the_same_wait_until_they_do(membe
     async with linked(a, b) as (first, _):
         (link,) = first.links.values()
         held_back = link.local_change
-        link.local_change = lambda: None  # type: ignore[method-assign]
+        link.local_change = lambda moments=None: None  # type: ignore[method-assign]
         a.put("t0", "Oat milk")
         with listening(a) as bell:
             ask(a.stores["space"], bell, [(b.device, "journal")], a.now)
@@ -220,7 +220,7 @@ async def test_mend_11_a_comparison_that_is_given_up_takes_no_damage_for_good(me
         sql(a, TAMPERED["a flipped bit"])
         for engine in (first, second):
             for link in engine.links.values():
-                link.local_change = lambda: None  # type: ignore[method-assign]
+                link.local_change = lambda moments=None: None  # type: ignore[method-assign]
         (mine,), (theirs,) = first.links.values(), second.links.values()
         await until(lambda: not mine.exchange._work and not theirs.exchange._work)
         a.put("t0", "Oat milk")

@@ -18,7 +18,7 @@ a simulation, runs them where they stand.
 """
 
 import contextlib
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Protocol, TypeVar
 
 import anyio
@@ -27,6 +27,7 @@ from anyio.abc import ByteStream
 from lottisync.problem import Problem
 from lottisync.protocol import message as m
 from lottisync.protocol.session import Session
+from lottisync.store.reader import Moment
 from lottisync.store.store import Store
 from lottisync.sync.exchange import Exchange, Refused, breaths
 from lottisync.sync.membership import Strangers
@@ -196,9 +197,9 @@ class Link:
         await self._exchanged(lambda: self.exchange.verify(name))
         self._work.set()
 
-    def local_change(self) -> None:
-        """Something was committed here: look whether the peer lacks it."""
-        self.exchange.local_change()
+    def local_change(self, moments: Mapping[str, Moment] | None = None) -> None:
+        """Something was committed here: look whether the peer lacks it (see `Exchange.local_change`)."""
+        self.exchange.local_change(moments)
         self._work.set()
 
     def _say(self, *messages: m.Message) -> None:
