@@ -189,8 +189,13 @@ class Engine:
             with anyio.move_on_after(FALLBACK_SECONDS):
                 await anyio.wait_readable(bell)
             bell.clear()
+            idle = [link for link in self.links.values() if link.reserve()]
             try:
-                moments = await self._call(self._moments)
+                try:
+                    moments = await self._call(partial(self._look, seen.get("space"), idle))
+                finally:
+                    for link in idle:
+                        link.release()
                 self._verification.look()
                 if moments != seen:
                     await self._committed(moments, seen)
@@ -208,6 +213,15 @@ class Engine:
         """A link or the scrub has come further: for `status`, and for what is to be compared."""
         self._verification.look()
         self._status()
+
+    def _look(self, space: Moment | None, idle: Collection[Link]) -> dict[str, Moment]:
+        """The stores' moments. If `space` is as it was, and so the roster too, idle links look at once what their peers
+        lack of them: a change that was made a moment ago is on its way without another hop to a thread."""
+        moments = self._moments()
+        if moments["space"] == space:
+            for link in idle:
+                link.look(moments)
+        return moments
 
     def _moments(self) -> dict[str, Moment]:
         """What moves with every change of content: cheap to read, and the same for changes by anybody."""

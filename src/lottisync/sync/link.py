@@ -96,6 +96,8 @@ class Link:
         self._ponged = 0
         self._life = anyio.Event()
         self._turn = anyio.Lock()
+        self._found: list[m.Message] = []
+        self._fault: Exception | None = None
         self._outbox: list[bytes] = []
         self._writable = anyio.Event()
         self._emptied = anyio.Event()
@@ -200,6 +202,31 @@ class Link:
     def local_change(self, moments: Mapping[str, Moment] | None = None) -> None:
         """Something was committed here: look whether the peer lacks it (see `Exchange.local_change`)."""
         self.exchange.local_change(moments)
+        self._work.set()
+
+    def reserve(self) -> bool:
+        """Whether the exchange is idle: then it is kept so, for `look`, until `release`."""
+        if not self._session.greeted or self.exchange.owed:
+            return False
+        try:
+            self._turn.acquire_nowait()
+        except anyio.WouldBlock:
+            return False
+        return True
+
+    def look(self, moments: Mapping[str, Moment]) -> None:
+        """Have the exchange look what the peer lacks; off the event loop. What goes wrong is this link's alone."""
+        try:
+            self.exchange.local_change(moments)
+            self._found = [] if self.exchange.silent else self.exchange.more()
+        except Exception as error:  # noqa: BLE001
+            self._fault = error
+
+    def release(self) -> None:
+        """Say what was found."""
+        self._turn.release()
+        found, self._found = self._found, []
+        self._say(*found)
         self._work.set()
 
     def _say(self, *messages: m.Message) -> None:
@@ -328,6 +355,9 @@ class Link:
         while True:
             await self._work.wait()
             self._work = anyio.Event()
+            if self._fault is not None:
+                raise self._fault
+            await self._drained()
             while not self.exchange.silent and (messages := await self._exchanged(self.exchange.more)):
                 self._say(*messages)
                 await self._drained()
