@@ -104,7 +104,8 @@ def frames_after_the_greeting(world: World) -> None:
         ("a frame of no bytes", "bad-frame", b"\0\0\0\0"),
         ("a frame of 1 MiB and one", "bad-frame", struct.pack(">I", AFTER_GREETING + 1)),
         ("a frame of 4 GB", "bad-frame", b"\xff\xff\xff\xff"),
-        ("encoding 2", "bad-frame", wire.framed(body, 2)),
+        ("encoding 2 without having listed it", "bad-frame", wire.framed(body, 2)),
+        ("encoding 3", "bad-frame", wire.framed(body, 3)),
         ("encoding 255", "bad-frame", wire.framed(body, 255)),
         ("zstd without having listed it", "bad-frame", wire.framed(wire.zstd_frame([(body, 1)], len(body)), wire.ZSTD)),
     ]

@@ -15,8 +15,10 @@ from lottisync.protocol.framing import (
     MAX_FRAME_BEFORE_HELLO,
     PLAIN,
     ZSTD,
+    ZSTD_WITH_DICTIONARY,
     BadFrame,
     FrameBuffer,
+    dictionary_after,
     frame,
 )
 
@@ -60,8 +62,8 @@ def test_sync_10_an_unknown_encoding_is_refused() -> None:
     with pytest.raises(BadFrame, match="encoding 1"):
         buffer.next_body()
     agreed = FrameBuffer(encodings=ENCODINGS)
-    agreed.feed(b"\x00\x00\x00\x02\x02a")
-    with pytest.raises(BadFrame, match="encoding 2"):
+    agreed.feed(b"\x00\x00\x00\x02\x03a")
+    with pytest.raises(BadFrame, match="encoding 3"):
         agreed.next_body()
 
 
@@ -108,6 +110,41 @@ def test_sync_10_what_compressing_makes_no_smaller_goes_as_it_is() -> None:
     """SYNC-10: a body without any pattern."""
     body = b"".join(hashlib.sha256(bytes([n])).digest() for n in range(64))
     assert frame(body, (PLAIN, ZSTD))[4:] == bytes([PLAIN]) + body
+
+
+CHANGE = b"".join(hashlib.sha256(bytes([n])).digest() for n in range(20))
+
+
+def test_sync_10_what_was_said_before_is_the_dictionary() -> None:
+    """SYNC-10: the last body of 512 bytes to 16 KiB, however it was framed; others in between make no difference."""
+    bodies = [CHANGE + b"one", b"a ping", bytes(100_000), CHANGE + b"two", CHANGE + b"three" * 99, CHANGE + b"four"]
+    buffer, dictionary, lengths = FrameBuffer(MAX_FRAME, ENCODINGS), b"", []
+    for body in bodies:
+        framed = frame(body, ENCODINGS, dictionary)
+        dictionary = dictionary_after(body, dictionary)
+        lengths.append(len(framed))
+        buffer.feed(framed)
+        assert buffer.next_body() == body
+    assert max(lengths[3:]) < 60 < 640 < lengths[0]
+
+
+@pytest.mark.parametrize("length", [511, 512, 16 * 1024, 16 * 1024 + 1])
+def test_sync_44_a_dictionary_has_512_bytes_to_16_kib(length: int) -> None:
+    body = (CHANGE * 26)[:length]
+    assert (dictionary_after(body, b"before") == body) is (512 <= length <= 16 * 1024)
+
+
+def test_sync_44_where_there_is_no_dictionary_none_is_used() -> None:
+    """What needs one and has none is refused; before there is one frames are compressed without."""
+    repeated = b"Milk, bread, butter. " * 40
+    assert frame(repeated, ENCODINGS)[4] == ZSTD
+    needy = frame(CHANGE, ENCODINGS, CHANGE)
+    assert needy[4] == ZSTD_WITH_DICTIONARY
+    buffer = FrameBuffer(MAX_FRAME, ENCODINGS)
+    buffer.feed(needy)
+    with pytest.raises(BadFrame, match="cannot be unpacked"):
+        buffer.next_body()
+    assert frame(CHANGE, (PLAIN, ZSTD), CHANGE)[4] == PLAIN
 
 
 def test_sync_44_the_limit_holds_for_what_a_frame_becomes() -> None:

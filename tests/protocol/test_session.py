@@ -273,7 +273,7 @@ def test_sync_20_nothing_is_said_after_our_own_close() -> None:
 
 # -- encodings and credit
 
-BOTH = m.Hello(m.PROTOCOL_VERSION, HELLO.device, HELLO.boot, HELLO.state, HELLO.heard, (0, 1, 77))
+BOTH = m.Hello(m.PROTOCOL_VERSION, HELLO.device, HELLO.boot, HELLO.state, HELLO.heard, (0, 1, 2, 77))
 REPEATED = m.Want({"journal": m.Have(SUMMARY, {}, [(HOST, number, "t1") for number in range(1, 200)])})
 
 

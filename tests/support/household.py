@@ -182,14 +182,18 @@ def household(folder: Path, count: int = 2) -> list[Member]:
 # -- a connection in memory
 
 
-def words(data: bytes) -> list[m.AnyMessage]:
-    """The whole messages in these bytes, compressed or not."""
-    buffer = FrameBuffer(MAX_FRAME, ENCODINGS)
-    buffer.feed(data)
-    found = []
-    while (body := buffer.next_body()) is not None:
-        found += m.decode(body)
-    return found
+class Words:
+    """The whole messages in the bytes of one direction, compressed or not, piece by piece from its beginning."""
+
+    def __init__(self) -> None:
+        self._buffer = FrameBuffer(MAX_FRAME, ENCODINGS)
+
+    def heard(self, piece: bytes) -> list[m.AnyMessage]:
+        self._buffer.feed(piece)
+        found = []
+        while (body := self._buffer.next_body()) is not None:
+            found += m.decode(body)
+        return found
 
 
 class Cable:
@@ -202,7 +206,9 @@ class Cable:
         self.pieces: list[tuple[int, int]] = []
         self.is_cut = False
         self.recording = True
-        self.watch: Callable[[int, bytes], None] = lambda direction, piece: None
+        self.watch: Callable[[int, m.AnyMessage], None] | None = None
+        """Told every message as it is sent; to be set before anything crosses."""
+        self._watched = Words(), Words()
         there, here = (anyio.create_memory_object_stream[bytes](4) for _ in range(2))
         self.ends = (_End(self, 0, there[0], here[1]), _End(self, 1, here[0], there[1]))
 
@@ -213,7 +219,12 @@ class Cable:
 
     def said(self, direction: int) -> list[m.AnyMessage]:
         """The whole messages that have crossed from one end."""
-        return words(self.crossed[direction])
+        return Words().heard(self.crossed[direction])
+
+    def seen(self, direction: int, piece: bytes) -> None:
+        if self.watch is not None:
+            for message in self._watched[direction].heard(piece):
+                self.watch(direction, message)
 
     def versions(self) -> list[str]:
         """The ids of the entities that were sent, in either direction."""
@@ -244,7 +255,7 @@ class _End(ByteStream):
             item = item[: cable.left_over]
             cable.left_over -= len(item)
         if item:
-            cable.watch(self._direction, item)
+            cable.seen(self._direction, item)
             if cable.recording:
                 cable.crossed[self._direction] += item
                 cable.pieces.append((self._direction, len(item)))

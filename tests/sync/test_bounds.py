@@ -2,18 +2,14 @@
 
 import time
 from pathlib import Path
-from random import Random
 
 import anyio
 import anyio.lowlevel
 import pytest
-from tests.support.household import NOON, Member, household, until
-
-from lottisync.net.discovery import Address
-from lottisync.sync.engine import Engine, Listen, remember_address
+from tests.support.engines import engine_of, introduce
+from tests.support.household import NOON, household, until
 
 pytestmark = pytest.mark.anyio
-HERE = "127.0.0.1"
 COUNT = 6_000
 FRAMES = 6
 """At the least: a batch holds at most a thousand versions."""
@@ -22,17 +18,6 @@ FRAMES = 6
 @pytest.fixture
 def anyio_backend() -> str:
     return "asyncio"
-
-
-def engine_of(member: Member) -> Engine:
-    return Engine(
-        key=member.key,
-        stores=member.stores,
-        listen=Listen(HERE, 0),
-        discover=False,
-        clock=lambda: NOON,
-        chance=Random(member.number),
-    )
 
 
 async def test_sync_43_the_loop_is_never_away_for_longer_than_a_frame_takes(tmp_path: Path) -> None:
@@ -67,7 +52,7 @@ async def longest_absence(folder: Path) -> float:
 
     async with anyio.create_task_group() as tasks:
         await tasks.start(second.run)
-        remember_address(a.stores["space"], b.device, Address(HERE, second.port), NOON)
+        introduce(a, b, second.port)
         await tasks.start(first.run)
         await until(lambda: first.links and second.links)
         began = time.perf_counter()

@@ -2,7 +2,6 @@
 
 import contextlib
 import socket
-from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from random import Random
 
@@ -10,6 +9,7 @@ import anyio
 import anyio.lowlevel
 import pytest
 from anyio.abc import ByteStream
+from tests.support.engines import HERE, engine_of, free_port, introduce, running
 from tests.support.household import Member, household, in_step, until
 from tests.support.messages import hello as greeting
 
@@ -20,11 +20,10 @@ from lottisync.problem import Problem
 from lottisync.protocol import message as m
 from lottisync.protocol.framing import frame
 from lottisync.sync import engine as engine_module
-from lottisync.sync.engine import Engine, Listen, remember_address, remembered_addresses
+from lottisync.sync.engine import Engine, remembered_addresses
 from lottisync.sync.peer import PeerState
 
 pytestmark = pytest.mark.anyio
-HERE = "127.0.0.1"
 GONE = (OSError, anyio.EndOfStream, anyio.BrokenResourceError, anyio.ClosedResourceError)
 """How a connection ends for the servers of these tests, whose peers stop when they have what they want."""
 
@@ -32,47 +31,6 @@ GONE = (OSError, anyio.EndOfStream, anyio.BrokenResourceError, anyio.ClosedResou
 @pytest.fixture
 def anyio_backend() -> str:
     return "asyncio"
-
-
-@pytest.fixture
-def members(tmp_path: Path) -> Iterator[list[Member]]:
-    members = household(tmp_path, 2)
-    yield members
-    for member in members:
-        member.close()
-
-
-def engine_of(member: Member, *, port: int = 0, firm: bool = True, seed: int = 0, discover: bool = False) -> Engine:
-    return Engine(
-        key=member.key,
-        stores=member.stores,
-        listen=Listen(HERE, port, firm),
-        discover=discover,
-        clock=lambda: member.now,
-        chance=Random(member.number + seed),
-        report=lambda code, text: member.reports.append((code, text)),
-    )
-
-
-@contextlib.asynccontextmanager
-async def running(*engines: Engine) -> AsyncIterator[None]:
-    async with anyio.create_task_group() as tasks:
-        for engine in engines:
-            await tasks.start(engine.run)
-        yield
-        tasks.cancel_scope.cancel()
-
-
-def introduce(member: Member, other: Member, port: int) -> None:
-    """Let a device know where another one listens, as after an earlier link or by a person."""
-    remember_address(member.stores["space"], other.device, Address(HERE, port), member.now)
-
-
-def free_port() -> int:
-    with socket.socket() as probing:
-        probing.bind((HERE, 0))
-        port: int = probing.getsockname()[1]
-        return port
 
 
 def peer(engine: Engine, member: Member) -> PeerState:

@@ -9,7 +9,7 @@ from pathlib import Path
 import anyio
 import msgspec
 import pytest
-from tests.support.household import Cable, Member, household, in_step, meet, quiet, until, words
+from tests.support.household import Cable, Member, household, in_step, meet, quiet, until
 from tests.support.messages import SUMMARY, hello
 from tests.support.script import round_of, wanting
 
@@ -176,10 +176,6 @@ async def test_sync_6_what_is_told_and_what_is_sent_is_durable_before(pair: list
         snapshot.close()
         checked.append(type(message).__name__)
 
-    def watch(direction: int, item: bytes) -> None:
-        for message in words(item):
-            durable(direction, message)
-
     async def slowly(work: Callable[[], object]) -> object:
         """As in a thread: whatever was said before has left when the work is done."""
         for _ in range(10):
@@ -189,7 +185,7 @@ async def test_sync_6_what_is_told_and_what_is_sent_is_durable_before(pair: list
     async def slow_down(one: Link, other: Link) -> None:
         one._call = other._call = slowly  # type: ignore[assignment]
 
-    cable.watch = watch
+    cable.watch = durable
     a.put("t", "Milk")
     b.put("u", "Bread")
     await meet(a, b, cable=cable, meanwhile=slow_down)

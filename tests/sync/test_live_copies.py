@@ -2,59 +2,26 @@
 
 import contextlib
 import shutil
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from random import Random
 
 import anyio
 import pytest
 from anyio.abc import ByteStream
+from tests.support.engines import HERE, codes, engine_of, faults, introduce, running
 from tests.support.household import Member, household, in_step, until
 
-from lottisync.net.discovery import Address
 from lottisync.problem import Problem
 from lottisync.protocol import message as m
-from lottisync.store.check import broken_invariants
-from lottisync.sync.engine import Engine, Listen, remember_address
+from lottisync.store.reader import Moment
 from lottisync.sync.exchange import Exchange
 
 pytestmark = pytest.mark.anyio
-HERE = "127.0.0.1"
 
 
 @pytest.fixture
 def anyio_backend() -> str:
     return "asyncio"
-
-
-def engine_of(member: Member, *, seed: int = 0, patience: float = 5.0) -> Engine:
-    return Engine(
-        key=member.key,
-        stores=member.stores,
-        listen=Listen(HERE, 0),
-        discover=False,
-        clock=lambda: member.now,
-        chance=Random(member.number + seed),
-        report=lambda code, text: member.reports.append((code, text)),
-        patience=patience,
-    )
-
-
-@contextlib.asynccontextmanager
-async def running(*engines: Engine) -> AsyncIterator[None]:
-    async with anyio.create_task_group() as tasks:
-        for engine in engines:
-            await tasks.start(engine.run)
-        yield
-        tasks.cancel_scope.cancel()
-
-
-def introduce(member: Member, other: Member, port: int) -> None:
-    remember_address(member.stores["space"], other.device, Address(HERE, port), member.now)
-
-
-def codes(member: Member) -> list[str]:
-    return [code for code, _ in member.reports]
 
 
 @pytest.fixture
@@ -105,10 +72,7 @@ async def test_copy_9_a_newcomer_is_turned_away_while_the_old_link_lives_and_all
             assert (laptop.title("p"), laptop.title("q")) == ("Milk", "Bread")
         async with running(engine_of(phone, seed=9)):
             await until(lambda: in_step(laptop, phone))
-    for member in (laptop, phone):
-        for store in member.stores.values():
-            with store.reading() as reader:
-                assert broken_invariants(reader) == []
+    assert faults(laptop, phone) == []
 
 
 async def test_copy_9_two_copies_that_both_wrote_past_the_mark_lose_nothing(tmp_path: Path) -> None:
@@ -223,6 +187,35 @@ async def test_sync_60_a_fault_of_ours_costs_one_link_and_no_other(
         member.close()
 
 
+async def test_sync_60_a_fault_while_it_is_looked_for_changes_costs_one_link(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Idle links look for changes together, on behalf of the engine; what goes wrong in one is its own all the same."""
+    laptop, phone, tablet = household(tmp_path, 3)
+    more, broken = Exchange.more, ""
+
+    def faulty(self: Exchange) -> list[m.Message]:
+        if self._peer == broken:
+            raise RuntimeError("nobody has thought of this")
+        return more(self)
+
+    monkeypatch.setattr(Exchange, "more", faulty)
+    first = engine_of(laptop)
+    async with running(first):
+        for member in (phone, tablet):
+            introduce(member, laptop, first.port)
+        async with running(engine_of(phone), engine_of(tablet)):
+            await until(lambda: len(first.links) == 2 and in_step(laptop, phone, tablet))
+            broken = phone.device
+            laptop.put("p", "Milk")
+            await until(lambda: "fault" in codes(laptop))
+            await until(lambda: tablet.title("p") == "Milk")
+            broken = ""
+            await until(lambda: phone.title("p") == "Milk", "the next link")
+    for member in (laptop, phone, tablet):
+        member.close()
+
+
 async def test_sync_61_a_store_that_fails_for_a_while_does_not_end_the_engine(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -231,7 +224,7 @@ async def test_sync_61_a_store_that_fails_for_a_while_does_not_end_the_engine(
     moments = first._moments
     full = True
 
-    def failing() -> dict[str, object]:
+    def failing() -> dict[str, Moment]:
         if full:
             raise Problem("disk-full", "no room")
         return moments()

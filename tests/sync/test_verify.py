@@ -2,78 +2,30 @@
 SYNC-7."""
 
 import contextlib
-from collections.abc import AsyncIterator, Iterator
-from pathlib import Path
-from random import Random
+from collections.abc import Iterator
 
-import anyio
 import pytest
-from tests.support.household import Member, household, in_step, until
+from tests.support.engines import engine_of, faults, introduce, linked, running
+from tests.support.household import Member, in_step, until
 
 from lottisync.entities.entity import Entity
-from lottisync.net.discovery import Address
 from lottisync.protocol import message as m
 from lottisync.store import doorbell
-from lottisync.store.check import broken_invariants
 from lottisync.store.doorbell import Bell
 from lottisync.sync import scrub, verification
 from lottisync.sync.comparing import UNASKED_COMPARISONS, Verified
 from lottisync.sync.comparison import Comparison
-from lottisync.sync.engine import Engine, Listen, remember_address
 from lottisync.sync.exchange import Exchange
 from lottisync.sync.inventory import own_summary
 from lottisync.sync.verification import Request, State, ask, requests, withdraw
 
 pytestmark = pytest.mark.anyio
-HERE = "127.0.0.1"
 STORES = ("space", "journal", "agent")
 
 
 @pytest.fixture
 def anyio_backend() -> str:
     return "asyncio"
-
-
-@pytest.fixture
-def members(tmp_path: Path) -> Iterator[list[Member]]:
-    members = household(tmp_path, 2)
-    yield members
-    for member in members:
-        member.close()
-
-
-def engine_of(member: Member) -> Engine:
-    return Engine(
-        key=member.key,
-        stores=member.stores,
-        listen=Listen(HERE, 0),
-        discover=False,
-        clock=lambda: member.now,
-        chance=Random(member.number),
-        report=lambda code, text: member.reports.append((code, text)),
-    )
-
-
-@contextlib.asynccontextmanager
-async def running(*engines: Engine) -> AsyncIterator[None]:
-    async with anyio.create_task_group() as tasks:
-        for engine in engines:
-            await tasks.start(engine.run)
-        yield
-        tasks.cancel_scope.cancel()
-
-
-@contextlib.asynccontextmanager
-async def linked(a: Member, b: Member) -> AsyncIterator[tuple[Engine, Engine]]:
-    """Two engines in step, with twenty tasks that were written on the first."""
-    for number in range(20):
-        a.put(f"t{number}", f"Milk {number}")
-    first, second = engine_of(a), engine_of(b)
-    async with running(second):
-        remember_address(a.stores["space"], b.device, Address(HERE, second.port), a.now)
-        async with running(first):
-            await until(lambda: in_step(a, b) and first.links and second.links)
-            yield first, second
 
 
 @contextlib.contextmanager
@@ -90,15 +42,6 @@ def sql(member: Member, text: str) -> None:
     store = member.stores["journal"]
     with store._turn:
         store._connection.execute(text).fetchall()
-
-
-def faults(*members: Member) -> list[str]:
-    found = []
-    for member in members:
-        for store in member.stores.values():
-            with store.reading() as reader:
-                found += broken_invariants(reader)
-    return found
 
 
 def outcome(member: Member, bell: str) -> dict[str, Request]:
@@ -174,7 +117,7 @@ async def test_mend_10_a_request_waits_for_the_device_and_goes_with_the_one_who_
             assert requests(space)[0].state is State.ASKED
             second = engine_of(b)
             async with running(second):
-                remember_address(space, b.device, Address(HERE, second.port), a.now)
+                introduce(a, b, second.port)
                 first._wake_diallers()
                 await until(lambda: settled(a, bell), "the comparison")
                 assert outcome(a, bell)["journal"].state is State.EQUAL
@@ -202,7 +145,7 @@ async def test_mend_11_stores_that_do_not_know_the_same_wait_until_they_do(membe
     async with linked(a, b) as (first, _):
         (link,) = first.links.values()
         held_back = link.local_change
-        link.local_change = lambda: None  # type: ignore[method-assign]
+        link.local_change = lambda moments=None: None  # type: ignore[method-assign]
         a.put("t0", "Oat milk")
         with listening(a) as bell:
             ask(a.stores["space"], bell, [(b.device, "journal")], a.now)
@@ -220,7 +163,7 @@ async def test_mend_11_a_comparison_that_is_given_up_takes_no_damage_for_good(me
         sql(a, TAMPERED["a flipped bit"])
         for engine in (first, second):
             for link in engine.links.values():
-                link.local_change = lambda: None  # type: ignore[method-assign]
+                link.local_change = lambda moments=None: None  # type: ignore[method-assign]
         (mine,), (theirs,) = first.links.values(), second.links.values()
         await until(lambda: not mine.exchange._work and not theirs.exchange._work)
         a.put("t0", "Oat milk")
@@ -356,7 +299,7 @@ async def test_mend_12_damage_found_while_nobody_is_there_waits_for_a_link(
     async with running(first):
         await until(lambda: first.scrub.damaged() == ["journal/t3"])
         async with running(second):
-            remember_address(b.stores["space"], a.device, Address(HERE, first.port), b.now)
+            introduce(b, a, first.port)
             second._wake_diallers()
             await until(lambda: a.title("t3") == "Milk 3" and first.scrub.damaged() == [], "mending")
     assert faults(a, b) == []

@@ -28,7 +28,9 @@ from lottisync.store.instant import iso
 from lottisync.sync.engine import Engine, Listen
 
 SETTLE_SECONDS = 0.05
-"""How long changes of the status are gathered before the file is written again."""
+"""How long changes of the status are gathered before the file is written."""
+STATUS_PAUSE_SECONDS = 0.4
+"""How long it is not written again after that: nobody reads it so often, and every change would wait for it."""
 TIDY_SECONDS = 24 * 60 * 60
 LOCK_TRIES = 20
 """Who asks for the status tries the lock, too, for an instant; only a lock that stays taken is a daemon's."""
@@ -98,6 +100,7 @@ async def run(
                 await anyio.sleep(SETTLE_SECONDS)
                 changed = anyio.Event()
                 await write_status()
+                await anyio.sleep(STATUS_PAUSE_SECONDS)
 
         try:
             async with anyio.create_task_group() as tasks:

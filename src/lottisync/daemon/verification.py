@@ -35,45 +35,33 @@ async def verify(
 
     A device that could not be reached, or did not come to know the same, within `wait` seconds is left with its request
     open: state `ASKED` or `WAITING`. `progress` is told whenever something has moved."""
+    bell_name = f"verify-{secrets.token_hex(6)}"
+    wanted = [(device, store) for device in devices for store in DELIVERY_ORDER]
     try:
-        return await _verify(home, devices, listen, discover, wait, report, progress)
+        async with contextlib.AsyncExitStack() as stack:
+            bell = Bell(home.bells, bell_name)
+            stack.callback(bell.close)
+            await in_thread(lambda: ask(home.space, bell_name, wanted, clock.now()))
+            stack.push_async_callback(_withdraw, home, bell_name)
+            tasks = await stack.enter_async_context(anyio.create_task_group())
+            stack.callback(tasks.cancel_scope.cancel)
+            standing_in = False
+            patience = _Patience(wait)
+            while True:
+                if not standing_in:
+                    standing_in = await tasks.start(_stand_in, home, listen, discover, report)
+                found = await in_thread(lambda: requests(home.space, bell_name))
+                progress(found)
+                if not patience.waits_for(found, anyio.current_time()):
+                    return found
+                with anyio.move_on_after(FALLBACK_SECONDS):
+                    await anyio.wait_readable(bell)
+                bell.clear()
     except BaseExceptionGroup as group:
         problem = first_problem(group)
         if problem is None:
             raise
         raise problem from None
-
-
-async def _verify(
-    home: Home,
-    devices: Iterable[str],
-    listen: Listen,
-    discover: bool,
-    wait: float,
-    report: Callable[[str, str], None],
-    progress: Callable[[list[Request]], None],
-) -> list[Request]:
-    bell_name = f"verify-{secrets.token_hex(6)}"
-    wanted = [(device, store) for device in devices for store in DELIVERY_ORDER]
-    async with contextlib.AsyncExitStack() as stack:
-        bell = Bell(home.bells, bell_name)
-        stack.callback(bell.close)
-        await in_thread(lambda: ask(home.space, bell_name, wanted, clock.now()))
-        stack.push_async_callback(_withdraw, home, bell_name)
-        tasks = await stack.enter_async_context(anyio.create_task_group())
-        stack.callback(tasks.cancel_scope.cancel)
-        standing_in = False
-        patience = _Patience(wait)
-        while True:
-            if not standing_in:
-                standing_in = await tasks.start(_stand_in, home, listen, discover, report)
-            found = await in_thread(lambda: requests(home.space, bell_name))
-            progress(found)
-            if not patience.waits_for(found, anyio.current_time()):
-                return found
-            with anyio.move_on_after(FALLBACK_SECONDS):
-                await anyio.wait_readable(bell)
-            bell.clear()
 
 
 async def _withdraw(home: Home, bell: str) -> None:

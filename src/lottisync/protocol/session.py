@@ -24,7 +24,7 @@ from enum import StrEnum
 
 from lottisync.causality.chain import LINK_BYTES
 from lottisync.protocol import message as m
-from lottisync.protocol.framing import MAX_FRAME, PLAIN, BadFrame, FrameBuffer, frame
+from lottisync.protocol.framing import MAX_FRAME, PLAIN, BadFrame, FrameBuffer, dictionary_after, frame
 
 PING_SECONDS = 5
 DEAD_SECONDS = 15
@@ -161,6 +161,7 @@ class Session:
         self._expected = expected
         self._ours, self._theirs = _Direction(), _Direction()
         self._frames = FrameBuffer()
+        self._dictionary = b""
         self._heard = self._started = now
         self._pinged = now
         self._pings = 0
@@ -177,7 +178,10 @@ class Session:
             if fault is not None:
                 raise LocalError(fault)
         self._frames.encodings = self._agreed()
-        return frame(m.encode(*messages), encodings)
+        body = m.encode(*messages)
+        said = frame(body, encodings, self._dictionary)
+        self._dictionary = dictionary_after(body, self._dictionary)
+        return said
 
     def _agreed(self) -> frozenset[int]:
         """The encodings that frames may have: the plain one, and after both greetings what both can."""

@@ -86,14 +86,14 @@ def log_of(reader: Reader, host: str) -> Log | None:
 
 def _logs(reader: Reader, where: str = "", bindings: tuple[str, ...] = ()) -> Iterator[tuple[Host, Log]]:
     rows = reader.local(
-        f"""select h.n, h.host, h.parent, (select min(first) from chain where host = h.n),
+        f"""select h.n, h.host, h.parent, iif(h.parent = '', 1, (select min(first) from chain where host = h.n)),
                    c.first + length(c.links) / {LINK_BYTES} - 1, substr(c.links, -{LINK_BYTES})
             from hosts h left join chain c
             on c.host = h.n and c.first = (select max(first) from chain where host = h.n) {where}""",
         bindings,
     )
     for n, host, parent, first, end, value in rows:
-        log_end = LogEnd(1, 0, genesis(host)) if first is None else LogEnd(first, end, bytes(value))
+        log_end = LogEnd(1, 0, genesis(host)) if end is None else LogEnd(first, end, bytes(value))
         yield Host(host), Log(n, parent, log_end)
 
 
@@ -127,11 +127,19 @@ def root(reader: Reader, host: Host) -> Host:
 def links_beyond(reader: Reader, host: Host, after: int, limit: int) -> Links | None:
     """At most `limit` links of a host's log behind counter `after`; None if there are none."""
     log = log_of(reader, host)
-    if log is None or after >= log.end.end:
+    return None if log is None else links_in(reader, host, log, after, limit)
+
+
+def links_in(reader: Reader, host: Host, log: Log, after: int, limit: int) -> Links | None:
+    """The same of a log that is at hand."""
+    if after >= log.end.end:
         return None
-    first = max(after + 1, log.end.first)
+    if after >= log.end.first:
+        values = _values(reader, log.number, after, limit + 1)
+        return Links(host, log.parent, after + 1, values[:LINK_BYTES], values[LINK_BYTES:])
+    first = log.end.first
     before = _value_in(reader, host, log, first - 1)
-    assert before is not None, "a log has no holes, and a branch's parent is held as far as its node"
+    assert before is not None, "a branch's parent is held as far as its node"
     return Links(host, log.parent, first, before, _values(reader, log.number, first, limit))
 
 
@@ -178,7 +186,8 @@ def extend(tx: "Transaction", links: Links) -> bytes | None:
     for value in [end.value, *new[:-1]] if begun else new[:-1]:
         if value in known:
             return value
-    append(tx.execute, _number_of(tx, links), end.end + 1, b"".join(new))
+    number = log.number if log is not None and begun else _number_of(tx, links)
+    append(tx.execute, number, end.end + 1, b"".join(new))
     tx.changed = True
     if links.host == tx.host and links.end > tx.counter:
         tx.rolled_back()
@@ -206,7 +215,8 @@ def _parts_from(tx: "Transaction", log: Log, links: Links) -> bytes | None:
     last = _value_in(tx, links.host, log, links.first - 1)
     if last != links.before:
         raise BadLinks(f"the log of {links.host} is another one already ahead of {links.first}; greet again")
-    held = _values(tx, log.number, links.first, len(links.values) // LINK_BYTES)
+    new = links.first > log.end.end
+    held = b"" if new else _values(tx, log.number, links.first, len(links.values) // LINK_BYTES)
     for ours, theirs in zip(_each(held), _each(links.values), strict=False):
         if ours != theirs:
             return last

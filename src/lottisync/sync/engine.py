@@ -15,7 +15,7 @@ reason to hang up would otherwise be dialled several times a second.
 
 import contextlib
 import traceback
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from pathlib import PurePath
 from random import Random
@@ -33,6 +33,7 @@ from lottisync.problem import Problem
 from lottisync.protocol import message as m
 from lottisync.store.doorbell import FALLBACK_SECONDS, Bell
 from lottisync.store.instant import iso
+from lottisync.store.reader import Moment
 from lottisync.store.store import Store
 from lottisync.sync import twin
 from lottisync.sync.inventory import own_summary
@@ -182,18 +183,22 @@ class Engine:
         self._wake_waiting()
 
     async def _watch_commits(self, bell: Bell) -> None:
-        seen: dict[str, object] = {}
+        seen: dict[str, Moment] = {}
         failing = ""
         while True:
             with anyio.move_on_after(FALLBACK_SECONDS):
                 await anyio.wait_readable(bell)
             bell.clear()
-            self._verification.look()
+            idle = [link for link in self.links.values() if link.reserve()]
             try:
-                moments = await self._call(self._moments)
-                changed = {name for name in moments if moments[name] != seen.get(name)}
-                if changed:
-                    await self._committed(changed)
+                try:
+                    moments = await self._call(partial(self._look, seen.get("space"), idle))
+                finally:
+                    for link in idle:
+                        link.release()
+                self._verification.look()
+                if moments != seen:
+                    await self._committed(moments, seen)
                 seen = moments
             except Problem as problem:  # a full disk, a store that another program holds: a while later again
                 if problem.message != failing:
@@ -209,26 +214,36 @@ class Engine:
         self._verification.look()
         self._status()
 
-    def _moments(self) -> dict[str, object]:
+    def _look(self, space: Moment | None, idle: Collection[Link]) -> dict[str, Moment]:
+        """The stores' moments. If `space` is as it was, and so the roster too, idle links look at once what their peers
+        lack of them: a change that was made a moment ago is on its way without another hop to a thread."""
+        moments = self._moments()
+        if moments["space"] == space:
+            for link in idle:
+                link.look(moments)
+        return moments
+
+    def _moments(self) -> dict[str, Moment]:
         """What moves with every change of content: cheap to read, and the same for changes by anybody."""
-        moments: dict[str, object] = {}
-        hosts: set[str] = set()
+        moments: dict[str, Moment] = {}
         for name, store in self._stores.items():
             with store.reading() as reader:
-                moments[name] = moment = reader.moment()
-            hosts.add(moment.host)
+                moments[name] = reader.moment()
+                if name == "space":
+                    self._verification.look_for_requests(reader)
+        hosts = {moment.host for moment in moments.values()}
         # Any store, space too, may have minted a new host; until it is bound, peers refuse what it writes.
         if not hosts <= self._bound:
             bind_hosts(self._stores, self._key, self._clock())
             self._bound |= hosts
         return moments
 
-    async def _committed(self, names: Collection[str]) -> None:
-        if "space" in names:
+    async def _committed(self, moments: dict[str, Moment], before: Mapping[str, Moment]) -> None:
+        if moments["space"] != before.get("space"):
             await self._load_roster()
             self._dial_members()
         for link in list(self.links.values()):
-            link.local_change()
+            link.local_change(moments)
         self._status()
 
     # -- dialling

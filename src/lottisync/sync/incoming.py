@@ -73,14 +73,14 @@ class Incoming:
         """Raise `Outdated` unless the round still stands on what it was computed from (SYNC-5)."""
         own = Inventory(tx)
         reason = self._agreement.outdated(own)
-        seen = self._has_seen(own.forgotten)
+        seen = self._has_seen_what_is_forgotten(own.forgotten)
         if reason is None and not self.begin.behind and not seen:
             reason = "this device has forgotten what the sender has not seen"
         if reason is not None:
             raise Outdated(reason)
         self._over = None if seen else own.forgotten
 
-    def _has_seen(self, forgotten: Clock) -> bool:
+    def _has_seen_what_is_forgotten(self, forgotten: Clock) -> bool:
         return vector_clock.covers(self.knowledge, forgotten)
 
     def chain(self, tx: Transaction, message: m.Chain) -> bytes | None:

@@ -3,12 +3,12 @@ it looks what a peer lacks."""
 
 from functools import cached_property
 
-from lottisync.causality.chain import LogEnd
 from lottisync.causality.knowledge import Knowledge
 from lottisync.causality.vector_clock import Host
 from lottisync.protocol import message as m
 from lottisync.protocol import summary
 from lottisync.store import chain, fork
+from lottisync.store.chain import Log
 from lottisync.store.forgetting import forgotten
 from lottisync.store.reader import Moment, Reader
 
@@ -39,8 +39,8 @@ class Inventory:
         return self._reader.held_beyond()
 
     @cached_property
-    def ends(self) -> dict[Host, LogEnd]:
-        return chain.log_ends(self._reader)
+    def logs(self) -> dict[Host, Log]:
+        return chain.logs(self._reader)
 
     @cached_property
     def nodes(self) -> frozenset[bytes]:
@@ -53,7 +53,10 @@ class Inventory:
     @cached_property
     def have(self) -> m.Have:
         """What the store says of itself."""
-        hosts = {host: m.Log(self.knowledge.get(host, 0), *end[1:]) for host, end in sorted(self.ends.items())}
+        hosts = {
+            host: m.Log(self.knowledge.get(host, 0), log.end.end, log.end.value)
+            for host, log in sorted(self.logs.items())
+        }
         return m.Have(self.summary, hosts, self.held, sorted(self.nodes), self.forgotten)
 
     def _heads(self) -> dict[Host, tuple[int, int, bytes]]:
@@ -64,8 +67,9 @@ class Inventory:
             last[host] = max(counter, last.get(host, 0))
         heads: dict[Host, tuple[int, int, bytes]] = {}
         for host, counter in last.items():
-            end = self.ends.get(host)
-            value = end.value if end is not None and end.end == counter else chain.value_at(self._reader, host, counter)
+            log = self.logs.get(host)
+            at_end = log is not None and log.end.end == counter
+            value = log.end.value if log is not None and at_end else chain.value_at(self._reader, host, counter)
             heads[host] = (self.knowledge.get(host, 0), counter, value or b"")
         return heads
 

@@ -18,7 +18,7 @@ a simulation, runs them where they stand.
 """
 
 import contextlib
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Protocol, TypeVar
 
 import anyio
@@ -27,6 +27,7 @@ from anyio.abc import ByteStream
 from lottisync.problem import Problem
 from lottisync.protocol import message as m
 from lottisync.protocol.session import Session
+from lottisync.store.reader import Moment
 from lottisync.store.store import Store
 from lottisync.sync.exchange import Exchange, Refused, breaths
 from lottisync.sync.membership import Strangers
@@ -95,6 +96,8 @@ class Link:
         self._ponged = 0
         self._life = anyio.Event()
         self._turn = anyio.Lock()
+        self._found: list[m.Message] = []
+        self._fault: Exception | None = None
         self._outbox: list[bytes] = []
         self._writable = anyio.Event()
         self._emptied = anyio.Event()
@@ -196,9 +199,34 @@ class Link:
         await self._exchanged(lambda: self.exchange.verify(name))
         self._work.set()
 
-    def local_change(self) -> None:
-        """Something was committed here: look whether the peer lacks it."""
-        self.exchange.local_change()
+    def local_change(self, moments: Mapping[str, Moment] | None = None) -> None:
+        """Something was committed here: look whether the peer lacks it (see `Exchange.local_change`)."""
+        self.exchange.local_change(moments)
+        self._work.set()
+
+    def reserve(self) -> bool:
+        """Whether the exchange is idle: then it is kept so, for `look`, until `release`."""
+        if not self._session.greeted or self.exchange.owed:
+            return False
+        try:
+            self._turn.acquire_nowait()
+        except anyio.WouldBlock:
+            return False
+        return True
+
+    def look(self, moments: Mapping[str, Moment]) -> None:
+        """Have the exchange look what the peer lacks; off the event loop. What goes wrong is this link's alone."""
+        try:
+            self.exchange.local_change(moments)
+            self._found = [] if self.exchange.silent else self.exchange.more()
+        except Exception as error:  # noqa: BLE001
+            self._fault = error
+
+    def release(self) -> None:
+        """Say what was found."""
+        self._turn.release()
+        found, self._found = self._found, []
+        self._say(*found)
         self._work.set()
 
     def _say(self, *messages: m.Message) -> None:
@@ -327,6 +355,9 @@ class Link:
         while True:
             await self._work.wait()
             self._work = anyio.Event()
+            if self._fault is not None:
+                raise self._fault
+            await self._drained()
             while not self.exchange.silent and (messages := await self._exchanged(self.exchange.more)):
                 self._say(*messages)
                 await self._drained()

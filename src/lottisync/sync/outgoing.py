@@ -29,7 +29,7 @@ class Outgoing:
         self.number, self.store, self.own = number, store, own
         self.knowledge, self.forgotten = own.knowledge, own.forgotten
         self.held: list[HeldDot] = []
-        self.ends = {host: end.end for host, end in own.ends.items()}
+        self.ends = {host: log.end.end for host, log in own.logs.items()}
         self.behind = not vector_clock.covers(believed.knowledge, self.forgotten)
         self.blocked = not self.behind and not vector_clock.covers(self.knowledge, believed.forgotten)
         self._snapshot, self._believed = snapshot, believed
@@ -69,9 +69,9 @@ class Outgoing:
 
     def _links(self) -> Iterator[Links]:
         """The chains as far as R does not have them: they come first, for R takes no version beyond them."""
-        for host, end in self.ends.items():
+        for host, log in self.own.logs.items():
             after = self._believed.ends.get(host, 0)
-            while after < end and (links := chain.links_beyond(self._snapshot, host, after, m.MAX_LINKS)) is not None:
+            while (links := chain.links_in(self._snapshot, host, log, after, m.MAX_LINKS)) is not None:
                 yield links
                 after = links.end
 

@@ -15,6 +15,7 @@ import anyio
 
 from lottisync.problem import Problem
 from lottisync.store import doorbell
+from lottisync.store.reader import Reader
 from lottisync.store.store import Store
 from lottisync.sync.inventory import own_summary
 from lottisync.sync.link import Link
@@ -117,13 +118,19 @@ class Verification:
         self._bells = self._space.file.parent / "bells"
         self._clock, self._report = clock, report
         self._news = anyio.Event()
+        self._requested = False
         self._running: dict[tuple[str, str], Link] = {}
         self._tries: dict[tuple[str, str], int] = {}
         self._suspected: dict[str, frozenset[str]] = {}
 
     def look(self) -> None:
-        """Something may have moved: a request, a link, a comparison."""
-        self._news.set()
+        """Something may have moved: a request, a link, a comparison. Mostly there is nothing to compare."""
+        if self._requested or self._running or self._scrub.damaged():
+            self._news.set()
+
+    def look_for_requests(self, space: Reader) -> None:
+        """Whether there are any; for whoever reads `space` after a commit."""
+        self._requested = bool(space.local("select exists (select 1 from verifications)")[0][0])
 
     async def run(self) -> None:
         failing = False
@@ -192,6 +199,7 @@ class Verification:
 
     def _living_requests(self) -> list[Request]:
         found = requests(self._space)
+        self._requested = bool(found)
         dead = {request.bell for request in found if not doorbell.listening(self._bells, request.bell)}
         if dead:
             withdraw(self._space, dead, self._clock())

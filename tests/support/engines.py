@@ -1,0 +1,85 @@
+"""Engines of a household on loopback: real sockets and TLS, without mDNS."""
+
+import contextlib
+import socket
+from collections.abc import AsyncIterator
+from random import Random
+
+import anyio
+from tests.support.household import Member, in_step, until
+
+from lottisync.net.discovery import Address
+from lottisync.store.check import broken_invariants
+from lottisync.sync.engine import Engine, Listen, remember_address
+from lottisync.sync.twin import LIVING_SECONDS
+
+HERE = "127.0.0.1"
+
+
+def engine_of(
+    member: Member,
+    *,
+    port: int = 0,
+    firm: bool = True,
+    seed: int = 0,
+    discover: bool = False,
+    patience: float = LIVING_SECONDS,
+) -> Engine:
+    return Engine(
+        key=member.key,
+        stores=member.stores,
+        listen=Listen(HERE, port, firm),
+        discover=discover,
+        clock=lambda: member.now,
+        chance=Random(member.number + seed),
+        report=lambda code, text: member.reports.append((code, text)),
+        patience=patience,
+    )
+
+
+@contextlib.asynccontextmanager
+async def running(*engines: Engine) -> AsyncIterator[None]:
+    async with anyio.create_task_group() as tasks:
+        for engine in engines:
+            await tasks.start(engine.run)
+        yield
+        tasks.cancel_scope.cancel()
+
+
+def introduce(member: Member, other: Member, port: int) -> None:
+    """Let a device know where another one listens, as after an earlier link or by a person."""
+    remember_address(member.stores["space"], other.device, Address(HERE, port), member.now)
+
+
+@contextlib.asynccontextmanager
+async def linked(a: Member, b: Member, tasks: int = 20) -> AsyncIterator[tuple[Engine, Engine]]:
+    """Two engines in step, with some tasks that were written on the first."""
+    for number in range(tasks):
+        a.put(f"t{number}", f"Milk {number}")
+    first, second = engine_of(a), engine_of(b)
+    async with running(second):
+        introduce(a, b, second.port)
+        async with running(first):
+            await until(lambda: in_step(a, b) and first.links and second.links)
+            yield first, second
+
+
+def free_port() -> int:
+    with socket.socket() as probing:
+        probing.bind((HERE, 0))
+        port: int = probing.getsockname()[1]
+        return port
+
+
+def codes(member: Member) -> list[str]:
+    return [code for code, _ in member.reports]
+
+
+def faults(*members: Member) -> list[str]:
+    """What is wrong with what they have stored."""
+    found = []
+    for member in members:
+        for store in member.stores.values():
+            with store.reading() as reader:
+                found += broken_invariants(reader)
+    return found
