@@ -11,6 +11,7 @@ from lottisync.causality.knowledge import Knowledge
 from lottisync.causality.vector_clock import Clock, Host
 from lottisync.entities import canonical, entity
 from lottisync.protocol.message import Summary
+from lottisync.store import chain
 from lottisync.store.forgetting import told
 from lottisync.store.reader import Reader
 from lottisync.store.store import Store
@@ -37,6 +38,8 @@ class Kept:
         self.summary: Summary | None = None
         self.knowledge: Knowledge = {}
         self.told: dict[str, Knowledge] = {}
+        self.roots: dict[Host, Host] = {}
+        self.millis = 0
         self._changes = -1
 
     def changed(self) -> bool:
@@ -60,6 +63,8 @@ class Kept:
                 if self._is_revived(held, links):
                     reference.revived |= self.seen[change.id]
             self.told = told(reader)
+            self.roots = chain.roots(reader) if said.nodes else {}
+            self.millis = int(reader.local("select millis from state")[0][0])
         self.summary = said.summary
         self.knowledge = {host: log.known for host, log in said.hosts.items() if log.known}
         if said.nodes != self.nodes:  # what was read under old names would not say any more what was seen

@@ -59,12 +59,15 @@ def _pool(process: int) -> "Pool":
     return Pool(folder() / str(process))
 
 
+def first_host(store: str, slot: int) -> Host:
+    return Host(f"{slot + 1:08x}{list(SCHEMAS).index(store) + 1:08x}")
+
+
 @cache
 def empty(store: str, slot: int) -> Contents:
     """What a new store of a device holds."""
     where = Path(mkdtemp(dir=folder()))
-    host = Host(f"{slot + 1:08x}{list(SCHEMAS).index(store) + 1:08x}")
-    made = Store.create(where / f"{store}.sqlite", SCHEMAS[store], lambda: host)
+    made = Store.create(where / f"{store}.sqlite", SCHEMAS[store], lambda: first_host(store, slot))
     contents = contents_of(made)
     made.close()
     return contents

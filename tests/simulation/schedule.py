@@ -9,6 +9,7 @@ import random
 from typing import NamedTuple
 
 import msgspec
+from tests.simulation.lie import LIES
 
 DAY = 24 * 3_600_000
 
@@ -175,9 +176,17 @@ class Tamper(Step, frozen=True):
     store: str = "journal"
 
 
+class Lie(Step, frozen=True):
+    """The next time that it has something to say that fits, device `LIAR` says what is not so
+    (`tests.simulation.lie`)."""
+
+    how: str
+    chance: int
+
+
 AnyStep = (
     Write | Look | Delete | Undelete | Relate | Decide | Connect | Deliver | Speak | Flow | Meet | Gather | Cut
-    | Hearsay | Verify | Crash | Backup | Restore | Clone | Newcomer | Jump | Skew | Purge | Retire | Tamper
+    | Hearsay | Verify | Crash | Backup | Restore | Clone | Newcomer | Jump | Skew | Purge | Retire | Tamper | Lie
 )  # fmt: skip
 
 
@@ -221,6 +230,7 @@ _TALK = {
 }
 _FORGET = {"delete": 4, "undelete": 0.4, "purge": 4, "hearsay": 1, "meet": 6, "gather": 0.5, "forget": 2}
 _COPY = {"backup": 1.2, "restore": 1.2, "clone": 0.3}
+_LIED_TO = {"meet": 6, "gather": 1, "purge": 1, "forget": 0.7, "backup": 0.3, "restore": 0.3, "skew": 0.0}
 _PAIR = ("journal", "agent")
 _ALL = ("space", "journal", "agent")
 
@@ -242,6 +252,7 @@ KINDS = {
         _TALK | {"write": 6, "delete": 1, "decide": 4, "verify": 0.3} | _FORGET | _COPY | {"purge": 2, "abandon": 0.3},
         _ALL,
     ),
+    "liar": Kind(_TALK | {"write": 8, "lie": 6, "delete": 2, "verify": 0.5} | _LIED_TO),
     "tamper": Kind(_TALK | {"write": 8, "delete": 1, "gather": 0.5}),
 }
 
@@ -329,8 +340,12 @@ def _step(chance: random.Random, name: str, entities: int, stores: tuple[str, ..
             return Purge(device)
         case "retire":
             return Retire(device, other)
+        case "lie":
+            return Lie(chance.choice(LIES), chance.randrange(1_000))
     raise ValueError(f"{name!r} is no step")
 
 
+LIAR = 2
+"""The device that lies, if one does."""
 ONCE = 1_000
 """Entities from this number on have an id that nobody makes twice."""
