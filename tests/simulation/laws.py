@@ -7,7 +7,8 @@ from tests.simulation.device import Device, Kept, Links
 from tests.simulation.reference import Broken, Found, Reference
 
 from lottisync.causality.hlc import MAX_DRIFT_MILLIS
-from lottisync.causality.vector_clock import Host
+from lottisync.causality.vector_clock import Host, covers
+from lottisync.store.chain import nodes
 from lottisync.store.check import broken_invariants
 
 QUARANTINED = "in quarantine, kept as it came"
@@ -38,6 +39,14 @@ def equal_knowledge_means_equal_digest(devices: Sequence[Device]) -> None:
             ours, theirs = kept.summary, b.kept[name].summary
             if ours is not None and theirs is not None and ours.known == theirs.known and ours.digest != theirs.digest:
                 raise Broken("digest", f"{name} of devices {a.slot} and {b.slot} know the same and differ")
+
+
+def nothing_durable_is_gone(device: Device, now: Kept, before: Kept) -> None:
+    """After a power cut a store knows at least what it was seen to know: all that had been said, and acknowledged."""
+    with now.store.reading() as reader:
+        knowledge, split = reader.knowledge(), nodes(reader) != frozenset(before.nodes)
+    if not split and not covers(knowledge, before.knowledge):
+        raise Broken("durable", f"{now.name} of device {device.slot} knew {before.knowledge}, and now {knowledge}")
 
 
 def clocks_do_not_follow(device: Device, kept: Kept, now: int) -> None:

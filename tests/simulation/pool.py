@@ -86,7 +86,7 @@ class Pool:
             used = self._free[name].pop()
         except IndexError:
             used = self._open(name)
-        _fill(used._connection, contents)
+        fill(used, contents)
         return _around(used, mint)
 
     def again(self, store: Store, mint: Mint) -> Store:
@@ -147,7 +147,9 @@ def _tables(name: str) -> tuple[str, ...]:
     return tuple(str(table) for (table,) in rows)
 
 
-def _fill(connection: apsw.Connection, contents: Contents) -> None:
+def fill(store: Store, contents: Contents) -> None:
+    """Put that in the place of all that a store holds."""
+    connection = store._connection
     connection.execute("begin immediate").fetchall()
     for table, rows in contents.items():
         connection.execute(f"delete from {table}").fetchall()

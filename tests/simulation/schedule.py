@@ -6,7 +6,7 @@ breaks a law is made short enough to be read, and how it is kept as a named scen
 """
 
 import random
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import msgspec
 from tests.simulation.lie import LIES
@@ -122,6 +122,16 @@ class Crash(Step, frozen=True):
     commits: int = 0
 
 
+class PowerCut(Step, frozen=True):
+    """The power of a device goes at the `operations`-th write to its disk from now, in the
+    middle of whatever it is doing then; 0: at once. Of what was not synced the disk keeps what `survives` says."""
+
+    device: int
+    operations: int
+    survives: Literal["none", "prefix", "any"]
+    chance: int
+
+
 class Backup(Step, frozen=True):
     device: int
 
@@ -186,22 +196,26 @@ class Lie(Step, frozen=True):
 
 AnyStep = (
     Write | Look | Delete | Undelete | Relate | Decide | Connect | Deliver | Speak | Flow | Meet | Gather | Cut
-    | Hearsay | Verify | Crash | Backup | Restore | Clone | Newcomer | Jump | Skew | Purge | Retire | Tamper | Lie
+    | Hearsay | Verify | Crash | PowerCut | Backup | Restore | Clone | Newcomer | Jump | Skew | Purge | Retire | Tamper
+    | Lie
 )  # fmt: skip
 
 
 class Schedule(msgspec.Struct, frozen=True):
-    """`devices` begin empty, each with these `stores`; then the steps, one after the other."""
+    """`devices` begin empty, each with these `stores`; then the steps, one after the other. `disks`: their stores lie
+    on disks of which the power can be cut."""
 
     devices: int
     stores: tuple[str, ...]
     steps: tuple[AnyStep, ...]
+    disks: bool = False
 
     def printed(self) -> str:
         """As JSON, a step a line."""
         steps = ",\n  ".join(msgspec.json.encode(step).decode() for step in self.steps)
         stores = msgspec.json.encode(self.stores).decode()
-        return f'{{"devices": {self.devices}, "stores": {stores}, "steps": [\n  {steps}\n]}}'
+        disks = ', "disks": true' if self.disks else ""
+        return f'{{"devices": {self.devices}, "stores": {stores}{disks}, "steps": [\n  {steps}\n]}}'
 
     @staticmethod
     def parsed(text: str | bytes) -> "Schedule":
@@ -214,6 +228,7 @@ class Kind(NamedTuple):
     weights: dict[str, float]
     stores: tuple[str, ...] = ("journal",)
     steps: tuple[int, int] = (50, 110)
+    disks: bool = False
 
 
 _TALK = {
@@ -253,6 +268,10 @@ KINDS = {
         _ALL,
     ),
     "liar": Kind(_TALK | {"write": 8, "lie": 6, "delete": 2, "verify": 0.5} | _LIED_TO),
+    "power": Kind(
+        _TALK | {"write": 8, "power": 3, "crash": 0, "delete": 1, "gather": 0.5, "purge": 1, "forget": 0.5}, disks=True
+    ),
+    "power2": Kind(_TALK | {"write": 4, "decide": 5, "power": 3, "crash": 0, "delete": 1}, _PAIR, disks=True),
     "tamper": Kind(_TALK | {"write": 8, "delete": 1, "gather": 0.5}),
 }
 
@@ -270,7 +289,7 @@ def generate(seed: int, kind: str) -> Schedule:
     if kind == "tamper":
         steps += [Gather()] * 3
         steps += [Tamper(1, chance.randrange(entities), chance.random() < 0.4) for _ in range(chance.randint(1, 3))]
-    return Schedule(chance.choice((3, 3, 4)), made.stores, tuple(steps))
+    return Schedule(chance.choice((3, 3, 4)), made.stores, tuple(steps), made.disks)
 
 
 def _steps(chance: random.Random, name: str, entities: int, stores: tuple[str, ...]) -> list[AnyStep]:
@@ -340,6 +359,14 @@ def _step(chance: random.Random, name: str, entities: int, stores: tuple[str, ..
             return Purge(device)
         case "retire":
             return Retire(device, other)
+        case "power":
+            survives: Literal["none", "prefix", "any"] = chance.choice(("none", "prefix", "any"))
+            return PowerCut(
+                device,
+                chance.choice((0, chance.randint(1, 12), chance.randint(1, 60))),
+                survives,
+                chance.randrange(1_000),
+            )
         case "lie":
             return Lie(chance.choice(LIES), chance.randrange(1_000))
     raise ValueError(f"{name!r} is no step")

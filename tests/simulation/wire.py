@@ -7,6 +7,7 @@ from collections.abc import Callable
 import apsw
 from tests.simulation.device import Device
 
+from lottisync.problem import Problem
 from lottisync.protocol import message as m
 from lottisync.protocol.session import Session
 from lottisync.sync.exchange import Exchange, breaths
@@ -121,5 +122,5 @@ class Wire:
 
 
 def _suppressing(close: Callable[[], None]) -> None:
-    with contextlib.suppress(apsw.Error):
+    with contextlib.suppress(apsw.Error, Problem):
         close()

@@ -13,7 +13,7 @@ import random
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from itertools import combinations
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 from tests.simulation import laws, lie
@@ -27,6 +27,7 @@ from lottisync.causality.vector_clock import Clock, Dot, Host
 from lottisync.entities import canonical
 from lottisync.entities.entity import is_clean_tombstone, is_deleted
 from lottisync.entities.schema import link_id
+from lottisync.problem import Problem
 from lottisync.protocol import message as m
 from lottisync.protocol.framing import frame as framed
 from lottisync.store import chain, forgetting
@@ -78,6 +79,16 @@ class Spared:
         return self.everything or bool(self._some)
 
 
+class UnderWay(NamedTuple):
+    """A write that was not acknowledged yet when the power went."""
+
+    device: Device
+    store: str
+    entity: str
+    dot: Dot
+    saw: frozenset[int]
+
+
 class World:
     def __init__(self, made: s.Schedule) -> None:
         self.schedule = made
@@ -92,6 +103,7 @@ class World:
         self._lies: list[s.Lie] = []
         self._lied_about: dict[str, str] = {}
         self._has_lied = False
+        self._under_way: UnderWay | None = None
         self._owned: set[Host] = set()
         self._backups: list[Image] = []
         self.wires: list[Wire] = []
@@ -112,8 +124,13 @@ class World:
 
     def step(self, number: int, step: s.AnyStep) -> None:
         self.now += 1
-        with contextlib.suppress(Crashed):
+        try:
             getattr(self, f"_{type(step).__name__.lower()}")(step)
+        except Crashed:
+            pass
+        except Problem:
+            if not any(device.dead for device in self.devices):
+                raise
         while dead := next((device for device in self.devices if device.dead), None):
             self._reopen(dead)
         self._examine()
@@ -157,6 +174,8 @@ class World:
         """All meet until they are equal; then nobody has anything to say, and the laws of the end hold."""
         for device in self.devices:
             device.dies_in = None
+            if device.disk is not None:
+                device.disk.hold()
         for wire in list(self.wires):
             self._close(wire)
         if self._has_lied:
@@ -216,6 +235,8 @@ class World:
     def close(self) -> None:
         for device in self.devices:
             device.dies_in = None
+            if device.disk is not None:
+                device.disk.hold()
         for wire in self.wires:
             wire.cut()
         for device in self.devices:
@@ -242,7 +263,7 @@ class World:
         return next((host for host in hosts if not {host, chain.root(tx, host)} & self._owned), None)
 
     def _add(self) -> Device:
-        device = Device.new(len(self.devices), self.schedule.stores, self._mint)
+        device = Device.new(len(self.devices), self.schedule.stores, self._mint, on_disk=self.schedule.disks)
         self.devices.append(device)
         self._owned |= {first_host(store, device.slot) for store in device.kept}
         return device
@@ -272,9 +293,12 @@ class World:
         now: int | None = None,
     ) -> list[int]:
         """A write by whoever sits at a device, and what it was for the oracle."""
+        saw = kept.seen.get(entity, frozenset()) if saw is None else saw
         with kept.store.transaction(self._clock(device) if now is None else now) as tx:
             dot = work(tx)
-        return self._written(kept, entity, dot, kept.seen.get(entity, frozenset()) if saw is None else saw)
+            self._under_way = UnderWay(device, kept.name, entity, dot, saw)
+        self._under_way = None
+        return self._written(kept, entity, dot, saw)
 
     def _written(self, kept: Kept, entity: str, dot: Dot, saw: frozenset[int]) -> list[int]:
         self.count["writes"] += 1
@@ -468,14 +492,39 @@ class World:
 
     def _reopen(self, device: Device) -> None:
         self.count["crashes"] += 1
+        if device.disk is not None:
+            self._cut_off(device)
+            self._power_on(device)
+            return
         self.devices[device.slot] = device.again(self._mint)
         self._cut_off(device)
+
+    def _powercut(self, step: s.PowerCut) -> None:
+        device = self._device(step.device)
+        if device.disk is not None:
+            device.survives = (step.survives, step.chance)
+            device.disk.fail_in(step.operations)
+
+    def _power_on(self, device: Device) -> None:
+        """All that was seen in it is there; what was under way when the power went may be, or not."""
+        again = self.devices[device.slot] = device.powered_on(self._mint)
+        self.count["power cuts"] += 1
+        for name, kept in again.kept.items():
+            laws.nothing_durable_is_gone(again, kept, device.kept[name])
+        under_way, self._under_way = self._under_way, None
+        if under_way is not None and under_way.device is device:
+            kept = again.kept[under_way.store]
+            with kept.store.reading() as reader:
+                survived = chain.value_at(reader, *under_way.dot) is not None
+            self.count["survived"] += survived
+            if survived:
+                self._written(kept, under_way.entity, under_way.dot, under_way.saw)
 
     def _cut_off(self, device: Device) -> None:
         """Nobody will hear of a device that is no more."""
         for wire in [wire for wire in self.wires if wire.joins(device)]:
             self.wires.remove(wire)
-            with contextlib.suppress(Crashed):  # the other one dies of it, and is reopened next
+            with contextlib.suppress(Crashed, Problem):  # the other one dies of it, and is reopened next
                 wire.cut(device)
 
     def _backup(self, step: s.Backup) -> None:
