@@ -299,7 +299,8 @@ def _steps(chance: random.Random, name: str, entities: int, stores: tuple[str, .
     if name == "forget":
         return [deleted, Gather(), Gather(), *(Purge(device) for device in (a, b)[: chance.choice((1, 2))])]
     if name == "abandon":
-        left: list[AnyStep] = [Retire(a, away), deleted, Meet(a, b), Meet(b, a), Purge(a)]
+        unseen: list[AnyStep] = [Write(away, deleted.entity, ("y",), 1, deleted.store)] if chance.random() < 0.5 else []
+        left = [Retire(a, away), deleted, *unseen, Meet(a, b), Meet(b, a), Purge(a)]
         return [*left, Purge(b)] if chance.random() < 0.5 else left
     return [_step(chance, name, entities, stores)]
 

@@ -74,6 +74,10 @@ class Wire:
     def joins(self, device: Device) -> bool:
         return any(end.device is device for end in self.ends)
 
+    def in_rounds(self) -> int:
+        """How many rounds are under way."""
+        return sum(end.exchange._incoming is not None for end in self.ends)
+
     def say(self, side: int, *messages: m.Message) -> None:
         end = self.ends[side]
         if messages and end.session.open:

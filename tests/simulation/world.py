@@ -79,6 +79,14 @@ class Spared:
         return self.everything or bool(self._some)
 
 
+COUNTED = (
+    "steps", "writes", "decisions", "wires", "rounds", "rounds cut off", "Refuse", "crashes", "power cuts", "survived",
+    "restores", "clones", "forks", "purged", "retired", "revived", "quarantined", "diverged", "mended", "lies",
+    "refused",
+)  # fmt: skip
+"""What of `World.count` shows whether schedules still do what they are for."""
+
+
 class UnderWay(NamedTuple):
     """A write that was not acknowledged yet when the power went."""
 
@@ -189,6 +197,10 @@ class World:
         laws.sound(self.devices, self._spared)
         laws.nothing_is_lost(self.devices, self.reference, self._spared)
         self.trace.append(f"end {self._state()}")
+        self.count["steps"] = len(self.schedule.steps)
+        self.count["rounds"] = self.count["Told"]
+        self.count["forks"] = len({node for d in self.devices for kept in d.kept.values() for node in kept.nodes})
+        self.count["revived"] = len(self.reference.revived)
 
     def _leave(self, device: Device) -> None:
         device.close()
@@ -409,6 +421,7 @@ class World:
     def _close(self, wire: Wire) -> None:
         if wire in self.wires:
             self.wires.remove(wire)
+            self.count["rounds cut off"] += wire.in_rounds()
             wire.cut()
 
     def _connect(self, step: s.Connect) -> None:
@@ -524,6 +537,7 @@ class World:
         """Nobody will hear of a device that is no more."""
         for wire in [wire for wire in self.wires if wire.joins(device)]:
             self.wires.remove(wire)
+            self.count["rounds cut off"] += wire.in_rounds()
             with contextlib.suppress(Crashed, Problem):  # the other one dies of it, and is reopened next
                 wire.cut(device)
 
@@ -604,6 +618,7 @@ class World:
                     self._lies.remove(step)
                     self._has_lied = True
                     self.count[f"lie: {step.how}"] += 1
+                    self.count["lies"] += 1
                     frame = false
                     break
             if wire.disguised:
