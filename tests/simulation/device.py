@@ -4,6 +4,7 @@ from collections.abc import Container, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from tests.simulation.pool import Contents, Mint, contents_of, empty, pool
+from tests.simulation.power import Disk, Survives
 from tests.simulation.reference import DELETED_AT, Found, Reference, Registers, Shown
 
 from lottisync.causality.chain import LINK_BYTES
@@ -11,6 +12,7 @@ from lottisync.causality.knowledge import Knowledge
 from lottisync.causality.vector_clock import Clock, Host
 from lottisync.entities import canonical, entity
 from lottisync.protocol.message import Summary
+from lottisync.store import chain
 from lottisync.store.forgetting import told
 from lottisync.store.reader import Reader
 from lottisync.store.store import Store
@@ -37,6 +39,8 @@ class Kept:
         self.summary: Summary | None = None
         self.knowledge: Knowledge = {}
         self.told: dict[str, Knowledge] = {}
+        self.roots: dict[Host, Host] = {}
+        self.millis = 0
         self._changes = -1
 
     def changed(self) -> bool:
@@ -60,6 +64,8 @@ class Kept:
                 if self._is_revived(held, links):
                     reference.revived |= self.seen[change.id]
             self.told = told(reader)
+            self.roots = chain.roots(reader) if said.nodes else {}
+            self.millis = int(reader.local("select millis from state")[0][0])
         self.summary = said.summary
         self.knowledge = {host: log.known for host, log in said.hosts.items() if log.known}
         if said.nodes != self.nodes:  # what was read under old names would not say any more what was seen
@@ -117,11 +123,19 @@ class Device:
         """Whom this device takes for one of the person's: name -> (how often that changed, whether it is active)."""
         self.skew = 0
         self.dies_in: int | None = None
+        self.disk: Disk | None = None
+        self.survives: tuple[Survives, int] = ("none", 0)
         for one in kept.values():
             one.store._connection.set_commit_hook(self._commit)
 
     @staticmethod
-    def new(slot: int, stores: Iterable[str], mint: Mint) -> "Device":
+    def new(slot: int, stores: Iterable[str], mint: Mint, *, on_disk: bool = False) -> "Device":
+        if on_disk:
+            disk = Disk.new()
+            kept = {store: Kept(store, disk.make(store, empty(store, slot), mint), {}, 0) for store in stores}
+            device = Device(slot, f"{slot:064x}", kept, {})
+            device.disk = disk
+            return device
         holding = {store: Holding(empty(store, slot), {}, 0) for store in stores}
         return Image(slot, f"{slot:064x}", holding, {}).live(slot, mint)
 
@@ -134,7 +148,7 @@ class Device:
 
     @property
     def dead(self) -> bool:
-        return self.dies_in is not None and self.dies_in < 0
+        return (self.dies_in is not None and self.dies_in < 0) or (self.disk is not None and self.disk.dead)
 
     @property
     def stores(self) -> dict[str, Store]:
@@ -153,6 +167,15 @@ class Device:
         reopened = Device(self.slot, self.name, kept, self.roster)
         reopened.skew = self.skew
         return reopened
+
+    def powered_on(self, mint: Mint) -> "Device":
+        """The same after its power was cut and came back."""
+        assert self.disk is not None, "only what lies on a disk loses power"
+        disk = self.disk.restored(*self.survives)
+        kept = {name: Kept(name, disk.open(name, mint), one.seen, one.feed) for name, one in self.kept.items()}
+        again = Device(self.slot, self.name, kept, self.roster)
+        again.skew, again.disk = self.skew, disk
+        return again
 
     def signs_in(self, other: "Device") -> None:
         """The two tell each other of everybody's devices; whoever is used again signs himself back in."""
@@ -179,6 +202,9 @@ class Device:
         return [name for name, (_, active) in self.roster.items() if active and name != self.name]
 
     def close(self) -> None:
+        if self.disk is not None:
+            self.disk.close()
+            return
         for kept in self.kept.values():
             pool().give_back(kept.store)
 

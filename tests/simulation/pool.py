@@ -59,12 +59,15 @@ def _pool(process: int) -> "Pool":
     return Pool(folder() / str(process))
 
 
+def first_host(store: str, slot: int) -> Host:
+    return Host(f"{slot + 1:08x}{list(SCHEMAS).index(store) + 1:08x}")
+
+
 @cache
 def empty(store: str, slot: int) -> Contents:
     """What a new store of a device holds."""
     where = Path(mkdtemp(dir=folder()))
-    host = Host(f"{slot + 1:08x}{list(SCHEMAS).index(store) + 1:08x}")
-    made = Store.create(where / f"{store}.sqlite", SCHEMAS[store], lambda: host)
+    made = Store.create(where / f"{store}.sqlite", SCHEMAS[store], lambda: first_host(store, slot))
     contents = contents_of(made)
     made.close()
     return contents
@@ -83,7 +86,7 @@ class Pool:
             used = self._free[name].pop()
         except IndexError:
             used = self._open(name)
-        _fill(used._connection, contents)
+        fill(used, contents)
         return _around(used, mint)
 
     def again(self, store: Store, mint: Mint) -> Store:
@@ -144,7 +147,9 @@ def _tables(name: str) -> tuple[str, ...]:
     return tuple(str(table) for (table,) in rows)
 
 
-def _fill(connection: apsw.Connection, contents: Contents) -> None:
+def fill(store: Store, contents: Contents) -> None:
+    """Put that in the place of all that a store holds."""
+    connection = store._connection
     connection.execute("begin immediate").fetchall()
     for table, rows in contents.items():
         connection.execute(f"delete from {table}").fetchall()
