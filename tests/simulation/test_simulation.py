@@ -179,7 +179,7 @@ def _nothing_was_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
         self.news = bool(self._rows) or self.knowledge != self._believed.knowledge
 
     monkeypatch.setattr(outgoing.Outgoing, "__init__", silent)
-    monkeypatch.setattr(incoming.Incoming, "_has_seen", lambda self, forgotten: True)
+    monkeypatch.setattr(incoming.Incoming, "_has_seen_what_is_forgotten", lambda self, forgotten: True)
 
 
 def _old_hashes_stay_in_the_digest(monkeypatch: pytest.MonkeyPatch) -> None:
