@@ -14,6 +14,7 @@ from tests.support.messages import SUMMARY, hello
 from tests.support.script import round_of, wanting
 
 from lottisync.causality import vector_clock
+from lottisync.causality.chain import Links, genesis
 from lottisync.causality.vector_clock import Host
 from lottisync.entities.journal import JOURNAL
 from lottisync.entities.version import MAX_VERSION, Version
@@ -514,6 +515,19 @@ async def test_sync_9_a_host_of_nobody_is_refused_and_nothing_is_stored(pair: li
     assert str(STRANGE) in last_word(cable).reason
     assert b.state() == before
     assert ("refused", f"device {a.device[:8]}: {last_word(cable).reason}") in b.reports
+
+
+async def test_sync_9_the_links_of_a_host_of_nobody_are_refused_though_no_version_came(pair: list[Member]) -> None:
+    """They would stay for ever, and go on to all devices."""
+    a, b = pair
+    await meet(a, b)
+    a.put("good", "Milk")
+    links = Links(STRANGE, "", 1, genesis(STRANGE), bytes(16))
+    cable = await speaking(b, a, round_of(a, b, count=1, links=(links,)))
+    assert last_word(cable).code == "unknown-host"
+    assert str(STRANGE) in last_word(cable).reason
+    with b.stores["journal"].reading() as reader:
+        assert STRANGE not in chain.logs(reader)
 
 
 async def test_sync_48_a_bad_version_is_kept_as_it_came_and_the_round_goes_on(three: list[Member]) -> None:

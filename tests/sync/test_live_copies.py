@@ -206,6 +206,7 @@ async def test_sync_60_a_fault_while_it_is_looked_for_changes_costs_one_link(
             introduce(member, laptop, first.port)
         async with running(engine_of(phone), engine_of(tablet)):
             await until(lambda: len(first.links) == 2 and in_step(laptop, phone, tablet))
+            await until(lambda: all(link.idle for link in first.links.values()), "the last word of every round")
             broken = phone.device
             laptop.put("p", "Milk")
             await until(lambda: "fault" in codes(laptop))

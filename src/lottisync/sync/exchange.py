@@ -310,6 +310,7 @@ class Exchange:
                         self._agreements[store].sum_up(ending.own)
                     case m.Begin():
                         pass
+            incoming.refuse_strangers(tx, self._strangers)
         except Outdated as reason:
             ending.refused = str(reason)
         return ending

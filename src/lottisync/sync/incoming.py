@@ -139,6 +139,16 @@ class Incoming:
         if not vector_clock.covers(vector_clock.merge(tx.knowledge(), self.begin.knowledge), self.begin.forgotten):
             raise Unacceptable("bad-entity", "the sender has forgotten writes that it does not know")
 
+    def refuse_strangers(self, tx: Transaction, strangers: Strangers) -> None:
+        """Raise `Unacceptable` if links came of a host that belongs to no device: nobody would ever miss them, and
+        everybody pass them on. Comes last in a transaction: in `space` the host's binding comes behind its links, and
+        ahead of all other versions."""
+        if tx.schema.leading and self.begin.count and not self.arrived:
+            return
+        stranger = strangers(tx, self.ends)
+        if stranger is not None:
+            raise Unacceptable("unknown-host", f"links came of host {stranger}, of no known device")
+
     def ids(self, keys: bytes) -> None:
         self._keys += keys
 

@@ -204,9 +204,14 @@ class Link:
         self.exchange.local_change(moments)
         self._work.set()
 
+    @property
+    def idle(self) -> bool:
+        """Whether the exchange waits for nothing, and has nothing to say."""
+        return self._session.greeted and self.exchange.silent and not self.exchange.owed
+
     def reserve(self) -> bool:
         """Whether the exchange is idle: then it is kept so, for `look`, until `release`."""
-        if not self._session.greeted or self.exchange.owed:
+        if not self.idle:
             return False
         try:
             self._turn.acquire_nowait()
