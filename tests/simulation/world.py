@@ -659,7 +659,9 @@ class World:
             return
         with kept.store.reading() as reader:
             document = _document(reader, entity)
-        path = next(path for path in sorted(document) if path != DELETED_AT)
+        path = next((path for path in sorted(document) if path != DELETED_AT), None)
+        if path is None:
+            return
         if step.drop:
             del document[path]
         else:
