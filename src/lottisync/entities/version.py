@@ -22,7 +22,8 @@ from typing import Any
 import msgspec
 
 from lottisync.causality import vector_clock
-from lottisync.causality.vector_clock import ClockError, Host
+from lottisync.causality.hlc import Hlc
+from lottisync.causality.vector_clock import ClockError, Dot, Host
 from lottisync.entities import canonical, path
 from lottisync.entities.entity import Entity, Registers, Stamp, Write, is_clean_tombstone
 
@@ -76,13 +77,8 @@ class Version(msgspec.Struct, array_like=True, frozen=True, forbid_unknown_field
     document: bytes
 
     def canonical(self) -> bytes:
-        return b'["%b","%b",%b,%b,%b]' % (
-            self.id.encode(),
-            self.type.encode(),
-            self.clock,
-            self.stamps,
-            self.document,
-        )
+        named = f'["{self.id}","{self.type}",'.encode()
+        return b"".join((named, self.clock, b",", self.stamps, b",", self.document, b"]"))
 
     def hash(self) -> bytes:
         """SHA-256 of the canonical form."""
@@ -114,17 +110,14 @@ def _closed(entity: Entity, registers: Registers) -> Version:
     return Version(entity.id, entity.type, _encode(entity.clock), stamps, registers.stored)
 
 
-def first(entity_id: str, type_name: str, stamp: Stamp, values: dict[str, Any]) -> Version:
+def first(entity_id: str, type_name: str, precedence: int, reading: Hlc, dot: Dot, document: bytes) -> Version:
     """The version that an entity's first write makes; the same as `close` of it, without the detour.
-    `values` are those of `path.flatten`."""
-    precedence, millis, ticks, host, counter = stamp
-    return Version(
-        entity_id,
-        type_name,
-        f'{{"{host}":{counter}}}'.encode(),
-        f'[[{precedence},{millis},{ticks},"{host}",{counter}],{{}},{{}}]'.encode(),
-        canonical.encode_normal(values),
-    )
+    `document` holds the values of `path.flatten`, encoded."""
+    host, counter = dot
+    millis, ticks = reading
+    clock = f'{{"{host}":{counter}}}'
+    stamps = f'[[{precedence},{millis},{ticks},"{host}",{counter}],{{}},{{}}]'
+    return Version(entity_id, type_name, clock.encode(), stamps.encode(), document)
 
 
 def open_stored(version: Version) -> Entity:
