@@ -39,13 +39,7 @@ _HOST = re.compile(r"\A[0-9a-f]{16}\Z")
 
 _encode = msgspec.json.Encoder(order="deterministic").encode
 _read_clock = msgspec.json.Decoder(dict[str, int]).decode
-_read_stamps = msgspec.json.Decoder(
-    tuple[
-        tuple[int, int, int, str, int],
-        dict[str, tuple[int, int, int, str, int]],
-        dict[str, list[tuple[tuple[int, int, int, str, int], msgspec.Raw]]],
-    ]
-).decode
+_read_stamps = msgspec.json.Decoder(tuple[Stamp, dict[str, Stamp], dict[str, list[tuple[Stamp, msgspec.Raw]]]]).decode
 
 
 class BadVersion(ValueError):
@@ -129,13 +123,8 @@ def open_stored(version: Version) -> Entity:
 
 def _registers(version: Version, decoded: dict[str, Any] | None = None) -> Registers:
     base, stamps, siblings = _read_stamps(version.stamps)
-    return Registers(
-        Stamp(*base),  # type: ignore[arg-type]
-        {p: Stamp(*stamp) for p, stamp in stamps.items()},  # type: ignore[arg-type]
-        {p: tuple(Write(Stamp(*s), bytes(v)) for s, v in writes) for p, writes in siblings.items()},  # type: ignore[arg-type]
-        version.document,
-        decoded,
-    )
+    held = {p: tuple(Write(stamp, bytes(value)) for stamp, value in writes) for p, writes in siblings.items()}
+    return Registers(base, stamps, held, version.document, decoded)
 
 
 def clock_of(version: Version) -> dict[Host, int]:
@@ -149,10 +138,20 @@ def clock_of(version: Version) -> dict[Host, int]:
         raise BadVersion(f"version of {version.id}: {error}") from None
     if not clock:
         raise BadVersion(f"version of {version.id} has an empty clock")
-    for host, counter in clock.items():
-        if _HOST.match(host) is None or counter < 1:
-            raise BadVersion(f"version of {version.id}: {host[:40]!r}: {counter} is not a component of a clock")
+    _check_components(version.id, clock)
     return clock
+
+
+def _check_components(entity: str, clock: vector_clock.Clock) -> None:
+    for host, counter in clock.items():
+        if counter < 1 or not _is_host(host):
+            raise BadVersion(f"version of {entity}: {host[:40]!r}: {counter} is not a component of a clock")
+
+
+@lru_cache(maxsize=256)
+def _is_host(text: str) -> bool:
+    """A person's devices are few, and each is in most clocks."""
+    return _HOST.match(text) is not None
 
 
 def open_foreign(version: Version) -> Entity:
@@ -172,9 +171,7 @@ def _checked(version: Version) -> Entity:
         raise BadVersion(f"version of {version.id} has {version.size()} bytes; at most {MAX_VERSION} are taken")
     clock = version.read_clock()
     vector_clock.validate(clock)
-    for host, counter in clock.items():
-        if _HOST.match(host) is None or counter < 1:
-            raise BadVersion(f"version of {version.id}: {host[:40]!r}: {counter} is not a component of a clock")
+    _check_components(version.id, clock)
     document = canonical.decode_document(version.document)
     if not document:
         raise BadVersion(f"version of {version.id} has no register")

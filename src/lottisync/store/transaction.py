@@ -469,7 +469,8 @@ class Transaction(Reader):
 
     def index(self, n: int, clock: Clock) -> None:
         """Enter a row's or a kept version's clock into an index that does not have it."""
-        self._buffer.add(INSERT_COMPONENT, *((self._host_number(host), counter, n) for host, counter in clock.items()))
+        for host, counter in clock.items():
+            self._buffer.add(INSERT_COMPONENT, (self._host_number(host), counter, n))
 
     def let_go(self, kept: Kept) -> None:
         """Take a version out of quarantine; the row that it stood for counts again."""
