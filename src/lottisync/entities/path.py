@@ -51,12 +51,12 @@ def flatten(fields: Mapping[str, Any]) -> dict[str, Any]:
     """Split every map-valued field one level down: `{"labels": {"bug": True}}` -> `{"labels/bug": True}`.
     Keys of a mapping that are paths already pass as they are. The values come out in normal form; raises
     `PathError`, and `NotCanonical` for a value that has none."""
-    flat: dict[str, Any] = {}
+    flat = dict(fields)
     for field, value in fields.items():
-        kind = type(value)
-        if kind in PLAIN:
-            flat[field] = value
-        elif kind is dict and "/" not in field:
+        if type(value) in PLAIN:
+            continue
+        if type(value) is dict and "/" not in field:
+            del flat[field]
             for key, item in value.items():
                 flat[join(field, key)] = item if type(item) in PLAIN else normal(item)
         else:

@@ -11,6 +11,7 @@ reading writes it down first.
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
+from itertools import islice
 from typing import Any, NamedTuple, TypeGuard
 
 import apsw
@@ -45,7 +46,7 @@ from lottisync.store import chain, notice, quarantine
 from lottisync.store.instant import iso
 from lottisync.store.quarantine import Kept, Quarantine
 from lottisync.store.reader import Moment, Reader, Row
-from lottisync.store.write_buffer import WriteBuffer
+from lottisync.store.write_buffer import GATHERED_ROWS, WriteBuffer
 
 MODULUS = 2**256
 _iso = lru_cache(maxsize=64)(iso)
@@ -60,9 +61,11 @@ DELETE_COMPONENT = "delete from components where host = ? and counter = ? and n 
 
 
 class _Place(NamedTuple):
-    """Where a version of some type goes: the statements that insert its row, rewrite it, and rewrite it but for the
-    columns that few writes change (they are in most indexes); and how to fill its own columns."""
+    """Where a version of some type goes: the statements that add the row of a single write, insert any row, rewrite it,
+    and rewrite it but for the columns that few writes change (they are in most indexes); and how to fill its own
+    columns."""
 
+    add: str
     insert: str
     rewrite: str
     refresh: str
@@ -78,21 +81,24 @@ class Transaction(Reader):
         self.changed = False
         self._mint = mint
         self._host: Host
+        self._number: int
         self._counter: int
         self._n: int
         self._feed: int
         kept: int
         forgotten: int
-        (self._host, self._counter, millis, ticks, digest, self._n, self._feed, number, link, kept, forgotten) = (
+        (self._host, self._counter, millis, ticks, digest, self._n, self._feed, self._number, link, kept, forgotten) = (
             self._execute(BEGIN)[0]
         )
         self._clock = Hlc(millis, ticks)
         self._sum = int.from_bytes(digest, "big")
-        self._numbers: dict[str, int] = {self._host: number}
+        self._numbers: dict[str, int] = {self._host: self._number}
         self._places: dict[str, _Place] = {}
         self._link: bytes = bytes(link or genesis(self._host))
         self._quarantined = Quarantine(connection, empty=not kept)
         self._forgotten: Clock | None = None if forgotten else {}
+        self._absent: set[str] = set()
+        """Ids that were looked for, and that have no row."""
         # Components are inserted before any is deleted: one that has gone never comes back.
         self._buffer = WriteBuffer(connection, (INSERT_COMPONENT, DELETE_COMPONENT))
 
@@ -100,7 +106,7 @@ class Transaction(Reader):
 
     @property
     def host(self) -> Host:
-        return Host(self._host)
+        return self._host
 
     @property
     def counter(self) -> int:
@@ -153,9 +159,17 @@ class Transaction(Reader):
             if row is None and DELETED_AT not in values and not self._begins_from(entity_id):
                 return self._write_new(entity_id, type_name, values, precedence)
             encoded = {p: canonical.encode_normal(value) for p, value in values.items()}
+            return self._write(row, entity_id, type_name, encoded, precedence, seen)
         except (BadVersion, path.PathError, canonical.NotCanonical) as error:
             raise Problem("bad-value", f"{entity_id[:80]!r} cannot be written: {error}") from None
-        return self._write(row, entity_id, type_name, encoded, precedence, seen)
+
+    def put_all(self, entities: Iterable[tuple[str, str, Mapping[str, Any]]], *, precedence: int = USER) -> None:
+        """`put` each of (id, type, fields). Which of them are not here yet is looked up for many at once."""
+        remaining = iter(entities)
+        while some := list(islice(remaining, GATHERED_ROWS)):
+            self._look_for([entity_id for entity_id, _, _ in some])
+            for entity_id, type_name, fields in some:
+                self.put(entity_id, type_name, fields, precedence=precedence)
 
     def link(
         self,
@@ -201,23 +215,21 @@ class Transaction(Reader):
             self._forgotten = self.forgotten()
         return {} if not self._forgotten or made_once(entity_id) else self._forgotten
 
-    def _next_stamp(self, precedence: int) -> Stamp:
-        """The stamp of the next write: takes the counter and the time."""
-        self._clock = hlc.tick(self._clock, self.now)
-        self._counter += 1
-        return Stamp(precedence, self._clock[0], self._clock[1], self._host, self._counter)
-
     def _write_new(self, entity_id: str, type_name: str, values: dict[str, Any], precedence: int) -> Dot:
         """The first write of an entity: its version is made straight from the values."""
         place = self._place(type_name)
         own = self._own_columns(place.described, entity_id, type_name, values.get)
-        stamp = self._next_stamp(precedence)
-        made = version.first(entity_id, type_name, stamp, values)
-        _refuse_large(made)
-        version_hash = self._add_new(place, own, made, stamp, values)
-        self._buffer.add(INSERT_COMPONENT, (self._numbers[stamp.host], stamp.counter, self._n))
+        document = canonical.encode_normal(values)
+        if len(document) > version.MAX_DOCUMENT:
+            raise _too_large(entity_id, len(document))
+        self._clock = hlc.tick(self._clock, self.now)
+        self._counter += 1
+        dot = Dot(self._host, self._counter)
+        made = version.first(entity_id, type_name, precedence, self._clock, dot, document)
+        version_hash = self._add_new(place, own, made, self._clock.millis, values.get("createdAt"))
+        self._buffer.add(INSERT_COMPONENT, (self._number, self._counter, self._n))
         self._extend_chain(version_hash)
-        return Dot(stamp.host, stamp.counter)
+        return dot
 
     def _write(
         self,
@@ -233,18 +245,21 @@ class Transaction(Reader):
         )
         if entity.type != type_name:
             raise Problem("wrong-type", f"{entity_id} is a {entity.type}, not a {type_name}")
-        stamp = self._next_stamp(precedence)
+        reading = hlc.tick(self._clock, self.now)
+        stamp = Stamp(precedence, reading.millis, reading.ticks, self._host, self._counter + 1)
         after = write(entity, values, stamp, seen)
         closed = version.close(after)
-        _refuse_large(closed)
+        if len(closed.document) > version.MAX_DOCUMENT or closed.size() > version.MAX_VERSION:
+            raise _too_large(entity_id, len(closed.document))
         written = self._store(row, entity, after, closed)
         assert written is not None, "a write always changes the clock"
+        self._clock, self._counter = reading, stamp.counter
         self._extend_chain(written)
         return stamp.dot
 
     def _extend_chain(self, version_hash: bytes) -> None:
         self._link = chained(self._link, version_hash)
-        self._buffer.link(self._numbers[self._host], self._counter, self._link)
+        self._buffer.link(self._number, self._counter, self._link)
 
     # -- what comes from peers
 
@@ -267,11 +282,10 @@ class Transaction(Reader):
         `lottisync.store.mending`; without that list it raises."""
         changed = 0
         versions = list(versions)
-        absent = self._absent([incoming.id for incoming, _ in versions])
+        self._look_for([incoming.id for incoming, _ in versions])
         for incoming, entity in versions:
             self._observe(entity)
-            row = None if incoming.id in absent else self._row(incoming.id)
-            absent.discard(incoming.id)
+            row = self._row(incoming.id)
             if row is not None and row.version == incoming:
                 continue
             try:
@@ -292,15 +306,6 @@ class Transaction(Reader):
             if present is None and revive_absent is not None:
                 self.revive(incoming.id, revive_absent)
         return changed
-
-    def _absent(self, ids: list[str]) -> set[str]:
-        """Those of the ids that no row has: one look for a whole batch, since most of a first round is new."""
-        listed = canonical.encode(ids).decode()
-        there = {ident for ident in ids if self._buffer.holds(ident)}
-        for table in (self._entities, self._links):
-            found = self._execute(f"select id from {table} where id in (select value from json_each(?))", (listed,))
-            there.update(ident for (ident,) in found)
-        return set(ids) - there
 
     def _observe(self, entity: Entity) -> None:
         """Let the clock follow what the entity's writers' clocks said."""
@@ -418,7 +423,7 @@ class Transaction(Reader):
         self._execute("update hosts set known = max(known, ?) where host = ?", (self._counter, self._host))
         self._host, self._counter = self._mint(), 0
         self._link = genesis(self.host)
-        self._host_number(self.host)
+        self._number = self._host_number(self.host)
         self.changed = True
         return self.host
 
@@ -463,7 +468,8 @@ class Transaction(Reader):
 
     def index(self, n: int, clock: Clock) -> None:
         """Enter a row's or a kept version's clock into an index that does not have it."""
-        self._buffer.add(INSERT_COMPONENT, *((self._host_number(host), counter, n) for host, counter in clock.items()))
+        for host, counter in clock.items():
+            self._buffer.add(INSERT_COMPONENT, (self._host_number(host), counter, n))
 
     def let_go(self, kept: Kept) -> None:
         """Take a version out of quarantine; the row that it stood for counts again."""
@@ -499,14 +505,31 @@ class Transaction(Reader):
     def execute(self, sql: str, bindings: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
         """SQL for the local tables that stand beside the replicated ones and never replicate."""
         self._forgotten = None  # it may be what is being written
+        self._absent.clear()
         return self._rows(sql, bindings)
 
     # -- rows
 
     def _row(self, entity_id: str) -> Row | None:
+        if entity_id in self._absent:
+            return None
         if self._buffer.holds(entity_id):
             self._buffer.flush()
-        return super()._row(entity_id)
+        row = super()._row(entity_id)
+        if row is None:
+            self._absent.add(entity_id)
+        return row
+
+    def _look_for(self, ids: Iterable[str]) -> None:
+        """Find out for many ids at once which of them have no row; most of an import or a first round has none."""
+        unknown = [ident for ident in ids if ident.isascii() and not self._buffer.holds(ident)]
+        found = self._execute(
+            f"""select value from json_each(?)
+                where value in (select id from {self._entities}) or value in (select id from {self._links})""",
+            (canonical.encode_normal(unknown).decode(),),
+        )
+        self._absent.update(unknown)
+        self._absent.difference_update(ident for (ident,) in found)
 
     def _host_number(self, host: Host) -> int:
         number = self._numbers.get(host)
@@ -525,7 +548,8 @@ class Transaction(Reader):
         registers = after.registers
         if row is None and _one_write(registers):
             own = self._own_columns(place.described, after.id, after.type, registers.decoded.get)
-            version_hash = self._add_new(place, own, closed, registers.base, registers.decoded)
+            millis, created = registers.base.millis, registers.decoded.get("createdAt")
+            version_hash = self._add_new(place, own, closed, millis, created)
             self.index(self._n, after.clock)
             return version_hash
         version_hash = closed.hash()
@@ -556,6 +580,7 @@ class Transaction(Reader):
             self._feed,
             n,
         )
+        self._absent.discard(after.id)
         self._buffer.entity(after.id, statement, values if row else (*values, after.id, after.type))
         for host, counter in after.clock.items():
             past = old_clock.get(host, 0)
@@ -577,35 +602,28 @@ class Transaction(Reader):
         )
 
     def _add_new(
-        self,
-        place: _Place,
-        own: tuple[str | None, str | None],
-        made: Version,
-        stamp: Stamp,
-        document: Mapping[str, Any],
+        self, place: _Place, own: tuple[str | None, str | None], made: Version, millis: int, created: Any
     ) -> bytes:
-        """Gather the row of an entity that is new here, and that one write has filled; its hash."""
+        """Gather the row of an entity that is new here, and that one write of time `millis` has filled; its hash."""
         version_hash = made.hash()
         self._count(made, version_hash, clean=False)
         self._n += 1
-        created, instant = document.get("createdAt"), _iso(stamp.millis)
+        instant = _iso(millis)
         row = (
             *own,
             created if isinstance(created, str) else instant,
             instant,
-            None,
             made.document.decode(),
             made.clock.decode(),
             made.stamps.decode(),
             version_hash,
-            False,
-            False,
             self._feed,
             self._n,
             made.id,
             made.type,
         )
-        self._buffer.entity(made.id, place.insert, row)
+        self._absent.discard(made.id)
+        self._buffer.entity(made.id, place.add, row)
         return version_hash
 
     def _count(self, made: Version, version_hash: bytes, *, clean: bool) -> None:
@@ -662,17 +680,20 @@ class Transaction(Reader):
 
 
 @lru_cache(maxsize=32)
-def _statements(table: str, first: str, second: str) -> tuple[str, str, str]:
-    """What inserts a row, what rewrites the one with its number: that takes the same values without the last
-    two, for id and type never change; and what leaves the first three as they are, and does not take them."""
+def _statements(table: str, first: str, second: str) -> tuple[str, str, str, str]:
+    """What inserts a row without a deletion or a conflict; what inserts any; what rewrites the one with its number:
+    that takes the same values without the last two, for id and type never change; and what leaves the first three as
+    they are, and does not take them."""
     columns = (
         first, second, "created_at", "updated_at", "deleted_at", "serialized", "clock", "stamps", "hash",
         "clean_tombstone", "conflicted", "feed", "n", "id", "type",
     )  # fmt: skip
-    places = ", ".join("?" * len(columns))
+    given = [name for name in columns if name not in ("deleted_at", "clean_tombstone", "conflicted")]
     updates = [f"{name} = ?" for name in columns[:-3]]
     return (
-        f"insert into {table}({', '.join(columns)}) values ({places})",
+        f"""insert into {table}({", ".join(given)}, clean_tombstone, conflicted)
+            values ({"?, " * len(given)}0, 0)""",
+        f"insert into {table}({', '.join(columns)}) values ({', '.join('?' * len(columns))})",
         f"update {table} set {', '.join(updates)} where n = ?",
         f"update {table} set {', '.join(updates[3:])} where n = ?",
     )
@@ -703,10 +724,7 @@ def _refuse_over_limit(made: Version) -> Version:
     return made
 
 
-def _refuse_large(made: Version) -> None:
+def _too_large(entity_id: str, size: int) -> Problem:
     """What a local write may make is far smaller than what a store takes: versions of several devices, each of
     the largest size, still join to one that fits a frame (STORE-23)."""
-    if len(made.document) > version.MAX_DOCUMENT or made.size() > version.MAX_VERSION:
-        raise Problem(
-            "too-large", f"{made.id} would have {len(made.document)} bytes; a document may have {version.MAX_DOCUMENT}"
-        )
+    return Problem("too-large", f"{entity_id} would have {size} bytes; a document may have {version.MAX_DOCUMENT}")

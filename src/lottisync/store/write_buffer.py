@@ -38,8 +38,8 @@ class WriteBuffer:
         """Whether a row of this entity waits here."""
         return entity_id in self._entities
 
-    def add(self, statement: str, *rows: Values) -> None:
-        self._rows.setdefault(statement, []).extend(rows)
+    def add(self, statement: str, row: Values) -> None:
+        self._rows.setdefault(statement, []).append(row)
 
     def entity(self, entity_id: str, statement: str, row: Values) -> None:
         """A row of an entity. Nobody writes another one of it without having read it, so it does not matter which
