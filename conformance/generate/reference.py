@@ -108,7 +108,8 @@ def is_deleted(entity: Json) -> bool:
     writes = held(entity, DELETED)
     if not writes or not deletion(writes[0]):
         return False
-    return all(edit["precedence"] <= writes[0]["precedence"] for edit in unseen(entity, writes[:1]))
+    deletions = [write for write in writes if deletion(write)]
+    return all(edit["precedence"] <= writes[0]["precedence"] for edit in unseen(entity, deletions))
 
 
 def is_contested(entity: Json) -> bool:

@@ -183,11 +183,9 @@ class _History:
             for held in registers.get(DELETED, [])
         }
         last = max(ends, key=lambda dot: stamps[dot]) if ends else None
-        deleted = last in deletions and not any(
-            dot not in writes[last].seen and writes[dot].precedence > writes[last].precedence for dot in edits
-        )
-        unseen = any(all(dot not in writes[by].seen for by in deletions) for dot in edits)
-        contested = bool(deletions) and (deletions != ends or unseen)
+        unseen = {dot for dot in edits if all(dot not in writes[by].seen for by in deletions)}
+        deleted = last in deletions and all(writes[dot].precedence <= writes[last].precedence for dot in unseen)
+        contested = bool(deletions) and (deletions != ends or bool(unseen))
         for device in self.devices:
             found = device.read(entity)
             self.world.expect(f"{entity} is deleted on {device.name}", found["deleted"], deleted)

@@ -149,6 +149,21 @@ async def test_a_full_disk_is_told_once_and_waited_for(
     assert next(tries) > 2
 
 
+async def test_store_29_a_damaged_row_is_told_once_and_does_not_end_the_runtime(laptop: Device, laura: str) -> None:
+    """STORE-29, AGENT-41: mended (by another device, say), it goes on."""
+    row = "from agent_entities where id = ?", (laura,)
+    with laptop.agents.transaction(clock.now()) as tx:
+        [(stored,)] = tx.execute("select serialized " + row[0], row[1])
+        tx.execute("update agent_entities set serialized = '{' where id = ?", (laura,))
+    async with runtime(laptop, say("Here I am.")) as heard:
+        await until(lambda: heard)
+        with laptop.agents.transaction(clock.now()) as tx:
+            tx.execute("update agent_entities set serialized = ? where id = ?", (stored, laura))
+        await until(lambda: len(heard) == 2)
+    assert [code for code, _ in heard] == ["agents-wait", "agent-woke"]
+    assert laura in heard[0][1]
+
+
 async def test_a_failure_that_cannot_be_written_down_is_not_tried_without_end(
     laptop: Device, laura: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,15 +1,18 @@
 """`agent ...` as a person types it, with a real model server on loopback."""
 
 import json
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.command_line import Result, environment, run, run_here
+from tests.support.command_line import Result, environment, run, run_here, started
 
+from lottisync.cli.watch import changes
 from lottisync.config import clock
 from lottisync.config.home import Home
+from lottisync.daemon.status import STATUS_FILE
 from lottisync.demo.model_server import ChatRequest, Reply, Say, ScriptedModelServer, ServerError
 
 Answers = list[Reply]
@@ -118,9 +121,14 @@ def test_an_agent_that_gave_up_is_seen_in_list_and_show(person: Person) -> None:
 
 def test_pause_destroy_and_list(person: Person) -> None:
     """S3-71, S3-72, S3-75"""
+    assert "lottisync agent create TASK" in person.run("agent", "list").out
     person.json("agent", "create", person.task, "--name", "Otto")
     assert person.json("agent", "pause", person.task)["lifecycle"] == "dormant"
     assert "paused" in person.run("agent", "list").out
+    assert person.run("agent", "resume", person.task).out == "Otto may wake again\n"
+    assert f"Go on with: lottisync agent resume {person.task}" in person.run("agent", "pause", person.task).out
+    assert person.run("agent", "configure", person.task, "autoCheck=true").out.endswith("autoCheck=true from now on\n")
+    assert person.run("agent", "move", person.task).out == "Otto wakes on this device\n"
     assert person.run("agent", "wake", person.task).code == 1
     ident = person.json("agent", "list")[0]["id"]
     assert person.json("agent", "destroy", person.task)["lifecycle"] == "destroyed"
@@ -190,3 +198,50 @@ def test_settings_are_changed_by_name_and_others_are_refused(person: Person) -> 
     assert (changed["config"]["autoCheck"], changed["config"]["sovereignty"]) == (True, "evidence")
     for wrong in ("autoCheck=maybe", "sovereignty=none", "mood=good", "autoCheck"):
         assert person.run("agent", "configure", person.task, wrong).code == 2
+
+
+def test_cli_27_task_and_agent_point_at_each_other(person: Person) -> None:
+    """CLI-27, S3-80: the agent stands on the task's page only when there is one."""
+    assert person.json("task", "show", person.task)["agent"] is None
+    assert "minds it" not in person.run("task", "show", person.task).out
+    person.json("agent", "create", person.task)
+    person.answers[:] = [propose(minutes=120), Say(text="Done.")]
+    person.json("agent", "wake", person.task)
+    agent = person.json("task", "show", person.task)["agent"]
+    assert (agent["name"], agent["lifecycle"], agent["waiting"]) == ("Laura", "active", 1)
+    page = person.run("task", "show", person.task).out
+    assert f"Laura minds it: lottisync agent show {person.task[-8:]}" in page
+    assert f"1 proposal waits for you: lottisync review --task {person.task[-8:]}" in page
+    assert f"lottisync task show {person.task[-8:]}" in person.run("agent", "show", person.task).out
+
+
+@pytest.mark.parametrize("page", ["task", "agent"])
+def test_cli_26_a_page_that_is_watched_follows_what_others_commit(person: Person, page: str) -> None:
+    """CLI-26, S3-82"""
+    person.json("agent", "create", person.task)
+    with started(page, "show", person.task, "--watch", "--json", home=person.home) as watching:
+        assert watching.stdout is not None
+        first = json.loads(watching.stdout.readline())
+        told = first["agent"] if page == "task" else first
+        assert told["lifecycle"] == "created"
+        person.json("agent", "pause", person.task)
+        while told["lifecycle"] != "dormant":
+            line = json.loads(watching.stdout.readline())
+            told = line["agent"] if page == "task" else line
+        watching.send_signal(signal.SIGINT)
+        assert watching.wait(20) == 0
+
+
+def test_cli_26_every_page_that_is_named_can_be_watched(person: Person) -> None:
+    """CLI-26: what the daemon says of the other devices, too; nothing is shown again while nothing changes."""
+    person.json("agent", "create", person.task)
+    home = Home.open(person.home)
+    seen = changes(home)
+    next(seen)
+    (person.home / STATUS_FILE).write_bytes(b"{}")
+    next(seen)
+    person.json("task", "add", "Another")
+    next(seen)
+    home.close()
+    for call in (("task", "list"), ("agent", "list"), ("agent", "report"), ("review", "list"), ("status",)):
+        assert "--watch" in person.run(*call, "--help").out

@@ -232,6 +232,38 @@ def test_cli_5_a_file_that_cannot_be_used_is_named_and_left_as_it_is(
     check(home, command, 1, *words)
 
 
+def written_over(home: Path, value: str) -> str:
+    """A task's row that holds something else than was stored there; its id."""
+    connection = apsw.Connection(str(home / "journal.sqlite"))
+    milk = "serialized like '%Milk%' and type = 'task'"
+    [(ident,)] = connection.execute(
+        f"update journal_entities set serialized = {value} where {milk} returning id"
+    ).fetchall()
+    connection.close()
+    return str(ident)
+
+
+def test_store_29_a_damaged_row_is_named_and_hides_no_other_task(home: Path) -> None:
+    """STORE-29, CLI-3, CLI-7"""
+    ident = written_over(home, "substr(serialized, 1, 20)")
+    for options in ((), ("--json",)):
+        listed = run("task", "list", *options, home=home)
+        fails(listed, 0, ident, "is damaged", "lottisync check", "lottisync verify")
+        assert "Bread" in listed.out
+        assert "Milk" not in listed.out
+    assert [row["title"] for row in listed.json] == ["Bread"]
+    for command in (("task", "show"), ("history",), ("agent", "create")):
+        check(home, (*command, ident), 1, ident, "is damaged", "lottisync check")
+    assert ident in run("check", home=home).out
+
+
+def test_store_29_a_row_whose_text_is_none(home: Path) -> None:
+    """STORE-29: SQLite gives no row then, so `check` says which."""
+    ident = written_over(home, "cast(x'7bfffe7d' as text)")
+    fails(run("task", "list", home=home), 1, "journal.sqlite", "lottisync check")
+    assert ident in run("check", home=home).out
+
+
 def test_cli_3_a_port_that_is_taken(home: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         at = f"127.0.0.1:{taken.getsockname()[1]}"

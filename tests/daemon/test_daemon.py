@@ -49,6 +49,26 @@ def test_cli_8_what_one_process_writes_arrives_at_the_other_device(homes: tuple[
             assert digests[0] == digests[1]
         first.event("unlinked")
         assert eventually(lambda: not (found := status(laptop)["peers"][0])["linked"] and found)["error"] is None
+    assert status(phone)["daemon"] is None
+    assert status(phone)["peers"][0]["lastSeen"] is not None  # also while no daemon runs
+
+
+def test_cli_25_a_device_that_is_linked_can_be_revoked_and_not_be_retired(homes: tuple[Path, Path]) -> None:
+    laptop, phone = homes
+    with daemon(laptop) as first:
+        introduce(phone, laptop, first.event("started")["port"])
+        with daemon(phone):
+            first.event("linked")
+            eventually(lambda: status(laptop)["peers"][0]["linked"])
+            refused = run("devices", "retire", "phone", home=laptop)
+            assert refused.code == 1
+            assert "connected now" in refused.err
+            assert run("devices", "revoke", "phone", home=laptop).code == 0
+            eventually(lambda: not status(phone)["peers"][0]["linked"])
+            assert run("task", "add", "Secret", home=laptop).code == 0
+            assert status(laptop)["peers"] == []
+            eventually(lambda: "does not know this device" in (status(phone)["peers"][0]["error"] or ""))
+            assert titles(phone) == set()
 
 
 def test_cli_9_sigterm_and_ctrl_c_end_it_well_and_leave_nothing_behind(homes: tuple[Path, Path]) -> None:

@@ -246,6 +246,28 @@ def test_a_deletion_that_saw_every_edit_is_clean(editor: int) -> None:
     assert is_clean_tombstone(join(start, tombstone))
 
 
+@pytest.mark.parametrize("winner", [0, 1], ids=["the first wins", "the second wins"])
+def test_a_second_deletion_brings_nothing_back(winner: int) -> None:
+    """MERGE-7: two agents' deletions, of which one had seen the person's edit and the other had not."""
+    start = wrote(ABSENT, 0, {"title": "x"})
+    edited = wrote(start, 0, {"title": "y"}, precedence=USER)
+    saw_all = deleted(edited, 1, precedence=AGENT, millis=5 - winner)
+    saw_less = deleted(start, 2, precedence=AGENT, millis=4 + winner)
+    assert is_clean_tombstone(saw_all)
+    assert not is_deleted(join(edited, saw_less))
+    met = join(saw_all, saw_less)
+    assert is_clean_tombstone(met)
+    assert met.conflicts() == {}
+
+
+def test_two_deletions_that_each_saw_another_edit_hold_together() -> None:
+    """MERGE-7"""
+    start = wrote(ABSENT, 0, {"title": "x"})
+    one = deleted(wrote(start, 0, {"title": "y"}, precedence=USER), 1, precedence=AGENT, millis=4)
+    other = deleted(wrote(start, 2, {"due": "2026-01-01"}, precedence=USER), 2, precedence=AGENT, millis=5)
+    assert is_clean_tombstone(join(one, other))
+
+
 def test_concurrent_deletions_are_no_conflict() -> None:
     """MERGE-6"""
     start = wrote(ABSENT, 0, {"title": "x"})

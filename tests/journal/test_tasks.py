@@ -131,7 +131,9 @@ def test_all_tasks_are_the_live_ones(store: Store) -> None:
     do(store, lambda tx: tasks.add_task(tx, "t3", "x"), now=NOON + 2)
     do(store, lambda tx: tx.delete("t2"))
     with store.reading() as reader:
-        assert [task.id for task in tasks.all_tasks(reader)] == ["t1", "t3"]
+        lines, damaged = tasks.all_tasks(reader)
+    assert [line.id for line in lines] == ["t1", "t3"]
+    assert damaged == []
 
 
 def test_an_abbreviated_id_is_found_if_only_one_fits(store: Store) -> None:

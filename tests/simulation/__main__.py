@@ -1,4 +1,6 @@
-"""`python -m tests.simulation --kind all --seeds 1000 --first 1`: many schedules, and what they show.
+"""`python -m tests.simulation --kind all --seeds 1000 --first 1`: many schedules, and whether every law held.
+
+What they did is told, too: the mean of a schedule of each kind.
 
 The first that breaks a law is made as short as it gets and printed, with the command that repeats it. A printed
 schedule is run again with `--replay FILE`.
@@ -11,15 +13,14 @@ import sys
 import time
 from collections import Counter
 from pathlib import Path
+from typing import NamedTuple
 
 from rich.console import Console
 from rich.progress import Progress
-from tests.simulation.device import forget_prepared, prepared
+from tests.simulation import pool
 from tests.simulation.schedule import KINDS, Schedule, generate
-from tests.simulation.shrink import shrink, verdict
-from tests.simulation.world import run
-
-Seed = tuple[str, int]
+from tests.simulation.shrink import named, shrink
+from tests.simulation.world import COUNTED, run
 
 
 def main(arguments: list[str]) -> int:
@@ -37,35 +38,67 @@ def main(arguments: list[str]) -> int:
     kinds = list(KINDS) if asked.kind == "every" else [asked.kind]
     seeds = [(kind, seed) for seed in range(asked.first, asked.first + asked.seeds) for kind in kinds]
     started = time.perf_counter()
-    wrong = _broken(seeds, asked.jobs)
+    verdicts = _judged(seeds, asked.jobs)
     minutes = (time.perf_counter() - started) / 60
-    forget_prepared()
-    print(f"{len(seeds)} schedules of {', '.join(kinds)}: {len(wrong)} broken; {len(seeds) / minutes:,.0f} a minute")
-    for said, count in Counter(said for _, said in wrong).most_common():
+    pool.forget()
+    wrong = [verdict for verdict in verdicts if verdict.wrong]
+    rate = f"{len(seeds) / minutes:,.0f} a minute, {len(seeds) / minutes / asked.jobs:,.0f} a minute and process"
+    print(_table(kinds, verdicts))
+    print(f"{len(seeds)} schedules of {', '.join(kinds)}, from seed {asked.first}: {len(wrong)} broken; {rate}")
+    for said, count in Counter(verdict.wrong for verdict in wrong).most_common():
         print(f"  {count} x {said}")
     if wrong:
-        (kind, seed), said = wrong[0]
-        print(f"{said}, the shortest found:\n{shrink(generate(seed, kind)).printed()}")
+        kind, seed = wrong[0].kind, wrong[0].seed
+        print(f"{wrong[0].wrong}, the shortest found:\n{shrink(generate(seed, kind)).printed()}")
         print(f"again: python -m tests.simulation --kind {kind} --first {seed} --seeds 1")
     return 1 if wrong else 0
 
 
-def _broken(seeds: list[Seed], jobs: int) -> list[tuple[Seed, str]]:
-    """The seeds whose schedules go wrong, with how. The workers find the prepared stores that are made here."""
-    prepared()
+class Verdict(NamedTuple):
+    """How a seed's schedule ended: what went wrong ("" if nothing), what was done in it, and the time it took."""
+
+    kind: str
+    seed: int
+    wrong: str
+    counts: Counter[str]
+    seconds: float
+
+
+def _judged(seeds: list[tuple[str, int]], jobs: int) -> list[Verdict]:
+    """The workers have their stores in the folder that is made here."""
+    pool.folder()
     forking = multiprocessing.get_context("fork")
-    with Progress(console=Console(stderr=True), transient=True) as progress, forking.Pool(jobs) as pool:
+    with Progress(console=Console(stderr=True), transient=True) as progress, forking.Pool(jobs) as workers:
         bar = progress.add_task("schedules", total=len(seeds))
-        wrong = []
-        for seed, said in pool.imap(_judged, seeds, chunksize=4):
+        verdicts = []
+        for verdict in workers.imap(_judge, seeds, chunksize=4):
             progress.advance(bar)
-            if said:
-                wrong.append((seed, said))
-        return wrong
+            verdicts.append(verdict)
+        return verdicts
 
 
-def _judged(seed: Seed) -> tuple[Seed, str]:
-    return seed, verdict(generate(seed[1], seed[0]))
+def _judge(asked: tuple[str, int]) -> Verdict:
+    kind, seed = asked
+    started, wrong, counts = time.process_time(), "", Counter[str]()
+    try:
+        counts = run(generate(seed, kind)).count
+    except Exception as error:  # noqa: BLE001 - whatever a device raises is what went wrong
+        wrong = named(error)
+    return Verdict(kind, seed, wrong, counts, time.process_time() - started)
+
+
+def _table(kinds: list[str], verdicts: list[Verdict]) -> str:
+    """What the schedules of each kind did on average, so that nobody takes for proof what never happened."""
+    by_kind = {kind: [verdict for verdict in verdicts if verdict.kind == kind] for kind in kinds} | {"mean": verdicts}
+    columns = list(by_kind) if len(kinds) > 1 else kinds
+    lines = [f"{'a schedule':16}" + "".join(f"{kind:>8}" for kind in columns)]
+    for name in COUNTED:
+        means = [sum(v.counts[name] for v in by_kind[kind]) / len(by_kind[kind]) for kind in columns]
+        if any(means):
+            lines.append(f"{name.lower():16}" + "".join(f"{mean:8.2f}" if mean else " " * 8 for mean in means))
+    millis = [1_000 * sum(v.seconds for v in by_kind[kind]) / len(by_kind[kind]) for kind in columns]
+    lines.append(f"{'ms':16}" + "".join(f"{mean:8.0f}" for mean in millis))
+    return "\n".join(lines)
 
 
 if __name__ == "__main__":

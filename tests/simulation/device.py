@@ -1,60 +1,29 @@
-"""A device of the simulation: its real stores in a folder, and beside each what the oracle has seen it show."""
+"""A device of the simulation: its real stores, and beside each what the oracle has seen it show."""
 
-import contextlib
-import shutil
-from collections.abc import Callable, Container, Iterable
-from functools import cache
-from pathlib import Path
-from tempfile import mkdtemp
-from typing import Any
+from collections.abc import Container, Iterable, Mapping
+from typing import Any, NamedTuple
 
-import apsw
+from tests.simulation.pool import Contents, Mint, contents_of, empty, pool
+from tests.simulation.power import Disk, Survives
 from tests.simulation.reference import DELETED_AT, Found, Reference, Registers, Shown
 
-from lottisync.causality.vector_clock import Clock, Dot, Host
+from lottisync.causality.chain import LINK_BYTES
+from lottisync.causality.knowledge import Knowledge
+from lottisync.causality.vector_clock import Clock, Host
 from lottisync.entities import canonical, entity
-from lottisync.entities.agent import AGENT_STORE
-from lottisync.entities.journal import JOURNAL
-from lottisync.entities.schema import StoreSchema
-from lottisync.entities.space import SPACE
 from lottisync.protocol.message import Summary
 from lottisync.store import chain
+from lottisync.store.forgetting import told
 from lottisync.store.reader import Reader
 from lottisync.store.store import Store
-from lottisync.sync.inventory import own_summary
+from lottisync.sync.inventory import Inventory
 
-SCHEMAS: dict[str, StoreSchema] = {"space": SPACE, "journal": JOURNAL, "agent": AGENT_STORE}
-Mint = Callable[[], Host]
+Links = Mapping[bytes, tuple[str, str, tuple[int, ...]]]
+"""A chain's value -> the store, the entity and the writes that it stands for."""
 
 
 class Crashed(Exception):
     """The program dies here."""
-
-
-def memory() -> str | None:
-    """A RAM disk, if there is one: nothing here is about disks."""
-    return "/dev/shm" if Path("/dev/shm").is_dir() else None
-
-
-@cache
-def prepared() -> Path:
-    """Empty stores of devices 0 to 9, made once and copied from then on. Lives as long as the process."""
-    folder = Path(mkdtemp(prefix="lottisync-prepared-", dir=memory()))
-    for number in range(MAX_DEVICES):
-        (folder / str(number)).mkdir()
-        for index, (name, schema) in enumerate(SCHEMAS.items()):
-            host = Host(f"{number + 1:08x}{index + 1:08x}")
-            Store.create(folder / str(number) / f"{name}.sqlite", schema, lambda host=host: host).close()  # type: ignore[misc]
-    return folder
-
-
-def forget_prepared() -> None:
-    if prepared.cache_info().currsize:
-        shutil.rmtree(prepared(), ignore_errors=True)
-        prepared.cache_clear()
-
-
-MAX_DEVICES = 10
 
 
 class Kept:
@@ -65,8 +34,13 @@ class Kept:
         self.name, self.store = name, store
         self.seen, self.feed = seen, feed
         self.looks: dict[str, tuple[Clock, frozenset[int]]] = {}
-        self.nodes = 0
+        self.nodes: list[bytes] = []
+        self.chains: dict[Host, tuple[int, list[bytes]]] = {}
         self.summary: Summary | None = None
+        self.knowledge: Knowledge = {}
+        self.told: dict[str, Knowledge] = {}
+        self.roots: dict[Host, Host] = {}
+        self.millis = 0
         self._changes = -1
 
     def changed(self) -> bool:
@@ -75,40 +49,59 @@ class Kept:
         before, self._changes = self._changes, now
         return now != before
 
-    def observe(
-        self,
-        reference: Reference,
-        links: dict[bytes, tuple[str, str, tuple[int, ...]]],
-        spared: Container[tuple[str, str]],
-    ) -> None:
-        """Note what is shown now that was not before."""
+    def observe(self, reference: Reference, links: Links, spared: Container[tuple[str, str]]) -> None:
+        """Note what is shown now that was not before, and what the store says of itself."""
         with self.store.reading() as reader:
+            said = Inventory(reader).have
+            self.chains = _chains(reader)
             for change in reader.changes(self.feed, 1_000_000):
                 self.feed = max(self.feed, change.feed)
                 if (self.name, change.id) in spared:
                     continue
-                registers = shown(reader, change.id)
-                seen = reference.seen((self.name, change.id), registers)
+                held = reader.entity(change.id)
+                seen = reference.seen((self.name, change.id), _registers(held))
                 self.seen[change.id] = self.seen.get(change.id, frozenset()) | seen
-                if _revived(reader, change.id, links):
+                if self._is_revived(held, links):
                     reference.revived |= self.seen[change.id]
-            nodes = len(chain.nodes(reader))
-            if nodes != self.nodes:  # what was read under old names would not say any more what was seen
-                self.nodes = nodes
-                self.looks.clear()
-            self.summary = own_summary(reader)
+            self.told = told(reader)
+            self.roots = chain.roots(reader) if said.nodes else {}
+            self.millis = int(reader.local("select millis from state")[0][0])
+        self.summary = said.summary
+        self.knowledge = {host: log.known for host, log in said.hosts.items() if log.known}
+        if said.nodes != self.nodes:  # what was read under old names would not say any more what was seen
+            self.nodes = said.nodes
+            self.looks.clear()
+
+    def _is_revived(self, held: entity.Entity | None, links: Links) -> bool:
+        """Whether something stands under a name that no writer has given: it was written anew over what was
+        forgotten."""
+        for host, counter in {w.stamp.dot for writes in held.registers.values() for w in writes} if held else ():
+            first, values = self.chains.get(host, (1, []))
+            if not first <= counter < first + len(values) or values[counter - first] not in links:
+                return True
+        return False
 
     def found(self, entity_id: str) -> Found | None:
         with self.store.reading() as reader:
             held = reader.entity(entity_id)
             if held is None:
                 return None
-            return Found(shown(reader, entity_id), entity.is_deleted(held), entity.has_unseen_edit(held))
+            return Found(_registers(held), entity.is_deleted(held), entity.has_unseen_edit(held))
 
 
-def shown(reader: Reader, entity_id: str) -> Registers:
+def _chains(reader: Reader) -> dict[Host, tuple[int, list[bytes]]]:
+    """For each host the first counter of its chain, and the values from there on."""
+    found: dict[Host, tuple[int, list[bytes]]] = {}
+    for host, first, links in reader.local(
+        "select h.host, c.first, c.links from chain c join hosts h on h.n = c.host order by c.host, c.first"
+    ):
+        values = [links[at : at + LINK_BYTES] for at in range(0, len(links), LINK_BYTES)]
+        found.setdefault(host, (first, []))[1].extend(values)
+    return found
+
+
+def _registers(held: entity.Entity | None) -> Registers:
     """What an entity shows, in the oracle's terms."""
-    held = reader.entity(entity_id)
     if held is None:
         return {}
     return {path: tuple(_shown(path, write) for write in writes) for path, writes in held.registers.items()}
@@ -122,48 +115,29 @@ def _shown(path: str, write: entity.Write) -> Shown:
     return Shown(precedence, millis, ticks, write.value.decode())
 
 
-def _revived(reader: Reader, entity_id: str, links: dict[bytes, tuple[str, str, tuple[int, ...]]]) -> bool:
-    """Whether something here stands under a name that no writer has given: it was written anew over what
-    was forgotten."""
-    held = reader.entity(entity_id)
-    dots: set[Dot] = {w.stamp.dot for writes in held.registers.values() for w in writes} if held else set()
-    return any(chain.value_at(reader, host, counter) not in links for host, counter in dots)
-
-
 class Device:
-    def __init__(self, slot: int, name: str, folder: Path, kept: dict[str, Kept], roster: dict[str, tuple[int, bool]]):
-        self.slot, self.name, self.folder = slot, name, folder
+    def __init__(self, slot: int, name: str, kept: dict[str, Kept], roster: dict[str, tuple[int, bool]]):
+        self.slot, self.name = slot, name
         self.kept = kept
-        self.roster = roster
+        self.roster = {**roster, name: roster.get(name, (1, True))}
         """Whom this device takes for one of the person's: name -> (how often that changed, whether it is active)."""
         self.skew = 0
         self.dies_in: int | None = None
+        self.disk: Disk | None = None
+        self.survives: tuple[Survives, int] = ("none", 0)
         for one in kept.values():
             one.store._connection.set_commit_hook(self._commit)
 
     @staticmethod
-    def new(slot: int, folder: Path, stores: Iterable[str], mint: Mint) -> "Device":
-        folder.mkdir()
-        source = prepared() / str(slot)
-        for name in stores:
-            shutil.copyfile(source / f"{name}.sqlite", folder / f"{name}.sqlite")
-        return Device.at(slot, f"{slot:064x}", folder, {name: ({}, 0) for name in stores}, {}, mint)
-
-    @staticmethod
-    def at(
-        slot: int,
-        name: str,
-        folder: Path,
-        seen: dict[str, tuple[dict[str, frozenset[int]], int]],
-        roster: dict[str, tuple[int, bool]],
-        mint: Mint,
-    ) -> "Device":
-        """Open what lies in a folder. That it is a copy is not looked for: it is what the chains have to find."""
-        kept = {
-            store: Kept(store, Store.open(folder / f"{store}.sqlite", SCHEMAS[store], mint, detect="late"), *known)
-            for store, known in seen.items()
-        }
-        return Device(slot, name, folder, kept, {**roster, name: roster.get(name, (1, True))})
+    def new(slot: int, stores: Iterable[str], mint: Mint, *, on_disk: bool = False) -> "Device":
+        if on_disk:
+            disk = Disk.new()
+            kept = {store: Kept(store, disk.make(store, empty(store, slot), mint), {}, 0) for store in stores}
+            device = Device(slot, f"{slot:064x}", kept, {})
+            device.disk = disk
+            return device
+        holding = {store: Holding(empty(store, slot), {}, 0) for store in stores}
+        return Image(slot, f"{slot:064x}", holding, {}).live(slot, mint)
 
     def _commit(self) -> bool:
         if self.dies_in is not None:
@@ -174,28 +148,87 @@ class Device:
 
     @property
     def dead(self) -> bool:
-        return self.dies_in is not None and self.dies_in < 0
+        return (self.dies_in is not None and self.dies_in < 0) or (self.disk is not None and self.disk.dead)
 
     @property
     def stores(self) -> dict[str, Store]:
         return {name: kept.store for name, kept in self.kept.items()}
 
-    def known(self) -> dict[str, tuple[dict[str, frozenset[int]], int]]:
-        return {name: (dict(kept.seen), kept.feed) for name, kept in self.kept.items()}
+    def image(self) -> "Image":
+        """All that it holds now."""
+        holding = {
+            name: Holding(contents_of(kept.store), dict(kept.seen), kept.feed) for name, kept in self.kept.items()
+        }
+        return Image(self.slot, self.name, holding, dict(self.roster))
 
-    def copy(self, folder: Path) -> None:
-        """All files as they are now."""
-        folder.mkdir()
-        for file in self.folder.iterdir():
-            if not file.name.endswith("-shm"):
-                shutil.copyfile(file, folder / file.name)
+    def again(self, mint: Mint) -> "Device":
+        """The same after its program has died and was started anew."""
+        kept = {name: Kept(name, pool().again(one.store, mint), one.seen, one.feed) for name, one in self.kept.items()}
+        reopened = Device(self.slot, self.name, kept, self.roster)
+        reopened.skew = self.skew
+        return reopened
+
+    def powered_on(self, mint: Mint) -> "Device":
+        """The same after its power was cut and came back."""
+        assert self.disk is not None, "only what lies on a disk loses power"
+        disk = self.disk.restored(*self.survives)
+        kept = {name: Kept(name, disk.open(name, mint), one.seen, one.feed) for name, one in self.kept.items()}
+        again = Device(self.slot, self.name, kept, self.roster)
+        again.skew, again.disk = self.skew, disk
+        return again
+
+    def signs_in(self, other: "Device") -> None:
+        """The two tell each other of everybody's devices; whoever is used again signs himself back in."""
+        roster = {
+            name: max(self.roster.get(name, (0, True)), other.roster.get(name, (0, True)))
+            for name in self.roster | other.roster
+        }
+        for device in (self, other):
+            version, active = roster[device.name]
+            if not active:
+                roster[device.name] = (version + 1, True)
+        self.roster, other.roster = dict(roster), dict(roster)
+
+    def is_in_step_with(self, other: "Device") -> bool:
+        """Whether they hold the same, and each has heard all that the other has, that included."""
+        return all(
+            kept.summary == other.kept[name].summary
+            and {**kept.told, self.name: kept.knowledge} == {**other.kept[name].told, other.name: kept.knowledge}
+            for name, kept in self.kept.items()
+        )
 
     def active(self) -> list[str]:
         """Whom a purge has to wait for."""
         return [name for name, (_, active) in self.roster.items() if active and name != self.name]
 
     def close(self) -> None:
+        if self.disk is not None:
+            self.disk.close()
+            return
         for kept in self.kept.values():
-            with contextlib.suppress(apsw.Error):
-                kept.store._connection.set_commit_hook(None)
-                kept.store.close()
+            pool().give_back(kept.store)
+
+
+class Holding(NamedTuple):
+    """What a store held, and what the oracle had seen in it, up to which place of its feed."""
+
+    contents: Contents
+    seen: dict[str, frozenset[int]]
+    feed: int
+
+
+class Image(NamedTuple):
+    """A device as it was at some moment: a backup of it, or a copy."""
+
+    slot: int
+    name: str
+    holding: dict[str, Holding]
+    roster: dict[str, tuple[int, bool]]
+
+    def live(self, slot: int, mint: Mint) -> Device:
+        """A device that goes on from here, in place of another one or beside it."""
+        kept = {
+            name: Kept(name, pool().take(name, held.contents, mint), dict(held.seen), held.feed)
+            for name, held in self.holding.items()
+        }
+        return Device(slot, self.name, kept, dict(self.roster))

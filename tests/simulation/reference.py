@@ -93,7 +93,7 @@ class Reference:
         alive = self._alive(writes)
         deletions = [number for number in alive if writes[number].shown.deletion]
         seen_by_deletions = frozenset().union(*(writes[number].saw for number in deletions))
-        gone = all(n in seen_by_deletions or n in deletions for n in alive) and self._holds(writes, alive) is True
+        gone = bool(deletions) and all(n in seen_by_deletions or n in deletions for n in alive)
         for device, shown in found.items():
             if gone:
                 if shown is not None and not shown.deleted:
@@ -142,13 +142,16 @@ class Reference:
             raise Broken("swallowed", f"an edit of {entity} that no deletion had seen is not shown on {device}")
 
     def _holds(self, writes: Mapping[int, Written], alive: set[int]) -> bool | None:
-        """Whether the winning deletion, if one wins, is not below any edit that it had not seen (MERGE-7); None if
-        equals stand at the top."""
-        marks = sorted((n for n in alive if writes[n].path == DELETED_AT), key=lambda n: writes[n].shown.order)
-        winners = [n for n in marks if writes[n].shown.order == writes[marks[-1]].shown.order]
-        if len(winners) != 1:
-            return None if winners else False
-        winner = writes[winners[0]]
+        """Whether a deletion wins that is not below any edit that no deletion had seen (MERGE-7); None if a deletion
+        and another value stand at the top as equals."""
+        marks = [writes[n] for n in alive if writes[n].path == DELETED_AT]
+        if not marks:
+            return False
+        best = max(mark.shown.order for mark in marks)
+        winners = {mark.shown.deletion for mark in marks if mark.shown.order == best}
+        if len(winners) > 1:
+            return None
+        seen: frozenset[int] = frozenset().union(*(mark.saw for mark in marks if mark.shown.deletion))
         edits = {n for n in alive if writes[n].path != DELETED_AT}
-        stronger = {n for n in edits - winner.saw if writes[n].shown.precedence > winner.shown.precedence}
-        return winner.shown.deletion and not stronger
+        stronger = {n for n in edits - seen if writes[n].shown.precedence > best[0]}
+        return winners == {True} and not stronger

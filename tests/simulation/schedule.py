@@ -6,9 +6,10 @@ breaks a law is made short enough to be read, and how it is kept as a named scen
 """
 
 import random
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import msgspec
+from tests.simulation.lie import LIES
 
 DAY = 24 * 3_600_000
 
@@ -121,6 +122,16 @@ class Crash(Step, frozen=True):
     commits: int = 0
 
 
+class PowerCut(Step, frozen=True):
+    """The power of a device goes at the `operations`-th write to its disk from now, in the
+    middle of whatever it is doing then; 0: at once. Of what was not synced the disk keeps what `survives` says."""
+
+    device: int
+    operations: int
+    survives: Literal["none", "prefix", "any"]
+    chance: int
+
+
 class Backup(Step, frozen=True):
     device: int
 
@@ -175,24 +186,36 @@ class Tamper(Step, frozen=True):
     store: str = "journal"
 
 
+class Lie(Step, frozen=True):
+    """The next time that it has something to say that fits, device `LIAR` says what is not so
+    (`tests.simulation.lie`)."""
+
+    how: str
+    chance: int
+
+
 AnyStep = (
     Write | Look | Delete | Undelete | Relate | Decide | Connect | Deliver | Speak | Flow | Meet | Gather | Cut
-    | Hearsay | Verify | Crash | Backup | Restore | Clone | Newcomer | Jump | Skew | Purge | Retire | Tamper
+    | Hearsay | Verify | Crash | PowerCut | Backup | Restore | Clone | Newcomer | Jump | Skew | Purge | Retire | Tamper
+    | Lie
 )  # fmt: skip
 
 
 class Schedule(msgspec.Struct, frozen=True):
-    """`devices` begin empty, each with these `stores`; then the steps, one after the other."""
+    """`devices` begin empty, each with these `stores`; then the steps, one after the other. `disks`: their stores lie
+    on disks of which the power can be cut."""
 
     devices: int
     stores: tuple[str, ...]
     steps: tuple[AnyStep, ...]
+    disks: bool = False
 
     def printed(self) -> str:
         """As JSON, a step a line."""
         steps = ",\n  ".join(msgspec.json.encode(step).decode() for step in self.steps)
         stores = msgspec.json.encode(self.stores).decode()
-        return f'{{"devices": {self.devices}, "stores": {stores}, "steps": [\n  {steps}\n]}}'
+        disks = ', "disks": true' if self.disks else ""
+        return f'{{"devices": {self.devices}, "stores": {stores}{disks}, "steps": [\n  {steps}\n]}}'
 
     @staticmethod
     def parsed(text: str | bytes) -> "Schedule":
@@ -205,6 +228,7 @@ class Kind(NamedTuple):
     weights: dict[str, float]
     stores: tuple[str, ...] = ("journal",)
     steps: tuple[int, int] = (50, 110)
+    disks: bool = False
 
 
 _TALK = {
@@ -221,6 +245,7 @@ _TALK = {
 }
 _FORGET = {"delete": 4, "undelete": 0.4, "purge": 4, "hearsay": 1, "meet": 6, "gather": 0.5, "forget": 2}
 _COPY = {"backup": 1.2, "restore": 1.2, "clone": 0.3}
+_LIED_TO = {"meet": 6, "gather": 1, "purge": 1, "forget": 0.7, "backup": 0.3, "restore": 0.3, "skew": 0.0}
 _PAIR = ("journal", "agent")
 _ALL = ("space", "journal", "agent")
 
@@ -242,6 +267,11 @@ KINDS = {
         _TALK | {"write": 6, "delete": 1, "decide": 4, "verify": 0.3} | _FORGET | _COPY | {"purge": 2, "abandon": 0.3},
         _ALL,
     ),
+    "liar": Kind(_TALK | {"write": 8, "lie": 6, "delete": 2, "verify": 0.5} | _LIED_TO),
+    "power": Kind(
+        _TALK | {"write": 8, "power": 3, "crash": 0, "delete": 1, "gather": 0.5, "purge": 1, "forget": 0.5}, disks=True
+    ),
+    "power2": Kind(_TALK | {"write": 4, "decide": 5, "power": 3, "crash": 0, "delete": 1}, _PAIR, disks=True),
     "tamper": Kind(_TALK | {"write": 8, "delete": 1, "gather": 0.5}),
 }
 
@@ -259,7 +289,7 @@ def generate(seed: int, kind: str) -> Schedule:
     if kind == "tamper":
         steps += [Gather()] * 3
         steps += [Tamper(1, chance.randrange(entities), chance.random() < 0.4) for _ in range(chance.randint(1, 3))]
-    return Schedule(chance.choice((3, 3, 4)), made.stores, tuple(steps))
+    return Schedule(chance.choice((3, 3, 4)), made.stores, tuple(steps), made.disks)
 
 
 def _steps(chance: random.Random, name: str, entities: int, stores: tuple[str, ...]) -> list[AnyStep]:
@@ -269,7 +299,8 @@ def _steps(chance: random.Random, name: str, entities: int, stores: tuple[str, .
     if name == "forget":
         return [deleted, Gather(), Gather(), *(Purge(device) for device in (a, b)[: chance.choice((1, 2))])]
     if name == "abandon":
-        left: list[AnyStep] = [Retire(a, away), deleted, Meet(a, b), Meet(b, a), Purge(a)]
+        unseen: list[AnyStep] = [Write(away, deleted.entity, ("y",), 1, deleted.store)] if chance.random() < 0.5 else []
+        left = [Retire(a, away), deleted, *unseen, Meet(a, b), Meet(b, a), Purge(a)]
         return [*left, Purge(b)] if chance.random() < 0.5 else left
     return [_step(chance, name, entities, stores)]
 
@@ -329,8 +360,20 @@ def _step(chance: random.Random, name: str, entities: int, stores: tuple[str, ..
             return Purge(device)
         case "retire":
             return Retire(device, other)
+        case "power":
+            survives: Literal["none", "prefix", "any"] = chance.choice(("none", "prefix", "any"))
+            return PowerCut(
+                device,
+                chance.choice((0, chance.randint(1, 12), chance.randint(1, 60))),
+                survives,
+                chance.randrange(1_000),
+            )
+        case "lie":
+            return Lie(chance.choice(LIES), chance.randrange(1_000))
     raise ValueError(f"{name!r} is no step")
 
 
+LIAR = 2
+"""The device that lies, if one does."""
 ONCE = 1_000
 """Entities from this number on have an id that nobody makes twice."""

@@ -16,7 +16,7 @@ from tempfile import mkdtemp
 import anyio
 import trio
 from anyio.abc import TaskGroup
-from tests.simulation.device import memory
+from tests.simulation.pool import memory
 from tests.simulation.reference import Broken
 from tests.support.household import Cable, Member, household, in_step
 from trio.testing import MockClock

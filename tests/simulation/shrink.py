@@ -13,8 +13,12 @@ def verdict(made: Schedule) -> str:
     try:
         run(made)
     except Exception as error:  # noqa: BLE001 - whatever a device raises is what went wrong
-        return f"{type(error).__name__} {error}".partition(":")[0][:60]
+        return named(error)
     return ""
+
+
+def named(error: Exception) -> str:
+    return f"{type(error).__name__} {error}".partition(":")[0][:60]
 
 
 def shrink(made: Schedule, judge: Callable[[Schedule], str] = verdict, tries: int = 400) -> Schedule:

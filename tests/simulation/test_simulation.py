@@ -6,17 +6,20 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+import apsw
+import msgspec
 import pytest
+from tests.simulation import pool
 from tests.simulation import schedule as s
-from tests.simulation.device import forget_prepared
 from tests.simulation.reference import Broken, Found, Reference, Shown
 from tests.simulation.schedule import KINDS, Schedule, generate
 from tests.simulation.shrink import shrink, verdict
 from tests.simulation.world import World, run, small
 
+from lottisync.causality import hlc
 from lottisync.causality.vector_clock import Clock
 from lottisync.entities import entity
-from lottisync.store import chain, forgetting, transaction
+from lottisync.store import chain, database, forgetting, mending, transaction
 from lottisync.store.transaction import Transaction
 from lottisync.sync import exchange, incoming, outgoing
 from lottisync.sync.agreement import Agreement, Believed
@@ -28,9 +31,9 @@ SEEDS = 12
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _prepared() -> Iterator[None]:
+def _pool() -> Iterator[None]:
     yield
-    forget_prepared()
+    pool.forget()
 
 
 def scenario(*steps: s.AnyStep, stores: tuple[str, ...] = JOURNAL, devices: int = 3) -> Schedule:
@@ -107,7 +110,7 @@ CUT_BEHIND_THE_CHAIN = scenario(
 )
 
 
-def test_what_cannot_be_mended_is_not_compared_for_ever(tmp_path: Path) -> None:
+def test_what_cannot_be_mended_is_not_compared_for_ever() -> None:
     """MEND-3: a row loses its only field. Nobody can read it, nobody has another copy: the two say so, and go on."""
     steps: tuple[s.AnyStep, ...] = (
         s.Write(A, 0),
@@ -118,13 +121,24 @@ def test_what_cannot_be_mended_is_not_compared_for_ever(tmp_path: Path) -> None:
         s.Flow(0),
     )
     with small():
-        world = World(scenario(*steps), tmp_path)
+        world = World(scenario(*steps))
         for number, step in enumerate(steps):
             world.step(number, step)
         assert world.count["diverged"] >= 1
         assert world.count["Compare"] <= 6
         assert world.devices[A].kept["journal"].found("e1") is not None
         world.close()
+
+
+def test_equal_clocks_with_two_types_are_settled_alike() -> None:
+    """MEND-5: C says of an entity that it is of another type than it is. No version has seen more than the other, so
+    none can be kept beside the other, and the honest ones would differ for ever."""
+    world = run(TWO_TYPES)
+    assert world.count["lie: type"] == 1
+    assert world.count["diverged"] >= 1
+
+
+TWO_TYPES = scenario(s.Write(A, 0), s.Lie("type", 479), s.Meet(A, C), s.Meet(C, B))
 
 
 # -- faults that the laws catch
@@ -165,7 +179,7 @@ def _nothing_was_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
         self.news = bool(self._rows) or self.knowledge != self._believed.knowledge
 
     monkeypatch.setattr(outgoing.Outgoing, "__init__", silent)
-    monkeypatch.setattr(incoming.Incoming, "_has_seen_what_is_forgotten", lambda self, tx: True)
+    monkeypatch.setattr(incoming.Incoming, "_has_seen_what_is_forgotten", lambda self, forgotten: True)
 
 
 def _old_hashes_stay_in_the_digest(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -236,6 +250,40 @@ def _what_was_told_is_not_believed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Believed, "learns", lambda self, knowledge, held=(): None)
 
 
+def _claims_are_believed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of writes that no chain leads to, and of what was forgotten unknown."""
+    monkeypatch.setattr(incoming.Incoming, "_refuse_unfounded", lambda self, tx: None)
+
+
+def _false_clocks_are_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(incoming, "refuse_unchained", lambda ends, clocks: None)
+
+
+def _strangers_are_let_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    batch = incoming.Incoming.batch
+    monkeypatch.setattr(
+        incoming.Incoming, "batch", lambda self, tx, versions, strangers: batch(self, tx, versions, lambda *_: None)
+    )
+
+
+def _clocks_follow_anybody(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hlc, "observe", lambda last, remote, now: max(last, remote))
+
+
+def _nothing_is_mended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mending, "mend", lambda tx, versions: 0)
+
+
+def _commits_are_not_synced(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What SQLite does by itself in WAL mode."""
+
+    def careless(connection: apsw.Connection, path: Path) -> None:
+        connection.execute("pragma journal_mode=wal").fetchall()
+        connection.execute("pragma synchronous=normal").fetchall()
+
+    monkeypatch.setattr(database, "_make_durable", careless)
+
+
 FAULTS: list[tuple[Callable[[pytest.MonkeyPatch], None], str, str]] = [
     (_adopt_at_once, "basic", "knowledge"),
     (_no_chains_are_sent, "basic", "chain"),
@@ -251,6 +299,12 @@ FAULTS: list[tuple[Callable[[pytest.MonkeyPatch], None], str, str]] = [
     (_the_past_is_kept, "basic", "overwritten"),
     (_a_tombstone_hides_every_edit, "basic", "swallowed"),
     (_every_deletion_holds, "basic", "deletion"),
+    (_claims_are_believed, "liar", "chain"),
+    (_false_clocks_are_taken, "liar", "check"),
+    (_strangers_are_let_in, "liar", "stranger"),
+    (_clocks_follow_anybody, "liar", "clock"),
+    (_nothing_is_mended, "liar", "quiet"),
+    (_commits_are_not_synced, "power", "durable"),
 ]
 
 
@@ -281,6 +335,13 @@ def test_the_scenario_of_equals_breaks_without_its_remedy(monkeypatch: pytest.Mo
     monkeypatch.setattr(Agreement, "equal", equal)
     with pytest.raises(Broken, match="whose chain did not come"):
         run(CUT_BEHIND_THE_CHAIN)
+
+
+def test_the_scenario_of_two_types_breaks_without_its_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
+    united = mending._united
+    monkeypatch.setattr(mending, "_united", lambda a, b: msgspec.structs.replace(united(a, b), type=a.type))
+    with pytest.raises(Broken, match="quiet"):
+        run(TWO_TYPES)
 
 
 def test_a_schedule_that_breaks_a_law_is_made_short(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,11 +6,12 @@ from collections.abc import Callable
 
 import apsw
 from tests.simulation.device import Device
-from tests.simulation.reference import Broken
 
+from lottisync.problem import Problem
 from lottisync.protocol import message as m
 from lottisync.protocol.session import Session
-from lottisync.sync.exchange import Exchange
+from lottisync.sync.exchange import Exchange, breaths
+from lottisync.sync.incoming import Strangers
 
 BOOT = bytes(16)
 
@@ -18,7 +19,9 @@ BOOT = bytes(16)
 class End:
     """One side. `arriving` are frames that are on their way to it, `heard` what came in the last of them."""
 
-    def __init__(self, device: Device, clock: Callable[[], int], report: Callable[[Device, str, str], None]) -> None:
+    def __init__(
+        self, device: Device, clock: Callable[[], int], strangers: Strangers, report: Callable[[str, str], None]
+    ) -> None:
         self.device = device
         self.arriving: deque[bytes] = deque()
         self.heard: deque[m.AnyMessage] = deque()
@@ -28,52 +31,76 @@ class End:
             device=device.name,
             boot=BOOT,
             stores=device.stores,
-            strangers=lambda tx, hosts: None,
+            strangers=strangers,
             clock=clock,
             credit=lambda: self.session.credit,
-            report=lambda code, text: report(device, code, text),
+            report=report,
         )
         self.hello = self.exchange.hello()
 
 
+class Ended(Exception):
+    """A session was ended by what came: `code` and a sentence."""
+
+    def __init__(self, code: str, reason: str) -> None:
+        super().__init__(f"{code}: {reason}")
+
+
 class Wire:
-    """The first end has dialled, so the second greets first. All an end says is in `said`."""
+    """The first end has dialled, so the second greets first. All an end says is in `said`; `tell` makes of it the
+    bytes that go out, which are those of the frame unless somebody lies."""
 
     def __init__(
         self,
         ends: tuple[Device, Device],
         clock: Callable[[Device], int],
-        report: Callable[[Device, str, str], None],
+        strangers: Strangers,
+        report: Callable[["Wire", Device, str, str], None],
+        tell: Callable[["Wire", Device, list[m.Message], bytes], bytes],
     ) -> None:
-        self.ends = tuple(End(device, lambda device=device: clock(device), report) for device in ends)  # type: ignore[misc]
+        self._tell = tell
+        self.disguised = False
+        self.ends = tuple(
+            End(
+                device,
+                lambda device=device: clock(device),  # type: ignore[misc]
+                strangers,
+                lambda code, text, device=device: report(self, device, code, text),  # type: ignore[misc]
+            )
+            for device in ends
+        )
         self.say(1, self.ends[1].hello)
 
     def joins(self, device: Device) -> bool:
         return any(end.device is device for end in self.ends)
 
+    def in_rounds(self) -> int:
+        """How many rounds are under way."""
+        return sum(end.exchange._incoming is not None for end in self.ends)
+
     def say(self, side: int, *messages: m.Message) -> None:
-        if messages:
-            end = self.ends[side]
+        end = self.ends[side]
+        if messages and end.session.open:
             end.said += messages
-            self.ends[1 - side].arriving.append(end.session.send(*messages))
+            frame = end.session.send(*messages)
+            self.ends[1 - side].arriving.append(self._tell(self, end.device, list(messages), frame))
 
     def waiting(self, side: int) -> bool:
         return bool(self.ends[side].heard or self.ends[side].arriving)
 
-    def deliver(self, side: int) -> m.AnyMessage | None:
-        """The next message arrives; gives it, if there was one."""
+    def deliver(self, side: int, most: int = 1) -> list[m.AnyMessage]:
+        """What arrives next is carried out: a message, or of one frame `most` messages together; gives them."""
         end = self.ends[side]
         if not end.heard and end.arriving:
             end.heard.extend(end.session.receive(end.arriving.popleft(), 0))
-        if not end.heard:
-            return None
-        message = end.heard.popleft()
-        if isinstance(message, m.Close):
-            raise Broken("grammar", f"{message.code}: {message.reason}")
-        if isinstance(message, m.Hello) and side == 0:
-            self.say(0, end.hello)
-        self.say(side, *end.exchange.hear([message]))
-        return message
+        messages = [end.heard.popleft() for _ in range(min(most, len(end.heard)))]
+        for breath in breaths(messages):
+            if isinstance(breath[0], m.Close):
+                raise Ended(breath[0].code, breath[0].reason)
+            if isinstance(breath[0], m.Hello) and side == 0:
+                self.say(0, end.hello)
+            self.say(side, *end.exchange.hear(breath))
+        return messages
 
     def speak(self, side: int) -> bool:
         """Whether this side had anything to say of itself."""
@@ -99,5 +126,5 @@ class Wire:
 
 
 def _suppressing(close: Callable[[], None]) -> None:
-    with contextlib.suppress(apsw.Error):
+    with contextlib.suppress(apsw.Error, Problem):
         close()

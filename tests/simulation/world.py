@@ -9,26 +9,27 @@ Some sizes are made small for it (`small`), so that a round of five entities has
 
 import contextlib
 import hashlib
-import shutil
+import random
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import combinations
-from pathlib import Path
-from tempfile import mkdtemp
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
-from tests.simulation import laws
+from tests.simulation import laws, lie
 from tests.simulation import schedule as s
-from tests.simulation.device import MAX_DEVICES, Crashed, Device, Kept, memory
+from tests.simulation.device import Crashed, Device, Image, Kept
+from tests.simulation.pool import MAX_DEVICES, first_host
 from tests.simulation.reference import DELETED_AT, Broken, Reference, Shown
-from tests.simulation.wire import Wire
+from tests.simulation.wire import Ended, Wire
 
 from lottisync.causality.vector_clock import Clock, Dot, Host
 from lottisync.entities import canonical
 from lottisync.entities.entity import is_clean_tombstone, is_deleted
 from lottisync.entities.schema import link_id
+from lottisync.problem import Problem
 from lottisync.protocol import message as m
+from lottisync.protocol.framing import frame as framed
 from lottisync.store import chain, forgetting
 from lottisync.store.reader import Reader
 from lottisync.store.transaction import Transaction
@@ -58,20 +59,61 @@ def small() -> Iterator[None]:
         outgoing.BATCH_BYTES, exchange.SMALL_BYTES, m.MAX_LINKS = before
 
 
+class Spared:
+    """What somebody has tampered with, or lied about: (store, entity). Nobody can be asked what of that he shows."""
+
+    def __init__(self) -> None:
+        self._some: set[tuple[str, str]] = set()
+        self.everything = False
+
+    def add(self, store: str, entity: str) -> None:
+        self._some.add((store, entity))
+
+    def clear(self) -> None:
+        self._some.clear()
+
+    def __contains__(self, entity: object) -> bool:
+        return self.everything or entity in self._some
+
+    def __bool__(self) -> bool:
+        return self.everything or bool(self._some)
+
+
+COUNTED = (
+    "steps", "writes", "decisions", "wires", "rounds", "rounds cut off", "Refuse", "crashes", "power cuts", "survived",
+    "restores", "clones", "forks", "purged", "retired", "revived", "quarantined", "diverged", "mended", "lies",
+    "refused",
+)  # fmt: skip
+"""What of `World.count` shows whether schedules still do what they are for."""
+
+
+class UnderWay(NamedTuple):
+    """A write that was not acknowledged yet when the power went."""
+
+    device: Device
+    store: str
+    entity: str
+    dot: Dot
+    saw: frozenset[int]
+
+
 class World:
-    def __init__(self, made: s.Schedule, folder: Path) -> None:
+    def __init__(self, made: s.Schedule) -> None:
         self.schedule = made
         self.reference = Reference()
         self.count: Counter[str] = Counter()
         self.trace: list[str] = []
         self.now = NOON
-        self._folder = folder
-        self._folders = 0
         self._minted = 0
-        self._links: laws.Links = {}
+        self._links: dict[bytes, tuple[str, str, tuple[int, ...]]] = {}
         self._instants: set[int] = set()
-        self._tampered: set[tuple[str, str]] = set()
-        self._backups: list[tuple[Device, Path, dict[str, Any], dict[str, tuple[int, bool]]]] = []
+        self._spared = Spared()
+        self._lies: list[s.Lie] = []
+        self._lied_about: dict[str, str] = {}
+        self._has_lied = False
+        self._under_way: UnderWay | None = None
+        self._owned: set[Host] = set()
+        self._backups: list[Image] = []
         self.wires: list[Wire] = []
         self.devices: list[Device] = []
         self._once: set[str] = set()
@@ -94,11 +136,9 @@ class World:
             getattr(self, f"_{type(step).__name__.lower()}")(step)
         except Crashed:
             pass
-        except Refused as fault:
-            if not self._tampered:
-                raise Broken("refused", f"{fault.code}: {fault.reason}") from None
-            for wire in list(self.wires):  # which of them it was makes no difference
-                self._close(wire)
+        except Problem:
+            if not any(device.dead for device in self.devices):
+                raise
         while dead := next((device for device in self.devices if device.dead), None):
             self._reopen(dead)
         self._examine()
@@ -120,33 +160,51 @@ class World:
         for device in self.devices:
             changed = [kept for kept in device.kept.values() if kept.changed()]
             for kept in changed:
-                kept.observe(self.reference, self._links, self._tampered)
-            for kept in changed:
-                laws.knowledge_is_true(device, kept, self._links, self.reference, self._tampered)
+                kept.observe(self.reference, self._links, self._spared)
+            if device in self._honest():
+                for kept in changed:
+                    laws.knowledge_is_true(device, kept, self._links, self.reference, self._spared)
+                    laws.no_stranger_has_come_in(device, kept, self._owned)
+                    if self._has_lied:
+                        laws.clocks_do_not_follow(device, kept, self.now)
+                if changed:
+                    laws.no_decision_before_its_effect(device, self.reference)
             if changed:
                 any_changed = True
-                laws.no_decision_before_its_effect(device, self.reference)
                 for wire in self.wires:
                     for end in wire.ends:
                         if end.device is device:
                             end.exchange.local_change()
-        if any_changed and not self._tampered:
-            laws.equal_knowledge_means_equal_digest(self.devices)
+        if any_changed and not self._spared:
+            laws.equal_knowledge_means_equal_digest(self._honest())
 
     def finish(self) -> None:
         """All meet until they are equal; then nobody has anything to say, and the laws of the end hold."""
         for device in self.devices:
             device.dies_in = None
+            if device.disk is not None:
+                device.disk.hold()
         for wire in list(self.wires):
             self._close(wire)
-        if self._tampered:
+        if self._has_lied:
+            self._leave(self.devices[s.LIAR])
+        if self.count["tampered"]:
             self._mend()
+        self._all_meet(also_equals=False)
         if all(self._all_meet() for _ in range(MAX_MEETINGS)):
             raise Broken("quiet", f"after {MAX_MEETINGS} meetings devices have more to say than a greeting")
         laws.converged(self.devices)
-        laws.sound(self.devices)
-        laws.nothing_is_lost(self.devices, self.reference, self._tampered)
+        laws.sound(self.devices, self._spared)
+        laws.nothing_is_lost(self.devices, self.reference, self._spared)
         self.trace.append(f"end {self._state()}")
+        self.count["steps"] = len(self.schedule.steps)
+        self.count["rounds"] = self.count["Told"]
+        self.count["forks"] = len({node for d in self.devices for kept in d.kept.values() for node in kept.nodes})
+        self.count["revived"] = len(self.reference.revived)
+
+    def _leave(self, device: Device) -> None:
+        device.close()
+        self.devices.remove(device)
 
     def _mend(self) -> None:
         """All compare what they hold. If nothing else was done on top of the damage, it is gone then, and the
@@ -157,16 +215,21 @@ class World:
         steps = list(self.schedule.steps)
         since = next(n for n, step in enumerate(steps) if isinstance(step, s.Tamper))
         if all(isinstance(step, s.Tamper | s.Gather) for step in steps[since:]):
-            self._tampered.clear()
+            self._spared.clear()
             for device in self.devices:
                 for kept in device.kept.values():
                     kept.feed = 0
                     kept.observe(self.reference, self._links, ())
 
-    def _all_meet(self, *, verify: bool = False) -> int:
-        """Every two devices once; how many of them had to say more than a greeting."""
+    def _all_meet(self, *, verify: bool = False, also_equals: bool = True) -> int:
+        """Every two devices once; how many of them had to say more than a greeting. Two of which each knows what the
+        other has, and that it is the same, would change nothing: without `also_equals` they are spared it."""
         spoke = 0
         for a, b in combinations(self.devices, 2):
+            if not also_equals and a.is_in_step_with(b):
+                a.signs_in(b)
+                self.count["spared"] += 1
+                continue
             wire = self._wire(a, b)
             if wire is None:
                 continue
@@ -184,6 +247,8 @@ class World:
     def close(self) -> None:
         for device in self.devices:
             device.dies_in = None
+            if device.disk is not None:
+                device.disk.hold()
         for wire in self.wires:
             wire.cut()
         for device in self.devices:
@@ -202,23 +267,25 @@ class World:
 
     def _mint(self) -> Host:
         self._minted += 1
-        return Host(f"ffffffff{self._minted:08x}")
+        host = Host(f"ffffffff{self._minted:08x}")
+        self._owned.add(host)
+        return host
 
-    def _new_folder(self) -> Path:
-        self._folders += 1
-        return self._folder / str(self._folders)
+    def _stranger(self, tx: Transaction, hosts: Iterable[Host]) -> Host | None:
+        return next((host for host in hosts if not {host, chain.root(tx, host)} & self._owned), None)
 
     def _add(self) -> Device:
-        device = Device.new(len(self.devices), self._new_folder(), self.schedule.stores, self._mint)
+        device = Device.new(len(self.devices), self.schedule.stores, self._mint, on_disk=self.schedule.disks)
         self.devices.append(device)
+        self._owned |= {first_host(store, device.slot) for store in device.kept}
         return device
 
     def _kept(self, device: Device, store: str) -> Kept:
         return device.kept.get(store, device.kept["journal"])
 
-    def _report(self, device: Device, code: str, text: str) -> None:
+    def _report(self, wire: Wire, device: Device, code: str, text: str) -> None:
         self.count[code] += 1
-        if not self._tampered:
+        if not (self._spared or self._lies_on(wire)):
             raise Broken(code, f"device {device.slot}: {text}")
 
     # -- writing
@@ -238,9 +305,12 @@ class World:
         now: int | None = None,
     ) -> list[int]:
         """A write by whoever sits at a device, and what it was for the oracle."""
+        saw = kept.seen.get(entity, frozenset()) if saw is None else saw
         with kept.store.transaction(self._clock(device) if now is None else now) as tx:
             dot = work(tx)
-        return self._written(kept, entity, dot, kept.seen.get(entity, frozenset()) if saw is None else saw)
+            self._under_way = UnderWay(device, kept.name, entity, dot, saw)
+        self._under_way = None
+        return self._written(kept, entity, dot, saw)
 
     def _written(self, kept: Kept, entity: str, dot: Dot, saw: frozenset[int]) -> list[int]:
         self.count["writes"] += 1
@@ -270,7 +340,9 @@ class World:
     def _write(self, step: s.Write) -> None:
         device = self._device(step.device)
         kept, entity = self._kept(device, step.store), self._id(step.entity)
-        if step.entity >= s.ONCE and kept.store.read(entity) is None:
+        held = kept.store.read(entity)
+        kind = held.type if held is not None else TYPES[kept.name]  # somebody may have lied about it
+        if step.entity >= s.ONCE and held is None:
             if entity in self._once:
                 return  # nobody makes such an id twice
             self._once.add(entity)
@@ -281,7 +353,7 @@ class World:
             device,
             kept,
             entity,
-            lambda tx: tx.put(entity, TYPES[kept.name], values, precedence=step.precedence, seen=seen),
+            lambda tx: tx.put(entity, kind, values, precedence=step.precedence, seen=seen),
             saw,
         )
 
@@ -340,22 +412,16 @@ class World:
         for wire in list(self.wires):
             if {end.device.name for end in wire.ends} == {a.name, b.name}:
                 self._close(wire)
-        roster = {
-            name: max(a.roster.get(name, (0, True)), b.roster.get(name, (0, True))) for name in a.roster | b.roster
-        }
-        for device in (a, b):
-            version, active = roster[device.name]
-            if not active:  # whoever is used again signs himself back in
-                roster[device.name] = (version + 1, True)
-        a.roster, b.roster = dict(roster), dict(roster)
+        a.signs_in(b)
         self.count["wires"] += 1
-        wire = Wire((a, b), self._clock, self._report)
+        wire = Wire((a, b), self._clock, self._stranger, self._report, self._tell)
         self.wires.append(wire)
         return wire
 
     def _close(self, wire: Wire) -> None:
         if wire in self.wires:
             self.wires.remove(wire)
+            self.count["rounds cut off"] += wire.in_rounds()
             wire.cut()
 
     def _connect(self, step: s.Connect) -> None:
@@ -367,9 +433,16 @@ class World:
         if wire is not None:
             self._arrives(wire, step.side)
 
-    def _arrives(self, wire: Wire, side: int) -> None:
-        message = wire.deliver(side)
-        if message is not None:
+    def _arrives(self, wire: Wire, side: int, most: int = 1) -> None:
+        try:
+            messages = wire.deliver(side, most)
+        except (Refused, Ended) as fault:
+            if not (self._spared or self._lies_on(wire)):
+                raise Broken("refused", str(fault)) from None
+            self.count["refused"] += 1
+            self._close(wire)
+            return
+        for message in messages:
             self.count[type(message).__name__] += 1
 
     def _speak(self, step: s.Speak) -> None:
@@ -386,10 +459,12 @@ class World:
         for _ in range(MAX_WORDS):
             busy = False
             for side in (0, 1):
+                if wire not in self.wires:
+                    return
                 if wire.waiting(side):
-                    self._arrives(wire, side)
+                    self._arrives(wire, side, MAX_WORDS)
                     busy = True
-                while wire.speak(side):
+                while wire in self.wires and wire.speak(side):
                     busy = True
             if not busy:
                 return
@@ -402,7 +477,7 @@ class World:
             self._close(wire)
 
     def _gather(self, step: s.Gather) -> None:
-        self._all_meet()
+        self._all_meet(also_equals=False)
 
     def _cut(self, step: s.Cut) -> None:
         wire = self._wire_of(step.wire)
@@ -430,38 +505,56 @@ class World:
 
     def _reopen(self, device: Device) -> None:
         self.count["crashes"] += 1
-        known, roster, skew = device.known(), device.roster, device.skew
-        self._bury(device)
-        again = Device.at(device.slot, device.name, device.folder, known, roster, self._mint)
-        again.skew = skew
-        self.devices[device.slot] = again
+        if device.disk is not None:
+            self._cut_off(device)
+            self._power_on(device)
+            return
+        self.devices[device.slot] = device.again(self._mint)
+        self._cut_off(device)
 
-    def _bury(self, device: Device) -> None:
-        device.close()
+    def _powercut(self, step: s.PowerCut) -> None:
+        device = self._device(step.device)
+        if device.disk is not None:
+            device.survives = (step.survives, step.chance)
+            device.disk.fail_in(step.operations)
+
+    def _power_on(self, device: Device) -> None:
+        """All that was seen in it is there; what was under way when the power went may be, or not."""
+        again = self.devices[device.slot] = device.powered_on(self._mint)
+        self.count["power cuts"] += 1
+        for name, kept in again.kept.items():
+            laws.nothing_durable_is_gone(again, kept, device.kept[name])
+        under_way, self._under_way = self._under_way, None
+        if under_way is not None and under_way.device is device:
+            kept = again.kept[under_way.store]
+            with kept.store.reading() as reader:
+                survived = chain.value_at(reader, *under_way.dot) is not None
+            self.count["survived"] += survived
+            if survived:
+                self._written(kept, under_way.entity, under_way.dot, under_way.saw)
+
+    def _cut_off(self, device: Device) -> None:
+        """Nobody will hear of a device that is no more."""
         for wire in [wire for wire in self.wires if wire.joins(device)]:
             self.wires.remove(wire)
-            with contextlib.suppress(Crashed):  # the other one dies of it, and is reopened next
+            self.count["rounds cut off"] += wire.in_rounds()
+            with contextlib.suppress(Crashed, Problem):  # the other one dies of it, and is reopened next
                 wire.cut(device)
 
     def _backup(self, step: s.Backup) -> None:
         if len(self._backups) < MAX_BACKUPS:
-            device, folder = self._device(step.device), self._new_folder()
-            device.copy(folder)
-            self._backups.append((device, folder, device.known(), dict(device.roster)))
+            self._backups.append(self._device(step.device).image())
 
     def _restore(self, step: s.Restore) -> None:
         if not self._backups:
             return
-        of, source, known, roster = self._backups[step.backup % len(self._backups)]
-        same = [device for device in self.devices if device.name == of.name]
+        backup = self._backups[step.backup % len(self._backups)]
+        same = [device for device in self.devices if device.name == backup.name]
         device = same[step.device % len(same)]
         self.count["restores"] += 1
-        self._bury(device)
-        folder = self._new_folder()
-        shutil.copytree(source, folder)
-        seen = {name: (dict(store), feed) for name, (store, feed) in known.items()}
-        restored = Device.at(device.slot, device.name, folder, seen, dict(roster), self._mint)
-        self.devices[device.slot] = restored
+        device.close()
+        self._cut_off(device)
+        restored = self.devices[device.slot] = backup.live(device.slot, self._mint)
         if step.noticed:
             for kept in restored.kept.values():
                 with kept.store.transaction(self._clock(restored)) as tx:
@@ -469,11 +562,9 @@ class World:
 
     def _clone(self, step: s.Clone) -> None:
         if len(self.devices) < min(5, MAX_DEVICES):
-            device, folder = self._device(step.device), self._new_folder()
-            device.copy(folder)
             self.count["clones"] += 1
-            known, roster = device.known(), dict(device.roster)
-            self.devices.append(Device.at(len(self.devices), device.name, folder, known, roster, self._mint))
+            copied = self._device(step.device).image()
+            self.devices.append(copied.live(len(self.devices), self._mint))
 
     def _newcomer(self, step: s.Newcomer) -> None:
         if len(self.devices) < min(5, MAX_DEVICES):
@@ -498,7 +589,7 @@ class World:
                 purged = forgetting.purge(tx, device.active(), MIN_AGE)
             self.count["purged"] += purged
             for entity in before - _ids(kept) if purged else ():
-                self.reference.purged |= kept.seen[entity]
+                self.reference.purged |= kept.seen.get(entity, frozenset())
 
     def _retire(self, step: s.Retire) -> None:
         device, other = self._device(step.device), self._device(step.other)
@@ -506,6 +597,57 @@ class World:
             version, _ = device.roster.get(other.name, (1, True))
             device.roster[other.name] = (version + 1, False)
             self.count["retired"] += 1
+
+    # -- lies
+
+    def _lie(self, step: s.Lie) -> None:
+        self._lies.append(step)
+
+    def _lies_on(self, wire: Wire) -> bool:
+        return self._has_lied and any(end.device.slot == s.LIAR for end in wire.ends)
+
+    def _honest(self) -> list[Device]:
+        return [device for device in self.devices if device.slot != s.LIAR or not self._has_lied]
+
+    def _tell(self, wire: Wire, device: Device, messages: list[m.Message], frame: bytes) -> bytes:
+        """What a device says when it comes to the other: itself, or the lie whose turn it is."""
+        if device.slot == s.LIAR:
+            for step in self._lies:
+                false = self._told_falsely(step, wire, messages, frame)
+                if false is not None:
+                    self._lies.remove(step)
+                    self._has_lied = True
+                    self.count[f"lie: {step.how}"] += 1
+                    self.count["lies"] += 1
+                    frame = false
+                    break
+            if wire.disguised:
+                hosts = [host for host in self._owned if host.startswith(f"{device.slot + 1:08x}")]
+                return lie.disguised(framed(m.encode(*messages)), hosts)
+        return frame
+
+    def _told_falsely(self, step: s.Lie, wire: Wire, messages: list[m.Message], frame: bytes) -> bytes | None:
+        chance = random.Random(step.chance)
+        if step.how == lie.DISGUISE:
+            wire.disguised = True
+            return frame
+        if step.how == lie.GARBLE:
+            self._spared.everything = True  # it may have come out as anything
+            return lie.garbled(chance, frame)
+        false = lie.told(step.how, chance, messages)
+        if false is None or any(
+            "type" in (step.how, self._lied_about.get(entity)) for entity in self._lied_about.keys() & false.harms
+        ):
+            return None  # what two lies have put into quarantine under one clock is not settled
+        self._lied_about |= dict.fromkeys(false.harms, step.how)
+        self._harm(false.harms)
+        return framed(m.encode(*false.said))
+
+    def _harm(self, entities: frozenset[str]) -> None:
+        for store in self.schedule.stores:
+            for entity in {entity for device in self.devices for entity in device.kept[store].seen}:
+                if entity in entities or entities is lie.EVERYTHING:
+                    self._spared.add(store, entity)
 
     # -- damage
 
@@ -517,7 +659,9 @@ class World:
             return
         with kept.store.reading() as reader:
             document = _document(reader, entity)
-        path = next(path for path in sorted(document) if path != DELETED_AT)
+        path = next((path for path in sorted(document) if path != DELETED_AT), None)
+        if path is None:
+            return
         if step.drop:
             del document[path]
         else:
@@ -527,7 +671,7 @@ class World:
             for table in (f"{kept.name}_entities", f"{kept.name}_links"):
                 tx.execute(f"update {table} set serialized = ? where id = ?", (text, entity))
         self.count["tampered"] += 1
-        self._tampered.add((kept.name, entity))
+        self._spared.add(kept.name, entity)
 
 
 def _document(reader: Reader, entity: str) -> dict[str, msgspec.Raw]:
@@ -545,15 +689,11 @@ def _kinds(wire: Wire) -> str:
 
 
 def run(made: s.Schedule) -> World:
-    """A schedule from beginning to end, in a folder of its own. Raises what went wrong."""
-    folder = Path(mkdtemp(prefix="lottisync-simulation-", dir=memory()))
-    try:
-        with small():
-            world = World(made, folder)
-            try:
-                world.run()
-            finally:
-                world.close()
-    finally:
-        shutil.rmtree(folder)
+    """A schedule from beginning to end. Raises what went wrong."""
+    with small():
+        world = World(made)
+        try:
+            world.run()
+        finally:
+            world.close()
     return world

@@ -297,6 +297,17 @@ def test_forget_6_so_has_one_that_writes_a_deletion(pair: tuple[Store, Store]) -
     assert entity.clock == forgotten(a) | {host_of(a): 5}
 
 
+def test_forget_6_what_was_forgotten_in_the_same_transaction_counts(pair: tuple[Store, Store]) -> None:
+    a, b = pair
+    with b.transaction(LATER) as tx:
+        tx.put("other", "task", {"title": "Before"})
+        assert forgetting.purge(tx, []) == 1
+        tx.put("gone", "task", {"title": "Again"})
+    entity = b.read("gone")
+    assert entity is not None
+    assert entity.clock == {host_of(a): 4, host_of(b): 2}
+
+
 def test_forget_6_an_id_that_is_made_once_is_spared_that(tmp_path: Path) -> None:
     a, b = new_store(tmp_path, 1), new_store(tmp_path, 2)
     put(a, "gone")

@@ -3,6 +3,7 @@
 import contextlib
 import hashlib
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.support.stores import NOON, digest_of, lacking, new_store, send
@@ -15,8 +16,9 @@ from lottisync.entities.schema import link_id
 from lottisync.entities.version import MAX_DOCUMENT, open_foreign
 from lottisync.problem import Problem
 from lottisync.store.chain import links_beyond, value_at
+from lottisync.store.check import broken_invariants
 from lottisync.store.store import Store
-from lottisync.store.transaction import HISTORY_PER_FIELD
+from lottisync.store.write_buffer import GATHERED_ROWS, HISTORY_PER_FIELD
 
 
 def test_the_chain_to_the_byte(tmp_path: Path) -> None:
@@ -190,6 +192,54 @@ def test_what_a_local_write_may_make_is_smaller_than_what_is_taken(tmp_path: Pat
     entity = b.read("t")
     assert entity is not None
     assert len(entity.registers["title"]) == 2
+
+
+def test_many_written_together_are_as_if_written_one_by_one(tmp_path: Path) -> None:
+    """STORE-3: which of them are there already is looked up for all at once."""
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+    together, singly = new_store(tmp_path / "a"), new_store(tmp_path / "b")
+    many: list[tuple[str, str, dict[str, Any]]] = [
+        ("t1", "task", {"title": "Over what is there"}),
+        *((f"n{number}", "task", {"title": str(number)}) for number in range(GATHERED_ROWS)),
+        ("n5", "task", {"title": "Twice"}),
+        ("n6", "task", {"deletedAt": None}),
+        ("l1", "label", {"name": "Garden"}),
+    ]
+    for store in (together, singly):
+        with store.transaction(NOON) as tx:
+            tx.put("t1", "task", {"title": "There"})
+    with together.transaction(NOON + 1) as tx:
+        tx.put_all(many)
+    with singly.transaction(NOON + 1) as tx:
+        for entity_id, type_name, fields in many:
+            tx.put(entity_id, type_name, fields)
+    with together.reading() as one, singly.reading() as other:
+        assert one.moment() == other.moment()
+        assert one.counter == len(many) + 1
+        assert broken_invariants(one) == []
+    with pytest.raises(Problem, match="cannot be written"), together.transaction(NOON) as tx:
+        tx.put_all([("n1", "task", {"title": "x"}), ("\udcff", "task", {"title": "x"})])
+
+
+def test_a_write_that_is_refused_takes_nothing(tmp_path: Path) -> None:
+    """STORE-12, STORE-15: also when the transaction goes on, no counter is left without its link in the chain."""
+    store = new_store(tmp_path)
+    with store.transaction(NOON) as tx:
+        link = tx.link("entryLink", "t", "u")
+        for entity_id, type_name, fields in (
+            ("t", "task", {"title": "x" * MAX_DOCUMENT}),
+            ("strange", "entryLink", {"fromId": "t", "toId": "u"}),
+            (link_id("entryLink", "t", "u"), "entryLink", {"fromId": "v"}),
+        ):
+            with pytest.raises(Problem):
+                tx.put(entity_id, type_name, fields)
+        assert tx.put("t", "task", {"title": "x"}).counter == link.counter + 1
+        with pytest.raises(Problem, match="would have"):
+            tx.put("t", "task", {"note": "x" * MAX_DOCUMENT})
+    with store.reading() as reader:
+        assert reader.counter == 2
+        assert broken_invariants(reader) == []
 
 
 def test_one_id_twice_in_a_batch(tmp_path: Path) -> None:

@@ -73,10 +73,11 @@ class Reference:
         if not held or not self.records[held[0]].deletes:
             return False
         winner = self.records[held[0]]
+        seen = frozenset().union(*(self.records[n].saw for n in held if self.records[n].deletes))
         return not any(
             self.records[edit].write.stamp.precedence > winner.write.stamp.precedence
             for edit in self._edits(place)
-            if edit not in winner.saw
+            if edit not in seen
         )
 
     def unseen_edit(self, place: Place) -> bool:

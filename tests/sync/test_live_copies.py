@@ -61,7 +61,7 @@ async def test_copy_9_a_newcomer_is_turned_away_while_the_old_link_lives_and_all
                     await until(lambda engine=engine: engine.twice)  # type: ignore[misc]
                     said = [text for code, text in member.reports if code == "twice"]
                     assert [text[:23] for text in said] == ["This device runs twice:"]
-                    assert "lottisync init" in said[0]
+                    assert "lottisync devices renew" in said[0]
                 assert codes(laptop).count("linked") == codes(phone).count("linked") == 1
                 error = third.peers[laptop.device].error
                 assert error is not None

@@ -1,8 +1,8 @@
 """What the store costs beside SQLite alone (docs/specs/05-store.md).
 
 The *floor* of a write is a program that has everything ready made: for each entity one prepared insert into
-each table that the library writes for it (the row, its component, its chain value), and for each commit the row
-of `state`, into tables with the same columns and indexes, over a connection that is as durable (WAL,
+each table that the library writes for it (the row, its component), for each commit its values of the chain and the
+row of `state`, into tables with the same columns and indexes, over a connection that is as durable (WAL,
 `synchronous=FULL`). It looks nothing up, checks nothing, encodes nothing and hashes nothing.
 
 The floor of a read is the one query that finds the same rows, and a JSON decoder over their documents.
@@ -16,6 +16,7 @@ from typing import Any
 
 import msgspec
 
+from lottisync.causality.chain import LINK_BYTES
 from lottisync.causality.vector_clock import Host
 from lottisync.entities import version
 from lottisync.entities.journal import JOURNAL
@@ -26,8 +27,9 @@ from tools.bench.record import ident, task
 from tools.bench.setting import Setting
 
 NOW = 1_763_000_000_000
-WRITTEN = ("journal_entities", "components", "chain")
-"""The tables that get a row for every new entity."""
+WRITTEN = ("journal_entities", "components")
+"""The tables that get a row for every new entity; the chain gets a value, behind those that are in a row already."""
+APPEND = "update chain set links = cast(links || ? as blob) where host = ? and first = ?"
 STATE = "update state set host = ?, counter = ?, millis = ?, ticks = ?, digest = ?, n = ?, feed = ?"
 ITEMS = 10
 BARE = "bare SQLite"
@@ -51,13 +53,15 @@ class Bench:
     def library(self, count: int, per_commit: int) -> tuple[Store, Callable[[int], None]]:
         """A store, and what makes the commit of that number in it."""
         target = self.store()
-        records = [(ident(number), task(number)) for number in range(count)]
+        records = [(ident(number), "task", task(number)) for number in range(count)]
 
         def commit(number: int) -> None:
             start = number * per_commit
             with target.transaction(NOW + start) as tx:
-                for name, fields in records[start : start + per_commit]:
-                    tx.put(name, "task", fields)
+                if per_commit == 1:
+                    tx.put(*records[start])
+                else:
+                    tx.put_all(records[start : start + per_commit])
 
         return target, commit
 
@@ -70,16 +74,19 @@ class Bench:
                 columns = [name for (name,) in reader.local(f"select name from pragma_table_info('{table}')")]
                 insert = f"insert into {table}({', '.join(columns)}) values ({', '.join('?' * len(columns))})"
                 statements.append((insert, reader.local(f"select * from {table}")))
+            segments = reader.local("select host, first, links from chain order by first")
             state = reader.local("select host, counter, millis, ticks, digest, n, feed from state")[0]
         execute = target._connection.execute
+        links = _links(segments, per_commit)
 
         def commit(number: int) -> None:
             start = number * per_commit
             execute("begin immediate").fetchall()
             for at in range(start, start + per_commit):
                 for insert, rows in statements:
-                    if at < len(rows):
-                        execute(insert, rows[at]).fetchall()
+                    execute(insert, rows[at]).fetchall()
+            for statement, values in links[number]:
+                execute(statement, values).fetchall()
             execute(STATE, state).fetchall()
             execute("commit").fetchall()
 
@@ -180,6 +187,20 @@ class Bench:
             figures.append(Figure(f"{name}, {how}", 100 / took, "/s", 100 / floor, BARE, at_least(goal)))
         store.close()
         return figures
+
+
+def _links(segments: list[tuple[Any, ...]], per_commit: int) -> list[list[tuple[str, tuple[Any, ...]]]]:
+    """For each commit what writes its share of the chain: a new row, or values behind those of one."""
+    count = sum(len(links) for _, _, links in segments) // LINK_BYTES
+    commits: list[list[tuple[str, tuple[Any, ...]]]] = [[] for _ in range(count // per_commit)]
+    for host, first, links in segments:
+        end = first + len(links) // LINK_BYTES
+        for number in range((first - 1) // per_commit, (end - 2) // per_commit + 1):
+            begin = max(first, number * per_commit + 1)
+            piece = links[(begin - first) * LINK_BYTES : ((number + 1) * per_commit + 1 - first) * LINK_BYTES]
+            insert = ("insert into chain values (?, ?, ?)", (host, first, piece))
+            commits[number].append(insert if begin == first else (APPEND, (piece, host, first)))
+    return commits
 
 
 def writes(setting: Setting) -> list[Figure]:

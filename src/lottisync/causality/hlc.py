@@ -37,9 +37,8 @@ def validate(reading: Hlc) -> None:
 
 def tick(last: Hlc, now: int) -> Hlc:
     """The reading for a new local write at wall time `now` (ms); always greater than `last` (CAUS-7)."""
-    now = min(now, MAX_MILLIS)
-    if now > last.millis:
-        return Hlc(now, 0)
+    if last.millis < now and last.millis < MAX_MILLIS:
+        return Hlc(min(now, MAX_MILLIS), 0)
     if last.ticks < MAX_TICKS:
         return Hlc(last.millis, last.ticks + 1)
     if last.millis == MAX_MILLIS:

@@ -10,6 +10,7 @@ from lottisync.agents.model import Usage
 from lottisync.agents.openai_client import DEFAULT_MODEL
 from lottisync.agents.report import latest_report
 from lottisync.cli.terminal import Terminal, common, short
+from lottisync.cli.watch import watchable
 from lottisync.config import clock
 from lottisync.config.home import Home
 from lottisync.entities.agent import Agent, AgentState
@@ -26,35 +27,41 @@ RUN_CHARACTERS = 12
 
 @click.command("list")
 @common
+@watchable
 def list_agents(terminal: Terminal) -> None:
     """List all agents there ever were, and what keeps those asleep that sleep."""
     home = terminal.home
     with home.agent.reading() as reader:
         found = agents.list_agents(reader)
     value = [_described(home, each) for each in found]
-    columns = ["id", "name", "", "task", "home"]
-    terminal.emit(
-        value,
-        lambda: terminal.table(
-            columns,
-            [
-                (short(row["id"]), row["name"], _state(row), row["title"] or "(gone)", row["home"]["name"])
-                for row in value
-            ],
-        ),
-    )
+    terminal.emit(value, lambda: _show_list(terminal, value))
+
+
+def _show_list(terminal: Terminal, value: list[dict[str, Any]]) -> None:
+    if not value:
+        terminal.line("No agent minds a task. Let one with: lottisync agent create TASK")
+        return
+    rows = [
+        (short(row["id"]), row["name"], _state(row), row["title"] or "(gone)", row["home"]["name"]) for row in value
+    ]
+    terminal.table(["id", "name", "", "task", "home"], rows)
 
 
 @click.command("show")
 @click.argument("which", metavar="TASK")
 @common
+@watchable
 def show(terminal: Terminal, which: str) -> None:
     """Show how things stand with the agent of TASK: state, home, what waits, what it has cost."""
     value = _described(terminal.home, agent_of(terminal.home, which))
 
     def shown() -> None:
         terminal.line(f"{value['name']}  {_state(value)}", "bold")
-        terminal.line(f"task    {value['title'] or '(gone)'}")
+        terminal.line(
+            f"task    {value['title']}  lottisync task show {short(value['task'])}"
+            if value["title"]
+            else "task    (gone)"
+        )
         terminal.line(f"home    {value['home']['name']}")
         terminal.line(f"model   {value['model'] or DEFAULT_MODEL}")
         terminal.line(f"woke    {value['lastWakeAt'] or 'never'}")
@@ -110,7 +117,7 @@ def _described(home: Home, found: Agent) -> dict[str, Any]:
 
 def _home_of(home: Home, found: Agent, state: AgentState) -> dict[str, Any]:
     """Where the agent wakes, and whether that home has been away for so long that another may take over."""
-    from lottisync.daemon.status import read_status
+    from lottisync.daemon.status import last_seen, read_status
 
     here = home.key.device_id
     member = home.roster().members.get(found.home_device)
@@ -120,7 +127,7 @@ def _home_of(home: Home, found: Agent, state: AgentState) -> dict[str, Any]:
     running = read_status(home)
     peers = {peer.device: peer for peer in running.peers} if running else {}
     peer = peers.get(found.home_device)
-    told["lastSeen"] = peer.last_seen if peer else None
+    told["lastSeen"] = last_seen(home, running).get(found.home_device)
     # What it wrote is a sign of life, too, and the only one where no daemon runs.
     signs = [at for at in (told["lastSeen"], state.last_wake_at, found.created_at) if at]
     is_away = max(signs, default="") < iso(clock.now() - AWAY_DAYS * 86_400_000)
@@ -157,6 +164,7 @@ def counted(number: int, noun: str) -> str:
 @click.command("report")
 @click.argument("which", metavar="TASK")
 @common
+@watchable
 def report(terminal: Terminal, which: str) -> None:
     """Show what the agent of TASK last reported. Asks no model."""
     home = terminal.home

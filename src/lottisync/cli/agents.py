@@ -178,7 +178,7 @@ def configure(terminal: Terminal, which: str, changes: tuple[str, ...]) -> None:
             known = ", ".join(f"{key}={'|'.join(str(v).lower() for v in values)}" for key, values in SETTINGS.items())
             raise WrongCall("bad-value", f"the settings are {known}; got {change!r}")
         fields[f"config/{name}"] = value
-    _change(terminal, which, lambda tx, ident: _put(tx, ident, fields))
+    _change(terminal, which, lambda tx, ident: _put(tx, ident, fields), f"goes by {', '.join(changes)} from now on")
 
 
 def _put(tx: Transaction, ident: str, fields: dict[str, Any]) -> None:
@@ -190,7 +190,7 @@ def _put(tx: Transaction, ident: str, fields: dict[str, Any]) -> None:
 @common
 def pause(terminal: Terminal, which: str) -> None:
     """Let the agent of TASK sleep until it is resumed."""
-    _change(terminal, which, agents.pause)
+    _change(terminal, which, agents.pause, f"is paused. Go on with: lottisync agent resume {which}")
 
 
 @agent.command("resume")
@@ -198,7 +198,7 @@ def pause(terminal: Terminal, which: str) -> None:
 @common
 def resume(terminal: Terminal, which: str) -> None:
     """Let a paused agent wake again."""
-    _change(terminal, which, agents.resume)
+    _change(terminal, which, agents.resume, "may wake again")
 
 
 @agent.command("destroy")
@@ -206,7 +206,7 @@ def resume(terminal: Terminal, which: str) -> None:
 @common
 def destroy(terminal: Terminal, which: str) -> None:
     """End the agent of TASK. What it wrote stays readable."""
-    _change(terminal, which, agents.destroy)
+    _change(terminal, which, agents.destroy, "is ended; what it wrote stays readable")
 
 
 @agent.command("move")
@@ -217,7 +217,7 @@ def move(terminal: Terminal, which: str, name: str | None) -> None:
     """Make this device, or another, the one on which the agent of TASK wakes."""
     home = terminal.home
     device = home.key.device_id if name is None else _device_called(home, name)
-    _change(terminal, which, lambda tx, ident: agents.move(tx, ident, device))
+    _change(terminal, which, lambda tx, ident: agents.move(tx, ident, device), f"wakes on {name or 'this device'}")
 
 
 def _device_called(home: Home, name: str) -> str:
@@ -231,7 +231,7 @@ def _device_called(home: Home, name: str) -> str:
     return meant[0]
 
 
-def _change(terminal: Terminal, which: str, change: Callable[[Transaction, str], None]) -> None:
+def _change(terminal: Terminal, which: str, change: Callable[[Transaction, str], None], said: str) -> None:
     home = terminal.home
     found = agent_of(home, which)
     with home.agent.transaction(clock.now()) as tx:
@@ -244,4 +244,4 @@ def _change(terminal: Terminal, which: str, change: Callable[[Transaction, str],
         "homeDevice": now.home_device,
         "config": now.config,
     }
-    terminal.emit(value, lambda: terminal.line(f"{now.display_name} is {now.lifecycle}."))
+    terminal.emit(value, lambda: terminal.line(f"{now.display_name} {said}"))

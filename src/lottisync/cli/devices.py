@@ -3,17 +3,21 @@
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import anyio
 import click
 
 from lottisync.cli.terminal import Terminal, address, common
 from lottisync.config import clock
+from lottisync.config.home import Home
 from lottisync.identity.device_key import IdentityError, grouped
 from lottisync.identity.pairing import OFFER_LIFETIME_MS, CodeOffer, Paired, PairingError, new_code, parse_code
 from lottisync.net.discovery import Address
 from lottisync.problem import Problem, Usage
+
+if TYPE_CHECKING:
+    from lottisync.identity.roster import Member
 
 
 @contextmanager
@@ -34,8 +38,7 @@ def devices(context: click.Context, terminal: Terminal) -> None:
     """Without a verb: list this person's devices, as far as this one knows them."""
     if context.invoked_subcommand is not None:
         return
-    from lottisync.cli.homes import lacked
-    from lottisync.daemon.status import read_status
+    from lottisync.daemon.status import lacked, read_status
 
     home = terminal.home
     roster = home.roster()
@@ -81,19 +84,120 @@ def retire(terminal: Terminal, name: str) -> None:
     """Put the device NAME away: nobody waits for it any more.
 
     It stays one of yours. When it is used again it comes back by itself, and what was written on it
-    meanwhile is kept. A device that was lost or stolen is not put away by this."""
-    from lottisync.sync.membership import member_named
+    meanwhile is kept. One that was lost or stolen is revoked instead."""
+    from lottisync.daemon.status import read_status
 
     home = terminal.home
-    member = member_named(home.roster(), name)
-    if member.device == home.key.device_id:
-        raise Usage("this-device", f"{member.name} is this device. Retire it on another one, which waits for it")
+    member = _other(home, name)
+    running = read_status(home)
     if member.status != "active":
         raise Problem("not-active", f"{member.name} is {member.status} already. See: lottisync devices")
+    if running and any(peer.device == member.device and peer.linked for peer in running.peers):
+        raise Problem(
+            "linked",
+            f"{member.name} is connected now, and would come back at once. Switch it off first; "
+            f"to take it out for good: lottisync devices revoke {name}",
+        )
     with identity_problems():
         home.retire_device(member.device, clock.now())
     value = {"name": member.name, "device": member.device, "status": "retired"}
     terminal.emit(value, lambda: terminal.line(f"{member.name} is retired: nobody waits for it any more.", "green"))
+
+
+@devices.command()
+@click.argument("name")
+@click.option("--keep", multiple=True, metavar="NAME", help="A device that it brought in, and that stays.")
+@click.option("--keep-none", is_flag=True, help="All that it alone brought in go with it.")
+@common
+def revoke(terminal: Terminal, name: str, keep: tuple[str, ...], keep_none: bool) -> None:
+    """Take the device NAME out for good: it was lost, stolen or sold.
+
+    No device of yours talks to it from the moment it hears of this. What it already holds can't be recalled."""
+    from lottisync.sync.membership import member_named
+
+    home = terminal.home
+    member, roster = _other(home, name), home.roster()
+    if member.status == "revoked":
+        raise Problem("not-active", f"{member.name} is revoked already. See: lottisync devices")
+    resting = [roster.members[device] for device in roster.resting_on(member.device)]
+    kept = {member_named(roster, each).device for each in keep}
+    if stray := kept - {each.device for each in resting}:
+        raise Usage(
+            "bad-value", f"{roster.members[min(stray)].name} stays anyway; --keep is for whom {name} brought in"
+        )
+    if resting and not keep and not keep_none:
+        names = ", ".join(each.name for each in resting)
+        raise Problem(
+            "others-rest-on-it",
+            f"{member.name} alone brought in {names}, and whoever has it may have done that. Say who stays: "
+            f"--keep NAME for each of them, or --keep-none",
+        )
+    with identity_problems():
+        home.revoke_device(member.device, kept, clock.now())
+    gone = [each.name for each in resting if each.device not in kept]
+    value = {"name": member.name, "device": member.device, "status": "revoked", "alsoOut": gone}
+
+    def said() -> None:
+        terminal.line(f"{' and '.join([member.name, *gone])} out: no device of yours talks to it any more.", "green")
+        terminal.line("What it already holds can't be recalled.", "dim")
+
+    terminal.emit(value, said)
+
+
+@devices.command()
+@click.argument("name")
+@click.argument("new_name")
+@common
+def rename(terminal: Terminal, name: str, new_name: str) -> None:
+    """Call the device NAME something else, on all your devices."""
+    from lottisync.sync.membership import member_named
+
+    home = terminal.home
+    member = member_named(home.roster(), name)
+    with identity_problems():
+        home.rename_device(member.device, new_name, clock.now())
+    value = {"name": new_name, "device": member.device, "status": member.status}
+    terminal.emit(value, lambda: terminal.line(f"{member.name} is called {new_name} now.", "green"))
+
+
+@devices.command()
+@click.argument("name")
+@common
+def renew(terminal: Terminal, name: str) -> None:
+    """Make this home, a copy of another device's, a device of its own called NAME.
+
+    For a home that was copied to a second machine, where both are used: a device can't run twice. All that the
+    copy holds stays. Pair it with one of your devices afterwards. Stop its daemon before."""
+    from lottisync.daemon.daemon import alone
+
+    home = terminal.home
+    was = home.name()
+    if any(member.name == name for member in home.roster().members.values()):
+        raise Usage("exists", f"a device of yours is called {name!r} already. Choose another name")
+
+    async def change() -> None:
+        async with alone(home):
+            home.renew(name, os.urandom(32), clock.now())
+
+    with identity_problems():
+        anyio.run(change)
+    value = {"name": name, "device": home.key.device_id, "was": was}
+    terminal.emit(
+        value,
+        lambda: terminal.line(
+            f"This home is a device of its own now, {name}, no more {was}. Bring it back to the others: lottisync pair"
+        ),
+    )
+
+
+def _other(home: Home, name: str) -> "Member":
+    """A device that is not this one."""
+    from lottisync.sync.membership import member_named
+
+    member = member_named(home.roster(), name)
+    if member.device == home.key.device_id:
+        raise Usage("this-device", f"{member.name} is this device. Do it on another one, which waits for it")
+    return member
 
 
 @click.command()

@@ -2,22 +2,18 @@
 
 import os
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from lottisync.cli.stores import device_names
 from lottisync.cli.terminal import Terminal, common
+from lottisync.cli.watch import watchable
 from lottisync.config import clock
 from lottisync.config.home import Home
 from lottisync.store import notice
-from lottisync.store.forgetting import lacking
-from lottisync.store.forgetting import told as told_by
 from lottisync.store.instant import iso
 from lottisync.sync.twin import REMEMBERED_MS, told_of
-
-if TYPE_CHECKING:
-    from lottisync.daemon.status import DaemonStatus
 
 
 @click.command()
@@ -42,16 +38,17 @@ def init(terminal: Terminal, name: str) -> None:
 
 @click.command()
 @common
+@watchable
 def status(terminal: Terminal) -> None:
     """Show what is stored here, whether a daemon runs, and how the other devices stand."""
-    from lottisync.daemon.status import read_status
+    from lottisync.daemon.status import lacked, last_seen, read_status
 
     home = terminal.home
     running = read_status(home)
     roster = home.roster()
     states = {state.device: state for state in running.peers} if running else {}
     stores: dict[str, Any] = {}
-    lacks = lacked(home, running)
+    lacks, seen = lacked(home, running), last_seen(home, running)
     for name, store in home.stores().items():
         with store.reading() as reader:
             stores[name] = {
@@ -74,7 +71,7 @@ def status(terminal: Terminal) -> None:
                 "lacks": lacks.get(member.device),
                 "holdsBack": held_back.get(member.device, 0),
                 "address": state.address if state else None,
-                "lastSeen": state.last_seen if state else None,
+                "lastSeen": seen.get(member.device),
                 "diverged": state.diverged if state else [],
                 "mended": state.mended if state else {},
                 "comparing": state.comparing if state else {},
@@ -100,22 +97,6 @@ def status(terminal: Terminal) -> None:
         for store in home.stores().values():
             with store.transaction(clock.now()) as tx:
                 notice.mark_told(tx)
-
-
-def lacked(home: Home, running: "DaemonStatus | None") -> dict[str, dict[str, int]]:
-    """How many changes each active device lacks, by store; as far as anything is known of it."""
-    states = {state.device: state for state in running.peers} if running else {}
-    lacks: dict[str, dict[str, int]] = {}
-    for name, store in home.stores().items():
-        with store.reading() as reader:
-            told = told_by(reader)
-            for member in home.roster().active_peers():
-                state = states.get(member.device)
-                known = state.told.get(name) if state else None
-                known = told.get(member.device) if known is None else known
-                if known is not None:
-                    lacks.setdefault(member.device, {})[name] = lacking(reader, known)
-    return lacks
 
 
 def _recent(moment: str | None) -> bool:
@@ -225,4 +206,4 @@ def _peer_row(peer: dict[str, Any]) -> tuple[Any, ...]:
         notes.append(f"holds back {peer['holdsBack']:,} deleted")
     notes += [f"comparing {name}: {_percent(done, of)}" for name, (done, of) in peer["comparing"].items()]
     note = "; ".join(notes) or peer["error"] or ""
-    return peer["name"], state, note, peer["lastSeen"] or "never"
+    return peer["name"], state, note, peer["lastSeen"] or "unknown"

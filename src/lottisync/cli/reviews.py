@@ -15,6 +15,7 @@ import click
 import msgspec
 
 from lottisync.cli.terminal import Terminal, common, short
+from lottisync.cli.watch import watchable
 from lottisync.config import clock
 from lottisync.problem import Problem, Usage
 from lottisync.review import index
@@ -117,6 +118,7 @@ def review(
 @click.option("--all", "everything", is_flag=True, help="Also what is put off or expired.")
 @spoken
 @common
+@watchable
 def list_(terminal: Terminal, task_id: str | None, everything: bool) -> None:
     """List what waits for you."""
     _list(terminal, task_id, everything=everything)

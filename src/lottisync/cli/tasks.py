@@ -7,6 +7,7 @@ import click
 import msgspec
 
 from lottisync.cli.terminal import Cell, Terminal, common, judging_the_call, short
+from lottisync.cli.watch import watchable
 from lottisync.config import clock
 from lottisync.entities.journal import PRIORITIES, ChecklistItem
 from lottisync.journal import tasks
@@ -14,6 +15,7 @@ from lottisync.problem import Problem
 from lottisync.store.instant import iso
 
 OPEN_STATUSES = ("OPEN", "GROOMED", "IN PROGRESS", "BLOCKED", "ON HOLD")
+STYLES = {"P0": "bold red", "P1": "yellow"}
 
 
 @click.command("import")
@@ -46,18 +48,20 @@ def task() -> None:
 @task.command("list")
 @click.option("--all", "everything", is_flag=True, help="Also what is done or rejected.")
 @common
+@watchable
 def list_tasks(terminal: Terminal, everything: bool) -> None:
     """List the open tasks, the most urgent first."""
     with terminal.home.journal.reading() as reader:
-        found = tasks.all_tasks(reader)
+        found, damaged = tasks.all_tasks(reader)
+    for problem in damaged:
+        terminal.warn(problem.message)
     shown = [t for t in found if everything or t.status in OPEN_STATUSES]
     shown.sort(key=lambda t: (t.priority, t.due or "9999", t.created_at, t.id))
-    value = [
-        {"id": t.id, "title": t.title, "status": t.status, "priority": t.priority, "due": t.due, "estimate": t.estimate}
-        for t in shown
-    ]
-    today = iso(clock.now())[:10]
-    terminal.emit(value, lambda: _show_list(terminal, shown, today))
+    if terminal.as_json:
+        fields = ("id", "title", "status", "priority", "due", "estimate")
+        terminal.emit([{name: getattr(t, name) for name in fields} for t in shown], lambda: None)
+    else:
+        _show_list(terminal, shown, today=iso(clock.now())[:10])
 
 
 def _show_list(terminal: Terminal, found: list[tasks.Line], today: str) -> None:
@@ -67,8 +71,8 @@ def _show_list(terminal: Terminal, found: list[tasks.Line], today: str) -> None:
     rows = [
         (
             short(t.id),
-            Cell(t.priority, {"P0": "bold red", "P1": "yellow"}.get(t.priority, "")),
-            Cell(t.due or "", "red" if t.due and t.due < today else ""),
+            Cell(t.priority, STYLES[t.priority]) if t.priority in STYLES else t.priority,
+            Cell(t.due, "red") if t.due and t.due < today else t.due or "",
             t.status.lower(),
             minutes(t.estimate),
             t.title,
@@ -81,14 +85,30 @@ def _show_list(terminal: Terminal, found: list[tasks.Line], today: str) -> None:
 @task.command("show")
 @click.argument("task_id", metavar="TASK")
 @common
+@watchable
 def show_task(terminal: Terminal, task_id: str) -> None:
     """Show a task with its checklist and notes. TASK is an id, or its last characters."""
     with terminal.home.journal.reading() as reader:
         page = tasks.page(reader, tasks.resolve(reader, task_id, "task"))
-    terminal.emit(tasks.as_json(page), lambda: show_page(terminal, page))
+    agent = _agent_of(terminal, page.task.id)
+    terminal.emit(tasks.as_json(page) | {"agent": agent}, lambda: show_page(terminal, page, agent))
 
 
-def show_page(terminal: Terminal, page: tasks.TaskPage) -> None:
+def _agent_of(terminal: Terminal, task_id: str) -> dict[str, Any] | None:
+    """Who minds the task, and how many of its proposals wait for the person; None if nobody does."""
+    from lottisync.agents.task_agent import agent_for_task
+    from lottisync.review.inbox import Inbox
+
+    home = terminal.home
+    with home.agent.reading() as reader:
+        agent = agent_for_task(reader, task_id)
+    if agent is None:
+        return None
+    waiting = sum(one.waiting for one in Inbox(home.journal, home.agent).open_sets(clock.now(), task_id))
+    return {"id": agent.id, "name": agent.display_name, "lifecycle": agent.lifecycle, "waiting": waiting}
+
+
+def show_page(terminal: Terminal, page: tasks.TaskPage, agent: dict[str, Any] | None) -> None:
     t = page.task
     terminal.line(t.title, "bold")
     facts = [t.status.lower() + (f" ({t.status_reason})" if t.status_reason else ""), t.priority]
@@ -97,6 +117,11 @@ def show_page(terminal: Terminal, page: tasks.TaskPage) -> None:
     facts += [f"spent {minutes(page.minutes_spent)}"] if page.minutes_spent else []
     facts += [label.name for label in page.labels]
     terminal.line("  ".join(facts), "dim")
+    if agent is not None:
+        terminal.line(f"{agent['name']} minds it: lottisync agent show {short(t.id)}", "cyan")
+    if agent is not None and agent["waiting"]:
+        what = "1 proposal waits" if agent["waiting"] == 1 else f"{agent['waiting']} proposals wait"
+        terminal.line(f"{what} for you: lottisync review --task {short(t.id)}", "yellow")
     for checklist in page.checklists:
         items = [item for item in page.items if item.checklist_id == checklist.id]
         done = sum(item.is_checked for item in items)

@@ -73,6 +73,11 @@ class Terminal:
             self._console = Console(highlight=False, soft_wrap=True)
         return self._console
 
+    def begin_page(self) -> None:
+        """Of a page that is shown again and again: clear the screen, if there is one."""
+        if not self.as_json:
+            click.clear()
+
     def emit(self, value: Any, shown: Callable[[], None]) -> None:
         """The result of a command: `value` for programs, or `shown()` for people."""
         if self.as_json:
@@ -85,6 +90,10 @@ class Terminal:
         """A line for people, `text` (or rich `Text`) taken literally; nothing with `--json`."""
         if not self.as_json:
             self.console.print(_literal(text, style or ""))
+
+    def warn(self, text: str) -> None:
+        """What keeps the command from nothing, but must be known: a line on standard error, with `--json`, too."""
+        click.echo(f"lottisync: {shown(text)}", err=True)
 
     def markup(self, text: str) -> None:
         """A line for people in rich's markup; never with text that came from outside."""
@@ -109,7 +118,9 @@ class Terminal:
     def _plain_table(self, columns: Sequence[str], rows: list[Sequence[Any]], title: str | None) -> None:
         aligned = []
         for cells in zip(columns, *rows, strict=True):
-            texts = [text if (text := str(cell)).isprintable() else shown(text).replace("\n", " ") for cell in cells]
+            texts = list(map(str, cells))
+            if not "".join(texts).isprintable():
+                texts = [shown(text).replace("\n", " ") for text in texts]
             width = max(map(len, texts))
             aligned.append([text.ljust(width) for text in texts])
         lines = [line.rstrip() for line in map("  ".join, zip(*aligned, strict=True))]

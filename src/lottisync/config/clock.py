@@ -1,7 +1,7 @@
 """Where time and chance come from. Everything below takes them as arguments; this is the one place
 that reads them from the machine."""
 
-import secrets
+import os
 import time
 
 from lottisync.causality.vector_clock import Host
@@ -15,9 +15,9 @@ def now() -> int:
 
 def new_id(now: int) -> str:
     """An id for a new entity."""
-    return time_ordered(now, secrets.token_bytes(10))
+    return time_ordered(now, os.urandom(10))
 
 
 def new_host() -> Host:
     """A host that no store has had before: 64 random bits."""
-    return Host(secrets.token_hex(8))
+    return Host(os.urandom(8).hex())

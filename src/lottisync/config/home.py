@@ -11,6 +11,7 @@ Everything is opened when it is first used: a command that only reads tasks open
 import json
 import os
 import shutil
+from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -70,7 +71,7 @@ class Home:
         try:
             shutil.rmtree(building, ignore_errors=True)
             building.mkdir(mode=0o700, parents=True)
-            home._write_key(DeviceKey.from_seed(seed))
+            _write_key(building / "device.json", DeviceKey.from_seed(seed))
             for schema, extra in ((SPACE, SPACE_TABLES), (JOURNAL, ""), (AGENT_STORE, LOCAL_TABLES)):
                 Store.create(building / f"{schema.name}.sqlite", schema, clock.new_host, extra).close()
             home.add_device(name, home.key.certificate, now)
@@ -85,12 +86,37 @@ class Home:
             raise
         return Home(path)
 
-    def _write_key(self, key: "DeviceKey") -> None:
-        descriptor = os.open(self.path / "device.json", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "w") as file:
-            json.dump({"seed": key.seed.hex(), "device": key.device_id}, file)
-            file.flush()
-            os.fsync(file.fileno())
+    def renew(self, name: str, seed: bytes, now: int) -> None:
+        """Make a home that was copied a device of its own, called `name`: a new key, new hosts, and all that the copy
+        holds (COPY-11). Whom the copied device trusts it trusts, and the copied device, too; to them it is unknown
+        until it is paired with one of them. Killed before its end it is the copy, and can be renewed again. No
+        other program may be at work with this home."""
+        from lottisync.identity.device_key import DeviceKey
+        from lottisync.identity.roster import MembershipRecord
+        from lottisync.sync.membership import put_membership
+
+        self.bind_hosts(now)  # what the copy wrote is the copied device's, and its key says so for the last time
+        key, roster = DeviceKey.from_seed(seed), self.roster()
+        records = [MembershipRecord.adding(key, certificate=key.certificate, name=name, at_ms=now)]
+        records += [
+            MembershipRecord.adding(
+                key, certificate=each.certificate, name=each.name, at_ms=roster.next_at(each.device, now)
+            )
+            for each in roster.members.values()
+            if each.status == "active"
+        ]
+        with self.space.transaction(now) as tx:
+            for record in records:
+                put_membership(tx, record)
+        fresh = self.path / "device.json.new"
+        fresh.unlink(missing_ok=True)
+        _write_key(fresh, key)
+        fresh.replace(self.path / "device.json")
+        del self.key
+        for store in self.stores().values():
+            with store.transaction(now) as tx:
+                tx.new_host()
+        self.bind_hosts(now)
 
     def close(self) -> None:
         for name in ("journal", "agent", "space"):
@@ -176,6 +202,33 @@ class Home:
         with self.space.transaction(now) as tx:
             put_membership(tx, record)
 
+    def revoke_device(self, device: str, keep: Iterable[str], now: int) -> None:
+        """Take a device out for good: lost, stolen, sold. `keep` are the ids of those that rest on it (`resting_on`)
+        and stay: this device vouches for them now, in the same transaction (ROSTER-18). Raises `IdentityError`."""
+        from lottisync.identity.roster import MembershipRecord
+        from lottisync.sync.membership import put_membership
+
+        roster = self.roster()
+        records = [MembershipRecord.revoking(self.key, device=device, at_ms=roster.next_at(device, now))]
+        for kept in keep:
+            member, at_ms = roster.members[kept], roster.next_at(kept, now)
+            records.append(
+                MembershipRecord.adding(self.key, certificate=member.certificate, name=member.name, at_ms=at_ms)
+            )
+        with self.space.transaction(now) as tx:
+            for record in records:
+                put_membership(tx, record)
+
+    def rename_device(self, device: str, name: str, now: int) -> None:
+        """Call a device something else. Raises `IdentityError` for what is no name."""
+        from lottisync.identity.roster import MembershipRecord
+        from lottisync.sync.membership import put_membership
+
+        at_ms = self.roster().next_at(device, now)
+        record = MembershipRecord.renaming(self.key, device=device, name=name, at_ms=at_ms)
+        with self.space.transaction(now) as tx:
+            put_membership(tx, record)
+
     # -- forgetting
 
     def purge(self, now: int, min_age: int = MIN_AGE) -> dict[str, int]:
@@ -206,3 +259,11 @@ class Home:
         from lottisync.sync.membership import bind_hosts
 
         bind_hosts(self.stores(), self.key, now)
+
+
+def _write_key(path: Path, key: "DeviceKey") -> None:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "w") as file:
+        json.dump({"seed": key.seed.hex(), "device": key.device_id}, file)
+        file.flush()
+        os.fsync(file.fileno())

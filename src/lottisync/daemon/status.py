@@ -10,6 +10,8 @@ import os
 import msgspec
 
 from lottisync.config.home import Home
+from lottisync.store.forgetting import lacking
+from lottisync.store.forgetting import told as told_by
 from lottisync.sync.peer import PeerState
 
 STATUS_FILE = "daemon.json"
@@ -47,3 +49,30 @@ def read_status(home: Home) -> DaemonStatus | None:
         return msgspec.json.decode((home.path / STATUS_FILE).read_bytes(), type=DaemonStatus)
     except (FileNotFoundError, msgspec.MsgspecError):
         return None
+
+
+def lacked(home: Home, running: DaemonStatus | None) -> dict[str, dict[str, int]]:
+    """How many changes each active device lacks, by store; as far as anything is known of it."""
+    states = {state.device: state for state in running.peers} if running else {}
+    lacks: dict[str, dict[str, int]] = {}
+    for name, store in home.stores().items():
+        with store.reading() as reader:
+            told = told_by(reader)
+            for member in home.roster().active_peers():
+                state = states.get(member.device)
+                known = state.told.get(name) if state else None
+                known = told.get(member.device) if known is None else known
+                if known is not None:
+                    lacks.setdefault(member.device, {})[name] = lacking(reader, known)
+    return lacks
+
+
+def last_seen(home: Home, running: DaemonStatus | None) -> dict[str, str]:
+    """When each device was linked last (ISO 8601), as far as that is known: the daemon that runs knows of all, and
+    what earlier ones have dialled is on record."""
+    with home.space.reading() as reader:
+        seen = dict(reader.local("select device, max(seen_at) from peers group by device"))
+    for peer in running.peers if running else []:
+        if peer.last_seen is not None:
+            seen[peer.device] = max(peer.last_seen, seen.get(peer.device, ""))
+    return seen

@@ -304,23 +304,27 @@ def _unseen(entity: Entity, deletions: list[tuple[Stamp, Deletion]]) -> list[Sta
     ]
 
 
+def _deletions(entity: Entity) -> list[tuple[Stamp, Deletion]]:
+    """Those that are held, in the order of their writes."""
+    writes = entity.registers.get(DELETED_AT, ())
+    return [(write.stamp, found) for write in writes if (found := as_deletion(write))]
+
+
 def is_deleted(entity: Entity) -> bool:
-    """Whether the winning deletion holds against the edits it had not seen (MERGE-7)."""
-    winner = entity.winner(DELETED_AT)
-    winning = as_deletion(winner) if winner else None
-    if winner is None or winning is None:
+    """Whether a deletion wins, and holds against the edits that no deletion here had seen (MERGE-7). Were it only asked
+    what the winner had seen, a second deletion could bring back what the first one had rightly deleted."""
+    winner, deletions = entity.winner(DELETED_AT), _deletions(entity)
+    if winner is None or not deletions or deletions[0][0] != winner.stamp:
         return False
-    unseen = _unseen(entity, [(winner.stamp, winning)])
-    return not any(stamp.precedence > winner.stamp.precedence for stamp in unseen)
+    return not any(stamp.precedence > winner.stamp.precedence for stamp in _unseen(entity, deletions))
 
 
 def has_unseen_edit(entity: Entity) -> bool:
     """A live sibling of a deletion, or an edit that no deletion here has seen: "deleted here, edited there"."""
-    writes = entity.registers.get(DELETED_AT, ())
-    deletions = [(write.stamp, found) for write in writes if (found := as_deletion(write))]
+    deletions = _deletions(entity)
     if not deletions:
         return False
-    return len(deletions) < len(writes) or bool(_unseen(entity, deletions))
+    return len(deletions) < len(entity.registers[DELETED_AT]) or bool(_unseen(entity, deletions))
 
 
 def has_conflict(entity: Entity) -> bool:

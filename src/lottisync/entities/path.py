@@ -40,19 +40,28 @@ def validated(path: str) -> str:
     return path
 
 
+@lru_cache(maxsize=256)
+def validate(paths: tuple[str, ...]) -> None:
+    """Raise `PathError` unless all are paths. Documents of one type mostly have the same ones."""
+    for path in paths:
+        validated(path)
+
+
 def flatten(fields: Mapping[str, Any]) -> dict[str, Any]:
     """Split every map-valued field one level down: `{"labels": {"bug": True}}` -> `{"labels/bug": True}`.
     Keys of a mapping that are paths already pass as they are. The values come out in normal form; raises
     `PathError`, and `NotCanonical` for a value that has none."""
-    flat: dict[str, Any] = {}
+    flat = dict(fields)
     for field, value in fields.items():
         if type(value) in PLAIN:
-            flat[validated(field)] = value
-        elif type(value) is dict and "/" not in field:
+            continue
+        if type(value) is dict and "/" not in field:
+            del flat[field]
             for key, item in value.items():
                 flat[join(field, key)] = item if type(item) in PLAIN else normal(item)
         else:
-            flat[validated(field)] = normal(value)
+            flat[field] = normal(value)
+    validate(tuple(flat))
     return flat
 
 

@@ -6,8 +6,8 @@ take it for a part of what they forgot, and a join with an old tombstone would s
 a fresh name, over everything that may have been forgotten. Precedence, time and value stay what they were.
 
 What a deletion had seen is told by the names of writes, too, and has to be told anew. The fresh names are counters
-of one host, where "seen" can only mean "up to here"; so they are given out in that order: first the edits that the
-winning deletion had seen, then those that another one had seen, then those that none had seen, then the deletions.
+of one host, where "seen" can only mean "up to here"; so they are given out in that order: first the edits that a
+deletion had seen, then those that none had seen, then the deletions.
 """
 
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ from lottisync.causality.vector_clock import Clock, Host
 from lottisync.entities import canonical
 from lottisync.entities.entity import DELETED_AT, Deletion, Entity, Stamp, Write, as_deletion, ordered
 
-_BY_WINNER, _BY_ANOTHER, _BY_NONE, _DELETION = range(4)
+_SEEN, _UNSEEN, _DELETION = range(3)
 
 
 def revived(entity: Entity, host: Host, counter: int, forgotten: Clock) -> tuple[Entity, int]:
@@ -29,7 +29,7 @@ def revived(entity: Entity, host: Host, counter: int, forgotten: Clock) -> tuple
         (write.stamp, found) for write in entity.registers.get(DELETED_AT, ()) if (found := as_deletion(write))
     ]
     grouped = {p: _grouped(p, writes, deletions) for p, writes in entity.registers.items()}
-    sizes = [max(len(groups[kind]) for groups in grouped.values()) for kind in range(4)]
+    sizes = [max(len(groups[kind]) for groups in grouped.values()) for kind in range(3)]
     last = [counter + taken for taken in accumulate(sizes)]
     registers = {}
     for p, groups in grouped.items():
@@ -38,28 +38,25 @@ def revived(entity: Entity, host: Host, counter: int, forgotten: Clock) -> tuple
             first = last[kind] - sizes[kind] + 1
             for number, write in enumerate(writes, first):
                 stamp = write.stamp._replace(host=host, counter=number)
-                seen = last[_BY_WINNER] if write is entity.registers[p][0] else last[_BY_ANOTHER]
-                fresh.append(Write(stamp, _seeing(write, host, seen) if p == DELETED_AT else write.value))
+                fresh.append(Write(stamp, _seeing(write, host, last[_SEEN]) if p == DELETED_AT else write.value))
         registers[p] = ordered(fresh)
     clock = vector_clock.merge(entity.clock, forgotten) | {host: last[-1]}
     return Entity(entity.id, entity.type, clock, registers), sum(sizes)
 
 
 def _grouped(p: str, writes: tuple[Write, ...], deletions: list[tuple[Stamp, Deletion]]) -> list[list[Write]]:
-    """The writes of a register by who had seen them, in each group the least first: of two that differ in their
-    names alone, the winner stays the winner."""
-    groups: list[list[Write]] = [[], [], [], []]
+    """The writes of a register by whether a deletion had seen them, in each group the least first: of two that differ
+    in their names alone, the winner stays the winner."""
+    groups: list[list[Write]] = [[], [], []]
     for write in reversed(writes):
-        seen = [
-            write.stamp.dot == by.dot or vector_clock.has_seen(deletion.seen, write.stamp.dot)
-            for by, deletion in deletions
-        ]
         if not deletions:
-            kind = _BY_WINNER
+            kind = _SEEN
         elif p == DELETED_AT:
             kind = _DELETION
         else:
-            kind = _BY_WINNER if seen[0] else _BY_ANOTHER if any(seen) else _BY_NONE
+            dot = write.stamp.dot
+            seen = any(dot == by.dot or vector_clock.has_seen(deletion.seen, dot) for by, deletion in deletions)
+            kind = _SEEN if seen else _UNSEEN
         groups[kind].append(write)
     return groups
 

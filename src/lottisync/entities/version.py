@@ -22,9 +22,11 @@ from typing import Any
 import msgspec
 
 from lottisync.causality import vector_clock
-from lottisync.causality.vector_clock import ClockError, Host
+from lottisync.causality.hlc import Hlc
+from lottisync.causality.vector_clock import ClockError, Dot, Host
 from lottisync.entities import canonical, path
 from lottisync.entities.entity import Entity, Registers, Stamp, Write, is_clean_tombstone
+from lottisync.problem import Problem
 
 MAX_DOCUMENT = 300 * 1024
 """Bytes of a document that a local write may make. Something larger belongs in an attachment."""
@@ -38,17 +40,21 @@ _HOST = re.compile(r"\A[0-9a-f]{16}\Z")
 
 _encode = msgspec.json.Encoder(order="deterministic").encode
 _read_clock = msgspec.json.Decoder(dict[str, int]).decode
-_read_stamps = msgspec.json.Decoder(
-    tuple[
-        tuple[int, int, int, str, int],
-        dict[str, tuple[int, int, int, str, int]],
-        dict[str, list[tuple[tuple[int, int, int, str, int], msgspec.Raw]]],
-    ]
-).decode
+_read_stamps = msgspec.json.Decoder(tuple[Stamp, dict[str, Stamp], dict[str, list[tuple[Stamp, msgspec.Raw]]]]).decode
 
 
 class BadVersion(ValueError):
     """Bytes that no correct implementation can have written."""
+
+
+class Damaged(Problem):
+    """What this store itself wrote, or checked, and is not that any more: the disk's fault, or a hand's."""
+
+    def __init__(self, entity_id: str, error: Exception) -> None:
+        said = f"what is stored of {entity_id} is damaged ({error})"
+        super().__init__(
+            "damaged-row", f"{said}. See all of it with: lottisync check; mend it from another device: lottisync verify"
+        )
 
 
 def validated_id(text: str) -> str:
@@ -76,13 +82,8 @@ class Version(msgspec.Struct, array_like=True, frozen=True, forbid_unknown_field
     document: bytes
 
     def canonical(self) -> bytes:
-        return b'["%b","%b",%b,%b,%b]' % (
-            self.id.encode(),
-            self.type.encode(),
-            self.clock,
-            self.stamps,
-            self.document,
-        )
+        named = f'["{self.id}","{self.type}",'.encode()
+        return b"".join((named, self.clock, b",", self.stamps, b",", self.document, b"]"))
 
     def hash(self) -> bytes:
         """SHA-256 of the canonical form."""
@@ -114,35 +115,30 @@ def _closed(entity: Entity, registers: Registers) -> Version:
     return Version(entity.id, entity.type, _encode(entity.clock), stamps, registers.stored)
 
 
-def first(entity_id: str, type_name: str, stamp: Stamp, values: dict[str, Any]) -> Version:
+def first(entity_id: str, type_name: str, precedence: int, reading: Hlc, dot: Dot, document: bytes) -> Version:
     """The version that an entity's first write makes; the same as `close` of it, without the detour.
-    `values` are those of `path.flatten`."""
-    precedence, millis, ticks, host, counter = stamp
-    return Version(
-        entity_id,
-        type_name,
-        f'{{"{host}":{counter}}}'.encode(),
-        f'[[{precedence},{millis},{ticks},"{host}",{counter}],{{}},{{}}]'.encode(),
-        canonical.encode_normal(values),
-    )
+    `document` holds the values of `path.flatten`, encoded."""
+    host, counter = dot
+    millis, ticks = reading
+    clock = f'{{"{host}":{counter}}}'
+    stamps = f'[[{precedence},{millis},{ticks},"{host}",{counter}],{{}},{{}}]'
+    return Version(entity_id, type_name, clock.encode(), stamps.encode(), document)
 
 
 def open_stored(version: Version) -> Entity:
-    """The entity of a version that this store wrote or checked itself."""
-    registers = _registers(version)
-    _ = registers.raw  # now is the time to find that it is no document
-    return Entity(version.id, version.type, version.read_clock(), registers)
+    """The entity of a version that this store wrote or checked itself. Raises `Damaged`."""
+    try:
+        registers = _registers(version)
+        _ = registers.raw  # now is the time to find that it is no document
+        return Entity(version.id, version.type, version.read_clock(), registers)
+    except msgspec.MsgspecError as error:
+        raise Damaged(version.id, error) from None
 
 
 def _registers(version: Version, decoded: dict[str, Any] | None = None) -> Registers:
     base, stamps, siblings = _read_stamps(version.stamps)
-    return Registers(
-        Stamp(*base),  # type: ignore[arg-type]
-        {p: Stamp(*stamp) for p, stamp in stamps.items()},  # type: ignore[arg-type]
-        {p: tuple(Write(Stamp(*s), bytes(v)) for s, v in writes) for p, writes in siblings.items()},  # type: ignore[arg-type]
-        version.document,
-        decoded,
-    )
+    held = {p: tuple(Write(stamp, bytes(value)) for stamp, value in writes) for p, writes in siblings.items()}
+    return Registers(base, stamps, held, version.document, decoded)
 
 
 def clock_of(version: Version) -> dict[Host, int]:
@@ -156,10 +152,20 @@ def clock_of(version: Version) -> dict[Host, int]:
         raise BadVersion(f"version of {version.id}: {error}") from None
     if not clock:
         raise BadVersion(f"version of {version.id} has an empty clock")
-    for host, counter in clock.items():
-        if _HOST.match(host) is None or counter < 1:
-            raise BadVersion(f"version of {version.id}: {host[:40]!r}: {counter} is not a component of a clock")
+    _check_components(version.id, clock)
     return clock
+
+
+def _check_components(entity: str, clock: vector_clock.Clock) -> None:
+    for host, counter in clock.items():
+        if counter < 1 or not _is_host(host):
+            raise BadVersion(f"version of {entity}: {host[:40]!r}: {counter} is not a component of a clock")
+
+
+@lru_cache(maxsize=256)
+def _is_host(text: str) -> bool:
+    """A person's devices are few, and each is in most clocks."""
+    return _HOST.match(text) is not None
 
 
 def open_foreign(version: Version) -> Entity:
@@ -179,13 +185,11 @@ def _checked(version: Version) -> Entity:
         raise BadVersion(f"version of {version.id} has {version.size()} bytes; at most {MAX_VERSION} are taken")
     clock = version.read_clock()
     vector_clock.validate(clock)
-    for host, counter in clock.items():
-        if _HOST.match(host) is None or counter < 1:
-            raise BadVersion(f"version of {version.id}: {host[:40]!r}: {counter} is not a component of a clock")
+    _check_components(version.id, clock)
     document = canonical.decode_document(version.document)
     if not document:
         raise BadVersion(f"version of {version.id} has no register")
-    _validated_paths(tuple(document))
+    path.validate(tuple(document))
     registers = _registers(version, document)
     entity = Entity(version.id, version.type, clock, registers)
     for stamp in entity.stamps():
@@ -197,13 +201,6 @@ def _checked(version: Version) -> Entity:
     if _encode(clock) != version.clock or _encode((registers.base, registers.stamps, {})) != version.stamps:
         raise BadVersion(f"version of {version.id} is not in canonical form")
     return entity
-
-
-@lru_cache(maxsize=256)
-def _validated_paths(paths: tuple[str, ...]) -> None:
-    """Documents of one type mostly have the same paths."""
-    for p in paths:
-        path.validated(p)
 
 
 def _checked_writes(version: Version, entity: Entity) -> Entity:

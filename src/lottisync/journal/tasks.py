@@ -29,6 +29,7 @@ from lottisync.entities.journal import (
     Task,
 )
 from lottisync.entities.schema import derived_id
+from lottisync.entities.version import Damaged
 from lottisync.entities.view import T
 from lottisync.problem import Problem
 from lottisync.store.instant import iso
@@ -82,8 +83,15 @@ def read(reader: Reader, entity_id: str, type_name: str, kind: type[T]) -> T:
     return document.view(kind)
 
 
-def all_tasks(reader: Reader) -> list[Line]:
-    return [document.view(Line) for document in reader.documents("task")]
+def all_tasks(reader: Reader) -> tuple[list[Line], list[Damaged]]:
+    """All that can be read, oldest first, and what can't: one row that the disk has damaged hides no other."""
+    lines, damaged = [], []
+    for document in reader.documents("task"):
+        try:
+            lines.append(document.view(Line))
+        except Damaged as problem:
+            damaged.append(problem)
+    return lines, damaged
 
 
 def page(reader: Reader, task_id: str) -> TaskPage:

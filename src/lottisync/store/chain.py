@@ -11,7 +11,7 @@ to the last one until that is full. A segment lies in its page whole: where a ro
 all of it for every comparison, and to find the end of a long log would cost as much as a round.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lottisync.causality.chain import LINK_BYTES, Links, LogEnd, branch_name, genesis
@@ -187,7 +187,7 @@ def extend(tx: "Transaction", links: Links) -> bytes | None:
         if value in known:
             return value
     number = log.number if log is not None and begun else _number_of(tx, links)
-    append(tx.execute, ((number, counter, value) for counter, value in enumerate(new, end.end + 1)))
+    append(tx.execute, number, end.end + 1, b"".join(new))
     tx.changed = True
     if links.host == tx.host and links.end > tx.counter:
         tx.rolled_back()
@@ -255,19 +255,10 @@ def _number_of(tx: "Transaction", links: Links) -> int:
     return int(tx.local("select n from hosts where host = ?", (links.host,))[0][0])
 
 
-def append(execute: Execute, links: Iterable[tuple[int, int, bytes]]) -> None:
-    """Store (number of the host, counter, value) behind the hosts' logs; those of one host come in order."""
-    number = first = 0
-    run = bytearray()
-    for host, counter, value in links:
-        if run and (host != number or len(run) == SEGMENT_LINKS * LINK_BYTES):
-            _append_run(execute, number, first, bytes(run))
-            run.clear()
-        if not run:
-            number, first = host, counter
-        run += value
-    if run:
-        _append_run(execute, number, first, bytes(run))
+def append(execute: Execute, number: int, first: int, values: bytes) -> None:
+    """Store values behind the log of the host with this number, from counter `first` on."""
+    for at in range(0, len(values), SEGMENT_LINKS * LINK_BYTES):
+        _append_run(execute, number, first + at // LINK_BYTES, values[at : at + SEGMENT_LINKS * LINK_BYTES])
 
 
 def _append_run(execute: Execute, number: int, first: int, values: bytes) -> None:

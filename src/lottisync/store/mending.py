@@ -5,7 +5,8 @@ by hand, or a fault of ours. A join would make it worse: where a register is mis
 join takes it for overwritten, and the good copy dies of the bad one. So the rules are others:
 
     1. what fails its own hash is replaced by the peer's, if the peer's has seen all that it has;
-    2. equal clocks: all writes that either holds; where one name has two contents, the greater value;
+    2. equal clocks: all writes that either holds; where one name has two contents, the greater value, and of two
+       types the greater name;
     3. else: a join, after the same settling of names that have two contents.
 
 Each rule gives the same on both sides, so that mending ends. What a rule lets go of is kept in the history, for people.
@@ -93,10 +94,10 @@ def _over_sound(ours: Entity | None, theirs: Entity) -> Entity | None:
     """Rules 2 and 3."""
     if ours is None:
         return None
-    if ours.type != theirs.type:
-        raise BadVersion(f"{ours.id} is a {ours.type} here, and came as a {theirs.type}")
     if ours.clock == theirs.clock:
         return _united(ours, theirs)
+    if ours.type != theirs.type:
+        raise BadVersion(f"{ours.id} is a {ours.type} here, and came as a {theirs.type}")
     return join(_settled(ours, theirs), _settled(theirs, ours))
 
 
@@ -107,7 +108,7 @@ def _united(a: Entity, b: Entity) -> Entity:
         for held in (*a.registers.get(p, ()), *b.registers.get(p, ())):
             named[held.stamp.dot] = _greater(held, named.get(held.stamp.dot))
         registers[p] = ordered(named.values())
-    return Entity(a.id, a.type, a.clock, registers)
+    return Entity(a.id, max(a.type, b.type), a.clock, registers)
 
 
 def _settled(a: Entity, b: Entity) -> Entity:

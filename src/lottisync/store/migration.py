@@ -8,6 +8,8 @@ would look to every peer like a change of everything.
 
 import os
 from collections.abc import Callable, Mapping
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +33,10 @@ def _with_logs_of_all_hosts(connection: apsw.Connection) -> None:
     connection.execute("alter table hosts add column parent text not null default ''").fetchall()
     connection.execute("alter table state add column place text not null default ''").fetchall()
     links: list[Any] = connection.execute("select host, counter, value from links order by host, counter").fetchall()
-    chain.append(lambda sql, bindings: connection.execute(sql, bindings).fetchall(), links)
+    for host, own in groupby(links, key=itemgetter(0)):
+        (_, first, value), *others = own
+        values = b"".join([value, *(value for _, _, value in others)])
+        chain.append(lambda sql, bindings: connection.execute(sql, bindings).fetchall(), host, first, values)
     connection.execute("drop table links").fetchall()
     if connection.execute("select 1 from sqlite_schema where name = 'peers'").fetchall():
         connection.execute(VERIFICATIONS).fetchall()

@@ -10,7 +10,7 @@ from lottisync.causality.vector_clock import Host
 from lottisync.entities import canonical, version
 from lottisync.entities.entity import Entity
 from lottisync.entities.schema import StoreSchema
-from lottisync.entities.version import Version
+from lottisync.entities.version import Damaged, Version
 from lottisync.entities.view import Kind, T, view_stored
 from lottisync.store import quarantine, tables
 from lottisync.store.quarantine import Kept
@@ -29,7 +29,7 @@ class Row(NamedTuple):
 
 class Document(msgspec.Struct, frozen=True):
     """What an entity shows now: the flat document of its winning values (canonical JSON), without the writes
-    behind them."""
+    behind them. To look into one that the disk has damaged raises `Damaged`."""
 
     id: str
     type: str
@@ -37,12 +37,18 @@ class Document(msgspec.Struct, frozen=True):
     deleted: bool
 
     def document(self) -> dict[str, Any]:
-        fields: dict[str, Any] = canonical.decode(self.stored)
+        try:
+            fields: dict[str, Any] = canonical.decode(self.stored)
+        except msgspec.DecodeError as error:
+            raise Damaged(self.id, error) from None
         return fields
 
     def view(self, kind: Kind[T]) -> T:
         """As the struct of its type."""
-        return view_stored(self.id, self.stored, kind)
+        try:
+            return view_stored(self.id, self.stored, kind)
+        except msgspec.DecodeError as error:
+            raise Damaged(self.id, error) from None
 
 
 class Change(NamedTuple):

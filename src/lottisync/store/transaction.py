@@ -5,16 +5,16 @@ never burnt and never used twice; neither host nor counter outlives the transact
 that a change entails is kept in step here: the row, the index over its clock, the digest (the *stored*
 hash is subtracted and the new one added), the chain, the history of what was overwritten, the feed.
 
-What goes into the tables is gathered and written together, statement by statement, which is most of what an
-import or a round does; anything that reads sees it, because reading writes it down first.
+What goes into the tables is gathered in a `WriteBuffer` and written together; anything that reads sees it, because
+reading writes it down first.
 """
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
+from itertools import islice
 from typing import Any, NamedTuple, TypeGuard
 
 import apsw
-import msgspec
 
 from lottisync.causality import hlc, vector_clock
 from lottisync.causality.chain import chained, genesis
@@ -40,35 +40,32 @@ from lottisync.entities.identifier import made_once
 from lottisync.entities.link import FROM_ID, TO_ID
 from lottisync.entities.revival import revived
 from lottisync.entities.schema import EntityType, StoreSchema, link_id
-from lottisync.entities.version import BadVersion, Version
+from lottisync.entities.version import BadVersion, Damaged, Version
 from lottisync.problem import Problem
 from lottisync.store import chain, notice, quarantine
 from lottisync.store.instant import iso
 from lottisync.store.quarantine import Kept, Quarantine
 from lottisync.store.reader import Moment, Reader, Row
+from lottisync.store.write_buffer import GATHERED_ROWS, WriteBuffer
 
 MODULUS = 2**256
-GATHERED_ROWS = 1_000
-"""How many rows are written together: more gain nothing and cost memory."""
-HISTORY_PER_FIELD = 100
-"""How many overwritten values of one field are kept; the oldest go first (STORE-16)."""
-
 _iso = lru_cache(maxsize=64)(iso)
 
 
+BEGIN = f"""select s.host, s.counter, s.millis, s.ticks, s.digest, s.n, s.feed, h.n, {chain.OWN_VALUE},
+        exists (select 1 from quarantine), exists (select 1 from forgotten)
+    from state s join hosts h on h.host = s.host"""
+"""All that a transaction has to know of its store, in one look."""
 INSERT_COMPONENT = "insert into components values (?, ?, ?)"
 DELETE_COMPONENT = "delete from components where host = ? and counter = ? and n = ?"
-KEEP_WRITE = "insert into history values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-TOO_MANY_WRITES = f"""select ?1, ?2
-    where (select count(*) from history where entity = ?1 and path = ?2) > {HISTORY_PER_FIELD}"""
-FORGET_WRITES = f"""delete from history where rowid in (select rowid from history where entity = ? and path = ?
-    order by millis desc, ticks desc, rowid desc limit -1 offset {HISTORY_PER_FIELD})"""
 
 
 class _Place(NamedTuple):
-    """Where a version of some type goes: the statements that insert its row, rewrite it, and rewrite it but for the
-    columns that few writes change (they are in most indexes); and how to fill its own columns."""
+    """Where a version of some type goes: the statements that add the row of a single write, insert any row, rewrite it,
+    and rewrite it but for the columns that few writes change (they are in most indexes); and how to fill its own
+    columns."""
 
+    add: str
     insert: str
     rewrite: str
     refresh: str
@@ -84,32 +81,32 @@ class Transaction(Reader):
         self.changed = False
         self._mint = mint
         self._host: Host
+        self._number: int
         self._counter: int
         self._n: int
         self._feed: int
         kept: int
-        (self._host, self._counter, millis, ticks, digest, self._n, self._feed, number, link, kept) = self._execute(
-            f"""select s.host, s.counter, s.millis, s.ticks, s.digest, s.n, s.feed, h.n, {chain.OWN_VALUE},
-                    exists (select 1 from quarantine)
-                from state s join hosts h on h.host = s.host"""
-        )[0]
+        forgotten: int
+        (self._host, self._counter, millis, ticks, digest, self._n, self._feed, self._number, link, kept, forgotten) = (
+            self._execute(BEGIN)[0]
+        )
         self._clock = Hlc(millis, ticks)
         self._sum = int.from_bytes(digest, "big")
-        self._numbers: dict[str, int] = {self._host: number}
+        self._numbers: dict[str, int] = {self._host: self._number}
         self._places: dict[str, _Place] = {}
         self._link: bytes = bytes(link or genesis(self._host))
         self._quarantined = Quarantine(connection, empty=not kept)
+        self._forgotten: Clock | None = None if forgotten else {}
+        self._absent: set[str] = set()
+        """Ids that were looked for, and that have no row."""
         # Components are inserted before any is deleted: one that has gone never comes back.
-        self._gathered: dict[str, list[tuple[Any, ...]]] = {INSERT_COMPONENT: [], DELETE_COMPONENT: []}
-        self._gathered_ids: set[str] = set()
-        self._gathered_links: list[tuple[int, int, bytes]] = []
-        self._remembered: list[tuple[str, str]] = []
+        self._buffer = WriteBuffer(connection, (INSERT_COMPONENT, DELETE_COMPONENT))
 
     # -- what a transaction knows that is not in its tables yet
 
     @property
     def host(self) -> Host:
-        return Host(self._host)
+        return self._host
 
     @property
     def counter(self) -> int:
@@ -133,7 +130,7 @@ class Transaction(Reader):
         return super().held_beyond()
 
     def _rows(self, sql: str, bindings: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-        self._write_gathered()
+        self._buffer.flush()
         return self._execute(sql, bindings)
 
     # -- writes
@@ -162,9 +159,17 @@ class Transaction(Reader):
             if row is None and DELETED_AT not in values and not self._begins_from(entity_id):
                 return self._write_new(entity_id, type_name, values, precedence)
             encoded = {p: canonical.encode_normal(value) for p, value in values.items()}
+            return self._write(row, entity_id, type_name, encoded, precedence, seen)
         except (BadVersion, path.PathError, canonical.NotCanonical) as error:
             raise Problem("bad-value", f"{entity_id[:80]!r} cannot be written: {error}") from None
-        return self._write(row, entity_id, type_name, encoded, precedence, seen)
+
+    def put_all(self, entities: Iterable[tuple[str, str, Mapping[str, Any]]], *, precedence: int = USER) -> None:
+        """`put` each of (id, type, fields). Which of them are not here yet is looked up for many at once."""
+        remaining = iter(entities)
+        while some := list(islice(remaining, GATHERED_ROWS)):
+            self._look_for([entity_id for entity_id, _, _ in some])
+            for entity_id, type_name, fields in some:
+                self.put(entity_id, type_name, fields, precedence=precedence)
 
     def link(
         self,
@@ -206,25 +211,25 @@ class Transaction(Reader):
     def _begins_from(self, entity_id: str) -> Clock:
         """The clock under the first write on an absent id: all that was forgotten, for the id may have been among
         it; nothing if the id is one that is made once (FORGET-6)."""
-        return {} if made_once(entity_id) else self.forgotten()
-
-    def _next_stamp(self, precedence: int) -> Stamp:
-        """The stamp of the next write: takes the counter and the time."""
-        self._clock = hlc.tick(self._clock, self.now)
-        self._counter += 1
-        return Stamp(precedence, self._clock[0], self._clock[1], self._host, self._counter)
+        if self._forgotten is None:
+            self._forgotten = self.forgotten()
+        return {} if not self._forgotten or made_once(entity_id) else self._forgotten
 
     def _write_new(self, entity_id: str, type_name: str, values: dict[str, Any], precedence: int) -> Dot:
         """The first write of an entity: its version is made straight from the values."""
         place = self._place(type_name)
         own = self._own_columns(place.described, entity_id, type_name, values.get)
-        stamp = self._next_stamp(precedence)
-        made = version.first(entity_id, type_name, stamp, values)
-        _refuse_large(made)
-        version_hash = self._add_new(place, own, made, stamp, values)
-        self._gathered[INSERT_COMPONENT].append((self._numbers[stamp.host], stamp.counter, self._n))
+        document = canonical.encode_normal(values)
+        if len(document) > version.MAX_DOCUMENT:
+            raise _too_large(entity_id, len(document))
+        self._clock = hlc.tick(self._clock, self.now)
+        self._counter += 1
+        dot = Dot(self._host, self._counter)
+        made = version.first(entity_id, type_name, precedence, self._clock, dot, document)
+        version_hash = self._add_new(place, own, made, self._clock.millis, values.get("createdAt"))
+        self._buffer.add(INSERT_COMPONENT, (self._number, self._counter, self._n))
         self._extend_chain(version_hash)
-        return Dot(stamp.host, stamp.counter)
+        return dot
 
     def _write(
         self,
@@ -240,18 +245,21 @@ class Transaction(Reader):
         )
         if entity.type != type_name:
             raise Problem("wrong-type", f"{entity_id} is a {entity.type}, not a {type_name}")
-        stamp = self._next_stamp(precedence)
+        reading = hlc.tick(self._clock, self.now)
+        stamp = Stamp(precedence, reading.millis, reading.ticks, self._host, self._counter + 1)
         after = write(entity, values, stamp, seen)
         closed = version.close(after)
-        _refuse_large(closed)
+        if len(closed.document) > version.MAX_DOCUMENT or closed.size() > version.MAX_VERSION:
+            raise _too_large(entity_id, len(closed.document))
         written = self._store(row, entity, after, closed)
         assert written is not None, "a write always changes the clock"
+        self._clock, self._counter = reading, stamp.counter
         self._extend_chain(written)
         return stamp.dot
 
     def _extend_chain(self, version_hash: bytes) -> None:
         self._link = chained(self._link, version_hash)
-        self._gathered_links.append((self._numbers[self._host], self._counter, self._link))
+        self._buffer.link(self._number, self._counter, self._link)
 
     # -- what comes from peers
 
@@ -274,11 +282,10 @@ class Transaction(Reader):
         `lottisync.store.mending`; without that list it raises."""
         changed = 0
         versions = list(versions)
-        absent = self._absent([incoming.id for incoming, _ in versions])
+        self._look_for([incoming.id for incoming, _ in versions])
         for incoming, entity in versions:
             self._observe(entity)
-            row = None if incoming.id in absent else self._row(incoming.id)
-            absent.discard(incoming.id)
+            row = self._row(incoming.id)
             if row is not None and row.version == incoming:
                 continue
             try:
@@ -288,7 +295,7 @@ class Transaction(Reader):
             except BadVersion as error:
                 self.quarantine(incoming, str(error))
                 continue
-            except (EqualDots, msgspec.MsgspecError):
+            except (EqualDots, Damaged):
                 if clashes is None:
                     raise
                 clashes.append((incoming, entity))
@@ -299,15 +306,6 @@ class Transaction(Reader):
             if present is None and revive_absent is not None:
                 self.revive(incoming.id, revive_absent)
         return changed
-
-    def _absent(self, ids: list[str]) -> set[str]:
-        """Those of the ids that no row has: one look for a whole batch, since most of a first round is new."""
-        listed = canonical.encode(ids).decode()
-        there: set[str] = set(self._gathered_ids)
-        for table in (self._entities, self._links):
-            found = self._execute(f"select id from {table} where id in (select value from json_each(?))", (listed,))
-            there.update(ident for (ident,) in found)
-        return set(ids) - there
 
     def _observe(self, entity: Entity) -> None:
         """Let the clock follow what the entity's writers' clocks said."""
@@ -359,7 +357,7 @@ class Transaction(Reader):
 
     def _release(self, kept: Kept) -> None:
         """Something here has seen all that a kept version had: it is of the past."""
-        self._write_gathered()  # its components may be among what is gathered
+        self._buffer.flush()  # its components may be among what is gathered
         self._quarantined.remove(kept)
         self._sum -= kept.weight
 
@@ -393,7 +391,7 @@ class Transaction(Reader):
         for kept in all_kept:
             self._keep_raw(kept.n, change(kept.version), kept.reason)
         if row is not None and (changed := change(row.version)) != row.version:
-            self._write_gathered()
+            self._buffer.flush()
             self._execute("delete from components where n = ?", (row.n,))
             try:
                 self._store(row, None, version.open_stored(changed), changed)
@@ -425,7 +423,7 @@ class Transaction(Reader):
         self._execute("update hosts set known = max(known, ?) where host = ?", (self._counter, self._host))
         self._host, self._counter = self._mint(), 0
         self._link = genesis(self.host)
-        self._host_number(self.host)
+        self._number = self._host_number(self.host)
         self.changed = True
         return self.host
 
@@ -470,7 +468,8 @@ class Transaction(Reader):
 
     def index(self, n: int, clock: Clock) -> None:
         """Enter a row's or a kept version's clock into an index that does not have it."""
-        self._gathered[INSERT_COMPONENT] += [(self._host_number(host), counter, n) for host, counter in clock.items()]
+        for host, counter in clock.items():
+            self._buffer.add(INSERT_COMPONENT, (self._host_number(host), counter, n))
 
     def let_go(self, kept: Kept) -> None:
         """Take a version out of quarantine; the row that it stood for counts again."""
@@ -496,7 +495,7 @@ class Transaction(Reader):
 
     def finish(self) -> None:
         """Write down all that is not in the tables yet; the commit is the store's."""
-        self._write_gathered()
+        self._buffer.flush()
         if self.changed:
             self._execute(
                 "update state set host = ?, counter = ?, millis = ?, ticks = ?, digest = ?, n = ?, feed = ?",
@@ -505,14 +504,32 @@ class Transaction(Reader):
 
     def execute(self, sql: str, bindings: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
         """SQL for the local tables that stand beside the replicated ones and never replicate."""
+        self._forgotten = None  # it may be what is being written
+        self._absent.clear()
         return self._rows(sql, bindings)
 
     # -- rows
 
     def _row(self, entity_id: str) -> Row | None:
-        if entity_id in self._gathered_ids:
-            self._write_gathered()
-        return super()._row(entity_id)
+        if entity_id in self._absent:
+            return None
+        if self._buffer.holds(entity_id):
+            self._buffer.flush()
+        row = super()._row(entity_id)
+        if row is None:
+            self._absent.add(entity_id)
+        return row
+
+    def _look_for(self, ids: Iterable[str]) -> None:
+        """Find out for many ids at once which of them have no row; most of an import or a first round has none."""
+        unknown = [ident for ident in ids if ident.isascii() and not self._buffer.holds(ident)]
+        found = self._execute(
+            f"""select value from json_each(?)
+                where value in (select id from {self._entities}) or value in (select id from {self._links})""",
+            (canonical.encode_normal(unknown).decode(),),
+        )
+        self._absent.update(unknown)
+        self._absent.difference_update(ident for (ident,) in found)
 
     def _host_number(self, host: Host) -> int:
         number = self._numbers.get(host)
@@ -531,7 +548,8 @@ class Transaction(Reader):
         registers = after.registers
         if row is None and _one_write(registers):
             own = self._own_columns(place.described, after.id, after.type, registers.decoded.get)
-            version_hash = self._add_new(place, own, closed, registers.base, registers.decoded)
+            millis, created = registers.base.millis, registers.decoded.get("createdAt")
+            version_hash = self._add_new(place, own, closed, millis, created)
             self.index(self._n, after.clock)
             return version_hash
         version_hash = closed.hash()
@@ -562,14 +580,15 @@ class Transaction(Reader):
             self._feed,
             n,
         )
-        self._gather(statement, after.id, values if row else (*values, after.id, after.type))
+        self._absent.discard(after.id)
+        self._buffer.entity(after.id, statement, values if row else (*values, after.id, after.type))
         for host, counter in after.clock.items():
             past = old_clock.get(host, 0)
             if counter != past:
                 number = self._host_number(host)
                 if past:
-                    self._gathered[DELETE_COMPONENT].append((number, past, n))
-                self._gathered[INSERT_COMPONENT].append((number, counter, n))
+                    self._buffer.add(DELETE_COMPONENT, (number, past, n))
+                self._buffer.add(INSERT_COMPONENT, (number, counter, n))
         return version_hash
 
     def _columns(self, place: _Place, entity: Entity) -> tuple[str | None, str | None, str]:
@@ -583,35 +602,28 @@ class Transaction(Reader):
         )
 
     def _add_new(
-        self,
-        place: _Place,
-        own: tuple[str | None, str | None],
-        made: Version,
-        stamp: Stamp,
-        document: Mapping[str, Any],
+        self, place: _Place, own: tuple[str | None, str | None], made: Version, millis: int, created: Any
     ) -> bytes:
-        """Gather the row of an entity that is new here, and that one write has filled; its hash."""
+        """Gather the row of an entity that is new here, and that one write of time `millis` has filled; its hash."""
         version_hash = made.hash()
         self._count(made, version_hash, clean=False)
         self._n += 1
-        created, instant = document.get("createdAt"), _iso(stamp.millis)
+        instant = _iso(millis)
         row = (
             *own,
             created if isinstance(created, str) else instant,
             instant,
-            None,
             made.document.decode(),
             made.clock.decode(),
             made.stamps.decode(),
             version_hash,
-            False,
-            False,
             self._feed,
             self._n,
             made.id,
             made.type,
         )
-        self._gather(place.insert, made.id, row)
+        self._absent.discard(made.id)
+        self._buffer.entity(made.id, place.add, row)
         return version_hash
 
     def _count(self, made: Version, version_hash: bytes, *, clean: bool) -> None:
@@ -625,28 +637,6 @@ class Transaction(Reader):
             clean = clean or self._stood_for(made)
         if not clean:
             self._sum += int.from_bytes(version_hash, "big")
-
-    def _gather(self, statement: str, entity_id: str, row: tuple[Any, ...]) -> None:
-        """Keep a row until there are enough of them; nobody writes another one of its entity without having read
-        it, so it does not matter which statement comes first."""
-        if len(self._gathered_ids) >= GATHERED_ROWS:
-            self._write_gathered()
-        self._gathered.setdefault(statement, []).append(row)
-        self._gathered_ids.add(entity_id)
-
-    def _write_gathered(self) -> None:
-        for statement, rows in self._gathered.items():
-            if rows:
-                self._connection.executemany(statement, rows).fetchall()
-                rows.clear()
-        if self._gathered_links:
-            chain.append(self._execute, self._gathered_links)
-            self._gathered_links.clear()
-        if self._remembered:
-            full = self._connection.executemany(TOO_MANY_WRITES, self._remembered).fetchall()
-            self._connection.executemany(FORGET_WRITES, full).fetchall()
-            self._remembered.clear()
-        self._gathered_ids.clear()
 
     def _place(self, type_name: str) -> _Place:
         place = self._places.get(type_name)
@@ -684,24 +674,26 @@ class Transaction(Reader):
 
     def _keep(self, entity_id: str, p: str, gone: list[Write], by: Stamp | None) -> None:
         by_host, by_counter = (by.host, by.counter) if by else ("", 0)
-        self._gathered.setdefault(KEEP_WRITE, []).extend(
-            (entity_id, p, *held.stamp, held.value.decode(), by_host, by_counter) for held in gone
+        self._buffer.overwritten(
+            entity_id, p, [(entity_id, p, *held.stamp, held.value.decode(), by_host, by_counter) for held in gone]
         )
-        self._remembered.append((entity_id, p))
 
 
 @lru_cache(maxsize=32)
-def _statements(table: str, first: str, second: str) -> tuple[str, str, str]:
-    """What inserts a row, what rewrites the one with its number: that takes the same values without the last
-    two, for id and type never change; and what leaves the first three as they are, and does not take them."""
+def _statements(table: str, first: str, second: str) -> tuple[str, str, str, str]:
+    """What inserts a row without a deletion or a conflict; what inserts any; what rewrites the one with its number:
+    that takes the same values without the last two, for id and type never change; and what leaves the first three as
+    they are, and does not take them."""
     columns = (
         first, second, "created_at", "updated_at", "deleted_at", "serialized", "clock", "stamps", "hash",
         "clean_tombstone", "conflicted", "feed", "n", "id", "type",
     )  # fmt: skip
-    places = ", ".join("?" * len(columns))
+    given = [name for name in columns if name not in ("deleted_at", "clean_tombstone", "conflicted")]
     updates = [f"{name} = ?" for name in columns[:-3]]
     return (
-        f"insert into {table}({', '.join(columns)}) values ({places})",
+        f"""insert into {table}({", ".join(given)}, clean_tombstone, conflicted)
+            values ({"?, " * len(given)}0, 0)""",
+        f"insert into {table}({', '.join(columns)}) values ({', '.join('?' * len(columns))})",
         f"update {table} set {', '.join(updates)} where n = ?",
         f"update {table} set {', '.join(updates[3:])} where n = ?",
     )
@@ -732,10 +724,7 @@ def _refuse_over_limit(made: Version) -> Version:
     return made
 
 
-def _refuse_large(made: Version) -> None:
+def _too_large(entity_id: str, size: int) -> Problem:
     """What a local write may make is far smaller than what a store takes: versions of several devices, each of
     the largest size, still join to one that fits a frame (STORE-23)."""
-    if len(made.document) > version.MAX_DOCUMENT or made.size() > version.MAX_VERSION:
-        raise Problem(
-            "too-large", f"{made.id} would have {len(made.document)} bytes; a document may have {version.MAX_DOCUMENT}"
-        )
+    return Problem("too-large", f"{entity_id} would have {size} bytes; a document may have {version.MAX_DOCUMENT}")

@@ -18,6 +18,6 @@ def told_of(name: str | None) -> str:
     """In the person's words, of another device or (None) of this one."""
     return (
         f"{name or 'This device'} runs twice: its home was copied to another machine, and only one of the two can"
-        " be linked at a time. Stop one, let the other get in step, and make that one a device of its own: stop it, set"
-        " its home aside, then run there: lottisync init --name NAME, and: lottisync pair. Nothing written is lost"
+        " be linked at a time. Make one of them a device of its own: stop its daemon, and run there: lottisync devices"
+        " renew NAME, and: lottisync pair. Nothing written is lost"
     )

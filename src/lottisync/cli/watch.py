@@ -1,0 +1,61 @@
+"""`--watch`: a page that is shown again whenever what it shows may have changed (docs/specs/11-command-line.md, 2).
+
+Whatever process commits to a store of the home rings a bell (`lottisync.store.doorbell`); the daemon says how the other
+devices stand in a file. A page is a function that reads and shows, so it is simply called again.
+"""
+
+import contextlib
+import functools
+import os
+import select
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
+
+import click
+
+from lottisync.cli.terminal import Terminal
+from lottisync.config.home import Home
+from lottisync.daemon.status import STATUS_FILE
+from lottisync.store.doorbell import FALLBACK_SECONDS, Bell
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def watchable(page: F) -> F:
+    """Give a page `--watch`. It stands below `common`, which gives it its `Terminal`."""
+
+    @click.option("--watch", is_flag=True, help="Show it again whenever something changes, until Ctrl-C.")
+    @functools.wraps(page)
+    def command(*args: Any, watch: bool, **kwargs: Any) -> Any:
+        if not watch:
+            return page(*args, **kwargs)
+        [terminal] = [each for each in args if isinstance(each, Terminal)]
+        with contextlib.suppress(KeyboardInterrupt):
+            for _ in changes(terminal.home):
+                terminal.begin_page()
+                page(*args, **kwargs)
+        return 0
+
+    return command  # type: ignore[return-value]
+
+
+def changes(home: Home) -> Iterator[None]:
+    """Comes at once, and whenever something in the home may have changed since it came last."""
+    bell = Bell(home.bells, f"watch-{os.getpid()}")
+    with contextlib.closing(bell):
+        seen = None
+        while True:
+            bell.clear()
+            now = [store.changes() for store in home.stores().values()], _status_changed(home)
+            if now != seen:
+                seen = now
+                yield
+            else:
+                select.select([bell], [], [], FALLBACK_SECONDS)
+
+
+def _status_changed(home: Home) -> int:
+    try:
+        return (home.path / STATUS_FILE).stat().st_mtime_ns
+    except FileNotFoundError:
+        return 0

@@ -1,0 +1,83 @@
+"""What a transaction has made and not written down yet (docs/specs/05-store.md, section 6).
+
+An import or a round writes thousands of rows by a handful of statements. They are gathered here and written together,
+statement by statement. Whoever reads a table flushes first, so that nobody sees the difference.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+import apsw
+
+from lottisync.store import chain
+
+GATHERED_ROWS = 1_000
+"""How many entities are written together: more gain nothing and cost memory."""
+HISTORY_PER_FIELD = 100
+"""How many overwritten values of one field are kept; the oldest go first (STORE-16)."""
+KEEP_WRITE = "insert into history values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+TOO_MANY_WRITES = f"""select ?1, ?2
+    where (select count(*) from history where entity = ?1 and path = ?2) > {HISTORY_PER_FIELD}"""
+FORGET_WRITES = f"""delete from history where rowid in (select rowid from history where entity = ? and path = ?
+    order by millis desc, ticks desc, rowid desc limit -1 offset {HISTORY_PER_FIELD})"""
+
+Values = tuple[Any, ...]
+
+
+class WriteBuffer:
+    """`first` are statements that go ahead of all others, in their order."""
+
+    def __init__(self, connection: apsw.Connection, first: Iterable[str]) -> None:
+        self._connection = connection
+        self._rows: dict[str, list[Values]] = {statement: [] for statement in first}
+        self._entities: set[str] = set()
+        self._overwritten: list[tuple[str, str]] = []
+        self._host, self._counter, self._links = 0, 0, bytearray()
+
+    def holds(self, entity_id: str) -> bool:
+        """Whether a row of this entity waits here."""
+        return entity_id in self._entities
+
+    def add(self, statement: str, row: Values) -> None:
+        self._rows.setdefault(statement, []).append(row)
+
+    def entity(self, entity_id: str, statement: str, row: Values) -> None:
+        """A row of an entity. Nobody writes another one of it without having read it, so it does not matter which
+        of the statements comes first."""
+        if len(self._entities) >= GATHERED_ROWS:
+            self.flush()
+        self._rows.setdefault(statement, []).append(row)
+        self._entities.add(entity_id)
+
+    def link(self, host: int, counter: int, value: bytes) -> None:
+        """The next value of the chain of the host with this number."""
+        if self._links and host != self._host:
+            self._flush_links()
+        if not self._links:
+            self._host, self._counter = host, counter
+        self._links += value
+
+    def overwritten(self, entity_id: str, path: str, rows: Iterable[Values]) -> None:
+        """Rows of the history of one field, of which only so many are kept."""
+        self._rows.setdefault(KEEP_WRITE, []).extend(rows)
+        self._overwritten.append((entity_id, path))
+
+    def flush(self) -> None:
+        for statement, rows in self._rows.items():
+            if rows:
+                self._connection.executemany(statement, rows).fetchall()
+                rows.clear()
+        if self._links:
+            self._flush_links()
+        if self._overwritten:
+            full = self._connection.executemany(TOO_MANY_WRITES, self._overwritten).fetchall()
+            self._connection.executemany(FORGET_WRITES, full).fetchall()
+            self._overwritten.clear()
+        self._entities.clear()
+
+    def _flush_links(self) -> None:
+        chain.append(self._execute, self._host, self._counter, bytes(self._links))
+        self._links.clear()
+
+    def _execute(self, sql: str, bindings: Values) -> list[Values]:
+        return self._connection.execute(sql, bindings).fetchall()

@@ -1,0 +1,105 @@
+"""A home that was copied to a second machine becomes a device of its own: COPY-11, with real programs."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.support.command_line import eventually, run, run_here, started
+from tests.support.daemons import daemon, introduce
+
+from lottisync.config.home import Home
+
+NOW = 1_764_590_400_000
+
+
+def ok(*arguments: str, home: Path) -> Any:
+    result = run_here(*arguments, "--json", home=home)
+    assert result.code == 0, result
+    return result.json
+
+
+def titles(home: Path) -> set[str]:
+    return {task["title"] for task in ok("task", "list", home=home)}
+
+
+def digests(home: Path) -> dict[str, str]:
+    return {name: store["digest"] for name, store in ok("status", home=home)["stores"].items()}
+
+
+@pytest.fixture
+def twin(homes: tuple[Path, Path], tmp_path: Path) -> Path:
+    """The phone's home on a second machine; on each of the two something was written since."""
+    _, phone = homes
+    ok("task", "add", "Before", home=phone)
+    shutil.copytree(phone, tmp_path / "twin", ignore=shutil.ignore_patterns("bells"))
+    ok("task", "add", "On the phone", home=phone)
+    ok("task", "add", "On the copy", home=tmp_path / "twin")
+    return tmp_path / "twin"
+
+
+def test_copy_11_a_renewed_copy_brings_all_that_it_wrote(homes: tuple[Path, Path], twin: Path) -> None:
+    laptop, phone = homes
+    renewed = ok("devices", "renew", "tablet", home=twin)
+    assert renewed["was"] == "phone"
+    assert renewed["device"] != ok("status", home=phone)["device"]
+    assert titles(twin) == {"Before", "On the copy"}
+    assert {row["name"]: row["status"] for row in ok("devices", home=twin)} == dict.fromkeys(
+        ("laptop", "phone", "tablet"), "active"
+    )
+    with started("pair", "--json", "--no-discovery", "--listen", "127.0.0.1:0", home=laptop) as showing:
+        assert showing.stdout is not None
+        shown = json.loads(showing.stdout.readline())
+        assert run("pair", shown["code"], "--at", f"127.0.0.1:{shown['port']}", home=twin).code == 0
+        assert showing.wait(20) == 0
+    with daemon(laptop) as first:
+        port = first.event("started")["port"]
+        introduce(phone, laptop, port)
+        introduce(twin, laptop, port)
+        with daemon(phone), daemon(twin):
+            for home in (laptop, phone, twin):
+                eventually(lambda h=home: titles(h) == {"Before", "On the phone", "On the copy"})  # type: ignore[misc]
+            eventually(lambda: digests(laptop) == digests(phone) == digests(twin), "in step")
+            assert not any(peer["twice"] for peer in ok("status", home=laptop)["peers"])
+    assert {row["name"] for row in ok("devices", home=phone) if row["status"] == "active"} == {
+        "laptop",
+        "phone",
+        "tablet",
+    }
+    for home in (laptop, phone, twin):
+        assert run("check", home=home).code == 0
+
+
+@pytest.mark.parametrize("moment", ["before the key", "behind the key"])
+def test_copy_11_killed_it_is_the_copy_or_the_new_device(
+    twin: Path, moment: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home, was = Home.open(twin), Home.open(twin).key.device_id
+    real = Path.replace
+
+    def killed(self: Path, target: Path) -> Path:
+        if moment == "behind the key":
+            real(self, target)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "replace", killed)
+        with pytest.raises(KeyboardInterrupt):
+            home.renew("tablet", b"t" * 32, NOW)
+    home.close()
+    device = ok("status", home=twin)["device"]
+    assert (device == was) is (moment == "before the key")
+    assert titles(twin) == {"Before", "On the copy"}
+    ok("devices", "renew", "watch", home=twin)
+    assert ok("status", home=twin)["name"] == "watch"
+    assert run("check", home=twin).code == 0
+
+
+def test_copy_11_what_cannot_be_renewed_is_said(homes: tuple[Path, Path]) -> None:
+    laptop, _ = homes
+    with daemon(laptop):
+        refused = run("devices", "renew", "desk", home=laptop)
+        assert (refused.code, "is running" in refused.err) == (1, True)
+    taken = run("devices", "renew", "phone", home=laptop)
+    assert (taken.code, "Choose another name" in taken.err) == (2, True)

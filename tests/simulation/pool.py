@@ -1,0 +1,158 @@
+"""Open stores that are used again: to open one, and to have SQLite read its statements anew, costs more than all
+that a schedule does with it.
+
+What a store holds is taken out and put in as data (`Contents`), table by table. So a backup, a copy and a device that
+is switched off cost nothing but their rows, and a store that was used is as empty as a new one.
+"""
+
+import os
+import shutil
+from collections import defaultdict
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import Any
+
+import apsw
+
+from lottisync.causality.vector_clock import Host
+from lottisync.entities.agent import AGENT_STORE
+from lottisync.entities.journal import JOURNAL
+from lottisync.entities.schema import StoreSchema
+from lottisync.entities.space import SPACE
+from lottisync.store.store import Store
+
+SCHEMAS: dict[str, StoreSchema] = {"space": SPACE, "journal": JOURNAL, "agent": AGENT_STORE}
+MAX_DEVICES = 10
+CHECKPOINT_PAGES = 500
+Mint = Callable[[], Host]
+Contents = dict[str, list[tuple[Any, ...]]]
+"""Table -> its rows."""
+
+
+def memory() -> str | None:
+    """A RAM disk, if there is one: nothing here is about disks."""
+    return "/dev/shm" if Path("/dev/shm").is_dir() else None
+
+
+@cache
+def folder() -> Path:
+    """Where the files of all pools lie. Lives as long as the process that asked first, which has to `forget` it."""
+    return Path(mkdtemp(prefix="lottisync-pool-", dir=memory()))
+
+
+def forget() -> None:
+    if folder.cache_info().currsize:
+        _pool.cache_clear()
+        shutil.rmtree(folder(), ignore_errors=True)
+        folder.cache_clear()
+
+
+def pool() -> "Pool":
+    """This process's: a connection must not be taken over a fork."""
+    return _pool(os.getpid())
+
+
+@cache
+def _pool(process: int) -> "Pool":
+    return Pool(folder() / str(process))
+
+
+def first_host(store: str, slot: int) -> Host:
+    return Host(f"{slot + 1:08x}{list(SCHEMAS).index(store) + 1:08x}")
+
+
+@cache
+def empty(store: str, slot: int) -> Contents:
+    """What a new store of a device holds."""
+    where = Path(mkdtemp(dir=folder()))
+    made = Store.create(where / f"{store}.sqlite", SCHEMAS[store], lambda: first_host(store, slot))
+    contents = contents_of(made)
+    made.close()
+    return contents
+
+
+class Pool:
+    def __init__(self, where: Path) -> None:
+        where.mkdir()
+        self._folder = where
+        self._made = 0
+        self._free: dict[str, list[Store]] = defaultdict(list)
+
+    def take(self, name: str, contents: Contents, mint: Mint) -> Store:
+        """A store that holds just that."""
+        try:
+            used = self._free[name].pop()
+        except IndexError:
+            used = self._open(name)
+        fill(used, contents)
+        return _around(used, mint)
+
+    def again(self, store: Store, mint: Mint) -> Store:
+        """The same store after its program has died: what was not committed is gone, and whoever still has the old
+        one in his hands can do no more with it."""
+        opened = _around(store, mint)
+        opened._rollback()
+        _sever(store)
+        return opened
+
+    def _open(self, name: str) -> Store:
+        """That a file is a copy is not looked for: it is what the chains have to find."""
+        self._made += 1
+        where = self._folder / str(self._made)
+        where.mkdir()
+        Store.create(where / f"{name}.sqlite", SCHEMAS[name], lambda: Host("0" * 16)).close()
+        store = Store.open(where / f"{name}.sqlite", SCHEMAS[name], lambda: Host("0" * 16), detect="late")
+        store._connection.execute(f"pragma wal_autocheckpoint={CHECKPOINT_PAGES}").fetchall()
+        return store
+
+    def give_back(self, store: Store) -> None:
+        """Whoever still has it in his hands can do no more with it."""
+        self._free[store.schema.name].append(self.again(store, store._mint))
+
+
+def _around(store: Store, mint: Mint) -> Store:
+    """Another store on the same connections."""
+    store._connection.set_commit_hook(None)
+    opened = Store(store.file, store.schema, store._connection, mint)
+    opened._resting = store._resting
+    return opened
+
+
+def _sever(store: Store) -> None:
+    store._connection = _closed()
+
+
+@cache
+def _closed() -> apsw.Connection:
+    connection = apsw.Connection(":memory:")
+    connection.close()
+    return connection
+
+
+def contents_of(store: Store) -> Contents:
+    """What was committed in a store."""
+    return {
+        table: store._connection.execute(f"select * from {table}").fetchall() for table in _tables(store.schema.name)
+    }
+
+
+@cache
+def _tables(name: str) -> tuple[str, ...]:
+    where = Path(mkdtemp(dir=folder()))
+    made = Store.create(where / f"{name}.sqlite", SCHEMAS[name], lambda: Host("0" * 16))
+    rows = made._connection.execute("select name from sqlite_schema where type = 'table'").fetchall()
+    made.close()
+    return tuple(str(table) for (table,) in rows)
+
+
+def fill(store: Store, contents: Contents) -> None:
+    """Put that in the place of all that a store holds."""
+    connection = store._connection
+    connection.execute("begin immediate").fetchall()
+    for table, rows in contents.items():
+        connection.execute(f"delete from {table}").fetchall()
+        if rows:
+            connection.executemany(f"insert into {table} values ({', '.join('?' * len(rows[0]))})", rows).fetchall()
+    connection.execute("commit").fetchall()

@@ -1,0 +1,73 @@
+"""The disk of one device, and what is on it when the power comes back: all that was synced, and of the rest nothing,
+the first of it, or any of it, torn at the edges of sectors (`tests.support.fault_vfs`)."""
+
+import contextlib
+from itertools import count
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import Literal
+
+import apsw
+from tests.simulation.pool import SCHEMAS, Contents, Mint, fill, folder
+from tests.support.fault_vfs import FaultVfs
+
+from lottisync.store.store import Store
+
+CHECKPOINT_PAGES = 20
+"""So that a few commits reach the file itself."""
+Survives = Literal["none", "prefix", "any"]
+_names = count(1)
+
+
+class Disk:
+    def __init__(self, where: Path) -> None:
+        self._folder = where
+        self._name = f"power-{next(_names)}"
+        self._vfs = FaultVfs(self._name, "power", 0)
+        self._stores: list[Store] = []
+
+    @staticmethod
+    def new() -> "Disk":
+        return Disk(Path(mkdtemp(dir=folder())))
+
+    def make(self, name: str, contents: Contents, mint: Mint) -> Store:
+        """A new store that holds just that."""
+        Store.create(self._folder / f"{name}.sqlite", SCHEMAS[name], mint, vfs=self._name).close()
+        store = self.open(name, mint)
+        fill(store, contents)
+        return store
+
+    def open(self, name: str, mint: Mint) -> Store:
+        file = self._folder / f"{name}.sqlite"
+        store = Store.open(file, SCHEMAS[name], mint, vfs=self._name, detect="late")
+        store._connection.execute(f"pragma wal_autocheckpoint={CHECKPOINT_PAGES}").fetchall()
+        self._stores.append(store)
+        return store
+
+    def fail_in(self, operations: int) -> None:
+        """The power goes at that operation from now on that changes a file; 0: at once."""
+        self._vfs.at = self._vfs.operations + operations
+        self._vfs.dead = operations == 0
+
+    def hold(self) -> None:
+        """It does not fail any more."""
+        self._vfs.at = 0
+
+    @property
+    def dead(self) -> bool:
+        return self._vfs.dead
+
+    def restored(self, survives: Survives, chance: int) -> "Disk":
+        """The power is back."""
+        self._vfs.dead = True  # nothing may be written by closing
+        self.close()
+        where = Path(mkdtemp(dir=folder()))
+        self._vfs.crash(where, survives, chance)
+        return Disk(where)
+
+    def close(self) -> None:
+        for store in self._stores:
+            with contextlib.suppress(apsw.Error):
+                store._connection.set_commit_hook(None)
+                store.close()
+        self._vfs.unregister()
