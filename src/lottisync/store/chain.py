@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from lottisync.store.transaction import Transaction
 
 APPENDED_LINKS = 60
-"""Links in a segment that writes are appended to: the most that a page of SQLite keeps without overflowing."""
+"""Links in a segment that writes are appended to. Each rewrites all of them, and they fit a page."""
 SEGMENT_LINKS = 1_000
 """Links in a segment that is laid down whole."""
 
