@@ -264,6 +264,7 @@ def _strangers_are_let_in(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         incoming.Incoming, "batch", lambda self, tx, versions, strangers: batch(self, tx, versions, lambda *_: None)
     )
+    monkeypatch.setattr(incoming.Incoming, "refuse_strangers", lambda self, tx, strangers: None)
 
 
 def _clocks_follow_anybody(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -239,6 +239,10 @@ def test_store_20_check_finds_what_was_changed_in_quarantine_by_hand(tmp_path: P
 FORMAT_1 = """drop table quarantine; drop table chain; drop table forks; drop table copies; drop table forgotten;
     drop table told; alter table hosts drop column parent; alter table state drop column place;
     drop index idx_journal_entities_tombstones; drop index idx_journal_links_tombstones;
+    drop index idx_journal_entities_task_type; drop index idx_journal_entities_type;
+    create index idx_journal_entities_task_id on journal_entities(task_id);
+    create index idx_journal_entities_type on journal_entities(type, task_id, created_at desc);
+    create index idx_journal_entities_task_type_sub on journal_entities(task_id, type, subtype, created_at desc);
     create table chain (host integer not null, counter integer not null, value blob not null,
         primary key (host, counter)) strict, without rowid;
     pragma user_version=1"""
@@ -252,6 +256,9 @@ def test_store_19_a_file_without_a_quarantine_gets_one(tmp_path: Path) -> None:
     again = Store.open(store.file, JOURNAL, lambda: C)
     assert kept(again) == []
     assert again.read("t") is not None
+    indexes = "select name, sql from sqlite_schema where type = 'index' and tbl_name like 'journal%' order by name"
+    with again.reading() as upgraded, new_store(tmp_path, 2).reading() as made:
+        assert upgraded.local(indexes) == made.local(indexes)
     assert store.file.with_name(f"{store.file.name}.format-1.backup").exists()
     again.close()
     connection = apsw.Connection(str(store.file))

@@ -1,6 +1,7 @@
 """A conversation without a connection: what happens between two things that are said."""
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -103,6 +104,44 @@ def test_sync_6_what_is_written_while_a_round_goes_out_is_all_of_the_next_one(pa
     talk.close()
     assert (b.title("t1499"), b.title("t0000"), b.title("new")) == ("changed", "changed", "written meanwhile")
     assert a.state()["journal"] == b.state()["journal"]
+
+
+def test_sync_26_a_change_is_one_frame_one_transaction_and_one_word_back(pair: list[Member]) -> None:
+    """SYNC-26: and then both know that nothing is left to look for, without having looked."""
+    a, b = pair
+    talk = Talk(a, b)
+    talk.end()
+    first, second = talk.sides
+    a.put("t", "Milk")
+    first.local_change()
+    commits: list[str] = []
+    stores = {name: store._connection for name, store in b.stores.items()}
+
+    def committed(name: str) -> bool:
+        commits.append(name)
+        return False
+
+    for name, connection in stores.items():
+        connection.set_commit_hook(partial(committed, name))
+    burst = first.more()
+    assert [type(message).__name__ for message in burst] == ["Begin", "Chain", "Batch", "End"]
+    answer = [said for said in second.hear(burst) if not isinstance(said, m.Credit)]  # type: ignore[arg-type]
+    assert [type(message).__name__ for message in answer] == ["Told"]
+    assert commits == ["journal"]
+    assert second.silent
+    assert first.hear(answer) == []  # type: ignore[arg-type]
+    assert first.more() == []
+    for member, side in ((a, first), (b, second)):
+        moments = {}
+        for name, store in member.stores.items():
+            with store.reading() as reader:
+                moments[name] = reader.moment()
+        side.local_change(moments)  # as when the bell rings for what was just taken, or told
+        assert side.silent
+    for connection in stores.values():
+        connection.set_commit_hook(None)
+    talk.close()
+    assert b.title("t") == "Milk"
 
 
 def test_sync_7_stores_that_do_not_know_the_same_are_not_said_to_differ(pair: list[Member]) -> None:

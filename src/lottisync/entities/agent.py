@@ -228,4 +228,9 @@ AGENT_STORE = schema(
         EntityType("changeDecision", ChangeDecision, owner="agentId", subtype="taskId"),
         *(EntityType(kind, Link, link=True) for kind in LINK_KINDS),
     ],
+    indexes={
+        "agent_id": "agent_id",
+        "type": "type, agent_id, created_at desc",
+        "agent_type_sub": "agent_id, type, subtype, created_at desc",
+    },  # the plan's (S3-12)
 )

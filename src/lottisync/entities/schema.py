@@ -24,17 +24,30 @@ class EntityType(msgspec.Struct, frozen=True):
 
 class StoreSchema(msgspec.Struct, frozen=True):
     """`name` is the store's name on the wire and its file's (`journal` -> `journal.sqlite`);
-    `owner_column` is what the indexed owner is called in its table. Entities of the `leading` types
-    are sent before all others of a round: whoever reads the rest needs them."""
+    `owner_column` is what the indexed owner is called in its table, `indexes` what that is looked up by. Entities
+    of the `leading` types are sent before all others of a round: whoever reads the rest needs them."""
 
     name: str
     owner_column: str
     types: Mapping[str, EntityType]
+    indexes: Mapping[str, str]
     leading: frozenset[str] = frozenset()
 
 
-def schema(name: str, owner_column: str, types: list[EntityType], leading: frozenset[str] = frozenset()) -> StoreSchema:
-    return StoreSchema(name, owner_column, {t.name: t for t in types}, leading)
+def schema(
+    name: str,
+    owner_column: str,
+    types: list[EntityType],
+    *,
+    indexes: Mapping[str, str] | None = None,
+    leading: frozenset[str] = frozenset(),
+) -> StoreSchema:
+    """`indexes` maps the end of an index's name to its columns; without it there are two, for what an entity owns and
+    for what is of a type. More would cost each entity another copy of its owner's id and of its time."""
+    if indexes is None:
+        owned = f"{owner_column.removesuffix('_id')}_type"
+        indexes = {owned: f"{owner_column}, type", "type": "type, created_at"}
+    return StoreSchema(name, owner_column, {t.name: t for t in types}, indexes, leading)
 
 
 def derived_id(*parts: str) -> str:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from lottisync.store.transaction import Transaction
 
 SEGMENT_LINKS = 60
-"""Links in a segment: the most that a page of SQLite keeps without overflowing."""
+"""Links in a segment. A write that is appended rewrites all of them, and the end of a log is read in one page."""
 
 OWN_VALUE = f"""(select substr(links, (s.counter - first) * {LINK_BYTES} + 1, {LINK_BYTES}) from chain
     where host = h.n and first <= s.counter order by first desc limit 1)"""

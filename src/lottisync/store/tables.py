@@ -43,13 +43,13 @@ def definitions(schema: StoreSchema) -> str:
         schema_version integer not null default 1, clock text not null, stamps text not null, hash blob not null,
         clean_tombstone integer not null, conflicted integer not null, feed integer not null"""
     columns = f"n, {VERSION_COLUMNS}, hash, clean_tombstone, conflicted, deleted_at, feed"
-    by_kind = f"idx_{entities}_{owner.removesuffix('_id')}_type_sub"
+    indexes = "\n    ".join(
+        f"create index idx_{entities}_{ending} on {entities}({of});" for ending, of in schema.indexes.items()
+    )
     return f"""
     create table {entities} (n integer primary key, id text not null unique, {owner} text not null,
         type text not null, subtype text, {common}) strict;
-    create index idx_{entities}_{owner} on {entities}({owner});
-    create index idx_{entities}_type on {entities}(type, {owner}, created_at desc);
-    create index {by_kind} on {entities}({owner}, type, subtype, created_at desc);
+    {indexes}
     create index idx_{entities}_feed on {entities}(feed);
     create index idx_{entities}_conflicted on {entities}(id) where conflicted;
     {tombstones(entities)}

@@ -77,12 +77,14 @@ class _Search(msgspec.Struct):
 
 
 class Agreement:
-    """See the module. `theirs` is None until the two have agreed, and again when they have to begin anew. `settled` is
-    the moment of the store at which the other was last seen to lack nothing; None while it lacks something."""
+    """See the module. `theirs` is None until the two have agreed, and again when they have to begin anew. `looked` is
+    the moment of the store that was last looked into for what the other lacks; `settled` the one at which it lacked
+    nothing, None while it lacks something."""
 
     def __init__(self, name: str, store: Store) -> None:
         self.said: m.Have | None = None
         self.theirs: Believed | None = None
+        self.looked: Moment | None = None
         self.settled: Moment | None = None
         self.claimed: Knowledge = {}
         self.refused = False
@@ -134,6 +136,7 @@ class Agreement:
     def has_news(self, own: Inventory, *, closely: bool) -> bool:
         """Whether the other, as far as we know, lacks anything of what is here now. `closely` also looks at the dots
         beyond our knowledge, which are many, and no news for long, while a round comes in."""
+        self.looked = own.moment
         if self.theirs is None:
             self.settled = None
             return False

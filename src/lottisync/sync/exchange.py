@@ -310,9 +310,9 @@ class Exchange:
                         self._agreements[store].sum_up(ending.own)
                     case m.Begin():
                         pass
-            incoming.refuse_strangers(tx, self._strangers)
         except Outdated as reason:
             ending.refused = str(reason)
+        incoming.refuse_strangers(tx, self._strangers)
         return ending
 
     def _ended(self, incoming: Incoming, end: m.End, own: Inventory) -> m.Told:
@@ -343,8 +343,8 @@ class Exchange:
 
     def local_change(self, moments: Mapping[str, Moment] | None = None) -> None:
         """Something was committed here: look whether the peer lacks it. With the stores' `moments` as they are now,
-        only if it is not known already that the peer lacks nothing of them."""
-        if moments is None or any(moment != self._agreements[name].settled for name, moment in moments.items()):
+        only if it is not they that were looked into last: then the peer lacks nothing of them, or is being sent it."""
+        if moments is None or any(moment != self._agreements[name].looked for name, moment in moments.items()):
             self._work = True
 
     @property
