@@ -12,7 +12,7 @@ import hashlib
 import random
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from itertools import combinations
+from itertools import combinations, pairwise
 from typing import Any, NamedTuple
 
 import msgspec
@@ -190,8 +190,11 @@ class World:
             self._leave(self.devices[s.LIAR])
         if self.count["tampered"]:
             self._mend()
-        self._all_meet(also_equals=False)
-        if all(self._all_meet() for _ in range(MAX_MEETINGS)):
+        for _ in range(MAX_MEETINGS):
+            self._all_meet(also_equals=False)
+            if not sum(self._meets(a, b) for a, b in pairwise(self.devices)):
+                break
+        else:
             raise Broken("quiet", f"after {MAX_MEETINGS} meetings devices have more to say than a greeting")
         laws.converged(self.devices)
         laws.sound(self.devices, self._spared)
@@ -221,28 +224,28 @@ class World:
                     kept.feed = 0
                     kept.observe(self.reference, self._links, ())
 
-    def _all_meet(self, *, verify: bool = False, also_equals: bool = True) -> int:
-        """Every two devices once; how many of them had to say more than a greeting. Two of which each knows what the
-        other has, and that it is the same, would change nothing: without `also_equals` they are spared it."""
-        spoke = 0
+    def _all_meet(self, *, verify: bool = False, also_equals: bool = True) -> None:
+        """Every two devices once. Two of which each knows what the other has, and that it is the same, would change
+        nothing: without `also_equals` they are spared it."""
         for a, b in combinations(self.devices, 2):
-            if not also_equals and a.is_in_step_with(b):
+            if also_equals or not a.is_in_step_with(b):
+                self._meets(a, b, verify=verify)
+            else:
                 a.signs_in(b)
-                self.count["spared"] += 1
-                continue
-            wire = self._wire(a, b)
-            if wire is None:
-                continue
-            if verify:
-                self._flow_on(wire)
-                for name in a.kept:
-                    wire.ends[0].exchange.verify(name)
+
+    def _meets(self, a: Device, b: Device, *, verify: bool = False) -> bool:
+        """Two devices meet, to the end; whether they had to say more than a greeting."""
+        wire = self._wire(a, b)
+        if wire is None:
+            return False
+        if verify:
             self._flow_on(wire)
-            said = [message for end in wire.ends for message in end.said]
-            spoke += any(not isinstance(message, m.Hello | m.Heard) for message in said)
-            self._close(wire)
-            self._examine()
-        return spoke
+            for name in a.kept:
+                wire.ends[0].exchange.verify(name)
+        self._flow_on(wire)
+        self._close(wire)
+        self._examine()
+        return any(not isinstance(message, m.Hello | m.Heard) for end in wire.ends for message in end.said)
 
     def close(self) -> None:
         for device in self.devices:

@@ -24,7 +24,7 @@ def known(
     held and nodes sorted."""
     there = {host: [counter, last, value.hex()] for host, (counter, last, value) in sorted(heads.items())}
     dots = sorted([host, counter, entity] for host, counter, entity in held)
-    return hashlib.sha256(canonical.encode([there, dots, sorted(node.hex() for node in nodes)])).digest()[:HALF]
+    return hashlib.sha256(canonical.encode_normal([there, dots, sorted(node.hex() for node in nodes)])).digest()[:HALF]
 
 
 def state(summaries: Mapping[str, Summary]) -> bytes:
@@ -40,4 +40,4 @@ def heard(told: Mapping[str, Mapping[str, Clock]]) -> bytes:
         known_by = {device: in_order(k) for device, k in sorted(devices.items()) if any(k.values())}
         if known_by:
             plain[store] = known_by
-    return hashlib.sha256(canonical.encode(plain)).digest()[:8]
+    return hashlib.sha256(canonical.encode_normal(plain)).digest()[:8]
