@@ -59,7 +59,7 @@ def test_a_sound_store_is_found_sound_and_left_as_it_is(store: Store) -> None:
         ("update chain set links = substr(links, 1, 48) where host = 1", "ends at 3, and 4"),
         ("update chain set links = substr(links, 1, 50) where host = 1", "a hole or an overlap"),
         ("insert into chain values (1, 6, zeroblob(16))", "a hole or an overlap"),
-        ("update chain set first = 2 where host = 2", "begins at 2"),
+        ("update chain set first = 2 where host = 2", "a hole or an overlap at 1"),
         ("insert into forks select substr(links, 1, 16) from chain where host = 1", "goes on behind a fork node"),
         ("update hosts set parent = '0000000100000001' where n = 2", "does not begin at a fork node"),
     ],

@@ -98,8 +98,6 @@ def _broken_log(reader: Reader, host: Host, log: Log, nodes: frozenset[bytes]) -
     if log.parent and before not in nodes:
         return [f"the chain of {host} does not begin at a fork node of {log.parent}"]
     begun = chain.value_at(reader, host, first)
-    if first != 1 and not log.parent:
-        return [f"the chain of {host} begins at {first}"]
     if log.parent and (begun is None or branch_name(begun) != host):
         return [f"the chain of {host} does not begin with the link that names it"]
     return []
