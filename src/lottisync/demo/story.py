@@ -137,11 +137,11 @@ class Story:
         from lottisync.journal.task_file import task_id
 
         self.task = task_id(TASK)
-        before = self.laptop.run("task", "show", self.task)
+        before = self._shown(self.laptop)
         agent = self.laptop.run("agent", "create", self.task)
         result = self.laptop.run("agent", "wake", self.task)
         require(result["proposed"] >= 2, "the agent proposes several changes")
-        require(self.laptop.run("task", "show", self.task) == before, "nothing changes without a verdict")
+        require(self._shown(self.laptop) == before, "nothing changes without a verdict")
         report = self.laptop.run("agent", "report", self.task)
         lines: list[Line] = [
             f"lottisync agent wake  ({before['title']!r})",
@@ -153,6 +153,11 @@ class Story:
             feedback = self.feedback(1)
             require(any("redundant" in text for text in feedback), "a redundant proposal was suppressed")
             self.stage.table("what the model was answered", ["tool", "answer"], _answers(self.last_request().body))
+
+    def _shown(self, device: Device) -> dict[str, Any]:
+        """The task as a device shows it, without who minds it."""
+        page: dict[str, Any] = device.run("task", "show", self.task)
+        return {key: value for key, value in page.items() if key != "agent"}
 
     # 5
     def arrival(self) -> list[dict[str, Any]]:
