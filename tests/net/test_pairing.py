@@ -11,6 +11,7 @@ import anyio
 import pytest
 from anyio.abc import SocketAttribute, SocketStream
 from tests.support.household import until
+from tests.support.showing import one_code_at_a_time
 
 from lottisync.identity.device_key import DeviceKey
 from lottisync.identity.pairing import CodeOffer, Paired, PairingError
@@ -239,7 +240,8 @@ async def test_pair_a_code_is_found_by_mdns_on_loopback() -> None:
             await show_code(SHOWS, offer(), Address(HERE, 0), discover=True, clock=lambda: NOW, ready=ports.append)
         )
 
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(show)
-        typed = await type_code(TYPES, CODE, at=None, search_from=HERE)
+    with one_code_at_a_time():
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(show)
+            typed = await type_code(TYPES, CODE, at=None, search_from=HERE)
     assert typed.words == outcome[0].words

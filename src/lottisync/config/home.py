@@ -29,7 +29,7 @@ from lottisync.store.store import Store
 
 if TYPE_CHECKING:
     from lottisync.identity.device_key import DeviceKey
-    from lottisync.identity.roster import Roster
+    from lottisync.identity.roster import MembershipRecord, Roster
 
 PURGED_AT_ONCE = 1_000
 """Entities forgotten in one transaction: a fraction of a second."""
@@ -93,7 +93,6 @@ class Home:
         other program may be at work with this home."""
         from lottisync.identity.device_key import DeviceKey
         from lottisync.identity.roster import MembershipRecord
-        from lottisync.sync.membership import put_membership
 
         self.bind_hosts(now)  # what the copy wrote is the copied device's, and its key says so for the last time
         key, roster = DeviceKey.from_seed(seed), self.roster()
@@ -105,9 +104,7 @@ class Home:
             for each in roster.members.values()
             if each.status == "active"
         ]
-        with self.space.transaction(now) as tx:
-            for record in records:
-                put_membership(tx, record)
+        self._publish(records, now)
         fresh = self.path / "device.json.new"
         fresh.unlink(missing_ok=True)
         _write_key(fresh, key)
@@ -186,27 +183,22 @@ class Home:
         """Sign a device into the roster: this one at the beginning, another after pairing with it."""
         from lottisync.identity.device_key import device_id_of
         from lottisync.identity.roster import MembershipRecord
-        from lottisync.sync.membership import put_membership
 
         at_ms = self.roster().next_at(device_id_of(certificate), now)
         record = MembershipRecord.adding(self.key, certificate=certificate, name=name, at_ms=at_ms)
-        with self.space.transaction(now) as tx:
-            put_membership(tx, record)
+        self._publish([record], now)
 
     def retire_device(self, device: str, now: int) -> None:
         """Say that nobody waits for a device any more. Raises `IdentityError` if no later record is possible."""
         from lottisync.identity.roster import MembershipRecord
-        from lottisync.sync.membership import put_membership
 
         record = MembershipRecord.retiring(self.key, device=device, at_ms=self.roster().next_at(device, now))
-        with self.space.transaction(now) as tx:
-            put_membership(tx, record)
+        self._publish([record], now)
 
     def revoke_device(self, device: str, keep: Iterable[str], now: int) -> None:
         """Take a device out for good: lost, stolen, sold. `keep` are the ids of those that rest on it (`resting_on`)
         and stay: this device vouches for them now, in the same transaction (ROSTER-18). Raises `IdentityError`."""
         from lottisync.identity.roster import MembershipRecord
-        from lottisync.sync.membership import put_membership
 
         roster = self.roster()
         records = [MembershipRecord.revoking(self.key, device=device, at_ms=roster.next_at(device, now))]
@@ -215,19 +207,23 @@ class Home:
             records.append(
                 MembershipRecord.adding(self.key, certificate=member.certificate, name=member.name, at_ms=at_ms)
             )
-        with self.space.transaction(now) as tx:
-            for record in records:
-                put_membership(tx, record)
+        self._publish(records, now)
 
     def rename_device(self, device: str, name: str, now: int) -> None:
         """Call a device something else. Raises `IdentityError` for what is no name."""
         from lottisync.identity.roster import MembershipRecord
-        from lottisync.sync.membership import put_membership
 
         at_ms = self.roster().next_at(device, now)
         record = MembershipRecord.renaming(self.key, device=device, name=name, at_ms=at_ms)
+        self._publish([record], now)
+
+    def _publish(self, records: Iterable["MembershipRecord"], now: int) -> None:
+        """Put signed statements about devices into the roster, all or none."""
+        from lottisync.sync.membership import put_membership
+
         with self.space.transaction(now) as tx:
-            put_membership(tx, record)
+            for record in records:
+                put_membership(tx, record)
 
     # -- forgetting
 
