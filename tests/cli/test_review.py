@@ -286,3 +286,15 @@ def test_s1_63_the_readers_language(desk: Desk, language: str, heading: str, cha
     assert desk.type("list", "--language", language[:2]) == by_lang
     assert change in desk.type("--language", language[:2], "show", "1")
     assert desk.ask()[0]["items"][0]["changes"] == [{"path": "estimate", "before": 30, "after": 60}]
+
+
+def test_rev80_what_was_undone_is_called_so_and_not_retracted(desk: Desk) -> None:
+    """REV-80, REV-47: in the list, on the page of the item, and where a verdict on it is refused."""
+    desk.propose("update_task_estimate", {"minutes": 60})
+    item = desk.ask()[0]["items"][0]["id"]
+    desk.type("confirm", item)
+    desk.type("undo", item)
+    assert desk.type("reject", item) == "left as it is  it was undone already\n"
+    assert "undone" in desk.type("show", item)
+    assert "retracted" not in desk.type("show", item)
+    assert "bleibt, wie es ist" in desk.type("confirm", item, language="de_DE.UTF-8")
