@@ -6,7 +6,7 @@ from typing import Any
 import click
 import msgspec
 
-from lottisync.cli.terminal import Cell, Terminal, common, judging_the_call, short
+from lottisync.cli.terminal import Cell, Terminal, common, judging_the_call, short, waits_for_you
 from lottisync.cli.watch import watchable
 from lottisync.config import clock
 from lottisync.entities.journal import PRIORITIES, ChecklistItem
@@ -97,14 +97,14 @@ def show_task(terminal: Terminal, task_id: str) -> None:
 def _agent_of(terminal: Terminal, task_id: str) -> dict[str, Any] | None:
     """Who minds the task, and how many of its proposals wait for the person; None if nobody does."""
     from lottisync.agents.task_agent import agent_for_task
-    from lottisync.review.inbox import Inbox
+    from lottisync.review import index
 
     home = terminal.home
     with home.agent.reading() as reader:
         agent = agent_for_task(reader, task_id)
     if agent is None:
         return None
-    waiting = sum(one.waiting for one in Inbox(home.journal, home.agent).open_sets(clock.now(), task_id))
+    waiting = index.waiting(home.agent, clock.now(), task_id)
     return {"id": agent.id, "name": agent.display_name, "lifecycle": agent.lifecycle, "waiting": waiting}
 
 
@@ -120,8 +120,7 @@ def show_page(terminal: Terminal, page: tasks.TaskPage, agent: dict[str, Any] | 
     if agent is not None:
         terminal.line(f"{agent['name']} minds it: lottisync agent show {short(t.id)}", "cyan")
     if agent is not None and agent["waiting"]:
-        what = "1 proposal waits" if agent["waiting"] == 1 else f"{agent['waiting']} proposals wait"
-        terminal.line(f"{what} for you: lottisync review --task {short(t.id)}", "yellow")
+        terminal.line(f"{waits_for_you(agent['waiting'])}: lottisync review --task {short(t.id)}", "yellow")
     for checklist in page.checklists:
         items = [item for item in page.items if item.checklist_id == checklist.id]
         done = sum(item.is_checked for item in items)

@@ -232,3 +232,8 @@ def _literal(text: Any, style: str = "") -> Any:
 def short(entity_id: str) -> str:
     """The end of an id, enough for people to tell ids apart (the beginning is the time)."""
     return entity_id[-8:]
+
+
+def waits_for_you(proposals: int) -> str:
+    """`3 proposals wait for you`."""
+    return "1 proposal waits for you" if proposals == 1 else f"{proposals:,} proposals wait for you"
