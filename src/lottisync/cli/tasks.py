@@ -1,5 +1,6 @@
 """`import` and `task list | show | add | check`."""
 
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from lottisync.problem import Problem
 from lottisync.store.instant import iso
 
 OPEN_STATUSES = ("OPEN", "GROOMED", "IN PROGRESS", "BLOCKED", "ON HOLD")
-STYLES = {"P0": "bold red", "P1": "yellow"}
+STYLED = {"P0": Cell("P0", "bold red"), "P1": Cell("P1", "yellow")}
 
 
 @click.command("import")
@@ -58,8 +59,18 @@ def list_tasks(terminal: Terminal, everything: bool) -> None:
     shown = [t for t in found if everything or t.status in OPEN_STATUSES]
     shown.sort(key=lambda t: (t.priority, t.due or "9999", t.created_at, t.id))
     if terminal.as_json:
-        fields = ("id", "title", "status", "priority", "due", "estimate")
-        terminal.emit([{name: getattr(t, name) for name in fields} for t in shown], lambda: None)
+        listed = [
+            {
+                "id": t.id,
+                "title": t.title,
+                "status": t.status,
+                "priority": t.priority,
+                "due": t.due,
+                "estimate": t.estimate,
+            }
+            for t in shown
+        ]
+        terminal.emit(listed, lambda: None)
     else:
         _show_list(terminal, shown, today=iso(clock.now())[:10])
 
@@ -71,7 +82,7 @@ def _show_list(terminal: Terminal, found: list[tasks.Line], today: str) -> None:
     rows = [
         (
             short(t.id),
-            Cell(t.priority, STYLES[t.priority]) if t.priority in STYLES else t.priority,
+            STYLED.get(t.priority, t.priority),
             Cell(t.due, "red") if t.due and t.due < today else t.due or "",
             t.status.lower(),
             minutes(t.estimate),
@@ -184,6 +195,7 @@ def check_item(terminal: Terminal, item_id: str, off: bool) -> None:
     terminal.emit(value, lambda: terminal.line(f"{item.title!r} is {state}{'' if changed else ' already'}."))
 
 
+@cache
 def minutes(number: int | None) -> str:
     """`150` -> `2h 30m`."""
     if not number:
