@@ -50,7 +50,10 @@ def test_cli_8_what_one_process_writes_arrives_at_the_other_device(homes: tuple[
         first.event("unlinked")
         assert eventually(lambda: not (found := status(laptop)["peers"][0])["linked"] and found)["error"] is None
     assert status(phone)["daemon"] is None
-    assert status(phone)["peers"][0]["lastSeen"] is not None  # also while no daemon runs
+    # CLI-29: also while no daemon runs, and on the device that was dialled.
+    assert all(status(home)["daemon"] is None for home in homes)
+    seen_last = [status(home)["peers"][0]["lastSeen"] for home in homes]
+    assert None not in seen_last
 
 
 def test_cli_25_a_device_that_is_linked_can_be_revoked_and_not_be_retired(homes: tuple[Path, Path]) -> None:

@@ -19,6 +19,7 @@ from lottisync.net.discovery import Address, Found
 from lottisync.problem import Problem
 from lottisync.protocol import message as m
 from lottisync.protocol.framing import frame
+from lottisync.store.instant import iso
 from lottisync.sync import engine as engine_module
 from lottisync.sync.engine import Engine, remembered_addresses
 from lottisync.sync.peer import PeerState
@@ -101,6 +102,46 @@ async def test_net_11_when_both_dial_at_once_one_link_is_left(members: list[Memb
         assert mine.dialled is not theirs.dialled
         b.put("t", "Oat milk")
         await until(lambda: a.title("t") == "Oat milk")
+
+
+def linked_last(member: Member, other: Member) -> str | None:
+    with member.stores["space"].reading() as reader:
+        [(at,)] = reader.local("select max(seen_at) from peers where device = ?", (other.device,))
+    return None if at is None else str(at)
+
+
+async def test_cli_29_when_a_device_was_linked_is_on_record_on_both(members: list[Member]) -> None:
+    """CLI-29: from the beginning of the link, on who was dialled, too; anew at its end; and not with each frame."""
+    a, b = members
+    first, second = engine_of(a), engine_of(b)
+    async with running(second):
+        introduce(a, b, second.port)
+        async with running(first):
+            await until(lambda: linked_last(b, a) == iso(b.now), "a record on the device that was dialled")
+            assert remembered_addresses(b.stores["space"], a.device) == []
+            began = b.now
+            for number in range(5):
+                a.put(f"t{number}", "Milk")
+                b.now += 1000
+            await until(lambda: in_step(a, b))
+            assert linked_last(b, a) == iso(began)
+        await until(lambda: linked_last(b, a) == iso(b.now), "the end of the link")
+        assert linked_last(a, b) == iso(a.now)
+        assert [address.port for address in remembered_addresses(a.stores["space"], b.device)] == [second.port]
+
+
+async def test_cli_29_who_stops_writes_down_what_was_linked_until_then(members: list[Member]) -> None:
+    a, b = members
+    first, second = engine_of(a), engine_of(b)
+    async with running(first):
+        introduce(b, a, first.port)
+        async with running(second):
+            await until(lambda: linked_last(b, a) and linked_last(a, b))
+            a.now += 60_000
+            b.now += 120_000
+        # What is written in the end is there when the engine has ended.
+        assert linked_last(b, a) == iso(b.now)
+    assert linked_last(a, b) == iso(a.now)
 
 
 @pytest.mark.parametrize("first_arrives", ["favoured", "other"])

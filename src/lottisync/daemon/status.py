@@ -68,8 +68,8 @@ def lacked(home: Home, running: DaemonStatus | None) -> dict[str, dict[str, int]
 
 
 def last_seen(home: Home, running: DaemonStatus | None) -> dict[str, str]:
-    """When each device was linked last (ISO 8601), as far as that is known: the daemon that runs knows of all, and
-    what earlier ones have dialled is on record."""
+    """When each device was linked last (ISO 8601), as far as that is known: what the daemon that runs says, and what
+    earlier ones wrote down."""
     with home.space.reading() as reader:
         seen = dict(reader.local("select device, max(seen_at) from peers group by device"))
     for peer in running.peers if running else []:

@@ -13,7 +13,8 @@ PEERS = """
 create table peers (device text not null, host text not null, port integer not null, seen_at text not null,
     primary key (device, host, port)) strict, without rowid;
 """
-"""Where other devices were reached."""
+"""Where other devices were reached, and when they were linked last: the row of a device with an empty `host` and port 0
+says only that, whoever dialled."""
 VERIFICATIONS = """
 create table verifications (bell text not null, device text not null, store text not null, state text not null,
     done integer not null default 0, total integer not null default 0, mended integer not null default 0,

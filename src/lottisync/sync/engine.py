@@ -15,7 +15,7 @@ reason to hang up would otherwise be dialled several times a second.
 
 import contextlib
 import traceback
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
 from pathlib import PurePath
 from random import Random
@@ -135,6 +135,7 @@ class Engine:
                 await stack.enter_async_context(
                     discovering(self._listen.host, announcement, self._on_found, self._on_lost)
                 )
+            stack.push_async_callback(self._remember_last_links)
             async with anyio.create_task_group() as tasks:
                 self._tasks = tasks
                 tasks.start_soon(listener.serve, self._accept)
@@ -454,6 +455,8 @@ class Engine:
         if address is not None:
             state.address = str(address)
             self._tasks.start_soon(self._remember, link.device, address)
+        else:
+            self._tasks.start_soon(self._remember_link, link.device)
         self._report("linked", f"connected to {state.name}")
         self._moved()
         return None
@@ -463,10 +466,25 @@ class Engine:
         return (self._key.device_id < link.device) is link.dialled
 
     async def _remember(self, device: str, address: Address) -> None:
-        """Off the event loop: another process may be writing for a while, and hearts must go on beating."""
         now = self._clock()
+        await self._noted(lambda: remember_address(self._stores["space"], device, address, now))
+
+    async def _remember_link(self, device: str) -> None:
+        seen, now = {device: iso(self._clock())}, self._clock()
+        await self._noted(lambda: remember_links(self._stores["space"], seen, now))
+
+    async def _remember_last_links(self) -> None:
+        """At the end, of those that were linked until now."""
+        seen = {device: state.last_seen for device, state in self.peers.items() if state.last_seen is not None}
+        now = self._clock()
+        if seen:
+            with anyio.CancelScope(shield=True):
+                await self._noted(lambda: remember_links(self._stores["space"], seen, now))
+
+    async def _noted(self, write: Callable[[], None]) -> None:
+        """Off the event loop: another process may be writing for a while, and hearts must go on beating."""
         try:
-            await self._call(lambda: remember_address(self._stores["space"], device, address, now))
+            await self._call(write)
         except Problem as problem:
             self._report("failed", problem.message)
 
@@ -475,6 +493,7 @@ class Engine:
         if state is not None:
             state.linked = False
             state.last_seen = iso(self._clock())
+            self._tasks.start_soon(self._remember_link, device)
             if link.ended is not None and link.ended.code not in ("duplicate", "goodbye"):
                 state.error = link.ended.reason
             self._report("unlinked", f"connection to {state.name} ended")
@@ -518,21 +537,36 @@ class Engine:
 
 # -- addresses that worked, in the local table `peers` of space.sqlite
 
+NOWHERE = Address("", 0)
+"""In place of an address, where only is noted when the device was linked."""
+
 
 def remembered_addresses(space: Store, device: str) -> list[Address]:
     """Where a device was last reached or was said to be, the newest first."""
     with space.reading() as reader:
-        rows = reader.local("select host, port from peers where device = ? order by seen_at desc", (device,))
+        rows = reader.local(
+            "select host, port from peers where device = ? and host <> ? order by seen_at desc", (device, NOWHERE.host)
+        )
     return [Address(host, port) for host, port in rows]
 
 
 def remember_address(space: Store, device: str, address: Address, now: int) -> None:
+    _remember(space, [(device, *address, iso(now))], now)
+
+
+def remember_links(space: Store, seen: Mapping[str, str], now: int) -> None:
+    """When devices were linked last (ISO 8601), whoever dialled."""
+    _remember(space, [(device, *NOWHERE, at) for device, at in seen.items()], now)
+
+
+def _remember(space: Store, rows: Iterable[tuple[str, str, int, str]], now: int) -> None:
     with space.transaction(now) as tx:
-        tx.execute(
-            "insert into peers(device, host, port, seen_at) values (?, ?, ?, ?)"
-            " on conflict(device, host, port) do update set seen_at = excluded.seen_at",
-            (device, address.host, address.port, iso(now)),
-        )
+        for row in rows:
+            tx.execute(
+                "insert into peers(device, host, port, seen_at) values (?, ?, ?, ?)"
+                " on conflict(device, host, port) do update set seen_at = excluded.seen_at",
+                row,
+            )
 
 
 def _nonce(boot: bytes) -> str:
