@@ -3,7 +3,6 @@
 import importlib
 import inspect
 import json
-import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -99,18 +98,17 @@ def scenarios(folder: Path, seed: int, histories: int) -> Iterator[Case]:
 
 def _scenario_run(function: Callable[[World], None], seed: int) -> Callable[[Testee, Testee], None]:
     def run(testee: Testee, peer: Testee) -> None:
-        folder = Path(tempfile.mkdtemp(prefix="conformance-"))
-        world = World(testee, peer, folder, seed)
-        try:
-            function(world)
-        except Refused as refused:
-            raise Failure(str(refused), "an answer without an error") from None
-        except (LookupError, TypeError, AttributeError) as error:
-            raise Failure(f"an answer of another shape than the contract has: {error!r}") from None
-        finally:
-            for replica in world.replicas.values():
-                _close_if_open(replica)
-            shutil.rmtree(folder, ignore_errors=True)
+        with tempfile.TemporaryDirectory(prefix="conformance-", ignore_cleanup_errors=True) as folder:
+            world = World(testee, peer, Path(folder), seed)
+            try:
+                function(world)
+            except Refused as refused:
+                raise Failure(str(refused), "an answer without an error") from None
+            except (LookupError, TypeError, AttributeError) as error:
+                raise Failure(f"an answer of another shape than the contract has: {error!r}") from None
+            finally:
+                for replica in world.replicas.values():
+                    _close_if_open(replica)
 
     return run
 

@@ -9,6 +9,7 @@ that is. 1: not so. 2: the call was wrong.
 import argparse
 import fnmatch
 import shlex
+import signal
 import sys
 import time
 from collections.abc import Iterable
@@ -119,4 +120,6 @@ def _listed(file: Path | None) -> set[str]:
 
 
 if __name__ == "__main__":
+    # Who is told to stop puts away what a case has begun, its folder with it, as at Ctrl-C.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     sys.exit(main(sys.argv[1:]))

@@ -5,6 +5,7 @@ import json
 import os
 import re
 import shlex
+import signal
 import subprocess
 import sys
 import xml.etree.ElementTree
@@ -13,6 +14,7 @@ from typing import Any
 
 import pytest
 from conformance.generate.__main__ import VECTORS, write_all
+from tests.support.command_line import eventually
 
 ROOT = Path(__file__).resolve().parents[2]
 XFAIL = ROOT / "conformance" / "lottisync.xfail"
@@ -56,9 +58,15 @@ MUTANTS = {
 """Planted fault -> a case that must find it."""
 
 
-def run(*options: str, adapter: list[str]) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "conformance/run.py", *options, "--", *adapter]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+def called(*options: str, adapter: list[str]) -> list[str]:
+    return [sys.executable, "conformance/run.py", *options, "--", *adapter]
+
+
+def run(*options: str, adapter: list[str], folder: Path | None = None) -> subprocess.CompletedProcess[str]:
+    """The runner to its end; its temporary folders are made in `folder`."""
+    environment = None if folder is None else os.environ | {"TMPDIR": str(folder)}
+    command = called(*options, adapter=adapter)
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, env=environment)
 
 
 def python(program: str) -> list[str]:
@@ -229,10 +237,24 @@ def test_a_wrong_call_is_exit_code_2(options: list[str]) -> None:
         (["--only", "2-meetings/byte-by-byte", "--peer", "/no/such/adapter"], OURS),
     ],
 )
-def test_a_program_that_is_not_there_is_a_wrong_call(options: list[str], adapter: list[str]) -> None:
-    done = run(*options, adapter=adapter)
+def test_a_program_that_is_not_there_is_a_wrong_call(options: list[str], adapter: list[str], tmp_path: Path) -> None:
+    """And what the case had begun with the other program is put away."""
+    done = run(*options, adapter=adapter, folder=tmp_path)
     assert done.returncode == 2
     assert "no program" in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_runner_that_is_told_to_stop_leaves_no_folder(tmp_path: Path) -> None:
+    command = called("--only", "3-writing/*", "--timeout", "0.5", adapter=python(MUTE))
+    with subprocess.Popen(
+        command, cwd=ROOT, env=os.environ | {"TMPDIR": str(tmp_path)}, stdout=subprocess.PIPE
+    ) as runner:
+        eventually(lambda: list(tmp_path.glob("conformance-*")))
+        runner.terminate()
+        runner.communicate(timeout=30)
+    assert runner.returncode == 128 + signal.SIGTERM
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_the_suite_imports_the_standard_library_only() -> None:
