@@ -9,12 +9,14 @@ from typing import Any
 
 import anyio
 import msgspec
+import pytest
 from tests.support.command_line import eventually, run
 from tests.support.daemons import daemon, introduce
 
 from lottisync.config.home import Home
-from lottisync.daemon.daemon import alone
+from lottisync.daemon.daemon import alone, one_problem
 from lottisync.daemon.status import LOCK_FILE, STATUS_FILE, DaemonStatus, read_status
+from lottisync.problem import Problem
 
 NOW = 1_764_590_400_000
 
@@ -143,3 +145,25 @@ def test_cli_12_a_status_file_that_is_damaged_is_as_good_as_none(homes: tuple[Pa
         (laptop / STATUS_FILE).write_bytes(b"\xff")
         assert read_status(home) is None
         assert running.stop()[0] == 0
+
+
+FULL, FAULT = Problem("disk-full", "the disk is full"), ZeroDivisionError()
+
+
+@pytest.mark.parametrize(
+    ("raised", "told"),
+    [
+        (ExceptionGroup("", [FULL]), FULL),
+        (ExceptionGroup("", [ExceptionGroup("", [FULL]), Problem("busy", "later")]), FULL),
+        (ExceptionGroup("", [FULL, FAULT]), None),
+        (ExceptionGroup("", [FAULT]), None),
+        (FAULT, None),
+    ],
+)
+def test_cli_3_of_what_tasks_raise_a_problem_is_told_and_a_fault_stays_whole(
+    raised: Exception, told: Problem | None
+) -> None:
+    """CLI-3: a bug of ours must not hide behind a sentence."""
+    with pytest.raises(Exception) as caught, one_problem():  # noqa: PT011 - which it is, is what is asked
+        raise raised
+    assert caught.value is (raised if told is None else told)

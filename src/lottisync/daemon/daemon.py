@@ -13,8 +13,8 @@ it, the stores are what they were at the last commit.
 import fcntl
 import os
 import signal
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from random import SystemRandom
 
 import anyio
@@ -58,16 +58,7 @@ async def run(
             nonlocal changed
             changed.set()
 
-        engine = Engine(
-            key=home.key,
-            stores=home.stores(),
-            listen=listen,
-            discover=discover,
-            clock=clock.now,
-            chance=SystemRandom(),
-            report=say,
-            status=note,
-        )
+        engine = engine_of(home, listen, discover=discover, say=say, status=note)
         started_at = iso(clock.now())
 
         async def describe() -> DaemonStatus:
@@ -103,35 +94,56 @@ async def run(
                 await anyio.sleep(STATUS_PAUSE_SECONDS)
 
         try:
-            async with anyio.create_task_group() as tasks:
-                tasks.start_soon(_until_told_to_stop, tasks.cancel_scope)
-                tasks.start_soon(keep_status)
-                port = await tasks.start(engine.run)
-                await write_status()
-                started(port)
-                tasks.start_soon(_tidy, home)
-                if agents:
-                    tasks.start_soon(_run_agents, home, say)
-        except BaseExceptionGroup as group:
-            # A task group wraps what its tasks raise. What a person can act on is one sentence all the same.
-            problem = first_problem(group)
-            if problem is None:
-                raise
-            raise problem from None
+            with one_problem():
+                async with anyio.create_task_group() as tasks:
+                    tasks.start_soon(_until_told_to_stop, tasks.cancel_scope)
+                    tasks.start_soon(keep_status)
+                    port = await tasks.start(engine.run)
+                    await write_status()
+                    started(port)
+                    tasks.start_soon(_tidy, home)
+                    if agents:
+                        tasks.start_soon(_run_agents, home, say)
         finally:
             with suppress(FileNotFoundError):
                 (home.path / STATUS_FILE).unlink()
 
 
-def first_problem(group: BaseExceptionGroup[BaseException]) -> Problem | None:
-    """The one thing that went wrong, if it was a `Problem` and nothing else."""
-    problems, others = group.split(Problem)
-    if problems is None or others is not None:
-        return None
-    error: BaseException = problems
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
-    return error if isinstance(error, Problem) else None
+def engine_of(
+    home: Home,
+    listen: Listen,
+    *,
+    discover: bool,
+    say: Callable[[str, str], None],
+    status: Callable[[], None] = lambda: None,
+) -> Engine:
+    """The engine of a home, on the machine's clock and chance. Whoever runs it holds the home's lock (`alone`)."""
+    return Engine(
+        key=home.key,
+        stores=home.stores(),
+        listen=listen,
+        discover=discover,
+        clock=clock.now,
+        chance=SystemRandom(),
+        report=say,
+        status=status,
+    )
+
+
+@contextmanager
+def one_problem() -> Iterator[None]:
+    """A task group wraps what its tasks raise. What a person can act on is one sentence all the same: the first
+    `Problem`, where nothing else went wrong."""
+    try:
+        yield
+    except BaseExceptionGroup as group:
+        problems, others = group.split(Problem)
+        if problems is None or others is not None:
+            raise
+        error: BaseException = problems
+        while isinstance(error, BaseExceptionGroup):
+            error = error.exceptions[0]
+        raise error from None
 
 
 @asynccontextmanager

@@ -7,17 +7,16 @@ engine itself for as long as the comparison takes; should a daemon end meanwhile
 import contextlib
 import secrets
 from collections.abc import Callable, Iterable
-from random import SystemRandom
 
 import anyio
 from anyio.abc import TaskStatus
 
 from lottisync.config import clock
 from lottisync.config.home import DELIVERY_ORDER, Home
-from lottisync.daemon.daemon import alone, first_problem
+from lottisync.daemon.daemon import alone, engine_of, one_problem
 from lottisync.problem import Problem
 from lottisync.store.doorbell import FALLBACK_SECONDS, Bell
-from lottisync.sync.engine import Engine, Listen, in_thread
+from lottisync.sync.engine import Listen, in_thread
 from lottisync.sync.verification import Request, State, ask, requests, withdraw
 
 
@@ -37,7 +36,7 @@ async def verify(
     open: state `ASKED` or `WAITING`. `progress` is told whenever something has moved."""
     bell_name = f"verify-{secrets.token_hex(6)}"
     wanted = [(device, store) for device in devices for store in DELIVERY_ORDER]
-    try:
+    with one_problem():
         async with contextlib.AsyncExitStack() as stack:
             bell = Bell(home.bells, bell_name)
             stack.callback(bell.close)
@@ -57,11 +56,6 @@ async def verify(
                 with anyio.move_on_after(FALLBACK_SECONDS):
                     await anyio.wait_readable(bell)
                 bell.clear()
-    except BaseExceptionGroup as group:
-        problem = first_problem(group)
-        if problem is None:
-            raise
-        raise problem from None
 
 
 async def _withdraw(home: Home, bell: str) -> None:
@@ -76,15 +70,7 @@ async def _stand_in(
     """Run an engine if no other program has this home; says whether it does."""
     try:
         async with alone(home, tries=1):
-            engine = Engine(
-                key=home.key,
-                stores=home.stores(),
-                listen=listen,
-                discover=discover,
-                clock=clock.now,
-                chance=SystemRandom(),
-                report=report,
-            )
+            engine = engine_of(home, listen, discover=discover, say=report)
             task_status.started(value=True)
             await engine.run()
     except Problem as problem:
