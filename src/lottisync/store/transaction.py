@@ -10,9 +10,8 @@ reading writes it down first.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from functools import lru_cache
 from itertools import islice
-from typing import Any, NamedTuple, TypeGuard
+from typing import Any, TypeGuard
 
 import apsw
 
@@ -34,23 +33,23 @@ from lottisync.entities.entity import (
     has_conflict,
     is_deleted,
     join,
+    succeeds,
     write,
 )
 from lottisync.entities.identifier import made_once
 from lottisync.entities.link import FROM_ID, TO_ID
 from lottisync.entities.revival import revived
-from lottisync.entities.schema import EntityType, StoreSchema, link_id
+from lottisync.entities.schema import StoreSchema, link_id
 from lottisync.entities.version import BadVersion, Damaged, Version
 from lottisync.problem import Problem
 from lottisync.store import chain, notice, quarantine
+from lottisync.store.columns import CREATED_AT, Columns, columns_of
 from lottisync.store.instant import iso
 from lottisync.store.quarantine import Kept, Quarantine
 from lottisync.store.reader import Moment, Reader, Row
 from lottisync.store.write_buffer import GATHERED_ROWS, WriteBuffer
 
 MODULUS = 2**256
-_iso = lru_cache(maxsize=64)(iso)
-
 
 BEGIN = f"""select s.host, s.counter, s.millis, s.ticks, s.digest, s.n, s.feed, h.n, {chain.OWN_VALUE},
         exists (select 1 from quarantine), exists (select 1 from forgotten)
@@ -58,18 +57,6 @@ BEGIN = f"""select s.host, s.counter, s.millis, s.ticks, s.digest, s.n, s.feed, 
 """All that a transaction has to know of its store, in one look."""
 INSERT_COMPONENT = "insert into components values (?, ?, ?)"
 DELETE_COMPONENT = "delete from components where host = ? and counter = ? and n = ?"
-
-
-class _Place(NamedTuple):
-    """Where a version of some type goes: the statements that add the row of a single write, insert any row, rewrite it,
-    and rewrite it but for the columns that few writes change (they are in most indexes); and how to fill its own
-    columns."""
-
-    add: str
-    insert: str
-    rewrite: str
-    refresh: str
-    described: EntityType | None
 
 
 class Transaction(Reader):
@@ -93,7 +80,7 @@ class Transaction(Reader):
         self._clock = Hlc(millis, ticks)
         self._sum = int.from_bytes(digest, "big")
         self._numbers: dict[str, int] = {self._host: self._number}
-        self._places: dict[str, _Place] = {}
+        self._types: dict[str, Columns] = {}
         self._link: bytes = bytes(link or genesis(self._host))
         self._quarantined = Quarantine(connection, empty=not kept)
         self._forgotten: Clock | None = None if forgotten else {}
@@ -185,7 +172,7 @@ class Transaction(Reader):
         ident = link_id(type_name, from_id, to_id)
         entity = self.entity(ident)
         if entity is None:
-            values = {FROM_ID: from_id, TO_ID: to_id, "createdAt": _iso(self.now)}
+            values = {FROM_ID: from_id, TO_ID: to_id, CREATED_AT: iso(self.now)}
         else:
             values = (entity.document() if is_deleted(entity) else {}) | {DELETED_AT: None}
         return self.put(ident, type_name, {**values, **fields}, precedence=precedence)
@@ -217,8 +204,8 @@ class Transaction(Reader):
 
     def _write_new(self, entity_id: str, type_name: str, values: dict[str, Any], precedence: int) -> Dot:
         """The first write of an entity: its version is made straight from the values."""
-        place = self._place(type_name)
-        own = self._own_columns(place.described, entity_id, type_name, values.get)
+        columns = self._columns(type_name)
+        own = columns.own(entity_id, values.get)
         document = canonical.encode_normal(values)
         if len(document) > version.MAX_DOCUMENT:
             raise _too_large(entity_id, len(document))
@@ -226,7 +213,7 @@ class Transaction(Reader):
         self._counter += 1
         dot = Dot(self._host, self._counter)
         made = version.first(entity_id, type_name, precedence, self._clock, dot, document)
-        version_hash = self._add_new(place, own, made, self._clock.millis, values.get("createdAt"))
+        version_hash = self._add_new(columns, own, made, self._clock.millis, values.get(CREATED_AT))
         self._buffer.add(INSERT_COMPONENT, (self._number, self._counter, self._n))
         self._extend_chain(version_hash)
         return dot
@@ -248,10 +235,11 @@ class Transaction(Reader):
         reading = hlc.tick(self._clock, self.now)
         stamp = Stamp(precedence, reading.millis, reading.ticks, self._host, self._counter + 1)
         after = write(entity, values, stamp, seen)
+        changes = differing(entity, after)
         closed = version.close(after)
         if len(closed.document) > version.MAX_DOCUMENT or closed.size() > version.MAX_VERSION:
             raise _too_large(entity_id, len(closed.document))
-        written = self._store(row, entity, after, closed)
+        written = self._store(row, entity, after, closed, changes)
         assert written is not None, "a write always changes the clock"
         self._clock, self._counter = reading, stamp.counter
         self._extend_chain(written)
@@ -290,7 +278,7 @@ class Transaction(Reader):
                 continue
             try:
                 present = version.open_stored(row.version) if row else None
-                joined = self._joined(present, entity)
+                joined, changes = self._joined(present, entity)
                 closed = incoming if joined is entity else _refuse_over_limit(version.close(joined))
             except BadVersion as error:
                 self.quarantine(incoming, str(error))
@@ -300,7 +288,7 @@ class Transaction(Reader):
                     raise
                 clashes.append((incoming, entity))
                 continue
-            if self._store(row, present, joined, closed) is not None:
+            if self._store(row, present, joined, closed, changes) is not None:
                 changed += 1
             self._notice_own_future(entity.clock)
             if present is None and revive_absent is not None:
@@ -313,20 +301,24 @@ class Transaction(Reader):
             if (stamp.millis, stamp.ticks) > self._clock:
                 self._clock = hlc.observe(self._clock, stamp.hlc, self.now)
 
-    def _joined(self, present: Entity | None, entity: Entity) -> Entity:
+    def _joined(self, present: Entity | None, entity: Entity) -> tuple[Entity, set[str]]:
+        """What is here and what came as one, and in which paths that differs from what is here."""
         self._refuse_strange_link(entity)
         if present is None:
-            return entity
+            return entity, set()
         if present.type != entity.type:
             raise BadVersion(f"{entity.id} is a {present.type} here, and came as a {entity.type}")
+        changes = differing(present, entity)
+        if succeeds(entity, present, changes):
+            return entity, changes
         joined = join(present, entity)
         self._refuse_strange_link(joined)
-        return joined
+        return joined, differing(present, joined)
 
     def _refuse_strange_link(self, entity: Entity) -> None:
-        described = self._place(entity.type).described
-        if described is not None and described.link:
-            self._own_columns(described, entity.id, entity.type, entity.value)
+        columns = self._columns(entity.type)
+        if columns.described is not None and columns.described.link:
+            columns.own(entity.id, entity.value)
 
     def quarantine(self, incoming: Version, reason: str) -> None:
         """Keep a version that cannot be taken as the bytes that came, unless what is here has seen it already.
@@ -394,7 +386,7 @@ class Transaction(Reader):
             self._buffer.flush()
             self._execute("delete from components where n = ?", (row.n,))
             try:
-                self._store(row, None, version.open_stored(changed), changed)
+                self._store(row, None, version.open_stored(changed), changed, set())
             except BadVersion as error:  # another of its siblings wins now, and does not fit
                 for table in (self._entities, self._links):
                     self._execute(f"delete from {table} where n = ?", (row.n,))
@@ -450,10 +442,10 @@ class Transaction(Reader):
         Raises `BadVersion`, and changes nothing, for a link under another's id."""
         self._refuse_strange_link(after)
         self.remove(after.id)
-        version_hash = self._store(None, None, after, version.close(after))
+        version_hash = self._store(None, None, after, version.close(after), set())
         assert version_hash is not None, "what is not there is always stored"
         if before is not None:
-            self._remember(before, after)
+            self._remember(before, after, differing(before, after))
         for _ in range(dots):
             self._counter += 1
             self._extend_chain(version_hash)
@@ -540,36 +532,40 @@ class Transaction(Reader):
             number = self._numbers[host] = int(rows[0][0])
         return number
 
-    def _store(self, row: Row | None, before: Entity | None, after: Entity, closed: Version) -> bytes | None:
-        """Put an entity's one version in its row, and keep everything in step; its hash, None if nothing differs."""
+    def _store(
+        self, row: Row | None, before: Entity | None, after: Entity, closed: Version, changes: set[str]
+    ) -> bytes | None:
+        """Put an entity's one version in its row, and keep everything in step; its hash, None if nothing differs.
+        `changes` are the paths in which it differs from what was there `before`."""
         if row is not None and row.version == closed:
             return None
-        place = self._place(after.type)
+        columns = self._columns(after.type)
         registers = after.registers
         if row is None and _one_write(registers):
-            own = self._own_columns(place.described, after.id, after.type, registers.decoded.get)
-            millis, created = registers.base.millis, registers.decoded.get("createdAt")
-            version_hash = self._add_new(place, own, closed, millis, created)
+            own = columns.own(after.id, registers.decoded.get)
+            millis, created = registers.base.millis, registers.decoded.get(CREATED_AT)
+            version_hash = self._add_new(columns, own, closed, millis, created)
             self.index(self._n, after.clock)
             return version_hash
         version_hash = closed.hash()
         clean = not version.adds_to_digest(after)
-        columns: tuple[str | None, ...] = self._columns(place, after)
-        statement = place.rewrite if row else place.insert
+        own_columns: tuple[str | None, ...] = ()
+        if row is not None and before is not None and columns.are_kept(after, changes):
+            statement = columns.refresh
+        else:
+            own_columns, statement = columns.of(after), columns.rewrite if row else columns.insert
         old_clock: Clock = {}
         if row is not None and before is not None:
             self._sum -= self._weight(row)
-            self._remember(before, after)
+            self._remember(before, after, changes)
             old_clock = before.clock
-            if columns == self._columns(place, before):
-                columns, statement = (), place.refresh
         self._count(closed, version_hash, clean=clean)
         if row is None:
             self._n += 1
         n = row.n if row else self._n
         values = (
-            *columns,
-            _iso(max(stamp.millis for stamp in after.winning_stamps())),
+            *own_columns,
+            iso(max(stamp.millis for stamp in after.winning_stamps())),
             str(after.value(DELETED_AT)["at"]) if is_deleted(after) else None,
             closed.document.decode(),
             closed.clock.decode(),
@@ -591,28 +587,18 @@ class Transaction(Reader):
                 self._buffer.add(INSERT_COMPONENT, (number, counter, n))
         return version_hash
 
-    def _columns(self, place: _Place, entity: Entity) -> tuple[str | None, str | None, str]:
-        """A type's own columns, and when the entity was made."""
-        registers = entity.registers
-        value = registers.decoded.get if isinstance(registers, Registers) else entity.value
-        created = value("createdAt")
-        return (
-            *self._own_columns(place.described, entity.id, entity.type, value),
-            created if isinstance(created, str) else _iso(min(stamp.millis for stamp in entity.winning_stamps())),
-        )
-
     def _add_new(
-        self, place: _Place, own: tuple[str | None, str | None], made: Version, millis: int, created: Any
+        self, columns: Columns, own: tuple[str | None, str | None], made: Version, millis: int, created: Any
     ) -> bytes:
         """Gather the row of an entity that is new here, and that one write of time `millis` has filled; its hash."""
         version_hash = made.hash()
         self._count(made, version_hash, clean=False)
         self._n += 1
-        instant = _iso(millis)
+        written = iso(millis)
         row = (
             *own,
-            created if isinstance(created, str) else instant,
-            instant,
+            created if isinstance(created, str) else written,
+            written,
             made.document.decode(),
             made.clock.decode(),
             made.stamps.decode(),
@@ -623,7 +609,7 @@ class Transaction(Reader):
             made.type,
         )
         self._absent.discard(made.id)
-        self._buffer.entity(made.id, place.add, row)
+        self._buffer.entity(made.id, columns.add, row)
         return version_hash
 
     def _count(self, made: Version, version_hash: bytes, *, clean: bool) -> None:
@@ -638,35 +624,15 @@ class Transaction(Reader):
         if not clean:
             self._sum += int.from_bytes(version_hash, "big")
 
-    def _place(self, type_name: str) -> _Place:
-        place = self._places.get(type_name)
-        if place is None:
-            described = self.schema.types.get(type_name)
-            if described is not None and described.link:
-                place = _Place(*_statements(self._links, "from_id", "to_id"), described)
-            else:
-                place = _Place(*_statements(self._entities, self.schema.owner_column, "subtype"), described)
-            self._places[type_name] = place
-        return place
+    def _columns(self, type_name: str) -> Columns:
+        columns = self._types.get(type_name)
+        if columns is None:
+            columns = self._types[type_name] = columns_of(self.schema, type_name)
+        return columns
 
-    def _own_columns(
-        self, described: EntityType | None, entity_id: str, type_name: str, value: Callable[[str], Any]
-    ) -> tuple[str | None, str | None]:
-        """The two columns that are a type's own: a link's ends, an entity's owner and subtype. An entity whose
-        type names no owner owns itself; one of an unknown type belongs to nobody."""
-        if described is None:
-            return "", None
-        if described.link:
-            from_id, to_id = _text(value(FROM_ID)), _text(value(TO_ID))
-            if entity_id != link_id(type_name, from_id, to_id):
-                raise BadVersion(f"{entity_id} is not the id of a {type_name} from {from_id!r} to {to_id!r}")
-            return from_id, to_id
-        owner = (_text(value(described.owner)) if described.owner else "") or entity_id
-        return owner, (_text(value(described.subtype)) or None) if described.subtype else None
-
-    def _remember(self, before: Entity, after: Entity) -> None:
+    def _remember(self, before: Entity, after: Entity, changes: set[str]) -> None:
         """Keep what was overwritten, locally, for people: `lottisync history` (STORE-16)."""
-        for p in differing(before, after):
+        for p in sorted(changes):
             now = after.registers.get(p, ())
             gone = [held for held in before.registers.get(p, ()) if held not in now]
             if gone:
@@ -679,26 +645,6 @@ class Transaction(Reader):
         )
 
 
-@lru_cache(maxsize=32)
-def _statements(table: str, first: str, second: str) -> tuple[str, str, str, str]:
-    """What inserts a row without a deletion or a conflict; what inserts any; what rewrites the one with its number:
-    that takes the same values without the last two, for id and type never change; and what leaves the first three as
-    they are, and does not take them."""
-    columns = (
-        first, second, "created_at", "updated_at", "deleted_at", "serialized", "clock", "stamps", "hash",
-        "clean_tombstone", "conflicted", "feed", "n", "id", "type",
-    )  # fmt: skip
-    given = [name for name in columns if name not in ("deleted_at", "clean_tombstone", "conflicted")]
-    updates = [f"{name} = ?" for name in columns[:-3]]
-    return (
-        f"""insert into {table}({", ".join(given)}, clean_tombstone, conflicted)
-            values ({"?, " * len(given)}0, 0)""",
-        f"insert into {table}({', '.join(columns)}) values ({', '.join('?' * len(columns))})",
-        f"update {table} set {', '.join(updates)} where n = ?",
-        f"update {table} set {', '.join(updates[3:])} where n = ?",
-    )
-
-
 def _one_write(registers: Mapping[str, tuple[Write, ...]]) -> TypeGuard[Registers]:
     """Whether a single write has filled them all, and it is no deletion."""
     return (
@@ -707,10 +653,6 @@ def _one_write(registers: Mapping[str, tuple[Write, ...]]) -> TypeGuard[Register
         and not registers.siblings
         and DELETED_AT not in registers.decoded
     )
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else ""
 
 
 def _passes(clock: Clock, other: Clock) -> bool:
