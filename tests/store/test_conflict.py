@@ -195,7 +195,7 @@ def test_a_half_of_what_is_written_together_cannot_be_combined(tmp_path: Path) -
     """STORE-17, JOUR-3"""
     a = ticked_by_one_unticked_by_the_other(tmp_path)
     with pytest.raises(Problem, match="checkedBy"), a.transaction(NOON + 10) as tx:
-        conflict.combine(tx, "i", "isChecked", True)
+        conflict.combine(tx, "i", "isChecked", value=True)
     assert len(listed(a)) == 4
 
 
