@@ -98,6 +98,7 @@ def faults(store: Store) -> list[str]:
 
 def test_forget_1_what_a_device_says_itself_replaces_and_hearsay_adds(tmp_path: Path) -> None:
     store = new_store(tmp_path)
+    with_links(store, {A: 1, B: 1})
     tell(store, "phone", {A: 5, B: 2})
     tell(store, "phone", {A: 3, B: 7}, direct=False)
     assert told(store) == {"phone": {A: 5, B: 7}}
@@ -107,8 +108,20 @@ def test_forget_1_what_a_device_says_itself_replaces_and_hearsay_adds(tmp_path: 
     assert told(store) == {"desk": {B: 1}, "phone": {A: 4}}
 
 
+def test_forget_1_of_hosts_of_which_nothing_is_here_nothing_is_noted(tmp_path: Path) -> None:
+    """A peer that invents hosts would have every device store them, and pass them on."""
+    store = new_store(tmp_path)
+    with_links(store, {A: 1})
+    tell(store, "phone", {A: 1, B: 2})
+    tell(store, "desk", {B: 2}, direct=False)
+    assert told(store) == {"phone": {A: 1}}
+    with store.reading() as reader:
+        assert reader.local("select count(*) from hosts where host = ?", (B,)) == [(0,)]
+
+
 def test_forget_1_what_was_told_before_is_noted_without_a_bell(tmp_path: Path) -> None:
     store = new_store(tmp_path)
+    with_links(store, {A: 1})
     with store.transaction(NOON) as tx:
         forgetting.hear(tx, "phone", {A: 5}, direct=True)
         assert not tx.changed

@@ -73,14 +73,21 @@ def told(reader: Reader) -> dict[str, Knowledge]:
 
 def hear(tx: Transaction, device: str, knowledge: Clock, *, direct: bool) -> None:
     """Note what a device knows. What it says itself replaces what was noted, for it may have been restored from a
-    backup; what a third says of it is older or newer, and only adds (FORGET-1). Rings no bell."""
+    backup; what a third says of it is older or newer, and only adds (FORGET-1). Rings no bell.
+
+    Only of hosts of which anything is here: nothing else says what is lacking or may be forgotten, and a peer that
+    invents hosts would have every device store them, and pass them on."""
+    numbers = {
+        host: number for number, host in tx.local("select n, host from hosts where n in (select host from chain)")
+    }
     noted = told(tx).get(device, {})
-    after = dict(knowledge) if direct else vector_clock.merge(noted, knowledge)
+    heard = {host: known for host, known in knowledge.items() if host in numbers}
+    after = heard if direct else vector_clock.merge(noted, heard)
     if noted == after:
         return
     tx.execute("delete from told where device = ?", (device,))
     for host, known in after.items():
-        tx.execute("insert into told values (?, ?, ?)", (device, _number(tx, host), known))
+        tx.execute("insert into told values (?, ?, ?)", (device, numbers[host], known))
 
 
 def lacking(reader: Reader, knowledge: Clock) -> int:

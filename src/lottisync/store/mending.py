@@ -39,7 +39,7 @@ def sound(reader: Reader, ids: Iterable[str]) -> list[Version]:
     of what is in quarantine with its own."""
     found = []
     kept = [held.version for held in reader.quarantined() if held.version.hash() == held.hash]
-    for entity_id in ids:
+    for entity_id in dict.fromkeys(ids):
         row = reader.raw_row(entity_id)
         if row is not None and row.version.hash() == row.hash:
             found.append(row.version)

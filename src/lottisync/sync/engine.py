@@ -383,6 +383,7 @@ class Engine:
             report=self._report,
             progress=partial(self._verification.progress, device),
             called=lambda: self.peers[device].name if device in self.peers else None,
+            member=lambda heard: heard in self._roster.members,
         )
         link.changed = self._moved
         link.is_twin = self._runs_twice

@@ -71,6 +71,7 @@ class Link:
         report: Callable[[str, str], None],
         progress: Callable[[str, int, int], None] = lambda store, done, of: None,
         called: Callable[[], str | None] = lambda: None,
+        member: Callable[[str], bool] = lambda device: True,
     ) -> None:
         self.device = device
         self.dialled = dialled
@@ -91,6 +92,7 @@ class Link:
             report=report,
             progress=progress,
             called=called,
+            member=member,
         )
         self._called = called
         self._ponged = 0
