@@ -43,13 +43,12 @@ from lottisync.entities.schema import EntityType, StoreSchema, link_id
 from lottisync.entities.version import BadVersion, Damaged, Version
 from lottisync.problem import Problem
 from lottisync.store import chain, notice, quarantine
-from lottisync.store.instant import iso
+from lottisync.store.columns import deleted_at, instant, lasting_columns, own_column_names, own_columns, updated_at
 from lottisync.store.quarantine import Kept, Quarantine
 from lottisync.store.reader import Moment, Reader, Row
 from lottisync.store.write_buffer import GATHERED_ROWS, WriteBuffer
 
 MODULUS = 2**256
-_iso = lru_cache(maxsize=64)(iso)
 
 
 BEGIN = f"""select s.host, s.counter, s.millis, s.ticks, s.digest, s.n, s.feed, h.n, {chain.OWN_VALUE},
@@ -185,7 +184,7 @@ class Transaction(Reader):
         ident = link_id(type_name, from_id, to_id)
         entity = self.entity(ident)
         if entity is None:
-            values = {FROM_ID: from_id, TO_ID: to_id, "createdAt": _iso(self.now)}
+            values = {FROM_ID: from_id, TO_ID: to_id, "createdAt": instant(self.now)}
         else:
             values = (entity.document() if is_deleted(entity) else {}) | {DELETED_AT: None}
         return self.put(ident, type_name, {**values, **fields}, precedence=precedence)
@@ -193,7 +192,7 @@ class Transaction(Reader):
     def delete(self, entity_id: str, *, precedence: int = USER) -> Dot:
         """Write a tombstone that records what the deleter saw."""
         row, entity = self._existing(entity_id)
-        value = deletion(iso(self.now), entity.clock)
+        value = deletion(instant(self.now), entity.clock)
         return self._write(row, entity_id, entity.type, {DELETED_AT: value}, precedence, None)
 
     def undelete(self, entity_id: str, *, precedence: int = USER) -> Dot:
@@ -218,7 +217,7 @@ class Transaction(Reader):
     def _write_new(self, entity_id: str, type_name: str, values: dict[str, Any], precedence: int) -> Dot:
         """The first write of an entity: its version is made straight from the values."""
         place = self._place(type_name)
-        own = self._own_columns(place.described, entity_id, type_name, values.get)
+        own = own_columns(place.described, entity_id, type_name, values.get)
         document = canonical.encode_normal(values)
         if len(document) > version.MAX_DOCUMENT:
             raise _too_large(entity_id, len(document))
@@ -326,7 +325,7 @@ class Transaction(Reader):
     def _refuse_strange_link(self, entity: Entity) -> None:
         described = self._place(entity.type).described
         if described is not None and described.link:
-            self._own_columns(described, entity.id, entity.type, entity.value)
+            own_columns(described, entity.id, entity.type, entity.value)
 
     def quarantine(self, incoming: Version, reason: str) -> None:
         """Keep a version that cannot be taken as the bytes that came, unless what is here has seen it already.
@@ -547,21 +546,21 @@ class Transaction(Reader):
         place = self._place(after.type)
         registers = after.registers
         if row is None and _one_write(registers):
-            own = self._own_columns(place.described, after.id, after.type, registers.decoded.get)
+            own = own_columns(place.described, after.id, after.type, registers.decoded.get)
             millis, created = registers.base.millis, registers.decoded.get("createdAt")
             version_hash = self._add_new(place, own, closed, millis, created)
             self.index(self._n, after.clock)
             return version_hash
         version_hash = closed.hash()
         clean = not version.adds_to_digest(after)
-        columns: tuple[str | None, ...] = self._columns(place, after)
+        columns: tuple[str | None, ...] = lasting_columns(place.described, after)
         statement = place.rewrite if row else place.insert
         old_clock: Clock = {}
         if row is not None and before is not None:
             self._sum -= self._weight(row)
             self._remember(before, after)
             old_clock = before.clock
-            if columns == self._columns(place, before):
+            if columns == lasting_columns(place.described, before):
                 columns, statement = (), place.refresh
         self._count(closed, version_hash, clean=clean)
         if row is None:
@@ -569,8 +568,8 @@ class Transaction(Reader):
         n = row.n if row else self._n
         values = (
             *columns,
-            _iso(max(stamp.millis for stamp in after.winning_stamps())),
-            str(after.value(DELETED_AT)["at"]) if is_deleted(after) else None,
+            updated_at(after),
+            deleted_at(after),
             closed.document.decode(),
             closed.clock.decode(),
             closed.stamps.decode(),
@@ -591,16 +590,6 @@ class Transaction(Reader):
                 self._buffer.add(INSERT_COMPONENT, (number, counter, n))
         return version_hash
 
-    def _columns(self, place: _Place, entity: Entity) -> tuple[str | None, str | None, str]:
-        """A type's own columns, and when the entity was made."""
-        registers = entity.registers
-        value = registers.decoded.get if isinstance(registers, Registers) else entity.value
-        created = value("createdAt")
-        return (
-            *self._own_columns(place.described, entity.id, entity.type, value),
-            created if isinstance(created, str) else _iso(min(stamp.millis for stamp in entity.winning_stamps())),
-        )
-
     def _add_new(
         self, place: _Place, own: tuple[str | None, str | None], made: Version, millis: int, created: Any
     ) -> bytes:
@@ -608,11 +597,11 @@ class Transaction(Reader):
         version_hash = made.hash()
         self._count(made, version_hash, clean=False)
         self._n += 1
-        instant = _iso(millis)
+        made_at = instant(millis)
         row = (
             *own,
-            created if isinstance(created, str) else instant,
-            instant,
+            created if isinstance(created, str) else made_at,
+            made_at,
             made.document.decode(),
             made.clock.decode(),
             made.stamps.decode(),
@@ -642,27 +631,10 @@ class Transaction(Reader):
         place = self._places.get(type_name)
         if place is None:
             described = self.schema.types.get(type_name)
-            if described is not None and described.link:
-                place = _Place(*_statements(self._links, "from_id", "to_id"), described)
-            else:
-                place = _Place(*_statements(self._entities, self.schema.owner_column, "subtype"), described)
+            table = self._links if described is not None and described.link else self._entities
+            place = _Place(*_statements(table, *own_column_names(self.schema, table)), described)
             self._places[type_name] = place
         return place
-
-    def _own_columns(
-        self, described: EntityType | None, entity_id: str, type_name: str, value: Callable[[str], Any]
-    ) -> tuple[str | None, str | None]:
-        """The two columns that are a type's own: a link's ends, an entity's owner and subtype. An entity whose
-        type names no owner owns itself; one of an unknown type belongs to nobody."""
-        if described is None:
-            return "", None
-        if described.link:
-            from_id, to_id = _text(value(FROM_ID)), _text(value(TO_ID))
-            if entity_id != link_id(type_name, from_id, to_id):
-                raise BadVersion(f"{entity_id} is not the id of a {type_name} from {from_id!r} to {to_id!r}")
-            return from_id, to_id
-        owner = (_text(value(described.owner)) if described.owner else "") or entity_id
-        return owner, (_text(value(described.subtype)) or None) if described.subtype else None
 
     def _remember(self, before: Entity, after: Entity) -> None:
         """Keep what was overwritten, locally, for people: `lottisync history` (STORE-16)."""
@@ -707,10 +679,6 @@ def _one_write(registers: Mapping[str, tuple[Write, ...]]) -> TypeGuard[Register
         and not registers.siblings
         and DELETED_AT not in registers.decoded
     )
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else ""
 
 
 def _passes(clock: Clock, other: Clock) -> bool:
