@@ -64,6 +64,7 @@ def test_a_sound_store_is_found_sound_and_left_as_it_is(store: Store) -> None:
         ("insert into components values (1, 999, 1)", "index"),
         ("update state set digest = zeroblob(32)", "digest"),
         ("update state set counter = counter - 1", "write"),
+        ("insert into forgotten values (2, 9)", "write 9 of 0000000200000001 was forgotten"),
         ("delete from chain where host = 1", "the chain of 0000000100000001 ends at 0, and 5"),
         ("delete from chain where host = 2", "the chain of 0000000200000001 ends at 0, and 1"),
         ("update chain set links = substr(links, 1, 48) where host = 1", "ends at 3, and 5"),

@@ -282,6 +282,39 @@ def _meet(a: Store, b: Store) -> None:
     tell(b, "other", knowledge(a))
 
 
+# -- damage
+
+
+def damage(store: Store, entity_id: str) -> None:
+    with store.transaction(NOON) as tx:
+        tx.execute("update journal_entities set serialized = '{' where id = ?", (entity_id,))
+
+
+def test_forget_3_a_row_that_cannot_be_read_stays_and_holds_up_no_other(tmp_path: Path) -> None:
+    store = new_store(tmp_path)
+    for number in range(3):
+        put(store, f"t{number}")
+        delete(store, f"t{number}")
+    damage(store, "t1")
+    assert purge(store) == 2
+    assert ids(store) == ["t1"]
+
+
+def test_forget_8_a_row_that_cannot_be_read_does_not_stop_a_device_from_coming_back(tmp_path: Path) -> None:
+    """What it has seen stands in the index, too: what was forgotten goes, and what nobody else has seen stays."""
+    a, b = new_store(tmp_path, 1), new_store(tmp_path, 2)
+    for name in ("gone", "living"):
+        put(a, name)
+    send(a, b)
+    delete(a, "gone")
+    purge(a)
+    put(b, "mine")
+    damage(b, "gone")
+    damage(b, "mine")
+    assert round_to(a, b) == (1, 0)
+    assert ids(b) == ["living", "mine"]
+
+
 # -- beginning anew
 
 

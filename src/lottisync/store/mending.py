@@ -23,7 +23,7 @@ from typing import NamedTuple
 import msgspec
 
 from lottisync.causality import vector_clock
-from lottisync.causality.vector_clock import Clock, Dot, Host
+from lottisync.causality.vector_clock import Clock, Dot
 from lottisync.entities import version
 from lottisync.entities.entity import Entity, Write, has_conflict, join, ordered
 from lottisync.entities.schema import StoreSchema
@@ -78,7 +78,7 @@ def mend(tx: Transaction, versions: Iterable[tuple[Version, Entity]]) -> int:
 def _over_damage(tx: Transaction, row: Row, ours: Entity | None, theirs: Entity) -> Entity | None:
     """Rule 1. A damaged row that holds more than the peer has seen keeps that, if it can be read, and takes all that
     the peer holds; None leaves it as it is."""
-    clock = _indexed_clock(tx, row.n) or (ours.clock if ours else {})
+    clock = tx.indexed_clock(row.n) or (ours.clock if ours else {})
     if vector_clock.covers(theirs.clock, clock):
         return theirs
     if ours is None or ours.type != theirs.type:
@@ -233,17 +233,6 @@ def _clock_of(made: Version) -> Clock:
         return version.clock_of(made)
     except BadVersion:
         return {}
-
-
-def _indexed_clock(reader: Reader, n: int) -> Clock:
-    """A row's clock as the index has it: a second witness, where the row is damaged."""
-    return {
-        Host(host): counter
-        for host, counter in reader.local(
-            "select h.host, max(c.counter) from components c join hosts h on h.n = c.host where c.n = ? group by 1",
-            (n,),
-        )
-    }
 
 
 def _refuse_large(after: Entity) -> None:

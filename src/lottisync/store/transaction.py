@@ -332,7 +332,7 @@ class Transaction(Reader):
         Raises `BadVersion` if not even its id and its clock can be read."""
         clock = version.clock_of(incoming)
         row = self._row(incoming.id)
-        seen_by_row = row is not None and vector_clock.covers(row.version.read_clock(), clock)
+        seen_by_row = row is not None and vector_clock.covers(quarantine.clock_or_none(row.version), clock)
         kept = self._quarantined.of(incoming.id)
         if not seen_by_row and not any(k.version == incoming or _passes(k.clock, clock) for k in kept):
             if row is not None:
