@@ -60,6 +60,11 @@ def test_a_sound_store_is_found_sound_and_left_as_it_is(store: Store) -> None:
         ("update journal_entities set created_at = 'x' where id = 't1'", "t1: its column created_at"),
         ("update journal_entities set updated_at = 'x' where id = 't1'", "t1: its column updated_at"),
         ("update journal_links set to_id = 't9'", "its column to_id says 't9'"),
+        (
+            "update journal_entities set id = cast(x'74ff31' as text) where id = 't1'",
+            "t\ufffd1: its content does not have",
+        ),
+        ("update journal_entities set task_id = cast(x'ff' as text) where id = 't1'", "t1: its column task_id"),
         ("delete from components where n = 1", "t1"),
         ("insert into components values (1, 999, 1)", "index"),
         ("update state set digest = zeroblob(32)", "digest"),

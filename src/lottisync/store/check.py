@@ -139,7 +139,7 @@ _Row = tuple[int, Version, bytes, bool, bool]
 
 def _after(reader: Reader, last: int, limit: int = STRIDE) -> list[_Row]:
     return [
-        (n, Version(*parts), stored, bool(clean), bool(conflicted))
+        (n, tables.raw_version(*parts), stored, bool(clean), bool(conflicted))
         for n, *parts, stored, clean, conflicted in reader.local(
             f"""select n, {tables.RAW_COLUMNS}, hash, clean_tombstone, conflicted
                 from rows where n > ? order by n limit ?""",

@@ -51,15 +51,14 @@ def fits(schema: StoreSchema, entity: Entity) -> bool:
 
 def columns_between(reader: Reader, after: int, last: int) -> dict[int, Columns]:
     """What stands in the rows with numbers behind `after` and up to `last`."""
-    return {
-        n: Columns(table, *stored)
-        for table in tables.names(reader.schema)
-        for n, *stored in reader.local(
-            f"""select n, {", ".join(own_column_names(reader.schema, table))}, created_at, updated_at, deleted_at
-                from {table} where n > ? and n <= ?""",
-            (after, last),
-        )
-    }
+    found = {}
+    for table in tables.names(reader.schema):
+        columns = (*own_column_names(reader.schema, table), "created_at", "updated_at", "deleted_at")
+        read = ", ".join(f"cast({column} as blob)" for column in columns)
+        for n, *stored in reader.local(f"select n, {read} from {table} where n > ? and n <= ?", (after, last)):
+            texts: list[Any] = [None if each is None else each.decode(errors="replace") for each in stored]
+            found[n] = Columns(table, *texts)
+    return found
 
 
 def own_column_names(schema: StoreSchema, table: str) -> tuple[str, str]:

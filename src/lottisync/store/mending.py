@@ -204,7 +204,7 @@ def _after(reader: Reader, last: int) -> list[_Stored]:
     )
     columns = columns_between(reader, last, rows[-1][0]) if rows else {}
     return [
-        _Stored(Row(n, Version(*parts), stored, bool(clean)), bool(conflicted), columns[n])
+        _Stored(Row(n, tables.raw_version(*parts), stored, bool(clean)), bool(conflicted), columns[n])
         for n, *parts, stored, clean, conflicted in rows
     ]
 

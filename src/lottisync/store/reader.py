@@ -176,7 +176,7 @@ class Reader:
         if not rows:
             return None
         n, *parts, stored_hash, clean = rows[0]
-        return Row(n, Version(*parts), stored_hash, bool(clean))
+        return Row(n, tables.raw_version(*parts), stored_hash, bool(clean))
 
     def indexed_clock(self, n: int) -> Knowledge:
         """A row's clock as the index has it: a second witness, where the row is damaged."""
