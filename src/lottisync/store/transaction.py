@@ -96,6 +96,8 @@ class Transaction(Reader):
         self._link: bytes = bytes(link or genesis(self._host))
         self._quarantined = Quarantine(connection, empty=not kept)
         self._forgotten: Clock | None = None if forgotten else {}
+        self.ahead: dict[Host, int] = {}
+        """Hosts whose clocks are so far ahead that this one does not follow, with the latest time they said (ms)."""
         self._absent: set[str] = set()
         """Ids that were looked for, and that have no row."""
         # Components are inserted before any is deleted: one that has gone never comes back.
@@ -311,6 +313,8 @@ class Transaction(Reader):
         for stamp in entity.stamps():
             if (stamp.millis, stamp.ticks) > self._clock:
                 self._clock = hlc.observe(self._clock, stamp.hlc, self.now)
+                if hlc.is_far_future(stamp.hlc, self.now):
+                    self.ahead[stamp.host] = max(stamp.millis, self.ahead.get(stamp.host, 0))
 
     def _joined(self, present: Entity | None, entity: Entity) -> Entity:
         self._refuse_strange_link(entity)

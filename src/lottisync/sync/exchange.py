@@ -31,6 +31,7 @@ import msgspec
 
 from lottisync.causality import vector_clock
 from lottisync.causality.knowledge import Knowledge
+from lottisync.causality.vector_clock import Host
 from lottisync.problem import Problem
 from lottisync.protocol import message as m
 from lottisync.protocol import summary
@@ -79,6 +80,7 @@ class _Ending(msgspec.Struct):
     """How the parts of a round that came in one breath ended: with more to come, with all of it, or refused."""
 
     reports: list[tuple[str, str]] = []
+    ahead: dict[Host, int] = {}
     refused: str | None = None
     end: m.End | None = None
     own: Inventory | None = None
@@ -87,7 +89,8 @@ class _Ending(msgspec.Struct):
 class Exchange:
     """See the module. `credit` says how many large messages may be said now; `report` is told (code, sentence),
     `progress` (store, done, of), on whatever thread reads a store for a comparison; `called` is what people call
-    the peer; `member` says whether a device is, or was, one of this person's: of others nothing is heard."""
+    the peer; `member` says whether a device is, or was, one of this person's: of others nothing is heard.
+    `ahead` is told of hosts whose clocks are far ahead, and what they said (ms)."""
 
     def __init__(
         self,
@@ -102,12 +105,13 @@ class Exchange:
         progress: Callable[[str, int, int], None] = lambda store, done, of: None,
         called: Callable[[], str | None] = lambda: None,
         member: Callable[[str], bool] = lambda device: True,
+        ahead: Callable[[Host, int], None] = lambda host, millis: None,
     ) -> None:
         self.standing = Standing()
         self.comparisons = Comparisons(
             stores, self.standing, clock=clock, report=report, progress=progress, called=lambda: self._short
         )
-        self._called, self._member = called, member
+        self._called, self._member, self._ahead = called, member, ahead
         self._peer, self._device, self._boot = "", device, boot
         self._stores, self._strangers, self._clock, self._credit = stores, strangers, clock, credit
         self._report = report
@@ -289,6 +293,8 @@ class Exchange:
             ending = self._carry_out(incoming, messages, tx)
         for code, text in ending.reports:
             self._report(code, text)
+        for host, millis in ending.ahead.items():
+            self._ahead(host, millis)
         if ending.refused is not None:
             return [*self._refuse(begin, ending.refused), *granted]
         self.standing.receiving = (begin.store, incoming.arrived, begin.count)
@@ -317,6 +323,7 @@ class Exchange:
                             ("quarantined", f"{self._short} sent what cannot be taken, kept as it came: {one.reason}")
                             for one in taken.kept
                         ]
+                        ending.ahead |= taken.ahead
                         ending.reports += [
                             ("mended", f"{store}: {entity} had been changed behind its store's back, and was mended")
                             for entity in taken.mended

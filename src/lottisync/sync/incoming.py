@@ -44,11 +44,13 @@ class Unacceptable(Exception):
 
 
 class Taken(NamedTuple):
-    """What was unusual in a batch: what had to be kept as it came, and the ids of the entities that a join could
-    not settle, because somebody or something had changed a row behind its store's back; they were mended."""
+    """What was unusual in a batch: what had to be kept as it came; the ids of the entities that a join could
+    not settle, because somebody or something had changed a row behind its store's back (they were mended); and the
+    hosts whose clocks are far ahead (of a branch, the one that its device has signed for), with what they said (ms)."""
 
     kept: list[Kept]
     mended: list[str]
+    ahead: dict[Host, int]
 
 
 class Incoming:
@@ -123,7 +125,8 @@ class Incoming:
             for host, counter in clock.items()
             if counter > self.knowledge.get(host, 0)
         )
-        return Taken(tx.kept_now(), [entity.id for _, entity in clashes])
+        ahead = {chain.root(tx, host): millis for host, millis in tx.ahead.items()}
+        return Taken(tx.kept_now(), [entity.id for _, entity in clashes], ahead)
 
     def _chain_ends(self, tx: Transaction) -> dict[Host, int]:
         if self._chained is None:
