@@ -157,6 +157,19 @@ def test_a_file_that_somebody_holds_for_too_long(tmp_path: Path, monkeypatch: py
     store.close()
 
 
+def test_a_file_that_may_not_be_written(tmp_path: Path) -> None:
+    """STORE-2: on a disk that is mounted for reading, or in a folder of somebody else, it can still be read."""
+    store = Store.open(existing(tmp_path), JOURNAL, minting(1))
+    with store.reading() as reader:
+        reader.local("pragma query_only=1")  # what SQLite answers then is what it answers there
+    with pytest.raises(Problem) as caught, store.transaction(NOON) as tx:
+        tx.put("t2", "task", {"title": "x"})
+    assert caught.value.code == "read-only"
+    assert "folder" in caught.value.message
+    assert store.read("t0") is not None
+    store.close()
+
+
 def test_the_files_say_whose_they_are(tmp_path: Path) -> None:
     """STORE-2: to the byte, so that tools can tell them."""
     raw = existing(tmp_path).read_bytes()

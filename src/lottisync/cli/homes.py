@@ -13,6 +13,7 @@ from lottisync.config import clock
 from lottisync.config.home import Home
 from lottisync.store import notice
 from lottisync.store.instant import iso
+from lottisync.sync.peer import told_of_clock
 from lottisync.sync.twin import REMEMBERED_MS, told_of
 
 
@@ -76,6 +77,7 @@ def status(terminal: Terminal) -> None:
                 "mended": state.mended if state else {},
                 "comparing": state.comparing if state else {},
                 "twice": bool(state and _recent(state.twice)),
+                "ahead": state.ahead if state else None,
                 "error": state.error if state else None,
             }
         )
@@ -172,6 +174,8 @@ def _show(terminal: Terminal, value: dict[str, Any]) -> None:
     for peer in value["peers"]:
         if peer["twice"]:
             terminal.line(told_of(peer["name"]) + ".", "bold red")
+        if peer["ahead"]:
+            terminal.line(told_of_clock(peer["name"], peer["ahead"]) + ".", "yellow")
         for name, count in peer["mended"].items():
             entities = "1 entity" if count == 1 else f"{count:,} entities"
             terminal.line(

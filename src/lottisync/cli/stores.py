@@ -48,6 +48,8 @@ def check(terminal: Terminal) -> None:
             )
             for fault in faults:
                 terminal.line(f"  {fault}", "red")
+        if any(found.values()):
+            terminal.line("What another device can help to mend, this mends: lottisync verify", "dim")
 
     terminal.emit(found, shown)
     if any(found.values()):

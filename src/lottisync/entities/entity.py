@@ -334,12 +334,19 @@ def is_deleted(entity: Entity) -> bool:
     return not any(stamp.precedence > winner.stamp.precedence for stamp in _unseen(entity, deletions))
 
 
-def has_unseen_edit(entity: Entity) -> bool:
-    """A live sibling of a deletion, or an edit that no deletion here has seen: "deleted here, edited there"."""
+def against_deletion(entity: Entity) -> list[Stamp]:
+    """The stamps of what speaks against the deletions that are held: edits that none of them had seen, and what stands
+    beside them in their own register, because somebody brought the entity back. Empty where there is no deletion."""
     deletions = _deletions(entity)
     if not deletions:
-        return False
-    return len(deletions) < len(entity.registers[DELETED_AT]) or bool(_unseen(entity, deletions))
+        return []
+    brought_back = [write.stamp for write in entity.registers[DELETED_AT] if as_deletion(write) is None]
+    return brought_back + _unseen(entity, deletions)
+
+
+def has_unseen_edit(entity: Entity) -> bool:
+    """A live sibling of a deletion, or an edit that no deletion here has seen: "deleted here, edited there"."""
+    return bool(against_deletion(entity))
 
 
 def has_conflict(entity: Entity) -> bool:

@@ -234,8 +234,9 @@ def _begins_badly(tx: "Transaction", links: Links, known: frozenset[bytes]) -> b
         return links.before if links.before in known else None
     if links.host != branch_name(links.values[:LINK_BYTES]):
         raise Gap(f"links of the branch {links.host} do not begin it at {links.first}, and none are here")
-    tx.execute("insert or ignore into hosts(host) values (?)", (links.parent,))  # one that is a node from the start
     behind = value_at(tx, links.parent, links.first - 1)
+    if behind is None and links.first == 1:  # a host that is a node from the start, and of which nothing else is here
+        behind = genesis(links.parent)
     if behind is None:
         raise Gap(f"the branch {links.host} begins at {links.first}, and the log of {links.parent} ends before")
     if behind != links.before:
@@ -248,6 +249,8 @@ def _each(values: bytes) -> Iterator[bytes]:
 
 
 def _number_of(tx: "Transaction", links: Links) -> int:
+    if links.parent:
+        tx.execute("insert or ignore into hosts(host) values (?)", (links.parent,))
     tx.execute(
         "insert into hosts(host, parent) values (?, ?) on conflict(host) do update set parent = excluded.parent",
         (links.host, links.parent),

@@ -9,10 +9,8 @@ from lottisync.causality.vector_clock import Clock, Host
 from lottisync.entities import canonical
 from lottisync.entities.schema import StoreSchema
 from lottisync.entities.version import Version
-from lottisync.store import quarantine
+from lottisync.store import quarantine, tables
 from lottisync.store.reader import Reader
-
-TEXT_AS_BYTES = "id, type, cast(clock as blob), cast(stamps as blob), cast(serialized as blob)"
 
 
 class Snapshot(Reader):
@@ -63,8 +61,8 @@ class Snapshot(Reader):
         listed = (canonical.encode(wanted := list(numbers)).decode(),)
         found: dict[int, Version] = {}
         for table, columns in (
-            (self._entities, TEXT_AS_BYTES),
-            (self._links, TEXT_AS_BYTES),
+            (self._entities, tables.BYTES_COLUMNS),
+            (self._links, tables.BYTES_COLUMNS),
             ("quarantine", quarantine.VERSION_COLUMNS),
         ):
             rows = self._rows(f"select n, {columns} from {table} where n in (select value from json_each(?))", listed)

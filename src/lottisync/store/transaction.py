@@ -11,7 +11,7 @@ reading writes it down first.
 
 from collections.abc import Callable, Iterable, Mapping
 from itertools import islice
-from typing import Any, TypeGuard
+from typing import Any, NamedTuple, TypeGuard
 
 import apsw
 
@@ -39,14 +39,23 @@ from lottisync.entities.entity import (
 from lottisync.entities.identifier import made_once
 from lottisync.entities.link import FROM_ID, TO_ID
 from lottisync.entities.revival import revived
-from lottisync.entities.schema import StoreSchema, link_id
+from lottisync.entities.schema import EntityType, StoreSchema, link_id
 from lottisync.entities.version import BadVersion, Damaged, Version
 from lottisync.problem import Problem
 from lottisync.store import chain, notice, quarantine
-from lottisync.store.columns import CREATED_AT, Columns, columns_of
+from lottisync.store.columns import (
+    CREATED_AT,
+    deleted_at,
+    lasting_columns,
+    lasting_columns_are_kept,
+    own_column_names,
+    own_columns,
+    updated_at,
+)
 from lottisync.store.instant import iso
 from lottisync.store.quarantine import Kept, Quarantine
 from lottisync.store.reader import Moment, Reader, Row
+from lottisync.store.statements import Statements, statements_for
 from lottisync.store.write_buffer import GATHERED_ROWS, WriteBuffer
 
 MODULUS = 2**256
@@ -57,6 +66,13 @@ BEGIN = f"""select s.host, s.counter, s.millis, s.ticks, s.digest, s.n, s.feed, 
 """All that a transaction has to know of its store, in one look."""
 INSERT_COMPONENT = "insert into components values (?, ?, ?)"
 DELETE_COMPONENT = "delete from components where host = ? and counter = ? and n = ?"
+
+
+class _Place(NamedTuple):
+    """Where versions of a type go; `described` is None for a type that this device has never heard of."""
+
+    described: EntityType | None
+    statements: Statements
 
 
 class Transaction(Reader):
@@ -80,10 +96,12 @@ class Transaction(Reader):
         self._clock = Hlc(millis, ticks)
         self._sum = int.from_bytes(digest, "big")
         self._numbers: dict[str, int] = {self._host: self._number}
-        self._types: dict[str, Columns] = {}
+        self._places: dict[str, _Place] = {}
         self._link: bytes = bytes(link or genesis(self._host))
         self._quarantined = Quarantine(connection, empty=not kept)
         self._forgotten: Clock | None = None if forgotten else {}
+        self.ahead: dict[Host, int] = {}
+        """Hosts whose clocks are so far ahead that this one does not follow, with the latest time they said (ms)."""
         self._absent: set[str] = set()
         """Ids that were looked for, and that have no row."""
         # Components are inserted before any is deleted: one that has gone never comes back.
@@ -204,8 +222,8 @@ class Transaction(Reader):
 
     def _write_new(self, entity_id: str, type_name: str, values: dict[str, Any], precedence: int) -> Dot:
         """The first write of an entity: its version is made straight from the values."""
-        columns = self._columns(type_name)
-        own = columns.own(entity_id, values.get)
+        place = self._place(type_name)
+        own = own_columns(place.described, entity_id, type_name, values.get)
         document = canonical.encode_normal(values)
         if len(document) > version.MAX_DOCUMENT:
             raise _too_large(entity_id, len(document))
@@ -213,7 +231,7 @@ class Transaction(Reader):
         self._counter += 1
         dot = Dot(self._host, self._counter)
         made = version.first(entity_id, type_name, precedence, self._clock, dot, document)
-        version_hash = self._add_new(columns, own, made, self._clock.millis, values.get(CREATED_AT))
+        version_hash = self._add_new(place.statements, own, made, self._clock.millis, values.get(CREATED_AT))
         self._buffer.add(INSERT_COMPONENT, (self._number, self._counter, self._n))
         self._extend_chain(version_hash)
         return dot
@@ -300,6 +318,8 @@ class Transaction(Reader):
         for stamp in entity.stamps():
             if (stamp.millis, stamp.ticks) > self._clock:
                 self._clock = hlc.observe(self._clock, stamp.hlc, self.now)
+                if hlc.is_far_future(stamp.hlc, self.now):
+                    self.ahead[stamp.host] = max(stamp.millis, self.ahead.get(stamp.host, 0))
 
     def _joined(self, present: Entity | None, entity: Entity) -> tuple[Entity, set[str]]:
         """What is here and what came as one, and in which paths that differs from what is here."""
@@ -316,16 +336,16 @@ class Transaction(Reader):
         return joined, differing(present, joined)
 
     def _refuse_strange_link(self, entity: Entity) -> None:
-        columns = self._columns(entity.type)
-        if columns.described is not None and columns.described.link:
-            columns.own(entity.id, entity.value)
+        described = self._place(entity.type).described
+        if described is not None and described.link:
+            own_columns(described, entity.id, entity.type, entity.value)
 
     def quarantine(self, incoming: Version, reason: str) -> None:
         """Keep a version that cannot be taken as the bytes that came, unless what is here has seen it already.
         Raises `BadVersion` if not even its id and its clock can be read."""
         clock = version.clock_of(incoming)
         row = self._row(incoming.id)
-        seen_by_row = row is not None and vector_clock.covers(row.version.read_clock(), clock)
+        seen_by_row = row is not None and vector_clock.covers(quarantine.clock_or_none(row.version), clock)
         kept = self._quarantined.of(incoming.id)
         if not seen_by_row and not any(k.version == incoming or _passes(k.clock, clock) for k in kept):
             if row is not None:
@@ -539,21 +559,22 @@ class Transaction(Reader):
         `changes` are the paths in which it differs from what was there `before`."""
         if row is not None and row.version == closed:
             return None
-        columns = self._columns(after.type)
+        place = self._place(after.type)
         registers = after.registers
         if row is None and _one_write(registers):
-            own = columns.own(after.id, registers.decoded.get)
+            own = own_columns(place.described, after.id, after.type, registers.decoded.get)
             millis, created = registers.base.millis, registers.decoded.get(CREATED_AT)
-            version_hash = self._add_new(columns, own, closed, millis, created)
+            version_hash = self._add_new(place.statements, own, closed, millis, created)
             self.index(self._n, after.clock)
             return version_hash
         version_hash = closed.hash()
         clean = not version.adds_to_digest(after)
-        own_columns: tuple[str | None, ...] = ()
-        if row is not None and before is not None and columns.are_kept(after, changes):
-            statement = columns.refresh
+        columns: tuple[str | None, ...] = ()
+        if row is not None and before is not None and lasting_columns_are_kept(place.described, after, changes):
+            statement = place.statements.refresh
         else:
-            own_columns, statement = columns.of(after), columns.rewrite if row else columns.insert
+            columns = lasting_columns(place.described, after)
+            statement = place.statements.rewrite if row else place.statements.insert
         old_clock: Clock = {}
         if row is not None and before is not None:
             self._sum -= self._weight(row)
@@ -564,9 +585,9 @@ class Transaction(Reader):
             self._n += 1
         n = row.n if row else self._n
         values = (
-            *own_columns,
-            iso(max(stamp.millis for stamp in after.winning_stamps())),
-            str(after.value(DELETED_AT)["at"]) if is_deleted(after) else None,
+            *columns,
+            updated_at(after),
+            deleted_at(after),
             closed.document.decode(),
             closed.clock.decode(),
             closed.stamps.decode(),
@@ -588,7 +609,7 @@ class Transaction(Reader):
         return version_hash
 
     def _add_new(
-        self, columns: Columns, own: tuple[str | None, str | None], made: Version, millis: int, created: Any
+        self, statements: Statements, own: tuple[str | None, str | None], made: Version, millis: int, created: Any
     ) -> bytes:
         """Gather the row of an entity that is new here, and that one write of time `millis` has filled; its hash."""
         version_hash = made.hash()
@@ -609,7 +630,7 @@ class Transaction(Reader):
             made.type,
         )
         self._absent.discard(made.id)
-        self._buffer.entity(made.id, columns.add, row)
+        self._buffer.entity(made.id, statements.add, row)
         return version_hash
 
     def _count(self, made: Version, version_hash: bytes, *, clean: bool) -> None:
@@ -624,11 +645,14 @@ class Transaction(Reader):
         if not clean:
             self._sum += int.from_bytes(version_hash, "big")
 
-    def _columns(self, type_name: str) -> Columns:
-        columns = self._types.get(type_name)
-        if columns is None:
-            columns = self._types[type_name] = columns_of(self.schema, type_name)
-        return columns
+    def _place(self, type_name: str) -> _Place:
+        place = self._places.get(type_name)
+        if place is None:
+            described = self.schema.types.get(type_name)
+            table = self._links if described is not None and described.link else self._entities
+            place = _Place(described, statements_for(table, own_column_names(self.schema, table)))
+            self._places[type_name] = place
+        return place
 
     def _remember(self, before: Entity, after: Entity, changes: set[str]) -> None:
         """Keep what was overwritten, locally, for people: `lottisync history` (STORE-16)."""

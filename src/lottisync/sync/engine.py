@@ -25,6 +25,7 @@ import anyio
 from anyio.abc import ByteStream, SocketAttribute, SocketStream, TaskStatus
 from anyio.streams.tls import TLSStream
 
+from lottisync.causality.vector_clock import Host
 from lottisync.identity.device_key import DeviceKey
 from lottisync.identity.roster import Roster
 from lottisync.net import tls
@@ -39,7 +40,7 @@ from lottisync.sync import twin
 from lottisync.sync.inventory import own_summary
 from lottisync.sync.link import Caller, Link
 from lottisync.sync.membership import bind_hosts, come_back, read_roster
-from lottisync.sync.peer import PeerState
+from lottisync.sync.peer import PeerState, told_of_clock
 from lottisync.sync.scrub import Scrub
 from lottisync.sync.standing import Standing
 from lottisync.sync.verification import Verification
@@ -383,6 +384,8 @@ class Engine:
             report=self._report,
             progress=partial(self._verification.progress, device),
             called=lambda: self.peers[device].name if device in self.peers else None,
+            member=lambda heard: heard in self._roster.members,
+            ahead=self._is_ahead,
         )
         link.changed = self._moved
         link.is_twin = self._runs_twice
@@ -433,6 +436,15 @@ class Engine:
             self._report("twice", twin.told_of(None))
         self.twice = iso(self._clock())
         self._status()
+
+    def _is_ahead(self, host: Host, millis: int) -> None:
+        """What a device wrote came with a time that is far ahead of ours (CAUS-11)."""
+        state = self.peers.get(self._roster.host_owner.get(host, ""))
+        if state is not None:
+            first = state.ahead is None
+            state.ahead = iso(millis)
+            if first:
+                self._report("clock-ahead", told_of_clock(state.name, state.ahead))
 
     def _admit(self, link: Link, hello: m.Hello, address: Address | None) -> m.Close | None:
         """Whether a link that has greeted may go on; the last word for the peer if not."""
