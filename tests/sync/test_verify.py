@@ -164,8 +164,9 @@ async def test_mend_10_a_link_that_breaks_leaves_the_request_to_the_next_one(
 
 async def test_mend_11_stores_that_do_not_know_the_same_wait_until_they_do(members: list[Member]) -> None:
     a, b = members
-    async with linked(a, b) as (first, _):
-        (link,) = first.links.values()
+    async with linked(a, b) as (first, second):
+        (link,), (other,) = first.links.values(), second.links.values()
+        await until(lambda: not link.exchange._work and not other.exchange._work, "the first rounds")
         held_back = link.local_change
         link.local_change = lambda moments=None: None  # type: ignore[method-assign]
         link.look = lambda moments: None  # type: ignore[method-assign]
