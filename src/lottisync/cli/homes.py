@@ -98,7 +98,7 @@ def status(terminal: Terminal) -> None:
     if not terminal.as_json and not all(copy["told"] for copy in copies):
         for store in home.stores().values():
             with store.transaction(clock.now()) as tx:
-                notice.mark_told(tx)
+                notice.mark_told(tx, tx.execute)
 
 
 def _recent(moment: str | None) -> bool:

@@ -105,7 +105,7 @@ def split(tx: Transaction, found: Iterable[bytes]) -> bool:
     here = places(tx, new)
     for host, counters in here.items():
         for counter in counters:
-            notice.record(tx, host, counter)
+            notice.record(tx, tx.execute, host, counter, tx.now)
     if tx.host in here:
         tx.new_host()
     stretches = {host: _stretches(tx, host, counters) for host, counters in here.items()}

@@ -426,7 +426,7 @@ class Transaction(Reader):
 
     def rolled_back(self) -> Host:
         """This store was copied or restored: go on under a fresh host, and have the person told (COPY-8)."""
-        notice.record(self, self.host, self._counter)
+        notice.record(self, self.execute, self.host, self._counter, self.now)
         return self.new_host()
 
     def new_host(self) -> Host:

@@ -22,6 +22,7 @@ from lottisync.entities.entity import Entity
 from lottisync.entities.version import BadVersion, Version
 from lottisync.protocol import message as m
 from lottisync.store import chain, forgetting, fork, mending
+from lottisync.store.links import BadLinks, extend
 from lottisync.store.quarantine import Kept
 from lottisync.store.transaction import Transaction
 from lottisync.sync.agreement import Agreement
@@ -89,8 +90,8 @@ class Incoming:
         """Take links of a chain; the fork node if they are of another copy's."""
         links = Links(message.host, message.parent, message.first, message.before, message.values)
         try:
-            node = chain.extend(tx, links)
-        except chain.BadLinks as error:
+            node = extend(tx, links)
+        except BadLinks as error:
             raise Outdated(str(error)) from None
         if node is not None:
             fork.split(tx, [node])
