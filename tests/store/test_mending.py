@@ -195,6 +195,22 @@ def test_mend_7_another_type_goes_to_quarantine(tmp_path: Path) -> None:
         assert [kept.version for kept in reader.quarantined()] == [close(other)]
 
 
+def test_mend_4_a_clock_that_cannot_be_read_beside_what_is_in_quarantine(tmp_path: Path) -> None:
+    """MEND-4, STORE-27: what is kept of the entity asks what the row has seen; it has seen nothing that can be told."""
+    entity = made({A: 1}, title=(A, 1, "Milk"))
+    store = holding(tmp_path, 1, entity)
+    other = Entity("t1", "note", {B: 1}, made({B: 1}, title=(B, 1, "Wine")).registers)
+    with_links(store, {B: 2})
+    with store.transaction(LATER) as tx:
+        tx.quarantine(close(other), "another type")
+    sql(store, "update journal_entities set clock = '{' where id = 't1'")
+    with store.transaction(LATER) as tx:
+        tx.quarantine(close(Entity("t1", "note", {B: 2}, other.registers)), "another type")
+    assert mend(store, entity) == 1
+    assert store.read("t1") == entity
+    assert [fault for fault in faults(store) if "quarantine" not in fault] == []
+
+
 def test_mend_7_a_damaged_row_is_not_sent(tmp_path: Path) -> None:
     store = holding(tmp_path, 1, made({A: 1}, title=(A, 1, "Milk")))
     with store.reading() as reader:

@@ -515,6 +515,15 @@ async def test_net_6_who_does_not_finish_the_handshake_is_dropped_and_others_are
         assert first._handshakes == 0
 
 
+async def test_caus_11_a_device_that_was_never_met_before_is_named_too(members: list[Member]) -> None:
+    """Its hosts are not in the roster yet when its first writes come in."""
+    a, b = members
+    b.now += 3 * 24 * 3_600_000
+    b.put("t1", "from the future")
+    async with linked(a, b, tasks=1) as (first, _):
+        await until(lambda: first.peers[b.device].ahead)
+
+
 async def test_caus_11_a_device_whose_clock_is_far_ahead_is_named_once(members: list[Member]) -> None:
     """CAUS-9: what it writes is kept, and the clock here does not follow; the person is told where to set it."""
     a, b = members

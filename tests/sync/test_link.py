@@ -309,6 +309,19 @@ async def test_sync_28_after_a_restart_what_has_arrived_is_not_sent_again(pair: 
     assert cable.versions() == ["t3"]
 
 
+@pytest.mark.parametrize("clock", ["'{'", "'{}'", "replace(clock, ':', ':9')", "cast(x'ff00' as text)"])
+async def test_sync_30_a_damaged_clock_does_not_keep_back_all_the_rest(pair: list[Member], clock: str) -> None:
+    """MEND-4: the index says what the row had seen. Under that clock it is what it was, and so are those behind it."""
+    a, b = pair
+    await meet(a, b)
+    for number in range(3):
+        a.put(f"t{number}", f"Milk {number}")
+    with a.stores["journal"].transaction(a.now) as tx:
+        tx.execute(f"update journal_entities set clock = {clock} where id = 't1'")
+    await meet(a, b, done=lambda: b.knowledge() == a.knowledge())
+    assert [b.title(f"t{number}") for number in range(3)] == ["Milk 0", "Milk 1", "Milk 2"]
+
+
 async def test_sync_29_dots_that_both_hold_beyond_their_knowledge_are_not_offered_for_ever(
     three: list[Member],
 ) -> None:

@@ -116,6 +116,7 @@ class Engine:
         self._handshakes = 0
         self._patience = patience
         self._twins: set[tuple[str, bytes]] = set()
+        self._ahead: dict[Host, int] = {}
         self.scrub = Scrub(stores, call, idle=self._idle, report=report, changed=self._moved)
         self._verification = Verification(stores, self.links, self.scrub, call, clock=clock, report=report)
 
@@ -181,6 +182,7 @@ class Engine:
             link = self.links.pop(device, None)
             if link is not None:
                 link.close(REVOKED.code, REVOKED.reason)
+        self._tell_of_clocks()
         self._wake_waiting()
 
     async def _watch_commits(self, bell: Bell) -> None:
@@ -439,8 +441,16 @@ class Engine:
 
     def _is_ahead(self, host: Host, millis: int) -> None:
         """What a device wrote came with a time that is far ahead of ours (CAUS-11)."""
-        state = self.peers.get(self._roster.host_owner.get(host, ""))
-        if state is not None:
+        self._ahead[host] = millis
+        self._tell_of_clocks()
+
+    def _tell_of_clocks(self) -> None:
+        """Whose host that is may only be known when the roster has been read again."""
+        for host in list(self._ahead):
+            state = self.peers.get(self._roster.host_owner.get(host, ""))
+            millis = self._ahead.pop(host, None) if state is not None else None
+            if state is None or millis is None:
+                continue
             first = state.ahead is None
             state.ahead = iso(millis)
             if first:
