@@ -1,9 +1,9 @@
 """The disk of one device, and what is on it when the power comes back: all that was synced, and of the rest nothing,
 the first of it, or any of it, torn at the edges of sectors (`tests.support.fault_vfs`).
 
-Or it is a disk that lies: it says that it has synced, keeps the order of the writes, and loses the last of them. Then the
-stores are back at an earlier moment, all at the same one ("back") or each at its own ("apart"), though everybody may
-have seen what is gone."""
+Or it is a disk that lies: it says that it has synced, keeps the order of the writes, and loses the last of them. Then
+the stores are back at an earlier moment, all at the same one ("back") or each at its own ("apart"), though everybody
+may have seen what is gone."""
 
 import contextlib
 from itertools import count

@@ -287,7 +287,9 @@ KINDS = {
         _TALK | {"write": 5, "delete": 1, "decide": 4, "restore-one": 0.7, "part": 1.5} | _COPY | _PART_FORGOTTEN, _ALL
     ),
     "unsync": Kind(
-        _TALK | {"write": 5, "decide": 4, "unsynced": 1.5, "sunk": 0.7, "power": 0.7, "crash": 0, "delete": 1} | _PART_FORGOTTEN,
+        _TALK
+        | {"write": 5, "decide": 4, "unsynced": 1.5, "sunk": 0.7, "power": 0.7, "crash": 0, "delete": 1}
+        | _PART_FORGOTTEN,
         _ALL,
         disks=True,
     ),

@@ -594,15 +594,13 @@ class World:
         self.reference.gone |= lost - held
 
     def _examine_rolled_back(self, now: Device, before: Device) -> None:
-        """Its disk has lost the last of what it had said to have kept: each store is what it was at some earlier moment,
-        whole, and together they are unless they went back apart."""
+        """Its disk has lost the last of what it had said to have kept: each store is what it was at some earlier
+        moment, whole, and together they are unless they went back apart."""
         for kept in now.kept.values():
             kept.observe(self.reference, self._links, self._spared)
             laws.knowledge_is_true(now, kept, self._links, self.reference, self._spared)
         laws.sound([now], self._spared)
-        self.count["went back"] += any(
-            kept.knowledge != before.kept[name].knowledge for name, kept in now.kept.items()
-        )
+        self.count["went back"] += any(kept.knowledge != before.kept[name].knowledge for name, kept in now.kept.items())
         if before.survives[0] == "apart":
             self._mislay(now, before)
 
