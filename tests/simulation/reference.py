@@ -65,7 +65,7 @@ class Reference:
         self.mislaid: set[int] = set()
         """Effects that a journal had, and has lost without its device's other stores."""
         self.gone: set[int] = set()
-        """Those of them that nobody else had then."""
+        """Those of them that nobody had any more when some device had gone back."""
         self.purged: set[int] = set()
         self.revived: set[int] = set()
         self._recognised: dict[tuple[Entity, str, Shown], list[int]] = defaultdict(list)

@@ -566,6 +566,7 @@ class World:
             for kept in restored.kept.values():
                 with kept.store.transaction(self._clock(restored)) as tx:
                     tx.rolled_back()
+        self._look_what_is_gone()
 
     def _restoreone(self, step: s.RestoreOne) -> None:
         device = self._device(step.device)
@@ -577,6 +578,7 @@ class World:
         held = backups[step.backup % len(backups)].holding[step.store]
         restored = self.devices[device.slot] = device.with_one_restored(step.store, held, self._mint)
         self._mislay(restored, device)
+        self._look_what_is_gone()
 
     def _mislay(self, now: Device, before: Device) -> None:
         """A journal may have lost effects while their decisions stand, here or elsewhere; some of them perhaps before
@@ -587,11 +589,14 @@ class World:
         decided = now.kept["agent"].all_seen & self.reference.effects.keys()
         had = before.kept["journal"].all_seen.union(*(self.reference.effects[decision] for decision in decided))
         lost = effects & had - now.kept["journal"].all_seen
-        held = frozenset().union(*(device.kept["journal"].all_seen for device in self.devices))
         self.count["mislaid"] += len(lost)
-        self.count["gone"] += len(lost - held)
         self.reference.mislaid |= lost
-        self.reference.gone |= lost - held
+
+    def _look_what_is_gone(self) -> None:
+        """A device has gone back: of what was mislaid somewhere it may have been the last that had it."""
+        held = frozenset().union(*(device.kept["journal"].all_seen for device in self.devices))
+        self.reference.gone |= self.reference.mislaid - held
+        self.count["gone"] = len(self.reference.gone)
 
     def _examine_rolled_back(self, now: Device, before: Device) -> None:
         """Its disk has lost the last of what it had said to have kept: each store is what it was at some earlier
@@ -603,6 +608,7 @@ class World:
         self.count["went back"] += any(kept.knowledge != before.kept[name].knowledge for name, kept in now.kept.items())
         if before.survives[0] == "apart":
             self._mislay(now, before)
+        self._look_what_is_gone()
 
     def _clone(self, step: s.Clone) -> None:
         if len(self.devices) < min(5, MAX_DEVICES):
