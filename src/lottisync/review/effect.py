@@ -309,10 +309,13 @@ def _stale(sight: Sight, against: list[SeenField], writes: Mapping[str, Any]) ->
 
 
 def _differs(entity: Entity, path: str, field: SeenField | None) -> bool:
+    """By its dots; and by its value, since dots mean something else in a journal that was put back without the
+    proposals, and has written since (REV-63)."""
     held = entity.dots(path)
     if field is None:
         return path != DELETED_AT or bool(held)
-    return held != {Dot(Host(host), counter) for host, counter in field.dots}
+    seen = {Dot(Host(host), counter) for host, counter in field.dots}
+    return held != seen or entity.value(path) != field.value
 
 
 def stale_field(entity: Entity, path: str, field: SeenField | None, value: Any) -> StaleField:
