@@ -27,6 +27,8 @@ def a_refused_write_takes_no_counter(world: World) -> None:
     before = (a.knowledge(), a.digest(), a.dump())
     asked = {"replica": "a", "store": "journal", "actor": "user", "now": world.now}
     world.expect_refused("a path that is none", "bad-value", "write", **asked, entity="t1", type="task", set={"1": 2})
+    twice = {"labels": {"bug": True, "ui": True}, "labels/bug": False}
+    world.expect_refused("a path named twice", "bad-value", "write", **asked, entity="t1", type="task", set=twice)
     world.expect_refused("an id that is none", "bad-value", "write", **asked, entity="a b", type="task", set={"x": 2})
     world.expect_refused("a write of nothing", "empty-write", "write", **asked, entity="t1", type="task", set={})
     world.expect_refused("another type", "wrong-type", "write", **asked, entity="t1", type="label", set={"x": 2})

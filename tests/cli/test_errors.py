@@ -26,7 +26,7 @@ from lottisync.net.discovery import Address
 from lottisync.net.pairing import Self, show_code
 from lottisync.problem import Problem
 
-CODE = "12345678"
+CODE = "123456789"
 
 
 @pytest.fixture(scope="session")
@@ -87,7 +87,7 @@ CALLS: dict[str, tuple[tuple[str | bytes, ...], int, tuple[str, ...]]] = {
     "listen on a port that is no number": (("daemon", "--listen", "127.0.0.1:²"), 2, ("²",)),
     "listen on a very long number": (("daemon", "--listen", "127.0.0.1:" + "9" * 5000), 2, ("HOST:PORT",)),
     "listen where nobody can": (("daemon", "--no-discovery", "--listen", "192.0.2.1:4711"), 1, ("192.0.2.1:4711",)),
-    "pair with a malformed code": (("pair", "1234567"), 2, ("8 digits",)),
+    "pair with a malformed code": (("pair", "12345678"), 2, ("9 digits",)),
     "pair at a malformed address": (("pair", CODE, "--at", "here"), 2, ("--at",)),
     "pair where nobody listens": (("pair", CODE, "--at", "127.0.0.1:1"), 1, ("127.0.0.1:1",)),
     "import of no file": (("import", "/nonexistent.json"), 1, ("/nonexistent.json",)),
@@ -258,9 +258,12 @@ def test_store_29_a_damaged_row_is_named_and_hides_no_other_task(home: Path) -> 
 
 
 def test_store_29_a_row_whose_text_is_none(home: Path) -> None:
-    """STORE-29: SQLite gives no row then, so `check` says which."""
+    """STORE-29: the list names it. Where SQLite is asked for text it gives no row then, and `check` says which."""
     ident = written_over(home, "cast(x'7bfffe7d' as text)")
-    fails(run("task", "list", home=home), 1, "journal.sqlite", "lottisync check")
+    listed = run("task", "list", home=home)
+    fails(listed, 0, ident, "is damaged", "lottisync check")
+    assert "Bread" in listed.out
+    fails(run("task", "show", ident, home=home), 1, "journal.sqlite", "lottisync check")
     assert ident in run("check", home=home).out
 
 
@@ -294,7 +297,7 @@ def test_cli_3_a_wrong_code_is_refused_and_after_three_there_is_nobody(home: Pat
     before = contents(home)
     with showing(lambda: 1000) as at:
         for _ in range(3):
-            fails(run("pair", "87654321", "--at", str(at), home=home), 1, "code")
+            fails(run("pair", "987654321", "--at", str(at), home=home), 1, "code")
     fails(run("pair", CODE, "--at", str(at), home=home), 1, str(at))
     assert contents(home) == before
 

@@ -78,6 +78,8 @@ def test_cli_2_help_and_lists_load_nothing_heavy(tmp_path: Path) -> None:
         assert "lottisync" in found
         assert not found & HEAVY, arguments
     assert "apsw" not in loaded("--help")
+    # Each takes as long as some thousand tasks; a list needs neither a hash, nor rich where nobody looks.
+    assert not loaded("task", "list", "--home", str(home)) & {"hashlib", "shutil", "rich"}
 
 
 def test_cli_7_json_is_one_value_and_nothing_else(tmp_path: Path) -> None:

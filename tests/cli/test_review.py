@@ -15,6 +15,7 @@ from lottisync.journal import tasks
 from lottisync.problem import Problem
 from lottisync.review.builder import Builder
 from lottisync.review.verdict import Verdicts
+from lottisync.store import database
 
 AGENT = "laura"
 BATCH = {"items": [{"title": title} for title in ("Milk", "Eggs", "Salt")]}
@@ -286,3 +287,46 @@ def test_s1_63_the_readers_language(desk: Desk, language: str, heading: str, cha
     assert desk.type("list", "--language", language[:2]) == by_lang
     assert change in desk.type("--language", language[:2], "show", "1")
     assert desk.ask()[0]["items"][0]["changes"] == [{"path": "estimate", "before": 30, "after": 60}]
+
+
+def test_rev80_what_was_undone_is_called_so_and_not_retracted(desk: Desk) -> None:
+    """REV-80, REV-47: in the list, on the page of the item, and where a verdict on it is refused."""
+    desk.propose("update_task_estimate", {"minutes": 60})
+    item = desk.ask()[0]["items"][0]["id"]
+    desk.type("confirm", item)
+    desk.type("undo", item)
+    assert desk.type("reject", item) == "left as it is  it was undone already\n"
+    assert "undone" in desk.type("show", item)
+    assert "retracted" not in desk.type("show", item)
+    assert "bleibt, wie es ist" in desk.type("confirm", item, language="de_DE.UTF-8")
+
+
+def test_cli_28_status_says_how_many_proposals_wait(desk: Desk) -> None:
+    """CLI-28: no daemon runs here."""
+
+    def status(*words: str) -> str:
+        done = CliRunner(env={"NO_COLOR": "1"}).invoke(lottisync, ["status", *words, "--home", str(desk.home.path)])
+        assert done.exit_code == 0, done.output
+        return done.output
+
+    assert "for you" not in status()
+    assert json.loads(status("--json"))["waiting"] == 0
+    desk.propose("add_multiple_checklist_items", BATCH)
+    assert "3 proposals wait for you: lottisync review\n" in status()
+    desk.type("reject", "1")
+    assert json.loads(status("--json"))["waiting"] == 2
+    desk.type("confirm", "2")
+    assert "1 proposal waits for you" in status()
+
+
+def test_cli_28_an_index_that_cannot_be_kept_does_not_hide_the_rest(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who looks at the status of a device with a full disk, or a store that somebody holds, looks for that."""
+    monkeypatch.setattr(database, "BUSY_MILLIS", 20)
+    desk.propose("update_task_estimate", {"minutes": 60})
+    with desk.home.agent.transaction(clock.now()):
+        done = CliRunner().invoke(lottisync, ["status", "--json", "--home", str(desk.home.path)])
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.stdout)["waiting"] is None
+    assert "what waits for you could not be counted" in done.stderr

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.showing import one_code_at_a_time
 
 from lottisync.demo import script
 from lottisync.demo.story import EDITED_MINUTES, REASON, TASK
@@ -33,15 +32,14 @@ STEPS = (
 
 def run_demo(folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
     clean = {k: v for k, v in os.environ.items() if k not in ("OPENAI_API_KEY", "LOTTISYNC_MODEL_URL")}
-    with one_code_at_a_time():
-        return subprocess.run(
-            [sys.executable, "-m", "lottisync.demo", "--folder", str(folder)],
-            env={**clean, "COLUMNS": "140", **environment},
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=180,
-        )
+    return subprocess.run(
+        [sys.executable, "-m", "lottisync.demo", "--folder", str(folder)],
+        env={**clean, "COLUMNS": "140", **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=180,
+    )
 
 
 @pytest.fixture(scope="module")

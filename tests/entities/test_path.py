@@ -105,3 +105,28 @@ def test_an_unfit_key_is_refused_where_it_is_written() -> None:
     """ENT-3"""
     with pytest.raises(PathError):
         path.flatten({"labels": {"": True}})
+
+
+@pytest.mark.parametrize(
+    ("fields", "twice"),
+    [
+        ({"labels": {"bug": True}, "labels/bug": False}, "labels/bug"),
+        ({"labels/bug": False, "labels": {"ui": True, "bug": True}}, "labels/bug"),
+        ({"labels": {"bug": None}, "labels/bug": None, "title": "x"}, "labels/bug"),
+        ({"labels": {"a/b": True}, "labels/a~1b": True}, "labels/a~1b"),
+    ],
+)
+def test_a_register_that_is_named_twice_is_refused(fields: dict[str, Any], twice: str) -> None:
+    """ENT-3: which of the two values is meant is not guessed, and not where they agree."""
+    with pytest.raises(PathError, match=f"'{twice}' is named twice, by itself and in the map 'labels'"):
+        flatten(fields)
+
+
+def test_maps_and_paths_of_one_field_go_together() -> None:
+    """ENT-3: also an empty map, and what looks like a map's key and lies deeper."""
+    assert flatten({"labels": {"bug": True, "ui": 1.0}, "labels/x": 2, "other": {}}) == {
+        "labels/x": 2,
+        "labels/bug": True,
+        "labels/ui": 1,
+    }
+    assert flatten({"labels": "bug", "labels/bug": {"deep": True}}) == {"labels": "bug", "labels/bug": {"deep": True}}

@@ -2,15 +2,18 @@
 
 from typing import Any
 
+import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from tests.support.strategies import HOSTS, one_write
 
 from lottisync.entities import version
 from lottisync.entities.agent import Agent, AgentMessage
 from lottisync.entities.entity import Entity
-from lottisync.entities.journal import ChecklistItem, Task
+from lottisync.entities.journal import ChecklistItem, Label, Task
 from lottisync.entities.path import flatten
-from lottisync.entities.view import view, view_stored
+from lottisync.entities.view import BATCH, UNREADABLE, view, view_stored, views_stored
 
 
 def entity(fields: dict[str, Any], type_name: str = "task") -> Entity:
@@ -99,3 +102,38 @@ def test_a_stored_document_reads_as_the_entity_does(fields: dict[str, Any]) -> N
 def test_a_stored_document_without_a_field_has_the_defaults() -> None:
     """ENT-13"""
     assert view_stored("t1", b"{}", Task) == Task("t1")
+
+
+class Shown(msgspec.Struct, frozen=True):
+    id: str
+    title: str = ""
+    minutes: int | None = None
+
+
+PLAIN = [(f"t{number}", b'{"minutes":%d,"title":"x"}' % number) for number in range(2 * BATCH + 1)]
+ODD = [("odd", b'{"minutes":"ten","title":"odd"}'), ("none", b"{}"), ("named", b'{"id":"t9","title":"y"}')]
+
+
+@given(st.lists(st.sampled_from([*PLAIN, *ODD]), max_size=2 * BATCH + 5))
+def test_many_stored_documents_read_as_each_of_them_does(documents: list[tuple[str, bytes]]) -> None:
+    """ENT-13: whatever stands beside them, in their order."""
+    assert views_stored(documents, Shown) == [view_stored(*each, Shown) for each in documents]
+    assert [one.id for one in views_stored(documents, Label)] == [ident for ident, _ in documents]
+
+
+@pytest.mark.parametrize(
+    "damage", [b"", b"{", b'{"title":"x', b'{"title":"x"},{"title":"y"}', b'{"title":"\xff"}', b"7"]
+)
+def test_a_damaged_document_is_not_read_into_its_neighbours(damage: bytes) -> None:
+    """STORE-29: also where it could pass for two elements, or for part of the next one."""
+    documents = [PLAIN[0], ("bad", damage), PLAIN[1]]
+    with pytest.raises(UNREADABLE):
+        views_stored(documents, Shown)
+
+
+def test_two_damaged_documents_that_make_up_for_each_other_are_found() -> None:
+    """STORE-29: as many elements as documents, and none of them whose it seems."""
+    split, joined = b'{"title":"a","id":"x"},{"title":"b"}', b'{"x":[{"y":1}'
+    documents = [("one", split), ("two", joined), ("three", b"]}")]
+    with pytest.raises(msgspec.DecodeError):
+        views_stored(documents, Shown)

@@ -187,7 +187,7 @@ def test_an_altered_certificate_is_refused(at: int, flip: int) -> None:
 
 def test_neither_key_nor_offer_prints_its_secret() -> None:
     """ID-6, PAIR-19"""
-    shown = repr(KEY) + str(KEY) + repr(pairing.CodeOffer("1234-5678", 0))
+    shown = repr(KEY) + str(KEY) + repr(pairing.CodeOffer("123-456-789", 0))
     assert KEY.seed.hex() not in shown
     assert repr(KEY.seed) not in shown
     assert "1234" not in shown

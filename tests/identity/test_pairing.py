@@ -31,7 +31,7 @@ from lottisync.identity.words import WORDS
 PHONE = DeviceKey.from_seed(b"p" * 32)
 LAPTOP = DeviceKey.from_seed(b"l" * 32)
 MALLORY = DeviceKey.from_seed(b"m" * 32)
-CODE = "1234-5678"
+CODE = "123-456-789"
 NOW = 1_000_000
 
 
@@ -112,11 +112,11 @@ def test_there_are_256_words_to_tell_apart() -> None:
     assert list(WORDS) == sorted(WORDS)
 
 
-@given(st.integers(0, 10**8 - 1).filter(lambda drawn: drawn != 12345678))
+@given(st.integers(0, 10**9 - 1).filter(lambda drawn: drawn != 123456789))
 @settings(max_examples=30)
 def test_a_wrong_code_is_refused_and_nothing_given_away(guess: int) -> None:
     """PAIR-8, PAIR-14"""
-    types, shows = typed(code=f"{guess:08d}"), shown(offer())
+    types, shows = typed(code=f"{guess:09d}"), shown(offer())
     [reply] = shows.receive(types.start(), NOW)
     [confirm] = types.receive(reply)
     refused = fails("wrong-code", lambda: shows.receive(confirm, NOW)).refusal
@@ -298,7 +298,7 @@ def test_a_cut_leaves_nothing_half_done() -> None:
     assert (types.result, shows.result) == (None, None)
     shows.receive(confirm, NOW)
     assert types.result is None
-    retry_types, retry_shows = typed(chance=3), shown(offer("8765 4321"), chance=4)
+    retry_types, retry_shows = typed(chance=3), shown(offer("876 543 210"), chance=4)
     [reply] = retry_shows.receive(retry_types.start(), NOW)
     fails("out-of-turn", lambda: types.receive(reply))
     assert types.result is None
@@ -508,7 +508,7 @@ def test_a_refusal_is_said_in_our_words() -> None:
 def test_no_message_holds_the_code_or_a_key() -> None:
     """PAIR-19"""
     for message in script().values():
-        for secret in (b"12345678", b"1234-5678", PHONE.seed, LAPTOP.seed, bytes([1]) * 32, bytes([2]) * 32):
+        for secret in (b"23456789", b"123-456-789", PHONE.seed, LAPTOP.seed, bytes([1]) * 32, bytes([2]) * 32):
             assert secret not in message
     assert "1234" not in repr(offer())
 
@@ -517,36 +517,47 @@ def test_no_message_holds_the_code_or_a_key() -> None:
 
 
 @given(st.binary(min_size=32, max_size=64))
-def test_a_new_code_has_eight_digits(chance: bytes) -> None:
+def test_a_new_code_has_nine_digits(chance: bytes) -> None:
     """PAIR-3"""
     assert parse_code(new_code(chance)) == new_code(chance)
 
 
 def test_a_new_code_has_no_bias() -> None:
     """PAIR-3: what lies above the last whole multiple of 10^8 is passed over."""
-    top = (2**64 - 2**64 % 10**8).to_bytes(8)
-    assert new_code((10**8 + 42).to_bytes(8)) == "00000042"
-    assert new_code(top + (7).to_bytes(8)) == "00000007"
-    assert new_code((int.from_bytes(top) - 1).to_bytes(8)) == "99999999"
+    top = (2**64 - 2**64 % 10**9).to_bytes(8)
+    assert new_code((10**9 + 42).to_bytes(8)) == "000000042"
+    assert new_code(top + (7).to_bytes(8)) == "000000007"
+    assert new_code((int.from_bytes(top) - 1).to_bytes(8)) == "999999999"
     for useless in (top * 4, b"", bytes(7)):
         with pytest.raises(IdentityError, match="32 or more"):
             new_code(useless)
 
 
-@pytest.mark.parametrize("text", ["12345678", "1234-5678", "1234 5678", "  1234-5678\n"])
+@pytest.mark.parametrize("text", ["123456789", "123-456-789", "123 456 789", "  123-456789\n"])
 def test_a_code_is_read_as_people_write_it(text: str) -> None:
     """PAIR-4"""
-    assert parse_code(text) == "12345678"
-    assert CodeOffer(text, 0).shown == "1234-5678"
+    assert parse_code(text) == "123456789"
+    assert CodeOffer(text, 0).shown == "123-456-789"
 
 
 @pytest.mark.parametrize(
-    "text", ["", "1234567", "123456789", "1234--5678", "12-345678", "1234_5678", "abcd-efgh", "١٢٣٤-٥٦٧٨", "1234\n5678"]
+    "text",
+    [
+        "",
+        "12345678",
+        "1234567890",
+        "123--456-789",
+        "12-3456-789",
+        "123_456_789",
+        "abc-def-ghi",
+        "١٢٣-٤٥٦-٧٨٩",
+        "123\n456\n789",
+    ],
 )
 def test_anything_else_is_no_code(text: str) -> None:
     """PAIR-4"""
     error = fails("malformed-code", lambda: parse_code(text))
-    assert error.sentence.startswith("a pairing code has 8 digits, like 1234-5678; got ")
+    assert error.sentence.startswith("a pairing code has 9 digits, like 123-456-789; got ")
     fails("malformed-code", lambda: typed(code=text))
 
 

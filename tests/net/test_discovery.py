@@ -18,7 +18,7 @@ def anyio_backend() -> str:
 
 
 async def test_net_9_two_that_announce_themselves_find_each_other_and_hear_the_goodbye() -> None:
-    first, second = Announcement("sync", 4711, "aa" * 8), Announcement("pair", 4712, "bb" * 8)
+    first, second = Announcement("sync", 4711, "aa" * 8), Announcement("pair", 4712, "bb" * 8, "7")
     seen: tuple[dict[str, Found], dict[str, Found]] = ({}, {})
     lost: list[str] = []
 
@@ -29,7 +29,7 @@ async def test_net_9_two_that_announce_themselves_find_each_other_and_hear_the_g
         async with discovering(HERE, second, note(1)):
             await until(lambda: second.nonce in seen[0] and first.nonce in seen[1], "to find each other")
         await until(lambda: second.nonce in lost, "the goodbye")
-    assert seen[0][second.nonce] == Found(second.nonce, "pair", (Address(HERE, 4712),))
+    assert seen[0][second.nonce] == Found(second.nonce, "pair", (Address(HERE, 4712),), "7")
     assert seen[1][first.nonce] == Found(first.nonce, "sync", (Address(HERE, 4711),))
     # Nobody finds itself.
     assert first.nonce not in seen[0]
@@ -74,4 +74,6 @@ def test_net_8_where_mdns_is_spoken() -> None:
 def test_net_7_what_is_announced_names_nobody() -> None:
     info = discovery._info([HERE], Announcement("sync", 4711, "aa" * 8), f"{'aa' * 8}.{discovery.SERVICE}")
     assert info.properties == {b"role": b"sync", b"v": b"1"}
+    info = discovery._info([HERE], Announcement("pair", 4711, "aa" * 8, "7"), f"{'aa' * 8}.{discovery.SERVICE}")
+    assert info.properties == {b"role": b"pair", b"v": b"1", b"digit": b"7"}
     assert (info.name, info.server) == (f"{'aa' * 8}.{discovery.SERVICE}", f"{'aa' * 8}.local.")

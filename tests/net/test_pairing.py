@@ -1,7 +1,9 @@
-"""Pairing over real sockets: NET-free of mDNS, both sides in one program. See PAIR-5, PAIR-6, PAIR-12, PAIR-14."""
+"""Pairing over real sockets, both sides in one program; at the end found by mDNS. See PAIR-5, PAIR-6, PAIR-12, PAIR-14,
+PAIR-21, PAIR-22."""
 
 import contextlib
 import gc
+import os
 import random
 import socket
 from collections.abc import AsyncIterator, Callable
@@ -11,24 +13,23 @@ import anyio
 import pytest
 from anyio.abc import SocketAttribute, SocketStream
 from tests.support.household import until
-from tests.support.showing import one_code_at_a_time
 
 from lottisync.identity.device_key import DeviceKey
-from lottisync.identity.pairing import CodeOffer, Paired, PairingError
-from lottisync.net import tls
-from lottisync.net.discovery import Address
-from lottisync.net.pairing import Self, show_code, type_code
+from lottisync.identity.pairing import CodeOffer, Paired, PairingError, new_code
+from lottisync.net import pairing, tls
+from lottisync.net.discovery import Address, Found, discovering
+from lottisync.net.pairing import Self, show_code, type_at_one_of, type_code
 from lottisync.problem import Problem
 from lottisync.protocol.framing import frame
 
 pytestmark = pytest.mark.anyio
 HERE = "127.0.0.1"
-CODE = "12345678"
+CODE = "123456789"
 NOW = 1_000_000
 
 
-def named(name: str, number: int) -> Self:
-    return Self(DeviceKey.from_seed(bytes([number]) * 32), name, random.Random(number).randbytes)
+def named(name: str, number: int, chance: Callable[[int], bytes] | None = None) -> Self:
+    return Self(DeviceKey.from_seed(bytes([number]) * 32), name, chance or random.Random(number).randbytes)
 
 
 SHOWS, TYPES = named("laptop", 1), named("phone", 2)
@@ -45,7 +46,9 @@ class Shown(NamedTuple):
 
 
 @contextlib.asynccontextmanager
-async def shown(offer: CodeOffer, clock: Callable[[], int] = lambda: NOW) -> AsyncIterator[Shown]:
+async def shown(
+    offer: CodeOffer, clock: Callable[[], int] = lambda: NOW, *, by: Self = SHOWS, discover: bool = False
+) -> AsyncIterator[Shown]:
     """A device that shows a code, until it has paired or given up."""
     ports: list[int] = []
     outcome: list[Paired | Problem] = []
@@ -53,7 +56,7 @@ async def shown(offer: CodeOffer, clock: Callable[[], int] = lambda: NOW) -> Asy
     async def show() -> None:
         try:
             outcome.append(
-                await show_code(SHOWS, offer, Address(HERE, 0), discover=False, clock=clock, ready=ports.append)
+                await show_code(by, offer, Address(HERE, 0), discover=discover, clock=clock, ready=ports.append)
             )
         except Problem as problem:
             outcome.append(problem)
@@ -65,8 +68,8 @@ async def shown(offer: CodeOffer, clock: Callable[[], int] = lambda: NOW) -> Asy
         tasks.cancel_scope.cancel()
 
 
-def offer() -> CodeOffer:
-    return CodeOffer(CODE, NOW + 120_000)
+def offer(code: str = CODE) -> CodeOffer:
+    return CodeOffer(code, NOW + 120_000)
 
 
 async def test_pair_1_the_right_code_pairs_and_both_see_the_same_words() -> None:
@@ -84,7 +87,7 @@ async def test_pair_6_three_wrong_codes_end_the_offer() -> None:
     async with shown(offer()) as showing:
         for _ in range(3):
             with pytest.raises(PairingError) as raised:
-                await type_code(TYPES, "87654321", at=showing.at, search_from=HERE)
+                await type_code(TYPES, "123456788", at=showing.at, search_from=HERE)
             assert raised.value.code == "wrong-code"
         await until(lambda: showing.outcome)
         with pytest.raises(Problem, match="no device shows a code"):
@@ -97,7 +100,7 @@ async def test_pair_6_three_wrong_codes_end_the_offer() -> None:
 async def test_pair_6_after_a_wrong_code_the_right_one_still_pairs() -> None:
     async with shown(offer()) as showing:
         with pytest.raises(PairingError):
-            await type_code(TYPES, "87654321", at=showing.at, search_from=HERE)
+            await type_code(TYPES, "123456788", at=showing.at, search_from=HERE)
         assert (await type_code(TYPES, CODE, at=showing.at, search_from=HERE)).peer_name == "laptop"
 
 
@@ -231,17 +234,132 @@ async def test_pair_a_port_that_is_taken_is_a_problem() -> None:
         assert raised.value.code == "cannot-listen"
 
 
-async def test_pair_a_code_is_found_by_mdns_on_loopback() -> None:
-    ports: list[int] = []
-    outcome: list[Paired] = []
+# Several devices that show a code at once.
 
-    async def show() -> None:
-        outcome.append(
-            await show_code(SHOWS, offer(), Address(HERE, 0), discover=True, clock=lambda: NOW, ready=ports.append)
-        )
+ALIKE = "123456788"
 
-    with one_code_at_a_time():
+
+def announced(showing: Shown, code: str = CODE) -> Found:
+    return Found(f"at {showing.at}", "pair", (showing.at,), code[0])
+
+
+async def typed_at(*services: Found) -> Paired | PairingError | Problem:
+    """What comes of typing CODE where these services are found, in this order."""
+    send, receive = anyio.create_memory_object_stream[Found](64)
+    for service in services:
+        send.send_nowait(service)
+    async with send, receive:
+        return await type_at_one_of(TYPES, CODE, receive)
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing more is found later."""
+    monkeypatch.setattr(pairing, "SEARCH_SECONDS", 0.05)
+    monkeypatch.setattr(pairing, "ANOTHER_SECONDS", 0.01)
+
+
+async def test_pair_21_a_device_that_announces_another_digit_is_not_asked() -> None:
+    other = offer("923456789")
+    async with shown(other, by=named("neighbour", 3)) as theirs, shown(offer()) as ours:
+        assert isinstance(paired := await typed_at(announced(theirs, "9"), announced(ours)), Paired)
+    assert paired.peer_name == "laptop"
+    assert other.runs_left == 3
+
+
+async def test_pair_22_where_two_codes_begin_alike_each_device_is_asked() -> None:
+    other = offer(ALIKE)
+    async with shown(other, by=named("neighbour", 3)) as theirs, shown(offer()) as ours:
+        assert isinstance(paired := await typed_at(announced(theirs), announced(ours)), Paired)
+    assert paired.peer_name == "laptop"
+    assert other.runs_left == 2
+
+
+@pytest.mark.usefixtures("quick")
+async def test_pair_22_who_has_refused_is_not_asked_again() -> None:
+    """It is found again when its addresses change, and may be found at several."""
+    other = offer(ALIKE)
+    async with shown(other) as theirs:
+        found = announced(theirs)
+        outcome = await typed_at(found._replace(addresses=found.addresses * 2), found, found)
+    assert isinstance(outcome, PairingError)
+    assert outcome.code == "wrong-code"
+    assert other.runs_left == 2
+
+
+async def test_pair_22_after_three_refusals_nobody_else_is_asked() -> None:
+    """Whoever announces many codes gets no more guesses than whoever types."""
+    given = offer()
+    async with contextlib.AsyncExitStack() as stack:
+        others = [await stack.enter_async_context(shown(offer(ALIKE))) for _ in range(3)]
+        ours = await stack.enter_async_context(shown(given))
+        outcome = await typed_at(*map(announced, others), announced(ours))
+    assert isinstance(outcome, PairingError)
+    assert given.runs_left == 3
+
+
+@pytest.mark.usefixtures("quick")
+async def test_pair_22_a_wrong_code_is_said_before_what_others_say() -> None:
+    spent = offer(ALIKE)
+    spent.runs_left = 0
+    async with shown(offer(ALIKE)) as near, shown(spent) as far:
+        outcome = await typed_at(announced(far), announced(near))
+    assert isinstance(outcome, PairingError)
+    assert outcome.code == "wrong-code"
+
+
+async def test_pair_22_a_device_is_asked_at_the_address_that_answers() -> None:
+    async with shown(offer()) as showing:
+        found = announced(showing)
+        gone = Found("gone", "pair", (Address(HERE, 1),), CODE[0])
+        assert isinstance(await typed_at(gone, found._replace(addresses=(Address(HERE, 1), showing.at))), Paired)
+
+
+@pytest.mark.usefixtures("quick")
+async def test_pair_21_nobody_found_says_whether_another_code_is_shown() -> None:
+    daemon = Found("daemon", "sync", (Address(HERE, 1),))
+    neighbour = Found("neighbour", "pair", (Address(HERE, 1),), "9")
+    for services, said in (
+        ((daemon,), "no device that shows a code"),
+        ((daemon, neighbour), "a code beginning with 1"),
+    ):
+        outcome = await typed_at(*services)
+        assert isinstance(outcome, Problem)
+        assert said in outcome.message
+
+
+async def test_pair_two_pairs_find_each_other_by_mdns_at_once() -> None:
+    """Codes and instance names are new ones each time: whatever else is shown on this machine's network meanwhile,
+    others' tests with it, does no harm."""
+    laptop, phone, desk, tablet = (
+        named(name, number, os.urandom) for number, name in enumerate(("laptop", "phone", "desk", "tablet"), 1)
+    )
+    pairs = [(laptop, phone), (desk, tablet)]
+    met: dict[str, Paired] = {}
+
+    async def type_it(me: Self, code: str) -> None:
+        met[me.name] = await type_code(me, code, at=None, search_from=HERE)
+
+    offers = [offer(new_code(os.urandom(64))) for _ in pairs]
+    async with contextlib.AsyncExitStack() as stack:
+        for given, (shows, _) in zip(offers, pairs, strict=True):
+            await stack.enter_async_context(shown(given, by=shows, discover=True))
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(show)
-            typed = await type_code(TYPES, CODE, at=None, search_from=HERE)
-    assert typed.words == outcome[0].words
+            for given, (_, types) in zip(offers, pairs, strict=True):
+                tasks.start_soon(type_it, types, given.code)
+    assert {name: paired.peer_name for name, paired in met.items()} == {"phone": "laptop", "tablet": "desk"}
+
+
+async def test_pair_21_an_announcement_holds_the_first_digit_and_nothing_else_of_the_code() -> None:
+    given = offer("7" + new_code(os.urandom(64))[1:])
+    seen: dict[Address, Found] = {}
+
+    def note(found: Found) -> None:
+        seen.update((address, found) for address in found.addresses)
+
+    me = named("laptop", 1, os.urandom)
+    async with discovering(HERE, None, note), shown(given, by=me, discover=True) as showing:
+        await until(lambda: showing.at in seen)
+    found = seen[showing.at]
+    assert (found.role, found.digit) == ("pair", "7")
+    assert given.code[1:] not in repr(found)

@@ -232,6 +232,62 @@ def test_rev39_a_list_costs_what_waits_and_not_what_was_settled(laptop: Reviewer
     assert many < few * 1.1, (few, many)
 
 
+def test_rev39_counting_what_waits_costs_what_waits(laptop: Reviewer) -> None:
+    """REV-39, CLI-28: what was settled is not looked at, and nothing is written where the index is up to date."""
+    two_items(laptop)
+
+    def cost() -> int:
+        index.refresh(laptop.agents, laptop.now)
+        return steps(laptop.agents, lambda: index.waiting(laptop.agents, laptop.now))
+
+    few = cost()
+    for number in range(40):
+        laptop.propose("set_task_title", {"title": f"Title {number}"}, run=f"r{number}")
+        [item] = [item for item in laptop.waiting() if item.tool == "set_task_title"]
+        laptop.verdicts.reject(item.id, laptop.later())
+    assert cost() < few * 1.1
+
+
+def test_cli_28_what_is_counted_is_what_the_inbox_shows(laptop: Reviewer, phone: Reviewer) -> None:
+    """CLI-28: twins once, what is contested, too; not what is put off, decided, or expired."""
+    milk, eggs = two_items(laptop)
+    phone.pull(laptop)
+    told = []
+
+    def both() -> int:
+        counts = {index.waiting(device.agents, device.now) for device in (laptop, phone)}
+        shown = [
+            item
+            for one in Inbox(laptop.journal, laptop.agents).open_sets(laptop.now)
+            for item in one.items
+            if item.contested or (item.status == "pending" and not item.expired)
+        ]
+        assert counts == {len(shown)}
+        told.append(len(shown))
+        return len(shown)
+
+    assert both() == 2
+    for device in (laptop, phone):
+        device.propose("update_task_estimate", {"minutes": 60}, run=f"on-{device.number}")
+    laptop.meet(phone)
+    assert both() == 3
+    laptop.verdicts.confirm(milk, laptop.later())
+    phone.verdicts.reject(milk, phone.later())
+    phone.verdicts.defer(eggs, phone.now + DAY, phone.later())
+    laptop.meet(phone)
+    assert both() == 2
+    laptop.verdicts.keep(milk, laptop.later())
+    laptop.meet(phone)
+    assert both() == 1
+    for device in (laptop, phone):
+        device.later(2 * DAY)
+    laptop.now = phone.now = max(laptop.now, phone.now)
+    assert both() == 2
+    laptop.now = phone.now = laptop.now + 8 * DAY
+    assert both() == 0
+    assert index.waiting(laptop.agents, laptop.now, "another") == 0
+
+
 def test_rev39_showing_one_item_reads_its_set_and_no_other(laptop: Reviewer) -> None:
     """REV-39."""
     milk, _ = two_items(laptop)

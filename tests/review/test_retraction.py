@@ -46,7 +46,7 @@ def test_rev75_what_cannot_be_taken_back_is_told(laptop: Reviewer) -> None:
     laptop.verdicts.reject(mine.id, laptop.later())
     assert retract(laptop, mine.id, toms.id, "x.0") == (
         "Left 3 as they are:\n"
-        f"- {mine.id}: not open, it was rejected\n"
+        f"- {mine.id}: not open, it is rejected\n"
         f"- {toms.id}: not found among your proposals\n"
         "- x.0: not found among your proposals"
     )

@@ -141,6 +141,7 @@ def test_a_transaction_sees_its_own_writes(tmp_path: Path) -> None:
         ("t2", 'ta"sk', {"title": "x"}, "bad-value"),
         ("t1", "task", {"ti tle": "x"}, "bad-value"),
         ("t1", "task", {"labels": {"": True}}, "bad-value"),
+        ("t1", "task", {"labels": {"bug": True}, "labels/bug": False}, "bad-value"),
         ("t1", "task", {"title": "half \udcff a pair"}, "bad-value"),
         ("t1", "task", {"title": float("nan")}, "bad-value"),
         ("t1", "task", {"title": 2**60}, "bad-value"),

@@ -10,7 +10,6 @@ Where they are not, the last equal value is a *fork node*. The writes behind it,
 under a host that is named by the first of them; every device that knows the node names them alike.
 """
 
-import hashlib
 from typing import NamedTuple
 
 from lottisync.causality.vector_clock import Host
@@ -46,14 +45,20 @@ class Links(NamedTuple):
 
 def genesis(host: str) -> bytes:
     """The chain's value before a host's first write."""
+    import hashlib
+
     return hashlib.sha256(_LABEL + host.encode()).digest()[:LINK_BYTES]
 
 
 def chained(before: bytes, version_hash: bytes) -> bytes:
     """The chain's value after a write that made the version with this hash."""
+    import hashlib  # here: it loads OpenSSL, and a command that only reads hashes nothing
+
     return hashlib.sha256(before + version_hash).digest()[:LINK_BYTES]
 
 
 def branch_name(first: bytes) -> Host:
     """The host of the branch whose first write has this chain value."""
+    import hashlib
+
     return Host(hashlib.sha256(_BRANCH_LABEL + first).hexdigest()[:16])

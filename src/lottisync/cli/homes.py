@@ -7,10 +7,12 @@ from typing import Any
 import click
 
 from lottisync.cli.stores import device_names
-from lottisync.cli.terminal import Terminal, common
+from lottisync.cli.terminal import Terminal, common, waits_for_you
 from lottisync.cli.watch import watchable
 from lottisync.config import clock
 from lottisync.config.home import Home
+from lottisync.problem import Problem
+from lottisync.review import index
 from lottisync.store import notice
 from lottisync.store.instant import iso
 from lottisync.sync.peer import told_of_clock
@@ -93,6 +95,7 @@ def status(terminal: Terminal) -> None:
         "stores": stores,
         "peers": peers,
         "asleep": _asleep(home),
+        "waiting": _waiting(terminal),
     }
     terminal.emit(value, lambda: _show(terminal, value))
     if not terminal.as_json and not all(copy["told"] for copy in copies):
@@ -138,6 +141,15 @@ def _told_of(copy: dict[str, Any]) -> str:
     return f"{copy['name']} was restored from {backup} (or copied); {rest}."
 
 
+def _waiting(terminal: Terminal) -> int | None:
+    """How many proposals want the person's word; None where the index of them can't be kept, on a full disk say."""
+    try:
+        return index.waiting(terminal.home.agent, clock.now())
+    except Problem as problem:
+        terminal.warn(f"what waits for you could not be counted: {problem.message}")
+        return None
+
+
 def _asleep(home: Home) -> list[dict[str, str]]:
     """The agents that gave up by themselves, and why."""
     with home.agent.reading() as reader:
@@ -155,6 +167,8 @@ def _show(terminal: Terminal, value: dict[str, Any]) -> None:
     terminal.line(
         f"daemon  running on port {daemon['port']} (pid {daemon['pid']})" if daemon else "daemon  not running"
     )
+    if value["waiting"]:
+        terminal.line(f"{waits_for_you(value['waiting'])}: lottisync review", "yellow")
     terminal.table(
         ["store", "entities", "digest"],
         [(name, f"{store['entities']:,}", store["digest"][:16]) for name, store in value["stores"].items()],

@@ -49,7 +49,7 @@ STATES = {
     "no-op": marked("already so"),
     "stale": marked("changed since"),
     "failed": marked("could not be done"),
-    "already": marked("was decided already"),
+    "already": marked("left as it is"),
     "rejected": marked("rejected"),
     "deferred": marked("put off"),
     "undone": marked("undone"),
@@ -215,6 +215,8 @@ def _state(item: ItemView) -> Any:
         return Text(_word("expired"), "dim")
     if item.order_unknown:
         return Text(_say("what it cites was written beside your change, not after it"), "yellow")
+    if item.undone:
+        return Text(_word("undone"), "dim")
     return Text("" if item.status == "pending" else _word(item.status), "dim")
 
 

@@ -1,12 +1,13 @@
 """`import` and `task list | show | add | check`."""
 
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import click
 import msgspec
 
-from lottisync.cli.terminal import Cell, Terminal, common, judging_the_call, short
+from lottisync.cli.terminal import Cell, Terminal, common, judging_the_call, short, waits_for_you
 from lottisync.cli.watch import watchable
 from lottisync.config import clock
 from lottisync.entities.journal import PRIORITIES, ChecklistItem
@@ -15,7 +16,7 @@ from lottisync.problem import Problem
 from lottisync.store.instant import iso
 
 OPEN_STATUSES = ("OPEN", "GROOMED", "IN PROGRESS", "BLOCKED", "ON HOLD")
-STYLES = {"P0": "bold red", "P1": "yellow"}
+STYLED = {"P0": Cell("P0", "bold red"), "P1": Cell("P1", "yellow")}
 
 
 @click.command("import")
@@ -58,8 +59,18 @@ def list_tasks(terminal: Terminal, everything: bool) -> None:
     shown = [t for t in found if everything or t.status in OPEN_STATUSES]
     shown.sort(key=lambda t: (t.priority, t.due or "9999", t.created_at, t.id))
     if terminal.as_json:
-        fields = ("id", "title", "status", "priority", "due", "estimate")
-        terminal.emit([{name: getattr(t, name) for name in fields} for t in shown], lambda: None)
+        listed = [
+            {
+                "id": t.id,
+                "title": t.title,
+                "status": t.status,
+                "priority": t.priority,
+                "due": t.due,
+                "estimate": t.estimate,
+            }
+            for t in shown
+        ]
+        terminal.emit(listed, lambda: None)
     else:
         _show_list(terminal, shown, today=iso(clock.now())[:10])
 
@@ -71,7 +82,7 @@ def _show_list(terminal: Terminal, found: list[tasks.Line], today: str) -> None:
     rows = [
         (
             short(t.id),
-            Cell(t.priority, STYLES[t.priority]) if t.priority in STYLES else t.priority,
+            STYLED.get(t.priority, t.priority),
             Cell(t.due, "red") if t.due and t.due < today else t.due or "",
             t.status.lower(),
             minutes(t.estimate),
@@ -97,14 +108,14 @@ def show_task(terminal: Terminal, task_id: str) -> None:
 def _agent_of(terminal: Terminal, task_id: str) -> dict[str, Any] | None:
     """Who minds the task, and how many of its proposals wait for the person; None if nobody does."""
     from lottisync.agents.task_agent import agent_for_task
-    from lottisync.review.inbox import Inbox
+    from lottisync.review import index
 
     home = terminal.home
     with home.agent.reading() as reader:
         agent = agent_for_task(reader, task_id)
     if agent is None:
         return None
-    waiting = sum(one.waiting for one in Inbox(home.journal, home.agent).open_sets(clock.now(), task_id))
+    waiting = index.waiting(home.agent, clock.now(), task_id)
     return {"id": agent.id, "name": agent.display_name, "lifecycle": agent.lifecycle, "waiting": waiting}
 
 
@@ -120,8 +131,7 @@ def show_page(terminal: Terminal, page: tasks.TaskPage, agent: dict[str, Any] | 
     if agent is not None:
         terminal.line(f"{agent['name']} minds it: lottisync agent show {short(t.id)}", "cyan")
     if agent is not None and agent["waiting"]:
-        what = "1 proposal waits" if agent["waiting"] == 1 else f"{agent['waiting']} proposals wait"
-        terminal.line(f"{what} for you: lottisync review --task {short(t.id)}", "yellow")
+        terminal.line(f"{waits_for_you(agent['waiting'])}: lottisync review --task {short(t.id)}", "yellow")
     for checklist in page.checklists:
         items = [item for item in page.items if item.checklist_id == checklist.id]
         done = sum(item.is_checked for item in items)
@@ -185,6 +195,7 @@ def check_item(terminal: Terminal, item_id: str, off: bool) -> None:
     terminal.emit(value, lambda: terminal.line(f"{item.title!r} is {state}{'' if changed else ' already'}."))
 
 
+@cache
 def minutes(number: int | None) -> str:
     """`150` -> `2h 30m`."""
     if not number:

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 import msgspec
@@ -25,14 +25,15 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-class Cell(NamedTuple):
+class Cell(str):
     """Text in rich's style `style`, for tables that may have ten thousand rows: it costs nothing in a pipe."""
 
-    text: str
     style: str
 
-    def __str__(self) -> str:
-        return self.text
+    def __new__(cls, text: str, style: str) -> "Cell":
+        cell = super().__new__(cls, text)
+        cell.style = style
+        return cell
 
 
 _SIGNS = {
@@ -116,14 +117,15 @@ class Terminal:
         self.console.print(table)
 
     def _plain_table(self, columns: Sequence[str], rows: list[Sequence[Any]], title: str | None) -> None:
-        aligned = []
+        drawn, layout = [], []
         for cells in zip(columns, *rows, strict=True):
-            texts = list(map(str, cells))
+            texts = cells if set(map(type, cells)) <= {str, Cell} else tuple(map(str, cells))
             if not "".join(texts).isprintable():
-                texts = [shown(text).replace("\n", " ") for text in texts]
-            width = max(map(len, texts))
-            aligned.append([text.ljust(width) for text in texts])
-        lines = [line.rstrip() for line in map("  ".join, zip(*aligned, strict=True))]
+                texts = tuple(shown(text).replace("\n", " ") for text in texts)
+            drawn.append(texts)
+            layout.append(f"%-{max(map(len, texts))}s")
+        aligned = "  ".join([*layout[:-1], "%s"])
+        lines = [(aligned % cells).rstrip() for cells in zip(*drawn, strict=True)]
         sys.stdout.write("\n".join([title, *lines] if title else lines) + "\n")
 
     @contextmanager
@@ -223,7 +225,7 @@ def _literal(text: Any, style: str = "") -> Any:
     from rich.text import Text
 
     if isinstance(text, Cell):
-        text, style = text
+        style = text.style
     literal = text.copy() if isinstance(text, Text) else Text(str(text), style=style)
     literal.plain = shown(literal.plain)  # sign by sign, so that the styles stay where they are
     return literal
@@ -232,3 +234,8 @@ def _literal(text: Any, style: str = "") -> Any:
 def short(entity_id: str) -> str:
     """The end of an id, enough for people to tell ids apart (the beginning is the time)."""
     return entity_id[-8:]
+
+
+def waits_for_you(proposals: int) -> str:
+    """`3 proposals wait for you`."""
+    return "1 proposal waits for you" if proposals == 1 else f"{proposals:,} proposals wait for you"

@@ -15,7 +15,6 @@ import click
 
 from lottisync.cli.terminal import Terminal
 from lottisync.config.home import Home
-from lottisync.daemon.status import STATUS_FILE
 from lottisync.store.doorbell import FALLBACK_SECONDS, Bell
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -55,6 +54,8 @@ def changes(home: Home) -> Iterator[None]:
 
 
 def _status_changed(home: Home) -> int:
+    from lottisync.daemon.status import STATUS_FILE
+
     try:
         return (home.path / STATUS_FILE).stat().st_mtime_ns
     except FileNotFoundError:

@@ -8,23 +8,20 @@
 Everything is opened when it is first used: a command that only reads tasks opens one file.
 """
 
-import json
 import os
-import shutil
 from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from lottisync.config import clock
-from lottisync.entities.agent import AGENT_STORE, LOCAL_TABLES
 from lottisync.entities.journal import JOURNAL
 from lottisync.entities.schema import StoreSchema
 from lottisync.entities.space import LOCAL_TABLES as SPACE_TABLES
 from lottisync.entities.space import SPACE
 from lottisync.problem import Problem, Usage
-from lottisync.store import forgetting
-from lottisync.store.forgetting import MIN_AGE
 from lottisync.store.store import Store
 
 if TYPE_CHECKING:
@@ -35,6 +32,13 @@ PURGED_AT_ONCE = 1_000
 """Entities forgotten in one transaction: a fraction of a second."""
 DELIVERY_ORDER = ("space", "journal", "agent")
 """A decision never arrives before its effect, nor data before the host that wrote it is known."""
+
+
+class KeyFile(msgspec.Struct):
+    """`device.json`: seed and device id in hexadecimal."""
+
+    seed: str
+    device: str
 
 
 def default_path(given: str | None) -> Path:
@@ -60,6 +64,9 @@ class Home:
     @staticmethod
     def create(path: Path, name: str, seed: bytes, now: int) -> "Home":
         """Make a home with a device of its own. All or nothing: it is built beside `path` and moved there."""
+        import shutil  # here: every command would load it, and the compressors with it
+
+        from lottisync.entities.agent import AGENT_STORE, LOCAL_TABLES
         from lottisync.identity.device_key import DeviceKey
 
         if (path / "device.json").exists():
@@ -132,6 +139,8 @@ class Home:
 
     @cached_property
     def agent(self) -> Store:
+        from lottisync.entities.agent import AGENT_STORE
+
         return self._store(AGENT_STORE)
 
     @cached_property
@@ -154,11 +163,11 @@ class Home:
 
         file = self.path / "device.json"
         try:
-            document = json.loads(file.read_text())
-            key = DeviceKey.from_seed(bytes.fromhex(document["seed"]))
+            held = msgspec.json.decode(file.read_bytes(), type=KeyFile)
+            key = DeviceKey.from_seed(bytes.fromhex(held.seed))
             # Of 32 random bytes any 32 bytes are a good key: only the id shows that these are not ours.
-            damaged = document["device"] != key.device_id
-        except (ValueError, KeyError, TypeError, RecursionError, IdentityError):
+            damaged = held.device != key.device_id
+        except (msgspec.MsgspecError, ValueError, RecursionError, IdentityError):
             damaged = True
         except OSError as error:
             raise Problem("cannot-open", f"{file} cannot be read: {error.strerror or error}") from None
@@ -227,9 +236,12 @@ class Home:
 
     # -- forgetting
 
-    def purge(self, now: int, min_age: int = MIN_AGE) -> dict[str, int]:
-        """Forget what was deleted long ago and every active device has seen; how many, by store. A bounded number
-        goes in one transaction, so that nobody waits long."""
+    def purge(self, now: int, min_age: int | None = None) -> dict[str, int]:
+        """Forget what was deleted long ago (`min_age` in ms, else `forgetting.MIN_AGE`) and every active device has
+        seen; how many, by store. A bounded number goes in one transaction, so that nobody waits long."""
+        from lottisync.store import forgetting
+
+        min_age = forgetting.MIN_AGE if min_age is None else min_age
         active = [member.device for member in self.roster().active_peers()]
         purged = dict.fromkeys(DELIVERY_ORDER, 0)
         for name, store in self.stores().items():
@@ -240,9 +252,12 @@ class Home:
                 purged[name] += gone
         return purged
 
-    def held_back(self, now: int, min_age: int = MIN_AGE) -> dict[str, int]:
+    def held_back(self, now: int, min_age: int | None = None) -> dict[str, int]:
         """How many deleted entities each active device holds back from being forgotten, by device id; only those
-        that hold any back."""
+        that hold any back. `min_age` as for `purge`."""
+        from lottisync.store import forgetting
+
+        min_age = forgetting.MIN_AGE if min_age is None else min_age
         active = [member.device for member in self.roster().active_peers()]
         held: dict[str, int] = {}
         for store in self.stores().values():
@@ -259,7 +274,7 @@ class Home:
 
 def _write_key(path: Path, key: "DeviceKey") -> None:
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "w") as file:
-        json.dump({"seed": key.seed.hex(), "device": key.device_id}, file)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(msgspec.json.encode(KeyFile(key.seed.hex(), key.device_id)))
         file.flush()
         os.fsync(file.fileno())

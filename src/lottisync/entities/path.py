@@ -20,7 +20,7 @@ _PATH = re.compile(r"\A[A-Za-z][A-Za-z0-9_]{0,63}(/(?:[^/~\x00-\x1f\ud800-\udfff
 
 
 class PathError(ValueError):
-    """A path outside of the grammar."""
+    """A path outside of the grammar, or named twice."""
 
 
 @lru_cache(maxsize=4096)
@@ -50,19 +50,30 @@ def validate(paths: tuple[str, ...]) -> None:
 def flatten(fields: Mapping[str, Any]) -> dict[str, Any]:
     """Split every map-valued field one level down: `{"labels": {"bug": True}}` -> `{"labels/bug": True}`.
     Keys of a mapping that are paths already pass as they are. The values come out in normal form; raises
-    `PathError`, and `NotCanonical` for a value that has none."""
+    `PathError`, also if one register is named twice (`labels` with `bug`, and `labels/bug`), and `NotCanonical`
+    for a value that has none."""
     flat = dict(fields)
+    named = len(flat)
     for field, value in fields.items():
         if type(value) in PLAIN:
             continue
         if type(value) is dict and "/" not in field:
             del flat[field]
+            named += len(value) - 1
             for key, item in value.items():
                 flat[join(field, key)] = item if type(item) in PLAIN else normal(item)
         else:
             flat[field] = normal(value)
+    if len(flat) != named:
+        raise _named_twice(fields)
     validate(tuple(flat))
     return flat
+
+
+def _named_twice(fields: Mapping[str, Any]) -> PathError:
+    maps = [(field, value) for field, value in fields.items() if type(value) is dict and "/" not in field]
+    twice = min({join(field, key) for field, value in maps for key in value} & fields.keys())
+    return PathError(f"{twice!r} is named twice, by itself and in the map {split(twice)[0]!r}; give it one value")
 
 
 def nest(document: Mapping[str, Any]) -> dict[str, Any]:

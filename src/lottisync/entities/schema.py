@@ -5,7 +5,6 @@ needs no schema to join, keep and pass on; the registry only says which columns 
 queries are indexed. A type that is not in the registry is stored all the same.
 """
 
-import hashlib
 from collections.abc import Mapping
 
 import msgspec
@@ -59,6 +58,8 @@ def schema(
 def derived_id(*parts: str) -> str:
     """An id that every device computes alike from what makes the entity unique (ENT-5): 32 hexadecimal
     digits of SHA-256 over the parts, each preceded by its length."""
+    import hashlib  # here: it loads OpenSSL, and a command that only reads hashes nothing
+
     digest = hashlib.sha256()
     for part in parts:
         raw = part.encode()

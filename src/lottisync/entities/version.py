@@ -13,7 +13,6 @@ The base is the stamp that most of the document's paths have, the greatest of th
 equally frequent, so that one entity has exactly one form.
 """
 
-import hashlib
 import re
 from collections import Counter
 from functools import lru_cache
@@ -87,6 +86,8 @@ class Version(msgspec.Struct, array_like=True, frozen=True, forbid_unknown_field
 
     def hash(self) -> bytes:
         """SHA-256 of the canonical form."""
+        import hashlib  # here: it loads OpenSSL, and a command that only reads hashes nothing
+
         return hashlib.sha256(self.canonical()).digest()
 
     def read_clock(self) -> dict[Host, int]:

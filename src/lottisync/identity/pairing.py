@@ -1,6 +1,6 @@
 """Pairing by a typed code: how two devices that know nothing of each other come to trust each other's key.
 
-One device *shows* an eight-digit code, on a screen or in a terminal; the person *types* it on the other. Typing
+One device *shows* a nine-digit code, on a screen or in a terminal; the person *types* it on the other. Typing
 is chosen over comparing because it cannot be clicked through, and because one display and one keyboard are
 enough, which suits a device without a screen of its own.
 
@@ -27,11 +27,15 @@ that shows gives nothing away before it has seen that the other knows the code.
 A guess is used up when a run *begins*, not when it fails. Somebody who sees one MAC and hangs up has had a
 guess; counting failures would make such guesses free.
 
+Of the nine digits eight are secret. The first is the *discriminator*: it is announced with the offer, so that where
+several people pair at once each is led to the device in the hand, and tries no code at another's. It is drawn like
+the others, and nothing that is announced is computed from them, or a listener could try all codes at home.
+
 The objects here do no I/O and read no clock. They are fed whole messages (framing belongs to the net layer) and
 give back the messages to send. What goes wrong raises `PairingError`, whose `refusal` is the last thing to send
 before closing. After an error the run is over; a new run takes a new object with a new scalar and nonce.
 
-Spec: docs/specs/06-identity-and-pairing.md, PAIR-1 to PAIR-20.
+Spec: docs/specs/06-identity-and-pairing.md, PAIR-1 to PAIR-21.
 """
 
 from __future__ import annotations
@@ -62,9 +66,9 @@ PAIRING_VERSION: Final = 1
 MAX_PAIRING_MESSAGE: Final = 4096
 # Long enough to walk to the other device and type; short enough that a code on a photo is worth nothing.
 OFFER_LIFETIME_MS: Final = 120_000
-# A person mistypes once or twice. Three guesses at 10^8 codes leave an attacker 3 in 100 million.
+# A person mistypes once or twice. Three guesses at 10^8 secrets leave an attacker 3 in 100 million.
 RUNS_PER_OFFER: Final = 3
-CODE_DIGITS: Final = 8
+CODE_DIGITS: Final = 9
 NONCE_BYTES: Final = 32
 MAC_BYTES: Final = 32
 MAX_SENTENCE_CHARACTERS: Final = 200
@@ -72,7 +76,7 @@ MAX_SENTENCE_CHARACTERS: Final = 200
 _CHANNEL: Final = b"lottisync/pairing/1"
 _TRANSCRIPT_LABEL: Final = b"lottisync/pairing-transcript/1\x00"
 _WORDS_LABEL: Final = b"lottisync/pairing-words/1\x00"
-_CODE: Final = re.compile(r"\A[0-9]{4}[- ]?[0-9]{4}\Z")
+_CODE: Final = re.compile(r"\A([0-9]{3})[- ]?([0-9]{3})[- ]?([0-9]{3})\Z")
 _MACHINE_CODE: Final = re.compile(r"\A[a-z][a-z-]{0,31}\Z")
 
 PairingCode = Literal[
@@ -212,9 +216,9 @@ EXPECTED: Final[dict[State, type[Message]]] = {
 
 
 def new_code(random_bytes: bytes) -> str:
-    """Eight digits, every code equally likely. `random_bytes`: 32 or more from a cryptographic source.
+    """Nine digits, every code equally likely. `random_bytes`: 32 or more from a cryptographic source.
 
-    Eight bytes at a time, and those above the last whole multiple of 10^8 are passed over: a remainder of them
+    Eight bytes at a time, and those above the last whole multiple of 10^9 are passed over: a remainder of them
     would come up more often. Raises `IdentityError` if none is left, which 32 random bytes do not do.
     """
     codes = 10**CODE_DIGITS
@@ -227,11 +231,16 @@ def new_code(random_bytes: bytes) -> str:
 
 
 def parse_code(text: str) -> str:
-    """The eight digits of what a person typed: '12345678', '1234-5678' or '1234 5678'."""
+    """The nine digits of what a person typed: '123456789', '123-456-789' or '123 456 789'."""
     typed = text.strip(" \t\r\n")
-    if not _CODE.match(typed):
-        raise PairingError("malformed-code", f"a pairing code has 8 digits, like 1234-5678; got {typed[:20]!r}")
-    return typed[:4] + typed[-4:]
+    if not (groups := _CODE.match(typed)):
+        raise PairingError("malformed-code", f"a pairing code has 9 digits, like 123-456-789; got {typed[:20]!r}")
+    return "".join(groups.groups())
+
+
+def discriminator(code: str) -> str:
+    """The digit of a code that is no secret, by which the device that shows it is told from others (PAIR-21)."""
+    return parse_code(code)[0]
 
 
 class CodeOffer:
@@ -248,8 +257,8 @@ class CodeOffer:
 
     @property
     def shown(self) -> str:
-        """The code as people read it: 1234-5678."""
-        return f"{self.code[:4]}-{self.code[4:]}"
+        """The code as people read it: 123-456-789."""
+        return f"{self.code[:3]}-{self.code[3:6]}-{self.code[6:]}"
 
     def open_at(self, now_ms: int) -> bool:
         """Whether a run may begin now; a listener with no open offer closes."""

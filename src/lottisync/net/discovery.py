@@ -33,19 +33,22 @@ class Address(NamedTuple):
 
 
 class Found(NamedTuple):
-    """A service somebody announces. `role` is `sync` or `pair`, `nonce` the opaque instance name."""
+    """A service somebody announces. `role` is `sync` or `pair`, `nonce` the opaque instance name, `digit` the
+    discriminator of the code that is shown there, if one is."""
 
     nonce: str
     role: str
     addresses: tuple[Address, ...]
+    digit: str = ""
 
 
 class Announcement(NamedTuple):
-    """What this program announces: `nonce` makes the instance name (hex)."""
+    """What this program announces: `nonce` makes the instance name (hex); `digit` as in `Found`."""
 
     role: str
     port: int
     nonce: str
+    digit: str = ""
 
 
 def interfaces(listen_host: str) -> list[str]:
@@ -120,9 +123,11 @@ async def _instance(
         async def resolve(name: str) -> None:
             info = AsyncServiceInfo(SERVICE, name)
             if await info.async_request(zeroconf.zeroconf, RESOLVE_MILLIS) and info.port:
-                role = (info.properties.get(b"role") or b"").decode("ascii", "replace")
+                role, digit = (
+                    (info.properties.get(key) or b"").decode("ascii", "replace") for key in (b"role", b"digit")
+                )
                 addresses = tuple(Address(host, info.port) for host in info.parsed_addresses(IPVersion.V4Only))
-                on_found(Found(name.removesuffix(f".{SERVICE}"), role, addresses))
+                on_found(Found(name.removesuffix(f".{SERVICE}"), role, addresses, digit))
 
         def changed(zeroconf: Zeroconf, service_type: str, name: str, state_change: ServiceStateChange) -> None:
             if name == own:
@@ -156,6 +161,6 @@ def _info(using: list[str], announce: Announcement, name: str) -> AsyncServiceIn
         name,
         addresses=[socket.inet_aton(host) for host in using],
         port=announce.port,
-        properties={"role": announce.role, "v": "1"},
+        properties={"role": announce.role, "v": "1"} | ({"digit": announce.digit} if announce.digit else {}),
         server=f"{announce.nonce}.local.",
     )

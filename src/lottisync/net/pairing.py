@@ -1,20 +1,34 @@
 """Pairing over the network: the shell around `lottisync.identity.pairing` (docs/specs/06-identity-and-pairing.md).
 
 The side that shows a code listens on a port of its own, inside TLS without client certificates, and
-announces itself by mDNS as `role=pair`. The side that types looks for such announcements, or goes to
-the address that the person gave. Each tries one connection at a time; a code is burnt by runs that
-start, so a stranger who connects in between costs the person at most a retry.
+announces itself by mDNS as `role=pair`, with the first digit of its code. The side that types goes to the
+address that the person gave, or looks for announcements with the digit that was typed, and asks the devices
+behind them one after another: where several people pair at once, one may show another code that begins alike.
+
+Each device asked costs whoever shows a code there one of three runs, and gives whoever only pretends to show
+one a guess at ours. So the digit keeps others from being asked at all, nobody is asked twice, and after
+three refusals it is the person's turn again.
 """
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import NamedTuple
 
 import anyio
 from anyio.abc import ByteStream, SocketAttribute, SocketStream
+from anyio.streams.memory import MemoryObjectReceiveStream
 from anyio.streams.tls import TLSAttribute, TLSStream
 
 from lottisync.identity.device_key import DeviceKey
-from lottisync.identity.pairing import MAX_PAIRING_MESSAGE, CodeOffer, CodeShown, CodeTyped, Paired, PairingError
+from lottisync.identity.pairing import (
+    MAX_PAIRING_MESSAGE,
+    CodeOffer,
+    CodeShown,
+    CodeTyped,
+    Paired,
+    PairingError,
+    discriminator,
+)
 from lottisync.net import tls
 from lottisync.net.discovery import Address, Announcement, Found, discovering
 from lottisync.problem import Problem
@@ -24,6 +38,10 @@ MESSAGE_SECONDS = 10
 """Within which each message of a run must come; nobody types during a run."""
 SEARCH_SECONDS = 20
 """How long the typing side looks for a device that shows a code."""
+ANOTHER_SECONDS = 3
+"""How long it looks for another, once one was found that shows another code; mDNS finds most in a third of that."""
+MOST_REFUSALS = 3
+"""As many guesses as an offer grants to whoever types."""
 
 
 class Self(NamedTuple):
@@ -87,7 +105,7 @@ async def show_code(
     except OSError as error:
         raise Problem("cannot-listen", f"cannot listen on {listen} ({error.strerror or error})") from None
     port = int(listener.extra(SocketAttribute.local_port))
-    announcement = Announcement("pair", port, me.chance(8).hex()) if discover else None
+    announcement = Announcement("pair", port, me.chance(8).hex(), discriminator(offer.code)) if discover else None
     async with listener, anyio.create_task_group() as tasks:
         tasks.start_soon(listener.serve, serve)
         if announcement is not None:
@@ -131,35 +149,72 @@ async def type_code(me: Self, code: str, *, at: Address | None, search_from: str
     Raises `PairingError` with what the other device said, `Problem` if there is none."""
     if at is not None:
         return await _type_at(me, code, at)
-    refusal: PairingError | None = None
-    send, receive = anyio.create_memory_object_stream[Address](16)
+    send, receive = anyio.create_memory_object_stream[Found](64)
 
     def found(service: Found) -> None:
-        if service.role == "pair":
-            for address in service.addresses:
-                try:
-                    send.send_nowait(address)
-                except anyio.WouldBlock:
-                    return
+        with suppress(anyio.WouldBlock):
+            send.send_nowait(service)
 
-    with anyio.move_on_after(SEARCH_SECONDS):
-        async with send, receive, discovering(search_from, None, found):
-            async for address in receive:
-                try:
-                    return await _type_at(me, code, address)
-                except PairingError as error:
-                    # Another household's device may show a code, too; but one that knew ours wrong has burnt a run.
-                    refusal = error
-                    break
-                except Problem:
-                    continue
-    if refusal is not None:
-        raise refusal
-    raise Problem(
+    async with send, receive, discovering(search_from, None, found):
+        outcome = await type_at_one_of(me, code, receive)
+    if isinstance(outcome, Exception):
+        raise outcome
+    return outcome
+
+
+async def type_at_one_of(
+    me: Self, code: str, services: MemoryObjectReceiveStream[Found]
+) -> Paired | PairingError | Problem:
+    """Pair with the one that shows `code` of the services that come in (PAIR-21, PAIR-22). Gives back what
+    `type_code` raises: the task group of the search would wrap it."""
+    digit = discriminator(code)
+    refusals: dict[str, PairingError] = {}
+    others = False
+    until = anyio.current_time() + SEARCH_SECONDS
+    while len(refusals) < MOST_REFUSALS and (service := await _next(services, until)) is not None:
+        if service.role != "pair" or service.nonce in refusals:
+            continue
+        if service.digit != digit:
+            others = True
+        else:
+            try:
+                return await _type_at_any(me, code, service.addresses)
+            except PairingError as error:
+                refusals[service.nonce] = error
+            except Problem:
+                continue
+        until = min(until, anyio.current_time() + ANOTHER_SECONDS)
+    if refusals:
+        # What a neighbour's device says of an offer of its own is of less use to the person.
+        return min(refusals.values(), key=lambda error: error.code != "wrong-code")
+    at = "or give the address of the device that shows it with --at HOST:PORT"
+    if others:
+        return Problem("nobody-found", f"no device was found that shows a code beginning with {digit}. Check it, {at}")
+    return Problem(
         "nobody-found",
         f"no device that shows a code was found within {SEARCH_SECONDS} s."
-        " Run `lottisync pair` on the other device, or give its address with --at HOST:PORT",
+        f" Run `lottisync pair` on the other device, {at}",
     )
+
+
+async def _next(services: MemoryObjectReceiveStream[Found], until: float) -> Found | None:
+    """The next service; None if there is none by `until`. What came in while another was asked is not too late."""
+    with suppress(anyio.WouldBlock):
+        return services.receive_nowait()
+    with anyio.CancelScope(deadline=until):
+        return await services.receive()
+    return None
+
+
+async def _type_at_any(me: Self, code: str, addresses: tuple[Address, ...]) -> Paired:
+    """Pair with one device, at the first of its addresses where it answers."""
+    unreachable = Problem("unreachable", "the device that shows a code has no address")
+    for address in addresses:
+        try:
+            return await _type_at(me, code, address)
+        except Problem as problem:
+            unreachable = problem
+    raise unreachable
 
 
 async def _type_at(me: Self, code: str, address: Address) -> Paired:

@@ -10,14 +10,14 @@ import msgspec
 from lottisync.entities.agent import ChangeDecision
 from lottisync.review import effect
 from lottisync.review.inbox import planned_title
-from lottisync.review.ledger import Ledger, Placed, agent_name
+from lottisync.review.ledger import Ledger, agent_name
 from lottisync.review.proposal import summary
 from lottisync.store.store import Store
 
 
 class Fate(msgspec.Struct, frozen=True, rename="camel"):
     """A line of the ledger: what was proposed and what became of it. `why` is the agent's reason for it,
-    `fate` a status, or expired, undone or contested; the decisions are those on its operation, oldest first."""
+    `fate` as in `ItemState`; the decisions are those on its operation, oldest first."""
 
     id: str
     change_set: str
@@ -64,21 +64,12 @@ def fates(
                     item.args,
                     summary(item.tool_name, item.args, item_title=name, written=item.human_summary, language=language),
                     placed.set.created_at,
-                    _fate(placed),
+                    placed.state.fate,
                     item.args.get("reason"),
                     held.on_operation(item.operation_id),
                 )
             )
     return found
-
-
-def _fate(placed: Placed) -> str:
-    state = placed.state
-    if state.contested:
-        return "contested"
-    if state.undone:
-        return "undone"
-    return "expired" if state.expired else str(state.status)
 
 
 def decisions(agents: Store, task_id: str) -> list[ChangeDecision]:

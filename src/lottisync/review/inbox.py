@@ -33,9 +33,10 @@ class Change(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class ItemView(msgspec.Struct, frozen=True, rename="camel"):
-    """`status` is pending, confirmed, rejected, deferred or retracted; `expired` a pending item that has
-    waited too long; `error` why it could not be confirmed, or why the last attempt failed; `order_unknown`
-    that what it cites was written beside the user's tick and not after it."""
+    """`status` is pending, confirmed, rejected, deferred or retracted; `undone` that it was the user who took back
+    what was confirmed, and not the agent; `expired` a pending item that has waited too long; `error` why it could
+    not be confirmed, or why the last attempt failed; `order_unknown` that what it cites was written beside the
+    user's tick and not after it."""
 
     id: str
     tool: str
@@ -47,6 +48,7 @@ class ItemView(msgspec.Struct, frozen=True, rename="camel"):
     satisfied: bool = False
     contested: bool = False
     expired: bool = False
+    undone: bool = False
     until: str | None = None
     error: str | None = None
     reason: str | None = None
@@ -175,6 +177,7 @@ def _item_view(journal: Reader, placed: Placed, glass: _Glass) -> ItemView:
         satisfied=not state.decided and not waits and plan.satisfied,
         contested=state.contested,
         expired=state.expired,
+        undone=state.undone,
         until=state.until,
         error=error,
         reason=next((head.reason for head in reversed(state.heads) if head.reason), None),

@@ -86,6 +86,20 @@ def entries(reader: Reader, task_id: str | None = None, *, only_open: bool = Fal
     return _entries(reader, where, tuple(bindings))
 
 
+def waiting(agents: Store, now: int, task_id: str | None = None) -> int:
+    """How many items want something of the person now, of one task or of all: they wait, twins counted once, or are
+    contested. Reads no more than the open sets, once the index is up to date."""
+    refresh(agents, now)
+    with agents.reading() as reader:
+        wanted = {entry.set_id for entry in entries(reader, task_id, only_open=True)}
+        ledger = ledger_of(reader, wanted, now)
+    return sum(
+        placed.state.contested or (placed.state.open and ledger.is_shown(placed))
+        for placed in ledger.placed()
+        if placed.set.id in wanted
+    )
+
+
 def ledger_of(reader: Reader, set_ids: Iterable[str], now: int) -> Ledger:
     """A ledger of some sets and of those that their items build on, and of nothing else."""
     sets: dict[str, ChangeSet] = {}

@@ -65,6 +65,16 @@ class ItemState(NamedTuple):
         return self.status is ItemStatus.RETRACTED and any(head.actor == "user" for head in self.heads)
 
     @property
+    def fate(self) -> str:
+        """What became of it, in the one word that a person is told: its status, or contested, undone or expired,
+        which a status does not tell."""
+        if self.contested:
+            return "contested"
+        if self.undone:
+            return "undone"
+        return "expired" if self.expired else str(self.status)
+
+    @property
     def decided(self) -> bool:
         return self.status in (ItemStatus.CONFIRMED, ItemStatus.REJECTED, ItemStatus.RETRACTED)
 

@@ -65,9 +65,10 @@ def considered(
         placed = own.get(proposal["id"])
         if placed is None:
             lines.append(f"- {proposal['id']}: not found among your proposals")
-        elif not _is_open(placed) or _is_begun(reader, placed):
-            state = placed.state
-            lines.append(f"- {proposal['id']}: not open, it {'expired' if state.expired else f'was {state.status}'}")
+        elif not _is_open(placed):
+            lines.append(f"- {proposal['id']}: not open, it is {placed.state.fate}")
+        elif _is_begun(reader, placed):
+            lines.append(f"- {proposal['id']}: not open, the user is confirming it")
         else:
             staged.append(Staged(placed.item.id, proposal["reason"]))
     head = [f"Retracted {len(staged)} proposal(s)."] if staged else []

@@ -53,6 +53,14 @@ MAX_REASON = 1_000
 LATEST = 253_402_300_799_000
 """The end of the year 9999, in ms: the last time that can be written down."""
 Against = Literal["base", "current"]
+DECIDED = {
+    "confirmed": "it was confirmed already",
+    "rejected": "it was rejected already",
+    "retracted": "the agent has taken it back already",
+    "undone": "it was undone already",
+    "contested": "devices decided differently on it: keep it or undo it",
+}
+"""Why what has this fate is not decided anew."""
 
 
 class Verdicts:
@@ -290,7 +298,7 @@ class Verdicts:
         if state.status is ItemStatus.PENDING:
             return Outcome(item.id, "failed", "nothing was decided on it")
         if state.undone:
-            return Outcome(item.id, "already", "it was undone already", state.heads[-1].id)
+            return _already(placed)
         ledger = Ledger.read(tx, now, placed.set.task_id)
         along = answered_along(ledger, placed, lambda: self._new_id(now))
         if state.status is not ItemStatus.CONFIRMED:
@@ -456,8 +464,12 @@ class Verdicts:
         ledger = Ledger.read(tx, now, placed.set.task_id)
         with self._journal.reading() as reader:
             sight = deed.seen(reader, placed)
-            if saga.begun(tx, item) is not None or effect.receipt(sight, item, reader) is not None:
-                return Outcome(item_id, "already", "it was confirmed and has taken effect")
+            if saga.begun(tx, item) is not None:
+                return Outcome(item_id, "already", "another process is confirming it")
+            if effect.receipt(sight, item, reader) is not None:
+                return Outcome(
+                    item_id, "already", "it was confirmed on another device, whose decision is still to come"
+                )
             knowledge = reader.knowledge()
         decision = msgspec.structs.replace(
             self._decision(placed, ledger, verdict, now, knowledge),
@@ -513,8 +525,7 @@ def _clock(knowledge: Mapping[str, int]) -> Clock:
 
 
 def _already(placed: Placed) -> Outcome:
-    message = f"it was {placed.state.status} already"
-    return Outcome(placed.item.id, "already", message, placed.state.heads[-1].id)
+    return Outcome(placed.item.id, "already", DECIDED[placed.state.fate], placed.state.heads[-1].id)
 
 
 def _validated(item: ChangeItem, edited_args: Mapping[str, Any] | None, task_id: str) -> dict[str, Any] | str:

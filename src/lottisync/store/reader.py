@@ -1,5 +1,6 @@
 """Reading a replicated store, within one transaction: everything read in it belongs to one moment."""
 
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import apsw
@@ -11,7 +12,7 @@ from lottisync.entities import canonical, version
 from lottisync.entities.entity import Entity
 from lottisync.entities.schema import StoreSchema
 from lottisync.entities.version import Damaged, Version
-from lottisync.entities.view import Kind, T, view_stored
+from lottisync.entities.view import UNREADABLE, Kind, T, view_stored, views_stored
 from lottisync.store import quarantine, tables
 from lottisync.store.quarantine import Kept
 
@@ -251,6 +252,23 @@ class Reader:
             tuple(value for value in wanted.values() if value is not None),
         )
         return [_document(*row) for row in rows]
+
+    def views(self, type_name: str, kind: type[T]) -> tuple[list[T], list[Damaged]]:
+        """What the live entities of a type show, as its structs, in no order; and what can't be read: one row that
+        the disk has damaged hides no other."""
+        rows = self._rows(
+            f"select id, cast(serialized as blob) from {self._entities} where type = ? and deleted_at is null",
+            (type_name,),
+        )
+        with suppress(*UNREADABLE):
+            return views_stored(rows, kind), []
+        found, damaged = [], []
+        for ident, stored in rows:
+            try:
+                found.append(view_stored(ident, stored, kind))
+            except UNREADABLE as error:
+                damaged.append(Damaged(ident, error))
+        return found, damaged
 
     def links_from(self, from_id: str, type_name: str | None = None) -> list[Entity]:
         where, bindings = (
