@@ -192,8 +192,8 @@ class Transaction(Reader):
         return self.put(ident, type_name, {**values, **fields}, precedence=precedence)
 
     def keep(self, entity_id: str, values: Mapping[str, bytes], *, precedence: int = USER) -> Dot:
-        """Write values that are held here anew, by path and as the bytes that they are: a map that somebody wrote as one
-        value stays one, which `put` would split."""
+        """Write values that are held here anew, by path and as the bytes that they are: a map that somebody wrote as
+        one value stays one, which `put` would split."""
         row, entity = self._existing(entity_id)
         return self._write(row, entity_id, entity.type, values, precedence, None)
 
