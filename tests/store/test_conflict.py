@@ -3,9 +3,11 @@
 from pathlib import Path
 
 import pytest
-from tests.support.stores import NOON, digest_of, new_store, send
+from tests.support.stores import NOON, digest_of, new_store, send, with_links
 
-from lottisync.entities.entity import AGENT
+from lottisync.causality.vector_clock import Host
+from lottisync.entities.entity import AGENT, Entity, Stamp, Write
+from lottisync.entities.version import close
 from lottisync.problem import Problem
 from lottisync.store import conflict
 from lottisync.store.conflict import Conflict
@@ -69,6 +71,23 @@ def test_combining_writes_a_new_value(tmp_path: Path) -> None:
     assert entity is not None
     assert entity.value("title") == "Oat or soy milk"
     assert listed(a) == listed(b) == []
+
+
+def test_a_map_that_somebody_wrote_as_one_value_can_be_kept(tmp_path: Path) -> None:
+    """STORE-17: it stays what it is; ours are split by their keys, another program's may not be."""
+    a, b = Host("a" * 16), Host("b" * 16)
+    store = new_store(tmp_path)
+    with_links(store, {a: 1, b: 1})
+    with store.transaction(NOON) as tx:
+        for host, value in ((a, b'{"x":1}'), (b, b'{"x":2}')):
+            entity = Entity("t", "task", {host: 1}, {"config": (Write(Stamp(1, NOON, 0, host, 1), value),)})
+            tx.apply([(close(entity), entity)])
+    with store.transaction(NOON) as tx:
+        conflict.keep(tx, "t", "config", 2)
+    kept = store.read("t")
+    assert kept is not None
+    assert kept.document() == {"config": {"x": 1}}
+    assert listed(store) == []
 
 
 def deleted_here_edited_there(folder: Path) -> tuple[Store, Store]:

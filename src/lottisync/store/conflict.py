@@ -102,7 +102,7 @@ def keep(tx: Transaction, entity_id: str, path: str, choice: int) -> None:
         raise Problem("bad-value", f"{path} of {entity_id} has {len(conflict.candidates)} values; got number {choice}")
     chosen = conflict.candidates[choice - 1]
     if path != DELETED_AT:
-        tx.put(entity_id, conflict.type, {path: chosen.value, **_written_with(tx, entity, path, chosen)})
+        tx.keep(entity_id, _written_with(tx, entity, path, chosen))
     elif chosen.value is not None:
         tx.delete(entity_id)
     else:
@@ -134,13 +134,13 @@ def _group(reader: Reader, type_name: str, path: str) -> tuple[str, ...]:
     return (path,) if described is None else described.written_with(path)
 
 
-def _written_with(reader: Reader, entity: Entity, path: str, chosen: Candidate) -> dict[str, Any]:
-    """What the write of a value has set of the other fields of its group."""
+def _written_with(reader: Reader, entity: Entity, path: str, chosen: Candidate) -> dict[str, bytes]:
+    """What the write of a chosen value has set, of the group that its field belongs to."""
     return {
-        other: canonical.decode(held.value)
-        for other in _group(reader, entity.type, path)
-        for held in entity.registers.get(other, ())
-        if other != path and held.stamp.dot == chosen.dot
+        field: held.value
+        for field in _group(reader, entity.type, path)
+        for held in entity.registers.get(field, ())
+        if held.stamp.dot == chosen.dot
     }
 
 

@@ -195,6 +195,12 @@ class Transaction(Reader):
             values = (entity.document() if is_deleted(entity) else {}) | {DELETED_AT: None}
         return self.put(ident, type_name, {**values, **fields}, precedence=precedence)
 
+    def keep(self, entity_id: str, values: Mapping[str, bytes], *, precedence: int = USER) -> Dot:
+        """Write values that are held here anew, by path and as the bytes that they are: a map that somebody wrote as
+        one value stays one, which `put` would split."""
+        row, entity = self._existing(entity_id)
+        return self._write(row, entity_id, entity.type, values, precedence, None)
+
     def delete(self, entity_id: str, *, precedence: int = USER) -> Dot:
         """Write a tombstone that records what the deleter saw."""
         row, entity = self._existing(entity_id)
