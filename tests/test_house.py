@@ -99,6 +99,19 @@ def test_every_module_opens_with_what_it_is_about() -> None:
     assert silent == []
 
 
+def test_the_code_map_names_every_file_and_no_other() -> None:
+    """docs/specs/00-architecture.md: a map that leaves something out, or shows what is gone, leads astray."""
+    text = (ROOT / "docs/specs/00-architecture.md").read_text()
+    rows = [line.split("|") for line in text.partition("## The files")[2].partition("## ")[0].splitlines()[4:] if line]
+    named = {(row[1].strip(" `"), name) for row in rows for name in re.findall(r"`([a-z_]+)`", row[2])}
+    there = {
+        (file.parent.name, file.stem)
+        for file in SOURCE.glob("*/*.py")
+        if file.stem not in ("__init__", "__main__") and file.parent != SOURCE
+    }
+    assert named == there
+
+
 def test_no_path_of_a_workplace_and_no_registry_is_named() -> None:
     forbidden = re.compile(
         "|".join((r"/" + "work" + r"/(main|shared)", r"/tmp/" + "bash_jobs", "py" + r"pi\.org", "python" + r"hosted"))

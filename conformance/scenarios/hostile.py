@@ -508,6 +508,37 @@ def knowledge_beyond_the_chains(world: World) -> None:
     _serves(world, a)
 
 
+def invented_hosts(world: World) -> None:
+    """A peer that says of itself and of others that they know hosts which nobody has does not make what is said to the
+    next peer too long for a frame (SYNC-34, SYNC-39)."""
+    a, past = _settled(world)
+    before = _holds(a)
+    for start in range(0, 60_000, 15_000):
+        hosts = [f"{number:016x}" for number in range(start, start + 15_000)]
+        peer = Peer(world, a)
+        peer.greet(journal=past.have())
+        peer.say(["heard", {JOURNAL: {"e" * 64: dict.fromkeys(hosts, 1)}}])
+        have = past.have()
+        peer.say(["want", {JOURNAL: [have[0], have[1] | {host: [1, 1, LINK] for host in hosts[:10_000]}, *have[2:]]}])
+        peer.hang_up()
+    world.expect("what is held", _holds(a), before)
+    world.expect("check", a.check(), [])
+    _serves(world, a)
+
+
+def keys_without_end(world: World) -> None:
+    """They are kept until the round ends, so there are no more of them than the sender can hold (SYNC-39)."""
+    many = [b"".join(struct.pack(">Q", 32_768 * part + n + 1) for n in range(32_768)) for part in range(2)]
+    rows: list[Row] = [
+        (
+            "65,536 keys",
+            "bad-entity",
+            [["begin", 1, JOURNAL, {}, {}, True, 0], *(["ids", 1, n, k] for n, k in enumerate(many))],
+        )
+    ]
+    _each_ends(world, rows)
+
+
 def keys_that_are_none(world: World) -> None:
     """Not ascending, or one twice: a peer that lies about what it holds must not make anything go (FORGET-8)."""
     keys = sorted(key(ident) for ident in ("own", "t1", "t2"))

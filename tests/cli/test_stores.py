@@ -70,8 +70,17 @@ def test_history_says_who_wrote_what_where_and_what_it_replaced(apart: tuple[Pat
         ("Soy milk", "user", "phone"),
     }
     assert rows[0]["value"] == "Milk"
-    assert rows[1]["replaced"] == "Milk"
+    assert {row["value"]: row["replaced"] for row in rows} == {"Milk": None, "Oat milk": "Milk", "Soy milk": None}
     assert [row["current"] for row in rows] == [False, True, True]
+
+
+def test_history_of_a_value_that_was_settled_names_what_was_shown(apart: tuple[Path, Path]) -> None:
+    """STORE-16: of several that went at once, the one that people had seen."""
+    laptop, _ = apart
+    call(laptop, "conflicts", "combine", "t1", "title", "Oat or soy milk")
+    rows = [row for row in call(laptop, "history", "t1") if row["path"] == "title"]
+    assert rows[-1]["value"] == "Oat or soy milk"
+    assert rows[-1]["replaced"] == "Soy milk"
 
 
 def test_conflicts_are_listed_shown_and_settled(apart: tuple[Path, Path]) -> None:

@@ -214,8 +214,11 @@ def test_cli_23_how_far_it_is_is_written_beside_the_request(homes: tuple[Path, P
     assert (4_001, 4_001) in seen
 
 
+AHEAD = "2031-01-01T00:00:00.000Z"
+
+
 def test_cli_23_status_shows_how_far_a_comparison_is(homes: tuple[Path, Path]) -> None:
-    """COPY-9, too: which device runs twice, as long as that is no old news."""
+    """COPY-9, too: which device runs twice, as long as that is no old news; and CAUS-11: whose clock is ahead."""
     laptop, _ = homes
     opened = Home.open(laptop)
     phone = opened.roster().active_peers()[0].device
@@ -224,7 +227,7 @@ def test_cli_23_status_shows_how_far_a_comparison_is(homes: tuple[Path, Path]) -
     fcntl.flock(lock, fcntl.LOCK_EX)
 
     def shown(twice: str | None) -> str:
-        peer = PeerState(phone, "phone", linked=True, comparing={"journal": (500, 4_000)}, twice=twice)
+        peer = PeerState(phone, "phone", linked=True, comparing={"journal": (500, 4_000)}, twice=twice, ahead=AHEAD)
         said = DaemonStatus(os.getpid(), 1, "2025-12-01T12:00:00Z", [peer], twice=twice)
         (laptop / STATUS_FILE).write_bytes(msgspec.json.encode(said))
         return run("status", home=laptop).out
@@ -233,6 +236,7 @@ def test_cli_23_status_shows_how_far_a_comparison_is(homes: tuple[Path, Path]) -
     assert "comparing journal: 12 %" in now
     assert "phone runs twice: its home was copied to another machine" in now
     assert "This device runs twice" in now
+    assert f"phone's clock is ahead: it said {AHEAD}" in now
     assert "twice" not in shown(iso(clock.now() - REMEMBERED_MS))
     os.close(lock)
 

@@ -18,6 +18,7 @@ from lottisync.entities.entity import (
     has_unseen_edit,
     is_deleted,
     join,
+    succeeds,
     write,
 )
 
@@ -38,7 +39,7 @@ def stored(entity: Entity) -> Entity:
 
 @given(related(2))
 def test_merge_1_a_join_of_stored_registers_is_the_join(states: tuple[Entity, Entity]) -> None:
-    """MERGE-1: also where one entity has seen all of the other, which is seen without joining."""
+    """MERGE-1"""
     a, b = states
     expected = version.close(join(made(a), made(b)))
     assert version.close(join(stored(a), stored(b))) == expected
@@ -46,11 +47,30 @@ def test_merge_1_a_join_of_stored_registers_is_the_join(states: tuple[Entity, En
 
 
 @given(related(2))
+def test_merge_1_whoever_succeeds_is_the_join(states: tuple[Entity, Entity]) -> None:
+    """MERGE-1: where one entity has seen all of the other, which is seen without joining."""
+    a, b = map(stored, states)
+    if succeeds(b, a, differing(a, b)):
+        assert version.close(join(a, b)) == version.close(b)
+
+
+def test_merge_1_whoever_has_seen_all_succeeds() -> None:
+    """MERGE-1: and whoever has written without having seen the other does not."""
+    before = Entity("t1", "task", {A: 1}, {"title": (Write(Stamp(USER, 1, 0, A, 1), b'"a"'),)})
+    after = write(before, {"title": b'"b"', "due": b'"2026-12-01"'}, Stamp(USER, 2, 0, B, 1))
+    unseen = Entity("t1", "task", {B: 1}, {"title": (Write(Stamp(USER, 2, 0, B, 1), b'"b"'),)})
+    old, new, other = map(stored, (before, after, unseen))
+    assert succeeds(new, old, differing(new, old))
+    assert not succeeds(old, new, differing(old, new))
+    assert not succeeds(other, old, differing(other, old))
+
+
+@given(related(2))
 def test_what_differs_is_found_alike(states: tuple[Entity, Entity]) -> None:
     a, b = states
     paths = a.registers.keys() | b.registers.keys()
     expected = {path for path in paths if a.registers.get(path) != b.registers.get(path)}
-    assert set(differing(stored(a), stored(b))) == set(differing(made(a), made(b))) == expected
+    assert differing(stored(a), stored(b)) == differing(made(a), made(b)) == expected
 
 
 @given(related(1), st.dictionaries(st.sampled_from(PATHS), st.sampled_from([b"1", b'"a"', b"null"]), min_size=1))
@@ -83,3 +103,4 @@ def test_merge_8_one_stamp_with_two_values_is_found_in_stored_registers() -> Non
     )
     with pytest.raises(EqualDots):
         join(stored(one), stored(other))
+    assert not succeeds(stored(other), stored(one), differing(stored(one), stored(other)))

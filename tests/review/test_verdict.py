@@ -247,7 +247,7 @@ def smuggled(device: Reviewer, args: dict[str, Any], tool: str = "update_checkli
     assert task_item is not None
     for path in ("isChecked", "checkedBy", "checkedAt", "checkReason", "proposedBy"):
         dots = [[dot.host, dot.counter] for dot in task_item.dots(path)]
-        base.append({"entity": "t1-i0", "path": path, "value": None, "dots": dots})
+        base.append({"entity": "t1-i0", "path": path, "value": task_item.value(path), "dots": dots})
     with device.agents.transaction(device.later()) as tx:
         tx.put(set_id, "changeSet", {"items": [item | {"args": args, "toolName": tool, "base": base}]})
     return ident

@@ -43,6 +43,10 @@ class Kept:
         self.millis = 0
         self._changes = -1
 
+    @property
+    def all_seen(self) -> frozenset[int]:
+        return frozenset().union(*self.seen.values())
+
     def changed(self) -> bool:
         """Whether anything was written since this was asked last."""
         now = self.store._connection.total_changes()
@@ -151,6 +155,11 @@ class Device:
         return (self.dies_in is not None and self.dies_in < 0) or (self.disk is not None and self.disk.dead)
 
     @property
+    def went_back(self) -> bool:
+        """Whether its disk lost what it had said to have synced, when the power was cut."""
+        return self.survives[0] in ("back", "apart")
+
+    @property
     def stores(self) -> dict[str, Store]:
         return {name: kept.store for name, kept in self.kept.items()}
 
@@ -168,11 +177,24 @@ class Device:
         reopened.skew = self.skew
         return reopened
 
+    def with_one_restored(self, name: str, held: "Holding", mint: Mint) -> "Device":
+        """The same after one of its stores was put back to what it held once."""
+        again = self.again(mint)
+        pool().give_back(again.kept[name].store)
+        kept = again.kept | {name: Kept(name, pool().take(name, held.contents, mint), dict(held.seen), held.feed)}
+        restored = Device(self.slot, self.name, kept, self.roster)
+        restored.skew = self.skew
+        return restored
+
     def powered_on(self, mint: Mint) -> "Device":
-        """The same after its power was cut and came back."""
+        """The same after its power was cut and came back. What a store has seen that may be back at an earlier moment
+        is found out from what it shows."""
         assert self.disk is not None, "only what lies on a disk loses power"
         disk = self.disk.restored(*self.survives)
-        kept = {name: Kept(name, disk.open(name, mint), one.seen, one.feed) for name, one in self.kept.items()}
+        kept = {
+            name: Kept(name, disk.open(name, mint), *(({}, 0) if self.went_back else (one.seen, one.feed)))
+            for name, one in self.kept.items()
+        }
         again = Device(self.slot, self.name, kept, self.roster)
         again.skew, again.disk = self.skew, disk
         return again

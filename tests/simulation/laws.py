@@ -65,11 +65,22 @@ def no_stranger_has_come_in(device: Device, kept: Kept, owned: Container[Host]) 
 def no_decision_before_its_effect(device: Device, reference: Reference) -> None:
     if "agent" not in device.kept:
         return
-    there = frozenset().union(*device.kept["journal"].seen.values())
+    there = device.kept["journal"].all_seen
     for seen in device.kept["agent"].seen.values():
         for decision in seen & reference.effects.keys():
-            if reference.effects[decision] - there - reference.purged:
+            if reference.effects[decision] - there - reference.purged - reference.mislaid:
                 raise Broken("order", f"a decision is on device {device.slot} before its effect")
+
+
+def no_decision_without_its_effect(devices: Sequence[Device], reference: Reference) -> None:
+    """In the end whoever knows a decision has its effect, unless the only journal that ever had it lost it, alone."""
+    for device in devices:
+        if "agent" not in device.kept:
+            return
+        there = device.kept["journal"].all_seen
+        for decision in device.kept["agent"].all_seen & reference.effects.keys():
+            if reference.effects[decision] - there - reference.purged - reference.gone:
+                raise Broken("effect", f"device {device.slot} has a decision whose effect was lost")
 
 
 def sound(devices: Iterable[Device], spared: Container[tuple[str, str]]) -> None:

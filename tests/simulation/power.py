@@ -1,5 +1,9 @@
 """The disk of one device, and what is on it when the power comes back: all that was synced, and of the rest nothing,
-the first of it, or any of it, torn at the edges of sectors (`tests.support.fault_vfs`)."""
+the first of it, or any of it, torn at the edges of sectors (`tests.support.fault_vfs`).
+
+Or it is a disk that lies: it says that it has synced, keeps the order of the writes, and loses the last of them. Then
+the stores are back at an earlier moment, all at the same one ("back") or each at its own ("apart"), though everybody
+may have seen what is gone."""
 
 import contextlib
 from itertools import count
@@ -15,7 +19,9 @@ from lottisync.store.store import Store
 
 CHECKPOINT_PAGES = 20
 """So that a few commits reach the file itself."""
-Survives = Literal["none", "prefix", "any"]
+MAX_LOST_SYNCS = 12
+"""A commit is one sync, or a few where the log is carried over: some commits."""
+Survives = Literal["none", "prefix", "any", "back", "apart"]
 _names = count(1)
 
 
@@ -35,6 +41,7 @@ class Disk:
         Store.create(self._folder / f"{name}.sqlite", SCHEMAS[name], mint, vfs=self._name).close()
         store = self.open(name, mint)
         fill(store, contents)
+        self._vfs.begin()
         return store
 
     def open(self, name: str, mint: Mint) -> Store:
@@ -62,7 +69,10 @@ class Disk:
         self._vfs.dead = True  # nothing may be written by closing
         self.close()
         where = Path(mkdtemp(dir=folder()))
-        self._vfs.crash(where, survives, chance)
+        if survives == "back" or survives == "apart":
+            self._vfs.crash_unsynced(where, MAX_LOST_SYNCS, chance, together=survives == "back")
+        else:
+            self._vfs.crash(where, survives, chance)
         return Disk(where)
 
     def close(self) -> None:

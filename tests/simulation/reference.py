@@ -62,6 +62,10 @@ class Reference:
         self.writes: list[Written] = []
         self.effects: dict[int, frozenset[int]] = {}
         """Of each decision, the writes that it has to come after."""
+        self.mislaid: set[int] = set()
+        """Effects that a journal had, and has lost without its device's other stores."""
+        self.gone: set[int] = set()
+        """Those of them that nobody had any more when some device had gone back."""
         self.purged: set[int] = set()
         self.revived: set[int] = set()
         self._recognised: dict[tuple[Entity, str, Shown], list[int]] = defaultdict(list)

@@ -6,10 +6,11 @@ breaks a law is made short enough to be read, and how it is kept as a named scen
 """
 
 import random
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 from tests.simulation.lie import LIES
+from tests.simulation.power import Survives
 
 DAY = 24 * 3_600_000
 
@@ -124,11 +125,12 @@ class Crash(Step, frozen=True):
 
 class PowerCut(Step, frozen=True):
     """The power of a device goes at the `operations`-th write to its disk from now, in the
-    middle of whatever it is doing then; 0: at once. Of what was not synced the disk keeps what `survives` says."""
+    middle of whatever it is doing then; 0: at once. Of what was not synced the disk keeps what `survives` says; or
+    it had not synced when it said so, and its stores are back at an earlier moment, all at one or each at its own."""
 
     device: int
     operations: int
-    survives: Literal["none", "prefix", "any"]
+    survives: Survives
     chance: int
 
 
@@ -142,6 +144,14 @@ class Restore(Step, frozen=True):
     backup: int
     device: int
     noticed: bool = False
+
+
+class RestoreOne(Step, frozen=True):
+    """Of a device one store alone goes back to one of the device's backups; the others stay as they are."""
+
+    backup: int
+    device: int
+    store: str = "journal"
 
 
 class Clone(Step, frozen=True):
@@ -196,8 +206,8 @@ class Lie(Step, frozen=True):
 
 AnyStep = (
     Write | Look | Delete | Undelete | Relate | Decide | Connect | Deliver | Speak | Flow | Meet | Gather | Cut
-    | Hearsay | Verify | Crash | PowerCut | Backup | Restore | Clone | Newcomer | Jump | Skew | Purge | Retire | Tamper
-    | Lie
+    | Hearsay | Verify | Crash | PowerCut | Backup | Restore | RestoreOne | Clone | Newcomer | Jump | Skew | Purge
+    | Retire | Tamper | Lie
 )  # fmt: skip
 
 
@@ -245,6 +255,7 @@ _TALK = {
 }
 _FORGET = {"delete": 4, "undelete": 0.4, "purge": 4, "hearsay": 1, "meet": 6, "gather": 0.5, "forget": 2}
 _COPY = {"backup": 1.2, "restore": 1.2, "clone": 0.3}
+_PART_FORGOTTEN = {"purge": 1, "forget": 0.5, "gather": 0.3, "newcomer": 0.1}
 _LIED_TO = {"meet": 6, "gather": 1, "purge": 1, "forget": 0.7, "backup": 0.3, "restore": 0.3, "skew": 0.0}
 _PAIR = ("journal", "agent")
 _ALL = ("space", "journal", "agent")
@@ -272,6 +283,16 @@ KINDS = {
         _TALK | {"write": 8, "power": 3, "crash": 0, "delete": 1, "gather": 0.5, "purge": 1, "forget": 0.5}, disks=True
     ),
     "power2": Kind(_TALK | {"write": 4, "decide": 5, "power": 3, "crash": 0, "delete": 1}, _PAIR, disks=True),
+    "part": Kind(
+        _TALK | {"write": 5, "delete": 1, "decide": 4, "restore-one": 0.7, "part": 1.5} | _COPY | _PART_FORGOTTEN, _ALL
+    ),
+    "unsync": Kind(
+        _TALK
+        | {"write": 5, "decide": 4, "unsynced": 1.5, "sunk": 0.7, "power": 0.7, "crash": 0, "delete": 1}
+        | _PART_FORGOTTEN,
+        _ALL,
+        disks=True,
+    ),
     "tamper": Kind(_TALK | {"write": 8, "delete": 1, "gather": 0.5}),
 }
 
@@ -302,7 +323,30 @@ def _steps(chance: random.Random, name: str, entities: int, stores: tuple[str, .
         unseen: list[AnyStep] = [Write(away, deleted.entity, ("y",), 1, deleted.store)] if chance.random() < 0.5 else []
         left = [Retire(a, away), deleted, *unseen, Meet(a, b), Meet(b, a), Purge(a)]
         return [*left, Purge(b)] if chance.random() < 0.5 else left
+    if name in ("part", "sunk"):
+        return _back(chance, (a, b, away), entities, stores, sunk=name == "sunk")
     return [_step(chance, name, entities, stores)]
+
+
+def _back(
+    chance: random.Random, devices: tuple[int, int, int], entities: int, stores: tuple[str, ...], *, sunk: bool
+) -> list[AnyStep]:
+    """One store is restored to before some writes, of which another device knows the first (or the disk has lost the
+    last syncs); then it writes nothing, less than, exactly to, or past what that one knows."""
+    a, b, c = devices
+    store = chance.choice(stores)
+    count, known = chance.randint(1, 4), chance.randint(0, 4)
+    writes: list[AnyStep] = [
+        Decide(a) if chance.random() < 0.3 else Write(a, chance.randrange(entities), ("x",), 1, store)
+        for _ in range(count)
+    ]
+    again: list[AnyStep] = [
+        Write(a, chance.randrange(entities), (chance.choice("xyz"),), 1, store) for _ in range(chance.randint(0, 5))
+    ]
+    first = [Meet(a, c)] if chance.random() < 0.5 else []
+    lie: list[Survives] = ["back", "apart"]
+    back = PowerCut(a, 0, chance.choice(lie), chance.randrange(1_000)) if sunk else RestoreOne(-1, a, store)
+    return [Backup(a), *writes[:known], Meet(a, b), *writes[known:], back, *again, *first, Meet(a, b)]
 
 
 def _step(chance: random.Random, name: str, entities: int, stores: tuple[str, ...]) -> AnyStep:
@@ -348,6 +392,8 @@ def _step(chance: random.Random, name: str, entities: int, stores: tuple[str, ..
             return Backup(device)
         case "restore":
             return Restore(other, device, chance.random() < 0.2)
+        case "restore-one":
+            return RestoreOne(other, device, store)
         case "clone":
             return Clone(device)
         case "newcomer":
@@ -360,8 +406,10 @@ def _step(chance: random.Random, name: str, entities: int, stores: tuple[str, ..
             return Purge(device)
         case "retire":
             return Retire(device, other)
-        case "power":
-            survives: Literal["none", "prefix", "any"] = chance.choice(("none", "prefix", "any"))
+        case "power" | "unsynced":
+            honest: list[Survives] = ["none", "prefix", "any"]
+            lying: list[Survives] = ["back", "apart"]
+            survives = chance.choice(honest if name == "power" else lying)
             return PowerCut(
                 device,
                 chance.choice((0, chance.randint(1, 12), chance.randint(1, 60))),

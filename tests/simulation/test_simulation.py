@@ -11,6 +11,7 @@ import msgspec
 import pytest
 from tests.simulation import pool
 from tests.simulation import schedule as s
+from tests.simulation.power import Survives
 from tests.simulation.reference import Broken, Found, Reference, Shown
 from tests.simulation.schedule import KINDS, Schedule, generate
 from tests.simulation.shrink import shrink, verdict
@@ -25,6 +26,7 @@ from lottisync.sync import exchange, incoming, outgoing
 from lottisync.sync.agreement import Agreement, Believed
 
 JOURNAL = ("journal",)
+ALL = ("space", "journal", "agent")
 A, B, C = 0, 1, 2
 E = ("journal", "e")
 SEEDS = 12
@@ -42,7 +44,7 @@ def scenario(*steps: s.AnyStep, stores: tuple[str, ...] = JOURNAL, devices: int 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_law_holds(kind: str) -> None:
-    """SYNC-4, SYNC-5, SYNC-24, SYNC-25, SYNC-27, SYNC-28, COPY-5, FORGET-8, MEND-7: whatever the order of things."""
+    """SYNC-4, SYNC-5, SYNC-24, SYNC-25, SYNC-27, SYNC-28, COPY-5, COPY-12, FORGET-8, MEND-7: whatever the order."""
     for seed in range(SEEDS):
         try:
             run(generate(seed, kind))
@@ -139,6 +141,70 @@ def test_equal_clocks_with_two_types_are_settled_alike() -> None:
 
 
 TWO_TYPES = scenario(s.Write(A, 0), s.Lie("type", 479), s.Meet(A, C), s.Meet(C, B))
+
+
+# -- one store that goes back, and disks that lie
+
+
+@pytest.mark.parametrize("store", ["space", "journal", "agent"])
+@pytest.mark.parametrize("again", range(5), ids=["nothing", "less", "less by one", "exactly to it", "past it"])
+def test_one_store_alone_goes_back(store: str, again: int) -> None:
+    """COPY-12: and writes so much until it meets somebody, of whom one knows three writes of it, one none."""
+    world = run(scenario(*gone_back(store, again), stores=ALL))
+    assert world.count["of one"] == 1
+    if again:
+        assert world.count["forks"] == 1
+
+
+def gone_back(store: str, again: int) -> list[s.AnyStep]:
+    return [
+        s.Write(A, 0, store=store),
+        s.Meet(A, B),
+        s.Backup(A),
+        *(s.Write(A, entity, store=store) for entity in (0, 1, 2)),
+        s.Meet(A, B),
+        s.RestoreOne(0, A, store),
+        *(s.Write(A, 1, ("y",), store=store) for _ in range(again)),
+        s.Meet(A, C),
+        s.Meet(B, C),
+    ]
+
+
+@pytest.mark.parametrize("survives", ["back", "apart"])
+def test_a_disk_takes_back_what_everybody_has_seen(survives: Survives) -> None:
+    """COPY-12: all commits that it had said to have synced may be gone, of all stores or of some."""
+    lost = 0
+    for chance in range(12):
+        steps: list[s.AnyStep] = [
+            s.Meet(A, B),
+            *(s.Decide(A) for _ in range(3)),
+            s.Meet(A, B),
+            s.Decide(A),
+            s.PowerCut(A, 0, survives, chance),
+            s.Write(A, 0),
+            s.Write(A, 0),
+            s.Meet(A, C),
+            s.Meet(A, B),
+        ]
+        lost += run(Schedule(3, ("journal", "agent"), tuple(steps), disks=True)).count["went back"]
+    assert lost > 6
+
+
+DECIDED_AND_LOST = scenario(
+    s.Backup(A), s.Decide(A), s.RestoreOne(0, A, "journal"), s.Meet(A, B), stores=("journal", "agent")
+)
+
+
+def test_an_effect_is_missed_only_where_nobody_can_have_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """SYNC-27: the oracle excuses a decision without its effect where the journal was put back, and nowhere else."""
+    world = run(DECIDED_AND_LOST)
+    assert (world.count["mislaid"], world.count["gone"]) == (1, 1)
+    monkeypatch.setattr(World, "_look_what_is_gone", lambda _: None)
+    with pytest.raises(Broken, match="effect: device 0"):
+        run(DECIDED_AND_LOST)
+    monkeypatch.setattr(World, "_mislay", lambda *_: None)
+    with pytest.raises(Broken, match="order"):
+        run(DECIDED_AND_LOST)
 
 
 # -- faults that the laws catch
@@ -285,6 +351,11 @@ def _commits_are_not_synced(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(database, "_make_durable", careless)
 
 
+def _nobody_takes_a_new_host(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A store that has gone back writes on under the name that it had, though it is shown its own later writes."""
+    monkeypatch.setattr(Transaction, "rolled_back", lambda self: self.host)
+
+
 FAULTS: list[tuple[Callable[[pytest.MonkeyPatch], None], str, str]] = [
     (_adopt_at_once, "basic", "knowledge"),
     (_no_chains_are_sent, "basic", "chain"),
@@ -306,10 +377,14 @@ FAULTS: list[tuple[Callable[[pytest.MonkeyPatch], None], str, str]] = [
     (_clocks_follow_anybody, "liar", "clock"),
     (_nothing_is_mended, "liar", "quiet"),
     (_commits_are_not_synced, "power", "durable"),
+    (_chains_go_unchecked, "part", "diverged"),
+    (_chains_go_unchecked, "unsync", "diverged"),
+    (_nobody_takes_a_new_host, "part", "digest"),
+    (_nobody_takes_a_new_host, "unsync", "quiet"),
 ]
 
 
-@pytest.mark.parametrize(("fault", "kind", "law"), FAULTS, ids=[f"{fault.__name__[1:]}" for fault, _, _ in FAULTS])
+@pytest.mark.parametrize(("fault", "kind", "law"), FAULTS, ids=[f"{f.__name__[1:]}-{kind}" for f, kind, _ in FAULTS])
 def test_a_planted_fault_breaks_its_law(
     fault: Callable[[pytest.MonkeyPatch], None], kind: str, law: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

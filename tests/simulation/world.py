@@ -81,8 +81,8 @@ class Spared:
 
 COUNTED = (
     "steps", "writes", "decisions", "wires", "rounds", "rounds cut off", "Refuse", "crashes", "power cuts", "survived",
-    "restores", "clones", "forks", "purged", "retired", "revived", "quarantined", "diverged", "mended", "lies",
-    "refused",
+    "restores", "of one", "went back", "mislaid", "gone", "clones", "forks", "purged", "retired", "revived",
+    "quarantined", "diverged", "mended", "lies", "refused",
 )  # fmt: skip
 """What of `World.count` shows whether schedules still do what they are for."""
 
@@ -199,6 +199,7 @@ class World:
         laws.converged(self.devices)
         laws.sound(self.devices, self._spared)
         laws.nothing_is_lost(self.devices, self.reference, self._spared)
+        laws.no_decision_without_its_effect(self.devices, self.reference)
         self.trace.append(f"end {self._state()}")
         self.count["steps"] = len(self.schedule.steps)
         self.count["rounds"] = self.count["Told"]
@@ -525,8 +526,6 @@ class World:
         """All that was seen in it is there; what was under way when the power went may be, or not."""
         again = self.devices[device.slot] = device.powered_on(self._mint)
         self.count["power cuts"] += 1
-        for name, kept in again.kept.items():
-            laws.nothing_durable_is_gone(again, kept, device.kept[name])
         under_way, self._under_way = self._under_way, None
         if under_way is not None and under_way.device is device:
             kept = again.kept[under_way.store]
@@ -535,6 +534,11 @@ class World:
             self.count["survived"] += survived
             if survived:
                 self._written(kept, under_way.entity, under_way.dot, under_way.saw)
+        if device.went_back:
+            self._examine_rolled_back(again, device)
+        else:
+            for name, kept in again.kept.items():
+                laws.nothing_durable_is_gone(again, kept, device.kept[name])
 
     def _cut_off(self, device: Device) -> None:
         """Nobody will hear of a device that is no more."""
@@ -562,6 +566,49 @@ class World:
             for kept in restored.kept.values():
                 with kept.store.transaction(self._clock(restored)) as tx:
                     tx.rolled_back()
+        self._look_what_is_gone()
+
+    def _restoreone(self, step: s.RestoreOne) -> None:
+        device = self._device(step.device)
+        backups = [backup for backup in self._backups if backup.name == device.name]
+        if not backups or step.store not in device.kept:
+            return
+        self.count["of one"] += 1
+        self._cut_off(device)
+        held = backups[step.backup % len(backups)].holding[step.store]
+        restored = self.devices[device.slot] = device.with_one_restored(step.store, held, self._mint)
+        self._mislay(restored, device)
+        self._look_what_is_gone()
+
+    def _mislay(self, now: Device, before: Device) -> None:
+        """A journal may have lost effects while their decisions stand, here or elsewhere; some of them perhaps before
+        anybody had looked at them."""
+        if "agent" not in now.kept:
+            return
+        effects = frozenset().union(*self.reference.effects.values())
+        decided = now.kept["agent"].all_seen & self.reference.effects.keys()
+        had = before.kept["journal"].all_seen.union(*(self.reference.effects[decision] for decision in decided))
+        lost = effects & had - now.kept["journal"].all_seen
+        self.count["mislaid"] += len(lost)
+        self.reference.mislaid |= lost
+
+    def _look_what_is_gone(self) -> None:
+        """A device has gone back: of what was mislaid somewhere it may have been the last that had it."""
+        held = frozenset().union(*(device.kept["journal"].all_seen for device in self.devices))
+        self.reference.gone |= self.reference.mislaid - held
+        self.count["gone"] = len(self.reference.gone)
+
+    def _examine_rolled_back(self, now: Device, before: Device) -> None:
+        """Its disk has lost the last of what it had said to have kept: each store is what it was at some earlier
+        moment, whole, and together they are unless they went back apart."""
+        for kept in now.kept.values():
+            kept.observe(self.reference, self._links, self._spared)
+            laws.knowledge_is_true(now, kept, self._links, self.reference, self._spared)
+        laws.sound([now], self._spared)
+        self.count["went back"] += any(kept.knowledge != before.kept[name].knowledge for name, kept in now.kept.items())
+        if before.survives[0] == "apart":
+            self._mislay(now, before)
+        self._look_what_is_gone()
 
     def _clone(self, step: s.Clone) -> None:
         if len(self.devices) < min(5, MAX_DEVICES):

@@ -9,8 +9,9 @@ from tests.support.stores import NOON, copied, dump, greet, meet, new_store, sen
 from lottisync.causality.chain import LINK_BYTES, Links, LogEnd, branch_name, chained, genesis
 from lottisync.causality.vector_clock import MAX_COUNTER, Host
 from lottisync.store import chain, fork
-from lottisync.store.chain import SEGMENT_LINKS, BadLinks, Gap, extend, links_beyond, value_at
+from lottisync.store.chain import SEGMENT_LINKS, links_beyond, value_at
 from lottisync.store.check import broken_invariants
+from lottisync.store.links import BadLinks, Gap, extend
 from lottisync.store.store import Store
 
 STRANGER = Host("5" * 16)

@@ -110,6 +110,13 @@ def test_a_file_whose_first_page_is_damaged(tmp_path: Path) -> None:
     assert "backup" in problem.message
 
 
+def send_all(store: Store) -> None:
+    """What a round to a device that has nothing reads."""
+    snapshot = store.snapshot()
+    snapshot.versions(snapshot.lacking({}, []))
+    snapshot.close()
+
+
 def test_a_file_whose_damage_shows_later(tmp_path: Path) -> None:
     """STORE-2: a page that only a query meets."""
     file = existing(tmp_path, tasks=200)
@@ -121,7 +128,9 @@ def test_a_file_whose_damage_shows_later(tmp_path: Path) -> None:
         reader.by_type("task")
     with pytest.raises(Problem) as writing, store.transaction(NOON) as tx:
         tx.put("t999", "task", {"title": "y"})
-    assert (reading.value.code, writing.value.code) == ("damaged", "damaged")
+    with pytest.raises(Problem) as sending:
+        send_all(store)
+    assert {problem.value.code for problem in (reading, writing, sending)} == {"damaged"}
     store.close()
 
 
@@ -154,6 +163,19 @@ def test_a_file_that_somebody_holds_for_too_long(tmp_path: Path, monkeypatch: py
     with store.transaction(NOON) as tx:
         tx.put("t2", "task", {"title": "x"})
     holder.close()
+    store.close()
+
+
+def test_a_file_that_may_not_be_written(tmp_path: Path) -> None:
+    """STORE-2: on a disk that is mounted for reading, or in a folder of somebody else, it can still be read."""
+    store = Store.open(existing(tmp_path), JOURNAL, minting(1))
+    with store.reading() as reader:
+        reader.local("pragma query_only=1")  # what SQLite answers then is what it answers there
+    with pytest.raises(Problem) as caught, store.transaction(NOON) as tx:
+        tx.put("t2", "task", {"title": "x"})
+    assert caught.value.code == "read-only"
+    assert "folder" in caught.value.message
+    assert store.read("t0") is not None
     store.close()
 
 

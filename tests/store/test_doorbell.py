@@ -123,6 +123,24 @@ def test_whoever_is_out_of_file_descriptors_makes_nobody_deaf(tmp_path: Path) ->
     bell.close()
 
 
+def test_a_commit_is_none_the_less_for_a_bell_that_cannot_be_rung(tmp_path: Path) -> None:
+    """STORE-11: what was committed is not reported as failed because there is no file descriptor left to ring with."""
+    store = new_store(tmp_path)
+    bell = Bell(tmp_path / "bells", "one")
+    with store.transaction(NOON) as tx:
+        tx.put("t1", "task", {"title": "x"})
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (3, hard))
+    try:
+        with store.transaction(NOON) as tx:
+            tx.put("t2", "task", {"title": "x"})
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    assert store.read("t2") is not None
+    bell.close()
+    store.close()
+
+
 def test_a_commit_wakes_another_process(tmp_path: Path) -> None:
     """STORE-11"""
     store = new_store(tmp_path)

@@ -98,6 +98,7 @@ def faults(store: Store) -> list[str]:
 
 def test_forget_1_what_a_device_says_itself_replaces_and_hearsay_adds(tmp_path: Path) -> None:
     store = new_store(tmp_path)
+    with_links(store, {A: 1, B: 1})
     tell(store, "phone", {A: 5, B: 2})
     tell(store, "phone", {A: 3, B: 7}, direct=False)
     assert told(store) == {"phone": {A: 5, B: 7}}
@@ -107,8 +108,20 @@ def test_forget_1_what_a_device_says_itself_replaces_and_hearsay_adds(tmp_path: 
     assert told(store) == {"desk": {B: 1}, "phone": {A: 4}}
 
 
+def test_forget_1_of_hosts_of_which_nothing_is_here_nothing_is_noted(tmp_path: Path) -> None:
+    """A peer that invents hosts would have every device store them, and pass them on."""
+    store = new_store(tmp_path)
+    with_links(store, {A: 1})
+    tell(store, "phone", {A: 1, B: 2})
+    tell(store, "desk", {B: 2}, direct=False)
+    assert told(store) == {"phone": {A: 1}}
+    with store.reading() as reader:
+        assert reader.local("select count(*) from hosts where host = ?", (B,)) == [(0,)]
+
+
 def test_forget_1_what_was_told_before_is_noted_without_a_bell(tmp_path: Path) -> None:
     store = new_store(tmp_path)
+    with_links(store, {A: 1})
     with store.transaction(NOON) as tx:
         forgetting.hear(tx, "phone", {A: 5}, direct=True)
         assert not tx.changed
@@ -267,6 +280,39 @@ def _meet(a: Store, b: Store) -> None:
         round_to(sender, receiver)
     tell(a, "other", knowledge(b))
     tell(b, "other", knowledge(a))
+
+
+# -- damage
+
+
+def damage(store: Store, entity_id: str) -> None:
+    with store.transaction(NOON) as tx:
+        tx.execute("update journal_entities set serialized = '{' where id = ?", (entity_id,))
+
+
+def test_forget_3_a_row_that_cannot_be_read_stays_and_holds_up_no_other(tmp_path: Path) -> None:
+    store = new_store(tmp_path)
+    for number in range(3):
+        put(store, f"t{number}")
+        delete(store, f"t{number}")
+    damage(store, "t1")
+    assert purge(store) == 2
+    assert ids(store) == ["t1"]
+
+
+def test_forget_8_a_row_that_cannot_be_read_does_not_stop_a_device_from_coming_back(tmp_path: Path) -> None:
+    """What it has seen stands in the index, too: what was forgotten goes, and what nobody else has seen stays."""
+    a, b = new_store(tmp_path, 1), new_store(tmp_path, 2)
+    for name in ("gone", "living"):
+        put(a, name)
+    send(a, b)
+    delete(a, "gone")
+    purge(a)
+    put(b, "mine")
+    damage(b, "gone")
+    damage(b, "mine")
+    assert round_to(a, b) == (1, 0)
+    assert ids(b) == ["living", "mine"]
 
 
 # -- beginning anew

@@ -358,12 +358,12 @@ def test_copy_8_a_notice_is_told_once_and_again_when_more_was_kept(tmp_path: Pat
     greet(world.laptop, world.phone)
     assert [(n.kept, n.told) for n in notices(world.laptop)] == [(1, False)]
     with world.laptop.transaction(NOON) as tx:
-        mark_told(tx)
+        mark_told(tx, tx.execute)
     assert [(n.kept, n.told) for n in notices(world.laptop)] == [(1, True)]
     meet(world.laptop, world.phone)
     assert [(n.kept, n.told) for n in notices(world.laptop)] == [(5, False)]
     with world.laptop.transaction(NOON) as tx:
-        mark_told(tx)
+        mark_told(tx, tx.execute)
     assert all(n.told for n in notices(world.laptop))
 
 

@@ -195,6 +195,22 @@ def test_mend_7_another_type_goes_to_quarantine(tmp_path: Path) -> None:
         assert [kept.version for kept in reader.quarantined()] == [close(other)]
 
 
+def test_mend_4_a_clock_that_cannot_be_read_beside_what_is_in_quarantine(tmp_path: Path) -> None:
+    """MEND-4, STORE-27: what is kept of the entity asks what the row has seen; it has seen nothing that can be told."""
+    entity = made({A: 1}, title=(A, 1, "Milk"))
+    store = holding(tmp_path, 1, entity)
+    other = Entity("t1", "note", {B: 1}, made({B: 1}, title=(B, 1, "Wine")).registers)
+    with_links(store, {B: 2})
+    with store.transaction(LATER) as tx:
+        tx.quarantine(close(other), "another type")
+    sql(store, "update journal_entities set clock = '{' where id = 't1'")
+    with store.transaction(LATER) as tx:
+        tx.quarantine(close(Entity("t1", "note", {B: 2}, other.registers)), "another type")
+    assert mend(store, entity) == 1
+    assert store.read("t1") == entity
+    assert [fault for fault in faults(store) if "quarantine" not in fault] == []
+
+
 def test_mend_7_a_damaged_row_is_not_sent(tmp_path: Path) -> None:
     store = holding(tmp_path, 1, made({A: 1}, title=(A, 1, "Milk")))
     with store.reading() as reader:
@@ -216,6 +232,10 @@ def test_mend_7_a_damaged_row_is_not_sent(tmp_path: Path) -> None:
         "update journal_entities set clean_tombstone = 1 - clean_tombstone",
         "update journal_entities set conflicted = 1",
         "update journal_entities set deleted_at = 'x' where deleted_at is null",
+        "update journal_entities set deleted_at = '1970-01-01T00:00:00.000Z' where id = 't2'",
+        "update journal_entities set task_id = 't9'",
+        "update journal_entities set subtype = 'DONE' where id = 't1'",
+        "update journal_entities set created_at = 'x', updated_at = 'y'",
         "delete from components",
         "insert into components values (1, 999, 1)",
         "update components set counter = 7",
@@ -234,6 +254,31 @@ def test_mend_8_repair_makes_all_that_is_kept_twice_anew(tmp_path: Path, damage:
     assert faults(store) == []
     assert digest_of(store) == true_digest(store)
     assert repair(store, LATER) == 0
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "update journal_entities set task_id = 't9' where id = 't2'",
+        "update journal_entities set conflicted = 1 where id = 't2'",
+        "update journal_entities set serialized = '{' where id = 't2'",
+        "delete from components where n = 2",
+        "insert into components values (1, 999, 1)",
+        "update components set counter = 7 where n = 2",
+    ],
+)
+def test_mend_9_whatever_does_not_follow_from_the_content_is_seen(tmp_path: Path, damage: str) -> None:
+    store = new_store(tmp_path)
+    with store.transaction(NOON) as tx:
+        tx.put("t1", "task", {"title": "Milk", "status": "OPEN"})
+        tx.put("t2", "task", {"title": "Milk"})
+        tx.link("entryLink", "t1", "t2")
+        tx.put("x", "spaceship", {"title": "Milk"})
+    with store.reading() as reader:
+        assert mending.in_step(reader)
+    sql(store, damage)
+    with store.reading() as reader:
+        assert not mending.in_step(reader)
 
 
 def test_mend_8_what_cannot_be_read_is_left_and_still_told(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """An older file is copied, then led to the present format; a step that fails changes nothing (STORE-19)."""
 
+import threading
 from pathlib import Path
 
 import apsw
@@ -45,6 +46,38 @@ def test_a_file_of_format_0_is_led_through_every_step_and_its_copy_kept(tmp_path
     assert rows(file) == [("one", "blue", 3), ("two", "blue", 3)]
     assert copy is not None
     assert rows(copy) == [("one",), ("two",)]
+
+
+def test_of_two_programs_that_open_the_file_at_once_one_leads_it_on(tmp_path: Path) -> None:
+    """STORE-19: the other waits, finds it done, and leaves the backup of the file as it was alone."""
+    file = synthetic(tmp_path)
+    coming = threading.Event()
+    copies: list[Path | None] = []
+
+    def add_colour_slowly(connection: apsw.Connection) -> None:
+        add_colour(connection)
+        other.start()
+        assert coming.wait(10)
+
+    def second() -> None:
+        connection = apsw.Connection(str(file))
+        connection.set_busy_timeout(10_000)
+        assert connection.pragma("user_version") == 0, "the first has not committed"
+        coming.set()
+        copies.append(upgrade(connection, file, 1, {0: add_colour}))
+        connection.close()
+
+    other = threading.Thread(target=second)
+    connection = apsw.Connection(str(file))
+    connection.pragma("journal_mode", "wal")
+    copies.append(upgrade(connection, file, 1, {0: add_colour_slowly}))
+    other.join(10)
+    connection.close()
+    copy = file.with_name("old.sqlite.format-0.backup")
+    assert sorted(map(str, copies)) == sorted(map(str, [copy, None]))
+    assert rows(file) == [("one", "blue"), ("two", "blue")]
+    assert rows(copy) == [("one",), ("two",)]
+    assert sorted(path.suffix for path in tmp_path.iterdir()) == [".backup", ".sqlite"]
 
 
 def test_a_file_of_the_present_format_is_left_alone(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from lottisync.entities.journal import JOURNAL
 from lottisync.entities.schema import StoreSchema
 from lottisync.entities.version import Version, adds_to_digest, open_foreign
 from lottisync.store import chain, fork
+from lottisync.store.links import extend
 from lottisync.store.reader import Reader
 from lottisync.store.store import Store
 
@@ -52,7 +53,7 @@ def send_links(sender: Store, receiver: Store, *, now: int = NOON, limit: int = 
             held = chain.log_of(tx, host)
             after = held.end.end if held else 0
             while links := chain.links_beyond(reader, host, after, limit):
-                if node := chain.extend(tx, links):
+                if node := extend(tx, links):
                     return node
                 after = links.end
     return None
@@ -67,7 +68,7 @@ def with_links(store: Store, clock: Clock, *, now: int = NOON) -> None:
             end = held.end if held else LogEnd(1, 0, genesis(host))
             values = b"".join(bytes([LINK_BYTES]) * LINK_BYTES for _ in range(end.end, counter))
             if values:
-                assert chain.extend(tx, Links(host, "", end.end + 1, end.value, values)) is None
+                assert extend(tx, Links(host, "", end.end + 1, end.value, values)) is None
 
 
 def greet(a: Store, b: Store, *, now: int = NOON) -> None:

@@ -9,7 +9,7 @@ import anyio
 import anyio.lowlevel
 import pytest
 from anyio.abc import ByteStream
-from tests.support.engines import HERE, engine_of, free_port, introduce, running
+from tests.support.engines import HERE, engine_of, free_port, introduce, linked, running
 from tests.support.household import Member, household, in_step, until
 from tests.support.messages import hello as greeting
 
@@ -553,3 +553,30 @@ async def test_net_6_who_does_not_finish_the_handshake_is_dropped_and_others_are
         with anyio.fail_after(10), pytest.raises((anyio.EndOfStream, anyio.BrokenResourceError)):
             await silent.receive()
         assert first._handshakes == 0
+
+
+async def test_caus_11_a_device_that_was_never_met_before_is_named_too(members: list[Member]) -> None:
+    """Its hosts are not in the roster yet when its first writes come in."""
+    a, b = members
+    b.now += 3 * 24 * 3_600_000
+    b.put("t1", "from the future")
+    async with linked(a, b, tasks=1) as (first, _):
+        await until(lambda: first.peers[b.device].ahead)
+
+
+async def test_caus_11_a_device_whose_clock_is_far_ahead_is_named_once(members: list[Member]) -> None:
+    """CAUS-9: what it writes is kept, and the clock here does not follow; the person is told where to set it."""
+    a, b = members
+    async with linked(a, b, tasks=1) as (first, second):
+        b.now += 3 * 24 * 3_600_000
+        b.put("t1", "from the future")
+        b.put("t2", "and again")
+        state = first.peers[b.device]
+        await until(lambda: in_step(a, b) and state.ahead == iso(b.now))
+        told = [text for code, text in a.reports if code == "clock-ahead"]
+        assert [text.partition("'s clock")[0] for text in told] == [state.name]
+        assert second.peers[a.device].ahead is None
+        a.put("t3", "now")
+        entity = a.stores["journal"].read("t3")
+        assert entity is not None
+        assert max(stamp.millis for stamp in entity.stamps()) < b.now - 24 * 3_600_000

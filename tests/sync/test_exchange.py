@@ -1,18 +1,21 @@
 """A conversation without a connection: what happens between two things that are said."""
 
+import contextlib
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
 import pytest
 from tests.support.household import Member, household
-from tests.support.messages import EVERY
+from tests.support.messages import EVERY, hello
 
+from lottisync.causality.vector_clock import Host
 from lottisync.entities.version import BadVersion, Version
 from lottisync.protocol import message as m
+from lottisync.store import chain, forgetting, fork
 from lottisync.store.check import broken_invariants
 from lottisync.sync.comparison import Comparison
-from lottisync.sync.exchange import Exchange, breaths
+from lottisync.sync.exchange import Exchange, Refused, breaths
 
 
 @pytest.fixture
@@ -178,6 +181,91 @@ def test_sync_30_a_comparison_takes_no_version_beyond_the_chains(pair: list[Memb
     assert b.state() == before
     with b.stores["journal"].reading() as reader:
         assert broken_invariants(reader) == []
+
+
+def heard_by(listener: Member, speaker: Member, *words: m.AnyMessage) -> None:
+    """What a paired device says that is not what it seems, from its greeting on."""
+    exchange = Talk(listener, speaker).sides[0]
+    exchange.hear([hello(speaker.device, speaker.boot)])
+    for word in words:
+        exchange.hear([word])
+    exchange.close()
+
+
+def answer_to(listener: Member, greeting: Member) -> list[m.Message]:
+    exchange = Talk(listener, greeting).sides[0]
+    answer = exchange.hear([hello(greeting.device, greeting.boot)])
+    exchange.close()
+    return answer
+
+
+def invented(count: int) -> dict[Host, int]:
+    return {Host(f"{number:016x}"): 1 for number in range(count)}
+
+
+@pytest.mark.parametrize("said", ["of others", "of itself"])
+def test_sync_39_invented_hosts_do_not_stand_between_others(pair: list[Member], said: str) -> None:
+    """SYNC-34: what a device has to say to all others still fits a frame, whatever one of them says that it or a third
+    knows; and nothing of it is stored."""
+    a, b = pair
+    third, summary = "d" * 64, m.Summary(bytes(16), bytes(32))
+    for start in range(0, 60_000, 15_000):
+        hosts = dict(list(invented(60_000).items())[start : start + 15_000])
+        logs = {host: m.Log(1, 1, bytes(16)) for host in hosts}
+        heard_by(
+            a,
+            b,
+            m.Heard({"journal": {third: hosts}}) if said == "of others" else m.Want({"journal": m.Have(summary, logs)}),
+        )
+    answer = answer_to(a, b)
+    assert [type(word) for word in answer[:1]] == [m.Want]
+    assert all(len(m.encode(word)) < 10_000 for word in answer)
+    with a.stores["journal"].reading() as reader:
+        assert reader.local("select count(*) from hosts") == [(1,)]
+
+
+def test_sync_49_of_devices_that_nobody_knows_nothing_is_heard(pair: list[Member]) -> None:
+    """SYNC-39: each would be stored for good, and passed on."""
+    a, b = pair
+    a.put("t", "Milk")
+    exchange = Exchange(
+        device=a.device,
+        boot=a.boot,
+        stores=a.stores,
+        strangers=lambda tx, hosts: None,
+        clock=lambda: a.now,
+        credit=lambda: m.FIRST_CREDIT,
+        report=lambda code, text: None,
+        member=lambda device: device == "e" * 64,
+    )
+    exchange.hear([hello(b.device, b.boot)])
+    exchange.hear([m.Heard({"journal": {"d" * 64: a.knowledge(), "e" * 64: a.knowledge()}})])
+    exchange.close()
+    with a.stores["journal"].reading() as reader:
+        assert forgetting.told(reader) == {"e" * 64: a.knowledge()}
+
+
+def test_sync_39_invented_forks_do_not_stand_between_others(pair: list[Member]) -> None:
+    """Fork nodes are united and never forgotten: of those that lie on no log here only so many are taken on trust. A
+    fork that is found here still is."""
+    a, b = pair
+    a.put("t", "Milk")
+    for start in range(0, 4_000, 500):
+        nodes = [number.to_bytes(16, "big") for number in range(start, start + 500)]
+        with contextlib.suppress(Refused):
+            heard_by(a, b, m.Want({"journal": m.Have(m.Summary(bytes(16), bytes(32)), {}, [], nodes)}))
+    with a.stores["journal"].reading() as reader:
+        assert len(fork.nodes(reader)) == 500
+        own = chain.value_at(reader, reader.host, 1)
+        known = sorted(fork.nodes(reader))
+    assert own is not None
+    more = [number.to_bytes(16, "big") for number in range(10_000, 10_400)]
+    heard_by(a, b, m.Want({"journal": m.Have(m.Summary(bytes(16), bytes(32)), {}, [], [*known, *more])}))
+    heard_by(a, b, m.Want({"journal": m.Have(m.Summary(bytes(16), bytes(32)), {}, [], [*known, *more, own])}))
+    for word in answer_to(a, b):
+        assert m.decode(m.encode(word)) == [word]
+    with a.stores["journal"].reading() as reader:
+        assert len(fork.nodes(reader)) == 901
 
 
 def test_what_is_the_links_own_never_takes_anything_along() -> None:

@@ -83,6 +83,31 @@ def test_forget_8_keys_in_no_order_end_the_session_and_nothing_goes(receiver: Re
     assert receiver.state() == before
 
 
+def test_sync_39_keys_without_end_end_the_session(receiver: Receiver) -> None:
+    """FORGET-8: they are kept until the round ends, so there are no more of them than there can be entities."""
+    before = receiver.state()
+    receiver.exchange.hear([m.Begin(1, "journal", {}, {}, behind=True, count=0)])
+    receiver.exchange.hear([m.Ids(1, 0, entity_key("t1") + entity_key("t2"))])
+    with pytest.raises(Refused) as refused:
+        receiver.exchange.hear([m.Ids(1, 1, entity_key("t3"))])
+    assert refused.value.code == "bad-entity"
+    assert receiver.state() == before
+
+
+def test_sync_39_a_version_without_end_costs_no_memory(receiver: Receiver) -> None:
+    """What a round has brought is remembered once, however often it brings it."""
+    host = STRANGE
+    receiver.exchange.hear([m.Begin(1, "journal", {}, {}, behind=False, count=2**50)])
+    receiver.exchange.hear([m.Chain(1, 0, host, "", 1, genesis(host), b"v" * 16)])
+    stamps = f'[[1,1,0,"{host}",1],{{}},{{}}]'.encode()
+    made = Version("t9", "task", f'{{"{host}":1}}'.encode(), stamps, b'{"title":"x"}')
+    for number in range(20):
+        receiver.exchange.hear([m.Batch(1, number + 1, [made] * 50)])
+    incoming = receiver.exchange._incoming
+    assert incoming is not None
+    assert len(incoming.held) == 1
+
+
 def test_sync_30_what_comes_behind_a_refusal_finds_no_round(receiver: Receiver) -> None:
     """SYNC-30: the end of a round whose batch was refused adopts nothing."""
     before = receiver.state()

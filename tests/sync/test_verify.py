@@ -102,6 +102,28 @@ async def test_mend_9_whatever_was_done_to_a_row_and_whichever_side_asks(
         assert [(code, text) for code, text in a.reports + b.reports if code in ("failed", "fault", "refused")] == []
 
 
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "update journal_entities set task_id = 't9' where id = 't3'",
+        "update journal_entities set conflicted = 1 where id = 't3'",
+        "delete from components where n = (select n from journal_entities where id = 't3')",
+    ],
+)
+async def test_mend_9_what_no_peer_can_tell_is_put_right_where_it_was_asked_for(
+    members: list[Member], damage: str
+) -> None:
+    a, b = members
+    async with linked(a, b):
+        sql(a, damage)
+        assert faults(a) != []
+        with listening(a) as bell:
+            ask(a.stores["space"], bell, [(b.device, "journal")], a.now)
+            await until(lambda: settled(a, bell), "the comparison")
+            assert outcome(a, bell)["journal"].state is State.EQUAL
+        assert faults(a, b) == []
+
+
 async def test_mend_10_a_request_waits_for_the_device_and_goes_with_the_one_who_asked(members: list[Member]) -> None:
     a, b = members
     first = engine_of(a)
@@ -142,10 +164,12 @@ async def test_mend_10_a_link_that_breaks_leaves_the_request_to_the_next_one(
 
 async def test_mend_11_stores_that_do_not_know_the_same_wait_until_they_do(members: list[Member]) -> None:
     a, b = members
-    async with linked(a, b) as (first, _):
-        (link,) = first.links.values()
+    async with linked(a, b) as (first, second):
+        (link,), (other,) = first.links.values(), second.links.values()
+        await until(lambda: not link.exchange._work and not other.exchange._work, "the first rounds")
         held_back = link.local_change
         link.local_change = lambda moments=None: None  # type: ignore[method-assign]
+        link.look = lambda moments: None  # type: ignore[method-assign]
         a.put("t0", "Oat milk")
         with listening(a) as bell:
             ask(a.stores["space"], bell, [(b.device, "journal")], a.now)

@@ -79,7 +79,7 @@ class Round:
                     case m.Batch():
                         self._incoming.batch(tx, message.versions, lambda tx, hosts: None)
                     case m.Ids():
-                        self._incoming.ids(message.keys)
+                        self._incoming.ids(tx, message.keys)
                     case m.End():
                         own = self._incoming.end(tx).summary
         except Outdated as reason:

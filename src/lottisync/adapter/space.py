@@ -200,7 +200,8 @@ class Space:
 
     def _verify(self, request: Request) -> dict[str, Any]:
         source, target = self._ends(request)
-        equal, mended = verify(source, target, r.text(request, "store"), self._time)
+        now = self._now(request) if "now" in request else self._time
+        equal, mended = verify(source, target, r.text(request, "store"), now)
         return {"equal": equal, "mended": mended}
 
     # -- forgetting

@@ -13,7 +13,7 @@ def verify(source: Replica, target: Replica, store: str, now: int) -> tuple[bool
     not know the same are not compared: what differs may be nothing but what is still to come."""
     sides: list[Comparison] = []
     try:
-        sides += [Comparison(store, replica.store(store)) for replica in (source, target)]
+        sides += [Comparison(store, replica.store(store), thorough=True) for replica in (source, target)]
         if sides[0].known == sides[1].known:
             _talk(sides, now)
             for side in sides:

@@ -49,10 +49,11 @@ def tick(last: Hlc, now: int) -> Hlc:
 def observe(last: Hlc, remote: Hlc, now: int) -> Hlc:
     """The clock after meeting `remote`: never less than `last`, and not following a far future (CAUS-8, CAUS-9)."""
     validate(remote)
-    if remote.millis > now + MAX_DRIFT_MILLIS:
+    if is_far_future(remote, now):
         return last
     return max(last, remote)
 
 
 def is_far_future(reading: Hlc, now: int) -> bool:
+    """Whether the clock that gave this reading is so far ahead that ours does not follow it."""
     return reading.millis > now + MAX_DRIFT_MILLIS

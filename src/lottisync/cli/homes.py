@@ -15,6 +15,7 @@ from lottisync.problem import Problem
 from lottisync.review import index
 from lottisync.store import notice
 from lottisync.store.instant import iso
+from lottisync.sync.peer import told_of_clock
 from lottisync.sync.twin import REMEMBERED_MS, told_of
 
 
@@ -78,6 +79,7 @@ def status(terminal: Terminal) -> None:
                 "mended": state.mended if state else {},
                 "comparing": state.comparing if state else {},
                 "twice": bool(state and _recent(state.twice)),
+                "ahead": state.ahead if state else None,
                 "error": state.error if state else None,
             }
         )
@@ -99,7 +101,7 @@ def status(terminal: Terminal) -> None:
     if not terminal.as_json and not all(copy["told"] for copy in copies):
         for store in home.stores().values():
             with store.transaction(clock.now()) as tx:
-                notice.mark_told(tx)
+                notice.mark_told(tx, tx.execute)
 
 
 def _recent(moment: str | None) -> bool:
@@ -186,6 +188,8 @@ def _show(terminal: Terminal, value: dict[str, Any]) -> None:
     for peer in value["peers"]:
         if peer["twice"]:
             terminal.line(told_of(peer["name"]) + ".", "bold red")
+        if peer["ahead"]:
+            terminal.line(told_of_clock(peer["name"], peer["ahead"]) + ".", "yellow")
         for name, count in peer["mended"].items():
             entities = "1 entity" if count == 1 else f"{count:,} entities"
             terminal.line(

@@ -10,7 +10,7 @@ from lottisync.cli.terminal import Terminal, common
 from lottisync.config import clock
 from lottisync.config.home import Home
 from lottisync.entities import canonical
-from lottisync.entities.entity import DELETED_AT
+from lottisync.entities.entity import DELETED_AT, Stamp
 from lottisync.problem import Problem
 from lottisync.review import index
 from lottisync.store import conflict as conflicts_of
@@ -48,6 +48,8 @@ def check(terminal: Terminal) -> None:
             )
             for fault in faults:
                 terminal.line(f"  {fault}", "red")
+        if any(found.values()):
+            terminal.line("What another device can help to mend, this mends: lottisync verify", "dim")
 
     terminal.emit(found, shown)
     if any(found.values()):
@@ -97,26 +99,27 @@ def history(terminal: Terminal, entity_id: str) -> None:
         old = reader.overwritten(ident)
     assert entity is not None
     names = device_names(home)
-    rows: list[dict[str, Any]] = [
-        _row(o.path, canonical.decode(o.value), o.precedence, o.millis, names.get(o.host, o.host), current=False)
-        for o in old
+    # Not what was there before by the clock: of two that did not know of each other, neither replaced the other.
+    # Of several that went at once it is the one that was shown, the greatest.
+    old.sort(key=lambda o: (o.precedence, o.millis, o.ticks, o.host, o.counter))
+    replaced = {(o.path, o.by_host, o.by_counter): canonical.decode(o.value) for o in old}
+
+    def row(path: str, value: bytes, stamp: Stamp, *, current: bool) -> dict[str, Any]:
+        return {
+            "at": iso(stamp.millis),
+            "by": "user" if stamp.precedence else "agent",
+            "device": names.get(stamp.host, stamp.host),
+            "path": path,
+            "value": canonical.decode(value),
+            "current": current,
+            "replaced": replaced.get((path, *stamp.dot)),
+        }
+
+    rows = [row(o.path, o.value, Stamp(o.precedence, o.millis, o.ticks, o.host, o.counter), current=False) for o in old]
+    rows += [
+        row(path, held.value, held.stamp, current=True) for path, writes in entity.registers.items() for held in writes
     ]
-    for path, writes in entity.registers.items():
-        rows += [
-            _row(
-                path,
-                canonical.decode(w.value),
-                w.stamp.precedence,
-                w.stamp.millis,
-                names.get(w.stamp.host, w.stamp.host),
-            )
-            for w in writes
-        ]
-    rows.sort(key=lambda row: (row["at"], row["path"]))
-    previous: dict[str, Any] = {}
-    for row in rows:
-        row["replaced"] = previous.get(row["path"])
-        previous[row["path"]] = row["value"]
+    rows.sort(key=lambda each: (each["at"], each["path"]))
 
     def shown() -> None:
         terminal.table(
@@ -135,11 +138,6 @@ def history(terminal: Terminal, entity_id: str) -> None:
         )
 
     terminal.emit(rows, shown)
-
-
-def _row(path: str, value: Any, precedence: int, millis: int, device: str, *, current: bool = True) -> dict[str, Any]:
-    who = "user" if precedence else "agent"
-    return {"at": iso(millis), "by": who, "device": device, "path": path, "value": value, "current": current}
 
 
 def _brief(value: Any) -> str:

@@ -114,6 +114,8 @@ class Registers(Mapping[str, tuple[Write, ...]]):
 
     def with_base(self) -> "Registers":
         """The same with the base that it ought to have."""
+        if len(self.stamps) * 2 < len(self.raw) and self.base not in self.stamps.values():
+            return self
         counts = {self.base: len(self.raw) - len(self.stamps)}
         for stamp in self.stamps.values():
             counts[stamp] = counts.get(stamp, 0) + 1
@@ -134,6 +136,9 @@ class Registers(Mapping[str, tuple[Write, ...]]):
     def __getitem__(self, path: str) -> tuple[Write, ...]:
         won = Write(self.stamps.get(path, self.base), bytes(self.raw[path]))
         return ordered([won, *self.siblings[path]]) if path in self.siblings else (won,)
+
+    def get(self, path: str, default: Any = None) -> Any:
+        return self[path] if path in self.raw else default
 
     def __contains__(self, path: object) -> bool:
         return path in self.raw
@@ -213,8 +218,6 @@ def join(a: Entity, b: Entity) -> Entity:
     Raises `EqualDots` where one dot names two values, `ValueError` where the two are not one entity."""
     if (a.id, a.type) != (b.id, b.type):
         raise ValueError(f"entity {a.id} is of type {a.type!r} here and {b.id} of type {b.type!r} there")
-    if _succeeds(b, a):
-        return b
     registers: dict[str, tuple[Write, ...]] = {}
     for path in a.registers.keys() | b.registers.keys():
         ours, theirs = a.registers.get(path, ()), b.registers.get(path, ())
@@ -229,30 +232,39 @@ def join(a: Entity, b: Entity) -> Entity:
     return Entity(a.id, a.type, vector_clock.merge(a.clock, b.clock), registers)
 
 
-def _succeeds(after: Entity, before: Entity) -> bool:
+def succeeds(after: Entity, before: Entity, changed: Iterable[str]) -> bool:
     """Whether one entity was written by somebody who had seen all of the other, so that their join is the one: it is
-    nearly always so, and far cheaper to see than to join. False also where it cannot be told at once."""
+    nearly always so, and far cheaper to see than to join. False also where it cannot be told at once. `changed` are
+    the paths in which they are `differing`."""
     new, old = after.registers, before.registers
     if not isinstance(new, Registers) or not isinstance(old, Registers) or new.siblings or old.siblings:
         return False
     if not (vector_clock.covers(after.clock, before.clock) and old.raw.keys() <= new.raw.keys()):
         return False
-    return not any(vector_clock.has_seen(before.clock, new.stamp(path).dot) for path in differing(before, after))
+    stamps = {new.stamp(path) for path in changed}
+    return not any(before.clock.get(stamp.host, 0) >= stamp.counter for stamp in stamps)
 
 
-def differing(a: Entity, b: Entity) -> list[str]:
+def differing(a: Entity, b: Entity) -> set[str]:
     """The paths whose registers are not the same in both. Of those that are, none is made to see it."""
     ours, theirs = a.registers, b.registers
     if not isinstance(ours, Registers) or not isinstance(theirs, Registers):
-        return [path for path in ours.keys() | theirs.keys() if ours.get(path) != theirs.get(path)]
+        return {path for path in ours.keys() | theirs.keys() if ours.get(path) != theirs.get(path)}
     old, new = ours.raw, theirs.raw
-    paths = {path for path, value in new.items() if path not in old or old[path] != value}
-    paths.update(old.keys() - new.keys())
-    stamped = ours.stamps.keys() | theirs.stamps.keys() if ours.base == theirs.base else old.keys() & new.keys()
-    paths.update(path for path in stamped if ours.stamp(path) != theirs.stamp(path))
-    contested = ours.siblings.keys() | theirs.siblings.keys()
-    paths.update(path for path in contested if ours.siblings.get(path) != theirs.siblings.get(path))
-    return list(paths)
+    if old.keys() == new.keys():
+        paths = {path for path, value in new.items() if old[path] != value}
+    else:
+        paths = {path for path, value in new.items() if path not in old or old[path] != value}
+        paths.update(old.keys() - new.keys())
+    if ours.base != theirs.base:
+        paths.update(path for path in old.keys() & new.keys() if ours.stamp(path) != theirs.stamp(path))
+    elif ours.stamps != theirs.stamps:
+        stamped = ours.stamps.keys() | theirs.stamps.keys()
+        paths.update(path for path in stamped if ours.stamp(path) != theirs.stamp(path))
+    if ours.siblings or theirs.siblings:
+        contested = ours.siblings.keys() | theirs.siblings.keys()
+        paths.update(path for path in contested if ours.siblings.get(path) != theirs.siblings.get(path))
+    return paths
 
 
 def _refuse_equal_dots(entity: str, path: str, ours: tuple[Write, ...], theirs: tuple[Write, ...]) -> None:
@@ -313,18 +325,28 @@ def _deletions(entity: Entity) -> list[tuple[Stamp, Deletion]]:
 def is_deleted(entity: Entity) -> bool:
     """Whether a deletion wins, and holds against the edits that no deletion here had seen (MERGE-7). Were it only asked
     what the winner had seen, a second deletion could bring back what the first one had rightly deleted."""
-    winner, deletions = entity.winner(DELETED_AT), _deletions(entity)
-    if winner is None or not deletions or deletions[0][0] != winner.stamp:
+    winner = entity.winner(DELETED_AT)
+    if winner is None:
+        return False
+    deletions = _deletions(entity)
+    if not deletions or deletions[0][0] != winner.stamp:
         return False
     return not any(stamp.precedence > winner.stamp.precedence for stamp in _unseen(entity, deletions))
 
 
-def has_unseen_edit(entity: Entity) -> bool:
-    """A live sibling of a deletion, or an edit that no deletion here has seen: "deleted here, edited there"."""
+def against_deletion(entity: Entity) -> list[Stamp]:
+    """The stamps of what speaks against the deletions that are held: edits that none of them had seen, and what stands
+    beside them in their own register, because somebody brought the entity back. Empty where there is no deletion."""
     deletions = _deletions(entity)
     if not deletions:
-        return False
-    return len(deletions) < len(entity.registers[DELETED_AT]) or bool(_unseen(entity, deletions))
+        return []
+    brought_back = [write.stamp for write in entity.registers[DELETED_AT] if as_deletion(write) is None]
+    return brought_back + _unseen(entity, deletions)
+
+
+def has_unseen_edit(entity: Entity) -> bool:
+    """A live sibling of a deletion, or an edit that no deletion here has seen: "deleted here, edited there"."""
+    return bool(against_deletion(entity))
 
 
 def has_conflict(entity: Entity) -> bool:

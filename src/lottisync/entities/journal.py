@@ -14,6 +14,10 @@ from lottisync.entities.schema import EntityType, schema
 STATUSES = ("OPEN", "GROOMED", "IN PROGRESS", "BLOCKED", "ON HOLD", "DONE", "REJECTED")
 PRIORITIES = ("P0", "P1", "P2", "P3")
 
+STATUS = ("status", "statusReason")
+TICK = ("isChecked", "checkedBy", "checkedAt", "checkReason", "proposedBy")
+"""Fields that are written together with the first of them: a tick is nothing without who set it, and when."""
+
 ENTRY_LINK = "entryLink"
 RELATIONS = ("relates_to", "blocks", "follows_up_on", "duplicates", "fixes", "supersedes")
 INVERSES = {
@@ -56,7 +60,7 @@ class Checklist(msgspec.Struct, frozen=True, rename="camel"):
 
 class ChecklistItem(msgspec.Struct, frozen=True, rename="camel"):
     """`checked_by` is `user` or `agent`; anything else, and a record without it, counts as `user`
-    (S0-05, S0-51). `is_checked`, `checked_by` and `checked_at` are always written together."""
+    (S0-05, S0-51). The fields of `TICK` are always written together."""
 
     id: str
     task_id: str = ""
@@ -128,9 +132,9 @@ JOURNAL = schema(
     "journal",
     "task_id",
     [
-        EntityType("task", Task, subtype="status"),
+        EntityType("task", Task, subtype="status", together=(STATUS,)),
         EntityType("checklist", Checklist, owner="taskId"),
-        EntityType("checklistItem", ChecklistItem, owner="taskId"),
+        EntityType("checklistItem", ChecklistItem, owner="taskId", together=(TICK,)),
         EntityType("entry", Entry, owner="taskId", subtype="kind"),
         EntityType("label", Label),
         EntityType("category", Category),

@@ -12,13 +12,19 @@ import msgspec
 
 class EntityType(msgspec.Struct, frozen=True):
     """`view` is the struct as which an entity of the type is read (None: by its own code, as signed records are),
-    `owner` and `subtype` name the document fields behind the two indexed columns."""
+    `owner` and `subtype` name the document fields behind the two indexed columns. Each group of fields in `together` is
+    written together, so that it has one stamp and one winner, and is settled together."""
 
     name: str
     view: type[msgspec.Struct] | None = None
     owner: str | None = None
     subtype: str | None = None
     link: bool = False
+    together: tuple[tuple[str, ...], ...] = ()
+
+    def written_with(self, field: str) -> tuple[str, ...]:
+        """The group that a field belongs to, itself included."""
+        return next((group for group in self.together if field in group), (field,))
 
 
 class StoreSchema(msgspec.Struct, frozen=True):

@@ -35,6 +35,8 @@ MAX_KEYS = 32_768
 """Keys of entities in one message: 256 KiB."""
 MAX_ASKED = 64
 """Places of a chain that are asked for at once: a log of a million links is searched in four questions."""
+MAX_FORKS = 1_000
+"""Fork nodes of a store. Each is a device that was copied or restored once."""
 MAX_NODES = 128
 """Nodes of a range comparison in one message, each of 32 fingerprints."""
 FIRST_CREDIT = 8
@@ -86,7 +88,7 @@ class Have(msgspec.Struct, frozen=True, array_like=True):
     summary: Summary
     hosts: dict[HostName, Log]
     held: Annotated[list[tuple[HostName, Counter, EntityId]], msgspec.Meta(max_length=MAX_HELD)] = []
-    nodes: Annotated[list[Link], msgspec.Meta(max_length=1_000)] = []
+    nodes: Annotated[list[Link], msgspec.Meta(max_length=MAX_FORKS)] = []
     forgotten: Known = {}
 
 

@@ -26,7 +26,7 @@ from lottisync.causality.vector_clock import Dot, Host
 from lottisync.entities import path as paths
 from lottisync.entities.agent import ChangeItem, SeenField
 from lottisync.entities.entity import DELETED_AT, USER, Entity, is_deleted
-from lottisync.entities.journal import ENTRY_LINK, ChecklistItem, Label, Task, link_ends
+from lottisync.entities.journal import ENTRY_LINK, STATUS, TICK, ChecklistItem, Label, Task, link_ends
 from lottisync.entities.schema import link_id
 from lottisync.entities.view import view
 from lottisync.review import evidence, guard
@@ -48,10 +48,8 @@ WRITES: Mapping[str, tuple[str, Mapping[str, str]]] = {
 """Tool -> the type that it changes, and which argument goes into which register."""
 MEMBERS = {"assign_task_label": TASK, "link_task": ENTRY_LINK}
 """Tool -> the type that holds the set to which it adds a member."""
-COMPANIONS: Mapping[str, tuple[str, ...]] = {
-    "status": ("statusReason",),
-    "isChecked": ("checkedBy", "checkedAt", "checkReason", "proposedBy"),
-}
+COMPANIONS: Mapping[str, tuple[str, ...]] = {group[0]: group[1:] for group in (STATUS, TICK)}
+"""What is written together with a field."""
 CREATES = {"add_checklist_item": ITEM, "create_follow_up_task": TASK}
 NEEDED: Mapping[str, tuple[str, ...]] = {
     "update_checklist_item": ("id",),
@@ -311,10 +309,13 @@ def _stale(sight: Sight, against: list[SeenField], writes: Mapping[str, Any]) ->
 
 
 def _differs(entity: Entity, path: str, field: SeenField | None) -> bool:
+    """By its dots; and by its value, since dots mean something else in a journal that was put back without the
+    proposals, and has written since (REV-63)."""
     held = entity.dots(path)
     if field is None:
         return path != DELETED_AT or bool(held)
-    return held != {Dot(Host(host), counter) for host, counter in field.dots}
+    seen = {Dot(Host(host), counter) for host, counter in field.dots}
+    return held != seen or entity.value(path) != field.value
 
 
 def stale_field(entity: Entity, path: str, field: SeenField | None, value: Any) -> StaleField:

@@ -1,14 +1,19 @@
-"""What a person said, word for word, until it is done (docs/specs/10-review.md, REV-50 to REV-53).
+"""What a person said, word for word, until it is done (docs/specs/10-review.md, REV-50 to REV-53, REV-61).
 
 A verdict with an effect changes two files, which can't commit as one. Its request stands in the local
 table `saga_log` from before the first of them to the transaction of the second. Whoever finds a row that is
 pending, at the next start or at the next word on that item, plays it; however many do, one of them finishes
 it. The request holds all that a replay may not look up again, because it may have changed since.
 
+A row that is done keeps a witness of its effect: the chain's value at the write that it was in. The journal is
+another file, and somebody may put back an older one. Then its chain does not have that value, whatever was
+written under the same number since, and what was said is begun again.
+
 Like `verdict`, this is for a person's side only: whoever could write here could decide.
 """
 
-from typing import Any, Literal
+from collections.abc import Callable
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 
@@ -21,12 +26,24 @@ from lottisync.store.reader import Reader
 from lottisync.store.transaction import Transaction
 
 Kind = Literal["confirm", "undo", "keep", "suppress"]
+IN_A_ROW = 16
+"""Effects that have to be there, one after the other, until none is looked for that was done before them: processes
+that are at work at one time finish in another order than they began."""
+
+
+class Witness(NamedTuple):
+    """A write of the journal: `value` is the chain's at it, in hexadecimal."""
+
+    host: str
+    counter: int
+    value: str
 
 
 class Request(msgspec.Struct, frozen=True):
     """`base` is what the person was shown, `seen` the decisions they knew of, `at` the time in ms, `decision` the
     id of the decision to come. An undo's base is the register of its receipt; `undoes` is the decision that it
-    takes back. A `suppress` marks a label as not wanted on its task, or no more so."""
+    takes back. A `suppress` marks a label as not wanted on its task, or no more so. `witness`, once it is done: the
+    write that it is in."""
 
     kind: Kind
     item: str
@@ -38,6 +55,7 @@ class Request(msgspec.Struct, frozen=True):
     seen: list[str] = []
     twins: list[Twin] = []
     undoes: str | None = None
+    witness: Witness | None = None
 
     def operation(self, item: ChangeItem) -> str:
         """The saga's key."""
@@ -81,7 +99,36 @@ def begun(reader: Reader, item: ChangeItem) -> Request | None:
     return msgspec.json.decode(rows[0][0], type=Request) if rows else None
 
 
-def complete(tx: Transaction, operation: str, request: Request, now: int) -> bool:
+def lost(reader: Reader, is_here: Callable[[Witness], bool]) -> list[tuple[str, Request]]:
+    """What is done, and its effect is not in the journal any more: operation and request, oldest first."""
+    found: list[tuple[str, Request]] = []
+    in_a_row = offset = 0
+    while True:
+        rows = reader.local(
+            """select operation_id, request from saga_log where status = 'completed'
+               order by updated_at desc, operation_id limit ? offset ?""",
+            (IN_A_ROW, offset),
+        )
+        for operation, text in rows:
+            request = msgspec.json.decode(text, type=Request)
+            if request.witness is not None:
+                here = is_here(request.witness)
+                in_a_row = in_a_row + 1 if here else 0
+                found += [] if here else [(operation, request)]
+        if len(rows) < IN_A_ROW or in_a_row >= IN_A_ROW:
+            return found[::-1]
+        offset += IN_A_ROW
+
+
+def attest(tx: Transaction, operation: str, request: Request, witness: Witness | None) -> None:
+    """Note where the effect of what is done is to be found; None if nowhere, and it is not to be looked for."""
+    attested = msgspec.structs.replace(request, witness=witness)
+    tx.execute(
+        "update saga_log set request = ? where operation_id = ?", (msgspec.json.encode(attested).decode(), operation)
+    )
+
+
+def complete(tx: Transaction, operation: str, request: Request, witness: Witness | None, now: int) -> bool:
     """Close a saga with its decision, in one transaction with it. False if another process has closed it."""
     rows = tx.execute("select request from saga_log where operation_id = ? and status = 'pending'", (operation,))
     if not rows or msgspec.json.decode(rows[0][0], type=Request).decision != request.decision:
@@ -90,6 +137,7 @@ def complete(tx: Transaction, operation: str, request: Request, now: int) -> boo
         "update saga_log set phase = 'agent_done', status = 'completed', updated_at = ? where operation_id = ?",
         (iso(now), operation),
     )
+    attest(tx, operation, request, witness)
     return True
 
 

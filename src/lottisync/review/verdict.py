@@ -11,7 +11,9 @@ and two files can't commit as one. So the effect carries its own witness:
 A process that dies between two of them leaves an open saga; `recover` plays it again at the next
 start. It compares with the base again, because edits may have been synced in since, and a receipt that
 is there is returned and not repeated. The receipt is a register of the entity that the effect changes
-or creates, in the same write: it can't arrive anywhere without the effect.
+or creates, in the same write: it can't arrive anywhere without the effect. Nor can two files be put
+back as one: where the journal alone was restored from a backup, the sagas know what it has lost, and
+`recover` plays that again.
 
 Two devices that cannot see each other may confirm the same item. Both run it, and the state is that of
 one run: effects write absolute values, what is created has an id that is derived from the operation.
@@ -29,7 +31,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from lottisync.causality.vector_clock import Clock
+from lottisync.causality.vector_clock import Clock, Host, covers
 from lottisync.entities.agent import ChangeDecision, ChangeItem
 from lottisync.problem import Problem
 from lottisync.review import deed, effect, saga, tools, undo
@@ -37,10 +39,11 @@ from lottisync.review.decision import answered_along, decision_on, in_one_breath
 from lottisync.review.ledger import Ledger, Placed, one_set, place, unknown
 from lottisync.review.outcome import Done, Outcome
 from lottisync.review.projection import ItemStatus
-from lottisync.review.proposal import effective
-from lottisync.review.saga import Request
+from lottisync.review.proposal import effective, undo_operation
+from lottisync.review.saga import Request, Witness
 from lottisync.review.terms import Sovereignty, terms_of
 from lottisync.review.tools import BadCall
+from lottisync.store import chain, fork
 from lottisync.store.instant import iso
 from lottisync.store.reader import Reader
 from lottisync.store.store import Store
@@ -199,7 +202,8 @@ class Verdicts:
         return None if request is None else (request, self._finish(placed, request, now))
 
     def recover(self, now: int) -> list[Outcome]:
-        """Play again what a process that died left open; to be called at start."""
+        """Play again what a process that died left open, and what the journal has lost since; to be called at start."""
+        self._begin_lost_again(now)
         with self._agents.reading() as reader:
             requests = saga.pending(reader)
         return [self._play(request, now) for request in requests]
@@ -212,6 +216,35 @@ class Verdicts:
         except Problem as problem:
             return Outcome(request.item, "failed", problem.message)
         return self._finish(placed, request, now)
+
+    def _begin_lost_again(self, now: int) -> None:
+        """Where the journal was put back without the agent store, the person's word stands and its effect is gone
+        (REV-61). The journal goes on under a new host, unless it has written since: the chains find that."""
+        with self._agents.reading() as reader, self._journal.reading() as journal:
+            lost = saga.lost(reader, lambda witness: _is_here(journal, witness))
+        if not lost:
+            return
+        with self._journal.transaction(now) as tx:
+            for _, request in lost:
+                if request.witness is not None and request.witness.host == tx.host:
+                    fork.mint_if_behind(tx, request.witness.counter)
+        for operation, request in lost:
+            with self._agents.transaction(now) as tx:
+                self._begin_again(tx, operation, request, now)
+
+    def _begin_again(self, tx: Transaction, operation: str, request: Request, now: int) -> None:
+        """Unless nobody holds to it any more, or the effect is there under another name; what its task has yet to
+        come for waits."""
+        try:
+            placed = place(tx, request.item, now, even_removed=True)
+        except Problem:
+            saga.attest(tx, operation, request, None)
+            return
+        witness = self._witness(placed, request)
+        if witness is not None or request.decision not in {head.id for head in placed.state.heads}:
+            saga.attest(tx, operation, request, witness)
+        elif self._journal.read(placed.set.task_id) is not None:
+            saga.begin(tx, placed, msgspec.structs.replace(request, witness=None), now)
 
     # -- the steps of a confirmation
 
@@ -276,6 +309,8 @@ class Verdicts:
             if not effect.understands(item.tool_name, item.args):
                 return Outcome(item.id, "failed", f"this version does not know the tool {item.tool_name}")
             restoration = undo.undoing(reader, item, placed.set.task_id)
+            if restoration.holder is None and not _has_been_here(reader, state.heads):
+                return Outcome(item.id, "failed", "its effect is not here; synchronise first")
         if restoration.stale and restoration.empty:
             return Outcome(item.id, "stale", "it was changed since it was confirmed", stale=restoration.stale)
         request = Request(
@@ -341,8 +376,9 @@ class Verdicts:
     def _settle(self, placed: Placed, request: Request, done: Done, now: int) -> Outcome:
         """The decision, once, whoever else plays the same saga."""
         item, verdict = placed.item, ItemStatus.RETRACTED if request.kind == "undo" else ItemStatus.CONFIRMED
+        witness = self._witness(placed, request)
         with self._agents.transaction(now) as tx:
-            if not saga.complete(tx, request.operation(item), request, now):
+            if not saga.complete(tx, request.operation(item), request, witness, now):
                 return Outcome(item.id, "already", "another process has finished it", request.decision)
             decision = msgspec.structs.replace(
                 decision_on(
@@ -363,6 +399,19 @@ class Verdicts:
             )
             write(tx, decision, request.twins)
         return msgspec.structs.replace(done.outcome, decision=decision.id)
+
+    def _witness(self, placed: Placed, request: Request) -> Witness | None:
+        """The write of the journal that what was said is in; None if it is in none."""
+        operation = placed.item.operation_id
+        path = effect.receipt_path(undo_operation(operation) if request.kind == "undo" else operation)
+        with self._journal.reading() as reader:
+            entity = undo.holder(reader, placed.item, placed.set.task_id)
+            dots = entity.dots(path) if entity is not None else frozenset()
+            for host, counter in sorted(dots):
+                value = chain.value_at(reader, host, counter)
+                if value is not None:
+                    return Witness(host, counter, value.hex())
+        return None
 
     def _give_up(self, placed: Placed, request: Request, outcome: Outcome, now: int) -> None:
         """Close a saga that came to nothing. An error is kept, and shown with the item (S2-19)."""
@@ -457,6 +506,22 @@ def _checked_reason(reason: str | None) -> str | None:
 
 def _ledger(reader: Reader, item_id: str, now: int) -> Ledger:
     return Ledger.read(reader, now, one_set(reader, item_id).task_id)
+
+
+def _is_here(journal: Reader, witness: Witness) -> bool:
+    value = chain.value_at(journal, witness.host, witness.counter)
+    return value is not None and value.hex() == witness.value
+
+
+def _has_been_here(journal: Reader, heads: Iterable[ChangeDecision]) -> bool:
+    """Whether this journal knows all that was known where an item was confirmed: if its effect is nowhere, it was
+    forgotten."""
+    knowledge = journal.knowledge()
+    return all(covers(knowledge, _clock(head.journal_knowledge)) for head in heads)
+
+
+def _clock(knowledge: Mapping[str, int]) -> Clock:
+    return {Host(host): counter for host, counter in knowledge.items()}
 
 
 def _already(placed: Placed) -> Outcome:

@@ -12,14 +12,11 @@ all of it for every comparison, and to find the end of a long log would cost as 
 """
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from lottisync.causality.chain import LINK_BYTES, Links, LogEnd, branch_name, genesis
-from lottisync.causality.vector_clock import MAX_COUNTER, Host
+from lottisync.causality.chain import LINK_BYTES, Links, LogEnd, genesis
+from lottisync.causality.vector_clock import Host
 from lottisync.store.reader import Reader
-
-if TYPE_CHECKING:
-    from lottisync.store.transaction import Transaction
 
 SEGMENT_LINKS = 60
 """Links in a segment. A write that is appended rewrites all of them, and the end of a log is read in one page."""
@@ -30,14 +27,6 @@ OWN_VALUE = f"""(select substr(links, (s.counter - first) * {LINK_BYTES} + 1, {L
 
 
 Execute = Callable[[str, tuple[Any, ...]], list[tuple[Any, ...]]]
-
-
-class BadLinks(ValueError):
-    """Links that cannot be what they say they are; nothing was stored."""
-
-
-class Gap(BadLinks):
-    """Links that do not reach to what is here: they begin beyond it, or their parent's are not here."""
 
 
 class Log(NamedTuple):
@@ -101,10 +90,10 @@ def value_at(reader: Reader, host: str, counter: int) -> bytes | None:
     """The chain's value at one of a host's writes; ahead of the first it is the genesis, or the branch's node.
     None where that is not held."""
     log = log_of(reader, host)
-    return None if log is None else _value_in(reader, host, log, counter)
+    return None if log is None else value_in(reader, host, log, counter)
 
 
-def _value_in(reader: Reader, host: str, log: Log, counter: int) -> bytes | None:
+def value_in(reader: Reader, host: str, log: Log, counter: int) -> bytes | None:
     """The same of a log that is at hand."""
     if not log.end.first - 1 <= counter <= log.end.end:
         return None
@@ -112,7 +101,7 @@ def _value_in(reader: Reader, host: str, log: Log, counter: int) -> bytes | None
         return log.end.value
     if counter == log.end.first - 1:
         return value_at(reader, log.parent, counter) if log.parent else genesis(host)
-    return _values(reader, log.number, counter, 1)
+    return values_from(reader, log.number, counter, 1)
 
 
 def root(reader: Reader, host: Host) -> Host:
@@ -135,15 +124,15 @@ def links_in(reader: Reader, host: Host, log: Log, after: int, limit: int) -> Li
     if after >= log.end.end:
         return None
     if after >= log.end.first:
-        values = _values(reader, log.number, after, limit + 1)
+        values = values_from(reader, log.number, after, limit + 1)
         return Links(host, log.parent, after + 1, values[:LINK_BYTES], values[LINK_BYTES:])
     first = log.end.first
-    before = _value_in(reader, host, log, first - 1)
+    before = value_in(reader, host, log, first - 1)
     assert before is not None, "a branch's parent is held as far as its node"
-    return Links(host, log.parent, first, before, _values(reader, log.number, first, limit))
+    return Links(host, log.parent, first, before, values_from(reader, log.number, first, limit))
 
 
-def _values(reader: Reader, number: int, first: int, count: int) -> bytes:
+def values_from(reader: Reader, number: int, first: int, count: int) -> bytes:
     """The values of a log from `first` on, `count` of them or as many as there are."""
     found = bytearray()
     rows = reader.local(
@@ -162,97 +151,6 @@ def nodes(reader: Reader) -> frozenset[bytes]:
 
 
 # -- writing
-
-
-def extend(tx: "Transaction", links: Links) -> bytes | None:
-    """Take over links of a host's log, from a peer (COPY-4).
-
-    None if they agree with what is here; all of them are stored then. Else the fork node that has to be split at
-    before they are sent again: where the two logs part, where the host is closed, or where the branch was cut
-    off; nothing is stored. Raises `Gap` for links that do not reach to what is here, `BadLinks` for impossible ones.
-
-    If the links show our own host beyond our own counter, this store was rolled back, and gets a new host."""
-    _refuse_malformed(links)
-    log = log_of(tx, links.host)
-    known = nodes(tx)
-    begun = log is not None and log.end.end >= log.end.first
-    if log is not None and begun:
-        end, node = log.end, _parts_from(tx, log, links)
-    else:
-        end, node = LogEnd(links.first, links.first - 1, links.before), _begins_badly(tx, links, known)
-    new = [*_each(links.values)][end.end + 1 - links.first :]
-    if node is not None or not new:
-        return node
-    for value in [end.value, *new[:-1]] if begun else new[:-1]:
-        if value in known:
-            return value
-    number = log.number if log is not None and begun else _number_of(tx, links)
-    append(tx.execute, number, end.end + 1, b"".join(new))
-    tx.changed = True
-    if links.host == tx.host and links.end > tx.counter:
-        tx.rolled_back()
-    return None
-
-
-def _refuse_malformed(links: Links) -> None:
-    if len(links.before) != LINK_BYTES or not links.values or len(links.values) % LINK_BYTES:
-        raise BadLinks(
-            f"a link has {LINK_BYTES} bytes; got {len(links.before)} and {len(links.values)} of {links.host!r}"
-        )
-    if not (links.first >= 1 and links.end <= MAX_COUNTER):
-        raise BadLinks(f"links of {links.host} are from 1 to {MAX_COUNTER}; got {links.first} to {links.end}")
-
-
-def _parts_from(tx: "Transaction", log: Log, links: Links) -> bytes | None:
-    """Where links part from the log that is here; None if they do not."""
-    if links.first > log.end.end + 1:
-        raise Gap(f"links of {links.host} begin at {links.first}, and those here end at {log.end.end}")
-    if links.first < log.end.first or links.parent != log.parent:
-        raise BadLinks(
-            f"links of {links.host} begin at {links.first} behind {links.parent!r}, "
-            f"and those here at {log.end.first} behind {log.parent!r}"
-        )
-    last = _value_in(tx, links.host, log, links.first - 1)
-    if last != links.before:
-        raise BadLinks(f"the log of {links.host} is another one already ahead of {links.first}; greet again")
-    new = links.first > log.end.end
-    held = b"" if new else _values(tx, log.number, links.first, len(links.values) // LINK_BYTES)
-    for ours, theirs in zip(_each(held), _each(links.values), strict=False):
-        if ours != theirs:
-            return last
-        last = ours
-    return None
-
-
-def _begins_badly(tx: "Transaction", links: Links, known: frozenset[bytes]) -> bytes | None:
-    """The node that stands in the way of a log that is new here; None if none does."""
-    if not links.parent:
-        if links.first != 1:
-            raise Gap(f"links of {links.host} begin at {links.first}, and none are here")
-        if links.before != genesis(links.host):
-            raise BadLinks(f"links of {links.host} do not begin with its genesis")
-        return links.before if links.before in known else None
-    if links.host != branch_name(links.values[:LINK_BYTES]):
-        raise Gap(f"links of the branch {links.host} do not begin it at {links.first}, and none are here")
-    tx.execute("insert or ignore into hosts(host) values (?)", (links.parent,))  # one that is a node from the start
-    behind = value_at(tx, links.parent, links.first - 1)
-    if behind is None:
-        raise Gap(f"the branch {links.host} begins at {links.first}, and the log of {links.parent} ends before")
-    if behind != links.before:
-        raise BadLinks(f"the branch {links.host} does not begin where {links.parent} is at {links.first - 1}")
-    return None if behind in known else behind
-
-
-def _each(values: bytes) -> Iterator[bytes]:
-    return (values[at : at + LINK_BYTES] for at in range(0, len(values), LINK_BYTES))
-
-
-def _number_of(tx: "Transaction", links: Links) -> int:
-    tx.execute(
-        "insert into hosts(host, parent) values (?, ?) on conflict(host) do update set parent = excluded.parent",
-        (links.host, links.parent),
-    )
-    return int(tx.local("select n from hosts where host = ?", (links.host,))[0][0])
 
 
 def append(execute: Execute, number: int, first: int, values: bytes) -> None:

@@ -3,8 +3,8 @@
 What a store keeps twice can come apart: an index that misses a component withholds a write from
 every peer, a running sum sees neither bit rot nor a hand in an SQLite browser. So the walk computes
 all of it again from the documents: the canonical form, its hash, the digest, the index of
-components, the logs of chains, the marks of tombstones and conflicts. What is in quarantine is named, too. It only
-reads, in one transaction, and holds one row at a time.
+components, the logs of chains, the marks of tombstones and conflicts, the columns that queries go by. What is in
+quarantine is named, too. It only reads, in one transaction, and holds few rows at a time.
 """
 
 from collections.abc import Callable
@@ -13,10 +13,12 @@ from lottisync.causality import vector_clock
 from lottisync.causality.chain import LINK_BYTES, branch_name
 from lottisync.causality.vector_clock import Clock, Host
 from lottisync.entities import version
-from lottisync.entities.entity import Entity, has_conflict, is_deleted
+from lottisync.entities.entity import Entity, has_conflict
+from lottisync.entities.schema import StoreSchema
 from lottisync.entities.version import BadVersion, Version
 from lottisync.store import chain, tables
 from lottisync.store.chain import Log
+from lottisync.store.columns import Columns, columns_between, columns_of, own_column_names
 from lottisync.store.quarantine import Kept
 from lottisync.store.reader import Reader
 from lottisync.store.transaction import MODULUS
@@ -36,9 +38,10 @@ def broken_invariants(reader: Reader, progress: Callable[[int, int], None] = lam
     digest = components = done = 0
     last = -1
     while rows := _after(reader, last):
-        for n, row, stored_hash, marked, conflicted, deleted_at in rows:
+        columns = columns_between(reader, last, rows[-1][0])
+        for n, row, stored_hash, marked, conflicted in rows:
             last, done = n, done + 1
-            found += _broken_row(row, stored_hash, marked, conflicted, deleted_at)
+            found += _broken_row(reader.schema, row, stored_hash, marked, conflicted, columns[n])
             if not marked and not _stood_for(kept, row):
                 digest = (digest + int.from_bytes(row.hash(), "big")) % MODULUS
             clock = _clock(row)
@@ -67,6 +70,9 @@ def broken_invariants(reader: Reader, progress: Callable[[int, int], None] = lam
     if digest.to_bytes(32, "big") != reader.digest():
         found.append(f"the digest is {reader.digest().hex()[:16]}..., the rows give {digest:064x}"[:120])
     found += _broken_logs(reader)
+    for host, counter in reader.forgotten().items():
+        if counter > known.get(host, 0):
+            found.append(f"write {counter} of {host} was forgotten, and {known.get(host, 0)} of its writes are known")
     if known.get(own, 0) != made:
         found.append(f"the store has made {made} writes and knows {known.get(own, 0)} of host {own}")
     return found
@@ -128,21 +134,23 @@ def adds_up(reader: Reader) -> bool:
     return (total % MODULUS).to_bytes(32, "big") == reader.digest()
 
 
-_Row = tuple[int, Version, bytes, bool, bool, str | None]
+_Row = tuple[int, Version, bytes, bool, bool]
 
 
 def _after(reader: Reader, last: int, limit: int = STRIDE) -> list[_Row]:
     return [
-        (n, Version(*parts), stored, bool(clean), bool(conflicted), deleted)
-        for n, *parts, stored, clean, conflicted, deleted in reader.local(
-            f"""select n, {tables.RAW_COLUMNS}, hash, clean_tombstone, conflicted, deleted_at
+        (n, tables.raw_version(*parts), stored, bool(clean), bool(conflicted))
+        for n, *parts, stored, clean, conflicted in reader.local(
+            f"""select n, {tables.RAW_COLUMNS}, hash, clean_tombstone, conflicted
                 from rows where n > ? order by n limit ?""",
             (last, limit),
         )
     ]
 
 
-def _broken_row(row: Version, stored_hash: bytes, marked: bool, conflicted: bool, deleted_at: str | None) -> list[str]:
+def _broken_row(
+    schema: StoreSchema, row: Version, stored_hash: bytes, marked: bool, conflicted: bool, columns: Columns
+) -> list[str]:
     found = []
     if row.hash() != stored_hash:
         found.append(f"{row.id}: its content does not have the hash that was stored with it")
@@ -154,9 +162,18 @@ def _broken_row(row: Version, stored_hash: bytes, marked: bool, conflicted: bool
         found.append(f"{row.id}: is {'' if marked else 'not '}marked as a clean tombstone")
     if conflicted != has_conflict(entity):
         found.append(f"{row.id}: is {'' if conflicted else 'not '}marked as in conflict")
-    if (deleted_at is not None) != is_deleted(entity):
-        found.append(f"{row.id}: its column deleted_at says {deleted_at!r}")
-    return found
+    try:
+        expected = columns_of(schema, entity)
+    except BadVersion as error:
+        return [*found, str(error)]
+    if columns.table != expected.table:
+        return [*found, f"{row.id}: lies in {columns.table}, and its place is {expected.table}"]
+    names = (*own_column_names(schema, expected.table), "created_at", "updated_at", "deleted_at")
+    return found + [
+        f"{row.id}: its column {name} says {stored!r}, its document {said!r}"
+        for name, stored, said in zip(names, columns[1:], expected[1:], strict=True)
+        if stored != said
+    ]
 
 
 def _stood_for(kept: list[Kept], row: Version) -> bool:

@@ -5,26 +5,41 @@ siblings, until somebody has seen both. To *keep* a value is to write it having 
 *combine* is to write a new one. Either way the siblings are gone, on every device, because that write
 had seen them. Equal values are no conflict and are not listed.
 
-"Deleted here, edited there" is settled the same way: keep the deletion, or bring the entity back.
+"Deleted here, edited there" is settled the same way: keep the deletion, or bring the entity back. Fields that are
+written together (a tick, who set it, and when) are settled together, whichever of them is named.
 """
 
 from typing import Any, NamedTuple
 
-from lottisync.causality.vector_clock import Host
+from lottisync.causality.vector_clock import Dot, Host
 from lottisync.entities import canonical
-from lottisync.entities.entity import DELETED_AT, Entity, Stamp, Write, has_conflict, has_unseen_edit, is_deleted
+from lottisync.entities.entity import (
+    DELETED_AT,
+    Entity,
+    Stamp,
+    Write,
+    against_deletion,
+    as_deletion,
+    has_conflict,
+    has_unseen_edit,
+    is_deleted,
+)
 from lottisync.problem import Problem
 from lottisync.store.reader import Reader
 from lottisync.store.transaction import Transaction
 
 
 class Candidate(NamedTuple):
-    """One of the values: who wrote it (1 user, 0 agent), when (ms by that device's clock), and where."""
+    """One of the values: who wrote it (1 user, 0 agent), when (ms by that device's clock), and as which write."""
 
     value: Any
     precedence: int
     millis: int
-    host: Host
+    dot: Dot
+
+    @property
+    def host(self) -> Host:
+        return self.dot.host
 
 
 class Conflict(NamedTuple):
@@ -67,45 +82,72 @@ def _distinct(writes: tuple[Write, ...]) -> list[Candidate]:
 
 
 def _candidate(value: Any, stamp: Stamp) -> Candidate:
-    return Candidate(value, stamp.precedence, stamp.millis, stamp.host)
+    return Candidate(value, stamp.precedence, stamp.millis, stamp.dot)
 
 
 def _deletion(entity: Entity, deleted: bool) -> Conflict:
-    """The deletion against the latest edit that it had not seen."""
-    deletion = entity.registers[DELETED_AT][0]
-    edit = max(
-        (writes[0].stamp for path, writes in entity.registers.items() if path != DELETED_AT), default=deletion.stamp
-    )
+    """The deletion against the latest of what it had not seen: an edit, or that somebody brought the entity back."""
+    deletion = next(held for held in entity.registers[DELETED_AT] if as_deletion(held) is not None)
     gone = _candidate(canonical.decode(deletion.value), deletion.stamp)
-    edited = _candidate(None, edit)
+    edited = _candidate(None, max(against_deletion(entity)))
     return Conflict(entity.id, entity.type, DELETED_AT, [gone, edited] if deleted else [edited, gone], deleted)
 
 
 def keep(tx: Transaction, entity_id: str, path: str, choice: int) -> None:
-    """Settle a conflict in favour of its `choice`-th value, from 1 (STORE-17). `Problem` if there is none."""
-    conflict = _find(tx, entity_id, path)
+    """Settle a conflict in favour of its `choice`-th value, from 1, and with it what was written together with that
+    (STORE-17). `Problem` if there is none. To bring an entity back is to write all of it anew, so that is refused
+    while other fields are in conflict: they would be settled along with it, and nobody asked for that."""
+    entity, conflict = _find(tx, entity_id, path)
     if not 1 <= choice <= len(conflict.candidates):
         raise Problem("bad-value", f"{path} of {entity_id} has {len(conflict.candidates)} values; got number {choice}")
-    value = conflict.candidates[choice - 1].value
+    chosen = conflict.candidates[choice - 1]
     if path != DELETED_AT:
-        tx.put(entity_id, conflict.type, {path: value})
-    elif value is None:
-        tx.undelete(entity_id)
-    else:
+        tx.keep(entity_id, _written_with(tx, entity, path, chosen))
+    elif chosen.value is not None:
         tx.delete(entity_id)
+    else:
+        others = [other.path for other in of_entity(entity) if other.path != DELETED_AT]
+        if others:
+            raise Problem(
+                "other-conflicts",
+                f"bringing {entity_id} back would settle {', '.join(others)} as well. Settle that first."
+                f" See: lottisync conflicts show {entity_id}",
+            )
+        tx.undelete(entity_id)
 
 
 def combine(tx: Transaction, entity_id: str, path: str, value: Any) -> None:
     """Settle a conflict with a new value."""
-    conflict = _find(tx, entity_id, path)
+    _, conflict = _find(tx, entity_id, path)
     if path == DELETED_AT:
         raise Problem("bad-value", f"{entity_id} is deleted or it is not: keep 1 or 2 settles that")
+    others = [other for other in _group(tx, conflict.type, path) if other != path]
+    if others:
+        raise Problem(
+            "bad-value", f"{path} is written together with {', '.join(others)}: keep 1 or 2, which settles all of them"
+        )
     tx.put(entity_id, conflict.type, {path: value})
 
 
-def _find(reader: Reader, entity_id: str, path: str) -> Conflict:
+def _group(reader: Reader, type_name: str, path: str) -> tuple[str, ...]:
+    described = reader.schema.types.get(type_name)
+    return (path,) if described is None else described.written_with(path)
+
+
+def _written_with(reader: Reader, entity: Entity, path: str, chosen: Candidate) -> dict[str, bytes]:
+    """What the write of a chosen value has set, of the group that its field belongs to."""
+    return {
+        field: held.value
+        for field in _group(reader, entity.type, path)
+        for held in entity.registers.get(field, ())
+        if held.stamp.dot == chosen.dot
+    }
+
+
+def _find(reader: Reader, entity_id: str, path: str) -> tuple[Entity, Conflict]:
     entity = reader.entity(entity_id)
-    for conflict in of_entity(entity) if entity is not None else []:
-        if conflict.path == path:
-            return conflict
+    if entity is not None:
+        for conflict in of_entity(entity):
+            if conflict.path == path:
+                return entity, conflict
     raise Problem("no-conflict", f"{entity_id} has no conflict in {path!r}. See: lottisync conflicts")

@@ -114,6 +114,10 @@ def _problem(error: apsw.Error, path: Path) -> Problem | None:
                 "disk-failed",
                 f"the disk failed at {path} ({error}); what was not reported done is not. Check the disk",
             )
+        case apsw.ReadOnlyError() | apsw.PermissionsError():
+            return Problem(
+                "read-only", f"{path} cannot be written. Check that the file, its folder and the disk may be written to"
+            )
         case apsw.CantOpenError():
             return Problem("cannot-open", f"{path} cannot be opened. Check that the folder exists and belongs to you")
         case _:

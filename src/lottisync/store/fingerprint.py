@@ -149,13 +149,13 @@ class Fingerprints:
                 where n > ? order by n limit {_STRIDE}""",
             (last,),
         ):
-            for last, ident, kind, clock, stamps, document, stored, marked in rows:
-                row = Version(ident, kind, clock, stamps, document)
+            for last, *parts, stored, marked in rows:
+                row = tables.raw_version(*parts)
                 content_hash, clean = row.hash(), _is_clean(row)
                 if content_hash != stored or clean != marked:
-                    self.damaged.append(ident)
+                    self.damaged.append(row.id)
                 counted = not clean and not self._stood_for(row)
-                yield last, ident, int.from_bytes(content_hash, "big") if counted else None
+                yield last, row.id, int.from_bytes(content_hash, "big") if counted else None
         for held in self._kept.values():
             for kept in held:
                 content_hash = kept.version.hash()
@@ -189,7 +189,7 @@ class Fingerprints:
     def _version(self, n: int) -> Version:
         rows = self._reader.local(f"select {tables.RAW_COLUMNS} from rows where n = ?", (n,))
         if rows:
-            return Version(*rows[0])
+            return tables.raw_version(*rows[0])
         kept = self._reader.local(f"select {quarantine.VERSION_COLUMNS} from quarantine where n = ?", (n,))
         return Version(*kept[0])
 

@@ -28,7 +28,9 @@ import msgspec
 from lottisync.causality import vector_clock
 from lottisync.causality.knowledge import Knowledge
 from lottisync.causality.vector_clock import Clock, Host
+from lottisync.entities import version
 from lottisync.entities.entity import is_clean_tombstone
+from lottisync.entities.version import Damaged
 from lottisync.store import tables
 from lottisync.store.instant import iso
 from lottisync.store.reader import Reader
@@ -73,14 +75,21 @@ def told(reader: Reader) -> dict[str, Knowledge]:
 
 def hear(tx: Transaction, device: str, knowledge: Clock, *, direct: bool) -> None:
     """Note what a device knows. What it says itself replaces what was noted, for it may have been restored from a
-    backup; what a third says of it is older or newer, and only adds (FORGET-1). Rings no bell."""
+    backup; what a third says of it is older or newer, and only adds (FORGET-1). Rings no bell.
+
+    Only of hosts of which anything is here: nothing else says what is lacking or may be forgotten, and a peer that
+    invents hosts would have every device store them, and pass them on."""
+    numbers = {
+        host: number for number, host in tx.local("select n, host from hosts where n in (select host from chain)")
+    }
     noted = told(tx).get(device, {})
-    after = dict(knowledge) if direct else vector_clock.merge(noted, knowledge)
+    heard = {host: known for host, known in knowledge.items() if host in numbers}
+    after = heard if direct else vector_clock.merge(noted, heard)
     if noted == after:
         return
     tx.execute("delete from told where device = ?", (device,))
     for host, known in after.items():
-        tx.execute("insert into told values (?, ?, ?)", (device, _number(tx, host), known))
+        tx.execute("insert into told values (?, ?, ?)", (device, numbers[host], known))
 
 
 def lacking(reader: Reader, knowledge: Clock) -> int:
@@ -148,8 +157,12 @@ def _tombstones(reader: Reader, until: int) -> list[_Tombstone]:
 
 
 def _is_sound(reader: Reader, entity_id: str) -> bool:
-    """Whether it is the tombstone that it is marked as: forgetting can't be taken back."""
-    entity = reader.entity(entity_id)
+    """Whether it is the tombstone that it is marked as: forgetting can't be taken back. One that cannot be read stays,
+    and holds up no other."""
+    try:
+        entity = reader.entity(entity_id)
+    except Damaged:
+        return False
     return entity is not None and is_clean_tombstone(entity)
 
 
@@ -199,13 +212,18 @@ def reconcile(tx: Transaction, held: Keys, knowledge: Clock, forgotten: Clock) -
     not hold is revived (FORGET-8). Returns how many of each."""
     dropped = revived = 0
     for entity_id in [entity_id for entity_id in _row_ids(tx) if entity_id not in held]:
-        entity = tx.entity(entity_id)
-        if entity is None:
+        row = tx.raw_row(entity_id)
+        if row is None:
             continue
-        if vector_clock.covers(knowledge, entity.clock):
+        try:
+            clock: Clock = version.open_stored(row.version).clock
+            readable = True
+        except Damaged:  # what it has seen stands in the index, too
+            clock, readable = tx.indexed_clock(row.n), False
+        if vector_clock.covers(knowledge, clock):
             _erase(tx, entity_id)
             dropped += 1
-        else:
+        elif readable:
             tx.revive(entity_id, forgotten)
             revived += 1
     for kept in tx.quarantined():

@@ -19,9 +19,10 @@ from lottisync.entities.entity import DELETED_AT, Entity, Write, ordered
 from lottisync.entities.version import BadVersion, Version
 from lottisync.store import notice
 from lottisync.store.chain import log_of, nodes, value_at
+from lottisync.store.reader import Reader
 from lottisync.store.transaction import Transaction
 
-__all__ = ["Division", "Stretch", "branch_name", "mint_if_behind", "nodes", "settle", "split"]
+__all__ = ["Division", "Stretch", "branch_name", "mint_if_behind", "nodes", "places", "settle", "split"]
 
 
 class Stretch(NamedTuple):
@@ -101,13 +102,13 @@ def split(tx: Transaction, found: Iterable[bytes]) -> bool:
         if len(node) != LINK_BYTES:
             raise ValueError(f"a fork node has {LINK_BYTES} bytes; got {len(node)}")
         tx.execute("insert into forks values (?)", (node,))
-    places = _places(tx, new)
-    for host, counters in places.items():
+    here = places(tx, new)
+    for host, counters in here.items():
         for counter in counters:
-            notice.record(tx, host, counter)
-    if tx.host in places:
+            notice.record(tx, tx.execute, host, counter, tx.now)
+    if tx.host in here:
         tx.new_host()
-    stretches = {host: _stretches(tx, host, counters) for host, counters in places.items()}
+    stretches = {host: _stretches(tx, host, counters) for host, counters in here.items()}
     division = Division({host: parts for host, parts in stretches.items() if len(parts) > 1})
     if division.stretches:
         _rename(tx, division)
@@ -115,22 +116,22 @@ def split(tx: Transaction, found: Iterable[bytes]) -> bool:
     return bool(new)
 
 
-def _places(tx: Transaction, new: frozenset[bytes]) -> dict[Host, list[int]]:
+def places(reader: Reader, found: Iterable[bytes]) -> dict[Host, list[int]]:
     """Where nodes lie on the logs that are here: host -> counters, in order."""
-    places: dict[Host, list[int]] = {}
-    for host, parent in tx.local("select host, parent from hosts"):
-        if not parent and genesis(host) in new:
-            places.setdefault(Host(host), []).append(0)
-    for node in new:
-        for host, first, links in tx.local(
+    wanted, here = frozenset(found), dict[Host, list[int]]()
+    for host, parent in reader.local("select host, parent from hosts"):
+        if not parent and genesis(host) in wanted:
+            here.setdefault(Host(host), []).append(0)
+    for node in wanted:
+        for host, first, links in reader.local(
             "select h.host, c.first, c.links from chain c join hosts h on h.n = c.host where instr(c.links, ?)", (node,)
         ):
-            places.setdefault(Host(host), []).extend(
+            here.setdefault(Host(host), []).extend(
                 first + at // LINK_BYTES
                 for at in range(0, len(links), LINK_BYTES)
                 if links[at : at + LINK_BYTES] == node
             )
-    return {host: sorted(counters) for host, counters in sorted(places.items())}
+    return {host: sorted(counters) for host, counters in sorted(here.items())}
 
 
 def _stretches(tx: Transaction, host: Host, counters: list[int]) -> list[Stretch]:

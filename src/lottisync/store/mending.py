@@ -23,11 +23,13 @@ from typing import NamedTuple
 import msgspec
 
 from lottisync.causality import vector_clock
-from lottisync.causality.vector_clock import Clock, Dot, Host
+from lottisync.causality.vector_clock import Clock, Dot
 from lottisync.entities import version
-from lottisync.entities.entity import Entity, Write, has_conflict, is_deleted, join, ordered
-from lottisync.entities.version import BadVersion, Version
+from lottisync.entities.entity import Entity, Write, has_conflict, join, ordered
+from lottisync.entities.schema import StoreSchema
+from lottisync.entities.version import BadVersion, Damaged, Version
 from lottisync.store import chain, tables
+from lottisync.store.columns import Columns, columns_between, columns_of, fits
 from lottisync.store.reader import Reader, Row
 from lottisync.store.transaction import Transaction
 
@@ -39,7 +41,7 @@ def sound(reader: Reader, ids: Iterable[str]) -> list[Version]:
     of what is in quarantine with its own."""
     found = []
     kept = [held.version for held in reader.quarantined() if held.version.hash() == held.hash]
-    for entity_id in ids:
+    for entity_id in dict.fromkeys(ids):
         row = reader.raw_row(entity_id)
         if row is not None and row.version.hash() == row.hash:
             found.append(row.version)
@@ -76,7 +78,7 @@ def mend(tx: Transaction, versions: Iterable[tuple[Version, Entity]]) -> int:
 def _over_damage(tx: Transaction, row: Row, ours: Entity | None, theirs: Entity) -> Entity | None:
     """Rule 1. A damaged row that holds more than the peer has seen keeps that, if it can be read, and takes all that
     the peer holds; None leaves it as it is."""
-    clock = _indexed_clock(tx, row.n) or (ours.clock if ours else {})
+    clock = tx.indexed_clock(row.n) or (ours.clock if ours else {})
     if vector_clock.covers(theirs.clock, clock):
         return theirs
     if ours is None or ours.type != theirs.type:
@@ -135,12 +137,32 @@ def repair(tx: Transaction) -> int:
         last = rows[-1].row.n
         for found in rows:
             entity = _within(written, _readable(found.row.version))
-            if entity is not None and not found.agrees_with(entity):
+            if entity is not None and not found.agrees_with(tx.schema, entity) and fits(tx.schema, entity):
                 tx.replace(entity)
                 repaired += 1
     _index_anew(tx)
     tx.recount()
     return repaired
+
+
+def in_step(reader: Reader) -> bool:
+    """Whether all that is kept beside the content of the rows follows from it: marks, columns, the index. No peer can
+    tell, and none is needed to put it right. (Content that does not have its hash, `Fingerprints` finds.)"""
+    last, components = -1, sum(len(kept.clock) for kept in reader.quarantined())
+    while rows := _after(reader, last):
+        last = rows[-1].row.n
+        for found in rows:
+            try:
+                entity = version.open_stored(found.row.version)
+                if not found.shows(reader.schema, entity):
+                    return False
+            except (Damaged, BadVersion):
+                return False
+            components += len(entity.clock)
+    return components == reader.local("select count(*) from components")[0][0] and not reader.local(
+        """select 1 from rows r join json_each(r.clock) c left join hosts h on h.host = c.key
+           left join components x on x.host = h.n and x.counter = c.value and x.n = r.n where x.n is null limit 1"""
+    )
 
 
 def _within(written: Clock, entity: Entity | None) -> Entity | None:
@@ -158,26 +180,32 @@ def _within(written: Clock, entity: Entity | None) -> Entity | None:
 class _Stored(NamedTuple):
     row: Row
     conflicted: bool
-    deleted: bool
+    columns: Columns
 
-    def agrees_with(self, entity: Entity) -> bool:
+    def agrees_with(self, schema: StoreSchema, entity: Entity) -> bool:
+        """Whether it is kept as what its content is."""
+        kept = self.row.hash == self.row.version.hash() and self.row.version.read_clock() == entity.clock
+        return kept and fits(schema, entity) and self.shows(schema, entity)
+
+    def shows(self, schema: StoreSchema, entity: Entity) -> bool:
+        """Whether marks and columns are those of the entity. Raises `BadVersion` for a link under another's id."""
         return (
-            self.row.hash == self.row.version.hash()
-            and self.row.version.read_clock() == entity.clock
+            self.columns == columns_of(schema, entity)
             and self.row.clean_tombstone != version.adds_to_digest(entity)
             and self.conflicted == has_conflict(entity)
-            and self.deleted == is_deleted(entity)
         )
 
 
 def _after(reader: Reader, last: int) -> list[_Stored]:
+    rows = reader.local(
+        f"""select n, {tables.RAW_COLUMNS}, hash, clean_tombstone, conflicted
+            from rows where n > ? order by n limit {_STRIDE}""",
+        (last,),
+    )
+    columns = columns_between(reader, last, rows[-1][0]) if rows else {}
     return [
-        _Stored(Row(n, Version(*parts), stored, bool(clean)), bool(conflicted), bool(deleted))
-        for n, *parts, stored, clean, conflicted, deleted in reader.local(
-            f"""select n, {tables.RAW_COLUMNS}, hash, clean_tombstone, conflicted, deleted_at is not null
-                from rows where n > ? order by n limit {_STRIDE}""",
-            (last,),
-        )
+        _Stored(Row(n, tables.raw_version(*parts), stored, bool(clean)), bool(conflicted), columns[n])
+        for n, *parts, stored, clean, conflicted in rows
     ]
 
 
@@ -205,17 +233,6 @@ def _clock_of(made: Version) -> Clock:
         return version.clock_of(made)
     except BadVersion:
         return {}
-
-
-def _indexed_clock(reader: Reader, n: int) -> Clock:
-    """A row's clock as the index has it: a second witness, where the row is damaged."""
-    return {
-        Host(host): counter
-        for host, counter in reader.local(
-            "select h.host, max(c.counter) from components c join hosts h on h.n = c.host where c.n = ? group by 1",
-            (n,),
-        )
-    }
 
 
 def _refuse_large(after: Entity) -> None:

@@ -61,10 +61,25 @@ STEPS: Mapping[int, Step] = {1: _with_quarantine, 2: _with_logs_of_all_hosts, 3:
 
 def upgrade(connection: apsw.Connection, file: Path, to: int, steps: Mapping[int, Step] = STEPS) -> Path | None:
     """Lead `file` from its format to format `to`; gives back where the copy of the old one is, None if there
-    was nothing to do. Raises `Problem` if no way leads there; the file is untouched then."""
-    present: int = connection.pragma("user_version")
-    if present >= to:
+    was nothing to do. Raises `Problem` if no way leads there; the file is untouched then.
+
+    Of several programs that open the file at once one does it, and the others find it done: the format is looked at
+    again under the lock, before anything is copied over the backup of the file as it was."""
+    if connection.pragma("user_version") >= to:
         return None
+    connection.execute("begin immediate").fetchall()
+    try:
+        present: int = connection.pragma("user_version")
+        copy = _led(connection, file, present, to, steps) if present < to else None
+        connection.execute("commit").fetchall()
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("rollback").fetchall()
+        raise
+    return copy
+
+
+def _led(connection: apsw.Connection, file: Path, present: int, to: int, steps: Mapping[int, Step]) -> Path:
     missing = [number for number in range(present, to) if number not in steps]
     if missing:
         raise Problem(
@@ -73,21 +88,30 @@ def upgrade(connection: apsw.Connection, file: Path, to: int, steps: Mapping[int
         )
     copy = file.with_name(f"{file.name}.format-{present}.backup")
     _copy(connection, copy)
-    with connection:
-        for number in range(present, to):
-            steps[number](connection)
-        connection.execute(f"pragma user_version={to}").fetchall()
+    for number in range(present, to):
+        steps[number](connection)
+    connection.execute(f"pragma user_version={to}").fetchall()
     return copy
 
 
 def _copy(connection: apsw.Connection, copy: Path) -> None:
-    """A consistent copy, durable under its name before this returns."""
+    """A consistent copy, durable under its name before this returns. It is read by a connection of its own: SQLite
+    copies nothing from one that is about to write."""
     building = copy.with_name(copy.name + ".new")
     building.unlink(missing_ok=True)
+    source = apsw.Connection(connection.db_filename("main"), vfs=connection.open_vfs)
     target = apsw.Connection(str(building))
-    with target.backup("main", connection, "main") as backup:
-        backup.step()
-    target.close()
-    with building.open("rb") as file:
-        os.fsync(file.fileno())
+    try:
+        with target.backup("main", source, "main") as backup:
+            backup.step()
+    finally:
+        target.close()
+        source.close()
+    with building.open("rb") as written:
+        os.fsync(written.fileno())
     building.rename(copy)
+    folder = os.open(copy.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)

@@ -5,16 +5,13 @@ been kept since is counted when the notice is read, since the branches arrive on
 anew when more of it has come. Notices are this device's own and never replicate.
 """
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from lottisync.causality.vector_clock import Host
 from lottisync.entities import version
 from lottisync.entities.version import BadVersion
 from lottisync.store import chain
 from lottisync.store.reader import Reader
-
-if TYPE_CHECKING:
-    from lottisync.store.transaction import Transaction
 
 LOOKED_AT = 16
 """How many of a host's last entities are looked at for the time of its last write: the first nearly always has it."""
@@ -32,27 +29,28 @@ class Notice(NamedTuple):
     told: bool
 
 
-def record(tx: "Transaction", host: Host, counter: int) -> None:
+def record(reader: Reader, execute: chain.Execute, host: Host, counter: int, now: int) -> None:
     """Have a person told that `host` was copied or restored as it was at write `counter`; once."""
-    tx.execute(
-        "insert or ignore into copies values (?, ?, ?, ?, null)", (host, counter, _written(tx, host, counter), tx.now)
+    execute(
+        "insert or ignore into copies values (?, ?, ?, ?, null)", (host, counter, _written(reader, host, counter), now)
     )
-    tx.changed = True
 
 
-def _written(tx: "Transaction", host: Host, counter: int) -> int | None:
+def _written(reader: Reader, host: Host, counter: int) -> int | None:
     """Wall time of the latest write of `host` up to `counter`, as far as any of them is left here."""
     found = [
         millis
-        for (millis,) in tx.local("select max(millis) from history where host = ? and counter <= ?", (host, counter))
+        for (millis,) in reader.local(
+            "select max(millis) from history where host = ? and counter <= ?", (host, counter)
+        )
         if millis is not None
     ]
-    for (ident,) in tx.local(
+    for (ident,) in reader.local(
         """select r.id from components c join hosts h on h.n = c.host join rows r on r.n = c.n
            where h.host = ? and c.counter <= ? order by c.counter desc limit ?""",
         (host, counter, LOOKED_AT),
     ):
-        made = tx.version(ident)
+        made = reader.version(ident)
         assert made is not None
         try:
             entity = version.open_foreign(made)
@@ -88,9 +86,7 @@ def _kept(logs: dict[Host, chain.Log], host: str, counter: int) -> int:
     )
 
 
-def mark_told(tx: "Transaction") -> None:
+def mark_told(reader: Reader, execute: chain.Execute) -> None:
     """The person has been told all that `read_notices` says now."""
-    for notice in read_notices(tx):
-        tx.execute(
-            "update copies set told = ? where host = ? and counter = ?", (notice.kept, notice.host, notice.counter)
-        )
+    for notice in read_notices(reader):
+        execute("update copies set told = ? where host = ? and counter = ?", (notice.kept, notice.host, notice.counter))

@@ -66,7 +66,7 @@ class Quarantine:
     def stands_for(self, row: Version) -> bool:
         """Whether something kept has seen all that a row has, and counts in its place."""
         kept = self.of(row.id)
-        return bool(kept) and any(vector_clock.covers(k.clock, row.read_clock()) for k in kept)
+        return bool(kept) and any(vector_clock.covers(k.clock, clock_or_none(row)) for k in kept)
 
     def put(self, kept: Kept) -> None:
         """Keep a version in the place of the one that is kept under its number, if any is."""
@@ -107,12 +107,13 @@ def read(connection: apsw.Connection, where: str = "", bindings: tuple[Any, ...]
     columns = f"n, {VERSION_COLUMNS}, hash, counted, reason"
     rows: list[Any] = connection.execute(f"select {columns} from quarantine {where} order by n", bindings).fetchall()
     return [
-        Kept(n, made := Version(*parts), _clock(made), stored_hash, bool(counted), reason)
+        Kept(n, made := Version(*parts), clock_or_none(made), stored_hash, bool(counted), reason)
         for n, *parts, stored_hash, counted, reason in rows
     ]
 
 
-def _clock(made: Version) -> Clock:
+def clock_or_none(made: Version) -> Clock:
+    """What a version here has seen; nothing if that cannot be read."""
     try:
         return version.clock_of(made)
     except BadVersion:  # somebody has changed it here by hand; `check` finds that, and nothing else should stop

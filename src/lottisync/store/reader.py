@@ -177,7 +177,17 @@ class Reader:
         if not rows:
             return None
         n, *parts, stored_hash, clean = rows[0]
-        return Row(n, Version(*parts), stored_hash, bool(clean))
+        return Row(n, tables.raw_version(*parts), stored_hash, bool(clean))
+
+    def indexed_clock(self, n: int) -> Knowledge:
+        """A row's clock as the index has it: a second witness, where the row is damaged."""
+        return {
+            Host(host): counter
+            for host, counter in self._rows(
+                "select h.host, max(c.counter) from components c join hosts h on h.n = c.host where c.n = ? group by 1",
+                (n,),
+            )
+        }
 
     def version(self, entity_id: str) -> Version | None:
         row = self._row(entity_id)

@@ -2,6 +2,8 @@
 
 from array import array
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
 
 import apsw
 
@@ -9,23 +11,27 @@ from lottisync.causality.vector_clock import Clock, Host
 from lottisync.entities import canonical
 from lottisync.entities.schema import StoreSchema
 from lottisync.entities.version import Version
-from lottisync.store import quarantine
+from lottisync.store import quarantine, tables
+from lottisync.store.database import explained
 from lottisync.store.reader import Reader
-
-TEXT_AS_BYTES = "id, type, cast(clock as blob), cast(stamps as blob), cast(serialized as blob)"
 
 
 class Snapshot(Reader):
     """On a connection of its own until `close`; writers go on meanwhile. Made by `Store.snapshot`."""
 
     def __init__(
-        self, schema: StoreSchema, connection: apsw.Connection, rest: Callable[[apsw.Connection], None]
+        self, schema: StoreSchema, connection: apsw.Connection, file: Path, rest: Callable[[apsw.Connection], None]
     ) -> None:
         super().__init__(schema, connection)
+        self._file = file
         self._rest = rest
         self._left: apsw.Connection | None = connection
         self._rows("begin")
         self.knowledge()  # the moment is the first read's, not that of `begin`
+
+    def _execute(self, sql: str, bindings: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+        with explained(self._file):
+            return super()._execute(sql, bindings)
 
     def lacking(self, knowledge: Clock, held: Iterable[tuple[Host, int, str]]) -> Sequence[int]:
         """The row numbers of every entity with a clock component beyond `knowledge`, less those whose
@@ -40,15 +46,16 @@ class Snapshot(Reader):
             )
         }
         found = array("q")
-        for n, host, counter in self._connection.execute(
-            """select c.n, w.host, c.counter from
-                   (select h.n, h.host, coalesce(k.value, 0) as known
-                    from hosts h left join json_each(?) k on k.key = h.host) w
-               cross join components c on c.host = w.n and c.counter > w.known order by c.n""",
-            (canonical.encode(dict(knowledge)).decode(),),
-        ):
-            if (not found or found[-1] != n) and (n, host, counter) not in there:
-                found.append(n)
+        with explained(self._file):
+            for n, host, counter in self._connection.execute(
+                """select c.n, w.host, c.counter from
+                       (select h.n, h.host, coalesce(k.value, 0) as known
+                        from hosts h left join json_each(?) k on k.key = h.host) w
+                   cross join components c on c.host = w.n and c.counter > w.known order by c.n""",
+                (canonical.encode(dict(knowledge)).decode(),),
+            ):
+                if (not found or found[-1] != n) and (n, host, counter) not in there:
+                    found.append(n)
         if self.schema.leading:
             first = {
                 n
@@ -59,17 +66,24 @@ class Snapshot(Reader):
         return found
 
     def versions(self, numbers: Iterable[int]) -> list[Version]:
-        """The versions with these row numbers, in that order."""
+        """The versions with these row numbers, in that order, as the bytes that lie there. But a row that does not have
+        its hash goes under the clock that the index has of it: a clock that was damaged names writes that nobody
+        made, or cannot be read, and whoever got it would have to hang up, before all that comes behind it."""
         listed = (canonical.encode(wanted := list(numbers)).decode(),)
         found: dict[int, Version] = {}
         for table, columns in (
-            (self._entities, TEXT_AS_BYTES),
-            (self._links, TEXT_AS_BYTES),
+            (self._entities, tables.BYTES_COLUMNS),
+            (self._links, tables.BYTES_COLUMNS),
             ("quarantine", quarantine.VERSION_COLUMNS),
         ):
-            rows = self._rows(f"select n, {columns} from {table} where n in (select value from json_each(?))", listed)
-            for n, *parts in rows:
-                found[n] = Version(*parts)
+            rows = self._rows(
+                f"select n, {columns}, hash from {table} where n in (select value from json_each(?))", listed
+            )
+            for n, *parts, stored_hash in rows:
+                made = found[n] = Version(*parts)
+                if made.hash() != stored_hash:
+                    clock = canonical.encode(self.indexed_clock(n))
+                    found[n] = Version(made.id, made.type, clock, made.stamps, made.document)
             if len(found) == len(wanted):
                 break
         return [found[n] for n in wanted]

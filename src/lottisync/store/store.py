@@ -157,7 +157,11 @@ class Store:
             connection = self._resting.pop()
         except IndexError:
             connection = connect(self.file, vfs=self._vfs)
-        return Snapshot(self.schema, connection, self._rest)
+        try:
+            return Snapshot(self.schema, connection, self.file, self._rest)
+        except BaseException:
+            connection.close()
+            raise
 
     def _rest(self, connection: apsw.Connection) -> None:
         """Keep the connection of a snapshot that was closed for the next one: every live update takes one of each

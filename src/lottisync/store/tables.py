@@ -11,20 +11,29 @@ feed are. All these are this store's own and never replicate.
 """
 
 from lottisync.entities.schema import StoreSchema
+from lottisync.entities.version import Version
 from lottisync.store import quarantine
 
 FORGETTING = """create table forgotten (host integer primary key, counter integer not null) strict;
     create table told (device text not null, host integer not null, known integer not null,
         primary key (device, host)) strict, without rowid;"""
 VERSION_COLUMNS = "id, type, clock, stamps, serialized"
-RAW_COLUMNS = "id, type, cast(clock as blob), cast(stamps as blob), cast(serialized as blob)"
-"""The same as bytes: what a flipped bit leaves may be no text any more, and has to be looked at all the same."""
+BYTES_COLUMNS = "id, type, cast(clock as blob), cast(stamps as blob), cast(serialized as blob)"
+"""The same, the parts as the bytes that a `Version` has."""
+RAW_COLUMNS = f"cast(id as blob), cast(type as blob){BYTES_COLUMNS.removeprefix('id, type')}"
+"""All of it as bytes, for `raw_version`: what a flipped bit leaves may be no text any more, and has to be looked at all
+the same."""
 
 COPIES = """create table chain (host integer not null, first integer not null, links blob not null,
         primary key (host, first)) strict, without rowid;
     create table forks (node blob primary key) strict, without rowid;
     create table copies (host text not null, counter integer not null, at integer, noticed integer not null,
         told integer, primary key (host, counter)) strict, without rowid;"""
+
+
+def raw_version(ident: bytes, kind: bytes, clock: bytes, stamps: bytes, document: bytes) -> Version:
+    """A version of `RAW_COLUMNS`. What is no text in its id or type is replaced, so that it is none of anybody's."""
+    return Version(ident.decode(errors="replace"), kind.decode(errors="replace"), clock, stamps, document)
 
 
 def names(schema: StoreSchema) -> tuple[str, str]:

@@ -10,7 +10,6 @@ reading writes it down first.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from functools import lru_cache
 from itertools import islice
 from typing import Any, NamedTuple, TypeGuard
 
@@ -34,6 +33,7 @@ from lottisync.entities.entity import (
     has_conflict,
     is_deleted,
     join,
+    succeeds,
     write,
 )
 from lottisync.entities.identifier import made_once
@@ -43,14 +43,22 @@ from lottisync.entities.schema import EntityType, StoreSchema, link_id
 from lottisync.entities.version import BadVersion, Damaged, Version
 from lottisync.problem import Problem
 from lottisync.store import chain, notice, quarantine
+from lottisync.store.columns import (
+    CREATED_AT,
+    deleted_at,
+    lasting_columns,
+    lasting_columns_are_kept,
+    own_column_names,
+    own_columns,
+    updated_at,
+)
 from lottisync.store.instant import iso
 from lottisync.store.quarantine import Kept, Quarantine
 from lottisync.store.reader import Moment, Reader, Row
+from lottisync.store.statements import Statements, statements_for
 from lottisync.store.write_buffer import GATHERED_ROWS, WriteBuffer
 
 MODULUS = 2**256
-_iso = lru_cache(maxsize=64)(iso)
-
 
 BEGIN = f"""select s.host, s.counter, s.millis, s.ticks, s.digest, s.n, s.feed, h.n, {chain.OWN_VALUE},
         exists (select 1 from quarantine), exists (select 1 from forgotten)
@@ -61,15 +69,10 @@ DELETE_COMPONENT = "delete from components where host = ? and counter = ? and n 
 
 
 class _Place(NamedTuple):
-    """Where a version of some type goes: the statements that add the row of a single write, insert any row, rewrite it,
-    and rewrite it but for the columns that few writes change (they are in most indexes); and how to fill its own
-    columns."""
+    """Where versions of a type go; `described` is None for a type that this device has never heard of."""
 
-    add: str
-    insert: str
-    rewrite: str
-    refresh: str
     described: EntityType | None
+    statements: Statements
 
 
 class Transaction(Reader):
@@ -97,6 +100,8 @@ class Transaction(Reader):
         self._link: bytes = bytes(link or genesis(self._host))
         self._quarantined = Quarantine(connection, empty=not kept)
         self._forgotten: Clock | None = None if forgotten else {}
+        self.ahead: dict[Host, int] = {}
+        """Hosts whose clocks are so far ahead that this one does not follow, with the latest time they said (ms)."""
         self._absent: set[str] = set()
         """Ids that were looked for, and that have no row."""
         # Components are inserted before any is deleted: one that has gone never comes back.
@@ -185,10 +190,16 @@ class Transaction(Reader):
         ident = link_id(type_name, from_id, to_id)
         entity = self.entity(ident)
         if entity is None:
-            values = {FROM_ID: from_id, TO_ID: to_id, "createdAt": _iso(self.now)}
+            values = {FROM_ID: from_id, TO_ID: to_id, CREATED_AT: iso(self.now)}
         else:
             values = (entity.document() if is_deleted(entity) else {}) | {DELETED_AT: None}
         return self.put(ident, type_name, {**values, **fields}, precedence=precedence)
+
+    def keep(self, entity_id: str, values: Mapping[str, bytes], *, precedence: int = USER) -> Dot:
+        """Write values that are held here anew, by path and as the bytes that they are: a map that somebody wrote as
+        one value stays one, which `put` would split."""
+        row, entity = self._existing(entity_id)
+        return self._write(row, entity_id, entity.type, values, precedence, None)
 
     def delete(self, entity_id: str, *, precedence: int = USER) -> Dot:
         """Write a tombstone that records what the deleter saw."""
@@ -218,7 +229,7 @@ class Transaction(Reader):
     def _write_new(self, entity_id: str, type_name: str, values: dict[str, Any], precedence: int) -> Dot:
         """The first write of an entity: its version is made straight from the values."""
         place = self._place(type_name)
-        own = self._own_columns(place.described, entity_id, type_name, values.get)
+        own = own_columns(place.described, entity_id, type_name, values.get)
         document = canonical.encode_normal(values)
         if len(document) > version.MAX_DOCUMENT:
             raise _too_large(entity_id, len(document))
@@ -226,7 +237,7 @@ class Transaction(Reader):
         self._counter += 1
         dot = Dot(self._host, self._counter)
         made = version.first(entity_id, type_name, precedence, self._clock, dot, document)
-        version_hash = self._add_new(place, own, made, self._clock.millis, values.get("createdAt"))
+        version_hash = self._add_new(place.statements, own, made, self._clock.millis, values.get(CREATED_AT))
         self._buffer.add(INSERT_COMPONENT, (self._number, self._counter, self._n))
         self._extend_chain(version_hash)
         return dot
@@ -248,10 +259,11 @@ class Transaction(Reader):
         reading = hlc.tick(self._clock, self.now)
         stamp = Stamp(precedence, reading.millis, reading.ticks, self._host, self._counter + 1)
         after = write(entity, values, stamp, seen)
+        changes = differing(entity, after)
         closed = version.close(after)
         if len(closed.document) > version.MAX_DOCUMENT or closed.size() > version.MAX_VERSION:
             raise _too_large(entity_id, len(closed.document))
-        written = self._store(row, entity, after, closed)
+        written = self._store(row, entity, after, closed, changes)
         assert written is not None, "a write always changes the clock"
         self._clock, self._counter = reading, stamp.counter
         self._extend_chain(written)
@@ -290,7 +302,7 @@ class Transaction(Reader):
                 continue
             try:
                 present = version.open_stored(row.version) if row else None
-                joined = self._joined(present, entity)
+                joined, changes = self._joined(present, entity)
                 closed = incoming if joined is entity else _refuse_over_limit(version.close(joined))
             except BadVersion as error:
                 self.quarantine(incoming, str(error))
@@ -300,7 +312,7 @@ class Transaction(Reader):
                     raise
                 clashes.append((incoming, entity))
                 continue
-            if self._store(row, present, joined, closed) is not None:
+            if self._store(row, present, joined, closed, changes) is not None:
                 changed += 1
             self._notice_own_future(entity.clock)
             if present is None and revive_absent is not None:
@@ -312,28 +324,34 @@ class Transaction(Reader):
         for stamp in entity.stamps():
             if (stamp.millis, stamp.ticks) > self._clock:
                 self._clock = hlc.observe(self._clock, stamp.hlc, self.now)
+                if hlc.is_far_future(stamp.hlc, self.now):
+                    self.ahead[stamp.host] = max(stamp.millis, self.ahead.get(stamp.host, 0))
 
-    def _joined(self, present: Entity | None, entity: Entity) -> Entity:
+    def _joined(self, present: Entity | None, entity: Entity) -> tuple[Entity, set[str]]:
+        """What is here and what came as one, and in which paths that differs from what is here."""
         self._refuse_strange_link(entity)
         if present is None:
-            return entity
+            return entity, set()
         if present.type != entity.type:
             raise BadVersion(f"{entity.id} is a {present.type} here, and came as a {entity.type}")
+        changes = differing(present, entity)
+        if succeeds(entity, present, changes):
+            return entity, changes
         joined = join(present, entity)
         self._refuse_strange_link(joined)
-        return joined
+        return joined, differing(present, joined)
 
     def _refuse_strange_link(self, entity: Entity) -> None:
         described = self._place(entity.type).described
         if described is not None and described.link:
-            self._own_columns(described, entity.id, entity.type, entity.value)
+            own_columns(described, entity.id, entity.type, entity.value)
 
     def quarantine(self, incoming: Version, reason: str) -> None:
         """Keep a version that cannot be taken as the bytes that came, unless what is here has seen it already.
         Raises `BadVersion` if not even its id and its clock can be read."""
         clock = version.clock_of(incoming)
         row = self._row(incoming.id)
-        seen_by_row = row is not None and vector_clock.covers(row.version.read_clock(), clock)
+        seen_by_row = row is not None and vector_clock.covers(quarantine.clock_or_none(row.version), clock)
         kept = self._quarantined.of(incoming.id)
         if not seen_by_row and not any(k.version == incoming or _passes(k.clock, clock) for k in kept):
             if row is not None:
@@ -394,7 +412,7 @@ class Transaction(Reader):
             self._buffer.flush()
             self._execute("delete from components where n = ?", (row.n,))
             try:
-                self._store(row, None, version.open_stored(changed), changed)
+                self._store(row, None, version.open_stored(changed), changed, set())
             except BadVersion as error:  # another of its siblings wins now, and does not fit
                 for table in (self._entities, self._links):
                     self._execute(f"delete from {table} where n = ?", (row.n,))
@@ -414,7 +432,7 @@ class Transaction(Reader):
 
     def rolled_back(self) -> Host:
         """This store was copied or restored: go on under a fresh host, and have the person told (COPY-8)."""
-        notice.record(self, self.host, self._counter)
+        notice.record(self, self.execute, self.host, self._counter, self.now)
         return self.new_host()
 
     def new_host(self) -> Host:
@@ -450,10 +468,10 @@ class Transaction(Reader):
         Raises `BadVersion`, and changes nothing, for a link under another's id."""
         self._refuse_strange_link(after)
         self.remove(after.id)
-        version_hash = self._store(None, None, after, version.close(after))
+        version_hash = self._store(None, None, after, version.close(after), set())
         assert version_hash is not None, "what is not there is always stored"
         if before is not None:
-            self._remember(before, after)
+            self._remember(before, after, differing(before, after))
         for _ in range(dots):
             self._counter += 1
             self._extend_chain(version_hash)
@@ -540,37 +558,42 @@ class Transaction(Reader):
             number = self._numbers[host] = int(rows[0][0])
         return number
 
-    def _store(self, row: Row | None, before: Entity | None, after: Entity, closed: Version) -> bytes | None:
-        """Put an entity's one version in its row, and keep everything in step; its hash, None if nothing differs."""
+    def _store(
+        self, row: Row | None, before: Entity | None, after: Entity, closed: Version, changes: set[str]
+    ) -> bytes | None:
+        """Put an entity's one version in its row, and keep everything in step; its hash, None if nothing differs.
+        `changes` are the paths in which it differs from what was there `before`."""
         if row is not None and row.version == closed:
             return None
         place = self._place(after.type)
         registers = after.registers
         if row is None and _one_write(registers):
-            own = self._own_columns(place.described, after.id, after.type, registers.decoded.get)
-            millis, created = registers.base.millis, registers.decoded.get("createdAt")
-            version_hash = self._add_new(place, own, closed, millis, created)
+            own = own_columns(place.described, after.id, after.type, registers.decoded.get)
+            millis, created = registers.base.millis, registers.decoded.get(CREATED_AT)
+            version_hash = self._add_new(place.statements, own, closed, millis, created)
             self.index(self._n, after.clock)
             return version_hash
         version_hash = closed.hash()
         clean = not version.adds_to_digest(after)
-        columns: tuple[str | None, ...] = self._columns(place, after)
-        statement = place.rewrite if row else place.insert
+        columns: tuple[str | None, ...] = ()
+        if row is not None and before is not None and lasting_columns_are_kept(place.described, after, changes):
+            statement = place.statements.refresh
+        else:
+            columns = lasting_columns(place.described, after)
+            statement = place.statements.rewrite if row else place.statements.insert
         old_clock: Clock = {}
         if row is not None and before is not None:
             self._sum -= self._weight(row)
-            self._remember(before, after)
+            self._remember(before, after, changes)
             old_clock = before.clock
-            if columns == self._columns(place, before):
-                columns, statement = (), place.refresh
         self._count(closed, version_hash, clean=clean)
         if row is None:
             self._n += 1
         n = row.n if row else self._n
         values = (
             *columns,
-            _iso(max(stamp.millis for stamp in after.winning_stamps())),
-            str(after.value(DELETED_AT)["at"]) if is_deleted(after) else None,
+            updated_at(after),
+            deleted_at(after),
             closed.document.decode(),
             closed.clock.decode(),
             closed.stamps.decode(),
@@ -591,28 +614,18 @@ class Transaction(Reader):
                 self._buffer.add(INSERT_COMPONENT, (number, counter, n))
         return version_hash
 
-    def _columns(self, place: _Place, entity: Entity) -> tuple[str | None, str | None, str]:
-        """A type's own columns, and when the entity was made."""
-        registers = entity.registers
-        value = registers.decoded.get if isinstance(registers, Registers) else entity.value
-        created = value("createdAt")
-        return (
-            *self._own_columns(place.described, entity.id, entity.type, value),
-            created if isinstance(created, str) else _iso(min(stamp.millis for stamp in entity.winning_stamps())),
-        )
-
     def _add_new(
-        self, place: _Place, own: tuple[str | None, str | None], made: Version, millis: int, created: Any
+        self, statements: Statements, own: tuple[str | None, str | None], made: Version, millis: int, created: Any
     ) -> bytes:
         """Gather the row of an entity that is new here, and that one write of time `millis` has filled; its hash."""
         version_hash = made.hash()
         self._count(made, version_hash, clean=False)
         self._n += 1
-        instant = _iso(millis)
+        written = iso(millis)
         row = (
             *own,
-            created if isinstance(created, str) else instant,
-            instant,
+            created if isinstance(created, str) else written,
+            written,
             made.document.decode(),
             made.clock.decode(),
             made.stamps.decode(),
@@ -623,7 +636,7 @@ class Transaction(Reader):
             made.type,
         )
         self._absent.discard(made.id)
-        self._buffer.entity(made.id, place.add, row)
+        self._buffer.entity(made.id, statements.add, row)
         return version_hash
 
     def _count(self, made: Version, version_hash: bytes, *, clean: bool) -> None:
@@ -642,31 +655,14 @@ class Transaction(Reader):
         place = self._places.get(type_name)
         if place is None:
             described = self.schema.types.get(type_name)
-            if described is not None and described.link:
-                place = _Place(*_statements(self._links, "from_id", "to_id"), described)
-            else:
-                place = _Place(*_statements(self._entities, self.schema.owner_column, "subtype"), described)
+            table = self._links if described is not None and described.link else self._entities
+            place = _Place(described, statements_for(table, own_column_names(self.schema, table)))
             self._places[type_name] = place
         return place
 
-    def _own_columns(
-        self, described: EntityType | None, entity_id: str, type_name: str, value: Callable[[str], Any]
-    ) -> tuple[str | None, str | None]:
-        """The two columns that are a type's own: a link's ends, an entity's owner and subtype. An entity whose
-        type names no owner owns itself; one of an unknown type belongs to nobody."""
-        if described is None:
-            return "", None
-        if described.link:
-            from_id, to_id = _text(value(FROM_ID)), _text(value(TO_ID))
-            if entity_id != link_id(type_name, from_id, to_id):
-                raise BadVersion(f"{entity_id} is not the id of a {type_name} from {from_id!r} to {to_id!r}")
-            return from_id, to_id
-        owner = (_text(value(described.owner)) if described.owner else "") or entity_id
-        return owner, (_text(value(described.subtype)) or None) if described.subtype else None
-
-    def _remember(self, before: Entity, after: Entity) -> None:
+    def _remember(self, before: Entity, after: Entity, changes: set[str]) -> None:
         """Keep what was overwritten, locally, for people: `lottisync history` (STORE-16)."""
-        for p in differing(before, after):
+        for p in sorted(changes):
             now = after.registers.get(p, ())
             gone = [held for held in before.registers.get(p, ()) if held not in now]
             if gone:
@@ -679,26 +675,6 @@ class Transaction(Reader):
         )
 
 
-@lru_cache(maxsize=32)
-def _statements(table: str, first: str, second: str) -> tuple[str, str, str, str]:
-    """What inserts a row without a deletion or a conflict; what inserts any; what rewrites the one with its number:
-    that takes the same values without the last two, for id and type never change; and what leaves the first three as
-    they are, and does not take them."""
-    columns = (
-        first, second, "created_at", "updated_at", "deleted_at", "serialized", "clock", "stamps", "hash",
-        "clean_tombstone", "conflicted", "feed", "n", "id", "type",
-    )  # fmt: skip
-    given = [name for name in columns if name not in ("deleted_at", "clean_tombstone", "conflicted")]
-    updates = [f"{name} = ?" for name in columns[:-3]]
-    return (
-        f"""insert into {table}({", ".join(given)}, clean_tombstone, conflicted)
-            values ({"?, " * len(given)}0, 0)""",
-        f"insert into {table}({', '.join(columns)}) values ({', '.join('?' * len(columns))})",
-        f"update {table} set {', '.join(updates)} where n = ?",
-        f"update {table} set {', '.join(updates[3:])} where n = ?",
-    )
-
-
 def _one_write(registers: Mapping[str, tuple[Write, ...]]) -> TypeGuard[Registers]:
     """Whether a single write has filled them all, and it is no deletion."""
     return (
@@ -707,10 +683,6 @@ def _one_write(registers: Mapping[str, tuple[Write, ...]]) -> TypeGuard[Register
         and not registers.siblings
         and DELETED_AT not in registers.decoded
     )
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else ""
 
 
 def _passes(clock: Clock, other: Clock) -> bool:

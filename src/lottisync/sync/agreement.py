@@ -109,7 +109,7 @@ class Agreement:
         assert self.said is not None, "nobody greets without saying what it has"
         ends = {host: log.known for host, log in self.said.hosts.items()}
         for host, counter, _ in self.said.held:
-            ends[host] = max(counter, ends[host])
+            ends[host] = max(counter, ends.get(host, 0))
         self.theirs = Believed.of(self.said).agreed(ends)
 
     def claims(self, knowledge: Clock) -> None:

@@ -52,6 +52,7 @@ class Comparisons:
         self.verified: dict[str, Verified] = {}
         self._stores, self._standing, self._clock = stores, standing, clock
         self._report, self._progress, self._called = report, progress, called
+        self._asked: set[str] = set()
         self._tries: dict[str, int] = {}
         self._running: dict[str, Comparison] = {}
         self._ended: dict[str, Comparison] = {}
@@ -60,6 +61,7 @@ class Comparisons:
         """Compare a store because somebody asked; `verified` has the outcome some time later."""
         self.verified.pop(name, None)
         self.wanted.add(name)
+        self._asked.add(name)
 
     def suspect(self, name: str) -> None:
         """The two differ although both know the same: one of them, which leads, compares unasked."""
@@ -84,7 +86,8 @@ class Comparisons:
             self._standing.comparing = {**self._standing.comparing, name: (done, of)}
             self._progress(name, done, of)
 
-        self._running[name] = comparison = Comparison(name, self._stores[name], progress)
+        thorough = name in self._asked
+        self._running[name] = comparison = Comparison(name, self._stores[name], progress, thorough=thorough)
         return comparison
 
     def compare(self, turn: m.Compare) -> None:
@@ -126,6 +129,8 @@ class Comparisons:
         del self._running[name]
         self._standing.comparing = {store: far for store, far in self._standing.comparing.items() if store != name}
         own = comparison.end(self._clock())
+        if comparison.whole:
+            self._asked.discard(name)
         comparison.close()
         self.due.append(m.Mended(name, comparison.changed, own))
         self._ended[name] = comparison

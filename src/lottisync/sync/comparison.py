@@ -27,15 +27,24 @@ class Comparison:
     """One side's part; `changed` counts the entities that were mended here. `known` is what both know. `whole` is
     whether all that the peer has said so far has been answered: if it ends before that, it was given up.
 
-    Making one reads and hashes the whole store; `progress(done, of)` counts its entities."""
+    Making one reads and hashes the whole store; `progress(done, of)` counts its entities. A `thorough` one also looks
+    whether all that is kept beside the content still follows from it, which no peer can tell."""
 
-    def __init__(self, name: str, store: Store, progress: Callable[[int, int], None] = lambda done, of: None) -> None:
+    def __init__(
+        self,
+        name: str,
+        store: Store,
+        progress: Callable[[int, int], None] = lambda done, of: None,
+        *,
+        thorough: bool = False,
+    ) -> None:
         self.changed = 0
         self._name, self._store = name, store
         self._snapshot: Snapshot = store.snapshot()
         try:
             self.known = own_summary(self._snapshot).known
             self._own = Fingerprints(self._snapshot, progress)
+            self._in_step = not thorough or mending.in_step(self._snapshot)
         except BaseException:
             self.close()
             raise
@@ -93,7 +102,7 @@ class Comparison:
         """Put right what no peer could, and say what this store is then. What a comparison that was given up has not
         looked at stays as it is: a damaged row that is taken for good can no longer be told from a good one."""
         with self._store.transaction(now) as tx:
-            if self.whole and (self._own.damaged or not self._adds_up()):
+            if self.whole and (self._own.damaged or not self._in_step or not self._adds_up()):
                 self.changed += mending.repair(tx)
             tx.finish()
             return own_summary(tx)

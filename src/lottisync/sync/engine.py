@@ -25,6 +25,7 @@ import anyio
 from anyio.abc import ByteStream, SocketAttribute, SocketStream, TaskStatus
 from anyio.streams.tls import TLSStream
 
+from lottisync.causality.vector_clock import Host
 from lottisync.identity.device_key import DeviceKey
 from lottisync.identity.roster import Roster
 from lottisync.net import tls
@@ -39,7 +40,7 @@ from lottisync.sync import twin
 from lottisync.sync.inventory import own_summary
 from lottisync.sync.link import Caller, Link
 from lottisync.sync.membership import bind_hosts, come_back, read_roster
-from lottisync.sync.peer import PeerState
+from lottisync.sync.peer import PeerState, told_of_clock
 from lottisync.sync.scrub import Scrub
 from lottisync.sync.standing import Standing
 from lottisync.sync.verification import Verification
@@ -115,6 +116,7 @@ class Engine:
         self._handshakes = 0
         self._patience = patience
         self._twins: set[tuple[str, bytes]] = set()
+        self._ahead: dict[Host, int] = {}
         self.scrub = Scrub(stores, call, idle=self._idle, report=report, changed=self._moved)
         self._verification = Verification(stores, self.links, self.scrub, call, clock=clock, report=report)
 
@@ -181,6 +183,7 @@ class Engine:
             link = self.links.pop(device, None)
             if link is not None:
                 link.close(REVOKED.code, REVOKED.reason)
+        self._tell_of_clocks()
         self._wake_waiting()
 
     async def _watch_commits(self, bell: Bell) -> None:
@@ -384,6 +387,8 @@ class Engine:
             report=self._report,
             progress=partial(self._verification.progress, device),
             called=lambda: self.peers[device].name if device in self.peers else None,
+            member=lambda heard: heard in self._roster.members,
+            ahead=self._is_ahead,
         )
         link.changed = self._moved
         link.is_twin = self._runs_twice
@@ -434,6 +439,23 @@ class Engine:
             self._report("twice", twin.told_of(None))
         self.twice = iso(self._clock())
         self._status()
+
+    def _is_ahead(self, host: Host, millis: int) -> None:
+        """What a device wrote came with a time that is far ahead of ours (CAUS-11)."""
+        self._ahead[host] = millis
+        self._tell_of_clocks()
+
+    def _tell_of_clocks(self) -> None:
+        """Whose host that is may only be known when the roster has been read again."""
+        for host in list(self._ahead):
+            state = self.peers.get(self._roster.host_owner.get(host, ""))
+            millis = self._ahead.pop(host, None) if state is not None else None
+            if state is None or millis is None:
+                continue
+            first = state.ahead is None
+            state.ahead = iso(millis)
+            if first:
+                self._report("clock-ahead", told_of_clock(state.name, state.ahead))
 
     def _admit(self, link: Link, hello: m.Hello, address: Address | None) -> m.Close | None:
         """Whether a link that has greeted may go on; the last word for the peer if not."""

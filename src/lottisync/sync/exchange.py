@@ -31,11 +31,12 @@ import msgspec
 
 from lottisync.causality import vector_clock
 from lottisync.causality.knowledge import Knowledge
+from lottisync.causality.vector_clock import Host
 from lottisync.problem import Problem
 from lottisync.protocol import message as m
 from lottisync.protocol import summary
 from lottisync.protocol.framing import ENCODINGS
-from lottisync.store import forgetting
+from lottisync.store import forgetting, fork
 from lottisync.store.reader import Moment
 from lottisync.store.snapshot import Snapshot
 from lottisync.store.store import Store
@@ -53,6 +54,8 @@ SMALL_BYTES = 64 * 1024
 """Up to so much of a round goes into one frame: a change made while linked is one, and compresses as one."""
 DOT_OVERHEAD = 32
 """Bytes of a held dot in msgpack beside the entity's id: an array of three, 16 digits, a counter, two lengths."""
+MAX_FORKS_ON_TRUST = m.MAX_FORKS * 9 // 10
+"""Fork nodes of a store beyond which only such are taken over as lie on a log that is here."""
 MAX_REFUSALS = 100
 """Rounds of a store that are refused one after the other before the session ends: between correct peers it is a
 handful, whatever splits meanwhile."""
@@ -77,6 +80,7 @@ class _Ending(msgspec.Struct):
     """How the parts of a round that came in one breath ended: with more to come, with all of it, or refused."""
 
     reports: list[tuple[str, str]] = []
+    ahead: dict[Host, int] = {}
     refused: str | None = None
     end: m.End | None = None
     own: Inventory | None = None
@@ -85,7 +89,8 @@ class _Ending(msgspec.Struct):
 class Exchange:
     """See the module. `credit` says how many large messages may be said now; `report` is told (code, sentence),
     `progress` (store, done, of), on whatever thread reads a store for a comparison; `called` is what people call
-    the peer."""
+    the peer; `member` says whether a device is, or was, one of this person's: of others nothing is heard.
+    `ahead` is told of hosts whose clocks are far ahead, and what they said (ms)."""
 
     def __init__(
         self,
@@ -99,17 +104,20 @@ class Exchange:
         report: Callable[[str, str], None],
         progress: Callable[[str, int, int], None] = lambda store, done, of: None,
         called: Callable[[], str | None] = lambda: None,
+        member: Callable[[str], bool] = lambda device: True,
+        ahead: Callable[[Host, int], None] = lambda host, millis: None,
     ) -> None:
         self.standing = Standing()
         self.comparisons = Comparisons(
             stores, self.standing, clock=clock, report=report, progress=progress, called=lambda: self._short
         )
-        self._called = called
+        self._called, self._member, self._ahead = called, member, ahead
         self._peer, self._device, self._boot = "", device, boot
         self._stores, self._strangers, self._clock, self._credit = stores, strangers, clock, credit
         self._report = report
         self._agreements = {name: Agreement(name, store) for name, store in stores.items()}
         self._shared = b""
+        self._heard = m.Heard({})
         self._incoming: Incoming | None = None
         self._outgoing: Outgoing | None = None
         self._sent: Outgoing | None = None
@@ -211,11 +219,25 @@ class Exchange:
     def _on_want(self, want: m.Want) -> list[m.Message]:
         answer: list[m.Message] = []
         for name, theirs in want.stores.items():
-            answer += self._agreement(name).hear(theirs, self._clock())
+            agreement = self._agreement(name)
+            self._refuse_invented_forks(name, theirs.nodes)
+            answer += agreement.hear(theirs, self._clock())
             known = {host: log.known for host, log in theirs.hosts.items() if log.known}
             self._heard_from(name, known, theirs.summary, self._agreements[name].summary())
         self._stopped = self._work = self._closely = True
         return answer
+
+    def _refuse_invented_forks(self, name: str, nodes: Iterable[bytes]) -> None:
+        """Fork nodes are united, and never forgotten: whoever invents them must not fill up what all devices have to
+        say to each other. One that lies on no log here is taken on trust, and of those there is an end."""
+        with self._stores[name].reading() as reader:
+            known = fork.nodes(reader)
+            strange = frozenset(nodes) - known
+            if len(known) + len(strange) <= MAX_FORKS_ON_TRUST:
+                return
+            too_many = len(known) + len(strange) > m.MAX_FORKS
+            if too_many or not all(fork.places(reader, [node]) for node in strange):
+                raise Refused("no-agreement", f"{len(strange)} forks of {name} of which nothing is here are too many")
 
     def _heard_from(self, name: str, knowledge: Knowledge, there: m.Summary, own: m.Summary) -> None:
         """The peer says how it stands. Equal knowledge must mean an equal digest; a mismatch is never ignored
@@ -271,6 +293,8 @@ class Exchange:
             ending = self._carry_out(incoming, messages, tx)
         for code, text in ending.reports:
             self._report(code, text)
+        for host, millis in ending.ahead.items():
+            self._ahead(host, millis)
         if ending.refused is not None:
             return [*self._refuse(begin, ending.refused), *granted]
         self.standing.receiving = (begin.store, incoming.arrived, begin.count)
@@ -299,12 +323,13 @@ class Exchange:
                             ("quarantined", f"{self._short} sent what cannot be taken, kept as it came: {one.reason}")
                             for one in taken.kept
                         ]
+                        ending.ahead |= taken.ahead
                         ending.reports += [
                             ("mended", f"{store}: {entity} had been changed behind its store's back, and was mended")
                             for entity in taken.mended
                         ]
                     case m.Ids():
-                        incoming.ids(message.keys)
+                        incoming.ids(tx, message.keys)
                     case m.End():
                         ending.end, ending.own = message, incoming.end(tx)
                         self._agreements[store].sum_up(ending.own)
@@ -524,8 +549,15 @@ class Exchange:
             if not known:
                 with self._stores[name].transaction(self._clock()) as tx:
                     forgetting.hear(tx, self._peer, knowledge, direct=True)
+        self._note(self._heard)
 
     def _on_heard(self, heard: m.Heard) -> None:
+        """Noted now, and once more at the end: of hosts of which nothing is here yet it says nothing, and the rounds
+        that bring something of them come behind it."""
+        self._note(heard)
+        self._heard = heard
+
+    def _note(self, heard: m.Heard) -> None:
         for name, devices in heard.stores.items():
             self._agreement(name)
             with self._stores[name].reading() as reader:
@@ -533,7 +565,9 @@ class Exchange:
             news = {
                 device: knowledge
                 for device, knowledge in devices.items()
-                if device not in (self._device, self._peer) and not vector_clock.covers(told.get(device, {}), knowledge)
+                if device not in (self._device, self._peer)
+                and self._member(device)
+                and not vector_clock.covers(told.get(device, {}), knowledge)
             }
             if news:
                 with self._stores[name].transaction(self._clock()) as tx:

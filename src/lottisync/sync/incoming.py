@@ -22,6 +22,7 @@ from lottisync.entities.entity import Entity
 from lottisync.entities.version import BadVersion, Version
 from lottisync.protocol import message as m
 from lottisync.store import chain, forgetting, fork, mending
+from lottisync.store.links import BadLinks, extend
 from lottisync.store.quarantine import Kept
 from lottisync.store.transaction import Transaction
 from lottisync.sync.agreement import Agreement
@@ -44,11 +45,13 @@ class Unacceptable(Exception):
 
 
 class Taken(NamedTuple):
-    """What was unusual in a batch: what had to be kept as it came, and the ids of the entities that a join could
-    not settle, because somebody or something had changed a row behind its store's back; they were mended."""
+    """What was unusual in a batch: what had to be kept as it came; the ids of the entities that a join could
+    not settle, because somebody or something had changed a row behind its store's back (they were mended); and the
+    hosts whose clocks are far ahead (of a branch, the one that its device has signed for), with what they said (ms)."""
 
     kept: list[Kept]
     mended: list[str]
+    ahead: dict[Host, int]
 
 
 class Incoming:
@@ -56,7 +59,7 @@ class Incoming:
 
     def __init__(self, begin: m.Begin, agreement: Agreement) -> None:
         self.begin = begin
-        self.held: list[HeldDot] = []
+        self.held: set[HeldDot] = set()
         self.arrived = 0
         self._agreement = agreement
         theirs = agreement.theirs.knowledge if agreement.theirs is not None else {}
@@ -87,8 +90,8 @@ class Incoming:
         """Take links of a chain; the fork node if they are of another copy's."""
         links = Links(message.host, message.parent, message.first, message.before, message.values)
         try:
-            node = chain.extend(tx, links)
-        except chain.BadLinks as error:
+            node = extend(tx, links)
+        except BadLinks as error:
             raise Outdated(str(error)) from None
         if node is not None:
             fork.split(tx, [node])
@@ -117,13 +120,14 @@ class Incoming:
             entity = next(entity for entity, clock in clocks if stranger in clock)
             raise Unacceptable("unknown-host", f"{entity} was written by host {stranger}, of no known device")
         self.arrived += len(clocks)
-        self.held += [
+        self.held.update(
             (host, counter, entity)
             for entity, clock in clocks
             for host, counter in clock.items()
             if counter > self.knowledge.get(host, 0)
-        ]
-        return Taken(tx.kept_now(), [entity.id for _, entity in clashes])
+        )
+        ahead = {chain.root(tx, host): millis for host, millis in tx.ahead.items()}
+        return Taken(tx.kept_now(), [entity.id for _, entity in clashes], ahead)
 
     def _chain_ends(self, tx: Transaction) -> dict[Host, int]:
         if self._chained is None:
@@ -149,8 +153,13 @@ class Incoming:
         if stranger is not None:
             raise Unacceptable("unknown-host", f"links came of host {stranger}, of no known device")
 
-    def ids(self, keys: bytes) -> None:
+    def ids(self, tx: Transaction, keys: bytes) -> None:
+        """Some of the keys of what S holds: no more than there can be, for they are kept until the end. What S holds
+        was made by a write whose chain is here, or is here."""
         self._keys += keys
+        most = sum(self._chain_ends(tx).values()) + tx.count() + tx.count_quarantined()
+        if len(self._keys) > most * forgetting.KEY_BYTES:
+            raise Unacceptable("bad-entity", f"more than {most} keys came, and the sender cannot hold so many entities")
 
     def end(self, tx: Transaction) -> Inventory:
         """All of it is here: adopt what S knows and has forgotten. Gives what this store has then; whoever wants it

@@ -52,10 +52,11 @@ class Inventory:
 
     @cached_property
     def have(self) -> m.Have:
-        """What the store says of itself."""
+        """What the store says of itself: of the hosts of which anything is here."""
         hosts = {
             host: m.Log(self.knowledge.get(host, 0), log.end.end, log.end.value)
             for host, log in sorted(self.logs.items())
+            if log.end.end >= log.end.first or self.knowledge.get(host)
         }
         return m.Have(self.summary, hosts, self.held, sorted(self.nodes), self.forgotten)
 

@@ -24,6 +24,7 @@ from typing import Protocol, TypeVar
 import anyio
 from anyio.abc import ByteStream
 
+from lottisync.causality.vector_clock import Host
 from lottisync.problem import Problem
 from lottisync.protocol import message as m
 from lottisync.protocol.session import Session
@@ -71,6 +72,8 @@ class Link:
         report: Callable[[str, str], None],
         progress: Callable[[str, int, int], None] = lambda store, done, of: None,
         called: Callable[[], str | None] = lambda: None,
+        member: Callable[[str], bool] = lambda device: True,
+        ahead: Callable[[Host, int], None] = lambda host, millis: None,
     ) -> None:
         self.device = device
         self.dialled = dialled
@@ -91,6 +94,8 @@ class Link:
             report=report,
             progress=progress,
             called=called,
+            member=member,
+            ahead=ahead,
         )
         self._called = called
         self._ponged = 0

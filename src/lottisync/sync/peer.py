@@ -13,7 +13,8 @@ class PeerState(msgspec.Struct, rename="camel"):
     the device last told, by store; `error` is why the last attempt failed.
     `diverged` names the stores that differ although both know the same, `mended` says how many entities were put
     right, here and there; `comparing` how far a store has been read for a comparison, (done, of). `twice` is when a
-    second program with this device's key greeted last."""
+    second program with this device's key greeted last; `ahead` what its clock said (ISO 8601) when that was far ahead
+    of ours."""
 
     device: str
     name: str
@@ -26,4 +27,13 @@ class PeerState(msgspec.Struct, rename="camel"):
     mended: dict[str, int] = {}
     comparing: dict[str, tuple[int, int]] = {}
     twice: str | None = None
+    ahead: str | None = None
     error: str | None = None
+
+
+def told_of_clock(name: str, said: str) -> str:
+    """In the person's words, of a device whose clock is far ahead."""
+    return (
+        f"{name}'s clock is ahead: it said {said}. What is written there is kept, and is shown in place of"
+        " what others write at the same time. Set the clock there"
+    )

@@ -1,0 +1,83 @@
+"""A device whose `space` alone is put back from a backup: it has forgotten whose the hosts are that wrote what it
+holds, and perhaps under which host it writes itself (docs/specs/13-copies.md, section 4)."""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.support.household import Member, household, in_step, meet
+
+from lottisync.protocol import message as m
+from lottisync.sync.membership import bind_hosts
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture
+def three(tmp_path: Path) -> Iterator[list[Member]]:
+    members = household(tmp_path / "house", 3)
+    yield members
+    for member in members:
+        member.close()
+
+
+def back_up(member: Member) -> Path:
+    file = member.folder / "space.sqlite"
+    member.stores["space"]._connection.execute("pragma wal_checkpoint(truncate)").fetchall()
+    return Path(shutil.copy(file, file.with_suffix(".backup")))
+
+
+def with_space_restored(member: Member, backup: Path) -> Member:
+    """The device after its next start, at which the engine binds its hosts (SYNC-42)."""
+    member.close()
+    for file in member.folder.glob("space.sqlite-*"):
+        file.unlink()
+    shutil.copy(backup, member.folder / "space.sqlite")
+    again = Member(member.folder, member.number)
+    bind_hosts(again.stores, again.key, again.now)
+    return again
+
+
+async def test_copy_12_its_own_hosts_are_bound_anew(three: list[Member]) -> None:
+    """COPY-12, SYNC-42: the journal went on under another host, of which the restored space has never heard."""
+    a, b, c = three
+    await meet(a, b)
+    backup = back_up(a)
+    with a.stores["journal"].transaction(a.now) as tx:
+        tx.rolled_back()
+    bind_hosts(a.stores, a.key, a.now)
+    a.put("one", "Milk")
+    a = three[0] = with_space_restored(a, backup)
+    await meet(a, c)
+    assert in_step(a, c)
+    assert c.title("one") == "Milk"
+    await meet(b, c)
+    await meet(a, b)
+    assert in_step(a, b, c)
+
+
+async def test_copy_12_hosts_of_others_are_unknown_until_somebody_brings_them(three: list[Member]) -> None:
+    """COPY-12: whoever never met their device refuses them, and takes them when it has, or when the restored one has;
+    nothing is lost."""
+    a, b, c = three
+    backup = back_up(a)
+    b.put("one", "Bread")
+    await meet(a, b)
+    a = three[0] = with_space_restored(a, backup)
+    cable = await meet(a, c)
+    last = cable.said(1)[-1]
+    assert isinstance(last, m.Close)
+    assert last.code == "unknown-host"
+    assert c.title("one") is None
+    await meet(a, b)
+    await meet(a, c)
+    await meet(b, c)
+    await meet(a, b)
+    assert in_step(a, b, c)
+    assert c.title("one") == "Bread"
