@@ -4,8 +4,11 @@ A backup tool does that, or a person who copies "the file with the tasks"; and s
 what it had not. Verdicts and effects lie in different files: what was decided must stay true, and be done once."""
 
 import shutil
+from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from tests.review.reviewer import Reviewer
 from tests.review.test_recovery import effects
 from tests.support.stores import greet
@@ -244,6 +247,80 @@ def test_a_verdict_that_the_agent_store_has_lost_can_be_given_again(laptop: Revi
     laptop.meet(phone)
     assert laptop.same_as(phone)
     assert status(phone, item.id) == "confirmed"
+
+
+_steps = st.lists(
+    st.tuples(
+        st.integers(0, 1),
+        st.sampled_from(["confirm", "confirm", "reject", "type", "meet", "back up", "restore", "recover"]),
+        st.integers(0, 3),
+    ),
+    max_size=14,
+)
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(_steps)
+def test_rev61_whatever_is_restored_when(tmp_path_factory: pytest.TempPathFactory, steps: Any) -> None:
+    """REV-61, REV-54: laws of any history in which journals are put back. Whatever was confirmed has its effect, once,
+    unless it was said that something else stands there; and all devices hold the same."""
+    folder = tmp_path_factory.mktemp("history")
+    laptop, phone = Reviewer(folder / "laptop", 1), Reviewer(folder / "phone", 2)
+    laptop.add_task(items=("Flour",))
+    builder = laptop.builder()
+    builder.queue("update_task_estimate", {"minutes": 60}, laptop.now)
+    builder.queue("set_task_title", {"title": "Rye bread"}, laptop.now)
+    builder.queue("add_multiple_checklist_items", {"items": [{"title": "Milk"}, {"title": "Salt"}]}, laptop.now)
+    [ident] = laptop.built(builder)
+    phone.pull(laptop)
+    for device in (laptop, phone):
+        back_up(device, "journal")
+    given_up: set[str] = set()
+    for who, what, which in steps:
+        device, item = (laptop, phone)[who], f"{ident}.{which}"
+        match what:
+            case "confirm":
+                device.verdicts.confirm(item, device.later())
+            case "reject":
+                device.verdicts.reject(item, device.later())
+            case "type":
+                device.edit(estimate=600 + which)
+            case "meet":
+                meet(laptop, phone)
+            case "back up":
+                back_up(device, "journal")
+            case "restore":
+                restore(device, "journal")
+            case _:
+                given_up |= recovering(device)
+    for _ in range(2):
+        given_up |= recovering(laptop) | recovering(phone)
+        meet(laptop, phone)
+    assert recovering(laptop) == recovering(phone) == set()
+    assert laptop.same_as(phone)
+    assert laptop.states() == phone.states()
+    confirmed = {d.item_id for d in laptop.decisions() if d.verdict == "confirmed"}
+    with laptop.journal.reading() as reader:
+        held = [path for e in reader.owned_by("t1") for path in e.registers if path.startswith("receipts/")]
+    done = {f"{ident}.{n}" for n in range(4) if f"receipts/{laptop.proposal(f'{ident}.{n}').operation_id}" in held}
+    assert done <= confirmed
+    assert confirmed - done <= given_up
+    assert len(held) == len(done)
+    assert len(laptop.titles()) == 1 + len(done & {f"{ident}.2", f"{ident}.3"})
+    laptop.close()
+    phone.close()
+
+
+def meet(a: Reviewer, b: Reviewer) -> None:
+    """As two devices meet: what was put back is found by its chains, ahead of any round."""
+    greet(a.journal, b.journal)
+    a.meet(b)
+
+
+def recovering(device: Reviewer) -> set[str]:
+    """The items of which a start says that their effect could not be played again."""
+    outcomes = device.verdicts.recover(device.later())
+    return {outcome.item for outcome in outcomes if outcome.result in ("stale", "failed")}
 
 
 def _host(device: Reviewer) -> str:

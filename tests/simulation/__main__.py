@@ -40,7 +40,6 @@ def main(arguments: list[str]) -> int:
     started = time.perf_counter()
     verdicts = _judged(seeds, asked.jobs)
     minutes = (time.perf_counter() - started) / 60
-    pool.forget()
     wrong = [verdict for verdict in verdicts if verdict.wrong]
     rate = f"{len(seeds) / minutes:,.0f} a minute, {len(seeds) / minutes / asked.jobs:,.0f} a minute and process"
     print(_table(kinds, verdicts))
@@ -102,4 +101,7 @@ def _table(kinds: list[str], verdicts: list[Verdict]) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    try:
+        sys.exit(main(sys.argv[1:]))
+    finally:
+        pool.forget()
