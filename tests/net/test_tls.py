@@ -1,13 +1,17 @@
 """TLS between pinned devices, over real sockets: NET-1 to NET-3."""
 
 import contextlib
+import os
 import ssl
-from collections.abc import AsyncIterator
+import tempfile
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
 
 import anyio
 import pytest
 from anyio.abc import SocketAttribute, SocketStream
 from anyio.streams.tls import TLSAttribute, TLSStream
+from cryptography.hazmat.primitives import serialization
 
 from lottisync.identity.device_key import DeviceKey
 from lottisync.net import tls
@@ -145,3 +149,17 @@ def test_net_3_a_key_that_was_loaded_leaves_no_file(monkeypatch: pytest.MonkeyPa
     tls.sync_context(A, [B.certificate], server=True)
     tls.pairing_context(A)
     assert list(folder.iterdir()) == []
+
+
+@pytest.mark.parametrize("made", [tls.pairing_context, lambda key: tls.sync_context(key, [B.certificate], server=True)])
+def test_a_key_that_a_killed_process_leaves_behind_is_of_no_use(
+    made: Callable[[DeviceKey], ssl.SSLContext], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The file that `ssl` reads the key from is gone when the context is made; and if it were not, it says nothing."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(os, "unlink", lambda name: None)
+    made(A)
+    (left,) = tmp_path.iterdir()
+    assert left.stat().st_mode & 0o077 == 0
+    with pytest.raises(TypeError, match="encrypted"):
+        serialization.load_pem_private_key(left.read_bytes(), password=None)

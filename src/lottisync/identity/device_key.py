@@ -90,12 +90,12 @@ class DeviceKey:
         """64 bytes of Ed25519 signature. `message` begins with a label that says what it is (ID-7)."""
         return self._private.sign(message)
 
-    def private_pem(self) -> bytes:
-        """The key as unencrypted PKCS#8 PEM, the form `ssl` loads. As secret as the seed."""
+    def private_pem(self, password: bytes) -> bytes:
+        """The key as PKCS#8 PEM, the form that `ssl` loads, encrypted under a password."""
         return self._private.private_bytes(
             serialization.Encoding.PEM,
             serialization.PrivateFormat.PKCS8,
-            serialization.NoEncryption(),
+            serialization.BestAvailableEncryption(password),
         )
 
     def certificate_pem(self) -> bytes:

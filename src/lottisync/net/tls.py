@@ -13,6 +13,7 @@ exactly the certificates in the roster. What a reader might be tempted to simpli
 
 import contextlib
 import os
+import secrets
 import ssl
 import tempfile
 from collections.abc import Iterable
@@ -61,12 +62,14 @@ def _harden(context: ssl.SSLContext, alpn: str) -> None:
 
 
 def _present(context: ssl.SSLContext, key: DeviceKey) -> None:
-    """`load_cert_chain` reads from files only: one that its owner alone can read, gone at once."""
+    """`load_cert_chain` reads from files only: one that its owner alone can read, gone at once. Whoever is killed in
+    between leaves it behind; so the key in it is encrypted under a password that nobody else ever has."""
+    password = secrets.token_bytes(32)
     descriptor, name = tempfile.mkstemp(prefix="lottisync-")
     try:
         with os.fdopen(descriptor, "wb") as file:
-            file.write(key.private_pem() + key.certificate_pem())
-        context.load_cert_chain(name)
+            file.write(key.private_pem(password) + key.certificate_pem())
+        context.load_cert_chain(name, password=password)
     finally:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(name)  # noqa: PTH108 - mkstemp speaks of names
