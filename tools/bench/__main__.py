@@ -3,7 +3,7 @@
 python -m tools.bench                  all figures; writes docs/specs/benchmarks.md and its plot
 python -m tools.bench --quick          all of them, small: whether they run, not what they are
 python -m tools.bench initial change   some of them, by name
-python -m tools.bench --million        the initial sync of a million entities, too
+python -m tools.bench --million        also of a million entities what is to be the same for them
 """
 
 import argparse
@@ -38,7 +38,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tools.bench", description="What everything costs, as ratios.")
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"which: {', '.join(BENCHES)}; all if none is named")
     parser.add_argument("--quick", action="store_true", help="small numbers: shows that it runs, and writes no report")
-    parser.add_argument("--million", action="store_true", help="also the initial sync of a million (minutes)")
+    parser.add_argument(
+        "--million",
+        action="store_true",
+        help="also those figures that are to stay the same for a million (a quarter of an hour)",
+    )
     options = parser.parse_args()
     unknown = [name for name in options.names if name not in BENCHES]
     if unknown:

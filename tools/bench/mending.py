@@ -24,9 +24,12 @@ PER_COMMIT = 10_000
 
 
 def mending(setting: Setting) -> list[Figure]:
-    count = setting.sizes.many
+    return [figure for count in setting.sizes.large for figure in _mended(setting, count)]
+
+
+def _mended(setting: Setting, count: int) -> list[Figure]:
     setting.doing("mending: filling", count)
-    bench = Bench(setting.folder / "mending")
+    bench = Bench(setting.folder / f"mending-{count}")
     ours = bench.store()
     for start in range(0, count, PER_COMMIT):
         with ours.transaction(NOW) as tx:

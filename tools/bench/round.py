@@ -54,7 +54,7 @@ def initial(setting: Setting) -> tuple[list[Figure], list[Curve]]:
                 if count == sizes.many:
                     wide[mode.name] = (line.receiver.peak - before) / MB
             shutil.rmtree(folder)
-        if count != sizes.many:
+        if count not in sizes.large:
             shutil.rmtree(pair.folder)
     for name in peer.installed():
         seconds[name] = {}
@@ -229,8 +229,8 @@ def quiet(setting: Setting) -> list[Figure]:
         Figure("bytes of a record on the wire", record, "B", plain, "floor-bulk", value_at_most(200)),
         Figure("bytes of one change, both ways", one, "B", plain_one, "floor", value_at_most(own + 150)),
     ]
-    largest = _in_step(setting, max(count for count in sizes.growth if count <= sizes.many))
-    for known, count in ((pair, sizes.few), (largest, sizes.many)):
+    for count in (sizes.few, *sizes.large):
+        known = pair if count == sizes.few else _in_step(setting, count)
         setting.doing(f"in sync at {count:,}")
         _ten_hosts(known)
         known.meet()

@@ -22,6 +22,11 @@ class Sizes(NamedTuple):
     idle_seconds: int
     quick: bool = False
 
+    @property
+    def large(self) -> tuple[int, ...]:
+        """Where a figure is to be the same for many and for as many as there are."""
+        return tuple(sorted({self.many, self.growth[-1]}))
+
 
 FULL = Sizes(100_000, (1_000, 10_000, 100_000), 10_000, 5_000, 1_000, 300, 30)
 MILLION = FULL._replace(growth=(*FULL.growth, 1_000_000))
