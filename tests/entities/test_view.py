@@ -119,10 +119,20 @@ def test_many_stored_documents_read_as_each_of_them_does(documents: list[tuple[s
     """ENT-13: whatever stands beside them, in their order."""
     assert views_stored(documents, Shown) == [view_stored(*each, Shown) for each in documents]
     assert [one.id for one in views_stored(documents, Label)] == [ident for ident, _ in documents]
+    assert [one.id for one in views_stored(documents, Task)] == [ident for ident, _ in documents]
 
 
 @pytest.mark.parametrize(
-    "damage", [b"", b"{", b'{"title":"x', b'{"title":"x"},{"title":"y"}', b'{"title":"\xff"}', b"7"]
+    "damage",
+    [
+        b"",
+        b"{",
+        b'{"title":"x',
+        b'{"title":"x"},{"title":"y"}',
+        b'{"id":"bad"},{"title":"y"}',
+        b'{"title":"\xff"}',
+        b"7",
+    ],
 )
 def test_a_damaged_document_is_not_read_into_its_neighbours(damage: bytes) -> None:
     """STORE-29: also where it could pass for two elements, or for part of the next one."""

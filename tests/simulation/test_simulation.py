@@ -20,7 +20,7 @@ from tests.simulation.world import World, run, small
 from lottisync.causality import hlc
 from lottisync.causality.vector_clock import Clock
 from lottisync.entities import entity
-from lottisync.store import chain, database, forgetting, mending, transaction
+from lottisync.store import database, forgetting, links, mending, transaction
 from lottisync.store.transaction import Transaction
 from lottisync.sync import exchange, incoming, outgoing
 from lottisync.sync.agreement import Agreement, Believed
@@ -232,7 +232,7 @@ def _believe_whole_chains(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def _chains_go_unchecked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Agreement, "_difference", lambda self, reader, theirs: None)
-    monkeypatch.setattr(chain, "_parts_from", lambda tx, log, links: None)
+    monkeypatch.setattr(links, "_parts_from", lambda tx, log, links: None)
 
 
 def _nothing_was_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -79,8 +79,7 @@ def decode_document(raw: bytes) -> dict[str, Any]:
 def normal(value: Any, depth: int = 0) -> Any:
     """A value as it is encoded: a float without a fraction is an integer, a tuple is a list. Raises
     `NotCanonical` for what JSON can't hold."""
-    kind = type(value)
-    if kind in PLAIN or (kind is int and -MAX_EXACT <= value <= MAX_EXACT):
+    if type(value) in PLAIN:
         return value
     if depth == MAX_DEPTH and isinstance(value, (list, tuple, dict)):
         raise NotCanonical(f"nested more than {MAX_DEPTH} levels deep")
