@@ -23,6 +23,8 @@ def columns(store: Store) -> list[tuple[Any, ...]]:
         [{"title": "a", "taskId": "t1"}, {"createdAt": "2025-01-01T00:00:00.000Z"}],
         [{"title": "a", "createdAt": "2025-01-01T00:00:00.000Z"}, {"title": "b"}],
         [{"title": "a", "createdAt": "2025-01-01T00:00:00.000Z"}, {"createdAt": None}],
+        [{"taskId": "t1", "createdAt": "2025-01-01T00:00:00.000Z"}, {"taskId": "t2"}],
+        [{"title": "a", "createdAt": "2025-01-01T00:00:00.000Z"}, {"createdAt": "2024-01-01T00:00:00.000Z"}],
         [{"title": "a", "createdAt": None}, {"title": "b", "createdAt": None}],
         [{"title": "a", "createdAt": 5}, {"title": "b", "createdAt": 5}],
         [{"title": "a"}, {"title": "b"}],
