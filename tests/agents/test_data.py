@@ -6,7 +6,7 @@ from tests.support.scripted_model import ScriptedModel, call, say
 
 from lottisync.agents import agent, context, report, task_agent
 from lottisync.agents.openai_client import model_for
-from lottisync.entities.agent import Agent, AgentReport, AgentReportHead, AgentState
+from lottisync.agents.types import Agent, AgentReport, AgentReportHead, AgentState
 from lottisync.entities.entity import Entity
 from lottisync.entities.schema import link_id
 from lottisync.entities.view import view

@@ -13,11 +13,12 @@ from tests.support.device import Device
 from lottisync.agents import report, run_log
 from lottisync.agents.orchestrator import Orchestrator
 from lottisync.agents.thread import spent
+from lottisync.agents.types import AgentMessage
 from lottisync.agents.wake import WakeResult, wake
 from lottisync.config import clock
-from lottisync.entities.agent import AgentMessage, ChangeSet
 from lottisync.entities.view import view
 from lottisync.journal import tasks
+from lottisync.review.change import ChangeSet
 from lottisync.store.check import broken_invariants
 
 STEPS = 31

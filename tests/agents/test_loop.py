@@ -24,9 +24,9 @@ from tests.support.scripted_model import Killed, ScriptedModel, call, say
 
 from lottisync.agents import agent, run_log
 from lottisync.agents.model import Message, ToolMessage, Turn
-from lottisync.entities.agent import ChangeSet
 from lottisync.entities.view import view
 from lottisync.journal import tasks
+from lottisync.review.change import ChangeSet
 from lottisync.review.ledger import Ledger
 from lottisync.review.verdict import Verdicts
 from lottisync.store.check import broken_invariants

@@ -11,7 +11,7 @@ from lottisync.agents import agent, context, queue, report, run_log
 from lottisync.agents.context import Context
 from lottisync.agents.model import Message, ModelError, Turn
 from lottisync.agents.orchestrator import CONSUMER
-from lottisync.entities.agent import AgentMessage
+from lottisync.agents.types import AgentMessage
 from lottisync.entities.view import view
 from lottisync.journal import tasks
 from lottisync.problem import Problem

@@ -7,7 +7,7 @@ from tests.support.scripted_model import Killed, ScriptedModel, call, say
 from lottisync.agents import context, memory, thread
 from lottisync.agents.memory import HOT_OBSERVATIONS, KEPT_OBSERVATIONS, MAX_CONDENSED, MAX_SUMMARY
 from lottisync.agents.model import ModelError, Usage
-from lottisync.entities.agent import AgentMessage
+from lottisync.agents.types import AgentMessage
 from lottisync.entities.view import view
 from lottisync.problem import Problem
 

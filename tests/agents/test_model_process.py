@@ -14,7 +14,7 @@ from tests.support.child import ROOT
 
 from lottisync.agents.model import ModelError, Turn
 from lottisync.agents.model_process import ModelProcess
-from lottisync.demo.model_server import ChatRequest, Reply, Say, ScriptedModelServer, ServerError, Stall
+from lottisync.scripted_model.server import ChatRequest, Reply, Say, ScriptedModelServer, ServerError, Stall
 
 pytestmark = pytest.mark.anyio
 

@@ -13,11 +13,11 @@ from tests.support.scripted_model import Killed, ScriptedModel, call, say
 from lottisync.agents import agent, context, subscription
 from lottisync.agents.model import ModelError
 from lottisync.causality.vector_clock import Dot
-from lottisync.entities.agent import ChangeSet
 from lottisync.entities.entity import AGENT
 from lottisync.entities.view import view
 from lottisync.journal import tasks
 from lottisync.problem import Problem
+from lottisync.review.change import ChangeSet
 from lottisync.review.verdict import Verdicts
 
 PEOPLE = ("note", "estimate", "tick", "arrives")

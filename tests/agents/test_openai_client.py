@@ -27,7 +27,7 @@ from lottisync.agents.model import (
     UserMessage,
 )
 from lottisync.agents.openai_client import DEFAULT_MODEL, OPENAI_URL, OpenAIModel, kept_key, model_from_environment
-from lottisync.demo.model_server import (
+from lottisync.scripted_model.server import (
     ChatRequest,
     Dropped,
     RateLimited,

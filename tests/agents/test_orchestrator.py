@@ -16,12 +16,12 @@ from lottisync.agents.run_key import subscription
 from lottisync.agents.schedule import BATCH, COOL_DOWN, MAX_FAILURES, Plan, Start
 from lottisync.agents.wake import WakeResult, wake
 from lottisync.causality.vector_clock import Dot
-from lottisync.entities.agent import ChangeSet
 from lottisync.entities.entity import AGENT
 from lottisync.entities.schema import link_id
 from lottisync.entities.view import view
 from lottisync.journal import tasks
 from lottisync.problem import Problem
+from lottisync.review.change import ChangeSet
 from lottisync.review.verdict import Verdicts
 from lottisync.store.instant import iso
 from lottisync.store.transaction import Transaction

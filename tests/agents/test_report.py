@@ -5,8 +5,8 @@ from lottisync.agents import report
 from lottisync.agents.agent import report_head_id
 from lottisync.agents.report import MAX_ENTRIES, MAX_WORDS, Words
 from lottisync.entities.entity import AGENT
-from lottisync.entities.journal import Task
 from lottisync.journal.tasks import TaskPage
+from lottisync.journal.types import Task
 
 
 @pytest.mark.parametrize(

@@ -22,9 +22,9 @@ from lottisync.agents.runtime import Machine, Runtime
 from lottisync.causality.vector_clock import Dot
 from lottisync.config import clock
 from lottisync.config.home import Home
-from lottisync.demo.model_server import ChatRequest, Reply, Say, ScriptedModelServer
 from lottisync.journal import tasks
 from lottisync.problem import Problem
+from lottisync.scripted_model.server import ChatRequest, Reply, Say, ScriptedModelServer
 from lottisync.store.doorbell import FALLBACK_SECONDS
 from lottisync.store.transaction import Transaction
 

@@ -3,7 +3,7 @@ from tests.support.device import Device
 
 from lottisync.agents import agent, task_agent
 from lottisync.agents.agent import ACTIVE, CREATED, DESTROYED, DORMANT, TRANSITIONS
-from lottisync.entities.agent import Agent
+from lottisync.agents.types import Agent
 from lottisync.entities.entity import AGENT
 from lottisync.journal import tasks
 from lottisync.problem import Problem

@@ -28,14 +28,15 @@ from lottisync.agents.model import (
 from lottisync.agents.run_key import subscription
 from lottisync.agents.run_log import Run
 from lottisync.agents.thread import MAX_CALLS, MAX_TEXT
+from lottisync.agents.types import AgentMessage, AgentReport
 from lottisync.causality.vector_clock import Dot, Host
-from lottisync.entities.agent import AgentMessage, AgentReport, ChangeSet
 from lottisync.entities.entity import AGENT
 from lottisync.entities.version import open_foreign
 from lottisync.entities.view import view
 from lottisync.journal import tasks
 from lottisync.problem import Problem
 from lottisync.review import tools
+from lottisync.review.change import ChangeSet
 from lottisync.review.verdict import Verdicts
 
 QUEUED = "Proposal queued for user review."
@@ -798,7 +799,7 @@ HOLDER = """
 import sys
 from pathlib import Path
 from lottisync.agents import run_log
-from lottisync.entities.agent import AGENT_STORE
+from lottisync.config.stores import AGENT_STORE
 from lottisync.store.store import Store
 
 store = Store.open(Path(sys.argv[1]), AGENT_STORE, lambda: None)

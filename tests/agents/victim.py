@@ -19,8 +19,8 @@ from lottisync.agents.model import Message, Turn
 from lottisync.agents.run_key import user_initiated
 from lottisync.agents.wake import wake
 from lottisync.config import clock
-from lottisync.entities.agent import AGENT_STORE
-from lottisync.entities.journal import JOURNAL
+from lottisync.config.stores import AGENT_STORE
+from lottisync.journal.types import JOURNAL
 from lottisync.store.store import Store
 
 

@@ -13,7 +13,7 @@ from lottisync.cli.watch import changes
 from lottisync.config import clock
 from lottisync.config.home import Home
 from lottisync.daemon.status import STATUS_FILE
-from lottisync.demo.model_server import ChatRequest, Reply, Say, ScriptedModelServer, ServerError
+from lottisync.scripted_model.server import ChatRequest, Reply, Say, ScriptedModelServer, ServerError
 
 Answers = list[Reply]
 

@@ -8,9 +8,9 @@ from tests.support.command_line import Result, contents, run_here
 from tests.support.stores import NOON
 
 from lottisync.config.home import Home
+from lottisync.device.membership import put_membership
 from lottisync.identity.device_key import DeviceKey
 from lottisync.identity.roster import MembershipRecord
-from lottisync.sync.membership import put_membership
 
 PHONE, TABLET, WATCH = (DeviceKey.from_seed(letter * 32) for letter in (b"p", b"t", b"w"))
 

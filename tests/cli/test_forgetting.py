@@ -9,9 +9,9 @@ from tests.support.stores import NOON
 
 from lottisync.config.home import Home
 from lottisync.daemon.daemon import _tidy
+from lottisync.device.membership import come_back
 from lottisync.identity.device_key import DeviceKey
 from lottisync.store import forgetting
-from lottisync.sync.membership import come_back
 
 PHONE = DeviceKey.from_seed(b"p" * 32)
 

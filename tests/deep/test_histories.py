@@ -17,7 +17,7 @@ import pytest
 from lottisync.causality.vector_clock import Dot, Host
 from lottisync.entities import version
 from lottisync.entities.entity import Entity
-from lottisync.entities.journal import JOURNAL
+from lottisync.journal.types import JOURNAL
 from lottisync.store.store import Store
 
 FIRST = int(os.environ.get("SEED", "1"))

@@ -6,12 +6,13 @@ import msgspec
 import pytest
 from tests.entities.test_view import entity
 
-from lottisync.entities.agent import AGENT_STORE, LINK_KINDS
-from lottisync.entities.journal import ENTRY_LINK, JOURNAL, EntryLink
+from lottisync.agents.types import LINK_KINDS
+from lottisync.config.stores import AGENT_STORE
+from lottisync.device.space import SPACE
 from lottisync.entities.link import Link
 from lottisync.entities.schema import EntityType
-from lottisync.entities.space import SPACE
 from lottisync.entities.view import view
+from lottisync.journal.types import ENTRY_LINK, JOURNAL, EntryLink
 
 
 def described() -> Iterator[EntityType]:

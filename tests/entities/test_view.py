@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.strategies import HOSTS, one_write
 
+from lottisync.agents.types import Agent, AgentMessage
 from lottisync.entities import version
-from lottisync.entities.agent import Agent, AgentMessage
 from lottisync.entities.entity import Entity
-from lottisync.entities.journal import ChecklistItem, Label, Task
 from lottisync.entities.path import flatten
 from lottisync.entities.view import BATCH, UNREADABLE, view, view_stored, views_stored
+from lottisync.journal.types import ChecklistItem, Label, Task
 
 
 def entity(fields: dict[str, Any], type_name: str = "task") -> Entity:

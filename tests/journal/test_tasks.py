@@ -9,9 +9,9 @@ import pytest
 from tests.support.stores import NOON, dump, new_store, send
 
 from lottisync.entities.entity import AGENT, USER, is_deleted
-from lottisync.entities.journal import ChecklistItem, Label, Task
 from lottisync.entities.schema import derived_id
 from lottisync.journal import tasks
+from lottisync.journal.types import ChecklistItem, Label, Task
 from lottisync.problem import Problem
 from lottisync.store.store import Store
 from lottisync.store.transaction import Transaction

@@ -8,11 +8,12 @@ from typing import Any
 from tests.support.stores import send
 
 from lottisync.causality.vector_clock import Host
-from lottisync.entities.agent import AGENT_STORE, LOCAL_TABLES, ChangeDecision, ChangeItem
+from lottisync.config.stores import AGENT_STORE, LOCAL_TABLES
 from lottisync.entities.entity import AGENT
-from lottisync.entities.journal import JOURNAL, ChecklistItem
 from lottisync.journal import tasks
+from lottisync.journal.types import JOURNAL, ChecklistItem
 from lottisync.review.builder import Builder
+from lottisync.review.change import ChangeDecision, ChangeItem
 from lottisync.review.fate import decisions
 from lottisync.review.inbox import Inbox, ItemView
 from lottisync.review.ledger import Ledger

@@ -6,11 +6,11 @@ import pytest
 from tests.review.reviewer import DAY, Reviewer
 
 from lottisync.causality.vector_clock import Dot
-from lottisync.entities.agent import ChangeSet
 from lottisync.entities.version import open_foreign
 from lottisync.entities.view import view
 from lottisync.journal import tasks
 from lottisync.review.builder import MAX_ITEMS, Builder
+from lottisync.review.change import ChangeSet
 from lottisync.review.proposal import set_of
 
 QUEUED = "Proposal queued for user review."

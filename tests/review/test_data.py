@@ -7,9 +7,9 @@ import msgspec
 import pytest
 from tests.review.reviewer import DAY, LAURA, START, Reviewer
 
-from lottisync.entities.agent import ChangeDecision, ChangeItem, ChangeSet
 from lottisync.entities.view import view
 from lottisync.review import history
+from lottisync.review.change import ChangeDecision, ChangeItem, ChangeSet
 from lottisync.review.fate import fates
 from lottisync.review.inbox import Inbox
 from lottisync.review.projection import ItemStatus, SetStatus

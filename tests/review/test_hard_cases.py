@@ -7,11 +7,11 @@ import msgspec
 import pytest
 from tests.review.reviewer import DAY, LAURA, START, Reviewer
 
-from lottisync.entities.agent import ChangeSet
 from lottisync.entities.entity import is_deleted
 from lottisync.entities.view import view
 from lottisync.problem import Problem
 from lottisync.review import retraction, saga
+from lottisync.review.change import ChangeSet
 from lottisync.review.fate import fates
 from lottisync.review.inbox import Inbox
 from lottisync.review.ledger import fields

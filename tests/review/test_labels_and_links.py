@@ -6,9 +6,9 @@ import pytest
 from tests.review.reviewer import LAURA, Reviewer
 
 from lottisync.entities.entity import AGENT, is_deleted
-from lottisync.entities.journal import EntryLink, link_ends
 from lottisync.entities.schema import link_id
 from lottisync.entities.view import view
+from lottisync.journal.types import EntryLink, link_ends
 from lottisync.review import immediate, inbox
 from lottisync.review.terms import Terms
 

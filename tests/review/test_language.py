@@ -12,7 +12,7 @@ from babel.messages.pofile import read_po
 from tests.review.reviewer import Reviewer
 
 import lottisync
-from lottisync.entities.journal import INVERSES, RELATIONS
+from lottisync.journal.types import INVERSES, RELATIONS
 from lottisync.review.inbox import Inbox
 from lottisync.review.language import CATALOGUES, DOMAIN, LANGUAGES, chosen, words
 from lottisync.review.proposal import LINKED, summary

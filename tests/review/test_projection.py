@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.review.reviewer import DAY, START
 
-from lottisync.entities.agent import ChangeDecision, ChangeItem, ChangeSet
+from lottisync.review.change import ChangeDecision, ChangeItem, ChangeSet
 from lottisync.review.projection import EXPIRY, ItemStatus, SetStatus, project
 from lottisync.store.instant import iso
 

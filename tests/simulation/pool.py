@@ -17,10 +17,10 @@ from typing import Any
 import apsw
 
 from lottisync.causality.vector_clock import Host
-from lottisync.entities.agent import AGENT_STORE
-from lottisync.entities.journal import JOURNAL
+from lottisync.config.stores import AGENT_STORE
+from lottisync.device.space import SPACE
 from lottisync.entities.schema import StoreSchema
-from lottisync.entities.space import SPACE
+from lottisync.journal.types import JOURNAL
 from lottisync.store.store import Store
 
 SCHEMAS: dict[str, StoreSchema] = {"space": SPACE, "journal": JOURNAL, "agent": AGENT_STORE}

@@ -21,8 +21,8 @@ from tests.simulation.reference import Broken
 from tests.support.household import Cable, Member, household, in_step
 from trio.testing import MockClock
 
+from lottisync.device.membership import bind_hosts
 from lottisync.sync.link import Link
-from lottisync.sync.membership import bind_hosts
 
 MEMBERS = 3
 STEPS = 30

@@ -6,7 +6,7 @@ import apsw
 import pytest
 from tests.support.stores import NOON, minting, new_store
 
-from lottisync.entities.journal import JOURNAL
+from lottisync.journal.types import JOURNAL
 from lottisync.problem import Problem
 from lottisync.store import database
 from lottisync.store.database import APPLICATION_ID, FORMAT, connect

@@ -16,7 +16,7 @@ import pytest
 from tests.support.fault_vfs import FaultVfs
 
 from lottisync.causality.vector_clock import Host
-from lottisync.entities.journal import JOURNAL
+from lottisync.journal.types import JOURNAL
 from lottisync.problem import Problem
 from lottisync.store.check import broken_invariants
 from lottisync.store.store import Store

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from tests.support.stores import NOON, minting, new_store, send
 
-from lottisync.entities.journal import JOURNAL
+from lottisync.journal.types import JOURNAL
 from lottisync.problem import Problem
 from lottisync.store.feed import Feed
 from lottisync.store.store import Store

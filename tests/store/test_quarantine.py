@@ -12,9 +12,9 @@ from tests.support.stores import NOON, digest_of, dump, lacking, new_store, send
 
 from lottisync.causality.vector_clock import Host
 from lottisync.entities.entity import Entity, Stamp, Write
-from lottisync.entities.journal import JOURNAL
 from lottisync.entities.schema import schema
 from lottisync.entities.version import MAX_DOCUMENT, MAX_VERSION, BadVersion, Version, clock_of, close, open_foreign
+from lottisync.journal.types import JOURNAL
 from lottisync.problem import Problem
 from lottisync.store.check import broken_invariants
 from lottisync.store.database import FORMAT

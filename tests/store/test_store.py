@@ -18,13 +18,13 @@ from tests.support.strategies import HOSTS, PATHS, one_write, values
 from tests.support.writer import SHARED
 
 from lottisync.causality.vector_clock import Dot, Host
-from lottisync.entities.agent import AGENT_STORE
-from lottisync.entities.agent import LOCAL_TABLES as AGENT_TABLES
+from lottisync.config.stores import AGENT_STORE
+from lottisync.config.stores import LOCAL_TABLES as AGENT_TABLES
+from lottisync.device.space import HOST_BINDING, MEMBERSHIP, SPACE
 from lottisync.entities.entity import AGENT, DELETED_AT, USER, Entity, EqualDots, Stamp, is_deleted
-from lottisync.entities.journal import JOURNAL
 from lottisync.entities.schema import EntityType, StoreSchema, link_id, schema
-from lottisync.entities.space import HOST_BINDING, MEMBERSHIP, SPACE
 from lottisync.entities.version import MAX_VERSION, BadVersion, Version, close, open_foreign
+from lottisync.journal.types import JOURNAL
 from lottisync.problem import Problem
 from lottisync.store.store import Store
 from lottisync.store.transaction import Transaction

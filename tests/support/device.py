@@ -10,13 +10,14 @@ from tests.support.stores import send
 from lottisync.agents import agent, task_agent
 from lottisync.agents.model import Model
 from lottisync.agents.run_key import Trigger, user_initiated
+from lottisync.agents.types import Agent, AgentState
 from lottisync.agents.wake import WakeResult, wake
 from lottisync.causality.vector_clock import Host
-from lottisync.entities.agent import AGENT_STORE, LOCAL_TABLES, Agent, AgentState
+from lottisync.config.stores import AGENT_STORE, LOCAL_TABLES
 from lottisync.entities.entity import Entity
 from lottisync.entities.identifier import time_ordered
-from lottisync.entities.journal import JOURNAL
 from lottisync.journal import tasks
+from lottisync.journal.types import JOURNAL
 from lottisync.store.store import Store
 from lottisync.store.transaction import Transaction
 

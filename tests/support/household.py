@@ -12,17 +12,17 @@ from anyio.abc import ByteStream
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
 from lottisync.causality.vector_clock import Host
-from lottisync.entities.agent import AGENT_STORE, LOCAL_TABLES
-from lottisync.entities.journal import JOURNAL
-from lottisync.entities.space import LOCAL_TABLES as SPACE_TABLES
-from lottisync.entities.space import SPACE
+from lottisync.config.stores import AGENT_STORE, LOCAL_TABLES
+from lottisync.device.membership import bind_hosts, put_membership
+from lottisync.device.space import LOCAL_TABLES as SPACE_TABLES
+from lottisync.device.space import SPACE
 from lottisync.identity.device_key import DeviceKey
 from lottisync.identity.roster import MembershipRecord
+from lottisync.journal.types import JOURNAL
 from lottisync.protocol import message as m
 from lottisync.protocol.framing import ENCODINGS, MAX_FRAME, FrameBuffer
 from lottisync.store.store import Store
 from lottisync.sync.link import Link
-from lottisync.sync.membership import bind_hosts, put_membership
 
 T = TypeVar("T")
 NOON = 1_764_590_400_000  # 2025-12-01T12:00:00Z

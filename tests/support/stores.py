@@ -8,9 +8,9 @@ import apsw
 
 from lottisync.causality.chain import LINK_BYTES, Links, LogEnd, genesis
 from lottisync.causality.vector_clock import Clock, Host
-from lottisync.entities.journal import JOURNAL
 from lottisync.entities.schema import StoreSchema
 from lottisync.entities.version import Version, adds_to_digest, open_foreign
+from lottisync.journal.types import JOURNAL
 from lottisync.store import chain, fork
 from lottisync.store.links import extend
 from lottisync.store.reader import Reader

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tests.support.stores import NOON, minting
 
-from lottisync.entities.journal import JOURNAL
+from lottisync.journal.types import JOURNAL
 from lottisync.store.store import Store
 
 SHARED = "shared"

@@ -16,8 +16,8 @@ from tests.support.script import round_of, wanting
 from lottisync.causality import vector_clock
 from lottisync.causality.chain import Links, genesis
 from lottisync.causality.vector_clock import Host
-from lottisync.entities.journal import JOURNAL
 from lottisync.entities.version import MAX_VERSION, Version
+from lottisync.journal.types import JOURNAL
 from lottisync.protocol import message as m
 from lottisync.protocol.framing import ENCODINGS, MAX_FRAME, frame
 from lottisync.store import chain, forgetting

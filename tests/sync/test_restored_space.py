@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from tests.support.household import Member, household, in_step, meet
 
+from lottisync.device.membership import bind_hosts
 from lottisync.protocol import message as m
-from lottisync.sync.membership import bind_hosts
 
 pytestmark = pytest.mark.anyio
 

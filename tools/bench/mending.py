@@ -9,7 +9,7 @@ import shutil
 import time
 from collections import deque
 
-from lottisync.entities.journal import JOURNAL
+from lottisync.journal.types import JOURNAL
 from lottisync.protocol import message as m
 from lottisync.protocol.framing import ENCODINGS, frame
 from lottisync.store.store import Store

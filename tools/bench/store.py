@@ -19,8 +19,8 @@ import msgspec
 from lottisync.causality.chain import LINK_BYTES
 from lottisync.causality.vector_clock import Host
 from lottisync.entities import version
-from lottisync.entities.journal import JOURNAL
 from lottisync.journal import tasks
+from lottisync.journal.types import JOURNAL
 from lottisync.store.store import Store
 from tools.bench.figure import Figure, alternately, at_least
 from tools.bench.record import ident, task

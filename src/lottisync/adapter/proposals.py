@@ -19,11 +19,11 @@ from lottisync.adapter.replica import Replica
 from lottisync.adapter.request import Request
 from lottisync.adapter.wire_entity import BadRequest
 from lottisync.causality.vector_clock import Dot
-from lottisync.entities.agent import ChangeDecision, ChangeSet
 from lottisync.entities.schema import derived_id
 from lottisync.journal import tasks
 from lottisync.review import guard, immediate, proposal, redundancy, retraction, tools
 from lottisync.review.builder import Builder
+from lottisync.review.change import ChangeDecision, ChangeSet
 from lottisync.review.evidence import Grade
 from lottisync.review.fate import decisions
 from lottisync.review.inbox import Inbox

@@ -16,13 +16,13 @@ import msgspec
 from lottisync.adapter import wire_entity
 from lottisync.adapter.wire_entity import BadRequest
 from lottisync.causality.vector_clock import Clock, Dot, Host
+from lottisync.config.stores import AGENT_STORE, LOCAL_TABLES
+from lottisync.device.space import LOCAL_TABLES as SPACE_TABLES
+from lottisync.device.space import SPACE
 from lottisync.entities import canonical
-from lottisync.entities.agent import AGENT_STORE, LOCAL_TABLES
 from lottisync.entities.entity import DELETED_AT, Entity, is_deleted
-from lottisync.entities.journal import JOURNAL
 from lottisync.entities.schema import StoreSchema
-from lottisync.entities.space import LOCAL_TABLES as SPACE_TABLES
-from lottisync.entities.space import SPACE
+from lottisync.journal.types import JOURNAL
 from lottisync.problem import Problem
 from lottisync.protocol.message import MAX_BATCH
 from lottisync.store.check import broken_invariants

@@ -5,9 +5,9 @@ one that answers for it, since a person may pause an agent between the two.
 """
 
 from lottisync.agents import agent, context
-from lottisync.entities.agent import Agent, AgentState
-from lottisync.entities.journal import Task
+from lottisync.agents.types import Agent, AgentState
 from lottisync.journal import tasks
+from lottisync.journal.types import Task
 from lottisync.problem import Problem
 from lottisync.store.reader import Reader
 

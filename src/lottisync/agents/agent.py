@@ -11,7 +11,7 @@ bring the task back when they meet, and then the agent goes on as if nothing had
 
 from collections.abc import Mapping
 
-from lottisync.entities.agent import Agent, AgentState
+from lottisync.agents.types import Agent, AgentState
 from lottisync.entities.entity import AGENT, is_deleted
 from lottisync.entities.schema import derived_id
 from lottisync.entities.view import view

@@ -19,13 +19,13 @@ from lottisync.agents import agent as living
 from lottisync.agents import memory, report, seen
 from lottisync.agents.memory import Memory
 from lottisync.agents.seen import Seen
-from lottisync.entities.agent import Agent, AgentReport, AgentState
+from lottisync.agents.types import Agent, AgentReport, AgentState
 from lottisync.entities.entity import USER, Entity, is_deleted
-from lottisync.entities.journal import ENTRY_LINK, Label, Task
 from lottisync.entities.path import split
 from lottisync.entities.view import view
 from lottisync.journal import tasks
 from lottisync.journal.tasks import TaskPage
+from lottisync.journal.types import ENTRY_LINK, Label, Task
 from lottisync.review import history, retraction
 from lottisync.store.reader import Reader
 from lottisync.store.store import Store

@@ -17,7 +17,7 @@ from lottisync.agents import thread
 from lottisync.agents.agent import state_id
 from lottisync.agents.model import Message, SystemMessage, Turn, Usage, UserMessage
 from lottisync.agents.thread import CHARACTERS_A_TOKEN, Thread
-from lottisync.entities.agent import AgentMessage, AgentState
+from lottisync.agents.types import AgentMessage, AgentState
 from lottisync.entities.entity import AGENT
 from lottisync.entities.view import view
 from lottisync.store.reader import Reader

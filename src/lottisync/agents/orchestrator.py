@@ -21,12 +21,13 @@ from lottisync.agents.run_log import COMPLETED
 from lottisync.agents.schedule import Cause, Limits, Plan, Standing
 from lottisync.agents.seen import Seen
 from lottisync.agents.subscription import Subscription
+from lottisync.agents.types import Agent, AgentState
 from lottisync.causality.vector_clock import Dot
-from lottisync.entities.agent import Agent, AgentState, ChangeSet
 from lottisync.entities.entity import Entity
-from lottisync.entities.journal import ENTRY_LINK, Task
 from lottisync.entities.link import FROM_ID, TO_ID
 from lottisync.entities.view import view
+from lottisync.journal.types import ENTRY_LINK, Task
+from lottisync.review.change import ChangeSet
 from lottisync.store.feed import BATCH, Feed
 from lottisync.store.instant import millis
 from lottisync.store.reader import Reader

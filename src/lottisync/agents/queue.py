@@ -16,6 +16,13 @@ from lottisync.causality.vector_clock import Dot, Host
 from lottisync.store.reader import Reader
 from lottisync.store.transaction import Transaction
 
+TABLE = """
+create table wake_queue (agent_id text not null, subscription_id text not null, host text not null,
+    counter integer not null, queued_at integer not null,
+    primary key (agent_id, subscription_id, host, counter)) strict, without rowid;
+"""
+"""Writes that an agent is to wake for, by their dots, and when (ms) they were queued here; local (S3-18)."""
+
 
 class Waiting(NamedTuple):
     """What waits for one agent under one subscription; `since` (ms) is when the first of it was queued here."""

@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from lottisync.agents.agent import report_head_id
-from lottisync.entities.agent import AgentReport, AgentReportHead
+from lottisync.agents.types import AgentReport, AgentReportHead
 from lottisync.entities.entity import AGENT
 from lottisync.entities.view import view
 from lottisync.journal.tasks import TaskPage

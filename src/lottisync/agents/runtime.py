@@ -22,8 +22,8 @@ from lottisync.agents import agent
 from lottisync.agents.model import Model
 from lottisync.agents.orchestrator import Orchestrator
 from lottisync.agents.schedule import Plan, Start
+from lottisync.agents.types import Agent
 from lottisync.agents.wake import wake
-from lottisync.entities.agent import Agent
 from lottisync.problem import Problem
 from lottisync.store.doorbell import FALLBACK_SECONDS, Bell
 from lottisync.store.store import Store

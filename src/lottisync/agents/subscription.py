@@ -24,12 +24,12 @@ from typing import Any
 import msgspec
 
 from lottisync.agents.seen import Seen
+from lottisync.agents.types import Agent
 from lottisync.causality.vector_clock import Dot
-from lottisync.entities.agent import Agent
 from lottisync.entities.entity import DELETED_AT, USER, Entity
-from lottisync.entities.journal import ENTRY_LINK
 from lottisync.entities.link import FROM_ID, TO_ID
 from lottisync.entities.path import split
+from lottisync.journal.types import ENTRY_LINK
 from lottisync.store.reader import Reader
 
 SILENT = frozenset({"receipts", "rank", "knowledge", "createdAt", "suppressedLabels"})

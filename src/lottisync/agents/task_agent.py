@@ -6,11 +6,11 @@ made one, when they meet, and not two that propose against each other.
 
 from lottisync.agents import agent, subscription
 from lottisync.agents.agent import CREATED, DESTROYED, checked_name, state_id
-from lottisync.entities.agent import Agent
-from lottisync.entities.journal import Task
+from lottisync.agents.types import Agent
 from lottisync.entities.schema import derived_id
 from lottisync.entities.view import view
 from lottisync.journal import tasks
+from lottisync.journal.types import Task
 from lottisync.store.instant import iso
 from lottisync.store.reader import Reader
 from lottisync.store.store import Store

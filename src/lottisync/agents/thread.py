@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 from lottisync.agents import seen
 from lottisync.agents.model import ToolCall, Turn, Usage
 from lottisync.agents.seen import Seen
-from lottisync.entities.agent import AgentMessage, AgentMessagePayload
+from lottisync.agents.types import AgentMessage, AgentMessagePayload
 from lottisync.entities.entity import AGENT
 from lottisync.entities.view import view
 from lottisync.store.instant import iso

@@ -45,7 +45,7 @@ from lottisync.agents.schedule import MAX_FAILURES, backoff
 from lottisync.agents.task_agent import MAX_TURNS
 from lottisync.agents.thread import Opening, RecordedCall, RecordedTurn, Thread
 from lottisync.agents.tool_call import Calls
-from lottisync.entities.agent import Agent, AgentMessage
+from lottisync.agents.types import Agent, AgentMessage
 from lottisync.entities.entity import AGENT
 from lottisync.problem import Problem
 from lottisync.review import tools

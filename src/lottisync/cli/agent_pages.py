@@ -9,13 +9,13 @@ from lottisync.agents import queue, run_log, task_agent, thread
 from lottisync.agents.model import Usage
 from lottisync.agents.openai_client import DEFAULT_MODEL
 from lottisync.agents.report import latest_report
+from lottisync.agents.types import Agent, AgentState
 from lottisync.cli.terminal import Terminal, common, short
 from lottisync.cli.watch import watchable
 from lottisync.config import clock
 from lottisync.config.home import Home
-from lottisync.entities.agent import Agent, AgentState
-from lottisync.entities.journal import Task
 from lottisync.journal import tasks
+from lottisync.journal.types import Task
 from lottisync.problem import Problem
 from lottisync.store.instant import iso
 

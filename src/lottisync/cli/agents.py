@@ -15,12 +15,12 @@ from lottisync.agents import agent as agents
 from lottisync.agents import run_log, task_agent
 from lottisync.agents.openai_client import DEFAULT_MODEL, model_for
 from lottisync.agents.run_key import user_initiated
+from lottisync.agents.types import Agent
 from lottisync.agents.wake import Progress, WakeResult, wake
 from lottisync.cli.agent_pages import agent_of, counted, list_agents, log, report, show
 from lottisync.cli.terminal import Terminal, common
 from lottisync.config import clock
 from lottisync.config.home import Home
-from lottisync.entities.agent import Agent
 from lottisync.journal import tasks
 from lottisync.problem import Problem
 from lottisync.problem import Usage as WrongCall

@@ -113,7 +113,7 @@ def revoke(terminal: Terminal, name: str, keep: tuple[str, ...], keep_none: bool
     """Take the device NAME out for good: it was lost, stolen or sold.
 
     No device of yours talks to it from the moment it hears of this. What it already holds can't be recalled."""
-    from lottisync.sync.membership import member_named
+    from lottisync.device.membership import member_named
 
     home = terminal.home
     member, roster = _other(home, name), home.roster()
@@ -150,7 +150,7 @@ def revoke(terminal: Terminal, name: str, keep: tuple[str, ...], keep_none: bool
 @common
 def rename(terminal: Terminal, name: str, new_name: str) -> None:
     """Call the device NAME something else, on all your devices."""
-    from lottisync.sync.membership import member_named
+    from lottisync.device.membership import member_named
 
     home = terminal.home
     member = member_named(home.roster(), name)
@@ -192,7 +192,7 @@ def renew(terminal: Terminal, name: str) -> None:
 
 def _other(home: Home, name: str) -> "Member":
     """A device that is not this one."""
-    from lottisync.sync.membership import member_named
+    from lottisync.device.membership import member_named
 
     member = member_named(home.roster(), name)
     if member.device == home.key.device_id:

@@ -10,8 +10,8 @@ import msgspec
 from lottisync.cli.terminal import Cell, Terminal, common, judging_the_call, short, waits_for_you
 from lottisync.cli.watch import watchable
 from lottisync.config import clock
-from lottisync.entities.journal import PRIORITIES, ChecklistItem
 from lottisync.journal import tasks
+from lottisync.journal.types import PRIORITIES, ChecklistItem
 from lottisync.problem import Problem
 from lottisync.store.instant import iso
 

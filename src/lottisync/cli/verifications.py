@@ -45,8 +45,8 @@ def verify(terminal: Terminal, peer: str | None, wait: int, listen: str | None, 
     something could not be compared or mended."""
     from lottisync.daemon.status import read_status
     from lottisync.daemon.verification import verify as compare
+    from lottisync.device.membership import member_named
     from lottisync.sync.engine import Listen
-    from lottisync.sync.membership import member_named
 
     home = terminal.home
     roster = home.roster()

@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from lottisync.config import clock
-from lottisync.entities.journal import JOURNAL
+from lottisync.device.space import LOCAL_TABLES as SPACE_TABLES
+from lottisync.device.space import SPACE
 from lottisync.entities.schema import StoreSchema
-from lottisync.entities.space import LOCAL_TABLES as SPACE_TABLES
-from lottisync.entities.space import SPACE
+from lottisync.journal.types import JOURNAL
 from lottisync.problem import Problem, Usage
 from lottisync.store.store import Store
 
@@ -66,7 +66,7 @@ class Home:
         """Make a home with a device of its own. All or nothing: it is built beside `path` and moved there."""
         import shutil  # here: every command would load it, and the compressors with it
 
-        from lottisync.entities.agent import AGENT_STORE, LOCAL_TABLES
+        from lottisync.config.stores import AGENT_STORE, LOCAL_TABLES
         from lottisync.identity.device_key import DeviceKey
 
         if (path / "device.json").exists():
@@ -139,7 +139,7 @@ class Home:
 
     @cached_property
     def agent(self) -> Store:
-        from lottisync.entities.agent import AGENT_STORE
+        from lottisync.config.stores import AGENT_STORE
 
         return self._store(AGENT_STORE)
 
@@ -180,7 +180,7 @@ class Home:
 
     def roster(self) -> "Roster":
         """Who belongs to this person's devices, as far as this device knows."""
-        from lottisync.sync.membership import read_roster
+        from lottisync.device.membership import read_roster
 
         with self.space.reading() as reader:
             return read_roster(reader, self.key.certificate)
@@ -228,7 +228,7 @@ class Home:
 
     def _publish(self, records: Iterable["MembershipRecord"], now: int) -> None:
         """Put signed statements about devices into the roster, all or none."""
-        from lottisync.sync.membership import put_membership
+        from lottisync.device.membership import put_membership
 
         with self.space.transaction(now) as tx:
             for record in records:
@@ -267,7 +267,7 @@ class Home:
         return held
 
     def bind_hosts(self, now: int) -> None:
-        from lottisync.sync.membership import bind_hosts
+        from lottisync.device.membership import bind_hosts
 
         bind_hosts(self.stores(), self.key, now)
 

@@ -17,8 +17,8 @@ from typing import Any
 
 from lottisync.demo import script
 from lottisync.demo.device import LOOPBACK, DemoFailed, Device, until
-from lottisync.demo.model_server import ChatRequest, ScriptedModelServer
 from lottisync.demo.stage import Line, Stage
+from lottisync.scripted_model.server import ChatRequest, ScriptedModelServer
 
 HOUSEHOLD = Path(__file__).with_name("household.json")
 TASK = "boiler-service"

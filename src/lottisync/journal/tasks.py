@@ -19,7 +19,10 @@ from fractional_indexing import generate_key_between
 
 from lottisync.causality.vector_clock import Dot
 from lottisync.entities.entity import AGENT, USER
-from lottisync.entities.journal import (
+from lottisync.entities.schema import derived_id
+from lottisync.entities.version import Damaged
+from lottisync.entities.view import T
+from lottisync.journal.types import (
     PRIORITIES,
     STATUSES,
     Checklist,
@@ -28,9 +31,6 @@ from lottisync.entities.journal import (
     Label,
     Task,
 )
-from lottisync.entities.schema import derived_id
-from lottisync.entities.version import Damaged
-from lottisync.entities.view import T
 from lottisync.problem import Problem
 from lottisync.store.instant import iso
 from lottisync.store.reader import Document, Reader

@@ -26,11 +26,11 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from lottisync.causality.vector_clock import Clock, Dot, covers, has_seen
-from lottisync.entities.agent import ChangeItem, ChangeSet, SeenField
 from lottisync.entities.entity import AGENT, USER, Entity
-from lottisync.entities.journal import ChecklistItem, Entry, Label, Task
 from lottisync.entities.view import view
+from lottisync.journal.types import ChecklistItem, Entry, Label, Task
 from lottisync.review import effect, evidence, guard, immediate, redundancy, retraction, tools
+from lottisync.review.change import ChangeItem, ChangeSet, SeenField
 from lottisync.review.effect import TASK, Sight
 from lottisync.review.ledger import SET, Ledger, Placed, fields
 from lottisync.review.projection import ItemStatus

@@ -11,9 +11,9 @@ from typing import Any, Literal
 import msgspec
 
 from lottisync.causality.vector_clock import Clock
-from lottisync.entities.agent import ChangeDecision, ChangeItem
 from lottisync.entities.entity import USER
 from lottisync.review import effect
+from lottisync.review.change import ChangeDecision, ChangeItem
 from lottisync.review.effect import Sight
 from lottisync.review.ledger import DECISION, SET, Ledger, Placed, fields, one_set
 from lottisync.review.projection import ItemStatus

@@ -16,12 +16,12 @@ from typing import Any, Literal
 import msgspec
 
 from lottisync.entities import path
-from lottisync.entities.agent import ChangeItem, ChangeSet, SeenField
 from lottisync.entities.entity import AGENT, USER, Entity, is_deleted
-from lottisync.entities.journal import ENTRY_LINK, Task, link_ends
 from lottisync.entities.view import view
 from lottisync.journal import tasks
+from lottisync.journal.types import ENTRY_LINK, Task, link_ends
 from lottisync.review import effect, undo
+from lottisync.review.change import ChangeItem, ChangeSet, SeenField
 from lottisync.review.decision import said
 from lottisync.review.effect import COMPANIONS, CREATES, ITEM, Plan, Sight, receipt_path, titles
 from lottisync.review.ledger import Placed

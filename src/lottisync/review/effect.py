@@ -24,12 +24,12 @@ import msgspec
 
 from lottisync.causality.vector_clock import Dot, Host
 from lottisync.entities import path as paths
-from lottisync.entities.agent import ChangeItem, SeenField
 from lottisync.entities.entity import DELETED_AT, USER, Entity, is_deleted
-from lottisync.entities.journal import ENTRY_LINK, STATUS, TICK, ChecklistItem, Label, Task, link_ends
 from lottisync.entities.schema import link_id
 from lottisync.entities.view import view
+from lottisync.journal.types import ENTRY_LINK, STATUS, TICK, ChecklistItem, Label, Task, link_ends
 from lottisync.review import evidence, guard
+from lottisync.review.change import ChangeItem, SeenField
 from lottisync.review.evidence import Grade
 from lottisync.review.proposal import created_id
 from lottisync.review.redundancy import addition, same

@@ -21,8 +21,8 @@ from typing import Any
 
 from lottisync.causality.vector_clock import Dot, Host, has_seen
 from lottisync.entities.entity import USER, Entity, is_deleted
-from lottisync.entities.journal import Entry
 from lottisync.entities.view import view
+from lottisync.journal.types import Entry
 from lottisync.store.reader import Reader
 
 

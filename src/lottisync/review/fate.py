@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
-from lottisync.entities.agent import ChangeDecision
 from lottisync.review import effect
+from lottisync.review.change import ChangeDecision
 from lottisync.review.inbox import planned_title
 from lottisync.review.ledger import Ledger, agent_name
 from lottisync.review.proposal import summary

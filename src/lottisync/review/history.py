@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from lottisync.entities import canonical
-from lottisync.entities.agent import ChangeDecision, ChangeItem
+from lottisync.review.change import ChangeDecision, ChangeItem
 from lottisync.review.ledger import Ledger, Placed
 from lottisync.review.projection import ItemStatus
 from lottisync.review.proposal import effective

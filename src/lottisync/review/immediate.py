@@ -13,9 +13,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from lottisync.entities.entity import AGENT, USER, is_deleted
-from lottisync.entities.journal import ChecklistItem, Task
 from lottisync.entities.view import view
 from lottisync.journal import tasks
+from lottisync.journal.types import ChecklistItem, Task
 from lottisync.review import effect, redundancy, tools
 from lottisync.review.evidence import Grade
 from lottisync.review.redundancy import skipped

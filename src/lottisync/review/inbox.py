@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from lottisync.entities.journal import ChecklistItem, Task
 from lottisync.entities.view import view
+from lottisync.journal.types import ChecklistItem, Task
 from lottisync.review import effect, guard, index
 from lottisync.review.effect import Plan, Sight, StaleField
 from lottisync.review.ledger import Ledger, Placed, agent_name, one_set

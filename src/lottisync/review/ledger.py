@@ -10,13 +10,14 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from lottisync.entities.agent import Agent, ChangeDecision, ChangeItem, ChangeSet
 from lottisync.entities.entity import Entity
 from lottisync.entities.version import BadVersion, validated_id
 from lottisync.entities.view import view
 from lottisync.problem import Problem
 from lottisync.review import proposal
+from lottisync.review.change import ChangeDecision, ChangeItem, ChangeSet
 from lottisync.review.projection import ItemState, ItemStatus, SetState, project
+from lottisync.review.terms import proposer_of
 from lottisync.store.reader import Reader
 
 SET, DECISION = "changeSet", "changeDecision"
@@ -153,8 +154,7 @@ def unknown(item_id: str) -> Problem:
 
 
 def agent_name(reader: Reader, agent_id: str) -> str:
-    entity = reader.entity(agent_id)
-    return (view(entity, Agent).display_name if entity and entity.type == "agent" else "") or "agent"
+    return proposer_of(reader, agent_id).display_name or "agent"
 
 
 def fields(document: ChangeSet | ChangeDecision) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from collections.abc import Iterable
 from enum import StrEnum
 from typing import NamedTuple
 
-from lottisync.entities.agent import ChangeDecision, ChangeItem, ChangeSet
+from lottisync.review.change import ChangeDecision, ChangeItem, ChangeSet
 from lottisync.review.proposal import digest
 from lottisync.store.instant import millis
 

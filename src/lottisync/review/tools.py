@@ -33,7 +33,6 @@ from pydantic import (
 )
 from pydantic.alias_generators import to_camel
 
-from lottisync.entities.journal import INVERSES, PRIORITIES, RELATIONS
 from lottisync.journal.tasks import (
     MAX_MINUTES,
     MAX_TITLE,
@@ -44,6 +43,7 @@ from lottisync.journal.tasks import (
     checked_status,
     checked_title,
 )
+from lottisync.journal.types import INVERSES, PRIORITIES, RELATIONS
 from lottisync.problem import Problem
 
 MAX_BATCH = 20

@@ -20,9 +20,9 @@ from typing import Any, NamedTuple
 
 from lottisync.causality.vector_clock import Dot
 from lottisync.entities import canonical
-from lottisync.entities.agent import ChangeItem, SeenField
 from lottisync.entities.entity import AGENT, DELETED_AT, USER, Entity, is_deleted
 from lottisync.review import effect
+from lottisync.review.change import ChangeItem, SeenField
 from lottisync.review.effect import COMPANIONS, CREATES, TASK, StaleField, receipt_path, stale_field
 from lottisync.review.proposal import created_id, undo_operation
 from lottisync.store.reader import Reader

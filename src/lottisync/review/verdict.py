@@ -32,9 +32,9 @@ from typing import Any, Literal
 import msgspec
 
 from lottisync.causality.vector_clock import Clock, Host, covers
-from lottisync.entities.agent import ChangeDecision, ChangeItem
 from lottisync.problem import Problem
 from lottisync.review import deed, effect, saga, tools, undo
+from lottisync.review.change import ChangeDecision, ChangeItem
 from lottisync.review.decision import answered_along, decision_on, in_one_breath, known, said, twins, write
 from lottisync.review.ledger import Ledger, Placed, one_set, place, unknown
 from lottisync.review.outcome import Done, Outcome

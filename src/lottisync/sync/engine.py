@@ -26,6 +26,7 @@ from anyio.abc import ByteStream, SocketAttribute, SocketStream, TaskStatus
 from anyio.streams.tls import TLSStream
 
 from lottisync.causality.vector_clock import Host
+from lottisync.device.membership import bind_hosts, come_back, read_roster
 from lottisync.identity.device_key import DeviceKey
 from lottisync.identity.roster import Roster
 from lottisync.net import tls
@@ -39,7 +40,6 @@ from lottisync.store.store import Store
 from lottisync.sync import twin
 from lottisync.sync.inventory import own_summary
 from lottisync.sync.link import Caller, Link
-from lottisync.sync.membership import bind_hosts, come_back, read_roster
 from lottisync.sync.peer import PeerState, told_of_clock
 from lottisync.sync.scrub import Scrub
 from lottisync.sync.standing import Standing

@@ -25,13 +25,13 @@ import anyio
 from anyio.abc import ByteStream
 
 from lottisync.causality.vector_clock import Host
+from lottisync.device.membership import Strangers
 from lottisync.problem import Problem
 from lottisync.protocol import message as m
 from lottisync.protocol.session import Session
 from lottisync.store.reader import Moment
 from lottisync.store.store import Store
 from lottisync.sync.exchange import Exchange, Refused, breaths
-from lottisync.sync.membership import Strangers
 
 T = TypeVar("T")
 TICK_SECONDS = 1

@@ -23,11 +23,11 @@ from tests.support.device import Device
 from lottisync.agents import report, run_log, thread
 from lottisync.agents.openai_client import Api, OpenAIModel
 from lottisync.agents.wake import WakeResult
-from lottisync.entities.agent import ChangeSet
 from lottisync.entities.view import view
 from lottisync.journal import tasks
 from lottisync.problem import Problem
 from lottisync.review import tools
+from lottisync.review.change import ChangeSet
 from lottisync.store.check import broken_invariants
 
 PYTHON = ROOT / ".model" / "bin" / "python"

@@ -20,7 +20,7 @@ Answers are deterministic: ids are counted, `created` is 0, and a token is four 
 A script that raises is a bug in the script. The client gets an error that it does not retry, and closing the
 server raises the exception again, where a test or a person sees it.
 
-    python -m lottisync.demo.model_server --script lottisync.demo.script:demo_script --port 0 --record FILE
+    python -m lottisync.scripted_model.server --script lottisync.demo.script:demo_script --port 0 --record FILE
 
 prints one line, {"url": "http://127.0.0.1:PORT/v1"}, and serves until SIGTERM or SIGINT.
 """
@@ -534,7 +534,7 @@ def _tokens(text: str) -> int:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m lottisync.demo.model_server")
+    parser = argparse.ArgumentParser(prog="python -m lottisync.scripted_model.server")
     parser.add_argument("--script", required=True, metavar="MODULE:NAME", help="a function of ChatRequest to Reply")
     parser.add_argument("--port", type=int, default=0, help="0 takes a free one")
     parser.add_argument("--record", type=Path, metavar="FILE", help="append every request body as a line of JSON")
@@ -558,6 +558,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 if __name__ == "__main__":
     # Not the `main` of this run: as "__main__" this file is a second module, whose `Say` is not the script's `Say`.
-    from lottisync.demo import model_server
+    from lottisync.scripted_model import server
 
-    raise SystemExit(model_server.main())
+    raise SystemExit(server.main())

@@ -1,6 +1,6 @@
 """The space: what leads every round."""
 
-from lottisync.entities.space import HOST_BINDING, MEMBERSHIP, SPACE
+from lottisync.device.space import HOST_BINDING, MEMBERSHIP, SPACE
 
 
 def test_who_wrote_something_is_sent_before_what_was_written() -> None:

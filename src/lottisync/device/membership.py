@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable
 from typing import TypeVar
 
 from lottisync.causality.vector_clock import Host
+from lottisync.device.space import HOST_BINDING, MEMBERSHIP
 from lottisync.entities.entity import Entity
 from lottisync.entities.path import nest
-from lottisync.entities.space import HOST_BINDING, MEMBERSHIP
 from lottisync.identity.device_key import DeviceKey, IdentityError
 from lottisync.identity.roster import HostBinding, Member, MembershipRecord, Roster, binding_id
 from lottisync.problem import Problem

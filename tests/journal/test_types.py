@@ -6,9 +6,9 @@ import pytest
 from tests.support.strategies import HOSTS, one_write
 
 from lottisync.entities.entity import Entity
-from lottisync.entities.journal import JOURNAL, ChecklistItem
 from lottisync.entities.path import flatten
 from lottisync.entities.view import view
+from lottisync.journal.types import JOURNAL, ChecklistItem
 
 
 def item(**fields: Any) -> ChecklistItem:

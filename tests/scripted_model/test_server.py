@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from lottisync.demo.model_server import (
+from lottisync.scripted_model.server import (
     ChatRequest,
     Dropped,
     RateLimited,
@@ -224,9 +224,9 @@ def test_closing_does_not_wait_for_idle_clients() -> None:
 
 def test_it_runs_as_a_program_until_told_to_stop(tmp_path: Path) -> None:
     record = tmp_path / "told.jsonl"
-    command = [sys.executable, "-m", "lottisync.demo.model_server", "--script", "a_script:one_line"]
+    command = [sys.executable, "-m", "lottisync.scripted_model.server", "--script", "a_script:one_line"]
     (tmp_path / "a_script.py").write_text(
-        "from lottisync.demo.model_server import Say\n\ndef one_line(request):\n    return Say('Served.')\n"
+        "from lottisync.scripted_model.server import Say\n\ndef one_line(request):\n    return Say('Served.')\n"
     )
     with subprocess.Popen(
         [*command, "--record", str(record)], stdout=subprocess.PIPE, env={**os.environ, "PYTHONPATH": str(tmp_path)}

@@ -1,0 +1,28 @@
+"""The agent store: what agents are and say, what they propose, and what was decided (docs/specs/03-entities.md)."""
+
+from lottisync.agents import queue, run_log
+from lottisync.agents.types import AGENT_TYPES
+from lottisync.entities.schema import schema
+from lottisync.review import index, saga
+from lottisync.review.change import CHANGE_TYPES
+
+LOCAL_TABLES = f"""
+{run_log.TABLE}
+{queue.TABLE}
+{saga.TABLE}
+{index.TABLE}
+create index idx_agent_entities_subtype on agent_entities(type, subtype, created_at) where subtype is not null;
+"""
+"""Local bookkeeping that stands in agent.sqlite and never replicates (S3-17 to S3-19); the tables belong to the modules
+that read them. The last index serves what is read by its task: sets and decisions."""
+
+AGENT_STORE = schema(
+    "agent",
+    "agent_id",
+    [*AGENT_TYPES, *CHANGE_TYPES],
+    indexes={
+        "agent_id": "agent_id",
+        "type": "type, agent_id, created_at desc",
+        "agent_type_sub": "agent_id, type, subtype, created_at desc",
+    },  # the plan's (S3-12)
+)

@@ -1,0 +1,86 @@
+"""What is proposed, and what was decided about it, as it is stored (docs/specs/03-entities.md, section 8).
+
+Change sets are immutable once written, decisions are only ever added. Their *status* is computed from them
+(`lottisync.review.projection`) and never stored as a fact: a status inside a mutable replicated set loses verdicts as
+soon as two devices decide at once.
+"""
+
+from typing import Any
+
+import msgspec
+
+from lottisync.entities.schema import EntityType
+
+
+class SeenField(msgspec.Struct, frozen=True, rename="camel"):
+    """A field as the proposer saw it: its value and the dots `[host, counter]` of all writes it held."""
+
+    entity: str
+    path: str
+    value: Any = None
+    dots: list[tuple[str, int]] = []
+
+
+class ChangeItem(msgspec.Struct, frozen=True, rename="camel"):
+    """One proposed mutation. `digest` is SHA-256 of the canonical tool and arguments (hex); prose is not in
+    it. `operation_id` names the effect: equal proposals of one trigger share it. `base` is what the
+    item was made against."""
+
+    id: str
+    tool_name: str
+    args: dict[str, Any]
+    human_summary: str
+    digest: str
+    operation_id: str
+    base: list[SeenField] = []
+    target: str | None = None
+    evidence: list[str] = []
+    group_id: str | None = None
+    depends_on: list[str] = []
+
+
+class ChangeSet(msgspec.Struct, frozen=True, rename="camel"):
+    """`journal_knowledge` is what the proposer knew of the journal when it read its context."""
+
+    id: str
+    agent_id: str = ""
+    task_id: str = ""
+    thread_id: str = ""
+    run_key: str = ""
+    items: list[ChangeItem] = []
+    journal_knowledge: dict[str, int] = {}
+    created_at: str = ""
+
+
+class ChangeDecision(msgspec.Struct, frozen=True, rename="camel"):
+    """A verdict on one operation. `seen` lists the ids of the decisions on it that were known to whoever
+    decided; `verdict` is confirmed, rejected, deferred or retracted, `actor` user or agent, `result`
+    applied or no-op. `undoes` is the decision that this one takes back."""
+
+    id: str
+    agent_id: str = ""
+    task_id: str = ""
+    change_set_id: str = ""
+    item_id: str = ""
+    item_index: int = 0
+    operation_id: str = ""
+    tool_name: str = ""
+    args: dict[str, Any] = {}
+    human_summary: str = ""
+    verdict: str = "deferred"
+    actor: str = "user"
+    reason: str | None = None
+    result: str | None = None
+    edited: bool = False
+    until: str | None = None
+    seen: list[str] = []
+    device: str = ""
+    journal_knowledge: dict[str, int] = {}
+    undoes: str | None = None
+    created_at: str = ""
+
+
+CHANGE_TYPES = [
+    EntityType("changeSet", ChangeSet, owner="agentId", subtype="taskId"),
+    EntityType("changeDecision", ChangeDecision, owner="agentId", subtype="taskId"),
+]
