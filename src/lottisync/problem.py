@@ -14,6 +14,10 @@ class Problem(Exception):
         self.message = message
 
 
+class LocalError(RuntimeError):
+    """Our own code tried what it may not: a bug of ours, of which nothing has been stored or said."""
+
+
 class Usage(Problem):
     """The call itself was wrong: exit code 2."""
 

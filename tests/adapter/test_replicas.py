@@ -10,6 +10,7 @@ import pytest
 
 from lottisync.adapter.adapter import PURE, answer
 from lottisync.adapter.space import Space
+from lottisync.entities.entity import HIGH
 
 ADAPTER = (Path(__file__).resolve().parents[2] / "conformance" / "ADAPTER.md").read_text()
 
@@ -194,7 +195,7 @@ def test_divergence_is_named(runner: Runner) -> None:
     runner.open("b")
     runner.write("a")
     runner.ask("sync", **{"from": "a", "to": "b", "now": 1000})
-    with runner.space._replicas["b"].store("journal").transaction(0) as tx:
+    with runner.space._replicas["b"].store("journal").transaction(0, HIGH) as tx:
         tx.execute("update state set digest = zeroblob(32)")
     runner.write("a", entity="t2")
     assert runner.ask("sync", **{"from": "a", "to": "b", "now": 1000})["diverged"] == ["journal"]

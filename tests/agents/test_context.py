@@ -3,7 +3,7 @@ from tests.support.scripted_model import ScriptedModel, call, say
 
 from lottisync.agents import context, memory
 from lottisync.agents.context import Context
-from lottisync.entities.entity import AGENT
+from lottisync.entities.entity import HIGH, LOW
 from lottisync.entities.schema import link_id
 from lottisync.entities.version import open_foreign
 from lottisync.journal import tasks
@@ -58,7 +58,7 @@ def test_the_task_as_the_model_sees_it(laptop: Device) -> None:
 def test_what_does_not_fit_is_said_to_be_missing(laptop: Device) -> None:
     """AGENT-13"""
     laptop.add_task()
-    with laptop.journal.transaction(laptop.now()) as tx:
+    with laptop.journal.transaction(laptop.now(), HIGH) as tx:
         for number in range(context.MAX_ENTRIES + 3):
             at = f"2025-01-01T00:00:{number:02d}.000Z"
             tasks.add_note(tx, f"e{number:02d}", "t1", "x" * (context.MAX_ENTRY_TEXT + 7), at=at)
@@ -131,7 +131,7 @@ def test_what_came_in_a_round_that_was_cut_off_is_told_once(laptop: Device, phon
     with phone.journal.reading() as reader:
         half = reader.version("e1")
     assert half is not None
-    with laptop.journal.transaction(laptop.now()) as tx:
+    with laptop.journal.transaction(laptop.now(), HIGH) as tx:
         tx.apply([(half, open_foreign(half))])
     assert [each["id"] for each in read(laptop, ident).delta] == ["e1"]
     laptop.wake(ident, ScriptedModel(say()), turn="2")
@@ -142,7 +142,7 @@ def test_what_came_in_a_round_that_was_cut_off_is_told_once(laptop: Device, phon
 
 def test_the_delta_says_whose_writes_they_are(laptop: Device) -> None:
     ident = woken(laptop)
-    laptop.do(lambda tx: tx.put("i2", "checklistItem", {"title": "Oil the chain"}, precedence=AGENT))
+    laptop.do(lambda tx: tx.put("i2", "checklistItem", {"title": "Oil the chain"}, precedence=LOW))
     laptop.do(lambda tx: tasks.check_item(tx, "i2", checked=True))
     [change] = read(laptop, ident).delta
     assert change["by"] == ["user", "agent"]
@@ -180,7 +180,7 @@ def test_short_notes_all_fit(laptop: Device) -> None:
 def test_linked_tasks_with_what_their_agents_say_unless_the_agent_may_not_see_them(laptop: Device) -> None:
     """AGENT-7, S3-63"""
     laptop.add_task()
-    with laptop.journal.transaction(laptop.now()) as tx:
+    with laptop.journal.transaction(laptop.now(), HIGH) as tx:
         for other, category in (("t2", None), ("t3", "secret")):
             tasks.add_task(tx, other, f"Task {other}", {"categoryId": category})
             tx.put(link_id("entryLink", "t1", other), "entryLink", {"fromId": "t1", "toId": other})

@@ -7,7 +7,7 @@ from tests.support.scripted_model import ScriptedModel, call, say
 from lottisync.agents import agent, context, report, task_agent
 from lottisync.agents.openai_client import model_for
 from lottisync.agents.types import Agent, AgentReport, AgentReportHead, AgentState
-from lottisync.entities.entity import Entity
+from lottisync.entities.entity import HIGH, Entity
 from lottisync.entities.schema import link_id
 from lottisync.entities.view import view
 from lottisync.journal import tasks
@@ -73,7 +73,7 @@ def test_all_of_it_replicates_and_the_bookkeeping_does_not(laptop: Device, phone
 
 def test_what_a_later_version_wrote_passes_through_unchanged(laptop: Device, phone: Device, woken: str) -> None:
     """S3-28, S3-29"""
-    with laptop.agents.transaction(laptop.now()) as tx:
+    with laptop.agents.transaction(laptop.now(), HIGH) as tx:
         tx.put("soul", "agentSoul", {"agentId": woken, "mood": {"now": "calm"}})
         joint = link_id("basic", woken, "soul")
         tx.put(joint, "basic", {"fromId": woken, "toId": "soul", "colour": "blue"})

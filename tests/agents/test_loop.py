@@ -24,6 +24,7 @@ from tests.support.scripted_model import Killed, ScriptedModel, call, say
 
 from lottisync.agents import agent, run_log
 from lottisync.agents.model import Message, ToolMessage, Turn
+from lottisync.entities.entity import HIGH
 from lottisync.entities.view import view
 from lottisync.journal import tasks
 from lottisync.review.change import ChangeSet
@@ -105,7 +106,7 @@ class Loop(RuleBasedStateMachine):
     @rule(number=devices, home=devices)
     def the_agent_moves(self, number: int, home: int) -> None:
         device = self.at(number)
-        with device.agents.transaction(device.now()) as tx:
+        with device.agents.transaction(device.now(), HIGH) as tx:
             agent.move(tx, self.agent, self.devices[home].id)
 
     @rule(number=devices, confirmed=st.booleans(), place=st.integers(0, 5))

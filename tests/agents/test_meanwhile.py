@@ -12,6 +12,7 @@ from lottisync.agents.context import Context
 from lottisync.agents.model import Message, ModelError, Turn
 from lottisync.agents.orchestrator import CONSUMER
 from lottisync.agents.types import AgentMessage
+from lottisync.entities.entity import HIGH
 from lottisync.entities.view import view
 from lottisync.journal import tasks
 from lottisync.problem import Problem
@@ -52,7 +53,7 @@ def status(device: Device, agent_id: str) -> str:
 
 
 def pause(device: Device, agent_id: str) -> None:
-    with device.agents.transaction(device.now()) as tx:
+    with device.agents.transaction(device.now(), HIGH) as tx:
         agent.pause(tx, agent_id)
 
 
@@ -105,7 +106,7 @@ def test_an_agent_that_moves_while_it_is_awake_is_one_on_both_devices(
     phone.time = laptop.time
 
     def taken_over() -> None:
-        with phone.agents.transaction(phone.now()) as tx:
+        with phone.agents.transaction(phone.now(), HIGH) as tx:
             agent.move(tx, laura, phone.id)
         laptop.pull(phone)
 
@@ -150,7 +151,7 @@ def test_a_run_is_closed_by_who_holds_the_agents_lock_only(
     """AGENT-8, AGENT-40: somebody types `agent wake` in the instant in which an orphaned run is closed."""
     laptop.do(lambda tx: tasks.add_note(tx, "n1", "t1", "It creaks"))
     [start] = daemon.after(100)
-    with laptop.agents.transaction(laptop.now()) as tx:
+    with laptop.agents.transaction(laptop.now(), HIGH) as tx:
         run_log.begin(tx, run_log.enqueue(tx, start.trigger, laura, "thread"))
         agent.move(tx, laura, "elsewhere")
     with run_log.single_flight(laptop.agents, laura):

@@ -13,7 +13,7 @@ from tests.support.scripted_model import Killed, ScriptedModel, call, say
 from lottisync.agents import agent, context, subscription
 from lottisync.agents.model import ModelError
 from lottisync.causality.vector_clock import Dot
-from lottisync.entities.entity import AGENT
+from lottisync.entities.entity import HIGH, LOW
 from lottisync.entities.view import view
 from lottisync.journal import tasks
 from lottisync.problem import Problem
@@ -60,7 +60,7 @@ class History:
                 device.pull(self.other)
             case "language":
                 fields = {"languageCode": "fr", "languageSource": "agent"}
-                device.do(lambda tx: tx.put("t1", "task", fields, precedence=AGENT))
+                device.do(lambda tx: tx.put("t1", "task", fields, precedence=LOW))
             case "rank":
                 device.do(lambda tx: tx.put("i1", "checklistItem", {"rank": f"z{self.number}"}))
             case "elsewhere":
@@ -75,7 +75,7 @@ class History:
             case "restart":
                 self.daemon = Daemon(device)
             case "feed again":
-                with device.journal.transaction(device.now()) as tx:
+                with device.journal.transaction(device.now(), HIGH) as tx:
                     tx.execute("update cursors set feed = 0")
             case "fails":
                 self._try(ScriptedModel(ModelError("timed-out", "silence")))
@@ -95,7 +95,7 @@ class History:
     def forgive(self) -> None:
         """A person resumes the agent if it gave up."""
         if self.device.agent(self.agent).lifecycle == agent.DORMANT:
-            with self.device.agents.transaction(self.device.now()) as tx:
+            with self.device.agents.transaction(self.device.now(), HIGH) as tx:
                 agent.resume(tx, self.agent)
 
     def news(self) -> int:

@@ -16,7 +16,7 @@ from lottisync.agents.run_key import subscription
 from lottisync.agents.schedule import BATCH, COOL_DOWN, MAX_FAILURES, Plan, Start
 from lottisync.agents.wake import WakeResult, wake
 from lottisync.causality.vector_clock import Dot
-from lottisync.entities.entity import AGENT
+from lottisync.entities.entity import HIGH, LOW
 from lottisync.entities.schema import link_id
 from lottisync.entities.view import view
 from lottisync.journal import tasks
@@ -210,7 +210,7 @@ def test_a_change_that_arrives_by_sync_wakes_the_agent_at_home_only(
 
 def test_subscriptions_are_data_that_outlive_the_process(laptop: Device, laura: str, daemon: Daemon) -> None:
     """AGENT-34, S3-52: a subscription that another program wrote counts; one that is none is passed over."""
-    with laptop.agents.transaction(laptop.now()) as tx:
+    with laptop.agents.transaction(laptop.now(), HIGH) as tx:
         broken = {"types": "all of them"}
         only_due = {"types": ["task"], "ids": ["t2"], "fields": ["due"]}
         tx.put(laura, "agent", {"subscriptions/mine": only_due, "subscriptions/broken": broken})
@@ -226,7 +226,7 @@ def test_subscriptions_are_data_that_outlive_the_process(laptop: Device, laura: 
 def test_a_timer_wakes_once_at_its_time_whoever_is_running_then(laptop: Device, laura: str, daemon: Daemon) -> None:
     """AGENT-26, S3-36"""
     at = laptop.time + 90 * MINUTE
-    with laptop.agents.transaction(laptop.now()) as tx:
+    with laptop.agents.transaction(laptop.now(), HIGH) as tx:
         agent.set_timer(tx, laura, "tuesday", iso(at))
     assert daemon.look() == Plan([], at)
     fresh = Daemon(laptop)
@@ -237,7 +237,7 @@ def test_a_timer_wakes_once_at_its_time_whoever_is_running_then(laptop: Device, 
 
 def test_a_timer_that_is_nonsense_is_passed_over(laptop: Device, laura: str, daemon: Daemon) -> None:
     """AGENT-26"""
-    with laptop.agents.transaction(laptop.now()) as tx:
+    with laptop.agents.transaction(laptop.now(), HIGH) as tx:
         tx.put(laura, "agent", {"timers": {"a": "soon", "b": 5, "c|d": iso(laptop.time)}})
         with pytest.raises(Problem, match="a timer's name has neither"):
             agent.set_timer(tx, laura, "a|b", iso(laptop.time))
@@ -255,9 +255,9 @@ def test_an_agents_own_writes_wake_nobody_and_the_users_in_the_same_millisecond_
 
     def language_and_a_note(messages: object) -> object:
         now = laptop.now()
-        with laptop.journal.transaction(now) as tx:
-            tx.put("t1", "task", {"languageCode": "fr", "languageSource": "agent"}, precedence=AGENT)
-        with laptop.journal.transaction(now) as tx:
+        with laptop.journal.transaction(now, HIGH) as tx:
+            tx.put("t1", "task", {"languageCode": "fr", "languageSource": "agent"}, precedence=LOW)
+        with laptop.journal.transaction(now, HIGH) as tx:
             tasks.add_note(tx, "n1", "t1", "Said in the same millisecond")
         return say()
 
@@ -329,7 +329,7 @@ def test_changes_that_wait_are_one_wake_with_all_of_them(laptop: Device, laura: 
     """AGENT-27, S3-84, S3-89"""
     dots: list[Dot] = []
     for minutes in (10, 20, 30):
-        with laptop.journal.transaction(laptop.now()) as tx:
+        with laptop.journal.transaction(laptop.now(), HIGH) as tx:
             dots.append(tasks.edit_task(tx, "t1", {"estimate": minutes}))
             dots.append(tasks.add_note(tx, f"n{minutes}", "t1", "Hm"))
         daemon.look()
@@ -343,7 +343,7 @@ def test_a_stream_of_changes_does_not_put_the_wake_off(laptop: Device, laura: st
     """AGENT-27: the batch counts from the first change that waits."""
     due: set[int | None] = set()
     for number in range(3):
-        with laptop.journal.transaction(laptop.now()) as tx:
+        with laptop.journal.transaction(laptop.now(), HIGH) as tx:
             tasks.add_note(tx, f"n{number}", "t1", "Hm")
         due.add(daemon.look().next_look)
         laptop.time += BATCH // 4
@@ -352,12 +352,12 @@ def test_a_stream_of_changes_does_not_put_the_wake_off(laptop: Device, laura: st
 
 def test_the_queue_is_written_before_the_cursor_is_moved(laptop: Device, laura: str, daemon: Daemon) -> None:
     """AGENT-27"""
-    with laptop.agents.transaction(laptop.now()) as tx:
+    with laptop.agents.transaction(laptop.now(), HIGH) as tx:
         tx.execute("create trigger spoil before insert on wake_queue begin select raise(abort, 'spoilt'); end")
     laptop.do(lambda tx: tasks.add_note(tx, "n1", "t1", "Do not lose this"))
     with pytest.raises(apsw.ConstraintError, match="spoilt"):
         daemon.look()
-    with laptop.agents.transaction(laptop.now()) as tx:
+    with laptop.agents.transaction(laptop.now(), HIGH) as tx:
         tx.execute("drop trigger spoil")
     assert daemon.settle(*quiet()) == ["subscription task"]
 
@@ -369,7 +369,7 @@ def test_what_comes_while_the_agent_is_awake_waits_for_the_cool_down(
     laptop.do(lambda tx: tasks.add_note(tx, "n1", "t1", "First"))
 
     def meanwhile(messages: object) -> object:
-        with laptop.journal.transaction(laptop.now()) as tx:
+        with laptop.journal.transaction(laptop.now(), HIGH) as tx:
             tasks.add_note(tx, "n2", "t1", "Second")
         return say()
 
@@ -390,10 +390,10 @@ def test_a_feed_that_is_read_twice_wakes_once(laptop: Device, laura: str, daemon
     laptop.do(lambda tx: tasks.add_note(tx, "n1", "t1", "Once"))
     daemon.look()
     before = waiting(laptop, laura)
-    with laptop.journal.transaction(laptop.now()) as tx:
+    with laptop.journal.transaction(laptop.now(), HIGH) as tx:
         tx.execute("update cursors set feed = 0")
     assert Daemon(laptop).settle(*quiet()) == ["subscription task"]
-    with laptop.journal.transaction(laptop.now()) as tx:
+    with laptop.journal.transaction(laptop.now(), HIGH) as tx:
         tx.execute("update cursors set feed = 0")
     assert before
     assert Daemon(laptop).settle() == []
@@ -402,7 +402,7 @@ def test_a_feed_that_is_read_twice_wakes_once(laptop: Device, laura: str, daemon
 def test_a_cursor_that_ran_ahead_is_made_up_for_at_the_start(laptop: Device, laura: str, daemon: Daemon) -> None:
     """AGENT-33: what the agent subscribes to is compared with its watermark."""
     laptop.do(lambda tx: tasks.add_note(tx, "n1", "t1", "Never heard of"))
-    with laptop.journal.transaction(laptop.now()) as tx:
+    with laptop.journal.transaction(laptop.now(), HIGH) as tx:
         tx.execute("update cursors set feed = 1000000")
     assert daemon.settle() == []
     assert Daemon(laptop).settle(*quiet()) == ["subscription task"]
@@ -432,7 +432,7 @@ def test_failures_back_off_and_the_fifth_sends_to_sleep_with_the_person_told(
     assert because == "5 failures in a row, the last: the model has gone home"
     with pytest.raises(Problem, match="sleeps after 5 failures in a row"):
         laptop.wake(laura, ScriptedModel())
-    with laptop.agents.transaction(laptop.now()) as tx:
+    with laptop.agents.transaction(laptop.now(), HIGH) as tx:
         agent.resume(tx, laura)
     assert agent.asleep_because(laptop.state(laura)) is None
     assert daemon.settle(*quiet()) == ["subscription task"]
@@ -457,11 +457,11 @@ def test_a_failed_wake_is_tried_again_under_its_key_and_pays_for_no_turn_twice(
 
 def test_the_wakes_of_an_hour_are_limited(laptop: Device, laura: str, daemon: Daemon) -> None:
     """AGENT-29, S2-26"""
-    with laptop.agents.transaction(laptop.now()) as tx:
+    with laptop.agents.transaction(laptop.now(), HIGH) as tx:
         tx.put(laura, "agent", {"config/wakesAnHour": 2})
     begun: list[int] = []
     for number in range(5):
-        with laptop.journal.transaction(laptop.now()) as tx:
+        with laptop.journal.transaction(laptop.now(), HIGH) as tx:
             tasks.add_note(tx, f"n{number}", "t1", "And another")
         daemon.settle(*quiet())
         begun.append(laptop.time)
@@ -488,7 +488,7 @@ def test_a_killed_run_of_an_agent_that_is_gone_from_here_is_closed(laptop: Devic
     [start] = daemon.after(BATCH)
     with pytest.raises(Killed):
         daemon.wake(start, ScriptedModel(Killed()))
-    with laptop.agents.transaction(laptop.now()) as tx:
+    with laptop.agents.transaction(laptop.now(), HIGH) as tx:
         agent.move(tx, laura, "device-9")
     assert Daemon(laptop).settle() == []
     with laptop.agents.reading() as reader:
@@ -518,18 +518,18 @@ def test_a_paused_agent_keeps_what_waits_and_wakes_with_it_when_resumed(
     laptop: Device, laura: str, daemon: Daemon
 ) -> None:
     """AGENT-6, S3-79"""
-    with laptop.agents.transaction(laptop.now()) as tx:
+    with laptop.agents.transaction(laptop.now(), HIGH) as tx:
         agent.pause(tx, laura)
     laptop.do(lambda tx: tasks.add_note(tx, "n1", "t1", "While it sleeps"))
     assert daemon.settle() == []
-    with laptop.agents.transaction(laptop.now()) as tx:
+    with laptop.agents.transaction(laptop.now(), HIGH) as tx:
         agent.resume(tx, laura)
     assert daemon.settle(*quiet()) == ["subscription task"]
 
 
 def test_a_destroyed_agent_hears_nothing(laptop: Device, laura: str, daemon: Daemon) -> None:
     """AGENT-6, S3-72"""
-    with laptop.agents.transaction(laptop.now()) as tx:
+    with laptop.agents.transaction(laptop.now(), HIGH) as tx:
         agent.destroy(tx, laura)
     laptop.do(lambda tx: tasks.add_note(tx, "n1", "t1", "Anybody there?"))
     assert daemon.settle() == []
@@ -558,7 +558,7 @@ def test_an_agent_that_moves_goes_on_at_its_new_home_from_where_it_was(
     phone.pull(laptop)
     assert elsewhere.settle() == []
     phone.time = laptop.time
-    with phone.agents.transaction(phone.now()) as tx:
+    with phone.agents.transaction(phone.now(), HIGH) as tx:
         agent.move(tx, laura, phone.id)
     model = ScriptedModel(say())
     assert elsewhere.settle(model) == ["subscription task"]
@@ -572,7 +572,7 @@ def test_an_agent_that_moves_goes_on_at_its_new_home_from_where_it_was(
 def test_twins_wake_for_one_change_under_one_key(laptop: Device, phone: Device, laura: str, daemon: Daemon) -> None:
     """AGENT-2, AGENT-4, S3-37"""
     phone.pull(laptop)
-    with phone.agents.transaction(phone.now()) as tx:
+    with phone.agents.transaction(phone.now(), HIGH) as tx:
         agent.move(tx, laura, phone.id)
     laptop.do(lambda tx: tasks.add_note(tx, "n1", "t1", "Both see this"))
     phone.pull(laptop)

@@ -4,7 +4,7 @@ from tests.support.device import NOON, Device
 from lottisync.agents import report
 from lottisync.agents.agent import report_head_id
 from lottisync.agents.report import MAX_ENTRIES, MAX_WORDS, Words
-from lottisync.entities.entity import AGENT
+from lottisync.entities.entity import HIGH, LOW
 from lottisync.journal.tasks import TaskPage
 from lottisync.journal.types import Task
 
@@ -55,7 +55,7 @@ def test_a_report_is_read_without_a_model_and_only_when_it_is_here(laptop: Devic
     filled = report.content(Words("t"), laptop.task(), laptop.now())
     with laptop.agents.reading() as reader:
         assert report.latest_report(reader, ident) is None
-    with laptop.agents.transaction(laptop.now()) as tx:
+    with laptop.agents.transaction(laptop.now(), HIGH) as tx:
         report.put(tx, ident, "r1", filled, {"runKey": "k"})
     with laptop.agents.reading() as reader:
         found = report.latest_report(reader, ident)
@@ -65,7 +65,7 @@ def test_a_report_is_read_without_a_model_and_only_when_it_is_here(laptop: Devic
         assert report.latest_report(reader, ident, "another scope") is None
         head = report_head_id(ident, "current")
         assert [link.value("toId") for link in reader.links_from(ident, "agent_report_head")] == [head]
-    with laptop.agents.transaction(laptop.now()) as tx:
-        tx.put(head, "agentReportHead", {"reportId": "still on its way"}, precedence=AGENT)
+    with laptop.agents.transaction(laptop.now(), HIGH) as tx:
+        tx.put(head, "agentReportHead", {"reportId": "still on its way"}, precedence=LOW)
     with laptop.agents.reading() as reader:
         assert report.latest_report(reader, ident) is None

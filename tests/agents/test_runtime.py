@@ -22,6 +22,7 @@ from lottisync.agents.runtime import Machine, Runtime
 from lottisync.causality.vector_clock import Dot
 from lottisync.config import clock
 from lottisync.config.home import Home
+from lottisync.entities.entity import HIGH
 from lottisync.journal import tasks
 from lottisync.problem import Problem
 from lottisync.scripted_model.server import ChatRequest, Reply, Say, ScriptedModelServer
@@ -41,7 +42,7 @@ def laura(laptop: Device) -> str:
     laptop.time = clock.now()
     laptop.add_task()
     ident = laptop.add_agent()
-    with laptop.agents.transaction(laptop.now()) as tx:
+    with laptop.agents.transaction(laptop.now(), HIGH) as tx:
         tx.put(ident, "agent", {"config/coolDownMillis": 1})
     return ident
 
@@ -73,7 +74,7 @@ async def test_an_agent_wakes_by_itself_when_it_is_made_and_when_the_task_is_edi
             first = report.latest_report(reader, laura)
         assert first is not None
         assert first.content["tldr"] == "New."
-        with laptop.journal.transaction(clock.now()) as tx:
+        with laptop.journal.transaction(clock.now(), HIGH) as tx:
             tasks.edit_task(tx, "t1", {"title": "Mend the bicycle"})
         await until(lambda: len(heard) == 2)
     assert heard == [
@@ -88,7 +89,7 @@ async def test_an_agent_wakes_by_itself_when_it_is_made_and_when_the_task_is_edi
 
 async def test_what_fails_is_told_and_tried_later(laptop: Device, laura: str) -> None:
     """AGENT-31, S3-90"""
-    with laptop.agents.transaction(clock.now()) as tx:
+    with laptop.agents.transaction(clock.now(), HIGH) as tx:
         tx.put(agent.state_id(laura), "agentState", {"agentId": laura, "consecutiveFailureCount": 4})
     async with runtime(laptop, ModelError("unreachable", "nobody home")) as heard:
         await until(lambda: len(heard) == 2)
@@ -133,7 +134,7 @@ async def test_a_full_disk_is_told_once_and_waited_for(
     just come home."""
     async with runtime(laptop, say("Here I am.")) as heard:
         await until(lambda: heard)
-    with laptop.journal.transaction(clock.now()) as tx:
+    with laptop.journal.transaction(clock.now(), HIGH) as tx:
         tasks.edit_task(tx, "t1", {"title": "Mend the bicycle"})
     real, tries = queue.add, count()
 
@@ -152,12 +153,12 @@ async def test_a_full_disk_is_told_once_and_waited_for(
 async def test_store_29_a_damaged_row_is_told_once_and_does_not_end_the_runtime(laptop: Device, laura: str) -> None:
     """STORE-29, AGENT-41: mended (by another device, say), it goes on."""
     row = "from agent_entities where id = ?", (laura,)
-    with laptop.agents.transaction(clock.now()) as tx:
+    with laptop.agents.transaction(clock.now(), HIGH) as tx:
         [(stored,)] = tx.execute("select serialized " + row[0], row[1])
         tx.execute("update agent_entities set serialized = '{' where id = ?", (laura,))
     async with runtime(laptop, say("Here I am.")) as heard:
         await until(lambda: heard)
-        with laptop.agents.transaction(clock.now()) as tx:
+        with laptop.agents.transaction(clock.now(), HIGH) as tx:
             tx.execute("update agent_entities set serialized = ? where id = ?", (stored, laura))
         await until(lambda: len(heard) == 2)
     assert [code for code, _ in heard] == ["agents-wait", "agent-woke"]
@@ -197,9 +198,9 @@ def test_the_daemon_runs_the_agents_at_home_on_it(tmp_path: Path, monkeypatch: p
             assert run_here("agent", "create", task, home=path).code == 0
             eventually(lambda: run_here("agent", "report", task, home=path).code == 0, "the first report")
             home = Home.open(path)
-            with home.agent.transaction(clock.now()) as tx:
+            with home.agent.transaction(clock.now(), HIGH) as tx:
                 tx.put(tx.by_type("agent")[0].id, "agent", {"config/coolDownMillis": 1})
-            with home.journal.transaction(clock.now()) as tx:
+            with home.journal.transaction(clock.now(), HIGH) as tx:
                 tasks.edit_task(tx, task, {"title": "Mend the bicycle"})
             home.close()
             eventually(

@@ -4,7 +4,7 @@ from tests.support.device import Device
 from lottisync.agents import agent, task_agent
 from lottisync.agents.agent import ACTIVE, CREATED, DESTROYED, DORMANT, TRANSITIONS
 from lottisync.agents.types import Agent
-from lottisync.entities.entity import AGENT
+from lottisync.entities.entity import HIGH, LOW
 from lottisync.journal import tasks
 from lottisync.problem import Problem
 
@@ -79,7 +79,7 @@ def test_the_life_of_an_agent(laptop: Device) -> None:
     laptop.add_task()
     ident = laptop.add_agent()
     for verb, lifecycle in ((agent.pause, DORMANT), (agent.resume, ACTIVE), (agent.destroy, DESTROYED)):
-        with laptop.agents.transaction(laptop.now()) as tx:
+        with laptop.agents.transaction(laptop.now(), HIGH) as tx:
             verb(tx, ident)
         assert laptop.agent(ident).lifecycle == lifecycle
     assert laptop.agent(ident).destroyed_at is not None
@@ -110,10 +110,10 @@ def test_a_pause_on_another_device_beats_the_first_wake(laptop: Device, phone: D
     laptop.add_task()
     ident = laptop.add_agent()
     phone.pull(laptop)
-    with phone.agents.transaction(phone.now()) as tx:
+    with phone.agents.transaction(phone.now(), HIGH) as tx:
         agent.pause(tx, ident)
     laptop.pass_minutes(60)
-    with laptop.agents.transaction(laptop.now()) as tx:
+    with laptop.agents.transaction(laptop.now(), LOW) as tx:
         agent.woken(tx, agent.read(tx, ident))
     laptop.pull(phone)
     phone.pull(laptop)
@@ -123,7 +123,7 @@ def test_a_pause_on_another_device_beats_the_first_wake(laptop: Device, phone: D
 def test_a_home_can_be_given_up(laptop: Device) -> None:
     laptop.add_task()
     ident = laptop.add_agent()
-    with laptop.agents.transaction(laptop.now()) as tx:
+    with laptop.agents.transaction(laptop.now(), HIGH) as tx:
         agent.move(tx, ident, "device-9")
     assert laptop.agent(ident).home_device == "device-9"
 
@@ -135,8 +135,8 @@ def test_of_several_agents_the_newest_minds_the_task(laptop: Device) -> None:
     laptop.add_task()
     laptop.add_agent()
     laptop.pass_minutes(5)
-    with laptop.agents.transaction(laptop.now()) as tx:
-        tx.put("b", "agent", {"displayName": "Newer", "createdAt": "2026-01-01T00:00:00.000Z"}, precedence=AGENT)
+    with laptop.agents.transaction(laptop.now(), HIGH) as tx:
+        tx.put("b", "agent", {"displayName": "Newer", "createdAt": "2026-01-01T00:00:00.000Z"}, precedence=LOW)
         tx.put(link_id("agent_task", "b", "t1"), "agent_task", {"fromId": "b", "toId": "t1"})
     with laptop.agents.reading() as reader:
         found = task_agent.agent_for_task(reader, "t1")

@@ -30,7 +30,7 @@ from lottisync.agents.run_log import Run
 from lottisync.agents.thread import MAX_CALLS, MAX_TEXT
 from lottisync.agents.types import AgentMessage, AgentReport
 from lottisync.causality.vector_clock import Dot, Host
-from lottisync.entities.entity import AGENT
+from lottisync.entities.entity import HIGH, LOW
 from lottisync.entities.version import open_foreign
 from lottisync.entities.view import view
 from lottisync.journal import tasks
@@ -317,7 +317,7 @@ def test_nothing_of_the_end_is_written_if_the_end_fails(laptop: Device, laura: s
     """AGENT-18: the report is written before the change sets; neither may be there without the other."""
 
     def spoil(messages: Sequence[Message]) -> Turn:
-        with laptop.agents.transaction(laptop.now()) as tx:
+        with laptop.agents.transaction(laptop.now(), HIGH) as tx:
             tx.execute(
                 """create trigger spoil before insert on agent_entities when new.type = 'changeSet'
                    begin select raise(abort, 'spoilt'); end"""
@@ -392,7 +392,7 @@ def test_a_flood_of_calls_is_cut_and_said_to_be(laptop: Device, laura: str) -> N
 
 def test_a_wake_considers_so_many_changes(laptop: Device, laura: str) -> None:
     """AGENT-37, S2-26"""
-    with laptop.agents.transaction(laptop.now()) as tx:
+    with laptop.agents.transaction(laptop.now(), HIGH) as tx:
         tx.put(laura, "agent", {"config/setsPerWake": 1})
     batches = [
         call("add_multiple_checklist_items", items=[{"title": f"{batch} {number}"} for number in range(5)])
@@ -489,7 +489,7 @@ def test_the_turns_are_limited(laptop: Device, laura: str) -> None:
 
 def test_the_limit_is_the_agents_setting(laptop: Device, laura: str) -> None:
     """AGENT-12"""
-    with laptop.agents.transaction(laptop.now()) as tx:
+    with laptop.agents.transaction(laptop.now(), HIGH) as tx:
         tx.put(laura, "agent", {"config/maxTurns": 2})
     model = ScriptedModel(*(say("", call("nonsense")) for _ in range(2)))
     assert laptop.wake(laura, model).turn_limit_reached
@@ -509,7 +509,7 @@ def test_a_language_is_set_where_nobody_chose_one(laptop: Device, laura: str) ->
     assert (task.value("languageCode"), task.value("languageSource")) == ("en", "agent")
     written = task.winner("languageCode")
     assert written is not None
-    assert written.stamp.precedence == AGENT
+    assert written.stamp.precedence == LOW
     [effect] = [message for message in thread_of(laptop, laura) if message.kind == "toolResult"]
     with laptop.agents.reading() as reader:
         assert [link.value("toId") for link in reader.links_from(effect.id, "tool_effect")] == ["t1"]
@@ -600,7 +600,7 @@ def test_what_the_context_saw_beyond_the_knowledge_counts_as_seen(laptop: Device
     with phone.journal.reading() as reader:
         arrived = reader.version("t1")
     assert arrived is not None
-    with laptop.journal.transaction(laptop.now()) as tx:
+    with laptop.journal.transaction(laptop.now(), HIGH) as tx:
         tx.apply([(arrived, open_foreign(arrived))])
     with pytest.raises(Killed):
         laptop.wake(laura, ScriptedModel(say("Hm.", call("nonsense")), Killed()))
@@ -739,7 +739,7 @@ def test_a_killed_wake_goes_on_without_doing_anything_twice(laptop: Device, laur
 
 def test_a_wake_that_was_killed_between_a_call_and_its_answer_answers_it(laptop: Device, laura: str) -> None:
     """AGENT-15, AGENT-22: the turn is on record, the answer to its second call is not."""
-    with laptop.agents.transaction(laptop.now()) as tx:
+    with laptop.agents.transaction(laptop.now(), HIGH) as tx:
         tx.execute(
             """create trigger kill before insert on agent_entities when new.subtype = 'toolResult'
                and new.serialized like '%"metadata/call":1%' begin select raise(abort, 'killed'); end"""
@@ -747,7 +747,7 @@ def test_a_wake_that_was_killed_between_a_call_and_its_answer_answers_it(laptop:
     calls = [call("update_task_estimate", minutes=90), call("set_task_language", languageCode="en")]
     with pytest.raises(Exception, match="killed"):
         laptop.wake(laura, ScriptedModel(say("", *calls)))
-    with laptop.agents.transaction(laptop.now()) as tx:
+    with laptop.agents.transaction(laptop.now(), HIGH) as tx:
         tx.execute("drop trigger kill")
     model = ScriptedModel(say())
     laptop.wake(laura, model)
@@ -843,24 +843,24 @@ def refused(device: Device, agent_id: str) -> Problem:
 
 def test_a_paused_agent_does_not_wake_and_a_resumed_one_does(laptop: Device, laura: str) -> None:
     """AGENT-5, AGENT-6"""
-    with laptop.agents.transaction(laptop.now()) as tx:
+    with laptop.agents.transaction(laptop.now(), HIGH) as tx:
         agent.pause(tx, laura)
     assert "resume it first" in refused(laptop, laura).message
-    with laptop.agents.transaction(laptop.now()) as tx:
+    with laptop.agents.transaction(laptop.now(), HIGH) as tx:
         agent.resume(tx, laura)
     assert not laptop.wake(laura, ScriptedModel(say()), turn="refused").repeated
 
 
 def test_a_destroyed_agent_does_not_wake(laptop: Device, laura: str) -> None:
     """AGENT-6, S3-72"""
-    with laptop.agents.transaction(laptop.now()) as tx:
+    with laptop.agents.transaction(laptop.now(), HIGH) as tx:
         agent.destroy(tx, laura)
     assert "destroyed" in refused(laptop, laura).message
 
 
 def test_an_agent_wakes_at_home_only(laptop: Device, laura: str) -> None:
     """AGENT-6"""
-    with laptop.agents.transaction(laptop.now()) as tx:
+    with laptop.agents.transaction(laptop.now(), HIGH) as tx:
         agent.move(tx, laura, "device-9")
     problem = refused(laptop, laura)
     assert problem.code == "not-at-home"
@@ -891,7 +891,7 @@ def test_an_agent_that_is_destroyed_while_it_is_awake_says_nothing_more(laptop: 
     """AGENT-6"""
 
     def destroyed_meanwhile(messages: Sequence[Message]) -> Turn:
-        with laptop.agents.transaction(laptop.now()) as tx:
+        with laptop.agents.transaction(laptop.now(), HIGH) as tx:
             agent.destroy(tx, laura)
         return say("Bye.")
 
@@ -913,7 +913,7 @@ def test_nobody_wakes_who_is_not_there(laptop: Device, laura: str) -> None:
 def test_twins_that_wake_on_one_trigger_propose_the_same_operation(laptop: Device, phone: Device, laura: str) -> None:
     """AGENT-4, S3-36, S3-39: each makes a set of its own, and one effect is what can come of them."""
     phone.pull(laptop)
-    with phone.agents.transaction(phone.now()) as tx:
+    with phone.agents.transaction(phone.now(), HIGH) as tx:
         agent.move(tx, laura, phone.id)
     trigger = subscription(laura, "sub", [Dot(Host("a" * 16), 7)])
     for device in (laptop, phone):

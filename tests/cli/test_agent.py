@@ -13,6 +13,7 @@ from lottisync.cli.watch import changes
 from lottisync.config import clock
 from lottisync.config.home import Home
 from lottisync.daemon.status import STATUS_FILE
+from lottisync.entities.entity import HIGH
 from lottisync.scripted_model.server import ChatRequest, Reply, Say, ScriptedModelServer, ServerError
 
 Answers = list[Reply]
@@ -150,7 +151,7 @@ def test_a_home_that_was_not_seen_for_long_is_offered_for_take_over(person: Pers
     """AGENT-33"""
     person.json("agent", "create", person.task)
     home = Home.open(person.home)
-    with home.agent.transaction(clock.now()) as tx:
+    with home.agent.transaction(clock.now(), HIGH) as tx:
         ident = tx.by_type("agent")[0].id
         tx.put(ident, "agent", {"homeDevice": "lost", "createdAt": "2020-01-01T00:00:00.000Z"})
     home.close()
@@ -167,7 +168,7 @@ def test_an_agent_sleeps_while_its_task_is_gone(person: Person) -> None:
     """S3-88"""
     person.json("agent", "create", person.task)
     home = Home.open(person.home)
-    with home.journal.transaction(clock.now()) as tx:
+    with home.journal.transaction(clock.now(), HIGH) as tx:
         tx.delete(person.task)
     home.close()
     assert "asleep: its task is gone" in person.run("agent", "list").out

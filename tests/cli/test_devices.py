@@ -9,6 +9,7 @@ from tests.support.stores import NOON
 
 from lottisync.config.home import Home
 from lottisync.device.membership import put_membership
+from lottisync.entities.entity import HIGH
 from lottisync.identity.device_key import DeviceKey
 from lottisync.identity.roster import MembershipRecord
 
@@ -22,7 +23,7 @@ def home(tmp_path: Path) -> Path:
     assert run_here("init", "--name", "laptop", home=folder).code == 0
     opened = Home.open(folder)
     opened.add_device("phone", PHONE.certificate, NOON)
-    with opened.space.transaction(NOON) as tx:
+    with opened.space.transaction(NOON, HIGH) as tx:
         for key, name in ((TABLET, "tablet"), (WATCH, "watch")):
             put_membership(tx, MembershipRecord.adding(PHONE, certificate=key.certificate, name=name, at_ms=NOON + 1))
     opened.close()

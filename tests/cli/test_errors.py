@@ -19,6 +19,7 @@ from tests.support.command_line import Result, contents, environment, run
 from tests.support.stores import NOON
 
 from lottisync.config.home import Home
+from lottisync.entities.entity import HIGH
 from lottisync.identity.device_key import DeviceKey
 from lottisync.identity.pairing import CodeOffer
 from lottisync.journal import tasks
@@ -129,7 +130,7 @@ def test_cli_4_a_home_is_not_made_twice_nor_where_something_else_is(home: Path, 
 
 def test_cli_3_an_ambiguous_id_is_refused(home: Path) -> None:
     opened = Home.open(home)
-    with opened.journal.transaction(1000) as tx:
+    with opened.journal.transaction(1000, HIGH) as tx:
         for beginning in ("one", "two"):
             tasks.add_task(tx, f"{beginning}-abcdef", beginning)
     opened.close()

@@ -10,6 +10,7 @@ from tests.support.stores import NOON
 from lottisync.config.home import Home
 from lottisync.daemon.daemon import _tidy
 from lottisync.device.membership import come_back
+from lottisync.entities.entity import HIGH
 from lottisync.identity.device_key import DeviceKey
 from lottisync.store import forgetting
 
@@ -23,7 +24,7 @@ def home(tmp_path: Path) -> Path:
     assert run("init", "--name", "laptop", home=folder).code == 0
     opened = Home.open(folder)
     opened.add_device("phone", PHONE.certificate, NOON)
-    with opened.journal.transaction(NOON) as tx:
+    with opened.journal.transaction(NOON, HIGH) as tx:
         for entity_id in ("t1", "t2", "t3"):
             tx.put(entity_id, "task", {"title": entity_id})
         tx.delete("t2")
@@ -43,7 +44,7 @@ def ids(home: Path) -> list[str]:
 
 def phone_knows_all(home: Path) -> None:
     opened = Home.open(home)
-    with opened.journal.transaction(NOON) as tx:
+    with opened.journal.transaction(NOON, HIGH) as tx:
         forgetting.hear(tx, PHONE.device_id, tx.knowledge(), direct=True)
     opened.close()
 
@@ -76,7 +77,7 @@ def test_forget_3_what_it_has_seen_goes(home: Path) -> None:
 def test_forget_2_status_counts_what_a_device_lacks_without_a_daemon(home: Path) -> None:
     phone_knows_all(home)
     opened = Home.open(home)
-    with opened.journal.transaction(NOON) as tx:
+    with opened.journal.transaction(NOON, HIGH) as tx:
         tx.put("t1", "task", {"title": "Bread"})
         tx.put("t1", "task", {"title": "Butter"})
     opened.close()

@@ -11,6 +11,7 @@ from click.testing import CliRunner
 from lottisync.cli.main import lottisync
 from lottisync.config import clock
 from lottisync.config.home import Home
+from lottisync.entities.entity import HIGH, LOW
 from lottisync.journal import tasks
 from lottisync.problem import Problem
 from lottisync.review.builder import Builder
@@ -26,10 +27,10 @@ class Desk:
 
     def __init__(self, path: Path) -> None:
         self.home = Home.create(path, "laptop", b"\x07" * 32, clock.now())
-        with self.home.journal.transaction(clock.now()) as tx:
+        with self.home.journal.transaction(clock.now(), HIGH) as tx:
             tasks.add_task(tx, "t1", "Bake bread", {"estimate": 30})
             tasks.add_item(tx, "i1", "t1", "Flour")
-        with self.home.agent.transaction(clock.now()) as tx:
+        with self.home.agent.transaction(clock.now(), HIGH) as tx:
             tx.put(AGENT, "agent", {"agentId": AGENT, "displayName": "Laura"})
 
     def propose(self, tool: str, args: dict[str, Any], run: str = "r1") -> list[str]:
@@ -45,11 +46,11 @@ class Desk:
             context_knowledge=knowledge,
         )
         assert "queued" in builder.queue(tool, args, clock.now())
-        with self.home.agent.transaction(clock.now()) as tx:
+        with self.home.agent.transaction(clock.now(), LOW) as tx:
             return builder.build(tx, clock.now())
 
     def edit(self, **fields: Any) -> None:
-        with self.home.journal.transaction(clock.now()) as tx:
+        with self.home.journal.transaction(clock.now(), HIGH) as tx:
             tasks.edit_task(tx, "t1", fields)
 
     @property
@@ -256,7 +257,7 @@ def test_rev38_check_names_a_lying_index_and_reindex_mends_it(desk: Desk) -> Non
     """REV-38, REV-37: a row that hides what waits."""
     desk.propose("update_task_estimate", {"minutes": 60})
     assert len(desk.ask()) == 1
-    with desk.home.agent.transaction(clock.now()) as tx:
+    with desk.home.agent.transaction(clock.now(), HIGH) as tx:
         tx.execute("update change_set_index set settled = 1, open = 0, status = 'resolved'")
     assert desk.ask() == []
     done = CliRunner().invoke(lottisync, ["check", "--json", "--home", str(desk.home.path)])
@@ -325,7 +326,7 @@ def test_cli_28_an_index_that_cannot_be_kept_does_not_hide_the_rest(
     """Who looks at the status of a device with a full disk, or a store that somebody holds, looks for that."""
     monkeypatch.setattr(database, "BUSY_MILLIS", 20)
     desk.propose("update_task_estimate", {"minutes": 60})
-    with desk.home.agent.transaction(clock.now()):
+    with desk.home.agent.transaction(clock.now(), HIGH):
         done = CliRunner().invoke(lottisync, ["status", "--json", "--home", str(desk.home.path)])
     assert done.exit_code == 0, done.output
     assert json.loads(done.stdout)["waiting"] is None

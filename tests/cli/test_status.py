@@ -14,6 +14,7 @@ from tests.support.stores import send
 from lottisync.config import clock
 from lottisync.config.home import Home
 from lottisync.daemon.status import LOCK_FILE, STATUS_FILE, DaemonStatus
+from lottisync.entities.entity import HIGH
 from lottisync.entities.version import Version
 from lottisync.store import chain, fork
 
@@ -28,7 +29,7 @@ def home(tmp_path: Path) -> Path:
 
 
 def test_store_24_status_counts_what_is_in_quarantine_and_check_names_it(home: Path) -> None:
-    with Home.open(home).journal.transaction(1) as tx:
+    with Home.open(home).journal.transaction(1, HIGH) as tx:
         tx.quarantine(BAD, "version of 't1': no register")
     status = run("status", home=home)
     assert "journal: 1 came that cannot be taken here. See: lottisync check" in status.out
@@ -81,7 +82,7 @@ def test_copy_8_history_says_which_device_wrote_what_is_on_a_branch(home: Path) 
     run("task", "add", "Milk", home=home)
     run("task", "add", "Bread", home=home)
     opened = Home.open(home)
-    with opened.journal.transaction(1) as tx:
+    with opened.journal.transaction(1, HIGH) as tx:
         value = chain.value_at(tx, tx.host, 1)
         assert value is not None
         assert fork.split(tx, [value])

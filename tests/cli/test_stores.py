@@ -11,6 +11,7 @@ from tests.support.stores import send
 
 from lottisync.config import clock
 from lottisync.config.home import Home
+from lottisync.entities.entity import HIGH
 
 
 def call(home: Path, *arguments: str, status: int = 0) -> Any:
@@ -36,12 +37,12 @@ def apart(tmp_path: Path) -> tuple[Path, Path]:
     )
     laptop.add_device("phone", phone.key.certificate, clock.now())
     phone.add_device("laptop", laptop.key.certificate, clock.now())
-    with laptop.journal.transaction(clock.now()) as tx:
+    with laptop.journal.transaction(clock.now(), HIGH) as tx:
         tx.put("t1", "task", {"title": "Milk", "estimate": 5})
     meet(laptop, phone)
-    with laptop.journal.transaction(clock.now()) as tx:
+    with laptop.journal.transaction(clock.now(), HIGH) as tx:
         tx.put("t1", "task", {"title": "Oat milk"}, precedence=0)
-    with phone.journal.transaction(clock.now()) as tx:
+    with phone.journal.transaction(clock.now(), HIGH) as tx:
         tx.put("t1", "task", {"title": "Soy milk"})
     meet(laptop, phone)
     for home in (laptop, phone):
@@ -53,7 +54,7 @@ def test_a_sound_home_is_sound_and_a_damaged_one_is_not(apart: tuple[Path, Path]
     """STORE-20"""
     assert call(apart[0], "check") == {"space": [], "journal": [], "agent": []}
     home = Home.open(apart[0])
-    with home.journal.transaction(clock.now()) as tx:
+    with home.journal.transaction(clock.now(), HIGH) as tx:
         tx.execute("update journal_entities set serialized = replace(serialized, 'milk', 'wine')")
     home.close()
     faults = call(apart[0], "check", status=1)

@@ -20,6 +20,7 @@ from tests.support.daemons import Daemon, daemon, introduce
 from lottisync.config import clock
 from lottisync.config.home import Home
 from lottisync.daemon.status import LOCK_FILE, STATUS_FILE, DaemonStatus
+from lottisync.entities.entity import HIGH
 from lottisync.store.doorbell import Bell
 from lottisync.store.instant import iso
 from lottisync.sync.peer import PeerState
@@ -288,6 +289,6 @@ def test_devices_says_what_each_lacks(homes: tuple[Path, Path]) -> None:
 
 
 def fill(home: Home, count: int) -> None:
-    with home.journal.transaction(1_764_590_400_000) as tx:
+    with home.journal.transaction(1_764_590_400_000, HIGH) as tx:
         for number in range(count):
             tx.put(f"t{number}", "task", {"title": f"task {number}"})

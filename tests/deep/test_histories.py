@@ -16,7 +16,7 @@ import pytest
 
 from lottisync.causality.vector_clock import Dot, Host
 from lottisync.entities import version
-from lottisync.entities.entity import Entity
+from lottisync.entities.entity import HIGH, Entity
 from lottisync.journal.types import JOURNAL
 from lottisync.store.store import Store
 
@@ -52,7 +52,7 @@ class World:
     def write(self, device: Device) -> None:
         entity, path = self.chance.choice("xyz"), self.chance.choice(("title", "estimate", "labels/a", "labels/b"))
         value = self.chance.randrange(1000)
-        with device.store.transaction(self.now + self.chance.randrange(-86_400_000, 86_400_000)) as tx:
+        with device.store.transaction(self.now + self.chance.randrange(-86_400_000, 86_400_000), HIGH) as tx:
             dot = tx.put(entity, "task", {path: value}, precedence=self.chance.randrange(2))
         seen = device.seen.get(entity, frozenset())
         self.written.setdefault(entity, {})[dot] = Written(path, value, seen)
@@ -69,12 +69,12 @@ class World:
             batches = [numbers[i : i + 2] for i in range(0, len(numbers), 2)]
             for batch in batches[:frames]:
                 versions = snapshot.versions(batch)
-                with receiver.store.transaction(self.now) as tx:
+                with receiver.store.transaction(self.now, HIGH) as tx:
                     tx.apply([(v, version.open_foreign(v)) for v in versions])
                 for arrived in versions:
                     receiver.seen[arrived.id] = receiver.seen.get(arrived.id, frozenset()) | seen[arrived.id]
             if frames is None or frames >= len(batches):
-                with receiver.store.transaction(self.now) as tx:
+                with receiver.store.transaction(self.now, HIGH) as tx:
                     tx.adopt(snapshot.knowledge())
         finally:
             snapshot.close()

@@ -8,9 +8,9 @@ from tests.support.strategies import ENTITY, HOSTS, History, histories, one_writ
 from lottisync.causality.vector_clock import Clock, Dot, covers, has_seen, merge
 from lottisync.entities import version
 from lottisync.entities.entity import (
-    AGENT,
     DELETED_AT,
-    USER,
+    HIGH,
+    LOW,
     Entity,
     EqualDots,
     Stamp,
@@ -33,7 +33,7 @@ def wrote(
     host: int,
     values: dict[str, object],
     *,
-    precedence: int = USER,
+    precedence: int = HIGH,
     millis: int = 1,
     seen: Clock | None = None,
 ) -> Entity:
@@ -43,7 +43,7 @@ def wrote(
     return write(entity, raw, stamp, seen)
 
 
-def deleted(entity: Entity, host: int, *, precedence: int = USER, millis: int = 1) -> Entity:
+def deleted(entity: Entity, host: int, *, precedence: int = HIGH, millis: int = 1) -> Entity:
     return wrote(entity, host, {DELETED_AT: deletion(AT, entity.clock)}, precedence=precedence, millis=millis)
 
 
@@ -161,7 +161,7 @@ def test_a_concurrent_agent_write_never_wins() -> None:
     """MERGE-4: however far the agent's clock is ahead."""
     start = wrote(ABSENT, 0, {"title": "x"})
     user = wrote(start, 0, {"title": "mine"}, millis=1)
-    agent = wrote(start, 1, {"title": "its"}, precedence=AGENT, millis=2**48 - 1)
+    agent = wrote(start, 1, {"title": "its"}, precedence=LOW, millis=2**48 - 1)
     assert join(user, agent).value("title") == "mine"
     assert join(user, agent).conflicts() == {"title": ["its"]}
 
@@ -169,7 +169,7 @@ def test_a_concurrent_agent_write_never_wins() -> None:
 def test_an_agent_write_that_saw_the_users_replaces_it() -> None:
     """CAUS-10, MERGE-5: causality, whatever precedence and the clocks on the wall say."""
     start = wrote(ABSENT, 0, {"title": "x"}, millis=100)
-    after = wrote(start, 1, {"title": "its"}, precedence=AGENT, millis=1)
+    after = wrote(start, 1, {"title": "its"}, precedence=LOW, millis=1)
     assert join(start, after).value("title") == "its"
     assert join(start, after).conflicts() == {}
 
@@ -222,7 +222,7 @@ def test_the_read_context_names_all_writes_of_a_register() -> None:
 
 @pytest.mark.parametrize(
     ("deleter", "editor", "is_gone"),
-    [(USER, USER, True), (USER, AGENT, True), (AGENT, AGENT, True), (AGENT, USER, False)],
+    [(HIGH, HIGH, True), (HIGH, LOW, True), (LOW, LOW, True), (LOW, HIGH, False)],
 )
 def test_a_deletion_and_an_edit_it_had_not_seen(deleter: int, editor: int, is_gone: bool) -> None:
     """MERGE-6, MERGE-7: the edit is always a conflict; it saves the entity only from a lower precedence."""
@@ -235,11 +235,11 @@ def test_a_deletion_and_an_edit_it_had_not_seen(deleter: int, editor: int, is_go
     assert not is_clean_tombstone(met)
 
 
-@pytest.mark.parametrize("editor", [USER, AGENT])
+@pytest.mark.parametrize("editor", [HIGH, LOW])
 def test_a_deletion_that_saw_every_edit_is_clean(editor: int) -> None:
     """MERGE-7: also one by an agent of a user's entity."""
     start = wrote(ABSENT, 0, {"title": "x"}, precedence=editor, millis=50)
-    tombstone = deleted(start, 1, precedence=AGENT)
+    tombstone = deleted(start, 1, precedence=LOW)
     assert is_deleted(tombstone)
     assert is_clean_tombstone(tombstone)
     assert tombstone.conflicts() == {}
@@ -250,9 +250,9 @@ def test_a_deletion_that_saw_every_edit_is_clean(editor: int) -> None:
 def test_a_second_deletion_brings_nothing_back(winner: int) -> None:
     """MERGE-7: two agents' deletions, of which one had seen the person's edit and the other had not."""
     start = wrote(ABSENT, 0, {"title": "x"})
-    edited = wrote(start, 0, {"title": "y"}, precedence=USER)
-    saw_all = deleted(edited, 1, precedence=AGENT, millis=5 - winner)
-    saw_less = deleted(start, 2, precedence=AGENT, millis=4 + winner)
+    edited = wrote(start, 0, {"title": "y"}, precedence=HIGH)
+    saw_all = deleted(edited, 1, precedence=LOW, millis=5 - winner)
+    saw_less = deleted(start, 2, precedence=LOW, millis=4 + winner)
     assert is_clean_tombstone(saw_all)
     assert not is_deleted(join(edited, saw_less))
     met = join(saw_all, saw_less)
@@ -263,8 +263,8 @@ def test_a_second_deletion_brings_nothing_back(winner: int) -> None:
 def test_two_deletions_that_each_saw_another_edit_hold_together() -> None:
     """MERGE-7"""
     start = wrote(ABSENT, 0, {"title": "x"})
-    one = deleted(wrote(start, 0, {"title": "y"}, precedence=USER), 1, precedence=AGENT, millis=4)
-    other = deleted(wrote(start, 2, {"due": "2026-01-01"}, precedence=USER), 2, precedence=AGENT, millis=5)
+    one = deleted(wrote(start, 0, {"title": "y"}, precedence=HIGH), 1, precedence=LOW, millis=4)
+    other = deleted(wrote(start, 2, {"due": "2026-01-01"}, precedence=HIGH), 2, precedence=LOW, millis=5)
     assert is_clean_tombstone(join(one, other))
 
 
@@ -330,4 +330,4 @@ def test_an_absent_field_and_a_null_one_read_alike() -> None:
     assert entity.value("due") is None
     assert entity.value("title") is None
     assert entity.winner("title") is None
-    assert entity.winner("due") == Write(Stamp(USER, 1, 0, A, 1), b"null")
+    assert entity.winner("due") == Write(Stamp(HIGH, 1, 0, A, 1), b"null")

@@ -7,7 +7,7 @@ from tests.support.strategies import HOSTS, PATHS, related
 
 from lottisync.entities import version
 from lottisync.entities.entity import (
-    USER,
+    HIGH,
     Entity,
     EqualDots,
     Registers,
@@ -56,9 +56,9 @@ def test_merge_1_whoever_succeeds_is_the_join(states: tuple[Entity, Entity]) -> 
 
 def test_merge_1_whoever_has_seen_all_succeeds() -> None:
     """MERGE-1: and whoever has written without having seen the other does not."""
-    before = Entity("t1", "task", {A: 1}, {"title": (Write(Stamp(USER, 1, 0, A, 1), b'"a"'),)})
-    after = write(before, {"title": b'"b"', "due": b'"2026-12-01"'}, Stamp(USER, 2, 0, B, 1))
-    unseen = Entity("t1", "task", {B: 1}, {"title": (Write(Stamp(USER, 2, 0, B, 1), b'"b"'),)})
+    before = Entity("t1", "task", {A: 1}, {"title": (Write(Stamp(HIGH, 1, 0, A, 1), b'"a"'),)})
+    after = write(before, {"title": b'"b"', "due": b'"2026-12-01"'}, Stamp(HIGH, 2, 0, B, 1))
+    unseen = Entity("t1", "task", {B: 1}, {"title": (Write(Stamp(HIGH, 2, 0, B, 1), b'"b"'),)})
     old, new, other = map(stored, (before, after, unseen))
     assert succeeds(new, old, differing(new, old))
     assert not succeeds(old, new, differing(old, new))
@@ -77,7 +77,7 @@ def test_what_differs_is_found_alike(states: tuple[Entity, Entity]) -> None:
 def test_merge_5_a_write_over_stored_registers_is_the_write(states: tuple[Entity], values: dict[str, bytes]) -> None:
     """MERGE-5, ENT-8: the same bytes, and so the same base."""
     (entity,) = states
-    stamp = Stamp(USER, 9, 0, A, entity.clock.get(A, 0) + 1)
+    stamp = Stamp(HIGH, 9, 0, A, entity.clock.get(A, 0) + 1)
     expected = write(made(entity), values, stamp)
     written = write(stored(entity), values, stamp)
     assert written == expected
@@ -95,9 +95,9 @@ def test_what_is_asked_of_an_entity_is_the_same(states: tuple[Entity]) -> None:
 
 def test_merge_8_one_stamp_with_two_values_is_found_in_stored_registers() -> None:
     """MERGE-8: though one clock covers the other."""
-    stamp = Stamp(USER, 1, 0, A, 1)
+    stamp = Stamp(HIGH, 1, 0, A, 1)
     one = Entity("t1", "task", {A: 1}, {"title": (Write(stamp, b'"a"'),)})
-    later = Stamp(USER, 2, 0, B, 1)
+    later = Stamp(HIGH, 2, 0, B, 1)
     other = Entity(
         "t1", "task", {A: 1, B: 1}, {"title": (Write(stamp, b'"b"'),), "due": (Write(later, b'"2026-12-01"'),)}
     )

@@ -8,9 +8,9 @@ from lottisync.causality import vector_clock
 from lottisync.causality.vector_clock import Clock, Host
 from lottisync.entities import canonical
 from lottisync.entities.entity import (
-    AGENT,
     DELETED_AT,
-    USER,
+    HIGH,
+    LOW,
     Entity,
     Write,
     deletion,
@@ -83,13 +83,13 @@ def test_forget_9_it_takes_one_counter_unless_there_are_siblings(entity: Entity,
 
 def test_forget_10_a_deletion_of_the_agent_stays_one_over_an_edit_of_the_user_that_it_had_seen() -> None:
     h = HOSTS[0]
-    title = one_write("Milk", precedence=USER, counter=1)
-    gone = Write(title.stamp._replace(precedence=AGENT, counter=2), deletion("2026-01-01T00:00:00.000Z", {h: 1}))
+    title = one_write("Milk", precedence=HIGH, counter=1)
+    gone = Write(title.stamp._replace(precedence=LOW, counter=2), deletion("2026-01-01T00:00:00.000Z", {h: 1}))
     tombstone = Entity("t1", "task", {h: 2}, {"title": (title,), DELETED_AT: (gone,)})
     assert is_clean_tombstone(tombstone)
     after, _ = revived(tombstone, SELF, 7, {HOSTS[1]: 9})
     assert is_clean_tombstone(after)
-    edited = one_write("Oat milk", precedence=USER, host=HOSTS[1], counter=3)
+    edited = one_write("Oat milk", precedence=HIGH, host=HOSTS[1], counter=3)
     unseen = Entity("t1", "task", {h: 2, HOSTS[1]: 3}, {"title": (edited, title), DELETED_AT: (gone,)})
     assert not is_deleted(unseen)
     again, _ = revived(unseen, SELF, 7, {})

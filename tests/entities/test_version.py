@@ -9,7 +9,7 @@ from hypothesis import given
 from tests.support.faults import FAULTS, GOOD, altered
 from tests.support.strategies import HOSTS, entities
 
-from lottisync.entities.entity import AGENT, USER, Entity, Stamp, Write
+from lottisync.entities.entity import HIGH, LOW, Entity, Stamp, Write
 from lottisync.entities.version import (
     MAX_VERSION,
     BadVersion,
@@ -23,7 +23,7 @@ from lottisync.entities.version import (
 A, B, C = HOSTS
 
 
-def stamp(host: int, counter: int, *, precedence: int = USER, millis: int = 7) -> Stamp:
+def stamp(host: int, counter: int, *, precedence: int = HIGH, millis: int = 7) -> Stamp:
     return Stamp(precedence, millis, 0, HOSTS[host], counter)
 
 
@@ -75,7 +75,7 @@ def test_the_form_to_the_byte() -> None:
         {
             "title": (Write(stamp(0, 2), b'"x"'),),
             "labels/bug": (Write(stamp(0, 2), b"true"),),
-            "due": (Write(stamp(0, 3, millis=9), b"null"), Write(stamp(1, 1, precedence=AGENT, millis=9), b'"d"')),
+            "due": (Write(stamp(0, 3, millis=9), b"null"), Write(stamp(1, 1, precedence=LOW, millis=9), b'"d"')),
         },
     )
     raw = (

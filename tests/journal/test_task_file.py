@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from tests.support.stores import NOON, digest_of, dump, every_version, new_store, send
 
-from lottisync.entities.entity import is_deleted
+from lottisync.entities.entity import HIGH, is_deleted
 from lottisync.entities.schema import derived_id
 from lottisync.journal import task_file, tasks
 from lottisync.journal.task_file import Added
@@ -53,12 +53,12 @@ def store(tmp_path: Path) -> Store:
 
 def load(store: Store, content: dict[str, Any] = LIST, now: int = NOON) -> Added:
     file = task_file.parse(json.dumps(content).encode(), "list.json")
-    with store.transaction(now) as tx:
+    with store.transaction(now, HIGH) as tx:
         return task_file.add(tx, file)
 
 
 def do(store: Store, verb: Callable[[Transaction], Any]) -> None:
-    with store.transaction(NOON) as tx:
+    with store.transaction(NOON, HIGH) as tx:
         verb(tx)
 
 
@@ -250,6 +250,6 @@ def test_an_import_that_fails_half_way_leaves_nothing(store: Store) -> None:
     def stop(done: int) -> None:
         raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt), store.transaction(NOON) as tx:
+    with pytest.raises(KeyboardInterrupt), store.transaction(NOON, HIGH) as tx:
         task_file.add(tx, task_file.parse(json.dumps(LIST).encode(), "list.json"), stop)
     assert dump(store) == before

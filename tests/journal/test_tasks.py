@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.support.stores import NOON, dump, new_store, send
 
-from lottisync.entities.entity import AGENT, USER, is_deleted
+from lottisync.entities.entity import HIGH, LOW, is_deleted
 from lottisync.entities.schema import derived_id
 from lottisync.journal import tasks
 from lottisync.journal.types import ChecklistItem, Label, Task
@@ -26,8 +26,8 @@ def store(tmp_path: Path) -> Store:
     return store
 
 
-def do(store: Store, verb: Callable[[Transaction], Any], now: int = NOON) -> Any:
-    with store.transaction(now) as tx:
+def do(store: Store, verb: Callable[[Transaction], Any], now: int = NOON, precedence: int = HIGH) -> Any:
+    with store.transaction(now, precedence) as tx:
         return verb(tx)
 
 
@@ -60,7 +60,7 @@ def problem(store: Store, verb: Callable[[Transaction], Any]) -> Problem:
 
 def add_agent_ticked_item(store: Store) -> None:
     ticked = {"isChecked": True, "checkedBy": "agent", "checkedAt": "2025-11-30T00:00:00.000Z"}
-    do(store, lambda tx: tasks.add_item(tx, "i1", "t1", "x", ticked, precedence=AGENT))
+    do(store, lambda tx: tasks.add_item(tx, "i1", "t1", "x", ticked), precedence=LOW)
 
 
 # -- tasks
@@ -117,12 +117,12 @@ def test_what_is_deleted_is_refused(store: Store, verb: str) -> None:
 
 def test_a_verb_writes_only_the_fields_that_it_changes(store: Store) -> None:
     """JOUR-1: two devices that edit different fields have no conflict."""
-    do(store, lambda tx: tasks.edit_task(tx, "t1", {"priority": "P0"}, precedence=AGENT))
+    do(store, lambda tx: tasks.edit_task(tx, "t1", {"priority": "P0"}), precedence=LOW)
     entity = store.read("t1")
     assert entity is not None
     stamps = {path: writes[0].stamp for path, writes in entity.registers.items()}
-    assert (stamps["priority"].precedence, stamps["priority"].counter) == (AGENT, 2)
-    assert {(s.precedence, s.counter) for path, s in stamps.items() if path != "priority"} == {(USER, 1)}
+    assert (stamps["priority"].precedence, stamps["priority"].counter) == (LOW, 2)
+    assert {(s.precedence, s.counter) for path, s in stamps.items() if path != "priority"} == {(HIGH, 1)}
 
 
 def test_all_tasks_are_the_live_ones(store: Store) -> None:
@@ -219,7 +219,7 @@ def test_a_status_and_its_reason_are_one_value(store: Store) -> None:
 
 def test_a_new_item_is_unticked_and_the_users(store: Store) -> None:
     """JOUR-5, S0-10"""
-    do(store, lambda tx: tasks.add_item(tx, "i1", "t1", "x", precedence=AGENT))
+    do(store, lambda tx: tasks.add_item(tx, "i1", "t1", "x"), precedence=LOW)
     new = item(store)
     assert (new.is_checked, new.checked_by, new.checked_at, new.is_archived) == (False, "user", None, False)
     assert new.checklist_id == page(store).checklists[0].id
@@ -312,7 +312,7 @@ def test_a_note_records_what_the_journal_knew(store: Store) -> None:
 def test_whose_word_a_note_is(store: Store) -> None:
     """JOUR-6"""
     do(store, lambda tx: tasks.add_note(tx, "e1", "t1", "x"))
-    do(store, lambda tx: tasks.add_note(tx, "e2", "t1", "x", author="agent"))
+    do(store, lambda tx: tasks.add_note(tx, "e2", "t1", "x", author="agent"), precedence=LOW)
     precedences = []
     for ident in ("e1", "e2"):
         entity = store.read(ident)
@@ -320,7 +320,7 @@ def test_whose_word_a_note_is(store: Store) -> None:
         won = entity.winner("text")
         assert won is not None
         precedences.append(won.stamp.precedence)
-    assert precedences == [USER, AGENT]
+    assert precedences == [HIGH, LOW]
 
 
 def test_a_page_has_notes_by_time_and_sums_minutes(store: Store) -> None:

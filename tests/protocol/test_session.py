@@ -6,6 +6,7 @@ from itertools import product
 import pytest
 from tests.support.messages import DEVICE, EVERY, HELLO, HOST, LINK, SUMMARY, VERSION
 
+from lottisync.problem import LocalError
 from lottisync.protocol import message as m
 from lottisync.protocol.framing import ENCODINGS, MAX_FRAME, MAX_FRAME_BEFORE_HELLO, frame
 from lottisync.protocol.session import (
@@ -13,7 +14,6 @@ from lottisync.protocol.session import (
     GREETING_SECONDS,
     PING_SECONDS,
     TRANSITIONS,
-    LocalError,
     Session,
     State,
 )

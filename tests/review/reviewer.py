@@ -9,7 +9,7 @@ from tests.support.stores import send
 
 from lottisync.causality.vector_clock import Host
 from lottisync.config.stores import AGENT_STORE, LOCAL_TABLES
-from lottisync.entities.entity import AGENT
+from lottisync.entities.entity import HIGH, LOW
 from lottisync.journal import tasks
 from lottisync.journal.types import JOURNAL, ChecklistItem
 from lottisync.review.builder import Builder
@@ -77,8 +77,8 @@ class Reviewer:
         self.now += millis
         return self.now
 
-    def write(self, deed: Callable[[Transaction], object]) -> None:
-        with self.journal.transaction(self.later()) as tx:
+    def write(self, deed: Callable[[Transaction], object], precedence: int = HIGH) -> None:
+        with self.journal.transaction(self.later(), precedence) as tx:
             deed(tx)
 
     def add_task(self, task_id: str = "t1", title: str = "Bake bread", items: tuple[str, ...] = ()) -> None:
@@ -90,7 +90,9 @@ class Reviewer:
         self.write(lambda tx: tasks.edit_task(tx, task_id, fields))
 
     def note(self, entry_id: str, text: str = "not done yet", task_id: str = "t1", author: str = "user") -> None:
-        self.write(lambda tx: tasks.add_note(tx, entry_id, task_id, text, author=author))
+        self.write(
+            lambda tx: tasks.add_note(tx, entry_id, task_id, text, author=author), HIGH if author == "user" else LOW
+        )
 
     def tick(self, item_id: str, checked: bool = True) -> None:
         self.write(lambda tx: tasks.check_item(tx, item_id, checked))
@@ -98,7 +100,7 @@ class Reviewer:
     def agent_tick(self, item_id: str, checked: bool = True) -> None:
         """An item that an agent set: what the direct path of a program leaves."""
         fields = {"isChecked": checked, "checkedBy": "agent", "checkedAt": None}
-        self.write(lambda tx: tx.put(item_id, "checklistItem", fields, precedence=AGENT))
+        self.write(lambda tx: tx.put(item_id, "checklistItem", fields), LOW)
 
     def page(self, task_id: str = "t1") -> tasks.TaskPage:
         with self.journal.reading() as reader:
@@ -128,7 +130,7 @@ class Reviewer:
         )
 
     def built(self, builder: Builder) -> list[str]:
-        with self.agents.transaction(self.later()) as tx:
+        with self.agents.transaction(self.later(), LOW) as tx:
             return builder.build(tx, tx.now)
 
     def propose(

@@ -6,6 +6,7 @@ import pytest
 from tests.review.reviewer import DAY, Reviewer
 
 from lottisync.causality.vector_clock import Dot
+from lottisync.entities.entity import HIGH
 from lottisync.entities.version import open_foreign
 from lottisync.entities.view import view
 from lottisync.journal import tasks
@@ -234,7 +235,7 @@ def test_rev17_what_a_cut_off_round_left_counts_as_read(laptop: Reviewer, phone:
     phone.pull(laptop)
     phone.edit(estimate=60)
     snapshot = phone.journal.snapshot()
-    with laptop.journal.transaction(laptop.later()) as tx:
+    with laptop.journal.transaction(laptop.later(), HIGH) as tx:
         versions = snapshot.versions(snapshot.lacking(tx.knowledge(), []))
         tx.apply((version, open_foreign(version)) for version in versions)
     snapshot.close()

@@ -7,6 +7,7 @@ import msgspec
 import pytest
 from tests.review.reviewer import DAY, LAURA, START, Reviewer
 
+from lottisync.entities.entity import HIGH
 from lottisync.entities.view import view
 from lottisync.review import history
 from lottisync.review.change import ChangeDecision, ChangeItem, ChangeSet
@@ -80,7 +81,7 @@ def test_s1_31_a_tool_of_a_newer_version_is_named_with_its_arguments(laptop: Rev
     assert entity is not None
     [item] = entity.value("items")
     newer = item | {"toolName": "fold_laundry", "args": {"colour": "red"}, "humanSummary": ""}
-    with laptop.agents.transaction(laptop.later()) as tx:
+    with laptop.agents.transaction(laptop.later(), HIGH) as tx:
         tx.put(ident, "changeSet", {"items": [newer]})
     [shown] = laptop.waiting()
     assert (shown.summary, shown.changes) == ("fold_laundry(colour)", [])
@@ -154,7 +155,7 @@ def test_rev45_a_set_that_no_builder_wrote_keeps_no_other_from_being_shown(
     entity = laptop.agents.read(ident)
     assert entity is not None
     [item] = entity.value("items")
-    with laptop.agents.transaction(laptop.later()) as tx:
+    with laptop.agents.transaction(laptop.later(), HIGH) as tx:
         tx.put(ident, "changeSet", {"items": [item | {"toolName": tool, "args": args}]})
     assert len(laptop.waiting()) == 2
     assert len(fates(laptop.journal, laptop.agents, laptop.now)) == 2

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from tests.review.reviewer import DAY, LAURA, Reviewer
 
-from lottisync.entities.entity import AGENT
+from lottisync.entities.entity import HIGH, LOW
 from lottisync.review import immediate
 from lottisync.review.evidence import Grade, grade
 from lottisync.review.fate import fates
@@ -17,7 +17,7 @@ REASON = "The user wrote that it is not done yet"
 
 
 def strict(device: Reviewer) -> None:
-    with device.agents.transaction(device.later()) as tx:
+    with device.agents.transaction(device.later(), HIGH) as tx:
         tx.put(LAURA, "agent", {"agentId": LAURA, "config": {"sovereignty": "evidence"}})
 
 
@@ -108,7 +108,7 @@ def test_sov14_what_is_no_evidence_at_all(laptop: Reviewer, cited: str, said: st
     laptop.tick("t1-i0")
     laptop.note("machine", author="agent")
     forged = {"taskId": "t1", "text": "not done", "author": "user", "knowledge": {"0000000100000001": 999}}
-    laptop.write(lambda tx: tx.put("forged", "entry", forged, precedence=AGENT))
+    laptop.write(lambda tx: tx.put("forged", "entry", forged, precedence=LOW))
     laptop.note("gone")
     laptop.write(lambda tx: tx.delete("gone"))
     laptop.note("elsewhere", task_id="t2")
@@ -177,7 +177,7 @@ def test_sov13_where_no_person_judges_it_unlocks_nothing(laptop: Reviewer, phone
     phone.note("beside", "The flour is not bought")
     laptop.pull(phone)
     args = {"id": "t1-i0", "isChecked": False, "reason": REASON, "evidenceEntryIds": ["beside"]}
-    with laptop.journal.transaction(laptop.later()) as tx:
+    with laptop.journal.transaction(laptop.later(), HIGH) as tx:
         said = immediate.update_item(tx, LAURA, "t1", args, Terms(sovereignty="evidence"))
     assert said is not None
     assert said.startswith("Skipped: User set this item")

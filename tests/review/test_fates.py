@@ -6,6 +6,7 @@ import pytest
 from tests.review.reviewer import DAY, LAURA, Reviewer
 from tests.review.test_recovery import DiesBeforeTheEffect, dead
 
+from lottisync.entities.entity import HIGH
 from lottisync.review import retraction
 from lottisync.review.inbox import Inbox
 from lottisync.review.outcome import Outcome
@@ -28,7 +29,7 @@ def decided_apart(laptop: Reviewer, phone: Reviewer, item: str) -> None:
 
 
 def taken_back(laptop: Reviewer, phone: Reviewer, item: str) -> None:
-    with laptop.agents.transaction(laptop.later()) as tx:
+    with laptop.agents.transaction(laptop.later(), HIGH) as tx:
         assert retraction.carry_out(tx, LAURA, "t1", [Staged(item, "pointless by now")], tx.now) == 1
 
 

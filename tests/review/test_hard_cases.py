@@ -7,7 +7,7 @@ import msgspec
 import pytest
 from tests.review.reviewer import DAY, LAURA, START, Reviewer
 
-from lottisync.entities.entity import is_deleted
+from lottisync.entities.entity import HIGH, is_deleted
 from lottisync.entities.view import view
 from lottisync.problem import Problem
 from lottisync.review import retraction, saga
@@ -52,7 +52,7 @@ def status(device: Reviewer, item: str) -> str:
 
 def retract(device: Reviewer, item: str) -> None:
     """The agent takes it back, as the end of its wake does."""
-    with device.agents.transaction(device.later()) as tx:
+    with device.agents.transaction(device.later(), HIGH) as tx:
         assert retraction.carry_out(tx, LAURA, "t1", [Staged(item, "pointless by now")], tx.now) == 1
 
 
@@ -61,7 +61,7 @@ def rewritten(device: Reviewer, ident: str, **changes: Any) -> None:
     entity = device.agents.read(ident)
     assert entity is not None
     changed = msgspec.structs.replace(view(entity, ChangeSet), **changes)
-    with device.agents.transaction(device.later()) as tx:
+    with device.agents.transaction(device.later(), HIGH) as tx:
         tx.put(ident, "changeSet", fields(changed))
 
 
@@ -135,7 +135,7 @@ def test_rev50_a_verdict_is_finished_though_its_set_was_removed_meanwhile(laptop
     phone.pull(laptop)
     with pytest.raises(Killed):
         laptop.restarted(DiesBeforeTheEffect).confirm(ident, laptop.later())
-    with phone.agents.transaction(phone.later()) as tx:
+    with phone.agents.transaction(phone.later(), HIGH) as tx:
         tx.delete(ident.rpartition(".")[0])
     laptop.pull(phone)
     assert [outcome.result for outcome in laptop.restarted().recover(laptop.later())] == ["applied"]
@@ -149,7 +149,7 @@ def test_rev50_a_saga_whose_item_is_not_here_stops_no_start(laptop: Reviewer) ->
     ident = one(laptop, "update_task_estimate", {"minutes": 60})
     with pytest.raises(Killed):
         laptop.restarted(DiesBeforeTheEffect).confirm(ident, laptop.later())
-    with laptop.agents.transaction(laptop.now) as tx:
+    with laptop.agents.transaction(laptop.now, HIGH) as tx:
         tx.execute(
             "insert into saga_log select 'x', run_key, phase, status, tool_name, last_error, '2000', "
             "updated_at, replace(request, ?, 'gone.0') from saga_log",
@@ -167,7 +167,7 @@ def test_rev53_a_saga_that_another_process_closed_writes_no_decision(laptop: Rev
 
     class Overtaken(Verdicts):
         def _settle(self, *args: Any) -> Any:
-            with device.agents.transaction(device.later()) as tx:
+            with device.agents.transaction(device.later(), HIGH) as tx:
                 saga.forget(tx, device.proposal(ident).operation_id)
             return super()._settle(*args)
 
@@ -223,7 +223,7 @@ def test_rev58_a_contest_about_a_twin_that_was_answered_along_can_be_settled(lap
     laptop.add_task()
     older = one(laptop, "update_task_estimate", {"minutes": 60})
     phone.pull(laptop)
-    with phone.agents.transaction(phone.later()) as tx:
+    with phone.agents.transaction(phone.later(), HIGH) as tx:
         # As another agent proposes that had not seen it.
         entity = tx.entity(older.rpartition(".")[0])
         assert entity is not None
@@ -434,7 +434,7 @@ def test_s1_65_a_set_without_items_and_one_that_was_rejected_whole(laptop: Revie
     ident = one(laptop, "update_task_estimate", {"minutes": 60}).rpartition(".")[0]
     laptop.verdicts.dismiss(ident, laptop.later())
     empty = ChangeSet("empty", LAURA, "t1", created_at="2026-02-28T22:00:00.000Z")
-    with laptop.agents.transaction(laptop.later()) as tx:
+    with laptop.agents.transaction(laptop.later(), HIGH) as tx:
         tx.put("empty", "changeSet", fields(empty))
     assert laptop.states()[ident].status == "resolved"
     assert Inbox(laptop.journal, laptop.agents).unsettled_sets(laptop.now) == []

@@ -3,11 +3,12 @@
 import pytest
 from tests.review.reviewer import Reviewer
 
+from lottisync.entities.entity import LOW
 from lottisync.review.immediate import set_language
 
 
 def said(device: Reviewer, code: str, confidence: str = "high") -> str:
-    with device.journal.transaction(device.later()) as tx:
+    with device.journal.transaction(device.later(), LOW) as tx:
         return set_language(tx, "t1", {"languageCode": code, "confidence": confidence})
 
 

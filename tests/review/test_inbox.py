@@ -2,11 +2,12 @@
 
 from tests.review.reviewer import DAY, LAURA, Reviewer
 
+from lottisync.entities.entity import HIGH
 from lottisync.review.inbox import Change, Inbox
 
 
 def named(device: Reviewer, name: str = "Laura") -> None:
-    with device.agents.transaction(device.later()) as tx:
+    with device.agents.transaction(device.later(), HIGH) as tx:
         tx.put(LAURA, "agent", {"agentId": LAURA, "displayName": name})
 
 

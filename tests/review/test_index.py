@@ -8,6 +8,7 @@ import msgspec
 import pytest
 from tests.review.reviewer import DAY, Reviewer
 
+from lottisync.entities.entity import HIGH
 from lottisync.entities.version import open_foreign
 from lottisync.review import index
 from lottisync.review.cleanup import remove_old_sets
@@ -104,7 +105,7 @@ def test_rev37_a_decision_alone_reaches_the_index(laptop: Reviewer, phone: Revie
     phone.pull(laptop)
     assert items(only(phone)) == ["pending", "pending"]
     laptop.verdicts.reject(milk, laptop.later())
-    with laptop.agents.reading() as reader, phone.agents.transaction(phone.later()) as tx:
+    with laptop.agents.reading() as reader, phone.agents.transaction(phone.later(), HIGH) as tx:
         decision = reader.version(laptop.decisions()[-1].id)
         assert decision is not None
         tx.apply([(decision, open_foreign(decision))])
@@ -169,7 +170,7 @@ def test_rev38_check_notices_an_index_that_lies(laptop: Reviewer, lie: str) -> N
     laptop.later(2 * DAY)
     before = rows(laptop)
     statement, said = LIES[lie]
-    with laptop.agents.transaction(laptop.now) as tx:
+    with laptop.agents.transaction(laptop.now, HIGH) as tx:
         tx.execute(statement)
     with laptop.agents.reading() as reader:
         [fault] = index.faults(reader, laptop.now)

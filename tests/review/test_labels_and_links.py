@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from tests.review.reviewer import LAURA, Reviewer
 
-from lottisync.entities.entity import AGENT, is_deleted
+from lottisync.entities.entity import HIGH, LOW, is_deleted
 from lottisync.entities.schema import link_id
 from lottisync.entities.view import view
 from lottisync.journal.types import EntryLink, link_ends
@@ -22,7 +22,7 @@ def label(device: Reviewer, *names: str) -> None:
 
 def terms(device: Reviewer, **fields: Any) -> None:
     """What the person has set for the agent."""
-    with device.agents.transaction(device.later()) as tx:
+    with device.agents.transaction(device.later(), HIGH) as tx:
         tx.put(LAURA, "agent", {"agentId": LAURA, "displayName": "Laura", **fields})
 
 
@@ -309,7 +309,7 @@ def test_rev5_the_language_too(laptop: Reviewer) -> None:
     """REV-5, REV-6."""
     laptop.add_task()
     laptop.edit(categoryId="kitchen")
-    with laptop.journal.transaction(laptop.later()) as tx:
+    with laptop.journal.transaction(laptop.later(), HIGH) as tx:
         said = immediate.set_language(tx, "t1", {"languageCode": "de"}, Terms())
     assert said == "Skipped: you are not allowed in the task's category."
 
@@ -350,7 +350,7 @@ def test_s0_53_auto_check_where_the_person_opted_in_and_never_what_they_set(lapt
     assert entity is not None
     ticked = entity.winner("isChecked")
     assert ticked is not None
-    assert ticked.stamp.precedence == AGENT
+    assert ticked.stamp.precedence == LOW
     assert laptop.item("t1-i1").is_checked is False
     assert [item.args["id"] for item in laptop.waiting()] == ["t1-i1"]
 
@@ -376,7 +376,7 @@ def test_s0_08_the_direct_path(
         laptop.tick("t1-i0", checked)
     else:
         laptop.agent_tick("t1-i0", checked)
-    with laptop.journal.transaction(laptop.later()) as tx:
+    with laptop.journal.transaction(laptop.later(), HIGH) as tx:
         answer = immediate.update_item(tx, LAURA, "t1", {"id": "t1-i0", **args}, Terms())
     assert answer is not None
     assert answer.startswith(said)
@@ -393,7 +393,7 @@ def test_s0_13_the_direct_path_asks_where_the_item_belongs(laptop: Reviewer) -> 
     """S0-12, S0-13."""
     laptop.add_task(items=("Flour",))
     laptop.add_task("t2")
-    with laptop.journal.transaction(laptop.later()) as tx:
+    with laptop.journal.transaction(laptop.later(), HIGH) as tx:
         assert immediate.update_item(tx, LAURA, "t2", {"id": "t1-i0", "isChecked": True}, Terms()) == (
             "Skipped: checklist item: wrong task."
         )

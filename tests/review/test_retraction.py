@@ -4,7 +4,7 @@ from typing import Any
 
 from tests.review.reviewer import LAURA, Reviewer
 
-from lottisync.entities.entity import AGENT
+from lottisync.entities.entity import LOW
 from lottisync.review import history, retraction, tools
 
 
@@ -31,7 +31,7 @@ def test_rev75_an_agents_own_open_proposals(laptop: Reviewer) -> None:
     assert entity is not None
     written = entity.winner("verdict")
     assert written is not None
-    assert written.stamp.precedence == AGENT
+    assert written.stamp.precedence == LOW
     assert '↶ add_checklist_item("Milk") — retracted' in history.recent_decisions(
         laptop.agents, laptop.now, agent_id=LAURA
     )

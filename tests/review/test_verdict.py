@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from tests.review.reviewer import DAY, LAURA, Reviewer
 
-from lottisync.entities.entity import USER
+from lottisync.entities.entity import HIGH
 from lottisync.entities.schema import derived_id
 from lottisync.entities.version import MAX_DOCUMENT
 from lottisync.journal import tasks
@@ -54,7 +54,7 @@ def test_rev40_one_write_by_the_user_with_its_receipt(
     assert {path: task.value(path) for path in fields} == fields
     receipt = task.winner(receipt_path(decision.operation_id))
     assert receipt is not None
-    assert receipt.stamp.precedence == USER
+    assert receipt.stamp.precedence == HIGH
     assert all(task.dots(path) == {receipt.stamp.dot} for path in fields)
     assert (decision.id, decision.verdict, decision.result, decision.actor) == (
         outcome.decision,
@@ -248,7 +248,7 @@ def smuggled(device: Reviewer, args: dict[str, Any], tool: str = "update_checkli
     for path in ("isChecked", "checkedBy", "checkedAt", "checkReason", "proposedBy"):
         dots = [[dot.host, dot.counter] for dot in task_item.dots(path)]
         base.append({"entity": "t1-i0", "path": path, "value": task_item.value(path), "dots": dots})
-    with device.agents.transaction(device.later()) as tx:
+    with device.agents.transaction(device.later(), HIGH) as tx:
         tx.put(set_id, "changeSet", {"items": [item | {"args": args, "toolName": tool, "base": base}]})
     return ident
 
@@ -453,7 +453,7 @@ def test_rev48_items_wait_for_what_they_depend_on(laptop: Reviewer) -> None:
     entity = laptop.agents.read(ident)
     assert entity is not None
     first, second = entity.value("items")
-    with laptop.agents.transaction(laptop.later()) as tx:
+    with laptop.agents.transaction(laptop.later(), HIGH) as tx:
         tx.put(ident, "changeSet", {"items": [first, second | {"dependsOn": [f"{ident}.0"]}]})
     outcome = laptop.verdicts.confirm(f"{ident}.1", laptop.later())
     assert (outcome.result, outcome.message.endswith("confirm that first")) == ("failed", True)
@@ -465,7 +465,7 @@ def test_s2_19_an_effect_that_fails_leaves_no_decision(laptop: Reviewer) -> None
     laptop.add_task(items=("Flour",))
     ident = proposed(laptop, "update_checklist_item", {"id": "t1-i0", "title": "Rye, from the mill"})
     laptop.write(lambda tx: tx.put("t1-i0", "checklistItem", {"ballast": ""}))
-    with laptop.journal.transaction(laptop.later()) as tx:
+    with laptop.journal.transaction(laptop.later(), HIGH) as tx:
         held = tx.version("t1-i0")
         assert held is not None
         tx.put("t1-i0", "checklistItem", {"ballast": "y" * (MAX_DOCUMENT - len(held.document) - 50)})

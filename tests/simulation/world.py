@@ -25,7 +25,7 @@ from tests.simulation.wire import Ended, Wire
 
 from lottisync.causality.vector_clock import Clock, Dot, Host
 from lottisync.entities import canonical
-from lottisync.entities.entity import is_clean_tombstone, is_deleted
+from lottisync.entities.entity import HIGH, is_clean_tombstone, is_deleted
 from lottisync.entities.schema import link_id
 from lottisync.problem import Problem
 from lottisync.protocol import message as m
@@ -310,7 +310,7 @@ class World:
     ) -> list[int]:
         """A write by whoever sits at a device, and what it was for the oracle."""
         saw = kept.seen.get(entity, frozenset()) if saw is None else saw
-        with kept.store.transaction(self._clock(device) if now is None else now) as tx:
+        with kept.store.transaction(self._clock(device) if now is None else now, HIGH) as tx:
             dot = work(tx)
             self._under_way = UnderWay(device, kept.name, entity, dot, saw)
         self._under_way = None
@@ -564,7 +564,7 @@ class World:
         restored = self.devices[device.slot] = backup.live(device.slot, self._mint)
         if step.noticed:
             for kept in restored.kept.values():
-                with kept.store.transaction(self._clock(restored)) as tx:
+                with kept.store.transaction(self._clock(restored), HIGH) as tx:
                     tx.rolled_back()
         self._look_what_is_gone()
 
@@ -635,7 +635,7 @@ class World:
         device = self._device(step.device)
         for kept in device.kept.values():
             before = _ids(kept)
-            with kept.store.transaction(self._clock(device)) as tx:
+            with kept.store.transaction(self._clock(device), HIGH) as tx:
                 purged = forgetting.purge(tx, device.active(), MIN_AGE)
             self.count["purged"] += purged
             for entity in before - _ids(kept) if purged else ():
@@ -717,7 +717,7 @@ class World:
         else:
             document[path] = msgspec.Raw(b'"tampered"')
         text = msgspec.json.encode(document, order="deterministic").decode()
-        with kept.store.transaction(0) as tx:
+        with kept.store.transaction(0, HIGH) as tx:
             for table in (f"{kept.name}_entities", f"{kept.name}_links"):
                 tx.execute(f"update {table} set serialized = ? where id = ?", (text, entity))
         self.count["tampered"] += 1

@@ -8,6 +8,7 @@ from tests.support.stores import NOON, copied, dump, greet, meet, new_store, sen
 
 from lottisync.causality.chain import LINK_BYTES, Links, LogEnd, branch_name, chained, genesis
 from lottisync.causality.vector_clock import MAX_COUNTER, Host
+from lottisync.entities.entity import HIGH
 from lottisync.store import chain, fork
 from lottisync.store.chain import SEGMENT_LINKS, links_beyond, value_at
 from lottisync.store.check import broken_invariants
@@ -30,7 +31,7 @@ def stretch(first: int, last: int, before: bytes | None = None, host: Host = STR
 def write(store: Store, count: int, *, apart: bool = False) -> None:
     """`count` writes, in one transaction or each in one of its own."""
     for turn in range(count if apart else 1):
-        with store.transaction(NOON) as tx:
+        with store.transaction(NOON, HIGH) as tx:
             for n in range(1 if apart else count):
                 tx.put(f"{tx.host}-{tx.counter}-{turn}-{n}", "task", {"title": "x"})
 
@@ -38,7 +39,7 @@ def write(store: Store, count: int, *, apart: bool = False) -> None:
 def taken(store: Store, *all_links: Links) -> bytes | None:
     node = None
     for links in all_links:
-        with store.transaction(NOON) as tx:
+        with store.transaction(NOON, HIGH) as tx:
             node = extend(tx, links)
     return node
 
@@ -153,12 +154,12 @@ def test_copy_4_links_that_cannot_be_are_refused(tmp_path: Path, impossible: Lin
 def test_copy_4_a_closed_host_is_not_extended(tmp_path: Path) -> None:
     store = new_store(tmp_path)
     taken(store, stretch(1, 3))
-    with store.transaction(NOON) as tx:
+    with store.transaction(NOON, HIGH) as tx:
         assert fork.split(tx, [link(3), link(6)])
     assert taken(store, stretch(1, 3)) is None, "what is here already does no harm"
     assert taken(store, stretch(4, 5)) == link(3)
     other = new_store(tmp_path, 2)
-    with other.transaction(NOON) as tx:
+    with other.transaction(NOON, HIGH) as tx:
         assert fork.split(tx, [link(3), genesis(Host("8" * 16))])
     assert taken(other, stretch(1, 4)) == link(3)
     assert taken(other, stretch(1, 2), stretch(3, 3)) is None, "up to the node it is open"
@@ -171,7 +172,7 @@ def test_copy_4_a_branch_is_taken_where_its_node_is_known_and_its_name_fits(tmp_
     values = link(40) + link(50)
     branch = Links(branch_name(link(40)), STRANGER, 4, link(3), values)
     assert taken(store, branch) == link(3), "nobody has said here that this is a node"
-    with store.transaction(NOON) as tx:
+    with store.transaction(NOON, HIGH) as tx:
         fork.split(tx, [link(3)])
     with pytest.raises(BadLinks, match="does not begin where"):
         taken(store, branch._replace(before=link(2)))
@@ -188,7 +189,7 @@ def test_copy_4_a_branch_is_taken_where_its_node_is_known_and_its_name_fits(tmp_
         assert [h for h in chain.log_ends(reader) if h in (STRANGER, branch.host)] == [STRANGER, branch.host]
         assert broken_invariants(reader) == []
     assert taken(store, branch._replace(first=6, before=link(50), values=link(60))) is None
-    with store.transaction(NOON) as tx:
+    with store.transaction(NOON, HIGH) as tx:
         assert fork.split(tx, [link(60)])
     assert taken(store, branch._replace(first=7, before=link(60), values=link(70))) == link(60)
 
@@ -218,7 +219,7 @@ def test_copy_3_logs_come_parents_first(tmp_path: Path) -> None:
     write(a, 6)
     twin = copied(a, tmp_path / "twin.sqlite", 3)
     write(a, 6)
-    with a.transaction(NOON) as tx:
+    with a.transaction(NOON, HIGH) as tx:
         fork.split(tx, [value_at(tx, tx.host, n) or b"" for n in (9, 3, 11, 1)] + [genesis(tx.host)])
     greet(a, twin)
     send(a, twin)

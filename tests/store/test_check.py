@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from tests.support.stores import NOON, dump, new_store, send
 
+from lottisync.entities.entity import HIGH
 from lottisync.store.check import broken_invariants
 from lottisync.store.store import Store
 
@@ -13,15 +14,15 @@ from lottisync.store.store import Store
 def store(tmp_path: Path) -> Store:
     """A store with siblings, a tombstone, a link and rows of a peer."""
     a, b = new_store(tmp_path, 1), new_store(tmp_path, 2)
-    with a.transaction(NOON) as tx:
+    with a.transaction(NOON, HIGH) as tx:
         tx.put("t1", "task", {"title": "Milk", "labels": {"shop": True}})
         tx.put("t2", "task", {"title": "Bread"})
         tx.link("entryLink", "t1", "t2")
     send(a, b)
-    with a.transaction(NOON + 1) as tx:
+    with a.transaction(NOON + 1, HIGH) as tx:
         tx.put("t1", "task", {"title": "Oat milk"})
         tx.delete("t2")
-    with b.transaction(NOON + 2) as tx:
+    with b.transaction(NOON + 2, HIGH) as tx:
         tx.put("t1", "task", {"title": "Soy milk"})
     send(b, a)
     return a
@@ -82,7 +83,7 @@ def test_a_sound_store_is_found_sound_and_left_as_it_is(store: Store) -> None:
 )
 def test_each_kind_of_damage_is_named(store: Store, damage: str, told: str) -> None:
     """STORE-20, COPY-3"""
-    with store.transaction(NOON + 9) as tx:
+    with store.transaction(NOON + 9, HIGH) as tx:
         tx.execute(damage)
         tx.changed = False  # the store's own bookkeeping would write over some of the damage
     faults = found(store)

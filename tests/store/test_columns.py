@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from tests.support.stores import NOON, new_store, send
 
+from lottisync.entities.entity import HIGH
 from lottisync.store.store import Store
 
 
@@ -36,7 +37,7 @@ def test_an_edited_row_is_filled_like_one_that_came_whole(tmp_path: Path, writes
     """STORE-30: also where the text that says when it was made is missing, and its stamps tell it."""
     edited, followed, fresh = (new_store(tmp_path, number) for number in (1, 2, 3))
     for number, fields in enumerate(writes):
-        with edited.transaction(NOON + number * 60_000) as tx:
+        with edited.transaction(NOON + number * 60_000, HIGH) as tx:
             tx.put("i1", "checklistItem", fields)
         send(edited, followed)
     send(edited, fresh)

@@ -6,7 +6,7 @@ import pytest
 from tests.support.stores import NOON, digest_of, new_store, send, with_links
 
 from lottisync.causality.vector_clock import Host
-from lottisync.entities.entity import AGENT, Entity, Stamp, Write
+from lottisync.entities.entity import HIGH, LOW, Entity, Stamp, Write
 from lottisync.entities.version import close
 from lottisync.problem import Problem
 from lottisync.store import conflict
@@ -22,12 +22,12 @@ def listed(store: Store) -> list[Conflict]:
 def apart(folder: Path) -> tuple[Store, Store]:
     """Two devices that wrote the same field, and one other each, without knowing of each other."""
     a, b = new_store(folder, 1), new_store(folder, 2)
-    with a.transaction(NOON) as tx:
+    with a.transaction(NOON, HIGH) as tx:
         tx.put("t", "task", {"title": "Milk", "priority": "P1"})
     send(a, b)
-    with a.transaction(NOON + 1) as tx:
+    with a.transaction(NOON + 1, HIGH) as tx:
         tx.put("t", "task", {"title": "Oat milk", "estimate": 5})
-    with b.transaction(NOON + 2) as tx:
+    with b.transaction(NOON + 2, HIGH) as tx:
         tx.put("t", "task", {"title": "Soy milk", "estimate": 5})
     send(a, b)
     send(b, a)
@@ -50,7 +50,7 @@ def test_different_values_are_listed_with_who_wrote_them(tmp_path: Path) -> None
 def test_keeping_one_settles_it_on_every_device(tmp_path: Path, choice: int, title: str) -> None:
     """STORE-17"""
     a, b = apart(tmp_path)
-    with a.transaction(NOON + 10) as tx:
+    with a.transaction(NOON + 10, HIGH) as tx:
         conflict.keep(tx, "t", "title", choice)
     send(a, b)
     for store in (a, b):
@@ -64,7 +64,7 @@ def test_keeping_one_settles_it_on_every_device(tmp_path: Path, choice: int, tit
 def test_combining_writes_a_new_value(tmp_path: Path) -> None:
     """STORE-17"""
     a, b = apart(tmp_path)
-    with b.transaction(NOON + 10) as tx:
+    with b.transaction(NOON + 10, HIGH) as tx:
         conflict.combine(tx, "t", "title", "Oat or soy milk")
     send(b, a)
     entity = a.read("t")
@@ -78,11 +78,11 @@ def test_a_map_that_somebody_wrote_as_one_value_can_be_kept(tmp_path: Path) -> N
     a, b = Host("a" * 16), Host("b" * 16)
     store = new_store(tmp_path)
     with_links(store, {a: 1, b: 1})
-    with store.transaction(NOON) as tx:
+    with store.transaction(NOON, HIGH) as tx:
         for host, value in ((a, b'{"x":1}'), (b, b'{"x":2}')):
             entity = Entity("t", "task", {host: 1}, {"config": (Write(Stamp(1, NOON, 0, host, 1), value),)})
             tx.apply([(close(entity), entity)])
-    with store.transaction(NOON) as tx:
+    with store.transaction(NOON, HIGH) as tx:
         conflict.keep(tx, "t", "config", 2)
     kept = store.read("t")
     assert kept is not None
@@ -92,12 +92,12 @@ def test_a_map_that_somebody_wrote_as_one_value_can_be_kept(tmp_path: Path) -> N
 
 def deleted_here_edited_there(folder: Path) -> tuple[Store, Store]:
     a, b = new_store(folder, 1), new_store(folder, 2)
-    with a.transaction(NOON) as tx:
+    with a.transaction(NOON, HIGH) as tx:
         tx.put("t", "task", {"title": "Milk"})
     send(a, b)
-    with a.transaction(NOON + 1) as tx:
+    with a.transaction(NOON + 1, HIGH) as tx:
         tx.delete("t")
-    with b.transaction(NOON + 2) as tx:
+    with b.transaction(NOON + 2, HIGH) as tx:
         tx.put("t", "task", {"title": "Oat milk"})
     send(a, b)
     send(b, a)
@@ -112,7 +112,7 @@ def test_deleted_here_edited_there_is_a_conflict_and_can_be_settled_both_ways(tm
     assert found.path == "deletedAt"
     assert found.deleted
     choice = next(n for n, c in enumerate(found.candidates, 1) if (c.value is not None) == gone)
-    with b.transaction(NOON + 10) as tx:
+    with b.transaction(NOON + 10, HIGH) as tx:
         conflict.keep(tx, "t", "deletedAt", choice)
     send(b, a)
     for store in (a, b):
@@ -129,13 +129,13 @@ def test_deleted_here_edited_there_is_a_conflict_and_can_be_settled_both_ways(tm
 def brought_back_here_deleted_there(folder: Path, *, later: str) -> tuple[Store, Store]:
     """Both saw it deleted; then one brings it back and the other deletes it again, one of them `later`."""
     a, b = new_store(folder, 1), new_store(folder, 2)
-    with a.transaction(NOON) as tx:
+    with a.transaction(NOON, HIGH) as tx:
         tx.put("t", "task", {"title": "Milk"})
         tx.delete("t")
     send(a, b)
-    with a.transaction(NOON + (20 if later == "deletion" else 1)) as tx:
+    with a.transaction(NOON + (20 if later == "deletion" else 1), HIGH) as tx:
         tx.delete("t")
-    with b.transaction(NOON + 10) as tx:
+    with b.transaction(NOON + 10, HIGH) as tx:
         tx.undelete("t")
     send(a, b)
     send(b, a)
@@ -151,7 +151,7 @@ def test_brought_back_here_deleted_there_can_be_settled_both_ways(tmp_path: Path
     assert found.deleted == (later == "deletion")
     assert [c.value is not None for c in found.candidates] == [found.deleted, not found.deleted]
     choice = next(n for n, c in enumerate(found.candidates, 1) if (c.value is not None) == gone)
-    with a.transaction(NOON + 30) as tx:
+    with a.transaction(NOON + 30, HIGH) as tx:
         conflict.keep(tx, "t", "deletedAt", choice)
     send(a, b)
     for store in (a, b):
@@ -163,13 +163,13 @@ def test_brought_back_here_deleted_there_can_be_settled_both_ways(tmp_path: Path
 def test_the_edit_that_is_named_is_one_that_the_deletion_had_not_seen(tmp_path: Path) -> None:
     """STORE-17: and not a later one, by its device's clock, that it had seen."""
     a, b = new_store(tmp_path, 1), new_store(tmp_path, 2)
-    with a.transaction(NOON) as tx:
+    with a.transaction(NOON, HIGH) as tx:
         tx.put("t", "task", {"title": "Milk"})
     send(a, b)
-    with a.transaction(NOON + 50) as tx:
+    with a.transaction(NOON + 50, HIGH) as tx:
         tx.put("t", "task", {"priority": "P1"})
         tx.delete("t")
-    with b.transaction(NOON + 2) as tx:
+    with b.transaction(NOON + 2, HIGH) as tx:
         tx.put("t", "task", {"title": "Oat milk"})
     send(b, a)
     [found] = listed(a)
@@ -180,13 +180,13 @@ def test_the_edit_that_is_named_is_one_that_the_deletion_had_not_seen(tmp_path: 
 def ticked_by_one_unticked_by_the_other(folder: Path) -> Store:
     """The agent ticked an item; the person, who had not seen that, had said that it is open."""
     a, b = new_store(folder, 1), new_store(folder, 2)
-    with a.transaction(NOON) as tx:
+    with a.transaction(NOON, HIGH) as tx:
         tx.put("i", "checklistItem", {"title": "Milk", "isChecked": True, "checkedBy": "user", "checkedAt": "1"})
     send(a, b)
-    with a.transaction(NOON + 2) as tx:
-        tx.put("i", "checklistItem", {"isChecked": True, "checkedBy": "agent", "checkedAt": "2"}, precedence=AGENT)
+    with a.transaction(NOON + 2, HIGH) as tx:
+        tx.put("i", "checklistItem", {"isChecked": True, "checkedBy": "agent", "checkedAt": "2"}, precedence=LOW)
         tx.put("i", "checklistItem", {"title": "Oat milk"})
-    with b.transaction(NOON + 1) as tx:
+    with b.transaction(NOON + 1, HIGH) as tx:
         tx.put("i", "checklistItem", {"isChecked": False, "checkedBy": "user", "checkedAt": "3"})
         tx.put("i", "checklistItem", {"title": "Soy milk"})
     send(b, a)
@@ -201,7 +201,7 @@ def test_what_was_written_together_is_settled_together(
     """STORE-17, JOUR-3: whichever field of a tick is named, no half of it is left with the other's provenance; what
     does not belong to it stays in conflict."""
     a = ticked_by_one_unticked_by_the_other(tmp_path)
-    with a.transaction(NOON + 10) as tx:
+    with a.transaction(NOON + 10, HIGH) as tx:
         conflict.keep(tx, "i", path, choice)
     entity = a.read("i")
     assert entity is not None
@@ -213,7 +213,7 @@ def test_what_was_written_together_is_settled_together(
 def test_a_half_of_what_is_written_together_cannot_be_combined(tmp_path: Path) -> None:
     """STORE-17, JOUR-3"""
     a = ticked_by_one_unticked_by_the_other(tmp_path)
-    with pytest.raises(Problem, match="checkedBy"), a.transaction(NOON + 10) as tx:
+    with pytest.raises(Problem, match="checkedBy"), a.transaction(NOON + 10, HIGH) as tx:
         conflict.combine(tx, "i", "isChecked", value=True)
     assert len(listed(a)) == 4
 
@@ -221,16 +221,16 @@ def test_a_half_of_what_is_written_together_cannot_be_combined(tmp_path: Path) -
 def test_bringing_back_settles_nothing_that_nobody_asked_for(tmp_path: Path) -> None:
     """STORE-17: it writes all of the entity anew, so other conflicts come first."""
     a, b = apart(tmp_path)
-    with b.transaction(NOON + 10) as tx:
+    with b.transaction(NOON + 10, HIGH) as tx:
         tx.delete("t")
-    with a.transaction(NOON + 11) as tx:
+    with a.transaction(NOON + 11, HIGH) as tx:
         tx.put("t", "task", {"priority": "P0"})
     send(b, a)
     assert [found.path for found in listed(a)] == ["title", "deletedAt"]
-    with pytest.raises(Problem, match="title") as refused, a.transaction(NOON + 20) as tx:
+    with pytest.raises(Problem, match="title") as refused, a.transaction(NOON + 20, HIGH) as tx:
         conflict.keep(tx, "t", "deletedAt", 2)
     assert refused.value.code == "other-conflicts"
-    with a.transaction(NOON + 20) as tx:
+    with a.transaction(NOON + 20, HIGH) as tx:
         conflict.keep(tx, "t", "title", 2)
         conflict.keep(tx, "t", "deletedAt", 2)
     entity = a.read("t")
@@ -245,7 +245,7 @@ def test_bringing_back_settles_nothing_that_nobody_asked_for(tmp_path: Path) -> 
 def test_what_is_not_there_cannot_be_kept(tmp_path: Path, path: str, choice: int, code: str) -> None:
     a, _ = apart(tmp_path)
     before = digest_of(a)
-    with pytest.raises(Problem) as refused, a.transaction(NOON + 10) as tx:
+    with pytest.raises(Problem) as refused, a.transaction(NOON + 10, HIGH) as tx:
         conflict.keep(tx, "t", path, choice)
     assert refused.value.code == code
     assert digest_of(a) == before
@@ -253,5 +253,5 @@ def test_what_is_not_there_cannot_be_kept(tmp_path: Path, path: str, choice: int
 
 def test_a_deletion_cannot_be_combined(tmp_path: Path) -> None:
     a, _ = deleted_here_edited_there(tmp_path)
-    with pytest.raises(Problem, match="deleted or it is not"), a.transaction(NOON + 10) as tx:
+    with pytest.raises(Problem, match="deleted or it is not"), a.transaction(NOON + 10, HIGH) as tx:
         conflict.combine(tx, "t", "deletedAt", "maybe")

@@ -6,6 +6,7 @@ import apsw
 import pytest
 from tests.support.stores import NOON, minting, new_store
 
+from lottisync.entities.entity import HIGH
 from lottisync.journal.types import JOURNAL
 from lottisync.problem import Problem
 from lottisync.store import database
@@ -15,7 +16,7 @@ from lottisync.store.store import Store
 
 def existing(folder: Path, tasks: int = 1) -> Path:
     store = new_store(folder)
-    with store.transaction(NOON) as tx:
+    with store.transaction(NOON, HIGH) as tx:
         for number in range(tasks):
             tx.put(f"t{number}", "task", {"title": "x" * 500})
     store.close()
@@ -35,7 +36,7 @@ def refused(file: Path) -> Problem:
 def test_wal_and_full_are_really_in_force(tmp_path: Path) -> None:
     """STORE-1: for writers, readers and snapshots, in new files and in old ones."""
     fresh = new_store(tmp_path)
-    with fresh.transaction(NOON) as tx:
+    with fresh.transaction(NOON, HIGH) as tx:
         assert tx.execute("pragma synchronous") == [(2,)]
         assert tx.execute("pragma journal_mode") == [("wal",)]
     fresh.close()
@@ -126,7 +127,7 @@ def test_a_file_whose_damage_shows_later(tmp_path: Path) -> None:
     store = Store.open(file, JOURNAL, minting(1))
     with pytest.raises(Problem) as reading, store.reading() as reader:
         reader.by_type("task")
-    with pytest.raises(Problem) as writing, store.transaction(NOON) as tx:
+    with pytest.raises(Problem) as writing, store.transaction(NOON, HIGH) as tx:
         tx.put("t999", "task", {"title": "y"})
     with pytest.raises(Problem) as sending:
         send_all(store)
@@ -156,11 +157,11 @@ def test_a_file_that_somebody_holds_for_too_long(tmp_path: Path, monkeypatch: py
     holder = connect(file)
     store = Store.open(file, JOURNAL, minting(1))
     holder.execute("begin immediate").fetchall()
-    with pytest.raises(Problem) as caught, store.transaction(NOON) as tx:
+    with pytest.raises(Problem) as caught, store.transaction(NOON, HIGH) as tx:
         tx.put("t2", "task", {"title": "x"})
     assert caught.value.code == "busy"
     holder.execute("rollback").fetchall()
-    with store.transaction(NOON) as tx:
+    with store.transaction(NOON, HIGH) as tx:
         tx.put("t2", "task", {"title": "x"})
     holder.close()
     store.close()
@@ -171,7 +172,7 @@ def test_a_file_that_may_not_be_written(tmp_path: Path) -> None:
     store = Store.open(existing(tmp_path), JOURNAL, minting(1))
     with store.reading() as reader:
         reader.local("pragma query_only=1")  # what SQLite answers then is what it answers there
-    with pytest.raises(Problem) as caught, store.transaction(NOON) as tx:
+    with pytest.raises(Problem) as caught, store.transaction(NOON, HIGH) as tx:
         tx.put("t2", "task", {"title": "x"})
     assert caught.value.code == "read-only"
     assert "folder" in caught.value.message

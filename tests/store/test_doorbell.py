@@ -11,6 +11,7 @@ import pytest
 from tests.support.child import running, said
 from tests.support.stores import NOON, new_store
 
+from lottisync.entities.entity import HIGH
 from lottisync.problem import Problem
 from lottisync.store.doorbell import Bell, ring
 from lottisync.store.transaction import Transaction
@@ -127,12 +128,12 @@ def test_a_commit_is_none_the_less_for_a_bell_that_cannot_be_rung(tmp_path: Path
     """STORE-11: what was committed is not reported as failed because there is no file descriptor left to ring with."""
     store = new_store(tmp_path)
     bell = Bell(tmp_path / "bells", "one")
-    with store.transaction(NOON) as tx:
+    with store.transaction(NOON, HIGH) as tx:
         tx.put("t1", "task", {"title": "x"})
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (3, hard))
     try:
-        with store.transaction(NOON) as tx:
+        with store.transaction(NOON, HIGH) as tx:
             tx.put("t2", "task", {"title": "x"})
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
@@ -145,7 +146,7 @@ def test_a_commit_wakes_another_process(tmp_path: Path) -> None:
     """STORE-11"""
     store = new_store(tmp_path)
     with running("tests.support.listener", tmp_path / "bells", "other", 30) as child:
-        with store.transaction(NOON) as tx:
+        with store.transaction(NOON, HIGH) as tx:
             tx.put("t1", "task", {"title": "x"})
         assert said(child) == "rung"
     store.close()
@@ -160,12 +161,12 @@ def test_only_what_was_committed_rings(tmp_path: Path) -> None:
         tx.put("t1", "task", {"title": "x"})
         tx.delete("t2")
 
-    with pytest.raises(Problem), store.transaction(NOON) as tx:
+    with pytest.raises(Problem), store.transaction(NOON, HIGH) as tx:
         fail(tx)
-    with store.transaction(NOON):
+    with store.transaction(NOON, HIGH):
         pass
     assert not is_rung(bell)
-    with store.transaction(NOON) as tx:
+    with store.transaction(NOON, HIGH) as tx:
         tx.put("t1", "task", {"title": "x"})
         assert not is_rung(bell)
     assert is_rung(bell)

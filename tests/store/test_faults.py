@@ -16,6 +16,7 @@ import pytest
 from tests.support.fault_vfs import FaultVfs
 
 from lottisync.causality.vector_clock import Host
+from lottisync.entities.entity import HIGH
 from lottisync.journal.types import JOURNAL
 from lottisync.problem import Problem
 from lottisync.store.check import broken_invariants
@@ -31,7 +32,7 @@ def prepared(tmp_path: Path) -> Path:
     """A store with something in it, closed and checkpointed."""
     file = tmp_path / "journal.sqlite"
     store = Store.create(file, JOURNAL, lambda: Host("00000000000000a1"))
-    with store.transaction(NOON) as tx:
+    with store.transaction(NOON, HIGH) as tx:
         tx.put("kept", "task", {"title": "was here before"})
     store.close()
     return file
@@ -40,7 +41,7 @@ def prepared(tmp_path: Path) -> Path:
 def workload(store: Store) -> Iterator[int]:
     """Several transactions; yields the counter that each of them has acknowledged."""
     for number in range(WRITES):
-        with store.transaction(NOON + number) as tx:
+        with store.transaction(NOON + number, HIGH) as tx:
             tx.put(f"t{number}", "task", {"title": "x" * 3000})
             dot = tx.put("kept", "task", {"title": f"edit {number}"})
         yield dot.counter

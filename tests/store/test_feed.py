@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from tests.support.stores import NOON, minting, new_store, send
 
+from lottisync.entities.entity import HIGH
 from lottisync.journal.types import JOURNAL
 from lottisync.problem import Problem
 from lottisync.store.feed import Feed
@@ -18,7 +19,7 @@ def ids(feed: Feed) -> list[str]:
 def test_a_new_consumer_sees_all_that_is_there_in_order(tmp_path: Path) -> None:
     """STORE-18"""
     store = new_store(tmp_path)
-    with store.transaction(NOON) as tx:
+    with store.transaction(NOON, HIGH) as tx:
         tx.put("b", "task", {"title": "x"})
         tx.put("a", "task", {"title": "y"})
         tx.delete("b")
@@ -32,7 +33,7 @@ def test_what_was_taken_and_not_finished_comes_again(tmp_path: Path) -> None:
     """STORE-18: also after the consumer was killed in between."""
     store = new_store(tmp_path)
     for ident in "abc":
-        with store.transaction(NOON) as tx:
+        with store.transaction(NOON, HIGH) as tx:
             tx.put(ident, "task", {"title": "x"})
     first = Feed(store, "page").take()
     Feed(store, "page").done(first[0], NOON)
@@ -46,7 +47,7 @@ def test_changes_by_peers_and_by_other_processes_are_changes(tmp_path: Path) -> 
     """STORE-18"""
     a, b = new_store(tmp_path, 1), new_store(tmp_path, 2)
     feed = Feed(b, "page")
-    with a.transaction(NOON) as tx:
+    with a.transaction(NOON, HIGH) as tx:
         tx.put("t", "task", {"title": "x"})
     send(a, b)
     assert ids(feed) == ["t"]
@@ -54,7 +55,7 @@ def test_changes_by_peers_and_by_other_processes_are_changes(tmp_path: Path) -> 
     send(a, b)
     assert ids(feed) == []
     other = Store.open(tmp_path / "journal-2.sqlite", JOURNAL, minting(2))
-    with other.transaction(NOON) as tx:
+    with other.transaction(NOON, HIGH) as tx:
         tx.put("u", "task", {"title": "x"})
         tx.put("t", "task", {"title": "y"})
     assert ids(feed) == ["u", "t"]
@@ -63,7 +64,7 @@ def test_changes_by_peers_and_by_other_processes_are_changes(tmp_path: Path) -> 
 def test_the_cursor_never_goes_back(tmp_path: Path) -> None:
     """STORE-18: two programs under one name at worst repeat."""
     store = new_store(tmp_path)
-    with store.transaction(NOON) as tx:
+    with store.transaction(NOON, HIGH) as tx:
         tx.put("a", "task", {"title": "x"})
         tx.put("b", "task", {"title": "x"})
     feed = Feed(store, "page")
@@ -75,7 +76,7 @@ def test_the_cursor_never_goes_back(tmp_path: Path) -> None:
 
 def test_a_join_that_changes_nothing_is_no_change(tmp_path: Path) -> None:
     a, b = new_store(tmp_path, 1), new_store(tmp_path, 2)
-    with a.transaction(NOON) as tx:
+    with a.transaction(NOON, HIGH) as tx:
         tx.put("t", "task", {"title": "x"})
     send(a, b)
     feed = Feed(a, "page")

@@ -9,6 +9,7 @@ from tests.support.comparison import compare, compare_stores
 from tests.support.stores import NOON, lacking, new_store, true_digest
 
 from lottisync.causality.vector_clock import Host
+from lottisync.entities.entity import HIGH
 from lottisync.entities.version import open_foreign
 from lottisync.store.fingerprint import BYTES, DEPTH, FAN, FEW, Fingerprints, Node, checked, differing, digits
 from lottisync.store.forgetting import entity_key
@@ -20,7 +21,7 @@ A = Host("a" * 16)
 def filled(folder: Path, number: int, count: int) -> Store:
     """A store of `count` tasks; two with the same count hold the same."""
     store = new_store(folder, number)
-    with store.transaction(NOON) as tx:
+    with store.transaction(NOON, HIGH) as tx:
         for at in range(count):
             tx.put(f"t{at}", "task", {"title": str(at)})
     return store
@@ -29,7 +30,7 @@ def filled(folder: Path, number: int, count: int) -> Store:
 def copy(sender: Store, receiver: Store) -> None:
     """A round in one transaction."""
     versions, knowledge, _ = lacking(sender, receiver)
-    with receiver.transaction(NOON) as tx:
+    with receiver.transaction(NOON, HIGH) as tx:
         tx.apply([(version, open_foreign(version)) for version in versions])
         tx.adopt(knowledge)
 
@@ -123,9 +124,9 @@ def test_mend_1_tombstones_do_not_count_and_quarantine_does(tmp_path: Path) -> N
     strict, lax = new_store(tmp_path, 1), new_store(tmp_path, 2, LAX)
     version = bad({A: 1})
     for store in (strict, lax):
-        with store.transaction(NOON) as tx:
+        with store.transaction(NOON, HIGH) as tx:
             tx.apply([(version, open_foreign(version))])
-    with strict.transaction(NOON) as tx:
+    with strict.transaction(NOON, HIGH) as tx:
         tx.put("gone", "task", {"title": "x"})
         tx.delete("gone")
     assert compare_stores(strict, lax).ids == set()

@@ -18,7 +18,7 @@ from tests.support.stores import (
 )
 
 from lottisync.causality.vector_clock import Clock, Host
-from lottisync.entities.entity import has_unseen_edit, is_clean_tombstone, is_deleted
+from lottisync.entities.entity import HIGH, has_unseen_edit, is_clean_tombstone, is_deleted
 from lottisync.entities.identifier import made_once, time_ordered
 from lottisync.entities.version import open_foreign
 from lottisync.store import chain, forgetting
@@ -42,7 +42,7 @@ def forgotten(store: Store) -> dict[Host, int]:
 
 
 def tell(store: Store, device: str, clock: Clock, *, direct: bool = True) -> None:
-    with store.transaction(NOON) as tx:
+    with store.transaction(NOON, HIGH) as tx:
         forgetting.hear(tx, device, clock, direct=direct)
 
 
@@ -52,17 +52,17 @@ def told(store: Store) -> dict[str, dict[Host, int]]:
 
 
 def purge(store: Store, *active: str, now: int = LATER, min_age: int = forgetting.MIN_AGE) -> int:
-    with store.transaction(now) as tx:
+    with store.transaction(now, HIGH) as tx:
         return forgetting.purge(tx, active, min_age)
 
 
 def put(store: Store, entity_id: str, title: str = "Milk", now: int = NOON) -> None:
-    with store.transaction(now) as tx:
+    with store.transaction(now, HIGH) as tx:
         tx.put(entity_id, "task", {"title": title})
 
 
 def delete(store: Store, entity_id: str, now: int = NOON) -> None:
-    with store.transaction(now) as tx:
+    with store.transaction(now, HIGH) as tx:
         tx.delete(entity_id)
 
 
@@ -81,7 +81,7 @@ def round_to(sender: Store, receiver: Store, now: int = LATER) -> tuple[int, int
     versions, known, _ = lacking(sender, receiver)
     with sender.reading() as reader:
         held = Keys(forgetting.keys(reader))
-    with receiver.transaction(now) as tx:
+    with receiver.transaction(now, HIGH) as tx:
         absent = ours if sender_behind else None
         tx.apply([(version, open_foreign(version)) for version in versions], revive_absent=absent)
         forgetting.complete(tx, known, theirs)
@@ -122,7 +122,7 @@ def test_forget_1_of_hosts_of_which_nothing_is_here_nothing_is_noted(tmp_path: P
 def test_forget_1_what_was_told_before_is_noted_without_a_bell(tmp_path: Path) -> None:
     store = new_store(tmp_path)
     with_links(store, {A: 1})
-    with store.transaction(NOON) as tx:
+    with store.transaction(NOON, HIGH) as tx:
         forgetting.hear(tx, "phone", {A: 5}, direct=True)
         assert not tx.changed
     before = store.changes()
@@ -227,7 +227,7 @@ def test_forget_3_at_most_so_many_at_once(tmp_path: Path) -> None:
         put(store, f"t{number}")
         delete(store, f"t{number}")
     for expected in (2, 2, 1, 0):
-        with store.transaction(LATER) as tx:
+        with store.transaction(LATER, HIGH) as tx:
             assert forgetting.purge(tx, [], limit=2) == expected
 
 
@@ -260,7 +260,7 @@ def test_forget_4_devices_purge_at_other_times_and_agree(
         elif does == "d" and present is not None:
             delete(store, entity_id)
         elif does == "u" and present is not None:
-            with store.transaction(NOON) as tx:
+            with store.transaction(NOON, HIGH) as tx:
                 tx.undelete(entity_id)
         elif does == "s":
             _meet(store, other)
@@ -286,7 +286,7 @@ def _meet(a: Store, b: Store) -> None:
 
 
 def damage(store: Store, entity_id: str) -> None:
-    with store.transaction(NOON) as tx:
+    with store.transaction(NOON, HIGH) as tx:
         tx.execute("update journal_entities set serialized = '{' where id = ?", (entity_id,))
 
 
@@ -336,7 +336,7 @@ def test_forget_6_the_first_write_on_an_absent_id_has_seen_what_was_forgotten(pa
 def test_forget_6_so_has_one_that_writes_a_deletion(pair: tuple[Store, Store]) -> None:
     a, _ = pair
     purge(a)
-    with a.transaction(NOON) as tx:
+    with a.transaction(NOON, HIGH) as tx:
         tx.put("gone", "task", {"title": "Again", "deletedAt": None})
     entity = a.read("gone")
     assert entity is not None
@@ -345,7 +345,7 @@ def test_forget_6_so_has_one_that_writes_a_deletion(pair: tuple[Store, Store]) -
 
 def test_forget_6_what_was_forgotten_in_the_same_transaction_counts(pair: tuple[Store, Store]) -> None:
     a, b = pair
-    with b.transaction(LATER) as tx:
+    with b.transaction(LATER, HIGH) as tx:
         tx.put("other", "task", {"title": "Before"})
         assert forgetting.purge(tx, []) == 1
         tx.put("gone", "task", {"title": "Again"})
@@ -398,7 +398,7 @@ def test_forget_7_knowledge_and_what_was_forgotten_are_taken_over_together(pair:
     before = knowledge(b), forgotten(b)
     send(a, b, cut_after=1)
     assert (knowledge(b), forgotten(b)) == before
-    with contextlib.suppress(ZeroDivisionError), b.transaction(LATER) as tx:
+    with contextlib.suppress(ZeroDivisionError), b.transaction(LATER, HIGH) as tx:
         forgetting.complete(tx, knowledge(a), forgotten(a))
         raise ZeroDivisionError
     assert (knowledge(b), forgotten(b)) == before
@@ -477,10 +477,10 @@ def test_forget_8_a_version_in_quarantine_goes_like_a_row(tmp_path: Path) -> Non
     a = new_store(tmp_path, 1)
     version = bad({A: 1})
     with_links(a, {A: 1})
-    with a.transaction(NOON) as tx:
+    with a.transaction(NOON, HIGH) as tx:
         tx.apply([(version, open_foreign(version))])
         tx.adopt({A: 1})
-    with a.transaction(NOON) as tx:
+    with a.transaction(NOON, HIGH) as tx:
         assert forgetting.reconcile(tx, Keys(forgetting.keys(tx)), {A: 1}, {A: 1}) == (0, 0)
         assert forgetting.reconcile(tx, Keys(b""), {}, {A: 1}) == (0, 0)
         assert forgetting.reconcile(tx, Keys(b""), {A: 1}, {A: 1}) == (1, 0)
@@ -495,7 +495,7 @@ def test_forget_9_reviving_takes_counters_and_links_and_leaves_the_rest(pair: tu
     send(b, a)  # two siblings
     with_links(a, {A: 9})
     made, rest = knowledge(a)[host_of(a)], a.read("gone")
-    with a.transaction(LATER) as tx:
+    with a.transaction(LATER, HIGH) as tx:
         forgetting.revive(tx, "live", {A: 9})
         assert tx.counter == made + 2
         forgetting.revive(tx, "never", {A: 9})
@@ -512,7 +512,7 @@ def test_forget_9_reviving_takes_counters_and_links_and_leaves_the_rest(pair: tu
 def test_forget_9_a_revived_tombstone_stays_one(pair: tuple[Store, Store]) -> None:
     a, _ = pair
     before = digest_of(a)
-    with a.transaction(LATER) as tx:
+    with a.transaction(LATER, HIGH) as tx:
         forgetting.revive(tx, "gone", {A: 9})
     entity = a.read("gone")
     assert entity is not None
@@ -536,7 +536,7 @@ def test_forget_8_keys_that_are_none_are_refused(data: bytes) -> None:
 
 def test_forget_8_the_keys_of_a_store_are_in_order(tmp_path: Path) -> None:
     store = new_store(tmp_path)
-    with store.transaction(NOON) as tx:
+    with store.transaction(NOON, HIGH) as tx:
         for number in range(700):
             tx.put(f"t{number}", "task", {"title": "x"})
     with store.reading() as reader:

@@ -14,7 +14,7 @@ from tests.support.stores import NOON, copied, digest_of, every_version, greet, 
 
 from lottisync.causality.chain import branch_name, genesis
 from lottisync.causality.vector_clock import Dot, Host
-from lottisync.entities.entity import Entity, Stamp, Write
+from lottisync.entities.entity import HIGH, Entity, Stamp, Write
 from lottisync.entities.version import Version, close, open_foreign
 from lottisync.store import chain, fork
 from lottisync.store.chain import value_at
@@ -61,12 +61,12 @@ def notices(store: Store) -> list[Notice]:
 
 
 def split(store: Store, *found: bytes) -> bool:
-    with store.transaction(NOON) as tx:
+    with store.transaction(NOON, HIGH) as tx:
         return fork.split(tx, found)
 
 
 def put(store: Store, ident: str, fields: dict[str, Any], now: int = NOON) -> Dot:
-    with store.transaction(now) as tx:
+    with store.transaction(now, HIGH) as tx:
         return tx.put(ident, "task", fields)
 
 
@@ -156,7 +156,7 @@ def test_copy_5_third_devices_that_met_one_branch_each_are_healed_without_the_ow
     put(a, "t1", {"title": "from a"})
     put(twin, "b", {"title": "b"})
     put(twin, "t1", {"title": "from the twin"})
-    with twin.transaction(NOON) as tx:
+    with twin.transaction(NOON, HIGH) as tx:
         tx.delete("b")
     meet(a, x)
     meet(twin, y)
@@ -180,7 +180,7 @@ def test_copy_5_no_branch_keeps_the_old_name_and_counters_stay(tmp_path: Path) -
     a = new_store(tmp_path, 1)
     for n in range(1, 7):
         put(a, f"t{n}", {"title": f"{n}"})
-    with a.transaction(NOON) as tx:
+    with a.transaction(NOON, HIGH) as tx:
         tx.delete("t6")
     host, rows = host_of(a), {version.id: version for version in every_version(a)}
     second, fifth = branch_name(node_at(a, host, 3)), branch_name(node_at(a, host, 6))
@@ -228,7 +228,7 @@ def test_copy_5_all_that_names_a_write_is_renamed(tmp_path: Path) -> None:
     host = host_of(a)
     kept = close(Entity("q", "entryLink", {host: 4}, {"title": (Write(Stamp(1, NOON, 0, host, 4), b'"x"'),)}))
     raw = Version("r", "task", b'{"%b":5}' % host.encode(), b"[]", b"{}")
-    with a.transaction(NOON) as tx:
+    with a.transaction(NOON, HIGH) as tx:
         for made in (kept, raw):
             tx.quarantine(made, "made up")
         tx.execute("insert into forgotten select n, 4 from hosts where host = ?", (host,))
@@ -277,7 +277,7 @@ def test_copy_5_what_a_kept_version_stands_for_it_stands_for_afterwards(tmp_path
     put(a, "t1", {"title": "y"})
     put(a, "t2", {"title": "z"})
     host = host_of(a)
-    with a.transaction(NOON) as tx:
+    with a.transaction(NOON, HIGH) as tx:
         tx.quarantine(Version("t1", "task", b'{"%b":3}' % host.encode(), b"[]", b"{}"), "made up")
     assert split(a, node_at(a, host, 1))
     assert faults(a) == []
@@ -312,7 +312,7 @@ def test_copy_7_a_copy_at_another_place_has_a_host_of_its_own_before_it_writes(t
 def test_copy_7_a_transaction_that_fails_settles_nothing(tmp_path: Path) -> None:
     a = new_store(tmp_path, 1)
     twin = copied(a, tmp_path / "twin.sqlite", 2, detect="early")
-    with contextlib.suppress(RuntimeError), twin.transaction(NOON) as tx:
+    with contextlib.suppress(RuntimeError), twin.transaction(NOON, HIGH) as tx:
         assert tx.host != host_of(a)
         raise RuntimeError
     assert host_of(twin) == host_of(a)
@@ -357,12 +357,12 @@ def test_copy_8_a_notice_is_told_once_and_again_when_more_was_kept(tmp_path: Pat
     put(world.laptop, "s1", {"title": "since"})
     greet(world.laptop, world.phone)
     assert [(n.kept, n.told) for n in notices(world.laptop)] == [(1, False)]
-    with world.laptop.transaction(NOON) as tx:
+    with world.laptop.transaction(NOON, HIGH) as tx:
         mark_told(tx, tx.execute)
     assert [(n.kept, n.told) for n in notices(world.laptop)] == [(1, True)]
     meet(world.laptop, world.phone)
     assert [(n.kept, n.told) for n in notices(world.laptop)] == [(5, False)]
-    with world.laptop.transaction(NOON) as tx:
+    with world.laptop.transaction(NOON, HIGH) as tx:
         mark_told(tx, tx.execute)
     assert all(n.told for n in notices(world.laptop))
 
@@ -412,7 +412,7 @@ class Line:
         if what == 4:
             send(store, other)
         elif what == 3 and store.read(f"t{entity}") is not None:
-            with store.transaction(NOON) as tx:
+            with store.transaction(NOON, HIGH) as tx:
                 tx.delete(f"t{entity}")
                 tx.quarantine(kept_raw(tx.host, tx.counter, entity), "made up")
         else:
@@ -500,7 +500,7 @@ class Household:
         if what == "write":
             put(a, f"t{two % 3}", {f"p{number}": number})
         elif what == "delete" and a.read(f"t{two % 3}") is not None:
-            with a.transaction(NOON) as tx:
+            with a.transaction(NOON, HIGH) as tx:
                 tx.delete(f"t{two % 3}")
         elif what == "back up":
             self.backups.append(self.keep(a))

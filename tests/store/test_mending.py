@@ -10,7 +10,7 @@ from tests.support.comparison import compare_stores, meet, repair
 from tests.support.stores import NOON, digest_of, dump, new_store, send, true_digest, with_links
 
 from lottisync.causality.vector_clock import Host
-from lottisync.entities.entity import Entity, Stamp, Write
+from lottisync.entities.entity import HIGH, Entity, Stamp, Write
 from lottisync.entities.version import BadVersion, close, open_foreign
 from lottisync.store import mending
 from lottisync.store.check import broken_invariants
@@ -32,7 +32,7 @@ def made(clock: dict[Host, int], **values: tuple[Host, int, str]) -> Entity:
 def holding(folder: Path, number: int, entity: Entity) -> Store:
     store = new_store(folder, number)
     with_links(store, entity.clock)
-    with store.transaction(NOON) as tx:
+    with store.transaction(NOON, HIGH) as tx:
         tx.apply([(close(entity), entity)])
         tx.adopt(entity.clock)
     return store
@@ -41,7 +41,7 @@ def holding(folder: Path, number: int, entity: Entity) -> Store:
 def mend(store: Store, entity: Entity) -> int:
     """Take a version of a peer that has said, as any that compares has, how its chains stand."""
     with_links(store, entity.clock)
-    with store.transaction(LATER) as tx:
+    with store.transaction(LATER, HIGH) as tx:
         return mending.mend(tx, [(close(entity), entity)])
 
 
@@ -201,10 +201,10 @@ def test_mend_4_a_clock_that_cannot_be_read_beside_what_is_in_quarantine(tmp_pat
     store = holding(tmp_path, 1, entity)
     other = Entity("t1", "note", {B: 1}, made({B: 1}, title=(B, 1, "Wine")).registers)
     with_links(store, {B: 2})
-    with store.transaction(LATER) as tx:
+    with store.transaction(LATER, HIGH) as tx:
         tx.quarantine(close(other), "another type")
     sql(store, "update journal_entities set clock = '{' where id = 't1'")
-    with store.transaction(LATER) as tx:
+    with store.transaction(LATER, HIGH) as tx:
         tx.quarantine(close(Entity("t1", "note", {B: 2}, other.registers)), "another type")
     assert mend(store, entity) == 1
     assert store.read("t1") == entity
@@ -244,7 +244,7 @@ def test_mend_7_a_damaged_row_is_not_sent(tmp_path: Path) -> None:
 )
 def test_mend_8_repair_makes_all_that_is_kept_twice_anew(tmp_path: Path, damage: str) -> None:
     store = new_store(tmp_path)
-    with store.transaction(NOON) as tx:
+    with store.transaction(NOON, HIGH) as tx:
         tx.put("t1", "task", {"title": "Milk"})
         tx.put("t2", "task", {"title": "Milk"})
         tx.delete("t2")
@@ -269,7 +269,7 @@ def test_mend_8_repair_makes_all_that_is_kept_twice_anew(tmp_path: Path, damage:
 )
 def test_mend_9_whatever_does_not_follow_from_the_content_is_seen(tmp_path: Path, damage: str) -> None:
     store = new_store(tmp_path)
-    with store.transaction(NOON) as tx:
+    with store.transaction(NOON, HIGH) as tx:
         tx.put("t1", "task", {"title": "Milk", "status": "OPEN"})
         tx.put("t2", "task", {"title": "Milk"})
         tx.link("entryLink", "t1", "t2")
@@ -338,12 +338,12 @@ def test_mend_7_two_stores_that_were_tampered_with_end_equal_and_nothing_is_lost
 ) -> None:
     folder = tmp_path_factory.mktemp("mending")
     stores = a, b = new_store(folder, 1), new_store(folder, 2)
-    with a.transaction(NOON) as tx:
+    with a.transaction(NOON, HIGH) as tx:
         for at in range(6):
             tx.put(f"t{at}", "task", {"title": f"title {at}", "due": f"due {at}"})
     send(a, b)
     for side, at in edits:
-        with stores[side].transaction(NOON + 1) as tx:
+        with stores[side].transaction(NOON + 1, HIGH) as tx:
             tx.put(f"t{at}", "task", {"note": f"by {side}"})
     for _ in range(2):
         send(a, b)
@@ -390,11 +390,11 @@ def test_mend_8_both_damaged_all_that_can_be_read_stays(tmp_path: Path) -> None:
 
 def test_mend_7_a_version_of_the_own_future_mints_a_host(tmp_path: Path) -> None:
     store = new_store(tmp_path)
-    with store.transaction(NOON) as tx:
+    with store.transaction(NOON, HIGH) as tx:
         tx.put("t1", "task", {"title": "Milk"})
         own = tx.host
     entity = made({own: 5}, title=(own, 5, "Tea"))
-    with store.transaction(LATER) as tx:
+    with store.transaction(LATER, HIGH) as tx:
         mending.mend(tx, [(close(entity), entity)])
     with store.reading() as reader:
         assert reader.host != own

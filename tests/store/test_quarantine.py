@@ -11,7 +11,7 @@ import pytest
 from tests.support.stores import NOON, digest_of, dump, lacking, new_store, send
 
 from lottisync.causality.vector_clock import Host
-from lottisync.entities.entity import Entity, Stamp, Write
+from lottisync.entities.entity import HIGH, Entity, Stamp, Write
 from lottisync.entities.schema import schema
 from lottisync.entities.version import MAX_DOCUMENT, MAX_VERSION, BadVersion, Version, clock_of, close, open_foreign
 from lottisync.journal.types import JOURNAL
@@ -38,7 +38,7 @@ def bad(clock: dict[Host, int], title: str = "Poison") -> Version:
 
 def take(store: Store, *versions: Version) -> None:
     for version in versions:
-        with store.transaction(NOON) as tx:
+        with store.transaction(NOON, HIGH) as tx:
             tx.apply([(version, open_foreign(version))])
 
 
@@ -56,7 +56,7 @@ def faults(store: Store) -> list[str]:
 
 def test_store_24_a_device_that_takes_it_and_one_that_cannot_have_one_digest(tmp_path: Path) -> None:
     lax, strict = new_store(tmp_path, 1, LAX), new_store(tmp_path, 2)
-    with lax.transaction(NOON) as tx:
+    with lax.transaction(NOON, HIGH) as tx:
         tx.put("made-up", "entryLink", {"fromId": "t1", "toId": "t2"})
         tx.put("t1", "task", {"title": "Milk"})
     send(lax, strict)
@@ -77,7 +77,7 @@ def test_store_25_it_is_passed_on_in_the_same_bytes_and_is_not_offered_to_who_ha
     take(strict, bad({A: 1}))
     with strict.reading() as reader:
         assert reader.held_beyond() == [(A, 1, "t")]
-    with strict.transaction(NOON) as tx:
+    with strict.transaction(NOON, HIGH) as tx:
         tx.adopt({A: 1})
     for receiver in (third, lax):
         assert lacking(strict, receiver)[0] == [bad({A: 1})]
@@ -135,7 +135,7 @@ def test_store_27_a_local_write_beside_it_counts_again(tmp_path: Path) -> None:
     store = new_store(tmp_path)
     take(store, GOOD, bad({A: 1, B: 1}))
     before = digest_of(store)
-    with store.transaction(NOON) as tx:
+    with store.transaction(NOON, HIGH) as tx:
         tx.put("t", "task", {"title": "Bread"})
     assert digest_of(store) != before
     assert kept(store) == [bad({A: 1, B: 1})]
@@ -154,7 +154,7 @@ def test_store_27_one_id_with_two_types_counts_alike_whichever_came_first(tmp_pa
 
 def test_store_23_a_write_keeps_to_a_document_and_a_join_to_what_a_frame_carries(tmp_path: Path) -> None:
     store = new_store(tmp_path)
-    with pytest.raises(Problem, match="a document may have"), store.transaction(NOON) as tx:
+    with pytest.raises(Problem, match="a document may have"), store.transaction(NOON, HIGH) as tx:
         tx.put("t", "task", {"title": "x" * MAX_DOCUMENT})
     take(store, *(made({host: 1}, title=f"{host}{'x' * (MAX_DOCUMENT - 100)}") for host in (A, B, C)))
     assert kept(store) == []
@@ -196,7 +196,7 @@ def test_store_24_what_has_no_id_or_no_clock_has_no_place(tmp_path: Path, entity
     store = new_store(tmp_path)
     before = dump(store)
     version = Version(entity_id, "task", clock, GOOD.stamps, GOOD.document)
-    with pytest.raises(BadVersion), store.transaction(NOON) as tx:
+    with pytest.raises(BadVersion), store.transaction(NOON, HIGH) as tx:
         tx.quarantine(version, "bad")
     assert dump(store) == before
 
@@ -205,7 +205,7 @@ def test_store_24_whatever_the_bytes_are_they_are_kept(tmp_path: Path) -> None:
     store = new_store(tmp_path)
     raw = Version("t", 'no "type"', b'{"aaaaaaaaaaaaaaaa": 1}', b"\xff\x00", b"\x00\xfe")
     assert clock_of(raw) == {A: 1}
-    with store.transaction(NOON) as tx:
+    with store.transaction(NOON, HIGH) as tx:
         tx.quarantine(raw, "bad")
     assert kept(store) == [raw]
     assert digest_of(store) == raw.hash()
@@ -214,7 +214,7 @@ def test_store_24_whatever_the_bytes_are_they_are_kept(tmp_path: Path) -> None:
 
 def test_store_9_our_own_future_in_a_bad_version_is_noticed(tmp_path: Path) -> None:
     store = new_store(tmp_path)
-    with store.transaction(NOON) as tx:
+    with store.transaction(NOON, HIGH) as tx:
         before = tx.host
         tx.quarantine(bad({before: 7}), "bad")
         assert tx.host != before

@@ -2,6 +2,7 @@
 
 import shutil
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,17 +22,17 @@ from lottisync.causality.vector_clock import Dot, Host
 from lottisync.config.stores import AGENT_STORE
 from lottisync.config.stores import LOCAL_TABLES as AGENT_TABLES
 from lottisync.device.space import HOST_BINDING, MEMBERSHIP, SPACE
-from lottisync.entities.entity import AGENT, DELETED_AT, USER, Entity, EqualDots, Stamp, is_deleted
+from lottisync.entities.entity import DELETED_AT, HIGH, LOW, Entity, EqualDots, Stamp, is_deleted
 from lottisync.entities.schema import EntityType, StoreSchema, link_id, schema
 from lottisync.entities.version import MAX_VERSION, BadVersion, Version, close, open_foreign
 from lottisync.journal.types import JOURNAL
-from lottisync.problem import Problem
+from lottisync.problem import LocalError, Problem
 from lottisync.store.store import Store
 from lottisync.store.transaction import Transaction
 
 
-def put(store: Store, ident: str, now: int = NOON, precedence: int = USER, **fields: Any) -> Dot:
-    with store.transaction(now) as tx:
+def put(store: Store, ident: str, now: int = NOON, precedence: int = HIGH, **fields: Any) -> Dot:
+    with store.transaction(now, HIGH) as tx:
         return tx.put(ident, "task", fields, precedence=precedence)
 
 
@@ -76,7 +77,7 @@ def test_a_write_takes_the_next_counter(tmp_path: Path) -> None:
     assert put(store, "t2", title="y") == Dot(host, 2)
     entity = store.read("t1")
     assert entity is not None
-    assert {held.stamp for writes in entity.registers.values() for held in writes} == {Stamp(USER, NOON, 0, host, 1)}
+    assert {held.stamp for writes in entity.registers.values() for held in writes} == {Stamp(HIGH, NOON, 0, host, 1)}
     assert set(entity.registers) == {"title", "due", "labels/a", "labels/b"}
     assert knowledge(store) == {host: 2}
 
@@ -109,7 +110,7 @@ def test_a_transaction_that_fails_leaves_nothing(tmp_path: Path, failure: BaseEx
         tx.delete("t1")
         raise failure
 
-    with pytest.raises((RuntimeError, KeyboardInterrupt, Problem)), store.transaction(NOON + 5) as tx:
+    with pytest.raises((RuntimeError, KeyboardInterrupt, Problem)), store.transaction(NOON + 5, HIGH) as tx:
         fail(tx)
     assert dump(store) == before
     assert put(store, "t2", title="y").counter == 2
@@ -120,7 +121,7 @@ def test_a_transaction_sees_its_own_writes(tmp_path: Path) -> None:
     """STORE-4: and nobody else does before the commit."""
     store = new_store(tmp_path)
     other = Store.open(store.file, JOURNAL, minting(2))
-    with store.transaction(NOON) as tx:
+    with store.transaction(NOON, HIGH) as tx:
         tx.put("t1", "task", {"title": "x"})
         assert tx.entity("t1") is not None
         assert other.read("t1") is None
@@ -154,7 +155,7 @@ def test_a_write_that_no_peer_would_take_is_refused(
     store = new_store(tmp_path)
     put(store, "t1", title="x")
     before = dump(store)
-    with pytest.raises(Problem) as caught, store.transaction(NOON) as tx:
+    with pytest.raises(Problem) as caught, store.transaction(NOON, HIGH) as tx:
         tx.put(ident, type_name, fields)
     assert caught.value.code == code
     assert dump(store) == before
@@ -164,7 +165,7 @@ def test_what_is_not_there_can_neither_be_deleted_nor_brought_back(tmp_path: Pat
     """STORE-12"""
     store = new_store(tmp_path)
     for verb in ("delete", "undelete"):
-        with pytest.raises(Problem, match="no t1") as caught, store.transaction(NOON) as tx:
+        with pytest.raises(Problem, match="no t1") as caught, store.transaction(NOON, HIGH) as tx:
             getattr(tx, verb)("t1")
         assert caught.value.code == "unknown-id"
 
@@ -173,10 +174,10 @@ def test_undeleting_writes_every_register_anew(tmp_path: Path) -> None:
     """MERGE-9: so that a deletion which somebody made meanwhile does not cover it."""
     one, two = new_store(tmp_path, 1), new_store(tmp_path, 2)
     put(one, "t1", title="x", due="2026-01-01")
-    with one.transaction(NOON) as tx:
+    with one.transaction(NOON, HIGH) as tx:
         tx.delete("t1")
     send(one, two)
-    with two.transaction(NOON) as tx:
+    with two.transaction(NOON, HIGH) as tx:
         dot = tx.undelete("t1")
     send(two, one)
     entity = one.read("t1")
@@ -191,7 +192,7 @@ def test_a_deletion_records_what_was_seen(tmp_path: Path) -> None:
     store = new_store(tmp_path)
     put(store, "t1", title="x")
     put(store, "t1", title="y")
-    with store.transaction(NOON) as tx:
+    with store.transaction(NOON, HIGH) as tx:
         tx.delete("t1")
     entity = store.read("t1")
     assert entity is not None
@@ -291,7 +292,7 @@ def test_an_id_and_the_ends_of_a_link_are_unique(tmp_path: Path) -> None:
     """STORE-10, S3-14: the database itself refuses a second row."""
     store = new_store(tmp_path, schema=AGENT_STORE)
     ident = link_id("agent_task", "a1", "t1")
-    with store.transaction(NOON) as tx:
+    with store.transaction(NOON, HIGH) as tx:
         tx.put(ident, "agent_task", {"fromId": "a1", "toId": "t1"})
         tx.put("a1", "agent", {"kind": "taskAgent"})
     for table, changed in (
@@ -301,14 +302,14 @@ def test_an_id_and_the_ends_of_a_link_are_unique(tmp_path: Path) -> None:
         with store.reading() as reader:
             names = [row[0] for row in reader.local(f"select name from pragma_table_info('{table}')")]
         columns = ", ".join(changed.get(name, name) for name in names)
-        with pytest.raises(apsw.ConstraintError, match="UNIQUE"), store.transaction(NOON) as tx:
+        with pytest.raises(apsw.ConstraintError, match="UNIQUE"), store.transaction(NOON, HIGH) as tx:
             tx.execute(f"insert into {table} select {columns} from {table}")
 
 
 def test_a_row_is_text_that_any_browser_shows(tmp_path: Path) -> None:
     """STORE-10, S0-27: the document as JSON, the columns for queries beside it."""
     store = new_store(tmp_path)
-    with store.transaction(NOON) as tx:
+    with store.transaction(NOON, HIGH) as tx:
         tx.put("i1", "checklistItem", {"taskId": "t1", "title": "x", "createdAt": "2025-11-30T08:00:00.000Z"})
         tx.put("t1", "task", {"title": "y", "status": "OPEN"})
     with store.reading() as reader:
@@ -326,7 +327,7 @@ def test_a_row_is_text_that_any_browser_shows(tmp_path: Path) -> None:
 def test_queries_find_what_is_live_by_type_owner_and_subtype(tmp_path: Path) -> None:
     """STORE-10"""
     store = new_store(tmp_path)
-    with store.transaction(NOON) as tx:
+    with store.transaction(NOON, HIGH) as tx:
         for number, (owner, kind) in enumerate([("t1", "note"), ("t1", "time"), ("t2", "note")]):
             tx.put(f"e{number}", "entry", {"taskId": owner, "kind": kind, "createdAt": f"{9 - number}"})
         tx.put("e9", "entry", {"taskId": "t1", "kind": "note"})
@@ -344,7 +345,7 @@ def test_queries_find_what_is_live_by_type_owner_and_subtype(tmp_path: Path) -> 
 def test_links_are_found_from_both_ends(tmp_path: Path) -> None:
     """STORE-10, ENT-6"""
     store = new_store(tmp_path)
-    with store.transaction(NOON) as tx:
+    with store.transaction(NOON, HIGH) as tx:
         for to in ("t2", "t3"):
             tx.put(link_id("entryLink", "t1", to), "entryLink", {"fromId": "t1", "toId": to})
         tx.delete(link_id("entryLink", "t1", "t3"))
@@ -353,7 +354,7 @@ def test_links_are_found_from_both_ends(tmp_path: Path) -> None:
         assert [e.value("fromId") for e in reader.links_to("t2", "entryLink")] == ["t1"]
         assert reader.links_to("t2", "other") == reader.links_from("t2") == []
         assert reader.links_from("t1", "entryLink") == reader.links_to("t2")
-    with store.transaction(NOON) as tx:
+    with store.transaction(NOON, HIGH) as tx:
         tx.put(link_id("entryLink", "t1", "t3"), "entryLink", {"deletedAt": None})
     with store.reading() as reader:
         assert len(reader.links_from("t1")) == 2
@@ -363,7 +364,7 @@ def test_a_link_under_an_id_that_is_not_its_own_is_refused(tmp_path: Path) -> No
     """ENT-6"""
     store = new_store(tmp_path)
     before = dump(store)
-    with pytest.raises(Problem, match="not the id of a entryLink"), store.transaction(NOON) as tx:
+    with pytest.raises(Problem, match="not the id of a entryLink"), store.transaction(NOON, HIGH) as tx:
         tx.put("made-up", "entryLink", {"fromId": "t1", "toId": "t2"})
     assert dump(store) == before
 
@@ -378,7 +379,7 @@ def test_a_bad_version_changes_nothing(tmp_path: Path, fault: str) -> None:
     put(store, "t1", title="x")
     before = dump(store)
     other = msgspec.structs.replace(GOOD, id="t9")
-    with pytest.raises(BadVersion), store.transaction(NOON) as tx:
+    with pytest.raises(BadVersion), store.transaction(NOON, HIGH) as tx:
         tx.apply((version, open_foreign(version)) for version in (other, FAULTS[fault]))
     assert dump(store) == before
 
@@ -392,7 +393,7 @@ def test_one_dot_with_two_meanings_changes_nothing(tmp_path: Path) -> None:
         "t1", "task", {Host("0000000100000001"): 1}, {"title": (one_write("y", host=Host("0000000100000001")),)}
     )
     before = dump(two)
-    with pytest.raises(EqualDots), two.transaction(NOON) as tx:
+    with pytest.raises(EqualDots), two.transaction(NOON, HIGH) as tx:
         tx.apply([(close(forged), forged)])
     assert dump(two) == before
 
@@ -403,7 +404,7 @@ def test_a_type_that_changed_changes_nothing(tmp_path: Path) -> None:
     put(store, "t1", title="x")
     before = dump(store)["rows"]
     other = Entity("t1", "note", {HOSTS[0]: 1}, {"title": (one_write("x"),)})
-    with store.transaction(NOON) as tx:
+    with store.transaction(NOON, HIGH) as tx:
         tx.apply([(close(other), other)])
         assert [kept.version for kept in tx.quarantined()] == [close(other)]
     assert dump(store)["rows"] == before
@@ -415,7 +416,7 @@ def test_joining_is_no_write(tmp_path: Path) -> None:
     put(one, "t1", title="x")
     versions, _, _ = lacking(one, two)
     for expected in (1, 0):
-        with two.transaction(NOON) as tx:
+        with two.transaction(NOON, HIGH) as tx:
             assert tx.apply((version, open_foreign(version)) for version in versions) == expected
             assert (tx.counter, tx.knowledge()) == (0, {})
             assert tx.changed is bool(expected)
@@ -425,7 +426,7 @@ def test_a_reading_of_after_9999_is_stored_and_not_followed(tmp_path: Path) -> N
     """CAUS-9, ENT-14"""
     store = new_store(tmp_path)
     far = Entity("t1", "task", {HOSTS[0]: 1}, {"title": (one_write("x", millis=2**48 - 1),)})
-    with store.transaction(NOON) as tx:
+    with store.transaction(NOON, HIGH) as tx:
         tx.apply([(close(far), far)])
     put(store, "t2", title="y")
     entity = store.read("t2")
@@ -441,7 +442,7 @@ def test_a_reading_that_is_a_little_ahead_is_followed(tmp_path: Path) -> None:
     """CAUS-8: a write made after seeing another is after it for people, too."""
     store = new_store(tmp_path)
     ahead = Entity("t1", "task", {HOSTS[0]: 1}, {"title": (one_write("x", millis=NOON + 1_000),)})
-    with store.transaction(NOON) as tx:
+    with store.transaction(NOON, HIGH) as tx:
         tx.apply([(close(ahead), ahead)])
     put(store, "t1", title="y")
     entity = store.read("t1")
@@ -459,11 +460,11 @@ def test_what_a_store_has_never_heard_of_survives_a_trip_through_it(tmp_path: Pa
     """ENT-11, S3-28: unknown types, unknown fields, and an edit of another field there. To the byte."""
     newer, plain, third = (new_store(tmp_path, n, s) for n, s in ((1, NEWER), (2, PLAIN), (3, NEWER)))
     odd = {"weather": {"sky": [1.5, {"deep": ["é", None]}], "wind/1": "~"}, "title": "x"}
-    with newer.transaction(NOON) as tx:
+    with newer.transaction(NOON, HIGH) as tx:
         tx.put("t1", "task", odd)
         tx.put("m1", "mood", {"taskId": "t1", "level": 3})
     send(newer, plain)
-    with plain.transaction(NOON) as tx:
+    with plain.transaction(NOON, HIGH) as tx:
         tx.put("t1", "task", {"title": "edited"})
     send(plain, third)
     mine, theirs = newer.read("t1"), third.read("t1")
@@ -552,7 +553,7 @@ def test_a_read_transaction_belongs_to_one_moment(tmp_path: Path) -> None:
 def test_leading_types_are_sent_first(tmp_path: Path) -> None:
     """STORE-7: data never arrives before the host that wrote it is known."""
     one, two = new_store(tmp_path, 1, SPACE), new_store(tmp_path, 2, SPACE)
-    with one.transaction(NOON) as tx:
+    with one.transaction(NOON, HIGH) as tx:
         tx.put("s1", "setting", {"value": 1})
         tx.put("m-1", MEMBERSHIP, {"kind": "added"})
         tx.put("s2", "setting", {"value": 1})
@@ -582,7 +583,7 @@ moves = st.builds(
     entity=st.sampled_from(["t1", "t2"]),
     paths=st.frozensets(st.sampled_from(PATHS), min_size=1),
     value=values,
-    precedence=st.sampled_from([AGENT, USER]),
+    precedence=st.sampled_from([LOW, HIGH]),
     skew=st.integers(-3, 3),
     cut=st.none() | st.none() | st.integers(0, 2),
 )
@@ -600,7 +601,7 @@ def carry_out(move: Move, stores: list[Store], reference: Reference) -> None:
         return
     if move.does != "put" and before is None:
         return
-    with store.transaction(now) as tx:
+    with store.transaction(now, HIGH) as tx:
         if move.does == "put":
             dot = tx.put(move.entity, "task", dict.fromkeys(move.paths, move.value), precedence=move.precedence)
         elif move.does == "delete":
@@ -655,7 +656,7 @@ def test_a_clean_tombstone_leaves_the_digest(tmp_path: Path) -> None:
     before = digest(store)
     put(store, "t2", title="y")
     assert digest(store) != before
-    with store.transaction(NOON) as tx:
+    with store.transaction(NOON, HIGH) as tx:
         tx.delete("t2")
     assert digest(store) == before
     sound(store)
@@ -708,7 +709,7 @@ def test_a_store_that_was_rolled_back_goes_on_under_a_new_host(tmp_path: Path) -
 def test_a_rollback_shows_in_a_peers_knowledge_alone(tmp_path: Path) -> None:
     """STORE-9"""
     one, two = rolled_back(tmp_path)
-    with one.transaction(NOON) as tx:
+    with one.transaction(NOON, HIGH) as tx:
         tx.adopt(knowledge(two))
         assert tx.host == Host("0000000700000001")
 
@@ -741,12 +742,12 @@ def test_a_full_disk_changes_nothing(tmp_path: Path) -> None:
         for number in range(20):
             tx.put(f"big{number}", "task", {"title": "x" * 50_000})
 
-    with pytest.raises(Problem) as caught, store.transaction(NOON) as tx:
+    with pytest.raises(Problem) as caught, store.transaction(NOON, HIGH) as tx:
         fill(tx)
     assert caught.value.code == "disk-full"
     assert str(store.file) in caught.value.message
     assert dump(store) == before
-    with store.transaction(NOON) as tx:
+    with store.transaction(NOON, HIGH) as tx:
         tx.execute("pragma max_page_count=1000000")
         assert tx.put("big", "task", {"title": "x" * 50_000}).counter == 2
     sound(store)
@@ -813,3 +814,25 @@ def test_a_version_is_read_as_it_was_stored(tmp_path: Path) -> None:
     assert isinstance(version, Version)
     assert entity is not None
     assert close(entity) == version
+
+
+def test_store_31_a_transaction_cannot_write_with_more_than_it_was_opened_with(tmp_path: Path) -> None:
+    """STORE-31: what acts for a model cannot speak for the person."""
+    store = new_store(tmp_path)
+    with store.transaction(NOON, HIGH) as tx:
+        tx.put("t1", "task", {"title": "x"})
+        tx.put("t1", "task", {"due": "2026-01-01"}, precedence=LOW)
+    before = dump(store)
+    writes: list[Callable[[Transaction], object]] = [
+        lambda tx: tx.put("t1", "task", {"title": "y"}, precedence=HIGH),
+        lambda tx: tx.link("entryLink", "t1", "t2", precedence=HIGH),
+        lambda tx: tx.keep("t1", {"title": b'"y"'}, precedence=HIGH),
+        lambda tx: tx.delete("t1", precedence=HIGH),
+        lambda tx: tx.undelete("t1", precedence=HIGH),
+    ]
+    for write in writes:
+        with pytest.raises(LocalError, match="precedence"), store.transaction(NOON, LOW) as tx:
+            write(tx)
+    with pytest.raises(LocalError, match="without a precedence"), store.transaction(NOON, None) as tx:
+        tx.put("t1", "task", {"title": "y"})
+    assert dump(store) == before

@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+from lottisync.entities.entity import HIGH
 from lottisync.entities.version import BadVersion, open_foreign
 from lottisync.store import mending
 from lottisync.store.fingerprint import Fingerprints, Node, differing
@@ -50,7 +51,7 @@ def meet(a: Store, b: Store, now: int) -> int:
         sent = {b: mending.sound(ours, ids), a: mending.sound(theirs, ids)}
     mended = 0
     for store, versions in sent.items():
-        with store.transaction(now) as tx:
+        with store.transaction(now, HIGH) as tx:
             good = []
             for version in versions:
                 try:
@@ -62,5 +63,5 @@ def meet(a: Store, b: Store, now: int) -> int:
 
 
 def repair(store: Store, now: int) -> int:
-    with store.transaction(now) as tx:
+    with store.transaction(now, HIGH) as tx:
         return mending.repair(tx)

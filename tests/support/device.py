@@ -14,7 +14,7 @@ from lottisync.agents.types import Agent, AgentState
 from lottisync.agents.wake import WakeResult, wake
 from lottisync.causality.vector_clock import Host
 from lottisync.config.stores import AGENT_STORE, LOCAL_TABLES
-from lottisync.entities.entity import Entity
+from lottisync.entities.entity import HIGH, Entity
 from lottisync.entities.identifier import time_ordered
 from lottisync.journal import tasks
 from lottisync.journal.types import JOURNAL
@@ -63,7 +63,7 @@ class Device:
     def do(self, deed: Callable[[Transaction], object]) -> None:
         """A person's change to the journal, a minute after whatever was before."""
         self.pass_minutes(1)
-        with self.journal.transaction(self.now()) as tx:
+        with self.journal.transaction(self.now(), HIGH) as tx:
             deed(tx)
 
     def add_task(self, task_id: str = "t1", title: str = "Repair the bicycle") -> str:

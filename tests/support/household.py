@@ -16,6 +16,7 @@ from lottisync.config.stores import AGENT_STORE, LOCAL_TABLES
 from lottisync.device.membership import bind_hosts, put_membership
 from lottisync.device.space import LOCAL_TABLES as SPACE_TABLES
 from lottisync.device.space import SPACE
+from lottisync.entities.entity import HIGH
 from lottisync.identity.device_key import DeviceKey
 from lottisync.identity.roster import MembershipRecord
 from lottisync.journal.types import JOURNAL
@@ -115,14 +116,14 @@ class Member:
         self.sign(MembershipRecord.revoking(self.key, device=other.device, at_ms=20))
 
     def sign(self, record: MembershipRecord) -> None:
-        with self.stores["space"].transaction(self.now) as tx:
+        with self.stores["space"].transaction(self.now, HIGH) as tx:
             put_membership(tx, record)
 
     # -- what is stored
 
     def put(self, entity_id: str, title: str, *, store: str = "journal", kind: str = "task", **fields: object) -> None:
         self.now += 1000
-        with self.stores[store].transaction(self.now) as tx:
+        with self.stores[store].transaction(self.now, HIGH) as tx:
             tx.put(entity_id, kind, {"title": title, **fields})
         for link in self.links:
             link.local_change()

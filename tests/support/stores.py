@@ -8,6 +8,7 @@ import apsw
 
 from lottisync.causality.chain import LINK_BYTES, Links, LogEnd, genesis
 from lottisync.causality.vector_clock import Clock, Host
+from lottisync.entities.entity import HIGH
 from lottisync.entities.schema import StoreSchema
 from lottisync.entities.version import Version, adds_to_digest, open_foreign
 from lottisync.journal.types import JOURNAL
@@ -48,7 +49,7 @@ def lacking(sender: Store, receiver: Store) -> tuple[list[Version], dict[Host, i
 
 def send_links(sender: Store, receiver: Store, *, now: int = NOON, limit: int = 1_000) -> bytes | None:
     """All links that the receiver lacks; the node, if one stands in the way."""
-    with sender.reading() as reader, receiver.transaction(now) as tx:
+    with sender.reading() as reader, receiver.transaction(now, HIGH) as tx:
         for host in chain.log_ends(reader):
             held = chain.log_of(tx, host)
             after = held.end.end if held else 0
@@ -62,7 +63,7 @@ def send_links(sender: Store, receiver: Store, *, now: int = NOON, limit: int = 
 def with_links(store: Store, clock: Clock, *, now: int = NOON) -> None:
     """Have a store hold the chains of these hosts up to these counters, as if a peer had sent them; the values of
     those that it does not hold are made up."""
-    with store.transaction(now) as tx:
+    with store.transaction(now, HIGH) as tx:
         for host, counter in clock.items():
             held = chain.log_of(tx, host)
             end = held.end if held else LogEnd(1, 0, genesis(host))
@@ -74,7 +75,7 @@ def with_links(store: Store, clock: Clock, *, now: int = NOON) -> None:
 def greet(a: Store, b: Store, *, now: int = NOON) -> None:
     """What two devices do before any round: no log of one differs from the other's when this returns."""
     while True:
-        with a.transaction(now) as ours, b.transaction(now) as theirs:
+        with a.transaction(now, HIGH) as ours, b.transaction(now, HIGH) as theirs:
             for tx, other in ((ours, theirs), (theirs, ours)):
                 fork.split(tx, fork.nodes(other))
             node = parting(ours, theirs)
@@ -127,10 +128,10 @@ def send(sender: Store, receiver: Store, *, cut_after: int | None = None, now: i
     versions, knowledge, _ = lacking(sender, receiver)
     arriving = versions if cut_after is None else versions[:cut_after]
     for version in arriving:
-        with receiver.transaction(now) as tx:
+        with receiver.transaction(now, HIGH) as tx:
             tx.apply([(version, open_foreign(version))])
     if len(arriving) == len(versions) and cut_after is None:
-        with receiver.transaction(now) as tx:
+        with receiver.transaction(now, HIGH) as tx:
             tx.adopt(knowledge)
     return [version.id for version in arriving]
 

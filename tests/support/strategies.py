@@ -11,7 +11,7 @@ from lottisync.causality import hlc
 from lottisync.causality.hlc import Hlc
 from lottisync.causality.vector_clock import Clock, Host
 from lottisync.entities import canonical
-from lottisync.entities.entity import AGENT, DELETED_AT, USER, Entity, Stamp, Write, deletion, join, write
+from lottisync.entities.entity import DELETED_AT, HIGH, LOW, Entity, Stamp, Write, deletion, join, write
 
 HOSTS = tuple(Host(f"{number:016x}") for number in (1, 2, 3))
 PATHS = ("title", "due", "labels/bug")
@@ -111,7 +111,7 @@ steps: st.SearchStrategy[Step] = st.builds(
     other=st.integers(0, 2),
     paths=st.frozensets(st.sampled_from(PATHS), min_size=1),
     value=values,
-    precedence=st.sampled_from([AGENT, USER]),
+    precedence=st.sampled_from([LOW, HIGH]),
     wall=st.integers(0, 6),
 )
 
@@ -141,5 +141,5 @@ def related(draw: st.DrawFn, count: int) -> tuple[Entity, ...]:
     return tuple(draw(st.sampled_from(states)).entity for _ in range(count))
 
 
-def one_write(value: Any, *, precedence: int = USER, millis: int = 1, host: Host = HOSTS[0], counter: int = 1) -> Write:
+def one_write(value: Any, *, precedence: int = HIGH, millis: int = 1, host: Host = HOSTS[0], counter: int = 1) -> Write:
     return Write(Stamp(precedence, millis, 0, host, counter), canonical.encode(value))

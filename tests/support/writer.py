@@ -9,6 +9,7 @@ from pathlib import Path
 
 from tests.support.stores import NOON, minting
 
+from lottisync.entities.entity import HIGH
 from lottisync.journal.types import JOURNAL
 from lottisync.store.store import Store
 
@@ -22,7 +23,7 @@ def main(file: str, name: str, count: int) -> None:
     number = 0
     while count == 0 or number < count:
         number += 1
-        with store.transaction(NOON) as tx:
+        with store.transaction(NOON, HIGH) as tx:
             tx.put(f"{name}-{number}", "task", {"title": f"{name} {number}"})
             tx.put(SHARED, "task", {f"seen/{name}-{number}": True})
         print(number, flush=True)

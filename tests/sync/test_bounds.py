@@ -9,6 +9,8 @@ import pytest
 from tests.support.engines import engine_of, introduce
 from tests.support.household import NOON, household, until
 
+from lottisync.entities.entity import HIGH
+
 pytestmark = pytest.mark.anyio
 COUNT = 6_000
 FRAMES = 6
@@ -35,7 +37,7 @@ async def test_sync_43_the_loop_is_never_away_for_longer_than_a_frame_takes(tmp_
 async def longest_absence(folder: Path) -> float:
     """The longest time between two turns of the loop, as a share of the time that the round took."""
     a, b = household(folder, 2)
-    with a.stores["journal"].transaction(NOON) as tx:
+    with a.stores["journal"].transaction(NOON, HIGH) as tx:
         for number in range(COUNT):
             tx.put(f"t{number}", "task", {"title": f"Milk {number}", "notes": "x" * 100})
     written = a.knowledge()

@@ -13,6 +13,7 @@ from tests.support.engines import HERE, engine_of, free_port, introduce, linked,
 from tests.support.household import Member, household, in_step, until
 from tests.support.messages import hello as greeting
 
+from lottisync.entities.entity import HIGH
 from lottisync.identity.roster import MembershipRecord
 from lottisync.net import tls
 from lottisync.net.discovery import Address, Found
@@ -478,7 +479,7 @@ async def test_sync_42_a_store_that_minted_a_host_has_it_bound(members: list[Mem
         introduce(a, b, second.port)
         await until(lambda: in_step(a, b) and first.links)
         for name in ("journal", "agent", "space"):  # space last: nothing else then gives a reason to look
-            with a.stores[name].transaction(a.now) as tx:
+            with a.stores[name].transaction(a.now, HIGH) as tx:
                 host = tx.new_host()
             await until(lambda host=host: b.stores["space"].read(f"host-{host}"), f"the binding for {name}")  # type: ignore[misc]
             await until(lambda: in_step(a, b))
@@ -491,7 +492,7 @@ async def test_sync_43_another_process_that_writes_for_long_does_not_stop_the_en
     first, second = engine_of(a), engine_of(b)
     async with running(first, second):
         other = Member(a.folder, a.number)
-        with other.stores["space"].transaction(a.now):
+        with other.stores["space"].transaction(a.now, HIGH):
             introduce_later = Address(HERE, second.port)
             first._found["0123456789abcdef"] = Found("0123456789abcdef", "sync", (introduce_later,))
             first._wake_diallers()

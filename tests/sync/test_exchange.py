@@ -10,6 +10,7 @@ from tests.support.household import Member, household
 from tests.support.messages import EVERY, hello
 
 from lottisync.causality.vector_clock import Host
+from lottisync.entities.entity import HIGH
 from lottisync.entities.version import BadVersion, Version
 from lottisync.protocol import message as m
 from lottisync.store import chain, forgetting, fork
@@ -83,7 +84,7 @@ def test_sync_6_what_is_written_while_a_round_goes_out_is_all_of_the_next_one(pa
     """A round is of one moment: an entity that is changed while it goes out is in it as it was, and again in the
     next one as it is. SYNC-6, SYNC-4."""
     a, b = pair
-    with a.stores["journal"].transaction(a.now) as tx:
+    with a.stores["journal"].transaction(a.now, HIGH) as tx:
         for number in range(1_500):
             tx.put(f"t{number:04}", "task", {"title": "x" * 800})
     talk = Talk(a, b)

@@ -9,7 +9,7 @@ from tests.support.stores import NOON, new_store
 
 from lottisync.causality.chain import genesis
 from lottisync.causality.vector_clock import Host
-from lottisync.entities.entity import USER
+from lottisync.entities.entity import HIGH
 from lottisync.entities.version import Version
 from lottisync.protocol import message as m
 from lottisync.store.check import broken_invariants
@@ -26,8 +26,8 @@ class Receiver:
 
     def __init__(self, store: Store) -> None:
         self.store = store
-        with store.transaction(NOON) as tx:
-            tx.put("t1", "task", {"title": "mine"}, precedence=USER)
+        with store.transaction(NOON, HIGH) as tx:
+            tx.put("t1", "task", {"title": "mine"}, precedence=HIGH)
         with store.reading() as reader:
             self.host = reader.host
         self.exchange = Exchange(

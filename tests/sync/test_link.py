@@ -16,6 +16,7 @@ from tests.support.script import round_of, wanting
 from lottisync.causality import vector_clock
 from lottisync.causality.chain import Links, genesis
 from lottisync.causality.vector_clock import Host
+from lottisync.entities.entity import HIGH
 from lottisync.entities.version import MAX_VERSION, Version
 from lottisync.journal.types import JOURNAL
 from lottisync.protocol import message as m
@@ -316,7 +317,7 @@ async def test_sync_30_a_damaged_clock_does_not_keep_back_all_the_rest(pair: lis
     await meet(a, b)
     for number in range(3):
         a.put(f"t{number}", f"Milk {number}")
-    with a.stores["journal"].transaction(a.now) as tx:
+    with a.stores["journal"].transaction(a.now, HIGH) as tx:
         tx.execute(f"update journal_entities set clock = {clock} where id = 't1'")
     await meet(a, b, done=lambda: b.knowledge() == a.knowledge())
     assert [b.title(f"t{number}") for number in range(3)] == ["Milk 0", "Milk 1", "Milk 2"]
@@ -467,9 +468,9 @@ async def test_sync_5_who_has_forgotten_what_the_sender_has_not_seen_refuses(pai
     a, b = pair
     b.put("gone", "Bread")
     await meet(a, b)
-    with b.stores["journal"].transaction(b.now) as tx:
+    with b.stores["journal"].transaction(b.now, HIGH) as tx:
         tx.delete("gone")
-    with b.stores["journal"].transaction(b.now) as tx:
+    with b.stores["journal"].transaction(b.now, HIGH) as tx:
         assert forgetting.purge(tx, [], min_age=0) == 1
     a.put("t", "Milk")
     before = b.state()
@@ -514,7 +515,7 @@ async def test_sync_9_a_host_of_nobody_is_refused_and_nothing_is_stored(pair: li
     a, b = pair
     await meet(a, b)
     stranger = Store.create(tmp_path / "stranger.sqlite", JOURNAL, lambda: STRANGE)
-    with stranger.transaction(a.now) as tx:
+    with stranger.transaction(a.now, HIGH) as tx:
         tx.put("evil", "task", {"title": "Poison"})
     with stranger.reading() as reader:
         version, links = reader.version("evil"), chain.links_beyond(reader, STRANGE, 0, 1)
@@ -625,10 +626,10 @@ async def test_sync_53_a_write_with_two_meanings_is_settled_and_told(pair: list[
     a, b = pair
     a.put("t", "Milk")
     await meet(a, b)
-    with a.stores["journal"].transaction(a.now) as tx:
+    with a.stores["journal"].transaction(a.now, HIGH) as tx:
         tx.execute("update journal_entities set serialized = replace(serialized, 'Milk', 'Beer') where id = 't'")
     a.put("t", "Milk", due="2026-01-01")
-    with a.stores["journal"].transaction(a.now) as tx:
+    with a.stores["journal"].transaction(a.now, HIGH) as tx:
         tx.execute("update journal_entities set serialized = replace(serialized, 'Milk', 'Rice') where id = 't'")
         row = tx.raw_row("t")
         assert row is not None
@@ -691,9 +692,9 @@ async def test_forget_7_a_round_carries_what_was_forgotten(pair: list[Member]) -
     a, b = pair
     a.put("gone", "Bread")
     await meet(a, b)
-    with a.stores["journal"].transaction(a.now) as tx:
+    with a.stores["journal"].transaction(a.now, HIGH) as tx:
         tx.delete("gone")
-    with a.stores["journal"].transaction(a.now) as tx:
+    with a.stores["journal"].transaction(a.now, HIGH) as tx:
         assert forgetting.purge(tx, [], min_age=0) == 1
     await meet(a, b)
     assert in_step(a, b)
@@ -778,7 +779,7 @@ async def test_sync_7_equal_knowledge_with_another_digest_is_reported(pair: list
     a, b = pair
     a.put("t", "Milk")
     await meet(a, b)
-    with b.stores["journal"].transaction(b.now) as tx:
+    with b.stores["journal"].transaction(b.now, HIGH) as tx:
         tx._sum ^= 1
         tx.changed = True
     standings = []
@@ -799,7 +800,7 @@ async def test_sync_7_a_mismatch_at_the_end_of_a_round_is_reported(pair: list[Me
     a, b = pair
     a.put("t", "Milk")
     await meet(a, b)
-    with b.stores["journal"].transaction(b.now) as tx:
+    with b.stores["journal"].transaction(b.now, HIGH) as tx:
         tx._sum ^= 1
         tx.changed = True
     a.put("t", "Oat milk")
@@ -813,7 +814,7 @@ async def test_sync_7_a_mismatch_at_the_end_of_a_round_is_reported(pair: list[Me
 
 def many(member: Member, count: int) -> None:
     """So many batches of entities of which each takes only three."""
-    with member.stores["journal"].transaction(member.now) as tx:
+    with member.stores["journal"].transaction(member.now, HIGH) as tx:
         for number in range(3 * count):
             tx.put(f"large{number:03}", "task", {"title": f"{number:03}" + "x" * 200_000})
 
@@ -912,7 +913,7 @@ async def test_sync_46_who_asks_and_does_not_read_is_not_listened_to(pair: list[
 
 async def test_sync_33_batches_are_bounded_in_bytes_and_in_number(pair: list[Member]) -> None:
     a, b = pair
-    with a.stores["journal"].transaction(a.now) as tx:
+    with a.stores["journal"].transaction(a.now, HIGH) as tx:
         for number in range(1100):
             tx.put(f"small{number:04}", "task", {"title": "x"})
         for number in range(6):
@@ -929,7 +930,7 @@ async def test_sync_34_a_want_fits_a_frame_however_much_is_held(pair: list[Membe
     a, b = pair
     await meet(a, b)
     now = a.now
-    with a.stores["journal"].transaction(now) as tx:
+    with a.stores["journal"].transaction(now, HIGH) as tx:
         for number in range(9000):
             tx.put(f"{'n' * 110}{number:06}", "task", {"t": 1})
     snapshot = a.stores["journal"].snapshot()
@@ -938,7 +939,7 @@ async def test_sync_34_a_want_fits_a_frame_however_much_is_held(pair: list[Membe
     snapshot.close()
     from lottisync.entities.version import open_foreign
 
-    with b.stores["journal"].transaction(now) as tx:
+    with b.stores["journal"].transaction(now, HIGH) as tx:
         tx.apply((version, open_foreign(version)) for version in versions)
     assert len(numbers) == 9000
     cable = await meet(a, b)
@@ -1024,7 +1025,7 @@ class TestTime:
             with b.stores["journal"].reading() as reader:
                 return forgetting.told(reader)
 
-        with a.stores["journal"].transaction(a.now) as tx:
+        with a.stores["journal"].transaction(a.now, HIGH) as tx:
             forgetting.hear(tx, third, clock, direct=True)
         cable = await meet(a, b)
         assert heard()[third] == clock
@@ -1037,7 +1038,7 @@ class TestTime:
             await anyio.sleep(5)
             greeted = kinds(cable.said(0)).count("Heard")
             for number in range(20):
-                with a.stores["journal"].transaction(a.now) as tx:
+                with a.stores["journal"].transaction(a.now, HIGH) as tx:
                     forgetting.hear(tx, third, {host: counter + 1 + number}, direct=False)
                 await anyio.sleep(1)
             assert kinds(cable.said(0)).count("Heard") == greeted

@@ -9,6 +9,7 @@ import pytest
 from tests.support.household import Member, household, in_step, meet
 
 from lottisync.device.membership import bind_hosts
+from lottisync.entities.entity import HIGH
 from lottisync.protocol import message as m
 
 pytestmark = pytest.mark.anyio
@@ -49,7 +50,7 @@ async def test_copy_12_its_own_hosts_are_bound_anew(three: list[Member]) -> None
     a, b, c = three
     await meet(a, b)
     backup = back_up(a)
-    with a.stores["journal"].transaction(a.now) as tx:
+    with a.stores["journal"].transaction(a.now, HIGH) as tx:
         tx.rolled_back()
     bind_hosts(a.stores, a.key, a.now)
     a.put("one", "Milk")

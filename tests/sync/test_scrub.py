@@ -8,6 +8,7 @@ from tests.support.household import inline
 from tests.support.stores import NOON, dump, new_store
 from trio.testing import MockClock
 
+from lottisync.entities.entity import HIGH
 from lottisync.store.check import damaged_rows
 from lottisync.store.store import Store
 from lottisync.sync.scrub import PAUSE_SECONDS, ROWS, Scrub
@@ -22,7 +23,7 @@ def anyio_backend() -> tuple[str, dict[str, object]]:
 
 def filled(folder: Path, count: int) -> Store:
     store = new_store(folder)
-    with store.transaction(NOON) as tx:
+    with store.transaction(NOON, HIGH) as tx:
         for number in range(count):
             tx.put(f"t{number}", "task", {"title": "Milk"})
     return store

@@ -8,7 +8,7 @@ import pytest
 from tests.support.engines import engine_of, faults, introduce, linked, running
 from tests.support.household import Member, in_step, until
 
-from lottisync.entities.entity import Entity
+from lottisync.entities.entity import HIGH, Entity
 from lottisync.protocol import message as m
 from lottisync.store import doorbell
 from lottisync.store.doorbell import Bell
@@ -249,7 +249,7 @@ async def test_sync_7_a_digest_that_differs_is_found_mended_and_said(members: li
     """A sum that is wrong, and a row that differs behind a hash that fits it: the next change brings it to light."""
     a, b = members
     async with linked(a, b) as (first, second):
-        with b.stores["journal"].transaction(b.now) as tx:
+        with b.stores["journal"].transaction(b.now, HIGH) as tx:
             made = tx.entity("t3")
             assert made is not None
             registers = {

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from lottisync.config import clock
 from lottisync.config.home import Home
+from lottisync.entities.entity import HIGH
 from lottisync.net.discovery import Address
 from lottisync.store.doorbell import Bell
 from lottisync.store.reader import Reader
@@ -58,9 +59,9 @@ class Pair:
         something between them: given the port of `a` it says which one `b` is told."""
         with running(_daemon(self.a)) as (first,):
             port = first.event("started")["port"]
-            with self.b.space.transaction(clock.now()) as tx:
+            with self.b.space.transaction(clock.now(), HIGH) as tx:
                 tx.execute("delete from peers")
-            with self.a.space.transaction(clock.now()) as tx:
+            with self.a.space.transaction(clock.now(), HIGH) as tx:
                 tx.execute("delete from peers")
             remember_address(self.b.space, self.a.device_id(), Address(HERE, via(port)), clock.now())
             with running(_daemon(self.b)) as (second,):
@@ -97,7 +98,7 @@ def _daemon(home: Home) -> tuple[str, ...]:
 
 def fill(home: Home, numbers: range, told: Told = lambda done: None) -> None:
     for start in range(numbers.start, numbers.stop, IMPORT):
-        with home.journal.transaction(clock.now()) as tx:
+        with home.journal.transaction(clock.now(), HIGH) as tx:
             for number in range(start, min(start + IMPORT, numbers.stop)):
                 tx.put(ident(number), "task", task(number))
         told(start - numbers.start + IMPORT)

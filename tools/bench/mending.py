@@ -9,6 +9,7 @@ import shutil
 import time
 from collections import deque
 
+from lottisync.entities.entity import HIGH
 from lottisync.journal.types import JOURNAL
 from lottisync.protocol import message as m
 from lottisync.protocol.framing import ENCODINGS, frame
@@ -32,7 +33,7 @@ def _mended(setting: Setting, count: int) -> list[Figure]:
     bench = Bench(setting.folder / f"mending-{count}")
     ours = bench.store()
     for start in range(0, count, PER_COMMIT):
-        with ours.transaction(NOW) as tx:
+        with ours.transaction(NOW, HIGH) as tx:
             for number in range(start, min(start + PER_COMMIT, count)):
                 tx.put(ident(number), "task", task(number))
         setting.done(start)
@@ -41,7 +42,7 @@ def _mended(setting: Setting, count: int) -> list[Figure]:
     shutil.copyfile(ours.file, copy)
     stores = [Store.open(file, JOURNAL, bench.mint, detect="late") for file in (ours.file, copy)]
     tampered = ident(count // 2)
-    with stores[1].transaction(NOW) as tx:
+    with stores[1].transaction(NOW, HIGH) as tx:
         tx.execute("update journal_entities set serialized = replace(serialized, 'a', 'e') where id = ?", (tampered,))
     setting.doing("mending: comparing")
     began = time.perf_counter()

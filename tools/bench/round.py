@@ -10,6 +10,7 @@ import anyio
 from anyio.abc import ByteStream
 
 from lottisync.config import clock
+from lottisync.entities.entity import HIGH
 from lottisync.net import tls
 from lottisync.store.snapshot import Snapshot
 from tools.bench import floor, peer
@@ -185,7 +186,7 @@ def _change(pair: Pair, at_b: Watch, numbers: range, note: str) -> float:
         return found is not None and found.value("note") == note
 
     started = time.monotonic()
-    with pair.a.journal.transaction(clock.now()) as tx:
+    with pair.a.journal.transaction(clock.now(), HIGH) as tx:
         for number in numbers:
             tx.put(ident(number), "task", {"note": note})
     return at_b.until(arrived) - started
@@ -250,7 +251,7 @@ def _ten_hosts(pair: Pair) -> None:
     with pair.a.journal.reading() as reader:
         missing = 10 - len(reader.knowledge())
     for number in range(missing):
-        with pair.a.journal.transaction(clock.now()) as tx:
+        with pair.a.journal.transaction(clock.now(), HIGH) as tx:
             tx.new_host()
             tx.put(ident(number), "task", task(number))
         pair.a.bind_hosts(clock.now())
@@ -305,7 +306,7 @@ def partition(setting: Setting) -> list[Figure]:
     pair = Pair.made(setting.folder / "partition", count, setting.done)
     pair.meet()
     for side, home in enumerate((pair.a, pair.b)):
-        with home.journal.transaction(clock.now()) as tx:
+        with home.journal.transaction(clock.now(), HIGH) as tx:
             for number, fields in peer.edits_of(side, count, edits, conflicts):
                 tx.put(ident(number), "task", fields)
     setting.doing(f"{edits:,} edits a side", edits)

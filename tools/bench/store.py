@@ -19,6 +19,7 @@ import msgspec
 from lottisync.causality.chain import LINK_BYTES
 from lottisync.causality.vector_clock import Host
 from lottisync.entities import version
+from lottisync.entities.entity import HIGH
 from lottisync.journal import tasks
 from lottisync.journal.types import JOURNAL
 from lottisync.store.store import Store
@@ -57,7 +58,7 @@ class Bench:
 
         def commit(number: int) -> None:
             start = number * per_commit
-            with target.transaction(NOW + start) as tx:
+            with target.transaction(NOW + start, HIGH) as tx:
                 if per_commit == 1:
                     tx.put(*records[start])
                 else:
@@ -130,9 +131,9 @@ class Bench:
             numbers = snapshot.lacking({}, [])
             for start in range(0, len(numbers), 1_000):
                 frame = snapshot.versions(numbers[start : start + 1_000])
-                with target.transaction(NOW) as tx:
+                with target.transaction(NOW, HIGH) as tx:
                     tx.apply([(v, version.open_foreign(v)) for v in frame])
-            with target.transaction(NOW) as tx:
+            with target.transaction(NOW, HIGH) as tx:
                 tx.adopt(snapshot.knowledge())
             snapshot.close()
 
@@ -153,7 +154,7 @@ class Bench:
         """A task with its checklist of ten items, among `count` entities: as a typed page, and as documents."""
         store = self.store()
         ids = [ident(number) for number in range(count // (ITEMS + 2))]
-        with store.transaction(NOW) as tx:
+        with store.transaction(NOW, HIGH) as tx:
             for number, owner in enumerate(ids):
                 tx.put(owner, "task", task(number) | {"labels": {}})
                 tx.put(f"{owner}-list", "checklist", {"taskId": owner, "title": "Todos", "rank": "a0"})

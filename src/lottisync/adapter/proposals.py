@@ -21,7 +21,7 @@ from lottisync.adapter.wire_entity import BadRequest
 from lottisync.causality.vector_clock import Dot
 from lottisync.entities.schema import derived_id
 from lottisync.journal import tasks
-from lottisync.review import guard, immediate, proposal, redundancy, retraction, tools
+from lottisync.review import guard, immediate, precedence, proposal, redundancy, retraction, tools
 from lottisync.review.builder import Builder
 from lottisync.review.change import ChangeDecision, ChangeSet
 from lottisync.review.evidence import Grade
@@ -29,6 +29,7 @@ from lottisync.review.fate import decisions
 from lottisync.review.inbox import Inbox
 from lottisync.review.ledger import Ledger, one_set
 from lottisync.review.outcome import Outcome
+from lottisync.review.precedence import PERSON
 from lottisync.review.projection import project
 from lottisync.review.tools import BadCall
 from lottisync.review.verdict import Verdicts
@@ -189,7 +190,7 @@ class Proposals:
         titles = request.get("checklist") or []
         if not isinstance(titles, list) or not all(isinstance(title, str) for title in titles):
             raise BadRequest("'checklist' is a list of titles")
-        with self._journal(request).transaction(r.now(request)) as tx:
+        with self._journal(request).transaction(r.now(request), PERSON) as tx:
             task_id = _next_id(tx, "task")
             tasks.add_task(tx, task_id, r.text(request, "title"))
             items = []
@@ -217,13 +218,13 @@ class Proposals:
         checked = r.field(request, "isChecked")
         if not isinstance(checked, bool):
             raise BadRequest("'isChecked' is true or false")
-        with self._journal(request).transaction(r.now(request)) as tx:
+        with self._journal(request).transaction(r.now(request), PERSON) as tx:
             tasks.check_item(tx, r.text(request, "item"), checked)
 
     def _task_edit(self, request: Request) -> None:
         task_id, values = r.text(request, "task"), r.mapping(request, "set")
         fields: dict[str, Any] = {}
-        with self._journal(request).transaction(r.now(request)) as tx:
+        with self._journal(request).transaction(r.now(request), PERSON) as tx:
             for name, value in values.items():
                 if name == "status":
                     fields |= tasks.checked_status(value, values.get("statusReason") or request.get("reason"))
@@ -247,7 +248,7 @@ class Proposals:
 
     def _note_add(self, request: Request) -> str:
         author = "user" if r.precedence(request) else "agent"
-        with self._journal(request).transaction(r.now(request)) as tx:
+        with self._journal(request).transaction(r.now(request), r.precedence(request)) as tx:
             entry_id = _next_id(tx, "entry")
             tasks.add_note(tx, entry_id, r.text(request, "task"), r.text(request, "text"), author=author)
         return entry_id
@@ -279,7 +280,7 @@ class Proposals:
             sovereignty=self._strictness(request),
         )
         feedback = [self._answer(journal, builder, task_id, call, now) for call in calls]
-        with agents.transaction(now) as tx:
+        with agents.transaction(now, precedence.AGENT) as tx:
             built = builder.build(tx, now)
         with agents.reading() as reader:
             items = [item for ident in built for item in one_set(reader, f"{ident}.0").items]
@@ -297,7 +298,7 @@ class Proposals:
         if isinstance(parsed, BadCall):
             return parsed.text
         if parsed.tool == "set_task_language":
-            with journal.transaction(now) as tx:
+            with journal.transaction(now, precedence.AGENT) as tx:
                 return immediate.set_language(tx, task_id, parsed.args)
         if parsed.tool in tools.LOCAL:
             return f"{parsed.tool}: noted."
@@ -306,7 +307,7 @@ class Proposals:
     def _retract(self, request: Request) -> dict[str, Any]:
         agents, item_id, now = self._agents(request), r.text(request, "item"), r.now(request)
         staged = [retraction.Staged(item_id, str(request.get("reason") or "no longer needed"))]
-        with agents.transaction(now) as tx:
+        with agents.transaction(now, precedence.AGENT) as tx:
             change_set = one_set(tx, item_id)
             Ledger.read(tx, now, change_set.task_id).find(item_id)
             device = r.text(request, "replica")

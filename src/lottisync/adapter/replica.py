@@ -123,16 +123,16 @@ class Replica:
         seen: Clock | None,
         now: int,
     ) -> Dot:
-        with self.store(store).transaction(now) as tx:
-            return tx.put(entity, type_name, fields, precedence=precedence, seen=seen)
+        with self.store(store).transaction(now, precedence) as tx:
+            return tx.put(entity, type_name, fields, seen=seen)
 
     def delete(self, store: str, entity: str, precedence: int, now: int) -> Dot:
-        with self.store(store).transaction(now) as tx:
-            return tx.delete(entity, precedence=precedence)
+        with self.store(store).transaction(now, precedence) as tx:
+            return tx.delete(entity)
 
     def undelete(self, store: str, entity: str, precedence: int, now: int) -> Dot:
-        with self.store(store).transaction(now) as tx:
-            return tx.undelete(entity, precedence=precedence)
+        with self.store(store).transaction(now, precedence) as tx:
+            return tx.undelete(entity)
 
     # -- reading
 
@@ -168,7 +168,7 @@ class Replica:
     def corrupt(self, store: str, entity: str, path: str, value: Any, *, drop: bool) -> None:
         """Change one value of a row's document where it lies, as a hand with an SQLite browser would: neither
         the hash nor the digest nor a clock hears of it."""
-        with self.store(store).transaction(0) as tx:
+        with self.store(store).transaction(0, None) as tx:
             rows = tx.local("select serialized from rows where id = ?", (entity,))
             if not rows:
                 raise Problem("unknown-id", f"there is no {entity} in the {store} store")

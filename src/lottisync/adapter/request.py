@@ -6,7 +6,7 @@ from typing import Any
 from lottisync.adapter.wire_entity import BadRequest
 from lottisync.causality import hlc
 from lottisync.causality.vector_clock import Host
-from lottisync.entities.entity import AGENT, USER
+from lottisync.review.precedence import AGENT, PERSON
 
 Request = dict[str, Any]
 
@@ -58,7 +58,7 @@ def precedence(request: Request) -> int:
     actor = request.get("actor", "user")
     if actor not in ("user", "agent"):
         raise BadRequest(f"'actor' is user or agent; got {actor!r}")
-    return USER if actor == "user" else AGENT
+    return PERSON if actor == "user" else AGENT
 
 
 def names(request: Request, name: str, allowed: tuple[str, ...]) -> list[str]:

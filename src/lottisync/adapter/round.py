@@ -71,7 +71,7 @@ class Round:
 
     def _take(self, message: m.AnyMessage) -> None:
         try:
-            with self.target.store(self.store_name).transaction(self.now) as tx:
+            with self.target.store(self.store_name).transaction(self.now, None) as tx:
                 self._incoming.stands(tx)
                 match message:
                     case m.Chain():
@@ -119,7 +119,7 @@ def _note(listener: Replica, speaker: Replica, store: str, now: int) -> None:
     """What the speaker says of its own knowledge, and of others'."""
     with speaker.store(store).reading() as reader:
         knowledge, hearsay = reader.knowledge(), forgetting.told(reader)
-    with listener.store(store).transaction(now) as tx:
+    with listener.store(store).transaction(now, None) as tx:
         forgetting.hear(tx, speaker.device, knowledge, direct=True)
         for device, known in hearsay.items():
             if device not in (listener.device, speaker.device):

@@ -214,7 +214,7 @@ class Space:
         replica = self._replica(request)
         others = self._active(replica) - {replica.device}
         min_age = r.whole(request, "min_age") if "min_age" in request else forgetting.MIN_AGE
-        with replica.store(r.text(request, "store")).transaction(self._now(request)) as tx:
+        with replica.store(r.text(request, "store")).transaction(self._now(request), None) as tx:
             return {"purged": forgetting.purge(tx, others, min_age)}
 
     def _retire(self, request: Request) -> None:

@@ -12,7 +12,7 @@ bring the task back when they meet, and then the agent goes on as if nothing had
 from collections.abc import Mapping
 
 from lottisync.agents.types import Agent, AgentState
-from lottisync.entities.entity import AGENT, is_deleted
+from lottisync.entities.entity import is_deleted
 from lottisync.entities.schema import derived_id
 from lottisync.entities.view import view
 from lottisync.problem import Problem
@@ -148,7 +148,7 @@ def woken(tx: Transaction, agent: Agent) -> None:
     was said while it was awake stays."""
     following = TRANSITIONS.get((agent.lifecycle, "wake"), agent.lifecycle)
     if following != agent.lifecycle:
-        tx.put(agent.id, "agent", {"lifecycle": following}, precedence=AGENT)
+        tx.put(agent.id, "agent", {"lifecycle": following})
 
 
 def give_up(tx: Transaction, agent: Agent, why: str) -> bool:
@@ -156,8 +156,8 @@ def give_up(tx: Transaction, agent: Agent, why: str) -> bool:
     any more anyway. A person's word on another device beats this one."""
     if (agent.lifecycle, "give up") not in TRANSITIONS:
         return False
-    tx.put(agent.id, "agent", {"lifecycle": after(agent, "give up")}, precedence=AGENT)
-    tx.put(state_id(agent.id), "agentState", {f"slots/{ASLEEP_BECAUSE}": why}, precedence=AGENT)
+    tx.put(agent.id, "agent", {"lifecycle": after(agent, "give up")})
+    tx.put(state_id(agent.id), "agentState", {f"slots/{ASLEEP_BECAUSE}": why})
     return True
 
 

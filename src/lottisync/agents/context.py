@@ -20,13 +20,14 @@ from lottisync.agents import memory, report, seen
 from lottisync.agents.memory import Memory
 from lottisync.agents.seen import Seen
 from lottisync.agents.types import Agent, AgentReport, AgentState
-from lottisync.entities.entity import USER, Entity, is_deleted
+from lottisync.entities.entity import Entity, is_deleted
 from lottisync.entities.path import split
 from lottisync.entities.view import view
 from lottisync.journal import tasks
 from lottisync.journal.tasks import TaskPage
 from lottisync.journal.types import ENTRY_LINK, Label, Task
 from lottisync.review import history, retraction
+from lottisync.review.precedence import PERSON
 from lottisync.store.reader import Reader
 from lottisync.store.store import Store
 
@@ -188,7 +189,7 @@ def _change(entity: Entity, before: Seen) -> dict[str, Any]:
     told = {
         "type": entity.type,
         "id": entity.id,
-        "by": ["user" if author == USER else "agent" for author in sorted(authors, reverse=True)],
+        "by": ["user" if author == PERSON else "agent" for author in sorted(authors, reverse=True)],
     }
     if is_deleted(entity):
         return told | {"change": "deleted", "title": entity.value("title") or _clipped(entity.value("text"))}

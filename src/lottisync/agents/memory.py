@@ -18,7 +18,6 @@ from lottisync.agents.agent import state_id
 from lottisync.agents.model import Message, SystemMessage, Turn, Usage, UserMessage
 from lottisync.agents.thread import CHARACTERS_A_TOKEN, Thread
 from lottisync.agents.types import AgentMessage, AgentState
-from lottisync.entities.entity import AGENT
 from lottisync.entities.view import view
 from lottisync.store.reader import Reader
 from lottisync.store.transaction import Transaction
@@ -143,7 +142,7 @@ def keep(tx: Transaction, writer: Thread, agent_id: str, span: Span, turn: Turn)
         else {},
     )
     if text:
-        tx.put(state_id(agent_id), "agentState", {"latestSummaryMessageId": message}, precedence=AGENT)
+        tx.put(state_id(agent_id), "agentState", {"latestSummaryMessageId": message})
 
 
 def spent(written: Iterable[AgentMessage]) -> Usage | None:

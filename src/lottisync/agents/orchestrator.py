@@ -158,7 +158,7 @@ class Orchestrator:
 
     def _queue(self, matches: list["Match"], now: int) -> None:
         if matches:
-            with self._agents.transaction(now) as tx:
+            with self._agents.transaction(now, None) as tx:
                 for match in matches:
                     queue.add(tx, match.agent_id, match.subscription_id, match.dots)
 

@@ -16,7 +16,6 @@ import msgspec
 
 from lottisync.agents.agent import report_head_id
 from lottisync.agents.types import AgentReport, AgentReportHead
-from lottisync.entities.entity import AGENT
 from lottisync.entities.view import view
 from lottisync.journal.tasks import TaskPage
 from lottisync.store.instant import iso
@@ -117,13 +116,12 @@ def put(
             "provenance": dict(provenance),
             "createdAt": iso(tx.now),
         },
-        precedence=AGENT,
     )
     head = report_head_id(agent_id, CURRENT)
     known = tx.entity(head) is not None
-    tx.put(head, "agentReportHead", {"agentId": agent_id, "scope": CURRENT, "reportId": report_id}, precedence=AGENT)
+    tx.put(head, "agentReportHead", {"agentId": agent_id, "scope": CURRENT, "reportId": report_id})
     if not known:
-        tx.link("agent_report_head", agent_id, head, precedence=AGENT)
+        tx.link("agent_report_head", agent_id, head)
 
 
 def latest_report(reader: Reader, agent_id: str, scope: str = CURRENT) -> AgentReport | None:

@@ -196,7 +196,7 @@ def begin(tx: Transaction, run: Run) -> None:
 
 def abandon(agents: Store, agent_id: str, why: str, now: int) -> None:
     """End every open run of that agent, unless one of them lives."""
-    with contextlib.suppress(Problem), single_flight(agents, agent_id), agents.transaction(now) as tx:
+    with contextlib.suppress(Problem), single_flight(agents, agent_id), agents.transaction(now, None) as tx:
         for each in _open_runs(tx, agent_id):
             move(tx, each, "abandon", why)
 

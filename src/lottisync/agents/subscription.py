@@ -26,10 +26,11 @@ import msgspec
 from lottisync.agents.seen import Seen
 from lottisync.agents.types import Agent
 from lottisync.causality.vector_clock import Dot
-from lottisync.entities.entity import DELETED_AT, USER, Entity
+from lottisync.entities.entity import DELETED_AT, Entity
 from lottisync.entities.link import FROM_ID, TO_ID
 from lottisync.entities.path import split
 from lottisync.journal.types import ENTRY_LINK
+from lottisync.review.precedence import PERSON
 from lottisync.store.reader import Reader
 
 SILENT = frozenset({"receipts", "rank", "knowledge", "createdAt", "suppressedLabels"})
@@ -93,7 +94,7 @@ def matching(
         for path, writes in entity.registers.items()
         if _is_told(split(path)[0], fields)
         for write in writes
-        if write.stamp.precedence >= USER and not seen.has(write.stamp.dot)
+        if write.stamp.precedence >= PERSON and not seen.has(write.stamp.dot)
     }
     if not news:
         return frozenset()

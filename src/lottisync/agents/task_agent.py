@@ -11,6 +11,7 @@ from lottisync.entities.schema import derived_id
 from lottisync.entities.view import view
 from lottisync.journal import tasks
 from lottisync.journal.types import Task
+from lottisync.review.precedence import PERSON
 from lottisync.store.instant import iso
 from lottisync.store.reader import Reader
 from lottisync.store.store import Store
@@ -38,7 +39,7 @@ def create_task_agent(
     ident = agent_id(task_id)
     allowed = {"allowedCategoryIds": {category: True}} if category else {}
     at = iso(now)
-    with agents.transaction(now) as tx:
+    with agents.transaction(now, PERSON) as tx:
         if tx.entity(ident) is not None:
             existing = agent.read(tx, ident)
             changes: dict[str, object] = {}

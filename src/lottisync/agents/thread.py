@@ -26,7 +26,6 @@ from lottisync.agents import seen
 from lottisync.agents.model import ToolCall, Turn, Usage
 from lottisync.agents.seen import Seen
 from lottisync.agents.types import AgentMessage, AgentMessagePayload
-from lottisync.entities.entity import AGENT
 from lottisync.entities.view import view
 from lottisync.store.instant import iso
 from lottisync.store.reader import Reader
@@ -115,10 +114,9 @@ class Thread:
                     "content": dict(content),
                     "createdAt": iso(tx.now),
                 },
-                precedence=AGENT,
             )
             fields["contentEntryId"] = payload_id
-        tx.put(message_id, "agentMessage", _present(fields), precedence=AGENT)
+        tx.put(message_id, "agentMessage", _present(fields))
         self.head = message_id
         self._ordinal += 1
         return message_id

@@ -22,6 +22,7 @@ from lottisync.agents.run_log import Run
 from lottisync.agents.seen import Seen
 from lottisync.review import immediate, tools
 from lottisync.review.builder import Builder
+from lottisync.review.precedence import AGENT
 from lottisync.review.terms import terms_of
 from lottisync.review.tools import BadCall, ParsedCall
 from lottisync.store.store import Store
@@ -113,7 +114,7 @@ class Calls:
     def _set_language(self, args: dict[str, Any], now: int) -> Answer:
         with self._agents.reading() as reader:
             terms = terms_of(reader, self._agent_id)
-        with self._journal.transaction(now) as tx:
+        with self._journal.transaction(now, AGENT) as tx:
             before = tx.entity(self._task_id)
             text = immediate.set_language(tx, self._task_id, args, terms)
             after = tx.entity(self._task_id)

@@ -46,10 +46,10 @@ from lottisync.agents.task_agent import MAX_TURNS
 from lottisync.agents.thread import Opening, RecordedCall, RecordedTurn, Thread
 from lottisync.agents.tool_call import Calls
 from lottisync.agents.types import Agent, AgentMessage
-from lottisync.entities.entity import AGENT
 from lottisync.problem import Problem
 from lottisync.review import tools
 from lottisync.review.builder import MAX_ITEMS
+from lottisync.review.precedence import AGENT
 from lottisync.store.instant import iso
 from lottisync.store.reader import Reader
 from lottisync.store.store import Store
@@ -116,12 +116,12 @@ async def wake(
     with agents.reading() as reader:
         agent.read(reader, agent_id)
     with run_log.single_flight(agents, agent_id):
-        with agents.transaction(now()) as tx:
+        with agents.transaction(now(), AGENT) as tx:
             run = run_log.enqueue(tx, trigger, agent_id, new_id(tx.now))
             if run.status == COMPLETED:
                 queue.forget(tx, [each for each in queue.waiting(tx, agent_id) if _is_for(run, each)])
                 return _repeated(tx, run)
-        with agents.transaction(now()) as tx:
+        with agents.transaction(now(), AGENT) as tx:
             refusal = _refusal(tx, journal, agent_id, device)
             waiting = queue.waiting(tx, agent_id)
             if refusal is not None:
@@ -139,7 +139,7 @@ async def wake(
             failure = Problem(f"model-{error.code}", error.message)
         except Problem as problem:
             failure = problem
-        with agents.transaction(now()) as tx:
+        with agents.transaction(now(), AGENT) as tx:
             if _refusal(tx, journal, agent_id, device) is not None:
                 # Paused, destroyed, or its task gone while it was awake: that is no failure, and nothing to try again.
                 run_log.move(tx, run.run_key, "refuse", failure.message)
@@ -169,7 +169,7 @@ def _fail(tx: Transaction, run: Run, message: str, chance: float, under_way: "_W
             told["milestone"] = GAVE_UP_MILESTONE
     if under_way is not None:
         fields |= under_way.failed(tx, message, told)
-    tx.put(state.id, "agentState", {"revision": state.revision + 1, **fields}, precedence=AGENT)
+    tx.put(state.id, "agentState", {"revision": state.revision + 1, **fields})
     run_log.move(tx, run.run_key, "fail", message)
 
 
@@ -203,7 +203,7 @@ class _Wake:
 
         self._opening, self._recorded, written = _record(journal, agents, run, self._context)
         if self._opening is None and written:
-            with agents.transaction(now()) as tx:
+            with agents.transaction(now(), AGENT) as tx:
                 run = run_log.rethread(tx, run, new_id(tx.now))
             written = []
         self._run = run
@@ -225,7 +225,7 @@ class _Wake:
         if (span := self._context.memory.overflow) is not None:
             self._watch(Progress(0, self._limit))
             turn, _ = thread.heard(0, await model.complete(memory.question(span), []))
-            with self._agents.transaction(self._now()) as tx:
+            with self._agents.transaction(self._now(), AGENT) as tx:
                 memory.keep(tx, self._thread, self._run.agent_id, span, turn)
             self._usage = _sum(self._usage, turn.usage)
             # The person may have gone on meanwhile.
@@ -236,7 +236,7 @@ class _Wake:
             prompt.first_wake(told) if told.is_first else prompt.later_wake(told),
             told.seen,
         )
-        with self._agents.transaction(self._now()) as tx:
+        with self._agents.transaction(self._now(), AGENT) as tx:
             self._thread.opened(tx, self._run.reason, opening, self._run.reason_id)
         return opening
 
@@ -258,7 +258,7 @@ class _Wake:
         while self._turns < self._limit and not self._is_done:
             self._watch(Progress(self._turns + 1, self._limit))
             turn, ignored = thread.heard(self._turns, await model.complete(self._messages, offered))
-            with self._agents.transaction(self._now()) as tx:
+            with self._agents.transaction(self._now(), AGENT) as tx:
                 self._thread.said(tx, self._turns, turn, ignored)
             self._take(RecordedTurn(turn, ignored, [RecordedCall(call, None) for call in turn.tool_calls]))
 
@@ -283,10 +283,10 @@ class _Wake:
         text = answer.text
         if ignored:
             text += f"\n{ignored} more calls of this turn were ignored: at most {thread.MAX_CALLS} are heard."
-        with self._agents.transaction(self._now()) as tx:
+        with self._agents.transaction(self._now(), AGENT) as tx:
             message_id = self._thread.answered(tx, number, place, call, text)
             if answer.changed is not None:
-                tx.link("tool_effect", message_id, answer.changed, precedence=AGENT)
+                tx.link("tool_effect", message_id, answer.changed)
         self._watch(Progress(number + 1, self._limit, call.name))
         return text
 
@@ -305,7 +305,7 @@ class _Wake:
     def end(self) -> WakeResult:
         """Everything that this wake leaves behind, in one transaction (AGENT-18). `Problem("destroyed")`, and nothing
         is left, if the agent was destroyed while it was awake."""
-        with self._agents.transaction(self._now()) as tx:
+        with self._agents.transaction(self._now(), AGENT) as tx:
             living = agent.read(tx, self._run.agent_id)
             if living.lifecycle == DESTROYED:
                 message = f"{living.display_name} was destroyed while it was awake; what it wanted to say was dropped"
@@ -343,7 +343,6 @@ class _Wake:
                 "processedCounterByHost": self._seen.knowledge,
                 f"slots/{context.BEYOND}": self._seen.listed() or None,
             },
-            precedence=AGENT,
         )
         agent.woken(tx, living)
         queue.forget(tx, self._told)

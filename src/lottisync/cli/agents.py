@@ -24,6 +24,7 @@ from lottisync.config.home import Home
 from lottisync.journal import tasks
 from lottisync.problem import Problem
 from lottisync.problem import Usage as WrongCall
+from lottisync.review.precedence import PERSON
 from lottisync.store.instant import iso, millis
 from lottisync.store.reader import Reader
 from lottisync.store.transaction import Transaction
@@ -113,7 +114,7 @@ def _set_timer(terminal: Terminal, found: Agent, at: str) -> None:
         instant = iso(millis(at))
     except ValueError as error:
         raise WrongCall("bad-value", f"--at is an instant: {error}") from None
-    with terminal.home.agent.transaction(clock.now()) as tx:
+    with terminal.home.agent.transaction(clock.now(), PERSON) as tx:
         agents.set_timer(tx, found.id, TIMER, instant)
     value = {"id": found.id, "timer": TIMER, "at": instant}
     terminal.emit(value, lambda: terminal.line(f"{found.display_name} wakes at {instant}, where a daemon runs."))
@@ -234,7 +235,7 @@ def _device_called(home: Home, name: str) -> str:
 def _change(terminal: Terminal, which: str, change: Callable[[Transaction, str], None], said: str) -> None:
     home = terminal.home
     found = agent_of(home, which)
-    with home.agent.transaction(clock.now()) as tx:
+    with home.agent.transaction(clock.now(), PERSON) as tx:
         change(tx, found.id)
         now = agents.read(tx, found.id)
     value = {

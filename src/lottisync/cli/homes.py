@@ -100,7 +100,7 @@ def status(terminal: Terminal) -> None:
     terminal.emit(value, lambda: _show(terminal, value))
     if not terminal.as_json and not all(copy["told"] for copy in copies):
         for store in home.stores().values():
-            with store.transaction(clock.now()) as tx:
+            with store.transaction(clock.now(), None) as tx:
                 notice.mark_told(tx, tx.execute)
 
 

@@ -13,6 +13,7 @@ from lottisync.entities import canonical
 from lottisync.entities.entity import DELETED_AT, Stamp
 from lottisync.problem import Problem
 from lottisync.review import index
+from lottisync.review.precedence import PERSON
 from lottisync.store import conflict as conflicts_of
 from lottisync.store.chain import roots
 from lottisync.store.check import broken_invariants
@@ -215,7 +216,7 @@ def show_conflicts(terminal: Terminal, entity_id: str) -> None:
 def keep(terminal: Terminal, entity_id: str, field: str, number: int) -> None:
     """Keep the N-th value of FIELD (1 is the one that is shown now)."""
     store, ident = _where(terminal.home, entity_id)
-    with store.transaction(clock.now()) as tx:
+    with store.transaction(clock.now(), PERSON) as tx:
         conflicts_of.keep(tx, ident, field, number)
     _settled(terminal, ident, field)
 
@@ -232,7 +233,7 @@ def combine(terminal: Terminal, entity_id: str, field: str, value: str) -> None:
         decoded: Any = msgspec.json.decode(value)
     except msgspec.DecodeError:
         decoded = value
-    with store.transaction(clock.now()) as tx:
+    with store.transaction(clock.now(), PERSON) as tx:
         conflicts_of.combine(tx, ident, field, decoded)
     _settled(terminal, ident, field)
 

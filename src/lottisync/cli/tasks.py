@@ -13,6 +13,7 @@ from lottisync.config import clock
 from lottisync.journal import tasks
 from lottisync.journal.types import PRIORITIES, ChecklistItem
 from lottisync.problem import Problem
+from lottisync.review.precedence import PERSON
 from lottisync.store.instant import iso
 
 OPEN_STATUSES = ("OPEN", "GROOMED", "IN PROGRESS", "BLOCKED", "ON HOLD")
@@ -33,7 +34,7 @@ def import_file(terminal: Terminal, file: Path) -> None:
     parsed = task_file.parse(raw, file.name)
     with (
         terminal.progress("importing", task_file.size(parsed)) as advance,
-        terminal.home.journal.transaction(clock.now()) as tx,
+        terminal.home.journal.transaction(clock.now(), PERSON) as tx,
     ):
         added = task_file.add(tx, parsed, advance)
     value = msgspec.to_builtins(added)
@@ -172,7 +173,7 @@ def add_task(
             fields["estimate"] = tasks.checked_minutes(estimate)
     now = clock.now()
     task_id = clock.new_id(now)
-    with terminal.home.journal.transaction(now) as tx:
+    with terminal.home.journal.transaction(now, PERSON) as tx:
         tasks.add_task(tx, task_id, title, fields)
         for item in items:
             tasks.add_item(tx, clock.new_id(now), task_id, item)
@@ -186,7 +187,7 @@ def add_task(
 @common
 def check_item(terminal: Terminal, item_id: str, off: bool) -> None:
     """Tick a checklist item (or untick it with --off). ITEM is an id, or its last characters."""
-    with terminal.home.journal.transaction(clock.now()) as tx:
+    with terminal.home.journal.transaction(clock.now(), PERSON) as tx:
         resolved = tasks.resolve(tx, item_id, "checklistItem")
         changed = tasks.check_item(tx, resolved, not off) is not None
         item = tasks.read(tx, resolved, "checklistItem", ChecklistItem)

@@ -19,6 +19,7 @@ import msgspec
 from lottisync.config import clock
 from lottisync.device.space import LOCAL_TABLES as SPACE_TABLES
 from lottisync.device.space import SPACE
+from lottisync.entities.entity import HIGH
 from lottisync.entities.schema import StoreSchema
 from lottisync.journal.types import JOURNAL
 from lottisync.problem import Problem, Usage
@@ -118,7 +119,7 @@ class Home:
         fresh.replace(self.path / "device.json")
         del self.key
         for store in self.stores().values():
-            with store.transaction(now) as tx:
+            with store.transaction(now, None) as tx:
                 tx.new_host()
         self.bind_hosts(now)
 
@@ -230,7 +231,7 @@ class Home:
         """Put signed statements about devices into the roster, all or none."""
         from lottisync.device.membership import put_membership
 
-        with self.space.transaction(now) as tx:
+        with self.space.transaction(now, HIGH) as tx:
             for record in records:
                 put_membership(tx, record)
 
@@ -247,7 +248,7 @@ class Home:
         for name, store in self.stores().items():
             gone = PURGED_AT_ONCE
             while gone == PURGED_AT_ONCE:
-                with store.transaction(now) as tx:
+                with store.transaction(now, None) as tx:
                     gone = forgetting.purge(tx, active, min_age, PURGED_AT_ONCE)
                 purged[name] += gone
         return purged

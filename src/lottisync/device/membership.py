@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from lottisync.causality.vector_clock import Host
 from lottisync.device.space import HOST_BINDING, MEMBERSHIP
-from lottisync.entities.entity import Entity
+from lottisync.entities.entity import HIGH, Entity
 from lottisync.entities.path import nest
 from lottisync.identity.device_key import DeviceKey, IdentityError
 from lottisync.identity.roster import HostBinding, Member, MembershipRecord, Roster, binding_id
@@ -89,7 +89,7 @@ def come_back(space: Store, key: DeviceKey, now: int) -> bool:
         at_ms = roster.next_at(key.device_id, now)
     except IdentityError:
         return False
-    with space.transaction(now) as tx:
+    with space.transaction(now, HIGH) as tx:
         put_membership(tx, MembershipRecord.adding(key, certificate=key.certificate, name=own.name, at_ms=at_ms))
     return True
 
@@ -107,7 +107,7 @@ def bind_hosts(stores: dict[str, Store], key: DeviceKey, now: int) -> None:
         unbound = [(name, host) for name, host in hosts.items() if reader.version(binding_id(host)) is None]
     missing = [HostBinding.signed_by(key, host=host, store=name) for name, host in unbound]
     if missing:
-        with space.transaction(now) as tx:
+        with space.transaction(now, HIGH) as tx:
             for binding in missing:
                 if tx.version(binding.record_id) is None:
                     tx.put(binding.record_id, HOST_BINDING, binding.to_fields())

@@ -28,7 +28,7 @@ from lottisync.causality.vector_clock import Clock, Dot, Host
 from lottisync.entities import canonical
 
 DELETED_AT = "deletedAt"
-AGENT, USER = 0, 1
+LOW, HIGH = 0, 1
 """The two precedences."""
 
 

@@ -1,7 +1,7 @@
 """Tasks, their checklists, notes and labels: the verbs that a person or a tool uses (docs/specs/08-journal.md).
 
 Each verb works inside a transaction that the caller opened, so that several of them, or a verb and a
-receipt, are one commit. `precedence` says whose word it is (`entity.USER` or `entity.AGENT`). A verb
+receipt, are one commit. Whose word it is, the transaction says. A verb
 names only the fields that it changes; fields that belong together are written together.
 
 A verb that is given an id which does not exist, or one of another type, raises `Problem` and writes
@@ -18,7 +18,6 @@ import msgspec
 from fractional_indexing import generate_key_between
 
 from lottisync.causality.vector_clock import Dot
-from lottisync.entities.entity import AGENT, USER
 from lottisync.entities.schema import derived_id
 from lottisync.entities.version import Damaged
 from lottisync.entities.view import T
@@ -189,9 +188,7 @@ def checked_language(text: str) -> str:
 # -- writing
 
 
-def add_task(
-    tx: Transaction, task_id: str, title: str, fields: Mapping[str, Any] = {}, *, precedence: int = USER
-) -> Dot:
+def add_task(tx: Transaction, task_id: str, title: str, fields: Mapping[str, Any] = {}) -> Dot:
     """A new task; `fields` are stored fields that were checked."""
     values = {
         "title": checked_title(title),
@@ -200,16 +197,16 @@ def add_task(
         "createdAt": iso(tx.now),
         **fields,
     }
-    return tx.put(task_id, "task", values, precedence=precedence)
+    return tx.put(task_id, "task", values)
 
 
-def edit_task(tx: Transaction, task_id: str, fields: Mapping[str, Any], *, precedence: int = USER) -> Dot:
+def edit_task(tx: Transaction, task_id: str, fields: Mapping[str, Any]) -> Dot:
     """Change fields of a task (checked by the caller with the functions above)."""
     read(tx, task_id, "task", Task)
-    return tx.put(task_id, "task", fields, precedence=precedence)
+    return tx.put(task_id, "task", fields)
 
 
-def default_checklist(tx: Transaction, task_id: str, *, precedence: int = USER) -> str:
+def default_checklist(tx: Transaction, task_id: str, *, precedence: int | None = None) -> str:
     """The task's first checklist, made if it has none. Its id is derived from the task's, so that two
     devices that make it at the same time make one; if that one was deleted, it is brought back (JOUR-7)."""
     lists = page(tx, task_id).checklists
@@ -223,7 +220,9 @@ def default_checklist(tx: Transaction, task_id: str, *, precedence: int = USER) 
     return checklist_id
 
 
-def add_checklist(tx: Transaction, checklist_id: str, task_id: str, title: str, *, precedence: int = USER) -> Dot:
+def add_checklist(
+    tx: Transaction, checklist_id: str, task_id: str, title: str, *, precedence: int | None = None
+) -> Dot:
     last = max((checklist.rank for checklist in page(tx, task_id).checklists), default="")
     return tx.put(
         checklist_id,
@@ -244,11 +243,9 @@ def add_item(
     task_id: str,
     title: str,
     extra: Mapping[str, Any] = {},
-    *,
-    precedence: int = USER,
 ) -> Dot:
     """A new checklist item at the end of the task's first checklist, unticked and set by the user (S0-10)."""
-    checklist_id = default_checklist(tx, task_id, precedence=precedence)
+    checklist_id = default_checklist(tx, task_id)
     last = max((item.rank for item in page(tx, task_id).items if item.checklist_id == checklist_id), default="")
     values = {
         "taskId": task_id,
@@ -261,7 +258,7 @@ def add_item(
         "createdAt": iso(tx.now),
         **extra,
     }
-    return tx.put(item_id, "checklistItem", values, precedence=precedence)
+    return tx.put(item_id, "checklistItem", values)
 
 
 def rank_after(last: str) -> str:
@@ -312,7 +309,7 @@ def add_note(
     }
     if minutes is not None:
         values["minutes"] = checked_minutes(minutes)
-    return tx.put(entry_id, "entry", values, precedence=USER if author == "user" else AGENT)
+    return tx.put(entry_id, "entry", values)
 
 
 def as_json(page: TaskPage) -> dict[str, Any]:

@@ -23,6 +23,7 @@ ours. A `Close` among the received messages, with `session.closed` set: the peer
 from enum import StrEnum
 
 from lottisync.causality.chain import LINK_BYTES
+from lottisync.problem import LocalError
 from lottisync.protocol import message as m
 from lottisync.protocol.framing import MAX_FRAME, PLAIN, BadFrame, FrameBuffer, dictionary_after, frame
 
@@ -60,10 +61,6 @@ TRANSITIONS: dict[tuple[State, type[m.Message]], State] = {
     **{(state, kind): state for state in (State.QUIET, State.IN_ROUND) for kind in ANYTIME},
     **{(state, m.Close): State.CLOSED for state in (State.QUIET, State.IN_ROUND)},
 }
-
-
-class LocalError(RuntimeError):
-    """Our own side tried to break the grammar."""
 
 
 class _Direction:

@@ -26,13 +26,14 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from lottisync.causality.vector_clock import Clock, Dot, covers, has_seen
-from lottisync.entities.entity import AGENT, USER, Entity
+from lottisync.entities.entity import Entity
 from lottisync.entities.view import view
 from lottisync.journal.types import ChecklistItem, Entry, Label, Task
 from lottisync.review import effect, evidence, guard, immediate, redundancy, retraction, tools
 from lottisync.review.change import ChangeItem, ChangeSet, SeenField
 from lottisync.review.effect import TASK, Sight
 from lottisync.review.ledger import SET, Ledger, Placed, fields
+from lottisync.review.precedence import AGENT, PERSON
 from lottisync.review.projection import ItemStatus
 from lottisync.review.proposal import created_id, digest, item_id, operation_id, set_id, summary
 from lottisync.review.retraction import Staged
@@ -144,7 +145,7 @@ class Builder:
 
     def _ticked(self, part: ParsedCall, terms: Terms, now: int) -> Answer | None:
         """A completion that the person wants ticked without being asked; None where they do want to be."""
-        with self._journal.transaction(now) as tx:
+        with self._journal.transaction(now, AGENT) as tx:
             said = immediate.update_item(tx, self._agent_id, self._task_id, part.args, terms, own_only=True)
         if said is None:
             return None
@@ -206,7 +207,7 @@ class Builder:
             journal_knowledge={str(host): known for host, known in self._knowledge.items()},
             created_at=iso(now),
         )
-        tx.put(ident, SET, fields(change_set), precedence=AGENT)
+        tx.put(ident, SET, fields(change_set))
         return ident
 
     # -- one proposal
@@ -437,6 +438,6 @@ def _clock(document: Mapping[str, int]) -> Clock:
 def _typed(entity: Entity) -> set[Dot]:
     """The dots of what a person wrote by hand."""
     by_user = {
-        write.stamp.dot for writes in entity.registers.values() for write in writes if write.stamp.precedence == USER
+        write.stamp.dot for writes in entity.registers.values() for write in writes if write.stamp.precedence == PERSON
     }
     return by_user - effect.effect_dots(entity)

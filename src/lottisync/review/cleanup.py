@@ -8,8 +8,8 @@ The time is that of the *last* thing that closed it, so a set is not taken from 
 just given. Two devices that clean up at once write two tombstones of one entity, and meet.
 """
 
-from lottisync.entities.entity import AGENT
 from lottisync.review.ledger import Ledger, Placed
+from lottisync.review.precedence import AGENT
 from lottisync.review.projection import DAY, EXPIRY, instant
 from lottisync.store.store import Store
 
@@ -20,7 +20,7 @@ RETENTION = 90 * DAY
 def remove_old_sets(agents: Store, now: int, retention: int = RETENTION) -> int:
     """Tombstone what was closed at least `retention` ms before `now`; returns how many sets. For the daemon,
     now and then."""
-    with agents.transaction(now) as tx:
+    with agents.transaction(now, AGENT) as tx:
         ledger = Ledger.read(tx, now)
         placed: dict[str, list[Placed]] = {}
         for one in ledger.placed():
@@ -28,7 +28,7 @@ def remove_old_sets(agents: Store, now: int, retention: int = RETENTION) -> int:
         old = [ident for ident, items in placed.items() if _is_old(items, now, retention)]
         for ident in old:
             # With the agent's precedence: what a person writes on the set meanwhile would bring it back.
-            tx.delete(ident, precedence=AGENT)
+            tx.delete(ident)
     return len(old)
 
 

@@ -11,7 +11,6 @@ from typing import Any, Literal
 import msgspec
 
 from lottisync.causality.vector_clock import Clock
-from lottisync.entities.entity import USER
 from lottisync.review import effect
 from lottisync.review.change import ChangeDecision, ChangeItem
 from lottisync.review.effect import Sight
@@ -123,6 +122,6 @@ def write(tx: Transaction, decision: ChangeDecision, along: list[Twin]) -> None:
 def _put(tx: Transaction, decision: ChangeDecision) -> None:
     """The set is touched along: what a person decides on it while another device removes it as an old one keeps
     it alive, or what was put off would never come back, and a contest would not show (REV-36)."""
-    tx.put(decision.id, DECISION, fields(decision), precedence=USER)
+    tx.put(decision.id, DECISION, fields(decision))
     if tx.version(decision.change_set_id) is not None:
-        tx.put(decision.change_set_id, SET, {"touched": True}, precedence=USER)
+        tx.put(decision.change_set_id, SET, {"touched": True})

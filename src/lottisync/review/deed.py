@@ -16,7 +16,7 @@ from typing import Any, Literal
 import msgspec
 
 from lottisync.entities import path
-from lottisync.entities.entity import AGENT, USER, Entity, is_deleted
+from lottisync.entities.entity import Entity, is_deleted
 from lottisync.entities.view import view
 from lottisync.journal import tasks
 from lottisync.journal.types import ENTRY_LINK, Task, link_ends
@@ -26,6 +26,7 @@ from lottisync.review.decision import said
 from lottisync.review.effect import COMPANIONS, CREATES, ITEM, Plan, Sight, receipt_path, titles
 from lottisync.review.ledger import Placed
 from lottisync.review.outcome import Done, Effect, Outcome
+from lottisync.review.precedence import AGENT
 from lottisync.review.projection import ItemStatus
 from lottisync.review.proposal import created_id, effective, undo_operation
 from lottisync.review.redundancy import addition
@@ -96,7 +97,7 @@ def mark_label(tx: Transaction, placed: Placed, request: Request) -> None:
     value = True if request.args["suppressed"] else None
     task = tx.entity(placed.set.task_id)
     if task is not None and not is_deleted(task) and task.value(register) != value:
-        tx.put(task.id, task.type, {register: value}, precedence=USER)
+        tx.put(task.id, task.type, {register: value})
 
 
 # -- what is looked at
@@ -170,7 +171,7 @@ def _carry_out(
         return
     assert sight.target is not None
     receipt = _receipt(item, args, sight.target, values)
-    tx.put(sight.target.id, sight.target.type, {**values, **receipt}, precedence=USER)
+    tx.put(sight.target.id, sight.target.type, {**values, **receipt})
 
 
 def _receipt(
@@ -202,7 +203,7 @@ def _create(
     extra = {"proposedBy": change_set.agent_id, **receipt}
     if type_name == ITEM:
         tasks.default_checklist(tx, task_id, precedence=AGENT)
-        tasks.add_item(tx, ident, task_id, args["title"], extra, precedence=USER)
+        tasks.add_item(tx, ident, task_id, args["title"], extra)
         return
     assert sight.task is not None
     fields = {
@@ -211,7 +212,7 @@ def _create(
         "categoryId": view(sight.task, Task).category_id,
         **extra,
     }
-    tasks.add_task(tx, ident, args["title"], {k: v for k, v in fields.items() if v is not None}, precedence=USER)
+    tasks.add_task(tx, ident, args["title"], {k: v for k, v in fields.items() if v is not None})
     if "description" in args:
         note = created_id(item.operation_id, "entry")
         tasks.add_note(tx, note, ident, args["description"], author="agent")
@@ -230,9 +231,9 @@ def _link(
     receipt = _receipt(item, args, sight.target, values)
     fields = {**values, **receipt}
     if sight.target is None:
-        tx.link(ENTRY_LINK, from_id, to_id, fields, precedence=USER)
+        tx.link(ENTRY_LINK, from_id, to_id, fields)
     elif is_deleted(sight.target):
         unsaid = {path: None for path in sight.target.registers if path.startswith("relations/")}
-        tx.link(ENTRY_LINK, from_id, to_id, unsaid | fields, precedence=USER)
+        tx.link(ENTRY_LINK, from_id, to_id, unsaid | fields)
     else:
-        tx.put(sight.target.id, ENTRY_LINK, fields, precedence=USER)
+        tx.put(sight.target.id, ENTRY_LINK, fields)

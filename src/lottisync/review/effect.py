@@ -24,13 +24,14 @@ import msgspec
 
 from lottisync.causality.vector_clock import Dot, Host
 from lottisync.entities import path as paths
-from lottisync.entities.entity import DELETED_AT, USER, Entity, is_deleted
+from lottisync.entities.entity import DELETED_AT, Entity, is_deleted
 from lottisync.entities.schema import link_id
 from lottisync.entities.view import view
 from lottisync.journal.types import ENTRY_LINK, STATUS, TICK, ChecklistItem, Label, Task, link_ends
 from lottisync.review import evidence, guard
 from lottisync.review.change import ChangeItem, SeenField
 from lottisync.review.evidence import Grade
+from lottisync.review.precedence import PERSON
 from lottisync.review.proposal import created_id
 from lottisync.review.redundancy import addition, same
 from lottisync.review.terms import Terms
@@ -326,7 +327,7 @@ def stale_field(entity: Entity, path: str, field: SeenField | None, value: Any) 
         field.value if field else None,
         entity.value(path),
         value,
-        "user" if winner is None or winner.stamp.precedence == USER else "agent",
+        "user" if winner is None or winner.stamp.precedence == PERSON else "agent",
         winner.stamp.host if winner else "",
     )
 

@@ -20,9 +20,10 @@ from enum import StrEnum
 from typing import Any
 
 from lottisync.causality.vector_clock import Dot, Host, has_seen
-from lottisync.entities.entity import USER, Entity, is_deleted
+from lottisync.entities.entity import Entity, is_deleted
 from lottisync.entities.view import view
 from lottisync.journal.types import Entry
+from lottisync.review.precedence import PERSON
 from lottisync.store.reader import Reader
 
 
@@ -56,7 +57,7 @@ def unfit(reader: Reader, task_id: str, cited: Iterable[str]) -> str | None:
         if is_deleted(entry):
             return f"evidence {entry_id}: it was deleted"
         written = entry.winner("text")
-        if view(entry, Entry).author != "user" or written is None or written.stamp.precedence != USER:
+        if view(entry, Entry).author != "user" or written is None or written.stamp.precedence != PERSON:
             return f"evidence {entry_id}: it was not written by the user"
     return None
 

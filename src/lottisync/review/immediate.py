@@ -12,12 +12,13 @@ of an agent that may tick by itself. A model's call never comes here but through
 from collections.abc import Mapping
 from typing import Any
 
-from lottisync.entities.entity import AGENT, USER, is_deleted
+from lottisync.entities.entity import is_deleted
 from lottisync.entities.view import view
 from lottisync.journal import tasks
 from lottisync.journal.types import ChecklistItem, Task
 from lottisync.review import effect, redundancy, tools
 from lottisync.review.evidence import Grade
+from lottisync.review.precedence import PERSON
 from lottisync.review.redundancy import skipped
 from lottisync.review.terms import Terms
 from lottisync.review.tools import BadCall
@@ -43,10 +44,10 @@ def set_language(tx: Transaction, task_id: str, args: Mapping[str, Any], terms: 
         return skipped("the language is recorded only when you are sure of it")
     if task.language_code == code:
         return skipped(f'language is already "{code}"')
-    by_user = task.language_source != "agent" or (held is not None and held.stamp.precedence == USER)
+    by_user = task.language_source != "agent" or (held is not None and held.stamp.precedence == PERSON)
     if task.language_code is not None and by_user:
         return skipped(f'the user chose the language "{task.language_code}"')
-    tasks.edit_task(tx, task_id, {"languageCode": code, "languageSource": "agent"}, precedence=AGENT)
+    tasks.edit_task(tx, task_id, {"languageCode": code, "languageSource": "agent"})
     return f'Language set to "{code}".'
 
 
@@ -84,7 +85,7 @@ def update_item(
         }
     if not fields:
         return skipped(withheld or "nothing would change")
-    tx.put(item.id, "checklistItem", fields, precedence=AGENT)
+    tx.put(item.id, "checklistItem", fields)
     said = [] if "isChecked" not in fields else ["checked" if checked else "unchecked"]
     said += ["title"] if "title" in fields else []
     answer = f"Updated: {', '.join(said)}"

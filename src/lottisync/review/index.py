@@ -75,13 +75,13 @@ def refresh(agents: Store, now: int) -> None:
     with agents.reading() as reader:
         behind = bool(_changes(reader, 1) or _lapsed(reader, now))
     if behind:
-        with agents.transaction(now) as tx:
+        with agents.transaction(now, None) as tx:
             _catch_up(tx, now)
 
 
 def rebuild(agents: Store, now: int) -> None:
     """Compute all of it anew."""
-    with agents.transaction(now) as tx:
+    with agents.transaction(now, None) as tx:
         tx.execute("delete from change_set_index")
         tx.execute("delete from cursors where consumer = ?", (CONSUMER,))
         _catch_up(tx, now)

@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from lottisync.entities.entity import AGENT
 from lottisync.entities.schema import derived_id
 from lottisync.review.decision import decision_on, known
 from lottisync.review.ledger import DECISION, Ledger, Placed, fields
@@ -95,7 +94,7 @@ def carry_out(
             decision_on(placed, ident, ItemStatus.RETRACTED, now, actor="agent", device=device, seen=seen),
             reason=reason,
         )
-        tx.put(decision.id, DECISION, fields(decision), precedence=AGENT)
+        tx.put(decision.id, DECISION, fields(decision))
         written += 1
     return written
 

@@ -20,10 +20,11 @@ from typing import Any, NamedTuple
 
 from lottisync.causality.vector_clock import Dot
 from lottisync.entities import canonical
-from lottisync.entities.entity import AGENT, DELETED_AT, USER, Entity, is_deleted
+from lottisync.entities.entity import DELETED_AT, Entity, is_deleted
 from lottisync.review import effect
 from lottisync.review.change import ChangeItem, SeenField
 from lottisync.review.effect import COMPANIONS, CREATES, TASK, StaleField, receipt_path, stale_field
+from lottisync.review.precedence import AGENT
 from lottisync.review.proposal import created_id, undo_operation
 from lottisync.store.reader import Reader
 from lottisync.store.transaction import Transaction
@@ -85,7 +86,7 @@ def take_back(tx: Transaction, item: ChangeItem, restoration: Restoration) -> No
     entity = restoration.holder
     assert entity is not None
     receipt = {receipt_path(undo_operation(item.operation_id)): {"undoes": item.operation_id}}
-    tx.put(entity.id, entity.type, {**restoration.writes, **receipt}, precedence=USER)
+    tx.put(entity.id, entity.type, {**restoration.writes, **receipt})
     if restoration.delete:
         # With the agent's precedence: what a person writes to it elsewhere meanwhile keeps it alive. The entity
         # first, so that its deletion is the write after the receipt (`_deletions`).
@@ -104,7 +105,7 @@ def stand(tx: Transaction, item: ChangeItem, task_id: str) -> dict[str, Any] | N
     args: dict[str, Any] = receipt.get("args", {}) if isinstance(receipt, dict) else {}
     undone = entity.dots(receipt_path(undo_operation(item.operation_id)))
     if entity.value(DELETED_AT) is not None and entity.dots(DELETED_AT) <= _deletions(entity, undone):
-        tx.undelete(entity.id, precedence=USER)
+        tx.undelete(entity.id)
         return args
     values = effect.proposed(item.tool_name, {**item.args, **args}) if args else {}
     if item.tool_name in CREATES:
@@ -112,7 +113,7 @@ def stand(tx: Transaction, item: ChangeItem, task_id: str) -> dict[str, Any] | N
     disputed = [p for p in values if len(entity.dots(p)) > 1 and _is_ours(item, entity, p)]
     if disputed:
         again = {p: entity.value(p) for path_ in disputed for p in (path_, *COMPANIONS.get(path_, ()))}
-        tx.put(entity.id, entity.type, {**again, **{p: values[p] for p in disputed}, path: receipt}, precedence=USER)
+        tx.put(entity.id, entity.type, {**again, **{p: values[p] for p in disputed}, path: receipt})
     return args
 
 

@@ -38,6 +38,7 @@ from lottisync.review.change import ChangeDecision, ChangeItem
 from lottisync.review.decision import answered_along, decision_on, in_one_breath, known, said, twins, write
 from lottisync.review.ledger import Ledger, Placed, one_set, place, unknown
 from lottisync.review.outcome import Done, Outcome
+from lottisync.review.precedence import PERSON
 from lottisync.review.projection import ItemStatus
 from lottisync.review.proposal import effective, undo_operation
 from lottisync.review.saga import Request, Witness
@@ -97,7 +98,7 @@ class Verdicts:
         earlier = self._finish_begun(item_id, now)
         if earlier is not None and earlier[0].kind == "confirm":
             return earlier[1]
-        with self._agents.transaction(now) as tx:
+        with self._agents.transaction(now, PERSON) as tx:
             placed = place(tx, item_id, now)
             begun = self._begin(tx, placed, now, edited_args, against)
         return begun if isinstance(begun, Outcome) else self._finish(placed, begun, now)
@@ -107,7 +108,7 @@ class Verdicts:
         on it falls with it, all in one transaction."""
         reason = _checked_reason(reason)
         self._finish_begun(item_id, now)
-        with self._agents.transaction(now) as tx:
+        with self._agents.transaction(now, PERSON) as tx:
             outcome = self._reject(tx, item_id, now, reason)
         self._settle_labels(now)
         return outcome
@@ -129,7 +130,7 @@ class Verdicts:
         if until <= now:
             raise Problem("bad-value", f"an item is put off to a later time; {iso(until)} has passed")
         self._finish_begun(item_id, now)
-        with self._agents.transaction(now) as tx:
+        with self._agents.transaction(now, PERSON) as tx:
             return self._decide(tx, item_id, now, ItemStatus.DEFERRED, until=iso(until))
 
     def confirm_all(self, set_id: str, now: int) -> list[Outcome]:
@@ -156,7 +157,7 @@ class Verdicts:
         reason = _checked_reason(reason)
         for ident in self._items(set_id):
             self._finish_begun(ident, now)
-        with self._agents.transaction(now) as tx:
+        with self._agents.transaction(now, PERSON) as tx:
             waiting = [ident for ident in self._items(set_id) if self._is_open(ident, now)]
             outcomes = [self._reject(tx, ident, now, reason) for ident in waiting]
         self._settle_labels(now)
@@ -166,7 +167,7 @@ class Verdicts:
         """Take a verdict back. What was confirmed is written back where nobody has written since, and the item
         counts as retracted by the user; what was rejected, put off or retracted is pending again."""
         self._finish_begun(item_id, now)
-        with self._agents.transaction(now) as tx:
+        with self._agents.transaction(now, PERSON) as tx:
             placed = place(tx, item_id, now)
             begun = self._begin_undo(tx, placed, now)
         if isinstance(begun, Outcome):
@@ -177,7 +178,7 @@ class Verdicts:
     def keep(self, item_id: str, now: int) -> Outcome:
         """Settle a contested item in favour of its effect (REV-58)."""
         self._finish_begun(item_id, now)
-        with self._agents.transaction(now) as tx:
+        with self._agents.transaction(now, PERSON) as tx:
             placed = place(tx, item_id, now)
             if not placed.state.contested:
                 return Outcome(item_id, "already", "nothing about it is contested")
@@ -224,12 +225,12 @@ class Verdicts:
             lost = saga.lost(reader, lambda witness: _is_here(journal, witness))
         if not lost:
             return
-        with self._journal.transaction(now) as tx:
+        with self._journal.transaction(now, PERSON) as tx:
             for _, request in lost:
                 if request.witness is not None and request.witness.host == tx.host:
                     fork.mint_if_behind(tx, request.witness.counter)
         for operation, request in lost:
-            with self._agents.transaction(now) as tx:
+            with self._agents.transaction(now, PERSON) as tx:
                 self._begin_again(tx, operation, request, now)
 
     def _begin_again(self, tx: Transaction, operation: str, request: Request, now: int) -> None:
@@ -362,22 +363,22 @@ class Verdicts:
     def _take_effect(self, placed: Placed, request: Request, now: int) -> Done:
         with self._agents.reading() as reader:
             terms = terms_of(reader, placed.set.agent_id, self._sovereignty)
-        with self._journal.transaction(now) as tx:
+        with self._journal.transaction(now, PERSON) as tx:
             return deed.take_effect(tx, placed, request, terms)
 
     def _take_back(self, placed: Placed, request: Request, now: int) -> Done:
-        with self._journal.transaction(now) as tx:
+        with self._journal.transaction(now, PERSON) as tx:
             return deed.take_back(tx, placed, request)
 
     def _let_stand(self, placed: Placed, request: Request, now: int) -> Done:
-        with self._journal.transaction(now) as tx:
+        with self._journal.transaction(now, PERSON) as tx:
             return deed.let_stand(tx, placed)
 
     def _settle(self, placed: Placed, request: Request, done: Done, now: int) -> Outcome:
         """The decision, once, whoever else plays the same saga."""
         item, verdict = placed.item, ItemStatus.RETRACTED if request.kind == "undo" else ItemStatus.CONFIRMED
         witness = self._witness(placed, request)
-        with self._agents.transaction(now) as tx:
+        with self._agents.transaction(now, PERSON) as tx:
             if not saga.complete(tx, request.operation(item), request, witness, now):
                 return Outcome(item.id, "already", "another process has finished it", request.decision)
             decision = msgspec.structs.replace(
@@ -416,7 +417,7 @@ class Verdicts:
     def _give_up(self, placed: Placed, request: Request, outcome: Outcome, now: int) -> None:
         """Close a saga that came to nothing. An error is kept, and shown with the item (S2-19)."""
         operation = request.operation(placed.item)
-        with self._agents.transaction(now) as tx:
+        with self._agents.transaction(now, PERSON) as tx:
             if outcome.result == "failed" and request.kind == "confirm":
                 saga.fail(tx, operation, outcome.message, now)
             else:
@@ -438,9 +439,9 @@ class Verdicts:
             self._play(request, now)
 
     def _mark_label(self, placed: Placed, request: Request, now: int) -> Outcome:
-        with self._journal.transaction(now) as tx:
+        with self._journal.transaction(now, PERSON) as tx:
             deed.mark_label(tx, placed, request)
-        with self._agents.transaction(now) as tx:
+        with self._agents.transaction(now, PERSON) as tx:
             saga.forget(tx, request.operation(placed.item))
         return Outcome(request.item, "already", "the task's labels are marked")
 

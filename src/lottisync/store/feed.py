@@ -35,7 +35,7 @@ class Feed:
 
     def done(self, change: Change, now: int) -> None:
         """Everything up to and with `change` is dealt with, durably."""
-        with self._store.transaction(now) as tx:
+        with self._store.transaction(now, None) as tx:
             advance(tx, self._consumer, change.feed)
 
 

@@ -97,7 +97,7 @@ class Store:
     def settle(self, now: int) -> None:
         """Look now whether this file is a copy, not at the first write."""
         if self._place is not None:
-            with self.transaction(now):
+            with self.transaction(now, None):
                 pass
 
     def close(self) -> None:
@@ -109,13 +109,16 @@ class Store:
     # -- transactions
 
     @contextlib.contextmanager
-    def transaction(self, now: int) -> Iterator[Transaction]:
+    def transaction(self, now: int, precedence: int | None) -> Iterator[Transaction]:
         """A write transaction at wall time `now` (ms): all of it is committed, or nothing is. What was
-        committed is durable before this returns, and listeners are told after that."""
+        committed is durable before this returns, and listeners are told after that.
+
+        `precedence` (`entity.HIGH` or `LOW`) is that of the writes in it; it cannot write with a higher one. With
+        None it makes no writes of its own: it joins versions from peers, forgets, or keeps local tables."""
         with self._turn, explained(self.file):
             self._connection.execute("begin immediate").fetchall()
             try:
-                self._open = Transaction(self.schema, self._connection, self._mint, now)
+                self._open = Transaction(self.schema, self._connection, self._mint, now, precedence)
                 if self._place is not None:
                     fork.settle(self._open, self._place)
                 yield self._open

@@ -22,7 +22,6 @@ from lottisync.causality.vector_clock import Clock, Dot, Host
 from lottisync.entities import canonical, path, version
 from lottisync.entities.entity import (
     DELETED_AT,
-    USER,
     Entity,
     EqualDots,
     Registers,
@@ -41,7 +40,7 @@ from lottisync.entities.link import FROM_ID, TO_ID
 from lottisync.entities.revival import revived
 from lottisync.entities.schema import EntityType, StoreSchema, link_id
 from lottisync.entities.version import BadVersion, Damaged, Version
-from lottisync.problem import Problem
+from lottisync.problem import LocalError, Problem
 from lottisync.store import chain, notice, quarantine
 from lottisync.store.columns import (
     CREATED_AT,
@@ -78,9 +77,17 @@ class _Place(NamedTuple):
 class Transaction(Reader):
     """Writes within one transaction; reads in it see them. Made by `Store.transaction`."""
 
-    def __init__(self, schema: StoreSchema, connection: apsw.Connection, mint: Callable[[], Host], now: int) -> None:
+    def __init__(
+        self,
+        schema: StoreSchema,
+        connection: apsw.Connection,
+        mint: Callable[[], Host],
+        now: int,
+        precedence: int | None,
+    ) -> None:
         super().__init__(schema, connection)
         self.now = now
+        self.precedence = precedence
         self.changed = False
         self._mint = mint
         self._host: Host
@@ -146,10 +153,11 @@ class Transaction(Reader):
         type_name: str,
         fields: Mapping[str, Any],
         *,
-        precedence: int = USER,
+        precedence: int | None = None,
         seen: Clock | None = None,
     ) -> Dot:
-        """Write `fields` (nested or flat; see `path.flatten`) in one write with one dot (STORE-3).
+        """Write `fields` (nested or flat; see `path.flatten`) in one write with one dot (STORE-3), with the
+        transaction's precedence, or a lower one.
 
         `seen` is the clock that the writer had read; what is here beyond it stays as siblings. Raises
         `Problem` for an id of another type, an empty write, a document that is too large, and for an id,
@@ -162,13 +170,13 @@ class Transaction(Reader):
                 raise Problem("empty-write", f"a write to {entity_id} needs at least one field")
             row = self._row(entity_id)
             if row is None and DELETED_AT not in values and not self._begins_from(entity_id):
-                return self._write_new(entity_id, type_name, values, precedence)
+                return self._write_new(entity_id, type_name, values, self._allowed(precedence))
             encoded = {p: canonical.encode_normal(value) for p, value in values.items()}
-            return self._write(row, entity_id, type_name, encoded, precedence, seen)
+            return self._write(row, entity_id, type_name, encoded, self._allowed(precedence), seen)
         except (BadVersion, path.PathError, canonical.NotCanonical) as error:
             raise Problem("bad-value", f"{entity_id[:80]!r} cannot be written: {error}") from None
 
-    def put_all(self, entities: Iterable[tuple[str, str, Mapping[str, Any]]], *, precedence: int = USER) -> None:
+    def put_all(self, entities: Iterable[tuple[str, str, Mapping[str, Any]]], *, precedence: int | None = None) -> None:
         """`put` each of (id, type, fields). Which of them are not here yet is looked up for many at once."""
         remaining = iter(entities)
         while some := list(islice(remaining, GATHERED_ROWS)):
@@ -183,7 +191,7 @@ class Transaction(Reader):
         to_id: str,
         fields: Mapping[str, Any] = {},
         *,
-        precedence: int = USER,
+        precedence: int | None = None,
     ) -> Dot:
         """Link two entities. A link that is there already is said anew not to be deleted; one that was deleted is
         brought back as by `undelete`."""
@@ -195,23 +203,33 @@ class Transaction(Reader):
             values = (entity.document() if is_deleted(entity) else {}) | {DELETED_AT: None}
         return self.put(ident, type_name, {**values, **fields}, precedence=precedence)
 
-    def keep(self, entity_id: str, values: Mapping[str, bytes], *, precedence: int = USER) -> Dot:
+    def keep(self, entity_id: str, values: Mapping[str, bytes], *, precedence: int | None = None) -> Dot:
         """Write values that are held here anew, by path and as the bytes that they are: a map that somebody wrote as
         one value stays one, which `put` would split."""
         row, entity = self._existing(entity_id)
-        return self._write(row, entity_id, entity.type, values, precedence, None)
+        return self._write(row, entity_id, entity.type, values, self._allowed(precedence), None)
 
-    def delete(self, entity_id: str, *, precedence: int = USER) -> Dot:
+    def delete(self, entity_id: str, *, precedence: int | None = None) -> Dot:
         """Write a tombstone that records what the deleter saw."""
         row, entity = self._existing(entity_id)
         value = deletion(iso(self.now), entity.clock)
-        return self._write(row, entity_id, entity.type, {DELETED_AT: value}, precedence, None)
+        return self._write(row, entity_id, entity.type, {DELETED_AT: value}, self._allowed(precedence), None)
 
-    def undelete(self, entity_id: str, *, precedence: int = USER) -> Dot:
+    def undelete(self, entity_id: str, *, precedence: int | None = None) -> Dot:
         """Bring an entity back: every register is written anew, so that no older deletion covers it."""
         row, entity = self._existing(entity_id)
         values = {p: writes[0].value for p, writes in entity.registers.items()}
-        return self._write(row, entity_id, entity.type, values | {DELETED_AT: b"null"}, precedence, None)
+        return self._write(row, entity_id, entity.type, values | {DELETED_AT: b"null"}, self._allowed(precedence), None)
+
+    def _allowed(self, precedence: int | None) -> int:
+        """The precedence of a write: the transaction's, or a lower one that was asked for (STORE-31)."""
+        if self.precedence is None:
+            raise LocalError("a transaction that was opened without a precedence writes nothing of its own")
+        if precedence is None:
+            return self.precedence
+        if precedence > self.precedence:
+            raise LocalError(f"a transaction of precedence {self.precedence} cannot write with precedence {precedence}")
+        return precedence
 
     def _existing(self, entity_id: str) -> tuple[Row, Entity]:
         row = self._row(entity_id)

@@ -179,7 +179,7 @@ class Agreement:
             own = theirs.hosts.get(reader.host)
             rolled_back = own is not None and own.end > reader.counter
         if strange or rolled_back:
-            with self._store.transaction(now) as tx:
+            with self._store.transaction(now, None) as tx:
                 if strange:
                     fork.split(tx, strange)
                 own = theirs.hosts.get(tx.host)
@@ -229,7 +229,7 @@ class Agreement:
         if places:
             return [m.Probe(self._name, search.host, places)]
         self._search = None
-        with self._store.transaction(now) as tx:
+        with self._store.transaction(now, None) as tx:
             node = chain.value_at(tx, search.host, search.low)
             if node is not None:
                 fork.split(tx, [node])

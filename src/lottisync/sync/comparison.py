@@ -82,7 +82,7 @@ class Comparison:
                 good.append((incoming, version.open_foreign(incoming)))
             except BadVersion as error:
                 bad.append((incoming, str(error)))
-        with self._store.transaction(now) as tx:
+        with self._store.transaction(now, None) as tx:
             ends = {host: end.end for host, end in chain.log_ends(tx).items()}
             refuse_unchained(ends, [(made.id, version.clock_of(made)) for made in theirs.versions])
             self.changed += mending.mend(tx, good)
@@ -101,7 +101,7 @@ class Comparison:
     def end(self, now: int) -> m.Summary:
         """Put right what no peer could, and say what this store is then. What a comparison that was given up has not
         looked at stays as it is: a damaged row that is taken for good can no longer be told from a good one."""
-        with self._store.transaction(now) as tx:
+        with self._store.transaction(now, None) as tx:
             if self.whole and (self._own.damaged or not self._in_step or not self._adds_up()):
                 self.changed += mending.repair(tx)
             tx.finish()

@@ -582,7 +582,7 @@ def remember_links(space: Store, seen: Mapping[str, str], now: int) -> None:
 
 
 def _remember(space: Store, rows: Iterable[tuple[str, str, int, str]], now: int) -> None:
-    with space.transaction(now) as tx:
+    with space.transaction(now, None) as tx:
         for row in rows:
             tx.execute(
                 "insert into peers(device, host, port, seen_at) values (?, ?, ?, ?)"

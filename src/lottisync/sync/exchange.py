@@ -289,7 +289,7 @@ class Exchange:
         if incoming is None:
             return granted
         begin = incoming.begin
-        with self._stores[begin.store].transaction(self._clock()) as tx:
+        with self._stores[begin.store].transaction(self._clock(), None) as tx:
             ending = self._carry_out(incoming, messages, tx)
         for code, text in ending.reports:
             self._report(code, text)
@@ -547,7 +547,7 @@ class Exchange:
             with self._stores[name].reading() as reader:
                 known = forgetting.told(reader).get(self._peer) == knowledge
             if not known:
-                with self._stores[name].transaction(self._clock()) as tx:
+                with self._stores[name].transaction(self._clock(), None) as tx:
                     forgetting.hear(tx, self._peer, knowledge, direct=True)
         self._note(self._heard)
 
@@ -570,7 +570,7 @@ class Exchange:
                 and not vector_clock.covers(told.get(device, {}), knowledge)
             }
             if news:
-                with self._stores[name].transaction(self._clock()) as tx:
+                with self._stores[name].transaction(self._clock(), None) as tx:
                     for device, knowledge in news.items():
                         forgetting.hear(tx, device, knowledge, direct=False)
 

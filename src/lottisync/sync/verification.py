@@ -68,7 +68,7 @@ class Request(NamedTuple):
 
 def ask(space: Store, bell: str, wanted: Iterable[tuple[str, str]], now: int) -> None:
     """Ask for (device, store) to be compared. `bell` names the one to which the asker listens, from now on."""
-    with space.transaction(now) as tx:
+    with space.transaction(now, None) as tx:
         for device, store in wanted:
             tx.execute(
                 "insert into verifications(bell, device, store, state) values (?, ?, ?, ?)",
@@ -88,7 +88,7 @@ def requests(space: Store, bell: str | None = None) -> list[Request]:
 
 
 def withdraw(space: Store, bells: Iterable[str], now: int) -> None:
-    with space.transaction(now) as tx:
+    with space.transaction(now, None) as tx:
         for bell in bells:
             tx.execute("delete from verifications where bell = ?", (bell,))
 
@@ -221,7 +221,7 @@ class Verification:
             return
 
     def _write(self, device: str, store: str, what: str, *values: object) -> None:
-        with self._space.transaction(self._clock()) as tx:
+        with self._space.transaction(self._clock(), None) as tx:
             tx.execute(
                 f"update verifications set {what}"
                 f" where device = ?1 and store = ?2 and state in {tuple(map(str, OPEN))}",

@@ -23,6 +23,7 @@ from tests.support.device import Device
 from lottisync.agents import report, run_log, thread
 from lottisync.agents.openai_client import Api, OpenAIModel
 from lottisync.agents.wake import WakeResult
+from lottisync.entities.entity import HIGH
 from lottisync.entities.view import view
 from lottisync.journal import tasks
 from lottisync.problem import Problem
@@ -77,7 +78,7 @@ def one_wake(device: Device, model: OpenAIModel, note: str, turns: int) -> Outco
     device.do(lambda tx: tasks.add_item(tx, "i1", "t1", "Buy a chain"))
     device.do(lambda tx: tasks.add_note(tx, "n1", "t1", note))
     ident = device.add_agent()
-    with device.agents.transaction(device.now()) as tx:
+    with device.agents.transaction(device.now(), HIGH) as tx:
         tx.put(ident, "agent", {"config/maxTurns": turns})
     before = device.task()
     result: WakeResult | None = None

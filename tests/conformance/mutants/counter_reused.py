@@ -6,6 +6,7 @@ from typing import Literal
 from tests.conformance.mutants.planting import run
 
 from lottisync.adapter.replica import Replica
+from lottisync.entities.entity import HIGH
 from lottisync.entities.schema import StoreSchema
 from lottisync.store.store import Store
 
@@ -14,7 +15,7 @@ original = Replica._open
 
 def opened(self: Replica, file: Path, schema: StoreSchema, extra: str, detect: Literal["early", "late"]) -> Store:
     store = original(self, file, schema, extra, detect)
-    with store.transaction(0) as tx:
+    with store.transaction(0, HIGH) as tx:
         tx.execute("update state set counter = max(0, counter - 1)")
         tx.execute(
             """update chain set links = substr(links, 1, ((select counter from state) - first + 1) * 16)

@@ -6,7 +6,7 @@ from typing import Any
 from tests.conformance.mutants.planting import run
 
 from lottisync.causality.vector_clock import Clock, Dot
-from lottisync.entities.entity import DELETED_AT, USER, is_deleted
+from lottisync.entities.entity import DELETED_AT, is_deleted
 from lottisync.store.transaction import Transaction
 
 original = Transaction.put
@@ -18,7 +18,7 @@ def put(
     type_name: str,
     fields: Mapping[str, Any],
     *,
-    precedence: int = USER,
+    precedence: int | None = None,
     seen: Clock | None = None,
 ) -> Dot:
     entity = self.entity(entity_id)
