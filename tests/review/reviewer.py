@@ -33,7 +33,7 @@ class Reviewer:
         self.folder, self.number, self.now = folder, number, now
         self._hosts = self._ids = 0
         self.stores = StoreFolder(folder, (JOURNAL, AGENT_STORE), self._mint, detect="late")
-        self.stores.create_missing()
+        self.stores.create(self.stores.missing())
         self.journal, self.agents = self.stores.values()
         self.verdicts = self._verdicts()
 

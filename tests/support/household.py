@@ -67,7 +67,7 @@ class Member(Device):
         super().__init__(files, lambda: DeviceKey.from_seed(seed), environment)
         self.files = files
         if files.missing():
-            files.create_missing()
+            files.create(files.missing())
             self.admit(self)
             self.bind_hosts(self.now)
 

@@ -61,7 +61,7 @@ class Replica:
         except OSError as error:
             raise Problem("cannot-open", f"{folder} cannot be made: {error.strerror or error}") from None
         try:
-            self.stores.create_missing()
+            self.stores.create(self.stores.missing())
             for store in self.stores.values():
                 store.settle(now)
         except BaseException:

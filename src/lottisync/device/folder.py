@@ -34,8 +34,9 @@ class StoreFolder(Mapping[str, Store]):
         """The listed stores that are not there yet, in their order."""
         return [schema for name, schema in self._schemas.items() if not self._file(name).exists()]
 
-    def create_missing(self) -> None:
-        for schema in self.missing():
+    def create(self, schemas: Iterable[StoreSchema]) -> None:
+        """Make the files of these stores, in this order."""
+        for schema in schemas:
             self._open[schema.name] = Store.create(self._file(schema.name), schema, self._new_host)
 
     def __getitem__(self, name: str) -> Store:

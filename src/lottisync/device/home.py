@@ -16,7 +16,7 @@ import msgspec
 from lottisync.device.clock import MACHINE, Environment
 from lottisync.device.device import Device
 from lottisync.device.folder import StoreFolder
-from lottisync.device.space import SPACE
+from lottisync.device.space import HOST_BINDING, SPACE
 from lottisync.entities.schema import StoreSchema
 from lottisync.problem import Problem, Usage
 
@@ -55,13 +55,13 @@ class Home(Device):
 
     @classmethod
     def open(cls, path: Path, schemas: Iterable[StoreSchema] = (), *, environment: Environment = MACHINE) -> Self:
-        """An initialised home. A store that is listed and not there yet is made. Raises `Problem` if there is no
+        """An initialised home. A store that is listed and new to it is made. Raises `Problem` if there is no
         home."""
         if not (path / KEY_FILE).exists():
             raise Problem("not-initialised", f"{path} is not a lottisync home. Run: lottisync init --name NAME")
         home = cls(path, schemas, environment)
         if home.folder.missing():
-            home.add_missing_stores()
+            home.add_new_stores()
         return home
 
     @classmethod
@@ -99,15 +99,23 @@ class Home(Device):
 
         now = self.environment.now()
         _write_key(self.path / KEY_FILE, DeviceKey.from_seed(self.environment.new_seed()))
-        self.folder.create_missing()
+        self.folder.create(self.folder.missing())
         self.members.add(name, self.key.certificate, now)
         self.bind_hosts(now)
 
-    def add_missing_stores(self) -> None:
-        """Make the listed stores that are not there yet. Their hosts are bound to this device."""
-        _ = self.key  # before anything is made: it may be damaged
-        self.folder.create_missing()
-        self.bind_hosts(self.environment.now())
+    def add_new_stores(self) -> None:
+        """Make the listed stores that this device has never had. One that it has had, and that is gone, is not made
+        again: whoever opens it hears that the file is missing."""
+        own = self.id  # first, for a damaged key is to be said before anything else
+        with self.space.reading() as reader:
+            new = [
+                schema
+                for schema in self.folder.missing()
+                if not reader.by_type(HOST_BINDING, owner=own, subtype=schema.name)
+            ]
+        if new:
+            self.folder.create(new)
+            self.bind_hosts(self.environment.now())
 
     def renew(self, name: str) -> None:
         """Make a home that was copied a device of its own, called `name`: a new key, new hosts, and all that the copy
