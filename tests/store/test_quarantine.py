@@ -237,7 +237,7 @@ def test_store_20_check_finds_what_was_changed_in_quarantine_by_hand(tmp_path: P
 
 
 FORMAT_1 = """drop table quarantine; drop table chain; drop table forks; drop table copies; drop table forgotten;
-    drop table told; alter table hosts drop column parent; alter table state drop column place;
+    drop table told; drop table schema; alter table hosts drop column parent; alter table state drop column place;
     drop index idx_journal_entities_tombstones; drop index idx_journal_links_tombstones;
     drop index idx_journal_entities_task_type; drop index idx_journal_entities_type;
     create index idx_journal_entities_task_id on journal_entities(task_id);

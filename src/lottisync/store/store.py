@@ -24,7 +24,7 @@ import apsw
 from lottisync.causality.vector_clock import Host
 from lottisync.entities.entity import Entity
 from lottisync.entities.schema import StoreSchema
-from lottisync.store import doorbell, fork, tables
+from lottisync.store import description, doorbell, fork, tables
 from lottisync.store.database import APPLICATION_ID, FORMAT, connect, explained
 from lottisync.store.place import place_of
 from lottisync.store.reader import Reader
@@ -47,8 +47,11 @@ class Store:
         mint: Callable[[], Host],
         vfs: str | None = None,
         place: str | None = None,
+        *,
+        position: int = 0,
     ) -> None:
         self.file = file
+        self.position = position
         self.schema = schema
         self._connection = connection
         self._mint = mint
@@ -63,11 +66,14 @@ class Store:
     # -- opening
 
     @staticmethod
-    def create(file: Path, schema: StoreSchema, mint: Callable[[], Host], *, vfs: str | None = None) -> "Store":
+    def create(
+        file: Path, schema: StoreSchema, mint: Callable[[], Host], *, position: int = 0, vfs: str | None = None
+    ) -> "Store":
         """Make the file with its tables and a first host; opening an existing file is an error."""
         connection = connect(file, create=True, vfs=vfs)
         with explained(file), connection:
             connection.execute(tables.definitions(schema) + schema.local_tables).fetchall()
+            description.describe(connection, schema, position)
             host = mint()
             connection.execute("insert into hosts(host) values (?)", (host,)).fetchall()
             connection.execute(
@@ -76,21 +82,33 @@ class Store:
             ).fetchall()
             connection.execute(f"pragma application_id={APPLICATION_ID}").fetchall()
             connection.execute(f"pragma user_version={FORMAT}").fetchall()
-        return Store(file, schema, connection, mint, vfs)
+        return Store(file, schema, connection, mint, vfs, position=position)
 
     @staticmethod
     def open(
         file: Path,
-        schema: StoreSchema,
+        schema: StoreSchema | None,
         mint: Callable[[], Host],
         *,
+        position: int | None = None,
         vfs: str | None = None,
         detect: Literal["early", "late"] = "early",
     ) -> "Store":
-        """Open a file. One that lies elsewhere than where it was written is a copy: before its first write it gets
+        """Open a file: with a `schema` of the program's own, which the file is brought up to if it is newer, or with
+        None by what the file says of itself. `position` is the store's place in the order of delivery, None if the
+        program does not know it.
+
+        A file that lies elsewhere than where it was written is a copy: before its first write it gets
         a host of its own (COPY-7); with `detect` late that is left to the chains."""
         connection = connect(file, vfs=vfs)
-        return Store(file, schema, connection, mint, vfs, place_of(file) if detect == "early" else None)
+        try:
+            with explained(file):
+                schema, position = description.settled(connection, file, schema, position)
+        except BaseException:
+            connection.close()
+            raise
+        place = place_of(file) if detect == "early" else None
+        return Store(file, schema, connection, mint, vfs, place, position=position)
 
     def settle(self, now: int) -> None:
         """Look now whether this file is a copy, not at the first write."""

@@ -31,6 +31,19 @@ COPIES = """create table chain (host integer not null, first integer not null, l
         told integer, primary key (host, counter)) strict, without rowid;"""
 
 
+SCHEMA = """create table schema (one integer primary key check (one = 1), position integer not null,
+        description text not null) strict;"""
+"""What the store says of itself (`lottisync.store.description`)."""
+
+LASTING_INDEXES = ("feed", "conflicted", "tombstones")
+"""The ends of the names of those that a table of entities has whatever its schema says."""
+KEPT_COLUMNS = (
+    "n", "id", "type", "updated_at", "deleted_at", "serialized", "schema_version", "clock", "stamps", "hash",
+    "clean_tombstone", "conflicted", "feed",
+)  # fmt: skip
+"""Those that do not depend on the schema."""
+
+
 def raw_version(ident: bytes, kind: bytes, clock: bytes, stamps: bytes, document: bytes) -> Version:
     """A version of `RAW_COLUMNS`. What is no text in its id or type is replaced, so that it is none of anybody's."""
     return Version(ident.decode(errors="replace"), kind.decode(errors="replace"), clock, stamps, document)
@@ -47,19 +60,25 @@ def tombstones(table: str) -> str:
     return f"create index idx_{table}_tombstones on {table}(updated_at) where clean_tombstone;"
 
 
+def indexes(schema: StoreSchema) -> str:
+    """What the entities are looked up by."""
+    entities, _ = names(schema)
+    return "\n    ".join(
+        f"create index idx_{entities}_{ending} on {entities}({of});" for ending, of in schema.indexes.items()
+    )
+
+
 def definitions(schema: StoreSchema) -> str:
     (entities, links), owner = names(schema), schema.owner_column
     common = """created_at text not null, updated_at text not null, deleted_at text, serialized text not null,
         schema_version integer not null default 1, clock text not null, stamps text not null, hash blob not null,
         clean_tombstone integer not null, conflicted integer not null, feed integer not null"""
     columns = f"n, {VERSION_COLUMNS}, hash, clean_tombstone, conflicted, deleted_at, feed"
-    indexes = "\n    ".join(
-        f"create index idx_{entities}_{ending} on {entities}({of});" for ending, of in schema.indexes.items()
-    )
     return f"""
+    {SCHEMA}
     create table {entities} (n integer primary key, id text not null unique, {owner} text not null,
         type text not null, subtype text, {common}) strict;
-    {indexes}
+    {indexes(schema)}
     create index idx_{entities}_feed on {entities}(feed);
     create index idx_{entities}_conflicted on {entities}(id) where conflicted;
     {tombstones(entities)}
