@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.support.stores import NOON, dump, minting
 
-from lottisync.config.stores import AGENT_STORE, LOCAL_TABLES
+from lottisync.daemon.stores import AGENT_STORE
 from lottisync.device import backup
 from lottisync.device.backup import Backup
 from lottisync.entities.entity import HIGH
@@ -28,7 +28,7 @@ class House:
         self.folder, self.device, self.now = folder, device, NOON
         (folder / "device.json").write_text(f'{{"device": "{device}"}}')
         self.journal = Store.create(folder / "journal.sqlite", JOURNAL, minting(1))
-        self.agent = Store.create(folder / "agent.sqlite", AGENT_STORE, minting(2), LOCAL_TABLES)
+        self.agent = Store.create(folder / "agent.sqlite", AGENT_STORE, minting(2))
 
     @property
     def stores(self) -> dict[str, Store]:

@@ -63,13 +63,11 @@ class Store:
     # -- opening
 
     @staticmethod
-    def create(
-        file: Path, schema: StoreSchema, mint: Callable[[], Host], extra_tables: str = "", *, vfs: str | None = None
-    ) -> "Store":
+    def create(file: Path, schema: StoreSchema, mint: Callable[[], Host], *, vfs: str | None = None) -> "Store":
         """Make the file with its tables and a first host; opening an existing file is an error."""
         connection = connect(file, create=True, vfs=vfs)
         with explained(file), connection:
-            connection.execute(tables.definitions(schema) + extra_tables).fetchall()
+            connection.execute(tables.definitions(schema) + schema.local_tables).fetchall()
             host = mint()
             connection.execute("insert into hosts(host) values (?)", (host,)).fetchall()
             connection.execute(
