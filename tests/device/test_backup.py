@@ -11,28 +11,26 @@ from tests.support.stores import NOON, dump, minting
 from lottisync.daemon.stores import AGENT_STORE
 from lottisync.device import backup
 from lottisync.device.backup import Backup
+from lottisync.device.clock import MACHINE
+from lottisync.device.home import Home
+from lottisync.device.space import SPACE
 from lottisync.entities.entity import HIGH
 from lottisync.journal.types import JOURNAL
 from lottisync.problem import Problem
 from lottisync.store.store import Store
 
-SCHEMAS = {"journal": JOURNAL, "agent": AGENT_STORE}
+SCHEMAS = {"space": SPACE, "journal": JOURNAL, "agent": AGENT_STORE}
 SECOND = 1_000
 
 
 class House:
-    """A folder with a key file and two stores."""
+    """A home, and a clock that is wound by hand."""
 
-    def __init__(self, folder: Path, device: str = "laptop") -> None:
-        folder.mkdir()
-        self.folder, self.device, self.now = folder, device, NOON
-        (folder / "device.json").write_text(f'{{"device": "{device}"}}')
-        self.journal = Store.create(folder / "journal.sqlite", JOURNAL, minting(1))
-        self.agent = Store.create(folder / "agent.sqlite", AGENT_STORE, minting(2))
-
-    @property
-    def stores(self) -> dict[str, Store]:
-        return {"journal": self.journal, "agent": self.agent}
+    def __init__(self, folder: Path, seed: bytes = b"\x01" * 32) -> None:
+        self.now = NOON
+        environment = MACHINE._replace(now=lambda: self.now, new_seed=lambda: seed)
+        self.home = Home.create(folder, "laptop", [JOURNAL, AGENT_STORE], environment=environment)
+        self.folder, self.journal, self.agent = folder, self.home.store("journal"), self.home.store("agent")
 
     def write(self, ident: str) -> None:
         with self.journal.transaction(self.now, HIGH) as tx:
@@ -40,18 +38,14 @@ class House:
 
     def back_up(self, into: Path, progress: backup.Progress = lambda what, done, of: None) -> Backup:
         self.now += SECOND
-        return backup.back_up(self.folder, self.device, "laptop", self.stores, into, self.now, progress)
-
-    def close(self) -> None:
-        self.journal.close()
-        self.agent.close()
+        return backup.back_up(self.home, into, self.now, progress)
 
 
 @pytest.fixture
 def house(tmp_path: Path) -> Iterator[House]:
     made = House(tmp_path / "home")
     yield made
-    made.close()
+    made.home.close()
 
 
 def titles(folder: Path) -> list[str]:
@@ -72,7 +66,7 @@ def test_backup_1_what_was_committed_is_in_it_while_the_program_goes_on(house: H
     house.write("c")
     assert titles(made.folder) == ["a"]
     assert sorted(path.name for path in made.folder.iterdir()) == [
-        *("agent.sqlite", "backup.json", "device.json", "journal.sqlite"),
+        *("agent.sqlite", "backup.json", "device.json", "journal.sqlite", "space.sqlite"),
     ]
 
 
@@ -113,12 +107,14 @@ def test_backup_4_rotation_keeps_the_newest_of_this_device(house: House, tmp_pat
     """BACKUP-4"""
     into = tmp_path / "backups"
     made = [house.back_up(into).folder for _ in range(4)]
-    house.device = "phone"
-    others = house.back_up(into).folder
+    phone = House(tmp_path / "phone", b"\x02" * 32)
+    phone.now += 60 * SECOND
+    others = phone.back_up(into).folder
+    phone.home.close()
     (into / "20990101-000000").mkdir()
     (into / "20990101-000000" / "backup.json").write_text("not one of ours")
     (into / "letters").mkdir()
-    assert [gone.folder for gone in backup.rotate(into, "laptop", 2)] == made[:2]
+    assert [gone.folder for gone in backup.rotate(into, house.home.id, 2)] == made[:2]
     assert set(into.iterdir()) == {*made[2:], others, into / "20990101-000000", into / "letters"}
 
 

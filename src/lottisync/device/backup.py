@@ -15,6 +15,7 @@ from typing import NamedTuple
 import msgspec
 
 from lottisync.causality.vector_clock import Host
+from lottisync.device.home import KEY_FILE, Home
 from lottisync.entities.schema import StoreSchema
 from lottisync.problem import Problem
 from lottisync.store.check import broken_invariants
@@ -22,7 +23,6 @@ from lottisync.store.store import Store
 
 FORMAT = "lottisync-backup/1"
 FILE = "backup.json"
-KEY_FILE = "device.json"
 Progress = Callable[[str, int, int], None]
 """What is being done, how much of it is done, of how much."""
 
@@ -48,10 +48,8 @@ def _quiet(what: str, done: int, of: int) -> None:
     pass
 
 
-def back_up(
-    home: Path, device: str, name: str, stores: Mapping[str, Store], into: Path, now: int, progress: Progress = _quiet
-) -> Backup:
-    """Make a backup of the home in a new folder of `into`, named after the time. `stores` are in the order of delivery.
+def back_up(home: Home, into: Path, now: int, progress: Progress = _quiet) -> Backup:
+    """Make a backup of the home in a new folder of `into`, named after the time.
 
     Raises `Problem` (`damaged`) if a copy does not pass the check; no folder is left behind then."""
     at = datetime.fromtimestamp(now / 1000, UTC)
@@ -64,16 +62,16 @@ def back_up(
         shutil.rmtree(building, ignore_errors=True)
         building.mkdir(mode=0o700)
         digests = {}
-        for number, (store_name, store) in enumerate(reversed(list(stores.items()))):
-            progress("copy", number, len(stores))
+        for number, (store_name, store) in enumerate(reversed(list(home.stores.items()))):
+            progress("copy", number, len(home.stores))
             digests[store_name] = store.copy_to(building / f"{store_name}.sqlite").hex()
         described = BackupFile(
-            FORMAT, device, name, at.isoformat(timespec="seconds"), {each: digests[each] for each in stores}
+            FORMAT, home.id, home.name, at.isoformat(timespec="seconds"), {each: digests[each] for each in home.stores}
         )
-        shutil.copy(home / KEY_FILE, building / KEY_FILE)
+        shutil.copy(home.path / KEY_FILE, building / KEY_FILE)
         (building / KEY_FILE).chmod(0o600)
         (building / FILE).write_bytes(msgspec.json.format(msgspec.json.encode(described)) + b"\n")
-        _check(Backup(building, described), {each: store.schema for each, store in stores.items()}, progress)
+        _check(Backup(building, described), {each: store.schema for each, store in home.stores.items()}, progress)
         _sync(building)
         building.rename(folder)
         return Backup(folder, described)
