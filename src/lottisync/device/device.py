@@ -9,12 +9,18 @@ A device does not know what its stores are for. It is made with them, and every 
 command, a test) makes it in its own way; `lottisync.device.home` is one that lies in a folder.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lottisync.device.clock import Environment
+from lottisync.device.typed import Reading, Writing
 from lottisync.problem import Problem
+from lottisync.store.doorbell import FALLBACK_SECONDS, Bell
+from lottisync.store.feed import Feed
+from lottisync.store.reader import Change
 from lottisync.store.store import Store
 
 if TYPE_CHECKING:  # they load the cryptography, which a command that only reads does not need
@@ -52,6 +58,55 @@ class Device:
     def space(self) -> Store:
         """What this person's devices know of each other."""
         return self.store("space")
+
+    # -- reading and writing, as a program's own structs
+
+    @contextmanager
+    def read(self, store: str) -> Iterator[Reading]:
+        """What a store shows at one moment: everything read in the block belongs together."""
+        with self.store(store).reading() as reader:
+            yield Reading(reader)
+
+    @contextmanager
+    def write(self, store: str, precedence: int) -> Iterator[Writing]:
+        """One transaction: all of it is stored durably when the block ends, or nothing if it raises. `precedence` is
+        `HIGH` or `LOW`: of two concurrent writes to a field the higher one wins, then the later one."""
+        with self.store(store).transaction(self.environment.now(), precedence) as tx:
+            yield Writing(tx, self.environment.new_id)
+
+    def changes(self, store: str, consumer: str) -> Iterator[Change]:
+        """What changed in a store since this consumer asked last, by any program or device, oldest first. A change is
+        dealt with when the next one is asked for: a program that is killed sees its last change again."""
+        feed = Feed(self.store(store), consumer)
+        while changes := feed.take():
+            handled: Change | None = None
+            try:
+                for change in changes:
+                    yield change
+                    handled = change
+            finally:
+                if handled is not None:
+                    feed.done(handled, self.environment.now())
+
+    async def follow(self, store: str, consumer: str) -> AsyncIterator[Change]:
+        """`changes`, and then those to come, until it is cancelled or the loop is left."""
+        import anyio
+
+        bell = Bell(self.bells, f"follow-{consumer}-{self.environment.new_host()}")
+        try:
+            while True:
+                bell.clear()
+                for change in self.changes(store, consumer):
+                    yield change
+                with anyio.move_on_after(FALLBACK_SECONDS):
+                    await anyio.wait_readable(bell)
+        finally:
+            bell.close()
+
+    @property
+    def bells(self) -> Path:
+        """The folder of named pipes by which a commit in one program wakes the others."""
+        return self.space.file.parent / "bells"
 
     # -- this device and the others
 

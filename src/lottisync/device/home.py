@@ -141,10 +141,6 @@ class Home(Device):
     def close(self) -> None:
         self.folder.close()
 
-    @property
-    def bells(self) -> Path:
-        return self.path / "bells"
-
 
 def _read_key(file: Path) -> "DeviceKey":
     from lottisync.identity.device_key import DeviceKey, IdentityError

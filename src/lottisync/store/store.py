@@ -182,6 +182,20 @@ class Store:
             connection.close()
             raise
 
+    def copy_to(self, file: Path) -> bytes:
+        """Write this store's present moment into a new file, while others write; returns the digest of that moment."""
+        with explained(self.file):
+            source, target = connect(self.file, vfs=self._vfs), apsw.Connection(str(file))
+            try:
+                source.execute("begin").fetchall()
+                ((digest,),) = source.execute("select digest from state").fetchall()
+                with target.backup("main", source, "main") as copying:
+                    copying.step()
+                return bytes(digest)  # type: ignore[arg-type]
+            finally:
+                target.close()
+                source.close()
+
     def _rest(self, connection: apsw.Connection) -> None:
         """Keep the connection of a snapshot that was closed for the next one: every live update takes one of each
         store, and opening it costs more than the update. One that a large round has filled is let go."""
