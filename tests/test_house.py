@@ -85,6 +85,43 @@ def test_the_tests_are_pytest_and_hypothesis() -> None:
     assert "unittest" not in used
 
 
+DATA_LAYER = ("causality", "entities", "protocol", "identity", "store", "net", "sync", "device")
+WORDS = {"journal", "agent", "proposal", "user"}
+LEFT = {("sync/exchange.py", "journal"), ("sync/exchange.py", "agent")}
+"""Where the data layer still has such a word. Nothing may be added."""
+OF_OTHERS = re.compile("user_version|journal_mode|user_data_dir|expanduser")
+"""SQLite's words, and the operating system's."""
+
+
+def words_of(file: Path) -> set[str]:
+    """The words in a file's names and strings, singular and in small letters; docstrings are left out."""
+    tree = ast.parse(file.read_text())
+    prose = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    texts: list[str] = []
+    for node in ast.walk(tree):
+        match node:
+            case ast.Constant(value=str(text)) if id(node) not in prose:
+                texts.append(text)
+            case ast.Name(id=name) | ast.Attribute(attr=name) | ast.arg(arg=name):
+                texts.append(name)
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+                texts.append(name)
+    text = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", OF_OTHERS.sub("", " ".join(texts))).lower()
+    return {word.removesuffix("s") for word in re.findall("[a-z]+", text)}
+
+
+def test_the_data_layer_has_no_word_of_tasks_proposals_or_agents() -> None:
+    """Neither as a name nor in a string. (A *task* is also what an event loop runs, so that word cannot be looked for;
+    that nothing is imported, a contract says.)"""
+    found = {
+        (str(file.relative_to(SOURCE)), word)
+        for package in DATA_LAYER
+        for file in (SOURCE / package).rglob("*.py")
+        for word in WORDS & words_of(file)
+    }
+    assert found <= LEFT
+
+
 def test_names_say_what_a_thing_is() -> None:
     roles = re.compile(r"(manager|helper|util|service|misc|common|(?<!data)base)s?(_|\.|$)", re.IGNORECASE)
     assert [name for name in tracked() if name.startswith("src/") and roles.search(Path(name).name)] == []

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import apsw
 import pytest
 from tests.support.stores import NOON, minting, send
 
@@ -160,6 +161,24 @@ def test_store_37_a_row_that_cannot_be_read_does_not_stop_the_others(file: Path)
     with newer.reading() as reader:
         assert [entity.id for entity in reader.by_type("recipe", subtype="starter")] == ["r1"]
     newer.close()
+
+
+def test_store_19_a_file_of_the_format_before_gets_a_description(file: Path) -> None:
+    store = opened(file)
+    with store.transaction(NOON, None) as tx:
+        tx.execute("drop table schema")
+    store.close()
+    connection = apsw.Connection(str(file))
+    connection.pragma("user_version", 4)
+    connection.close()
+    led = opened(file, COOKBOOK)
+    assert led.read("r1") is not None
+    assert faults(led) == []
+    led.close()
+    assert file.with_name(f"{file.name}.format-4.backup").exists()
+    again = opened(file)
+    assert again.schema == COOKBOOK
+    again.close()
 
 
 @pytest.mark.parametrize(

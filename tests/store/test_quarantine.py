@@ -6,7 +6,6 @@ id that is not its own is an entity of some type that it has never heard of."""
 from itertools import permutations
 from pathlib import Path
 
-import apsw
 import pytest
 from tests.support.stores import NOON, digest_of, dump, lacking, new_store, send
 
@@ -17,8 +16,6 @@ from lottisync.entities.version import MAX_DOCUMENT, MAX_VERSION, BadVersion, Ve
 from lottisync.journal.types import JOURNAL
 from lottisync.problem import Problem
 from lottisync.store.check import broken_invariants
-from lottisync.store.database import FORMAT
-from lottisync.store.migration import upgrade
 from lottisync.store.store import Store
 
 LAX = schema("journal", [], owner_column=JOURNAL.owner_column)
@@ -234,33 +231,3 @@ def test_store_20_check_finds_what_was_changed_in_quarantine_by_hand(tmp_path: P
         take(store, bad({A: 1}))
         store._connection.execute(change).fetchall()
         assert any(found in text for text in faults(store)), change
-
-
-FORMAT_1 = """drop table quarantine; drop table chain; drop table forks; drop table copies; drop table forgotten;
-    drop table told; drop table schema; alter table hosts drop column parent; alter table state drop column place;
-    drop index idx_journal_entities_tombstones; drop index idx_journal_links_tombstones;
-    drop index idx_journal_entities_task_type; drop index idx_journal_entities_type;
-    create index idx_journal_entities_task_id on journal_entities(task_id);
-    create index idx_journal_entities_type on journal_entities(type, task_id, created_at desc);
-    create index idx_journal_entities_task_type_sub on journal_entities(task_id, type, subtype, created_at desc);
-    create table chain (host integer not null, counter integer not null, value blob not null,
-        primary key (host, counter)) strict, without rowid;
-    pragma user_version=1"""
-
-
-def test_store_19_a_file_without_a_quarantine_gets_one(tmp_path: Path) -> None:
-    store = new_store(tmp_path)
-    take(store, GOOD)
-    store._connection.execute(FORMAT_1).fetchall()
-    store.close()
-    again = Store.open(store.file, JOURNAL, lambda: C)
-    assert kept(again) == []
-    assert again.read("t") is not None
-    indexes = "select name, sql from sqlite_schema where type = 'index' and tbl_name like 'journal%' order by name"
-    with again.reading() as upgraded, new_store(tmp_path, 2).reading() as made:
-        assert upgraded.local(indexes) == made.local(indexes)
-    assert store.file.with_name(f"{store.file.name}.format-1.backup").exists()
-    again.close()
-    connection = apsw.Connection(str(store.file))
-    assert upgrade(connection, store.file, FORMAT) is None
-    connection.close()
