@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 from tests.support.stores import NOON
 
-from lottisync.daemon.home import TaskHome, default_path
+from lottisync.daemon.home import TaskHome
 from lottisync.device.clock import MACHINE
+from lottisync.device.home import default_path
 from lottisync.problem import Problem, Usage
 
 SEED = bytes(range(32))

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 import msgspec
 
-from lottisync.daemon.home import TaskHome, default_path
+from lottisync.daemon.home import TaskHome
+from lottisync.device.home import default_path
 from lottisync.problem import Problem, Usage
 
 if TYPE_CHECKING:
