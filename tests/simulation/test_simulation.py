@@ -20,6 +20,7 @@ from tests.simulation.world import World, run, small
 from lottisync.causality import hlc
 from lottisync.causality.vector_clock import Clock
 from lottisync.entities import entity
+from lottisync.entities.registers import Registers, ordered
 from lottisync.store import database, forgetting, links, mending, transaction
 from lottisync.store.transaction import Transaction
 from lottisync.sync import exchange, incoming, outgoing
@@ -288,8 +289,8 @@ def _the_past_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def hoard(a: entity.Entity, b: entity.Entity) -> entity.Entity:
         joined = entity.join(a, b)
-        registers = {p: entity.ordered((*a.registers.get(p, ()), *b.registers.get(p, ()))) for p in joined.registers}
-        return entity.Entity(a.id, a.type, joined.clock, registers)
+        registers = {p: ordered((*a.registers.get(p, ()), *b.registers.get(p, ()))) for p in joined.registers}
+        return entity.Entity(a.id, a.type, joined.clock, Registers.of(registers))
 
     monkeypatch.setattr(transaction, "join", hoard)
 

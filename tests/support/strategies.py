@@ -11,7 +11,8 @@ from lottisync.causality import hlc
 from lottisync.causality.hlc import Hlc
 from lottisync.causality.vector_clock import Clock, Host
 from lottisync.entities import canonical
-from lottisync.entities.entity import DELETED_AT, HIGH, LOW, Entity, Stamp, Write, deletion, join, write
+from lottisync.entities.entity import DELETED_AT, HIGH, LOW, Entity, deletion, join, write
+from lottisync.entities.registers import Registers, Stamp, Write
 
 HOSTS = tuple(Host(f"{number:016x}") for number in (1, 2, 3))
 PATHS = ("title", "due", "labels/bug")
@@ -78,7 +79,7 @@ class History:
         earlier = [s for s in self.states if s.replica == r]
         read = earlier[step.other % len(earlier)] if step.does == "stale" and earlier else None
         seen: Clock | None = read.entity.clock if read else None
-        before = state.entity if state else Entity(ENTITY, "task", {}, {})
+        before = state.entity if state else Entity(ENTITY, "task", {}, Registers.of({}))
         place = (r, ENTITY)
         self.reference.wrote(place, values, stamp, saw=read.records if read else None, deletes=deletes)
         self._became(r, write(before, values, stamp, seen), self.reference.at(place))

@@ -15,7 +15,8 @@ from typing import NamedTuple
 from lottisync.causality.chain import LINK_BYTES, branch_name, genesis
 from lottisync.causality.vector_clock import MAX_COUNTER, Clock, Dot, Host
 from lottisync.entities import canonical, version
-from lottisync.entities.entity import DELETED_AT, Entity, Write, ordered
+from lottisync.entities.entity import DELETED_AT, Entity
+from lottisync.entities.registers import Registers, Write, ordered
 from lottisync.entities.version import BadVersion, Version
 from lottisync.store import notice
 from lottisync.store.chain import log_of, nodes, value_at
@@ -60,15 +61,11 @@ class Division:
         return renamed
 
     def entity(self, entity: Entity) -> Entity:
-        return Entity(
-            entity.id,
-            entity.type,
-            self.clock(entity.clock),
-            {
-                path: ordered(self._write(held, path, entity.clock) for held in writes)
-                for path, writes in entity.registers.items()
-            },
-        )
+        renamed = {
+            path: ordered(self._write(held, path, entity.clock) for held in writes)
+            for path, writes in entity.registers.items()
+        }
+        return Entity(entity.id, entity.type, self.clock(entity.clock), Registers.of(renamed))
 
     def _write(self, held: Write, path: str, clock: Clock) -> Write:
         value = self._deletion(held.value, clock) if path == DELETED_AT else held.value
@@ -89,8 +86,8 @@ class Division:
         try:
             return version.close(self.entity(version.open_foreign(made)))
         except BadVersion:
-            renamed = Entity(made.id, made.type, self.clock(version.clock_of(made)), {})
-            return Version(made.id, made.type, canonical.encode(dict(renamed.clock)), made.stamps, made.document)
+            clock = canonical.encode(self.clock(version.clock_of(made)))
+            return Version(made.id, made.type, clock, made.stamps, made.document)
 
 
 def split(tx: Transaction, found: Iterable[bytes]) -> bool:

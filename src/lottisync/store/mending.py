@@ -25,7 +25,8 @@ import msgspec
 from lottisync.causality import vector_clock
 from lottisync.causality.vector_clock import Clock, Dot
 from lottisync.entities import version
-from lottisync.entities.entity import Entity, Write, has_conflict, join, ordered
+from lottisync.entities.entity import Entity, has_conflict, join
+from lottisync.entities.registers import Registers, Write, ordered
 from lottisync.entities.schema import StoreSchema
 from lottisync.entities.version import BadVersion, Damaged, Version
 from lottisync.store import chain, tables
@@ -89,7 +90,7 @@ def _over_damage(tx: Transaction, row: Row, ours: Entity | None, theirs: Entity)
         kept = [*theirs.registers.get(p, ()), *beyond]
         if kept:
             registers[p] = ordered(kept)
-    return Entity(ours.id, ours.type, vector_clock.merge(ours.clock, theirs.clock), registers)
+    return Entity(ours.id, ours.type, vector_clock.merge(ours.clock, theirs.clock), Registers.of(registers))
 
 
 def _over_sound(ours: Entity | None, theirs: Entity) -> Entity | None:
@@ -110,7 +111,7 @@ def _united(a: Entity, b: Entity) -> Entity:
         for held in (*a.registers.get(p, ()), *b.registers.get(p, ())):
             named[held.stamp.dot] = _greater(held, named.get(held.stamp.dot))
         registers[p] = ordered(named.values())
-    return Entity(a.id, max(a.type, b.type), a.clock, registers)
+    return Entity(a.id, max(a.type, b.type), a.clock, Registers.of(registers))
 
 
 def _settled(a: Entity, b: Entity) -> Entity:
@@ -119,7 +120,7 @@ def _settled(a: Entity, b: Entity) -> Entity:
     for p, writes in a.registers.items():
         theirs = {held.stamp.dot: held for held in b.registers.get(p, ())}
         registers[p] = ordered(_greater(held, theirs.get(held.stamp.dot)) for held in writes)
-    return Entity(a.id, a.type, a.clock, registers)
+    return Entity(a.id, a.type, a.clock, Registers.of(registers))
 
 
 def _greater(a: Write, b: Write | None) -> Write:

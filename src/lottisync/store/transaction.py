@@ -11,7 +11,7 @@ reading writes it down first.
 
 from collections.abc import Callable, Iterable, Mapping
 from itertools import islice
-from typing import Any, NamedTuple, TypeGuard
+from typing import Any, NamedTuple
 
 import apsw
 
@@ -24,11 +24,7 @@ from lottisync.entities.entity import (
     DELETED_AT,
     Entity,
     EqualDots,
-    Registers,
-    Stamp,
-    Write,
     deletion,
-    differing,
     has_conflict,
     is_deleted,
     join,
@@ -37,6 +33,7 @@ from lottisync.entities.entity import (
 )
 from lottisync.entities.identifier import made_once
 from lottisync.entities.link import FROM_ID, TO_ID
+from lottisync.entities.registers import Registers, Stamp, Write
 from lottisync.entities.revival import revived
 from lottisync.entities.schema import EntityType, StoreSchema, link_id
 from lottisync.entities.version import BadVersion, Damaged, Version
@@ -270,14 +267,16 @@ class Transaction(Reader):
         seen: Clock | None,
     ) -> Dot:
         entity = (
-            version.open_stored(row.version) if row else Entity(entity_id, type_name, self._begins_from(entity_id), {})
+            version.open_stored(row.version)
+            if row
+            else Entity(entity_id, type_name, self._begins_from(entity_id), Registers.of({}))
         )
         if entity.type != type_name:
             raise Problem("wrong-type", f"{entity_id} is a {entity.type}, not a {type_name}")
         reading = hlc.tick(self._clock, self.now)
         stamp = Stamp(precedence, reading.millis, reading.ticks, self._host, self._counter + 1)
         after = write(entity, values, stamp, seen)
-        changes = differing(entity, after)
+        changes = after.registers.differing(entity.registers)
         closed = version.close(after)
         if len(closed.document) > version.MAX_DOCUMENT or closed.size() > version.MAX_VERSION:
             raise _too_large(entity_id, len(closed.document))
@@ -339,7 +338,7 @@ class Transaction(Reader):
 
     def _observe(self, entity: Entity) -> None:
         """Let the clock follow what the entity's writers' clocks said."""
-        for stamp in entity.stamps():
+        for stamp in entity.registers.all_stamps():
             if (stamp.millis, stamp.ticks) > self._clock:
                 self._clock = hlc.observe(self._clock, stamp.hlc, self.now)
                 if hlc.is_far_future(stamp.hlc, self.now):
@@ -352,12 +351,12 @@ class Transaction(Reader):
             return entity, set()
         if present.type != entity.type:
             raise BadVersion(f"{entity.id} is a {present.type} here, and came as a {entity.type}")
-        changes = differing(present, entity)
+        changes = entity.registers.differing(present.registers)
         if succeeds(entity, present, changes):
             return entity, changes
         joined = join(present, entity)
         self._refuse_strange_link(joined)
-        return joined, differing(present, joined)
+        return joined, joined.registers.differing(present.registers)
 
     def _refuse_strange_link(self, entity: Entity) -> None:
         described = self._place(entity.type).described
@@ -489,7 +488,7 @@ class Transaction(Reader):
         version_hash = self._store(None, None, after, version.close(after), set())
         assert version_hash is not None, "what is not there is always stored"
         if before is not None:
-            self._remember(before, after, differing(before, after))
+            self._remember(before, after, after.registers.differing(before.registers))
         for _ in range(dots):
             self._counter += 1
             self._extend_chain(version_hash)
@@ -693,14 +692,9 @@ class Transaction(Reader):
         )
 
 
-def _one_write(registers: Mapping[str, tuple[Write, ...]]) -> TypeGuard[Registers]:
+def _one_write(registers: Registers) -> bool:
     """Whether a single write has filled them all, and it is no deletion."""
-    return (
-        isinstance(registers, Registers)
-        and not registers.stamps
-        and not registers.siblings
-        and DELETED_AT not in registers.decoded
-    )
+    return not registers.stamps and not registers.siblings and DELETED_AT not in registers.decoded
 
 
 def _passes(clock: Clock, other: Clock) -> bool:
