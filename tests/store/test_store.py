@@ -837,6 +837,6 @@ def test_store_31_a_transaction_cannot_write_with_more_than_it_was_opened_with(t
     for write in writes:
         with pytest.raises(LocalError, match="precedence"), store.transaction(NOON, LOW) as tx:
             write(tx)
-    with pytest.raises(LocalError, match="without a precedence"), store.transaction(NOON, None) as tx:
-        tx.put("t1", "task", {"title": "y"})
+    with store.transaction(NOON, None) as merge:
+        assert not isinstance(merge, Transaction)
     assert dump(store) == before

@@ -74,7 +74,7 @@ class History:
     def _write(self, step: Step, state: State | None, values: dict[str, bytes], *, deletes: bool) -> None:
         r = step.replica
         counter = self._counters[r] = self._counters.get(r, 0) + 1
-        clock = self._clocks[r] = hlc.tick(self._clocks.get(r, hlc.ZERO), step.wall)
+        clock = self._clocks[r] = hlc.tick(self._clocks.get(r, hlc.Hlc(0, 0)), step.wall)
         stamp = Stamp(step.precedence, *clock, HOSTS[r], counter)
         earlier = [s for s in self.states if s.replica == r]
         read = earlier[step.other % len(earlier)] if step.does == "stale" and earlier else None

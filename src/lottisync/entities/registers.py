@@ -55,6 +55,7 @@ def ordered(writes: Iterable[Write]) -> tuple[Write, ...]:
 _read_raw = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _encode = msgspec.json.Encoder(order="deterministic").encode
 _NO_STAMP = Stamp(0, 0, 0, Host(""), 0)
+"""The base where there is no register."""
 
 
 class Registers(Mapping[str, tuple[Write, ...]]):
@@ -108,11 +109,14 @@ class Registers(Mapping[str, tuple[Write, ...]]):
         return self.stamps.get(path, self.base)
 
     def winning_stamps(self) -> set[Stamp]:
-        return {self.base, *self.stamps.values()} if self.raw else set()
+        return {self.base, *self.stamps.values()} - {_NO_STAMP}
 
     def all_stamps(self) -> set[Stamp]:
         """The stamps of all writes that are held."""
-        return self.winning_stamps().union(write.stamp for held in self.siblings.values() for write in held)
+        stamps = self.winning_stamps()
+        if self.siblings:
+            stamps.update(write.stamp for held in self.siblings.values() for write in held)
+        return stamps
 
     def differing(self, other: "Registers") -> set[str]:
         """The paths that do not hold the same writes in both. No `Write` is made to find out."""

@@ -20,6 +20,7 @@ from typing import Any
 import msgspec
 
 from lottisync.causality import vector_clock
+from lottisync.causality.digest import sha256
 from lottisync.causality.hlc import Hlc
 from lottisync.causality.vector_clock import ClockError, Dot, Host
 from lottisync.entities import canonical, path
@@ -86,9 +87,7 @@ class Version(msgspec.Struct, array_like=True, frozen=True, forbid_unknown_field
 
     def hash(self) -> bytes:
         """SHA-256 of the canonical form."""
-        import hashlib  # here: it loads OpenSSL, and a command that only reads hashes nothing
-
-        return hashlib.sha256(self.canonical()).digest()
+        return sha256(self.canonical())
 
     def read_clock(self) -> dict[Host, int]:
         return _read_clock(self.clock)  # type: ignore[return-value]

@@ -31,8 +31,8 @@ from lottisync.entities.schema import StoreSchema
 from lottisync.entities.version import BadVersion, Damaged, Version
 from lottisync.store import chain, tables
 from lottisync.store.columns import Columns, columns_between, columns_of, fits
+from lottisync.store.merge import Merge
 from lottisync.store.reader import Reader, Row
-from lottisync.store.transaction import Transaction
 
 _STRIDE = 500
 
@@ -50,7 +50,7 @@ def sound(reader: Reader, ids: Iterable[str]) -> list[Version]:
     return found
 
 
-def mend(tx: Transaction, versions: Iterable[tuple[Version, Entity]]) -> int:
+def mend(tx: Merge, versions: Iterable[tuple[Version, Entity]]) -> int:
     """Put right what differs from a peer's versions, already checked; returns how many entities changed here. The
     digest is right afterwards, which costs a pass over the stored hashes: give it many at once (MEND-4 to MEND-7)."""
     mended = 0
@@ -76,7 +76,7 @@ def mend(tx: Transaction, versions: Iterable[tuple[Version, Entity]]) -> int:
     return mended
 
 
-def _over_damage(tx: Transaction, row: Row, ours: Entity | None, theirs: Entity) -> Entity | None:
+def _over_damage(tx: Merge, row: Row, ours: Entity | None, theirs: Entity) -> Entity | None:
     """Rule 1. A damaged row that holds more than the peer has seen keeps that, if it can be read, and takes all that
     the peer holds; None leaves it as it is."""
     clock = tx.indexed_clock(row.n) or (ours.clock if ours else {})
@@ -128,7 +128,7 @@ def _greater(a: Write, b: Write | None) -> Write:
     return a if b is None else max(a, b, key=lambda held: (held.value, held.stamp))
 
 
-def repair(tx: Transaction) -> int:
+def repair(tx: Merge) -> int:
     """Make anew, from the content of every row that can be read, all that is kept of it twice: its hash and marks, the
     index, the digest. Returns how many rows were wrong. For what no peer can mend: until then the content that
     was changed by hand or by the disk is known as such, from then on it counts as good (MEND-8)."""
@@ -210,7 +210,7 @@ def _after(reader: Reader, last: int) -> list[_Stored]:
     ]
 
 
-def _index_anew(tx: Transaction) -> None:
+def _index_anew(tx: Merge) -> None:
     """Every component of every clock that can be read, and no other."""
     tx.execute("delete from components")
     last = -1
