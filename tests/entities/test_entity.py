@@ -13,8 +13,6 @@ from lottisync.entities.entity import (
     LOW,
     Entity,
     EqualDots,
-    Stamp,
-    Write,
     deletion,
     has_unseen_edit,
     is_clean_tombstone,
@@ -22,9 +20,10 @@ from lottisync.entities.entity import (
     join,
     write,
 )
+from lottisync.entities.registers import Registers, Stamp, Write
 
 A, B, C = HOSTS
-ABSENT = Entity(ENTITY, "task", {}, {})
+ABSENT = Entity(ENTITY, "task", {}, Registers.of({}))
 AT = "2026-01-01T00:00:00.000Z"
 
 
@@ -185,8 +184,8 @@ def test_what_a_stale_writer_had_not_read_stays_beside_its_write() -> None:
 
 def test_a_register_whose_writes_are_all_overwritten_elsewhere_goes() -> None:
     """MERGE-2: no register with nothing in it."""
-    emptied = Entity(ENTITY, "task", {A: 1, B: 1}, {"due": (one_write("d", host=B),)})
-    start = Entity(ENTITY, "task", {A: 1}, {"title": (one_write("t"),)})
+    emptied = Entity(ENTITY, "task", {A: 1, B: 1}, Registers.of({"due": (one_write("d", host=B),)}))
+    start = Entity(ENTITY, "task", {A: 1}, Registers.of({"title": (one_write("t"),)}))
     assert set(join(start, emptied).registers) == {"due"}
 
 

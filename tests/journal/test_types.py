@@ -7,13 +7,14 @@ from tests.support.strategies import HOSTS, one_write
 
 from lottisync.entities.entity import Entity
 from lottisync.entities.path import flatten
+from lottisync.entities.registers import Registers
 from lottisync.entities.view import view
 from lottisync.journal.types import JOURNAL, ChecklistItem
 
 
 def item(**fields: Any) -> ChecklistItem:
     registers = {path: (one_write(value),) for path, value in flatten(fields).items()}
-    return view(Entity("i1", "checklistItem", {HOSTS[0]: 1}, registers), ChecklistItem)
+    return view(Entity("i1", "checklistItem", {HOSTS[0]: 1}, Registers.of(registers)), ChecklistItem)
 
 
 @pytest.mark.parametrize(

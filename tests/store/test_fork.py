@@ -14,7 +14,8 @@ from tests.support.stores import NOON, copied, digest_of, every_version, greet, 
 
 from lottisync.causality.chain import branch_name, genesis
 from lottisync.causality.vector_clock import Dot, Host
-from lottisync.entities.entity import HIGH, Entity, Stamp, Write
+from lottisync.entities.entity import HIGH, Entity
+from lottisync.entities.registers import Registers, Stamp, Write
 from lottisync.entities.version import Version, close, open_foreign
 from lottisync.store import chain, fork
 from lottisync.store.chain import value_at
@@ -226,7 +227,9 @@ def test_copy_5_all_that_names_a_write_is_renamed(tmp_path: Path) -> None:
     for n in range(1, 6):
         put(a, "t1", {"title": f"{n}"}, NOON + n)
     host = host_of(a)
-    kept = close(Entity("q", "entryLink", {host: 4}, {"title": (Write(Stamp(1, NOON, 0, host, 4), b'"x"'),)}))
+    kept = close(
+        Entity("q", "entryLink", {host: 4}, Registers.of({"title": (Write(Stamp(1, NOON, 0, host, 4), b'"x"'),)}))
+    )
     raw = Version("r", "task", b'{"%b":5}' % host.encode(), b"[]", b"{}")
     with a.transaction(NOON, HIGH) as tx:
         for made in (kept, raw):
@@ -434,7 +437,7 @@ class Line:
 
 def kept_raw(host: Host, counter: int, entity: int) -> Version:
     made = {"title": (Write(Stamp(1, NOON, 0, host, counter), b'"kept"'),)}
-    return close(Entity(f"t{entity}", "strange", {host: counter}, made))
+    return close(Entity(f"t{entity}", "strange", {host: counter}, Registers.of(made)))
 
 
 @settings(max_examples=25, deadline=None)

@@ -10,7 +10,8 @@ from tests.support.comparison import compare_stores, meet, repair
 from tests.support.stores import NOON, digest_of, dump, new_store, send, true_digest, with_links
 
 from lottisync.causality.vector_clock import Host
-from lottisync.entities.entity import HIGH, Entity, Stamp, Write
+from lottisync.entities.entity import HIGH, Entity
+from lottisync.entities.registers import Registers, Stamp, Write
 from lottisync.entities.version import BadVersion, close, open_foreign
 from lottisync.store import mending
 from lottisync.store.check import broken_invariants
@@ -26,7 +27,7 @@ def made(clock: dict[Host, int], **values: tuple[Host, int, str]) -> Entity:
         path: (Write(Stamp(1, NOON, 0, host, counter), f'"{text}"'.encode()),)
         for path, (host, counter, text) in values.items()
     }
-    return Entity("t1", "task", clock, registers)
+    return Entity("t1", "task", clock, Registers.of(registers))
 
 
 def holding(folder: Path, number: int, entity: Entity) -> Store:

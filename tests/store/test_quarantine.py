@@ -10,7 +10,8 @@ import pytest
 from tests.support.stores import NOON, digest_of, dump, lacking, new_store, send
 
 from lottisync.causality.vector_clock import Host
-from lottisync.entities.entity import HIGH, Entity, Stamp, Write
+from lottisync.entities.entity import HIGH, Entity
+from lottisync.entities.registers import Registers, Stamp, Write
 from lottisync.entities.schema import schema
 from lottisync.entities.version import MAX_DOCUMENT, MAX_VERSION, BadVersion, Version, clock_of, close, open_foreign
 from lottisync.journal.types import JOURNAL
@@ -25,7 +26,7 @@ A, B, C = (Host(f"{digit * 16}") for digit in "abc")
 def made(clock: dict[Host, int], kind: str = "task", title: str = "Milk", entity_id: str = "t") -> Version:
     writer = max(clock)
     stamp = Stamp(1, NOON, 0, writer, clock[writer])
-    return close(Entity(entity_id, kind, clock, {"title": (Write(stamp, f'"{title}"'.encode()),)}))
+    return close(Entity(entity_id, kind, clock, Registers.of({"title": (Write(stamp, f'"{title}"'.encode()),)})))
 
 
 def bad(clock: dict[Host, int], title: str = "Poison") -> Version:

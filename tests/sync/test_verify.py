@@ -9,6 +9,7 @@ from tests.support.engines import engine_of, faults, introduce, linked, running
 from tests.support.household import Member, in_step, until
 
 from lottisync.entities.entity import HIGH, Entity
+from lottisync.entities.registers import Registers
 from lottisync.protocol import message as m
 from lottisync.store import doorbell
 from lottisync.store.doorbell import Bell
@@ -259,7 +260,7 @@ async def test_sync_7_a_digest_that_differs_is_found_mended_and_said(members: li
                 path: tuple(held._replace(value=held.value.replace(b"Milk", b"Beer")) for held in writes)
                 for path, writes in made.registers.items()
             }
-            tx.replace(Entity(made.id, made.type, made.clock, registers))
+            tx.replace(Entity(made.id, made.type, made.clock, Registers.of(registers)))
         assert not in_step(a, b)
         a.put("t0", "Oat milk")
         await until(lambda: b.title("t0") == "Oat milk")

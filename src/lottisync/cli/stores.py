@@ -10,7 +10,8 @@ from lottisync.cli.terminal import Terminal, common
 from lottisync.daemon.home import TaskHome
 from lottisync.device import clock, purging
 from lottisync.entities import canonical
-from lottisync.entities.entity import DELETED_AT, Stamp
+from lottisync.entities.entity import DELETED_AT
+from lottisync.entities.registers import Stamp
 from lottisync.problem import Problem
 from lottisync.review import index
 from lottisync.review.precedence import PERSON

@@ -16,7 +16,8 @@ from typing import Any, NamedTuple
 import msgspec
 
 from lottisync.entities import canonical
-from lottisync.entities.entity import DELETED_AT, HIGH, LOW, Entity, Write, is_deleted
+from lottisync.entities.entity import DELETED_AT, HIGH, LOW, Entity, is_deleted
+from lottisync.entities.registers import Write
 from lottisync.problem import Problem
 from lottisync.store.reader import Overwritten
 from lottisync.store.store import Store

@@ -15,6 +15,7 @@ from lottisync.identity.device_key import DeviceKey, IdentityError, device_id_of
 from lottisync.identity.roster import HostBinding, Member, MembershipRecord, Roster, binding_id
 from lottisync.problem import Problem
 from lottisync.store import chain
+from lottisync.store.merge import Merge
 from lottisync.store.reader import Reader
 from lottisync.store.store import Store
 from lottisync.store.transaction import Transaction
@@ -117,7 +118,7 @@ class Strangers:
         self._space, self._certificate = space, own_certificate
         self._owned: frozenset[Host] = frozenset()
 
-    def __call__(self, tx: Transaction, hosts: Iterable[Host]) -> Host | None:
+    def __call__(self, tx: Merge, hosts: Iterable[Host]) -> Host | None:
         """The first of these hosts that is a stranger's; `tx` is a transaction of the store that they write in."""
         roots = {host: chain.root(tx, host) for host in hosts if host not in self._owned}
         if roots:

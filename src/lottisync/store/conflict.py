@@ -16,14 +16,13 @@ from lottisync.entities import canonical
 from lottisync.entities.entity import (
     DELETED_AT,
     Entity,
-    Stamp,
-    Write,
     against_deletion,
     as_deletion,
     has_conflict,
     has_unseen_edit,
     is_deleted,
 )
+from lottisync.entities.registers import Stamp, Write
 from lottisync.problem import Problem
 from lottisync.store.reader import Reader
 from lottisync.store.transaction import Transaction

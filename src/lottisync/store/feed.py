@@ -10,9 +10,9 @@ The agent's runtime, the web page and a program of twenty lines are all consumer
 """
 
 from lottisync.problem import Problem
+from lottisync.store.merge import Merge
 from lottisync.store.reader import Change
 from lottisync.store.store import Store
-from lottisync.store.transaction import Transaction
 
 BATCH = 500
 
@@ -39,7 +39,7 @@ class Feed:
             advance(tx, self._consumer, change.feed)
 
 
-def advance(tx: Transaction, consumer: str, feed: int) -> None:
+def advance(tx: Merge, consumer: str, feed: int) -> None:
     """Move a consumer's cursor, in the transaction of what it did with the changes. It never goes back."""
     tx.execute(
         """insert into cursors values (?, ?)

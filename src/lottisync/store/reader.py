@@ -16,7 +16,9 @@ from lottisync.entities.view import UNREADABLE, Kind, T, view_stored, views_stor
 from lottisync.store import quarantine, tables
 from lottisync.store.quarantine import Kept
 
-_ONE_ROW = f"select n, {tables.VERSION_COLUMNS}, hash, clean_tombstone from rows where id = ?"
+_ONE_ROW = f"select n, {tables.BYTES_COLUMNS}, hash, clean_tombstone from rows where id = ?"
+_DOCUMENT = "id, type, cast(serialized as blob), deleted_at is not null"
+"""The fields of a `Document`."""
 
 
 class Row(NamedTuple):
@@ -168,8 +170,8 @@ class Reader:
         rows: list[Any] = self._connection.execute(_ONE_ROW, (entity_id,)).fetchall()
         if not rows:
             return None
-        n, ident, type_name, clock, stamps, document, stored_hash, clean = rows[0]
-        return Row(n, _version(ident, type_name, clock, stamps, document), stored_hash, bool(clean))
+        n, *parts, stored_hash, clean = rows[0]
+        return Row(n, Version(*parts), stored_hash, bool(clean))
 
     def raw_row(self, entity_id: str) -> Row | None:
         """A row as the bytes that it holds, whatever became of them."""
@@ -201,9 +203,7 @@ class Reader:
     def document(self, entity_id: str) -> Document | None:
         """What the entity shows, be it deleted or not: cheaper than `entity`, and enough for reading it."""
         for table in (self._entities, self._links):
-            rows = self._rows(
-                f"select id, type, serialized, deleted_at is not null from {table} where id = ?", (entity_id,)
-            )
+            rows = self._rows(f"select {_DOCUMENT} from {table} where id = ?", (entity_id,))
             if rows:
                 return _document(*rows[0])
         return None
@@ -211,9 +211,9 @@ class Reader:
     def overwritten(self, entity_id: str) -> list[Overwritten]:
         """The entity's writes that were replaced here, oldest first, as far back as they are kept."""
         return [
-            Overwritten(p, precedence, millis, ticks, Host(host), counter, value.encode(), Host(by_host), by_counter)
+            Overwritten(p, precedence, millis, ticks, Host(host), counter, value, Host(by_host), by_counter)
             for p, precedence, millis, ticks, host, counter, value, by_host, by_counter in self._rows(
-                """select path, precedence, millis, ticks, host, counter, value, by_host, by_counter
+                """select path, precedence, millis, ticks, host, counter, cast(value as blob), by_host, by_counter
                    from history where entity = ? order by millis, ticks, host, counter""",
                 (entity_id,),
             )
@@ -224,9 +224,9 @@ class Reader:
     def _query(self, table: str, where: str, bindings: tuple[Any, ...], *, deleted: bool = False) -> list[Entity]:
         live = "" if deleted else " and deleted_at is null"
         rows = self._rows(
-            f"select {tables.VERSION_COLUMNS} from {table} where {where}{live} order by created_at, id", bindings
+            f"select {tables.BYTES_COLUMNS} from {table} where {where}{live} order by created_at, id", bindings
         )
-        return [version.open_stored(_version(*row)) for row in rows]
+        return [version.open_stored(Version(*row)) for row in rows]
 
     def by_type(self, type_name: str, *, owner: str | None = None, subtype: str | None = None) -> list[Entity]:
         """Live entities of a type, oldest first, optionally of one owner and one subtype."""
@@ -249,7 +249,7 @@ class Reader:
         wanted = {"type": type_name, self.schema.owner_column: owner, "subtype": subtype}
         where = " and ".join(f"{column} = ?" for column, value in wanted.items() if value is not None)
         rows = self._rows(
-            f"""select id, type, serialized, deleted_at is not null from {self._entities}
+            f"""select {_DOCUMENT} from {self._entities}
                 where {where} and deleted_at is null order by created_at, id""",
             tuple(value for value in wanted.values() if value is not None),
         )
@@ -342,9 +342,5 @@ class Reader:
         return self._rows(sql, bindings)
 
 
-def _document(ident: str, type_name: str, serialized: str, deleted: int) -> Document:
-    return Document(ident, type_name, serialized.encode(), bool(deleted))
-
-
-def _version(ident: str, type_name: str, clock: str, stamps: str, document: str) -> Version:
-    return Version(ident, type_name, clock.encode(), stamps.encode(), document.encode())
+def _document(ident: str, type_name: str, stored: bytes, deleted: int) -> Document:
+    return Document(ident, type_name, stored, bool(deleted))

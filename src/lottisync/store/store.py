@@ -10,14 +10,15 @@ the two tables stands one index, from (host, counter) to entity, over every comp
 "what does this peer lack" is a range scan whose cost grows with what is missing, not with what is
 stored. The digest is the sum of the rows' hashes modulo 2^256, kept in the same transaction.
 
-How it is written is in `lottisync.store.transaction`, how it is read in `lottisync.store.reader`.
+How it is written is in `lottisync.store.transaction`, on `merge` and `rows`; how it is read in `reader`.
 """
 
 import contextlib
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Literal
+from typing import Literal, overload
 
 import apsw
 
@@ -26,6 +27,7 @@ from lottisync.entities.entity import Entity
 from lottisync.entities.schema import StoreSchema
 from lottisync.store import description, doorbell, fork, tables
 from lottisync.store.database import APPLICATION_ID, FORMAT, connect, explained
+from lottisync.store.merge import Merge
 from lottisync.store.place import place_of
 from lottisync.store.reader import Reader
 from lottisync.store.snapshot import Snapshot
@@ -59,7 +61,7 @@ class Store:
         self._place = place
         self._turn = threading.RLock()
         self._bells = file.parent / "bells"
-        self._open: Transaction | None = None
+        self._open: Merge | None = None
         self._closed = False
         self._resting: list[apsw.Connection] = []
 
@@ -124,17 +126,26 @@ class Store:
 
     # -- transactions
 
-    @contextlib.contextmanager
-    def transaction(self, now: int, precedence: int | None) -> Iterator[Transaction]:
+    @overload
+    def transaction(self, now: int, precedence: int) -> AbstractContextManager[Transaction]: ...
+
+    @overload
+    def transaction(self, now: int, precedence: None) -> AbstractContextManager[Merge]: ...
+
+    def transaction(self, now: int, precedence: int | None) -> AbstractContextManager[Merge]:
         """A write transaction at wall time `now` (ms): all of it is committed, or nothing is. What was
-        committed is durable before this returns, and listeners are told after that.
+        committed is durable before this returns, and the bell rings after that.
 
         `precedence` (`entity.HIGH` or `LOW`) is that of the writes in it; it cannot write with a higher one. With
-        None it makes no writes of its own: it joins versions from peers, forgets, or keeps local tables."""
+        None it has no writes of its own (STORE-31): it joins versions from peers, forgets, or keeps local tables."""
+        return self._committed(now, precedence)
+
+    @contextlib.contextmanager
+    def _committed(self, now: int, precedence: int | None) -> Iterator[Merge]:
         with self._turn, explained(self.file):
             self._connection.execute("begin immediate").fetchall()
             try:
-                self._open = Transaction(self.schema, self._connection, self._mint, now, precedence)
+                self._open = self._begun(now, precedence)
                 if self._place is not None:
                     fork.settle(self._open, self._place)
                 yield self._open
@@ -149,6 +160,11 @@ class Store:
                 self._open = None
         if changed:
             doorbell.ring(self._bells)
+
+    def _begun(self, now: int, precedence: int | None) -> Merge:
+        if precedence is None:
+            return Merge(self.schema, self._connection, self._mint, now)
+        return Transaction(self.schema, self._connection, self._mint, now, precedence)
 
     def _rollback(self) -> None:
         if self._connection.in_transaction:

@@ -37,10 +37,10 @@ from lottisync.protocol import message as m
 from lottisync.protocol import summary
 from lottisync.protocol.framing import ENCODINGS
 from lottisync.store import forgetting, fork
+from lottisync.store.merge import Merge
 from lottisync.store.reader import Moment
 from lottisync.store.snapshot import Snapshot
 from lottisync.store.store import Store
-from lottisync.store.transaction import Transaction
 from lottisync.sync.agreement import Agreement
 from lottisync.sync.comparing import Comparisons
 from lottisync.sync.incoming import Incoming, Outdated, Strangers, Unacceptable
@@ -306,7 +306,7 @@ class Exchange:
             return [self._ended(incoming, ending.end, ending.own), *granted]
         return granted
 
-    def _carry_out(self, incoming: Incoming, messages: Sequence[_InRound], tx: Transaction) -> _Ending:
+    def _carry_out(self, incoming: Incoming, messages: Sequence[_InRound], tx: Merge) -> _Ending:
         """What came before a reason to refuse stays; it was good."""
         ending = _Ending()
         store = incoming.begin.store
