@@ -64,7 +64,8 @@ def test_the_top_level_is_what_the_person_asked_for() -> None:
 )
 def test_each_package_the_person_named_is_used_where_it_belongs(package: str, where: set[str]) -> None:
     """C-02, C-03, C-04, C-05, C-06, C-07, C-08, C-12, C-13, C-14"""
-    declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    declared = project["dependencies"] + project["optional-dependencies"]["app"]
     assert any(re.match(rf"{package}\b", dependency) for dependency in declared)
     assert where <= users(package)
 
