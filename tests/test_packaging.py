@@ -32,7 +32,17 @@ def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
     [wheel] = folder.glob("*.whl")
     succeeds(UV, "venv", "-q", "--no-project", "--python", sys.executable, str(folder / "venv"))
     programs = folder / "venv" / "bin"
-    call = [UV, "pip", "install", "-q", "--python", programs / "python", "-c", ROOT / "requirements.lock", wheel]
+    call: list[str | Path] = [
+        UV,
+        "pip",
+        "install",
+        "-q",
+        "--python",
+        programs / "python",
+        "-c",
+        ROOT / "requirements.lock",
+        wheel,
+    ]
     done = subprocess.run(call, capture_output=True, text=True, check=False)
     if done.returncode and UNREACHABLE.search(done.stderr):
         pytest.skip("the Python package registry cannot be reached")

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from conformance.cases import all_cases
 from conformance.generate.__main__ import VECTORS, write_all
 from tests.support.command_line import eventually
 
@@ -21,6 +22,8 @@ XFAIL = ROOT / "conformance" / "lottisync.xfail"
 OURS = [sys.executable, "-m", "lottisync", "conformance-adapter"]
 HISTORIES = "40" if os.environ.get("CI") else "300"
 """Of the deep run; CI has a bounded budget."""
+LEVELS = {0: 100, 1: 200, 2: 50, 3: 50}
+"""Level -> how many cases it has at least. A test each, so that several cores can share them."""
 MUTANTS = {
     "clock_not_merged": "1-join/clock-is-merged",
     "counter_reused": "3-writing/a-closed-replica-goes-on-where-it-was",
@@ -77,12 +80,18 @@ def verdicts(report: Path) -> dict[str, str]:
     return {case["name"]: case["verdict"] for case in json.loads(report.read_text())["cases"]}
 
 
-def test_our_adapter_conforms(tmp_path: Path) -> None:
+def test_the_levels_are_those_that_cases_have() -> None:
+    assert {case.level for case in all_cases(seed=1, histories=1)} == LEVELS.keys()
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_our_adapter_conforms(level: int, tmp_path: Path) -> None:
     report, junit = tmp_path / "out.json", tmp_path / "out.xml"
-    done = run("--xfail", str(XFAIL), "--histories", "5", "--report", str(report), "--junit", str(junit), adapter=OURS)
+    options = ("--xfail", str(XFAIL), "--histories", "5", "--report", str(report), "--junit", str(junit))
+    done = run("--level", str(level), *options, adapter=OURS)
     assert done.returncode == 0, done.stdout + done.stderr
     found = verdicts(report)
-    assert len(found) > 350
+    assert len(found) > LEVELS[level]
     assert set(found.values()) == {"passed"}
     assert xml.etree.ElementTree.parse(junit).getroot().attrib["failures"] == "0"
 
