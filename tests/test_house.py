@@ -113,6 +113,12 @@ def test_the_code_map_names_every_file_and_no_other() -> None:
     assert named == there
 
 
+def test_the_tests_of_each_package_are_in_a_folder_of_its_name() -> None:
+    packages = {file.parent.name for file in SOURCE.glob("*/__init__.py")}
+    assert packages
+    assert [package for package in packages if not list((ROOT / "tests" / package).glob("test_*.py"))] == []
+
+
 def test_no_path_of_a_workplace_and_no_registry_is_named() -> None:
     forbidden = re.compile(
         "|".join((r"/" + "work" + r"/(main|shared)", r"/tmp/" + "bash_jobs", "py" + r"pi\.org", "python" + r"hosted"))

@@ -1,5 +1,4 @@
-"""The suite holds our adapter to its contract, and finds every fault that was planted in a copy of it (C-18,
-C-19, C-21)."""
+"""The suite holds our adapter to its contract, and finds every fault that was planted in a copy of it."""
 
 import json
 import os
@@ -86,6 +85,7 @@ def test_the_levels_are_those_that_cases_have() -> None:
 
 @pytest.mark.parametrize("level", LEVELS)
 def test_our_adapter_conforms(level: int, tmp_path: Path) -> None:
+    """C-18"""
     report, junit = tmp_path / "out.json", tmp_path / "out.xml"
     options = ("--xfail", str(XFAIL), "--histories", "5", "--report", str(report), "--junit", str(junit))
     done = run("--level", str(level), *options, adapter=OURS)
@@ -103,6 +103,7 @@ def test_every_planted_fault_has_a_case_that_finds_it() -> None:
 
 @pytest.mark.parametrize(("mutant", "killer"), MUTANTS.items())
 def test_a_planted_fault_is_found(mutant: str, killer: str, tmp_path: Path) -> None:
+    """C-21"""
     report = tmp_path / "out.json"
     adapter = [sys.executable, "-m", f"tests.conformance.mutants.{mutant}"]
     done = run("--only", killer, "--histories", "1", "--report", str(report), adapter=adapter)
@@ -194,6 +195,7 @@ for line in sys.stdin:
     ],
 )
 def test_an_adapter_that_does_not_answer_fails_the_case(program: str, words: str) -> None:
+    """C-19"""
     done = run("--only", ONE, "--timeout", "0.5", adapter=python(program))
     assert done.returncode == 1
     assert words in done.stdout

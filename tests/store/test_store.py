@@ -619,7 +619,7 @@ def carry_out(move: Move, stores: list[Store], reference: Reference) -> None:
 @given(st.lists(moves, max_size=25))
 @settings(max_examples=60, deadline=None)
 def test_stores_that_know_the_same_are_the_same(history: list[Move]) -> None:
-    """STORE-6, STORE-8, MERGE-2: real stores, random order, rounds that are cut off; against the reference."""
+    """C-01, STORE-6, STORE-8, MERGE-2: real stores, random order, rounds that are cut off; against the reference."""
     with tempfile.TemporaryDirectory() as folder:
         stores = [new_store(Path(folder), number) for number in range(3)]
         reference = Reference()
