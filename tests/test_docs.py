@@ -76,7 +76,7 @@ def test_the_programs_pass_the_type_checker(tmp_path: Path) -> None:
         files.append(tmp_path / f"{page.stem}.py")
         files[-1].write_text(program(page.read_text()))
     assert files
-    call = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", tmp_path / "cache", *files]
+    call: list[str | Path] = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", tmp_path / "cache", *files]
     done = subprocess.run(call, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
 
