@@ -15,7 +15,7 @@ from random import Random
 import anyio
 import apsw
 import pytest
-from tests.support.command_line import Result, contents, environment, run, run_here
+from tests.support.command_line import BOUND_SECONDS, Result, contents, environment, run, run_here
 from tests.support.stores import NOON
 
 from lottisync.config.home import Home
@@ -294,8 +294,8 @@ def showing(clock: Callable[[], int]) -> Iterator[Address]:
 
     thread = threading.Thread(target=anyio.run, args=(show,))
     thread.start()
-    yield Address("127.0.0.1", ready.get(timeout=20))
-    thread.join(20)
+    yield Address("127.0.0.1", ready.get(timeout=BOUND_SECONDS))
+    thread.join(BOUND_SECONDS)
     assert not thread.is_alive()
 
 
@@ -318,7 +318,9 @@ def test_cli_3_an_expired_code_is_refused(home: Path) -> None:
 
 def test_cli_6_a_reader_that_has_had_enough_is_no_error(home: Path) -> None:
     call = f'"{sys.executable}" -m lottisync task list --json --home "{home}" | true; exit "${{PIPESTATUS[0]}}"'
-    done = subprocess.run(["bash", "-c", call], capture_output=True, timeout=60, env=environment(), check=False)
+    done = subprocess.run(
+        ["bash", "-c", call], capture_output=True, timeout=BOUND_SECONDS, env=environment(), check=False
+    )
     assert (done.returncode, done.stderr) == (0, b"")
 
 

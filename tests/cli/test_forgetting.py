@@ -4,7 +4,7 @@ from pathlib import Path
 
 import anyio
 import pytest
-from tests.support.command_line import contents, run_here
+from tests.support.command_line import BOUND_SECONDS, contents, run_here
 from tests.support.stores import NOON
 
 from lottisync.config.home import Home
@@ -134,7 +134,7 @@ async def test_forget_3_the_daemon_forgets_once_a_day(home: Path) -> None:
     opened = Home.open(home)
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(_tidy, opened)
-        with anyio.fail_after(20):
+        with anyio.fail_after(BOUND_SECONDS):
             while ids(home) != ["t1"]:  # noqa: ASYNC110 - a condition has no event
                 await anyio.sleep(0.01)
         tasks.cancel_scope.cancel()

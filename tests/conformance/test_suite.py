@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from conformance.cases import all_cases
 from conformance.generate.__main__ import VECTORS, write_all
-from tests.support.command_line import eventually
+from tests.support.command_line import BOUND_SECONDS, eventually
 
 ROOT = Path(__file__).resolve().parents[2]
 XFAIL = ROOT / "conformance" / "lottisync.xfail"
@@ -263,7 +263,7 @@ def test_a_runner_that_is_told_to_stop_leaves_no_folder(tmp_path: Path) -> None:
     ) as runner:
         eventually(lambda: list(tmp_path.glob("conformance-*")))
         runner.terminate()
-        runner.communicate(timeout=30)
+        runner.communicate(timeout=BOUND_SECONDS)
     assert runner.returncode == 128 + signal.SIGTERM
     assert list(tmp_path.iterdir()) == []
 

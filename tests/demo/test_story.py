@@ -38,7 +38,7 @@ def run_demo(folder: Path, **environment: str) -> subprocess.CompletedProcess[st
         capture_output=True,
         text=True,
         check=False,
-        timeout=180,
+        timeout=280,
     )
 
 

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 COMMAND = (sys.executable, "-m", "lottisync")
 LOOPBACK = "127.0.0.1:0"
-PATIENCE_SECONDS = 30.0
+PATIENCE_SECONDS = 60.0
 LOOK_SECONDS = 0.05
 OWN_NETWORK = {"LOTTISYNC_SERVICE": f"demo-{os.getpid()}"}
 """The demo's devices find each other and nobody else's (NET-13)."""
