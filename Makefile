@@ -42,8 +42,8 @@ test: $(STAMP)        ## the whole suite in random order, and which branches of 
 	@$(BIN)/python -m coverage report --include=$(PURE) --fail-under=100 >/dev/null || { \
 		echo "make: a branch of a pure package was not taken by any test; see the table above."; exit 1; }
 
-deep: $(STAMP) .model/.ready   ## long, seeded runs (SEEDS=n for how many); a real model, if one can be had
-	@$(BIN)/python -m pytest -m "deep or hypothesis" -rs -n logical --dist worksteal --hypothesis-profile=search
+deep: $(STAMP) .model/.ready   ## long, seeded runs: SEEDS=n says how many, DEEP=deep leaves out the search for examples
+	@$(BIN)/python -m pytest -m "$(or $(DEEP),deep or hypothesis)" -rs -n logical --dist worksteal --hypothesis-profile=search
 	@$(BIN)/python -m tests.simulation --seeds $(or $(SEEDS),100)
 
 # An environment of its own: 130 MB that nothing but one test of `make deep` needs, and that is left out where it cannot be had.
