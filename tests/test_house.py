@@ -64,7 +64,8 @@ def test_the_top_level_is_what_the_person_asked_for() -> None:
 )
 def test_each_package_the_person_named_is_used_where_it_belongs(package: str, where: set[str]) -> None:
     """C-02, C-03, C-04, C-05, C-06, C-07, C-08, C-12, C-13, C-14"""
-    declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    declared = project["dependencies"] + project["optional-dependencies"]["app"]
     assert any(re.match(rf"{package}\b", dependency) for dependency in declared)
     assert where <= users(package)
 
@@ -147,6 +148,12 @@ def test_the_code_map_names_every_file_and_no_other() -> None:
         if file.stem not in ("__init__", "__main__") and file.parent != SOURCE
     }
     assert named == there
+
+
+def test_the_tests_of_each_package_are_in_a_folder_of_its_name() -> None:
+    packages = {file.parent.name for file in SOURCE.glob("*/__init__.py")}
+    assert packages
+    assert [package for package in packages if not list((ROOT / "tests" / package).glob("test_*.py"))] == []
 
 
 def test_no_path_of_a_workplace_and_no_registry_is_named() -> None:

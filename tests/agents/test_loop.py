@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 from tests.agents.test_orchestrator import Daemon
 from tests.support.device import MINUTE, Device
+from tests.support.examples import examples
 from tests.support.scripted_model import Killed, ScriptedModel, call, say
 
 from lottisync.agents import agent, run_log
@@ -206,9 +207,7 @@ class Loop(RuleBasedStateMachine):
             return journal.digest(), agents.digest()
 
 
-Loop.TestCase.settings = settings(
-    max_examples=8, stateful_step_count=14, deadline=None, suppress_health_check=list(HealthCheck)
-)
+Loop.TestCase.settings = examples(8, stateful_step_count=14, suppress_health_check=list(HealthCheck))
 
 
 class TestLoop(Loop.TestCase):  # type: ignore[misc, valid-type]

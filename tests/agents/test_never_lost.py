@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.agents.test_orchestrator import Daemon
 from tests.support.device import MINUTE, Device
+from tests.support.examples import examples
 from tests.support.scripted_model import Killed, ScriptedModel, call, say
 
 from lottisync.agents import agent, context, subscription
@@ -115,7 +116,7 @@ class History:
 histories = st.lists(st.sampled_from(PEOPLE + NOBODY + TROUBLE), max_size=14)
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(histories)
 def test_nothing_is_lost_and_nothing_wakes_for_nothing(events: list[str]) -> None:
     """AGENT-24, AGENT-27, AGENT-31, AGENT-32, S3-40, S3-54"""

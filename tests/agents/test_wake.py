@@ -7,9 +7,10 @@ from collections.abc import Sequence
 
 import msgspec
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from tests.support.device import Device
+from tests.support.examples import examples
 from tests.support.scripted_model import Killed, ScriptedModel, call, say
 
 from lottisync.agents import agent, report, run_log, thread
@@ -456,7 +457,7 @@ hostile_turns = st.builds(
 )
 
 
-@settings(deadline=None, max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(80, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(turns=st.lists(hostile_turns, min_size=5, max_size=5))
 def test_whatever_a_model_says_the_wake_goes_well_and_nothing_but_the_language_changes(
     laptop: Device, laura: str, turns: list[Turn]

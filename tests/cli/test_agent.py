@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.command_line import Result, environment, run, run_here, started
+from tests.support.command_line import BOUND_SECONDS, Result, environment, run, run_here, started
 
 from lottisync.cli.watch import changes
 from lottisync.daemon.home import TaskHome
@@ -230,7 +230,7 @@ def test_cli_26_a_page_that_is_watched_follows_what_others_commit(person: Person
             line = json.loads(watching.stdout.readline())
             told = line["agent"] if page == "task" else line
         watching.send_signal(signal.SIGINT)
-        assert watching.wait(20) == 0
+        assert watching.wait(BOUND_SECONDS) == 0
 
 
 def test_cli_26_every_page_that_is_named_can_be_watched(person: Person) -> None:

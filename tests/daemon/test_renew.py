@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.command_line import eventually, run, run_here, started
+from tests.support.command_line import BOUND_SECONDS, eventually, run, run_here, started
 from tests.support.daemons import daemon, introduce
 
 from lottisync.daemon.home import TaskHome
@@ -53,7 +53,7 @@ def test_copy_11_a_renewed_copy_brings_all_that_it_wrote(homes: tuple[Path, Path
         assert showing.stdout is not None
         shown = json.loads(showing.stdout.readline())
         assert run("pair", shown["code"], "--at", f"127.0.0.1:{shown['port']}", home=twin).code == 0
-        assert showing.wait(20) == 0
+        assert showing.wait(BOUND_SECONDS) == 0
     with daemon(laptop) as first:
         port = first.event("started")["port"]
         introduce(phone, laptop, port)

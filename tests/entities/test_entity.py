@@ -1,8 +1,9 @@
 """Registers, join, deletion: the laws of merging, against a reference that knows no clocks."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.examples import examples
 from tests.support.strategies import ENTITY, HOSTS, History, histories, one_write, related
 
 from lottisync.causality.vector_clock import Clock, Dot, covers, has_seen, merge
@@ -81,7 +82,7 @@ def test_join_only_adds_to_what_was_seen(states: tuple[Entity, Entity]) -> None:
 
 
 @given(histories())
-@settings(max_examples=200)
+@examples(200)
 def test_every_replica_holds_what_nobody_overwrote_and_nothing_else(history: History) -> None:
     """MERGE-2, against the reference."""
     for replica, state in history.now.items():
@@ -89,7 +90,7 @@ def test_every_replica_holds_what_nobody_overwrote_and_nothing_else(history: His
 
 
 @given(histories())
-@settings(max_examples=200)
+@examples(200)
 def test_every_replica_shows_the_greatest_stamp(history: History) -> None:
     """MERGE-4, against the reference."""
     for replica, state in history.now.items():
@@ -99,7 +100,7 @@ def test_every_replica_shows_the_greatest_stamp(history: History) -> None:
 
 
 @given(histories())
-@settings(max_examples=200)
+@examples(200)
 def test_deleted_is_what_the_reference_calls_deleted(history: History) -> None:
     """MERGE-6, MERGE-13, MERGE-7, against the reference."""
     for replica, state in history.now.items():

@@ -7,8 +7,9 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.examples import examples
 
 from lottisync.identity import pairing
 from lottisync.identity.device_key import DeviceKey, IdentityError
@@ -113,7 +114,7 @@ def test_there_are_256_words_to_tell_apart() -> None:
 
 
 @given(st.integers(0, 10**9 - 1).filter(lambda drawn: drawn != 123456789))
-@settings(max_examples=30)
+@examples(30)
 def test_a_wrong_code_is_refused_and_nothing_given_away(guess: int) -> None:
     """PAIR-8, PAIR-14"""
     types, shows = typed(code=f"{guess:09d}"), shown(offer())

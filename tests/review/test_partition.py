@@ -3,9 +3,10 @@
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from tests.review.reviewer import DAY, Reviewer
+from tests.support.examples import examples
 
 from lottisync.review.inbox import Inbox
 
@@ -147,7 +148,7 @@ _steps = st.lists(
 )
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@examples(40, suppress_health_check=[HealthCheck.too_slow])
 @given(_steps)
 def test_rev54_rev55_whatever_two_devices_do(tmp_path_factory: pytest.TempPathFactory, steps: Any) -> None:
     """REV-54, REV-55: laws of any history. Equal state after meeting, one effect per operation, no edit overwritten

@@ -9,10 +9,11 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 from tests.review.reviewer import DAY, Reviewer
+from tests.support.examples import examples
 
 from lottisync.review import index
 from lottisync.review.fate import fates
@@ -172,9 +173,7 @@ class ThreeDevices(RuleBasedStateMachine):
             assert len(holders) == 1 or any(d.result == "no-op" for d in known.values())
 
 
-ThreeDevices.TestCase.settings = settings(
-    max_examples=25, stateful_step_count=14, deadline=None, suppress_health_check=list(HealthCheck)
-)
+ThreeDevices.TestCase.settings = examples(25, stateful_step_count=14, suppress_health_check=list(HealthCheck))
 
 
 class TestThreeDevices(ThreeDevices.TestCase):  # type: ignore[misc, valid-type]

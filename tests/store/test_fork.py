@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.examples import examples
 from tests.support.stores import NOON, copied, digest_of, every_version, greet, meet, new_store, send, true_digest
 
 from lottisync.causality.chain import branch_name, genesis
@@ -440,7 +441,7 @@ def kept_raw(host: Host, counter: int, entity: int) -> Version:
     return close(Entity(f"t{entity}", "strange", {host: counter}, Registers.of(made)))
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(data=st.data())
 def test_copy_5_the_order_in_which_nodes_become_known_makes_no_difference(folder: Path, data: st.DataObject) -> None:
     line = Line(folder, data)
@@ -459,7 +460,7 @@ def test_copy_5_the_order_in_which_nodes_become_known_makes_no_difference(folder
         assert faults(one_by_one) == []
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(data=st.data())
 def test_copy_5_to_split_and_to_join_can_change_places(folder: Path, data: st.DataObject) -> None:
     line = Line(folder, data)
@@ -537,7 +538,7 @@ steps = st.tuples(
 )
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(taken=st.lists(steps, min_size=4, max_size=18))
 def test_copy_5_nothing_on_any_branch_is_lost_and_all_end_equal(
     folder: Path, taken: list[tuple[str, int, int]]

@@ -4,9 +4,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.comparison import compare_stores, meet, repair
+from tests.support.examples import examples
 from tests.support.stores import NOON, digest_of, dump, new_store, send, true_digest, with_links
 
 from lottisync.causality.vector_clock import Host
@@ -328,7 +329,7 @@ def unreadable(store: Store) -> set[str]:
     return found
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(
     damage=st.dictionaries(
         st.tuples(st.integers(0, 1), st.integers(0, 5)), st.sampled_from(sorted(DAMAGES)), max_size=8

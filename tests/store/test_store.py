@@ -9,9 +9,10 @@ from typing import Any, NamedTuple
 import apsw
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.child import go, running, said
+from tests.support.examples import examples
 from tests.support.faults import FAULTS, GOOD
 from tests.support.reference import Reference
 from tests.support.stores import NOON, dump, every_version, lacking, minting, new_store, send, true_digest
@@ -622,9 +623,9 @@ def carry_out(move: Move, stores: list[Store], reference: Reference) -> None:
 
 
 @given(st.lists(moves, max_size=25))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_stores_that_know_the_same_are_the_same(history: list[Move]) -> None:
-    """STORE-6, STORE-8, MERGE-2: real stores, random order, rounds that are cut off; against the reference."""
+    """C-01, STORE-6, STORE-8, MERGE-2: real stores, random order, rounds that are cut off; against the reference."""
     with tempfile.TemporaryDirectory() as folder:
         stores = [new_store(Path(folder), number) for number in range(3)]
         reference = Reference()

@@ -28,7 +28,7 @@ from lottisync.sync.link import Link
 
 T = TypeVar("T")
 NOON = 1_764_590_400_000  # 2025-12-01T12:00:00Z
-BOUND_SECONDS = 15.0
+BOUND_SECONDS = 60.0
 
 
 async def inline(work: Callable[[], T]) -> T:

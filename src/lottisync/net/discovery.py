@@ -10,6 +10,7 @@ zeroconf is asyncio-only; this module is the edge where it stays.
 """
 
 import contextlib
+import os
 import socket
 from collections.abc import AsyncIterator, Callable
 from typing import NamedTuple
@@ -19,7 +20,9 @@ import ifaddr
 from zeroconf import IPVersion, ServiceStateChange, Zeroconf
 from zeroconf.asyncio import AsyncServiceBrowser, AsyncServiceInfo, AsyncZeroconf
 
-SERVICE = "_lottisync._tcp.local."
+SERVICE = f"_{os.environ.get('LOTTISYNC_SERVICE', 'lottisync')}._tcp.local."
+"""Programs with another service do not find each other: so tests and the demo keep to themselves on a network where
+real devices announce themselves."""
 WATCH_SECONDS = 5
 RESOLVE_MILLIS = 3000
 
