@@ -209,7 +209,7 @@ def test_a_change_that_arrives_by_sync_wakes_the_agent_at_home_only(
 
 
 def test_subscriptions_are_data_that_outlive_the_process(laptop: Device, laura: str, daemon: Daemon) -> None:
-    """AGENT-34, S3-52: a subscription that another program wrote counts; one that is none is passed over."""
+    """AGENT-34, AGENT-54, S3-52: a subscription that another program wrote counts; one that is none is passed over."""
     with laptop.agents.transaction(laptop.now(), HIGH) as tx:
         broken = {"types": "all of them"}
         only_due = {"types": ["task"], "ids": ["t2"], "fields": ["due"]}
@@ -236,7 +236,7 @@ def test_a_timer_wakes_once_at_its_time_whoever_is_running_then(laptop: Device, 
 
 
 def test_a_timer_that_is_nonsense_is_passed_over(laptop: Device, laura: str, daemon: Daemon) -> None:
-    """AGENT-26"""
+    """AGENT-26, AGENT-51"""
     with laptop.agents.transaction(laptop.now(), HIGH) as tx:
         tx.put(laura, "agent", {"timers": {"a": "soon", "b": 5, "c|d": iso(laptop.time)}})
         with pytest.raises(Problem, match="a timer's name has neither"):
@@ -400,7 +400,7 @@ def test_a_feed_that_is_read_twice_wakes_once(laptop: Device, laura: str, daemon
 
 
 def test_a_cursor_that_ran_ahead_is_made_up_for_at_the_start(laptop: Device, laura: str, daemon: Daemon) -> None:
-    """AGENT-33: what the agent subscribes to is compared with its watermark."""
+    """AGENT-33, AGENT-53: what the agent subscribes to is compared with its watermark."""
     laptop.do(lambda tx: tasks.add_note(tx, "n1", "t1", "Never heard of"))
     with laptop.journal.transaction(laptop.now(), HIGH) as tx:
         tx.execute("update cursors set feed = 1000000")
@@ -414,7 +414,7 @@ def test_a_cursor_that_ran_ahead_is_made_up_for_at_the_start(laptop: Device, lau
 def test_failures_back_off_and_the_fifth_sends_to_sleep_with_the_person_told(
     laptop: Device, laura: str, daemon: Daemon
 ) -> None:
-    """AGENT-31, S3-90"""
+    """AGENT-31, AGENT-52, S3-90"""
     laptop.do(lambda tx: tasks.add_note(tx, "n1", "t1", "Something"))
     tries: list[int] = []
     for _ in range(MAX_FAILURES):
@@ -548,7 +548,7 @@ def test_an_agent_sleeps_with_its_task_and_comes_back_with_it(laptop: Device, la
 def test_an_agent_that_moves_goes_on_at_its_new_home_from_where_it_was(
     laptop: Device, phone: Device, laura: str, daemon: Daemon
 ) -> None:
-    """AGENT-33: what was written before it came is found, what it had seen is not told again."""
+    """AGENT-33, AGENT-53: what was written before it came is found, what it had seen is not told again."""
     laptop.do(lambda tx: tasks.add_note(tx, "n1", "t1", "Seen at the old home"))
     daemon.settle(*quiet())
     elsewhere = Daemon(phone)

@@ -230,6 +230,6 @@ def test_a_daemon_without_a_model_says_so_once_and_runs(tmp_path: Path, monkeypa
 
 
 def test_the_model_client_loads_when_a_wake_needs_it() -> None:
-    """AGENT-39"""
+    """AGENT-39, AGENT-57"""
     code = "import lottisync.agents.runtime, lottisync.daemon.daemon, sys; sys.exit('openai' in sys.modules)"
     assert os.spawnl(os.P_WAIT, sys.executable, sys.executable, "-c", code) == 0

@@ -100,7 +100,7 @@ def test_the_log_shows_every_call_and_its_answer(person: Person) -> None:
 
 
 def test_an_agent_that_gave_up_is_seen_in_list_and_show(person: Person) -> None:
-    """AGENT-31, S3-72, S3-90"""
+    """AGENT-31, AGENT-52, S3-72, S3-90"""
     person.answers[:] = [ServerError(status=400, message="We are out of order: slow down")]
     person.json("agent", "create", person.task)
     for _ in range(5):
@@ -178,7 +178,7 @@ def test_an_agent_sleeps_while_its_task_is_gone(person: Person) -> None:
 
 
 def test_no_key_is_in_a_file_or_on_a_screen(person: Person, monkeypatch: pytest.MonkeyPatch) -> None:
-    """AGENT-38"""
+    """AGENT-38, AGENT-56"""
     monkeypatch.setenv("LOTTISYNC_MODEL_KEY", "sk-very-secret-0123")
     assert environment()["LOTTISYNC_MODEL_KEY"] == "sk-very-secret-0123"
     person.answers[:] = [ServerError(status=401, message="sk-very-secret-0123 is no key"), Say(text="x")]
