@@ -94,8 +94,8 @@ def context(own: DeviceKey, peer: DeviceKey, protocol: int, at: Path) -> ssl.SSL
     made.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
     made.load_verify_locations(cadata=peer.certificate)
     pem = at / f"{own.device_id}.pem"
-    pem.write_bytes(own.private_pem(b"once") + own.certificate_pem())
-    made.load_cert_chain(pem, password=b"once")
+    pem.write_bytes(own.private_pem() + own.certificate_pem())
+    made.load_cert_chain(pem)
     return made
 
 
