@@ -253,3 +253,10 @@ def test_a_name_cannot_move_anything(name: str) -> None:
     """ID-8"""
     with pytest.raises(IdentityError, match="device name"):
         parse_device_name(name)
+
+
+@pytest.mark.parametrize("name", ["\u200b", "\u3164", "\u00a0\u2800", "\U000e0041", "\ufe0f\u200d", "\u115f "])
+def test_id_8_a_name_can_be_seen(name: str) -> None:
+    """ID-8, REL-D13: a device whose name nobody can see cannot be told from another."""
+    with pytest.raises(IdentityError, match="can be seen"):
+        parse_device_name(name)

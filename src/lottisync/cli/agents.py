@@ -25,6 +25,7 @@ from lottisync.journal import tasks
 from lottisync.problem import Problem
 from lottisync.problem import Usage as WrongCall
 from lottisync.review.precedence import PERSON
+from lottisync.shown import quoted
 from lottisync.store.instant import iso, millis
 from lottisync.store.reader import Reader
 from lottisync.store.transaction import Transaction
@@ -177,7 +178,7 @@ def configure(terminal: Terminal, which: str, changes: tuple[str, ...]) -> None:
         value: Any = {"true": True, "false": False}.get(text, text)
         if value not in SETTINGS.get(name, ()):
             known = ", ".join(f"{key}={'|'.join(str(v).lower() for v in values)}" for key, values in SETTINGS.items())
-            raise WrongCall("bad-value", f"the settings are {known}; got {change!r}")
+            raise WrongCall("bad-value", f"the settings are {known}; got {quoted(change)}")
         fields[f"config/{name}"] = value
     _change(terminal, which, lambda tx, ident: _put(tx, ident, fields), f"goes by {', '.join(changes)} from now on")
 
@@ -227,7 +228,7 @@ def _device_called(home: Home, name: str) -> str:
     meant = [member.device for member in known if member.name == name or member.device == name]
     if len(meant) != 1:
         raise Problem(
-            "unknown-device", f"{counted(len(meant), 'device')} of yours called {name!r}. See: lottisync status"
+            "unknown-device", f"{counted(len(meant), 'device')} of yours called {quoted(name)}. See: lottisync status"
         )
     return meant[0]
 

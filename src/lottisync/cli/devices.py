@@ -15,6 +15,7 @@ from lottisync.identity.device_key import IdentityError, grouped
 from lottisync.identity.pairing import OFFER_LIFETIME_MS, CodeOffer, Paired, PairingError, new_code, parse_code
 from lottisync.net.discovery import Address
 from lottisync.problem import Problem, Usage
+from lottisync.shown import quoted
 
 if TYPE_CHECKING:
     from lottisync.identity.roster import Member
@@ -173,7 +174,7 @@ def renew(terminal: Terminal, name: str) -> None:
     home = terminal.home
     was = home.name()
     if any(member.name == name for member in home.roster().members.values()):
-        raise Usage("exists", f"a device of yours is called {name!r} already. Choose another name")
+        raise Usage("exists", f"a device of yours is called {quoted(name)} already. Choose another name")
 
     async def change() -> None:
         async with alone(home):

@@ -14,6 +14,7 @@ from typing import Any
 import click
 
 from lottisync.problem import Problem
+from lottisync.shown import one_line
 
 COMMANDS = {
     "init": ("lottisync.cli.homes:init", "Make this device's home."),
@@ -93,4 +94,4 @@ def _tell(given: list[str], code: str, message: str) -> None:
         import msgspec
 
         sys.stdout.write(msgspec.json.encode({"error": {"code": code, "message": message}}).decode() + "\n")
-    sys.stderr.write(f"lottisync: {message}\n")
+    sys.stderr.write(f"lottisync: {one_line(message)}\n")

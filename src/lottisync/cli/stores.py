@@ -14,6 +14,7 @@ from lottisync.entities.entity import DELETED_AT, Stamp
 from lottisync.problem import Problem
 from lottisync.review import index
 from lottisync.review.precedence import PERSON
+from lottisync.shown import quoted
 from lottisync.store import conflict as conflicts_of
 from lottisync.store.chain import roots
 from lottisync.store.check import broken_invariants
@@ -261,7 +262,7 @@ def _where(home: Home, abbreviated: str) -> tuple[Store, str]:
     if len(found) == 1:
         return found[0]
     what = "nothing has" if not found else "several things have"
-    raise Problem("unknown-id", f"{what} an id that begins or ends with {abbreviated!r}")
+    raise Problem("unknown-id", f"{what} an id that begins or ends with {quoted(abbreviated)}")
 
 
 def device_names(home: Home) -> dict[Host, str]:

@@ -18,6 +18,7 @@ import msgspec
 
 from lottisync.config.home import Home, default_path
 from lottisync.problem import Problem, Usage
+from lottisync.shown import lines, one_line, quoted
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -36,17 +37,12 @@ class Cell(str):
         return cell
 
 
-_SIGNS = {
-    **{code: 0x2400 + code for code in range(0x20) if chr(code) not in "\t\n"},
-    0x7F: 0x2421,
-    **dict.fromkeys((*range(0x80, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A)), 0xFFFD),
-}
-"""Control characters, and the marks that turn the direction of text, with the signs that stand for them."""
 _PORT = re.compile(r"\A[0-9]{1,5}\Z")
 """ASCII only: `isdigit` also takes what `int` does not."""
 
 
 DRAWN_ROWS = 200
+MARGIN = "  │ "
 
 
 class Terminal:
@@ -92,9 +88,21 @@ class Terminal:
         if not self.as_json:
             self.console.print(_literal(text, style or ""))
 
+    def heading(self, text: str) -> None:
+        """The heading of a part of a page, below an empty line."""
+        self.line()
+        self.line(text, "bold")
+
     def warn(self, text: str) -> None:
         """What keeps the command from nothing, but must be known: a line on standard error, with `--json`, too."""
-        click.echo(f"lottisync: {shown(text)}", err=True)
+        click.echo(f"lottisync: {one_line(text)}", err=True)
+
+    def text(self, text: str, head: str = "") -> None:
+        """Text of several lines for people, the first one behind `head`. Each further line stands behind a mark that no
+        line of ours begins with."""
+        first, *rest = lines(text)
+        for line in (head + first, *(MARGIN + line for line in rest)):
+            self.line(line)
 
     def markup(self, text: str) -> None:
         """A line for people in rich's markup; never with text that came from outside."""
@@ -120,8 +128,8 @@ class Terminal:
         drawn, layout = [], []
         for cells in zip(columns, *rows, strict=True):
             texts = cells if set(map(type, cells)) <= {str, Cell} else tuple(map(str, cells))
-            if not "".join(texts).isprintable():
-                texts = tuple(shown(text).replace("\n", " ") for text in texts)
+            if not ((joined := "".join(texts)).isascii() and joined.isprintable()):
+                texts = tuple(map(one_line, texts))
             drawn.append(texts)
             layout.append(f"%-{max(map(len, texts))}s")
         aligned = "  ".join([*layout[:-1], "%s"])
@@ -210,24 +218,19 @@ def address(text: str, *, what: str) -> tuple[str, int]:
     host, colon, port = text.rpartition(":")
     host = host.strip("[]")
     if not colon or not host or not _PORT.match(port) or int(port) > 65535:
-        raise Usage("bad-address", f"{what} is HOST:PORT, like 127.0.0.1:4711; got {text!r}")
+        raise Usage("bad-address", f"{what} is HOST:PORT, like 127.0.0.1:4711; got {quoted(text)}")
     return host, int(port)
 
 
-def shown(text: str) -> str:
-    """Text from anywhere, fit for a terminal: what would move the cursor, clear the screen or turn the direction
-    of writing is shown as a sign (CLI-13). A model must not choose what a person sees beside its proposal."""
-    return text.translate(_SIGNS)
-
-
 def _literal(text: Any, style: str = "") -> Any:
-    """Rich `Text` of what may come from outside."""
+    """Rich `Text` of what may come from outside, as one line: a model must not choose what a person sees beside its
+    proposal (CLI-13)."""
     from rich.text import Text
 
     if isinstance(text, Cell):
         style = text.style
     literal = text.copy() if isinstance(text, Text) else Text(str(text), style=style)
-    literal.plain = shown(literal.plain)  # sign by sign, so that the styles stay where they are
+    literal.plain = one_line(literal.plain)  # sign by sign, so that the styles stay where they are
     return literal
 
 

@@ -14,6 +14,7 @@ from lottisync.entities.path import nest
 from lottisync.identity.device_key import DeviceKey, IdentityError
 from lottisync.identity.roster import HostBinding, Member, MembershipRecord, Roster, binding_id
 from lottisync.problem import Problem
+from lottisync.shown import quoted
 from lottisync.store import chain
 from lottisync.store.reader import Reader
 from lottisync.store.store import Store
@@ -39,7 +40,7 @@ def member_named(roster: Roster, name: str) -> Member:
     ]
     if len(fitting) != 1:
         what = "no device is" if not fitting else f"{len(fitting)} devices are"
-        raise Problem("unknown-device", f"{what} called {name!r}. See: lottisync devices")
+        raise Problem("unknown-device", f"{what} called {quoted(name)}. See: lottisync devices")
     return fitting[0]
 
 
