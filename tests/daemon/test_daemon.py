@@ -68,7 +68,7 @@ def test_cli_25_a_device_that_is_linked_can_be_revoked_and_not_be_retired(homes:
             refused = run("devices", "retire", "phone", home=laptop)
             assert refused.code == 1
             assert "connected now" in refused.err
-            assert run("devices", "revoke", "phone", home=laptop).code == 0
+            assert run("devices", "revoke", "phone", "--yes", home=laptop).code == 0
             eventually(lambda: not status(phone)["peers"][0]["linked"])
             assert run("task", "add", "Secret", home=laptop).code == 0
             assert status(laptop)["peers"] == []

@@ -203,9 +203,9 @@ def show_conflicts(terminal: Terminal, entity_id: str) -> None:
                 for n, c in enumerate(one.candidates, 1)
             ]
             terminal.table(["", one.path, "by", "on", "at"], rows)
-        if not found:
-            terminal.line("No conflict.", "green")
 
+    if not found:
+        raise Problem("no-conflict", f"{ident} has no conflict. See: lottisync conflicts")
     terminal.emit([_as_json(c, names) for c in found], shown)
 
 

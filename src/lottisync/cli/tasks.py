@@ -7,6 +7,7 @@ from typing import Any
 import click
 import msgspec
 
+from lottisync.cli.options import everywhere
 from lottisync.cli.terminal import Cell, Terminal, common, judging_the_call, short, waits_for_you
 from lottisync.cli.watch import watchable
 from lottisync.config import clock
@@ -44,7 +45,8 @@ def import_file(terminal: Terminal, file: Path) -> None:
 
 
 @click.group()
-def task() -> None:
+@everywhere
+def task(home: str | None, as_json: bool) -> None:
     """List, show, add and tick."""
 
 

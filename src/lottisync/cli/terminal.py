@@ -5,7 +5,6 @@ for people: tables and colour where a terminal is there to show them, plain text
 """
 
 import functools
-import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -14,8 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
-import msgspec
 
+from lottisync.cli.options import asked, everywhere
+from lottisync.cli.output import drop, json_line, writing
 from lottisync.config.home import Home, default_path
 from lottisync.problem import Problem, Usage
 from lottisync.shown import lines, one_line, quoted
@@ -78,15 +78,20 @@ class Terminal:
     def emit(self, value: Any, shown: Callable[[], None]) -> None:
         """The result of a command: `value` for programs, or `shown()` for people."""
         if self.as_json:
-            sys.stdout.write(msgspec.json.encode(value).decode() + "\n")
-            sys.stdout.flush()
+            self.event(value)
         else:
             shown()
+
+    def event(self, value: Any) -> None:
+        """One JSON value on a line of its own, at once."""
+        with writing():
+            json_line(value)
 
     def line(self, text: Any = "", style: str | None = None) -> None:
         """A line for people, `text` (or rich `Text`) taken literally; nothing with `--json`."""
         if not self.as_json:
-            self.console.print(_literal(text, style or ""))
+            with writing():
+                self.console.print(_literal(text, style or ""))
 
     def heading(self, text: str) -> None:
         """The heading of a part of a page, below an empty line."""
@@ -107,7 +112,8 @@ class Terminal:
     def markup(self, text: str) -> None:
         """A line for people in rich's markup; never with text that came from outside."""
         if not self.as_json:
-            self.console.print(text)
+            with writing():
+                self.console.print(text)
 
     def table(self, columns: Sequence[str], rows: Iterable[Sequence[Any]], *, title: str | None = None) -> None:
         """A table; cells are text, taken literally, a `Cell`, or rich `Text`. In a pipe, and for more rows than anybody
@@ -122,7 +128,8 @@ class Terminal:
         table = Table(*columns, title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
         for row in listed:
             table.add_row(*(_literal(cell) for cell in row))
-        self.console.print(table)
+        with writing():
+            self.console.print(table)
 
     def _plain_table(self, columns: Sequence[str], rows: list[Sequence[Any]], title: str | None) -> None:
         drawn, layout = [], []
@@ -134,7 +141,18 @@ class Terminal:
             layout.append(f"%-{max(map(len, texts))}s")
         aligned = "  ".join([*layout[:-1], "%s"])
         lines = [(aligned % cells).rstrip() for cells in zip(*drawn, strict=True)]
-        sys.stdout.write("\n".join([title, *lines] if title else lines) + "\n")
+        with writing():
+            sys.stdout.write("\n".join([title, *lines] if title else lines) + "\n")
+
+    def confirm(self, question: str, *, yes: bool) -> None:
+        """Ask the person before what cannot be taken back; `yes` is `--yes`. Raises `Problem` for a no, and `Usage`
+        where there is nobody to ask."""
+        if yes:
+            return
+        if self.as_json or not sys.stdin.isatty():
+            raise Usage("not-confirmed", f"{one_line(question)} Nobody is here to ask. If it is so, say --yes")
+        if not click.confirm(one_line(question), err=True):
+            raise Problem("not-confirmed", "nothing was changed")
 
     @contextmanager
     def progress(self, label: str, total: int) -> Iterator[Callable[[int], None]]:
@@ -178,30 +196,21 @@ class Terminal:
 def common(function: F) -> F:
     """Give a command `--home` and `--json`, and a `Terminal` as its first argument."""
 
-    @click.option("--home", metavar="DIR", help="The home to use; else LOTTISYNC_HOME, else the platform's folder.")
-    @click.option("--json", "as_json", is_flag=True, help="Print one JSON value.")
+    @everywhere
     @functools.wraps(function)
     def command(*args: Any, home: str | None, as_json: bool, **kwargs: Any) -> Any:
-        terminal = Terminal(home, as_json)
+        terminal = Terminal(*asked(click.get_current_context()))
         try:
             return function(terminal, *args, **kwargs)
         except BrokenPipeError:
             # Here, because click turns it into exit code 1.
-            drop_output()
+            drop()
             return 0
         finally:
             if "home" in terminal.__dict__:
                 terminal.home.close()
 
     return command  # type: ignore[return-value]
-
-
-def drop_output() -> None:
-    """Whoever read our output has had enough (`| head`); that is not an error. What is still buffered goes
-    nowhere, or the interpreter would complain about it when it ends."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, sys.stdout.fileno())
-    os.close(nowhere)
 
 
 @contextmanager

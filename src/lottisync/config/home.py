@@ -10,6 +10,7 @@ Everything is opened when it is first used: a command that only reads tasks open
 
 import os
 from collections.abc import Iterable
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -67,11 +68,12 @@ class Home:
         """Make a home with a device of its own. All or nothing: it is built beside `path` and moved there."""
         import shutil  # here: every command would load it, and the compressors with it
 
-        from lottisync.config.stores import AGENT_STORE, LOCAL_TABLES
         from lottisync.identity.device_key import DeviceKey
 
         if (path / "device.json").exists():
-            raise Problem("exists", f"{path} is a lottisync home already; it was left as it is")
+            missing = Home(path).missing()
+            hint = f". {' and '.join(missing)} missing: lottisync init --missing" if missing else ""
+            raise Problem("exists", f"{path} is a lottisync home already; it was left as it is{hint}")
         if path.exists() and (not path.is_dir() or any(path.iterdir())):
             raise Usage("exists", f"{path} exists and is not empty. Choose another folder with --home")
         building = path.with_name(path.name + ".new")
@@ -80,8 +82,8 @@ class Home:
             shutil.rmtree(building, ignore_errors=True)
             building.mkdir(mode=0o700, parents=True)
             _write_key(building / "device.json", DeviceKey.from_seed(seed))
-            for schema, extra in ((SPACE, SPACE_TABLES), (JOURNAL, ""), (AGENT_STORE, LOCAL_TABLES)):
-                Store.create(building / f"{schema.name}.sqlite", schema, clock.new_host, extra).close()
+            for name_of_store in DELIVERY_ORDER:
+                home._make(name_of_store)
             home.add_device(name, home.key.certificate, now)
             home.bind_hosts(now)
             home.close()
@@ -93,6 +95,35 @@ class Home:
                 raise Problem("cannot-create", f"{path} cannot be made: {error.strerror or error}") from None
             raise
         return Home(path)
+
+    def missing(self) -> list[str]:
+        """The names of the stores whose file is not here."""
+        return [name for name in DELIVERY_ORDER if not (self.path / f"{name}.sqlite").exists()]
+
+    def make_missing(self, name: str, now: int) -> list[str]:
+        """Make the stores that are missing, empty and with hosts of their own; the other devices fill them again. Where
+        `space` was missing, this device is called `name` and knows no other: it has to be paired again. Gives the names
+        of what was made. What is left of a store beside its file (its write-ahead log) is kept under another name."""
+        made = self.missing()
+        for store in made:
+            for rest in ("-wal", "-shm"):
+                with suppress(FileNotFoundError):
+                    (self.path / f"{store}.sqlite{rest}").rename(self.path / f"{store}.sqlite{rest}.{now}.kept")
+            self._make(store)
+        if "space" in made:
+            self.add_device(name, self.key.certificate, now)
+        self.bind_hosts(now)
+        return made
+
+    def _make(self, name: str) -> None:
+        from lottisync.config.stores import AGENT_STORE, LOCAL_TABLES
+
+        schema, tables = {
+            "space": (SPACE, SPACE_TABLES),
+            "journal": (JOURNAL, ""),
+            "agent": (AGENT_STORE, LOCAL_TABLES),
+        }[name]
+        Store.create(self.path / f"{name}.sqlite", schema, clock.new_host, tables).close()
 
     def renew(self, name: str, seed: bytes, now: int) -> None:
         """Make a home that was copied a device of its own, called `name`: a new key, new hosts, and all that the copy
@@ -197,6 +228,22 @@ class Home:
         at_ms = self.roster().next_at(device_id_of(certificate), now)
         record = MembershipRecord.adding(self.key, certificate=certificate, name=name, at_ms=at_ms)
         self._publish([record], now)
+
+    def add_paired(self, name: str, certificate: bytes, now: int) -> tuple[str, str]:
+        """Sign in the device that was paired with, and see to it that no two devices are called alike (CLI-48): what it
+        and this device are called then. Where the two have one name, the one with the greater id gets another; as both
+        do this, they agree."""
+        from lottisync.device.membership import free_name
+        from lottisync.identity.device_key import device_id_of
+
+        roster, peer, me = self.roster(), device_id_of(certificate), self.key.device_id
+        peer_name = free_name(roster, name, {peer} if me < peer else {peer, me})
+        own_name = self.name()
+        self.add_device(peer_name, certificate, now)
+        free = free_name(self.roster(), own_name, {me})
+        if free != own_name:
+            self.rename_device(me, free, now)
+        return peer_name, free
 
     def retire_device(self, device: str, now: int) -> None:
         """Say that nobody waits for a device any more. Raises `IdentityError` if no later record is possible."""

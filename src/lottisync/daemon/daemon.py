@@ -10,6 +10,7 @@ A stop (SIGTERM, SIGINT) closes the links with a word and leaves nothing behind.
 it, the stores are what they were at the last commit.
 """
 
+import errno
 import fcntl
 import os
 import signal
@@ -150,7 +151,13 @@ def one_problem() -> Iterator[None]:
 async def alone(home: Home, tries: int = LOCK_TRIES) -> AsyncIterator[None]:
     """Hold the home's lock. The system lets go of it when the process ends, however it ends. Raises `Problem` if
     another program holds it."""
-    file = os.open(home.path / LOCK_FILE, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        file = os.open(home.path / LOCK_FILE, os.O_RDWR | os.O_CREAT, 0o600)
+    except OSError as error:
+        raise Problem(
+            "read-only" if error.errno == errno.EROFS else "cannot-lock",
+            f"{home.path / LOCK_FILE} cannot be opened: {error.strerror or error}. Make the home writable",
+        ) from None
     try:
         for attempt in range(tries):
             try:
