@@ -8,7 +8,7 @@ import pytest
 from tests.support.command_line import Result, contents, run_here
 from tests.support.stores import NOON
 
-from lottisync.config.home import Home
+from lottisync.daemon.home import TaskHome
 from lottisync.device.membership import put_membership
 from lottisync.entities.entity import HIGH
 from lottisync.identity.device_key import DeviceKey
@@ -23,8 +23,8 @@ def home(tmp_path: Path) -> Path:
     """A laptop that was paired with a phone, to which a tablet and a watch were paired."""
     folder = tmp_path / "home"
     assert run_here("init", "--name", "laptop", home=folder).code == 0
-    opened = Home.open(folder)
-    opened.add_device("phone", PHONE.certificate, NOON)
+    opened = TaskHome.open(folder)
+    opened.members.add("phone", PHONE.certificate, NOON)
     with opened.space.transaction(NOON, HIGH) as tx:
         for key, name in ((TABLET, "tablet"), (WATCH, "watch")):
             put_membership(tx, MembershipRecord.adding(PHONE, certificate=key.certificate, name=name, at_ms=NOON + 1))
@@ -88,12 +88,12 @@ def test_cli_48_two_devices_are_never_called_alike(home: Path) -> None:
 
 def test_cli_48_of_two_that_pair_under_one_name_both_say_the_same_one_is_another(tmp_path: Path) -> None:
     """CLI-48, F9: both were made with `init --name mac`."""
-    homes = [Home.create(tmp_path / str(seed), "mac", bytes([seed]) * 32, NOON) for seed in (1, 2)]
+    homes = [TaskHome.create(tmp_path / number, "mac") for number in "12"]
     small, great = sorted(homes, key=lambda each: each.key.device_id)
-    assert small.add_paired("mac", great.key.certificate, NOON) == ("mac 2", "mac")
-    assert great.add_paired("mac", small.key.certificate, NOON) == ("mac", "mac 2")
+    assert small.members.add_paired("mac", great.key.certificate, NOON) == ("mac 2", "mac")
+    assert great.members.add_paired("mac", small.key.certificate, NOON) == ("mac", "mac 2")
     assert [member.name for member in small.roster().members.values()].count("mac") == 1
-    assert great.name() == "mac 2"
+    assert great.name == "mac 2"
     for each in homes:
         each.close()
 

@@ -9,7 +9,7 @@ import pytest
 from tests.support.command_line import Result, contents, environment, run, run_here
 
 from lottisync.cli.homes import machine_name
-from lottisync.config.home import Home
+from lottisync.daemon.home import TaskHome
 
 
 @pytest.fixture
@@ -145,7 +145,7 @@ def test_cli_44_ids_are_taken_as_they_are_printed(home: Path) -> None:
 
 def test_cli_44_several_that_fit_are_listed(home: Path) -> None:
     """F11"""
-    opened = Home.open(home)
+    opened = TaskHome.open(home)
     from lottisync.entities.entity import HIGH
     from lottisync.journal import tasks
 

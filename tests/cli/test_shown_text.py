@@ -16,7 +16,7 @@ from tests.test_shown import HIDDEN
 from lottisync.agents import agent as agents
 from lottisync.agents import report
 from lottisync.cli.terminal import MARGIN
-from lottisync.config import clock
+from lottisync.device import clock
 from lottisync.entities.entity import HIGH, LOW
 from lottisync.journal import tasks
 

@@ -36,7 +36,9 @@ class Other(msgspec.Struct, frozen=True):
 
 
 COOKBOOK = schema(
-    "cookbook", "book_id", [EntityType("recipe", Recipe, owner="bookId", subtype="course"), EntityType("book", Book)]
+    "cookbook",
+    [EntityType("recipe", Recipe, owner="bookId", subtype="course"), EntityType("book", Book)],
+    owner_column="book_id",
 )
 
 

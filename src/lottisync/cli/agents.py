@@ -20,8 +20,8 @@ from lottisync.agents.wake import Progress, WakeResult, wake
 from lottisync.cli.agent_pages import agent_of, list_agents, log, report, show
 from lottisync.cli.options import everywhere
 from lottisync.cli.terminal import Terminal, common
-from lottisync.config import clock
-from lottisync.config.home import Home
+from lottisync.daemon.home import TaskHome
+from lottisync.device import clock
 from lottisync.journal import tasks
 from lottisync.problem import Problem
 from lottisync.problem import Usage as WrongCall
@@ -227,7 +227,7 @@ def move(terminal: Terminal, which: str, name: str | None) -> None:
     _change(terminal, which, lambda tx, ident: agents.move(tx, ident, device), f"wakes on {name or 'this device'}")
 
 
-def _active(home: Home, name: str) -> str:
+def _active(home: TaskHome, name: str) -> str:
     from lottisync.device.membership import member_named
 
     member = member_named(home.roster(), name)

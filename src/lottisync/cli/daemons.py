@@ -4,7 +4,7 @@ import anyio
 import click
 
 from lottisync.cli.terminal import Terminal, address, common
-from lottisync.config import clock
+from lottisync.device import clock
 from lottisync.store.instant import iso
 
 DEFAULT_PORT = 22067
@@ -37,7 +37,7 @@ def daemon(terminal: Terminal, listen: str | None, no_discovery: bool, no_agents
             event = {"at": iso(clock.now()), "event": "started", "port": port, "text": f"listening on port {port}"}
             terminal.event(event)
         else:
-            say("started", f"{home.name()} listens on {where.host}:{port}")
+            say("started", f"{home.name} listens on {where.host}:{port}")
 
     anyio.run(
         lambda: run(home, listen=where, discover=not no_discovery, agents=not no_agents, say=say, started=started)

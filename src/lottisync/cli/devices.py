@@ -9,8 +9,8 @@ import anyio
 import click
 
 from lottisync.cli.terminal import Terminal, address, common
-from lottisync.config import clock
-from lottisync.config.home import Home
+from lottisync.daemon.home import TaskHome
+from lottisync.device import clock
 from lottisync.device.membership import SHOWN_OF_AN_ID
 from lottisync.identity.device_key import IdentityError, grouped
 from lottisync.identity.pairing import OFFER_LIFETIME_MS, CodeOffer, Paired, PairingError, new_code, parse_code
@@ -108,7 +108,7 @@ def retire(terminal: Terminal, name: str) -> None:
             f"to take it out for good: lottisync devices revoke {name}",
         )
     with identity_problems():
-        home.retire_device(member.device, clock.now())
+        home.members.retire(member.device, clock.now())
     value = {"name": member.name, "device": member.device, "status": "retired"}
     terminal.emit(value, lambda: terminal.line(f"{member.name} is retired: nobody waits for it any more.", "green"))
 
@@ -146,7 +146,7 @@ def revoke(terminal: Terminal, name: str, keep: tuple[str, ...], keep_none: bool
     names = " and ".join([member.name, *gone])
     terminal.confirm(f"Take out {names} ({grouped(member.device)[:SHOWN_OF_AN_ID]}) for good?", yes=yes)
     with identity_problems():
-        home.revoke_device(member.device, kept, clock.now())
+        home.members.revoke(member.device, kept, clock.now())
     value = {"name": member.name, "device": member.device, "status": "revoked", "alsoOut": gone}
 
     def said() -> None:
@@ -168,7 +168,7 @@ def rename(terminal: Terminal, name: str, new_name: str) -> None:
     member = member_named(home.roster(), name)
     _refuse_taken(home, new_name, but=member.device)
     with identity_problems():
-        home.rename_device(member.device, new_name, clock.now())
+        home.members.rename(member.device, new_name, clock.now())
     value = {"name": new_name, "device": member.device, "status": member.status}
     terminal.emit(value, lambda: terminal.line(f"{member.name} is called {new_name} now.", "green"))
 
@@ -185,13 +185,13 @@ def renew(terminal: Terminal, name: str, yes: bool) -> None:
     from lottisync.daemon.daemon import alone
 
     home = terminal.home
-    was = home.name()
+    was = home.name
     _refuse_taken(home, name)
     terminal.confirm(f"Make this home, a copy of {was}'s, a device of its own called {name}?", yes=yes)
 
     async def change() -> None:
         async with alone(home):
-            home.renew(name, os.urandom(32), clock.now())
+            home.renew(name)
 
     with identity_problems():
         anyio.run(change)
@@ -204,7 +204,7 @@ def renew(terminal: Terminal, name: str, yes: bool) -> None:
     )
 
 
-def _refuse_taken(home: Home, name: str, but: str = "") -> None:
+def _refuse_taken(home: TaskHome, name: str, but: str = "") -> None:
     """A name that a person would take for another device's is a wrong call."""
     from lottisync.device.membership import same_name
 
@@ -213,7 +213,7 @@ def _refuse_taken(home: Home, name: str, but: str = "") -> None:
         raise Usage("exists", f"a device of yours is called {quoted(taken.name)} already. Choose another name")
 
 
-def _other(home: Home, name: str) -> "Member":
+def _other(home: TaskHome, name: str) -> "Member":
     """A device that is not this one."""
     from lottisync.device.membership import member_named
 
@@ -239,7 +239,7 @@ def pair(terminal: Terminal, code: str | None, at: str | None, listen: str, no_d
             "bad-usage", "--at goes with the CODE that the other device shows: lottisync pair CODE --at HOST:PORT"
         )
     home = terminal.home
-    me = Self(home.key, home.name(), os.urandom)
+    me = Self(home.key, home.name, os.urandom)
     where = Address(*address(listen, what="--listen"))
     with identity_problems():
         if code is None:
@@ -257,7 +257,7 @@ def pair(terminal: Terminal, code: str | None, at: str | None, listen: str, no_d
             target = Address(*address(at, what="--at")) if at else None
             paired = anyio.run(lambda: type_code(me, digits, at=target, search_from=where.host))
         _ask_about_revoked(terminal, paired, yes=yes)
-        name, own = home.add_paired(paired.peer_name, paired.peer_certificate, clock.now())
+        name, own = home.members.add_paired(paired.peer_name, paired.peer_certificate, clock.now())
     value = {"name": name, "device": paired.peer_id, "words": paired.words, "thisDevice": own}
     names = (("the other device", paired.peer_name, name), ("this one", me.name, own))
     terminal.emit(value, lambda: _show_paired(terminal, paired, names))

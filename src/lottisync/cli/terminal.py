@@ -16,7 +16,7 @@ import click
 
 from lottisync.cli.options import asked, everywhere
 from lottisync.cli.output import drop, json_line, writing
-from lottisync.config.home import Home, default_path
+from lottisync.daemon.home import TaskHome, default_path
 from lottisync.problem import Problem, Usage
 from lottisync.shown import lines, one_line, quoted
 
@@ -58,9 +58,9 @@ class Terminal:
         return default_path(self._given)
 
     @functools.cached_property
-    def home(self) -> Home:
+    def home(self) -> TaskHome:
         """The home, which has to exist."""
-        return Home.open(self.path)
+        return TaskHome.open(self.path)
 
     @property
     def console(self) -> "Console":
