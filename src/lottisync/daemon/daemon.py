@@ -14,8 +14,9 @@ import errno
 import fcntl
 import os
 import signal
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
+from functools import partial
 from random import SystemRandom
 
 import anyio
@@ -33,6 +34,8 @@ SETTLE_SECONDS = 0.05
 STATUS_PAUSE_SECONDS = 0.4
 """How long it is not written again after that: nobody reads it so often, and every change would wait for it."""
 TIDY_SECONDS = 24 * 60 * 60
+AGAIN_SECONDS = 30.0
+"""Until what failed is tried again."""
 LOCK_TRIES = 20
 """Who asks for the status tries the lock, too, for an instant; only a lock that stays taken is a daemon's."""
 
@@ -102,9 +105,9 @@ async def run(
                     port = await tasks.start(engine.run)
                     await write_status()
                     started(port)
-                    tasks.start_soon(_tidy, home)
+                    tasks.start_soon(_kept_up, "tidying", partial(_tidy, home), say)
                     if agents:
-                        tasks.start_soon(_run_agents, home, say)
+                        tasks.start_soon(_kept_up, "waking agents", partial(_run_agents, home, say), say)
         finally:
             with suppress(FileNotFoundError):
                 (home.path / STATUS_FILE).unlink()
@@ -183,6 +186,24 @@ def _recover(home: TaskHome, say: Callable[[str, str], None]) -> None:
             "recovered",
             f"finished a verdict that was interrupted: {outcome.item} {outcome.result} {outcome.message}".rstrip(),
         )
+
+
+async def _kept_up(
+    what: str, work: Callable[[], Awaitable[None]], say: Callable[[str, str], None], pause: float = AGAIN_SECONDS
+) -> None:
+    """Do `work` until it ends by itself. Where the disk or the system refuses something, that is said once for each
+    reason, and it is tried again: it stops nothing that runs beside it (CLI-49)."""
+    told = ""
+    while True:
+        try:
+            await work()
+            return
+        except (OSError, Problem) as error:
+            reason = error.message if isinstance(error, Problem) else error.strerror or str(error)
+            if reason != told:
+                say("failed", f"{what} failed, and is tried again: {reason}")
+            told = reason
+        await anyio.sleep(pause)
 
 
 async def _tidy(home: TaskHome) -> None:
