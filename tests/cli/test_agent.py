@@ -132,7 +132,7 @@ def test_pause_destroy_and_list(person: Person) -> None:
     assert person.run("agent", "move", person.task).out == "Otto wakes on this device\n"
     assert person.run("agent", "wake", person.task).code == 1
     ident = person.json("agent", "list")[0]["id"]
-    assert person.json("agent", "destroy", person.task)["lifecycle"] == "destroyed"
+    assert person.json("agent", "destroy", person.task, "--yes")["lifecycle"] == "destroyed"
     [row] = person.json("agent", "list")
     assert (row["name"], row["lifecycle"], row["title"]) == ("Otto", "destroyed", "Repair the bicycle")
     assert person.json("agent", "show", ident)["lifecycle"] == "destroyed"
@@ -158,7 +158,7 @@ def test_a_home_that_was_not_seen_for_long_is_offered_for_take_over(person: Pers
     assert person.json("agent", "show", person.task)["home"]["offered"]
     assert f"Take over: lottisync agent move {person.task}" in person.run("agent", "show", person.task).out
     assert "home is away" in person.run("agent", "list").out
-    assert "0 devices of yours called 'phone'" in person.run("agent", "move", person.task, "--to", "phone").err
+    assert "no device is called 'phone'" in person.run("agent", "move", person.task, "--to", "phone").err
     person.json("agent", "move", person.task, "--to", "laptop")
     shown = person.json("agent", "show", person.task)
     assert (shown["home"]["name"], shown["home"]["offered"]) == ("laptop", False)

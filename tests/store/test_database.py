@@ -61,7 +61,7 @@ def test_a_file_that_cannot_be_made_durable_is_refused(tmp_path: Path) -> None:
 def test_a_missing_file(tmp_path: Path) -> None:
     """STORE-2: and it is not made."""
     problem = refused(tmp_path / "journal.sqlite")
-    assert problem.code == "not-initialised"
+    assert problem.code == "missing"
     assert "lottisync init" in problem.message
     assert list(tmp_path.iterdir()) == []
 

@@ -10,7 +10,7 @@ from lottisync.agents.model import Usage
 from lottisync.agents.openai_client import DEFAULT_MODEL
 from lottisync.agents.report import latest_report
 from lottisync.agents.types import Agent, AgentState
-from lottisync.cli.terminal import Terminal, common, short
+from lottisync.cli.terminal import MARGIN, Terminal, common, short
 from lottisync.cli.watch import watchable
 from lottisync.daemon.home import TaskHome
 from lottisync.device import clock
@@ -178,18 +178,21 @@ def report(terminal: Terminal, which: str) -> None:
 
 
 def _show_report(terminal: Terminal, found: Agent, content: dict[str, Any]) -> None:
-    terminal.line(f"{content.get('title', '')}", "bold")
+    terminal.line(content.get("title", ""), "bold")
     facts = [str(content[key]) for key in ("status", "priority", "estimate", "dueDate") if content.get(key)]
     terminal.line("  ".join(facts), "dim")
-    terminal.line(f"\n{content.get('tldr', '')}")
+    terminal.line()
+    terminal.text(str(content.get("tldr", "")))
     if content.get("goal"):
-        terminal.line(f"\nGoal: {content['goal']}")
+        terminal.line()
+        terminal.text(str(content["goal"]), "Goal: ")
     for key, heading in (("achieved", "Achieved"), ("remaining", "Remaining"), ("learnings", "Learnt")):
         if content.get(key):
-            terminal.line(f"\n{heading}", "bold")
+            terminal.heading(heading)
             for line in content[key]:
                 terminal.line(f"  · {line}")
-    terminal.line(f"\n{found.display_name}, {content.get('lastUpdated', '')}", "dim")
+    terminal.line()
+    terminal.line(f"{found.display_name}, {content.get('lastUpdated', '')}", "dim")
 
 
 @click.command("log")
@@ -256,7 +259,7 @@ def _show_run(terminal: Terminal, found: Agent, runs: list[run_log.Run], abbrevi
     def shown() -> None:
         for each in said:
             terminal.line(f"{each['at'][11:19]}  {each['kind']:<11} {each['tool'] or ''}", "dim")
-            terminal.line(str(each["text"]))
+            terminal.text(str(each["text"]), MARGIN)
 
     terminal.emit(said, shown)
 

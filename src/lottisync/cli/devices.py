@@ -1,9 +1,9 @@
 """`devices` and `pair`."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import anyio
 import click
@@ -11,13 +11,17 @@ import click
 from lottisync.cli.terminal import Terminal, address, common
 from lottisync.daemon.home import TaskHome
 from lottisync.device import clock
+from lottisync.device.membership import SHOWN_OF_AN_ID
 from lottisync.identity.device_key import IdentityError, grouped
 from lottisync.identity.pairing import OFFER_LIFETIME_MS, CodeOffer, Paired, PairingError, new_code, parse_code
 from lottisync.net.discovery import Address
 from lottisync.problem import Problem, Usage
+from lottisync.shown import quoted
 
 if TYPE_CHECKING:
     from lottisync.identity.roster import Member
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 @contextmanager
@@ -29,6 +33,11 @@ def identity_problems() -> Iterator[None]:
         raise (Usage if error.code == "malformed-code" else Problem)(error.code, error.sentence) from None
     except IdentityError as error:
         raise Usage("bad-value", str(error)) from None
+
+
+def sure(function: F) -> F:
+    """Give a command that cannot be taken back `--yes`."""
+    return click.option("--yes", is_flag=True, help="Do it without asking.")(function)
 
 
 @click.group(invoke_without_command=True)
@@ -108,8 +117,9 @@ def retire(terminal: Terminal, name: str) -> None:
 @click.argument("name")
 @click.option("--keep", multiple=True, metavar="NAME", help="A device that it brought in, and that stays.")
 @click.option("--keep-none", is_flag=True, help="All that it alone brought in go with it.")
+@sure
 @common
-def revoke(terminal: Terminal, name: str, keep: tuple[str, ...], keep_none: bool) -> None:
+def revoke(terminal: Terminal, name: str, keep: tuple[str, ...], keep_none: bool, yes: bool) -> None:
     """Take the device NAME out for good: it was lost, stolen or sold.
 
     No device of yours talks to it from the moment it hears of this. What it already holds can't be recalled."""
@@ -132,13 +142,15 @@ def revoke(terminal: Terminal, name: str, keep: tuple[str, ...], keep_none: bool
             f"{member.name} alone brought in {names}, and whoever has it may have done that. Say who stays: "
             f"--keep NAME for each of them, or --keep-none",
         )
+    gone = [each.name for each in resting if each.device not in kept]
+    names = " and ".join([member.name, *gone])
+    terminal.confirm(f"Take out {names} ({grouped(member.device)[:SHOWN_OF_AN_ID]}) for good?", yes=yes)
     with identity_problems():
         home.members.revoke(member.device, kept, clock.now())
-    gone = [each.name for each in resting if each.device not in kept]
     value = {"name": member.name, "device": member.device, "status": "revoked", "alsoOut": gone}
 
     def said() -> None:
-        terminal.line(f"{' and '.join([member.name, *gone])} out: no device of yours talks to it any more.", "green")
+        terminal.line(f"{names} out: no device of yours talks to it any more.", "green")
         terminal.line("What it already holds can't be recalled.", "dim")
 
     terminal.emit(value, said)
@@ -154,6 +166,7 @@ def rename(terminal: Terminal, name: str, new_name: str) -> None:
 
     home = terminal.home
     member = member_named(home.roster(), name)
+    _refuse_taken(home, new_name, but=member.device)
     with identity_problems():
         home.members.rename(member.device, new_name, clock.now())
     value = {"name": new_name, "device": member.device, "status": member.status}
@@ -162,8 +175,9 @@ def rename(terminal: Terminal, name: str, new_name: str) -> None:
 
 @devices.command()
 @click.argument("name")
+@sure
 @common
-def renew(terminal: Terminal, name: str) -> None:
+def renew(terminal: Terminal, name: str, yes: bool) -> None:
     """Make this home, a copy of another device's, a device of its own called NAME.
 
     For a home that was copied to a second machine, where both are used: a device can't run twice. All that the
@@ -172,8 +186,8 @@ def renew(terminal: Terminal, name: str) -> None:
 
     home = terminal.home
     was = home.name
-    if any(member.name == name for member in home.roster().members.values()):
-        raise Usage("exists", f"a device of yours is called {name!r} already. Choose another name")
+    _refuse_taken(home, name)
+    terminal.confirm(f"Make this home, a copy of {was}'s, a device of its own called {name}?", yes=yes)
 
     async def change() -> None:
         async with alone(home):
@@ -188,6 +202,15 @@ def renew(terminal: Terminal, name: str) -> None:
             f"This home is a device of its own now, {name}, no more {was}. Bring it back to the others: lottisync pair"
         ),
     )
+
+
+def _refuse_taken(home: TaskHome, name: str, but: str = "") -> None:
+    """A name that a person would take for another device's is a wrong call."""
+    from lottisync.device.membership import same_name
+
+    taken = same_name(home.roster(), name, {but})
+    if taken is not None:
+        raise Usage("exists", f"a device of yours is called {quoted(taken.name)} already. Choose another name")
 
 
 def _other(home: TaskHome, name: str) -> "Member":
@@ -205,11 +228,16 @@ def _other(home: TaskHome, name: str) -> "Member":
 @click.option("--at", "at", metavar="HOST:PORT", help="Where the device that shows the code listens.")
 @click.option("--listen", metavar="HOST:PORT", default="0.0.0.0:0", help="Where to wait for the other device.")
 @click.option("--no-discovery", is_flag=True, help="Do not announce this device by mDNS while the code is shown.")
+@click.option("--yes", is_flag=True, help="Also take back a device that was taken out for good.")
 @common
-def pair(terminal: Terminal, code: str | None, at: str | None, listen: str, no_discovery: bool) -> None:
+def pair(terminal: Terminal, code: str | None, at: str | None, listen: str, no_discovery: bool, yes: bool) -> None:
     """Without CODE, show one and wait; with CODE, pair with the device that shows it."""
     from lottisync.net.pairing import Self, show_code, type_code
 
+    if at is not None and code is None:
+        raise Usage(
+            "bad-usage", "--at goes with the CODE that the other device shows: lottisync pair CODE --at HOST:PORT"
+        )
     home = terminal.home
     me = Self(home.key, home.name, os.urandom)
     where = Address(*address(listen, what="--listen"))
@@ -228,9 +256,19 @@ def pair(terminal: Terminal, code: str | None, at: str | None, listen: str, no_d
             digits = parse_code(code)
             target = Address(*address(at, what="--at")) if at else None
             paired = anyio.run(lambda: type_code(me, digits, at=target, search_from=where.host))
-        home.members.add(paired.peer_name, paired.peer_certificate, clock.now())
-    value = {"name": paired.peer_name, "device": paired.peer_id, "words": paired.words}
-    terminal.emit(value, lambda: _show_paired(terminal, paired))
+        _ask_about_revoked(terminal, paired, yes=yes)
+        name, own = home.members.add_paired(paired.peer_name, paired.peer_certificate, clock.now())
+    value = {"name": name, "device": paired.peer_id, "words": paired.words, "thisDevice": own}
+    names = (("the other device", paired.peer_name, name), ("this one", me.name, own))
+    terminal.emit(value, lambda: _show_paired(terminal, paired, names))
+
+
+def _ask_about_revoked(terminal: Terminal, paired: Paired, *, yes: bool) -> None:
+    """The person took this device out for good: lost, stolen, sold. Who has it now may be somebody else."""
+    member = terminal.home.roster().members.get(paired.peer_id)
+    if member is not None and member.status == "revoked":
+        was = f"{member.name} ({grouped(member.device)[:SHOWN_OF_AN_ID]})"
+        terminal.confirm(f"{was} was taken out for good. It has this code now. Take it back in?", yes=yes)
 
 
 def _show_code(terminal: Terminal, code: str, port: int) -> None:
@@ -238,7 +276,15 @@ def _show_code(terminal: Terminal, code: str, port: int) -> None:
     terminal.line(f"(if it finds nothing:  lottisync pair {code} --at THIS-MACHINE:{port})", "dim")
 
 
-def _show_paired(terminal: Terminal, paired: Paired) -> None:
+def _show_paired(terminal: Terminal, paired: Paired, names: tuple[tuple[str, str, str], ...]) -> None:
+    """`names` are which of the two, what it was called and what it is called now."""
     terminal.line(f"Paired with {paired.peer_name}.", "green")
+    for which, was, now in names:
+        if now != was:
+            terminal.line(
+                f"Two of your devices were called {was}: {which} is called {now} now. For another name:"
+                f" lottisync devices rename {quoted(now)} NEW",
+                "yellow",
+            )
     terminal.line(f"Both devices show the same words:  {' '.join(paired.words)}")
     terminal.line(f"device  {grouped(paired.peer_id)}", "dim")

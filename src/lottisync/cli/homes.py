@@ -1,5 +1,6 @@
 """`init` and `status`."""
 
+import socket
 from datetime import datetime
 from typing import Any
 
@@ -19,13 +20,18 @@ from lottisync.sync.twin import REMEMBERED_MS, told_of
 
 
 @click.command()
-@click.option("--name", required=True, help="What people call this device, like laptop.")
+@click.option("--name", help="What people call this device, like laptop; the name of this machine if not given.")
+@click.option("--missing", is_flag=True, help="Of a home: make the stores that are missing, for the others to fill.")
 @common
-def init(terminal: Terminal, name: str) -> None:
+def init(terminal: Terminal, name: str | None, missing: bool) -> None:
     """Make this device's home: its key and its three stores."""
     from lottisync.cli.devices import identity_problems
     from lottisync.identity.device_key import grouped
 
+    name = name or machine_name()
+    if missing:
+        _make_missing(terminal, name)
+        return
     with identity_problems():
         home = TaskHome.create(terminal.path, name)
     device = home.key.device_id
@@ -36,6 +42,33 @@ def init(terminal: Terminal, name: str) -> None:
         terminal.line("next    lottisync daemon, and on another device: lottisync pair")
 
     terminal.emit({"home": str(home.path), "device": device, "name": name}, shown)
+
+
+def machine_name() -> str:
+    """What this machine is called, as far as that is a name for a device."""
+    from lottisync.identity.device_key import IdentityError
+    from lottisync.identity.device_name import MAX_NAME_CHARACTERS, parse_device_name
+
+    try:
+        return parse_device_name(socket.gethostname().partition(".")[0][:MAX_NAME_CHARACTERS])
+    except IdentityError:
+        return "device"
+
+
+def _make_missing(terminal: Terminal, name: str) -> None:
+    from lottisync.cli.devices import identity_problems
+
+    with identity_problems():
+        made = terminal.home.replace_lost(name)
+    if not made:
+        raise Problem("nothing-missing", f"no store is missing in {terminal.path}; it was left as it is")
+
+    def shown() -> None:
+        terminal.line(f"Made, empty: {', '.join(made)}. The other devices fill what they have.", "green")
+        if "space" in made:
+            terminal.line(f"This device is called {name} and knows no other. Pair it again: lottisync pair", "yellow")
+
+    terminal.emit({"home": str(terminal.path), "made": made}, shown)
 
 
 @click.command()

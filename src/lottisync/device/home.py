@@ -8,6 +8,7 @@ daemon.json      where a running daemon can be reached, and what it said last
 
 import os
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Self
 
@@ -55,8 +56,8 @@ class Home(Device):
 
     @classmethod
     def open(cls, path: Path, schemas: Iterable[StoreSchema] = (), *, environment: Environment = MACHINE) -> Self:
-        """An initialised home. A store that is listed and new to it is made. Raises `Problem` if there is no
-        home."""
+        """An initialised home. A store of the program's own that is listed and new to it is made; one that every home
+        of the class has was lost, and is not made in silence. Raises `Problem` if there is no home."""
         if not (path / KEY_FILE).exists():
             raise Problem("not-initialised", f"{path} is not a lottisync home. Run: lottisync init --name NAME")
         home = cls(path, schemas, environment)
@@ -73,7 +74,9 @@ class Home(Device):
         import shutil  # here: every command would load it, and the compressors with it
 
         if (path / KEY_FILE).exists():
-            raise Problem("exists", f"{path} is a lottisync home already; it was left as it is")
+            lost = cls(path, schemas, environment).lost()
+            hint = f". Missing is {' and '.join(lost)}: lottisync init --missing" if lost else ""
+            raise Problem("exists", f"{path} is a lottisync home already; it was left as it is{hint}")
         if path.exists() and (not path.is_dir() or any(path.iterdir())):
             raise Usage("exists", f"{path} exists and is not empty. Choose another folder with --home")
         schemas = list(schemas)
@@ -105,17 +108,38 @@ class Home(Device):
 
     def add_new_stores(self) -> None:
         """Make the listed stores that this device has never had. One that it has had, and that is gone, is not made
-        again: whoever opens it hears that the file is missing."""
+        again: opening it says that the file is missing."""
+        lost = self.lost()
+        missing = [schema for schema in self.folder.missing() if schema.name not in lost]
+        if not missing:
+            return
         own = self.id  # first, for a damaged key is to be said before anything else
         with self.space.reading() as reader:
-            new = [
-                schema
-                for schema in self.folder.missing()
-                if not reader.by_type(HOST_BINDING, owner=own, subtype=schema.name)
-            ]
+            new = [schema for schema in missing if not reader.by_type(HOST_BINDING, owner=own, subtype=schema.name)]
         if new:
             self.folder.create(new)
             self.bind_hosts(self.environment.now())
+
+    def lost(self) -> list[str]:
+        """The names of the stores that every home of the class has and whose file is not here."""
+        own = {schema.name for schema in self.SCHEMAS}
+        return [schema.name for schema in self.folder.missing() if schema.name in own]
+
+    def replace_lost(self, name: str) -> list[str]:
+        """Make the stores that were lost, empty and with hosts of their own; the other devices fill them again. Gives
+        their names. Where `space` was lost, this device is called `name` and knows no other: it has to be paired again.
+        What is left of a store beside its file (its write-ahead log) is kept under another name."""
+        _ = self.key
+        lost, now = self.lost(), self.environment.now()
+        for store in lost:
+            for rest in ("-wal", "-shm"):
+                with suppress(FileNotFoundError):
+                    (self.path / f"{store}.sqlite{rest}").rename(self.path / f"{store}.sqlite{rest}.{now}.kept")
+        self.folder.create([schema for schema in self.folder.missing() if schema.name in lost])
+        if SPACE.name in lost:
+            self.members.add(name, self.key.certificate, now)
+        self.bind_hosts(now)
+        return lost
 
     def renew(self, name: str) -> None:
         """Make a home that was copied a device of its own, called `name`: a new key, new hosts, and all that the copy

@@ -90,12 +90,10 @@ class DeviceKey:
         """64 bytes of Ed25519 signature. `message` begins with a label that says what it is (ID-7)."""
         return self._private.sign(message)
 
-    def private_pem(self, password: bytes) -> bytes:
-        """The key as PKCS#8 PEM, the form that `ssl` loads, encrypted under a password."""
+    def private_pem(self) -> bytes:
+        """The key as PKCS#8 PEM, the form that `ssl` loads; not encrypted, so it never goes into a file."""
         return self._private.private_bytes(
-            serialization.Encoding.PEM,
-            serialization.PrivateFormat.PKCS8,
-            serialization.BestAvailableEncryption(password),
+            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
         )
 
     def certificate_pem(self) -> bytes:

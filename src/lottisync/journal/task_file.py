@@ -17,6 +17,7 @@ from lottisync.entities.entity import is_deleted
 from lottisync.entities.schema import derived_id
 from lottisync.journal import tasks
 from lottisync.problem import Problem
+from lottisync.shown import quoted
 from lottisync.store.instant import iso, millis
 from lottisync.store.transaction import Transaction
 
@@ -95,10 +96,10 @@ def _check(file: TaskFile, name: str) -> None:
     _unique([label.key for label in file.labels], "label", name)
     _unique([task.key for task in file.tasks], "task", name)
     for label in file.labels:
-        with _placed(f"{name}: label {label.key!r}"):
+        with _placed(f"{name}: label {quoted(label.key)}"):
             tasks.checked_title(label.name)
     for task in file.tasks:
-        place = f"{name}: task {task.key!r}"
+        place = f"{name}: task {quoted(task.key)}"
         with _placed(place):
             _check_values(task)
         _unique([item.key for item in task.checklist], "checklist item", place)
@@ -107,7 +108,7 @@ def _check(file: TaskFile, name: str) -> None:
             if key not in labels:
                 raise Problem(
                     "bad-file",
-                    f"{place} has a label {key!r} that the file does not define. Nothing was imported",
+                    f"{place} has a label {quoted(key)} that the file does not define. Nothing was imported",
                 )
         for instant in [
             task.created_at,
@@ -119,7 +120,7 @@ def _check(file: TaskFile, name: str) -> None:
             except ValueError:
                 raise Problem(
                     "bad-file",
-                    f"{place}: {instant!r} is not a time like 2026-11-02T18:30:00Z. Nothing was imported",
+                    f"{place}: {quoted(instant)} is not a time like 2026-11-02T18:30:00Z. Nothing was imported",
                 ) from None
 
 
@@ -146,7 +147,7 @@ def _check_values(task: TaskRecord) -> None:
 def _unique(keys: list[str], what: str, place: str) -> None:
     doubled = sorted({key for key in keys if keys.count(key) > 1}) if len(set(keys)) < len(keys) else []
     if doubled:
-        raise Problem("bad-file", f"{place}: the {what} key {doubled[0]!r} is used twice. Nothing was imported")
+        raise Problem("bad-file", f"{place}: the {what} key {quoted(doubled[0])} is used twice. Nothing was imported")
 
 
 def size(file: TaskFile) -> int:

@@ -31,6 +31,7 @@ from lottisync.journal.types import (
     Task,
 )
 from lottisync.problem import Problem
+from lottisync.shown import quoted
 from lottisync.store.instant import iso
 from lottisync.store.reader import Document, Reader
 from lottisync.store.transaction import Transaction
@@ -38,6 +39,8 @@ from lottisync.store.transaction import Transaction
 MAX_TITLE = 400
 MAX_TEXT = 100_000
 MAX_MINUTES = 24 * 60
+MOST_CANDIDATES = 5
+CANDIDATE_CHARACTERS = 8
 DEFAULT_CHECKLIST = "Todos"
 _DAY = re.compile(r"\A\d{4}-\d{2}-\d{2}\Z")
 _LANGUAGE = re.compile(r"\A[a-z]{2,3}\Z")
@@ -122,8 +125,21 @@ def resolve(reader: Reader, abbreviated: str, type_name: str) -> str:
         return fitting[0]
     word = _word(type_name)
     if not fitting:
-        raise Problem("unknown-id", f"there is no {word} {abbreviated!r}. See: lottisync task list")
-    raise Problem("ambiguous-id", f"{len(fitting)} ids of a {word} fit {abbreviated!r}; give more of it")
+        raise Problem("unknown-id", f"there is no {word} {quoted(abbreviated)}. See: lottisync task list")
+    raise Problem(
+        "ambiguous-id",
+        f"{len(fitting)} ids of a {word} fit {quoted(abbreviated)}: {_candidates(reader, fitting)}. Give more of it",
+    )
+
+
+def _candidates(reader: Reader, fitting: list[str]) -> str:
+    """The first few of the ids that fit, each with its title, as a person would type it."""
+    named = []
+    for ident in fitting[:MOST_CANDIDATES]:
+        document = reader.document(ident)
+        title = document.document().get("title") if document is not None else None
+        named.append(f"{ident[-CANDIDATE_CHARACTERS:]} {quoted(title) if isinstance(title, str) else ''}".rstrip())
+    return ", ".join(named) + (", ..." if len(fitting) > MOST_CANDIDATES else "")
 
 
 def _word(type_name: str) -> str:
@@ -157,13 +173,13 @@ def checked_day(text: str) -> str:
     with contextlib.suppress(ValueError):
         if _DAY.match(text):
             return date.fromisoformat(text).isoformat()
-    raise Problem("bad-value", f"a due date is a day like 2026-12-01; got {text!r}")
+    raise Problem("bad-value", f"a due date is a day like 2026-12-01; got {quoted(text)}")
 
 
 def checked_priority(text: str) -> str:
     priority = text.strip().upper()
     if priority not in PRIORITIES:
-        raise Problem("bad-value", f"a priority is one of {', '.join(PRIORITIES)}; got {text!r}")
+        raise Problem("bad-value", f"a priority is one of {', '.join(PRIORITIES)}; got {quoted(text)}")
     return priority
 
 
@@ -171,7 +187,7 @@ def checked_status(text: str, reason: str | None) -> dict[str, str | None]:
     """`status` and `statusReason`, which are written together; BLOCKED and ON HOLD need the reason."""
     status = " ".join(text.upper().replace("_", " ").split())
     if status not in STATUSES:
-        raise Problem("bad-value", f"a status is one of {', '.join(STATUSES)}; got {text!r}")
+        raise Problem("bad-value", f"a status is one of {', '.join(STATUSES)}; got {quoted(text)}")
     reason = (reason or "").strip() or None
     if status in ("BLOCKED", "ON HOLD") and reason is None:
         raise Problem("bad-value", f"the status {status} needs a reason")
@@ -181,7 +197,7 @@ def checked_status(text: str, reason: str | None) -> dict[str, str | None]:
 def checked_language(text: str) -> str:
     code = text.strip().lower()
     if _LANGUAGE.match(code) is None:
-        raise Problem("bad-value", f"a language is a code like en or de; got {text!r}")
+        raise Problem("bad-value", f"a language is a code like en or de; got {quoted(text)}")
     return code
 
 

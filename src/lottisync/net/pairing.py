@@ -31,6 +31,7 @@ from lottisync.identity.pairing import (
 )
 from lottisync.net import tls
 from lottisync.net.discovery import Address, Announcement, Found, discovering
+from lottisync.net.doorway import Places, remote_host, welcome
 from lottisync.problem import Problem
 from lottisync.protocol.framing import BadFrame, FrameBuffer, frame
 
@@ -84,8 +85,13 @@ async def show_code(
     outcome: list[Paired] = []
     complaint: list[str] = []
     done = anyio.Event()
+    places = Places(kept=0)
 
     async def serve(raw: SocketStream) -> None:
+        host = remote_host(raw)
+        if not places.take(host):
+            await anyio.aclose_forcefully(raw)
+            return
         try:
             async with raw:
                 with anyio.fail_after(MESSAGE_SECONDS):
@@ -97,6 +103,8 @@ async def show_code(
             complaint[:] = ["a device connected and went away"]
         else:
             outcome.append(paired)
+        finally:
+            places.leave(host)
         if outcome or not offer.open_at(clock()):
             done.set()
 
@@ -107,7 +115,7 @@ async def show_code(
     port = int(listener.extra(SocketAttribute.local_port))
     announcement = Announcement("pair", port, me.chance(8).hex(), discriminator(offer.code)) if discover else None
     async with listener, anyio.create_task_group() as tasks:
-        tasks.start_soon(listener.serve, serve)
+        tasks.start_soon(welcome, listener, serve)
         if announcement is not None:
             await tasks.start(_announce, listen.host, announcement)
         ready(port)

@@ -5,6 +5,7 @@ acknowledged, and a commit whose dot was already sent is a counter used twice. B
 back, since SQLite answers a refusal with the old value and not with an error.
 """
 
+import os
 from pathlib import Path
 
 import apsw
@@ -37,7 +38,11 @@ def connect(path: Path, *, create: bool = False, vfs: str | None = None) -> apsw
     if create and path.exists():
         raise Problem("exists", f"{path} exists already; it was left as it is")
     if not create and not path.exists():
-        raise Problem("not-initialised", f"{path} does not exist. Run: lottisync init")
+        raise Problem(
+            "missing",
+            f"{path} does not exist. Restore it from a backup; or have it made empty, for the other devices to fill it:"
+            " lottisync init --missing",
+        )
     with explained(path):
         connection = apsw.Connection(str(path), vfs=vfs, statementcachesize=STATEMENTS)
         try:
@@ -109,6 +114,8 @@ def _problem(error: apsw.Error, path: Path) -> Problem | None:
             return Problem(
                 "damaged", f"{path} is damaged ({error}). Restore it from a backup, or pair this device anew"
             )
+        case apsw.IOError() if _is_full(path):
+            return Problem("disk-full", f"the disk is full: nothing was written to {path}")
         case apsw.IOError():
             return Problem(
                 "disk-failed",
@@ -118,10 +125,27 @@ def _problem(error: apsw.Error, path: Path) -> Problem | None:
             return Problem(
                 "read-only", f"{path} cannot be written. Check that the file, its folder and the disk may be written to"
             )
+        case apsw.CantOpenError() if path.parent.is_dir() and not os.access(path.parent, os.W_OK):
+            return Problem(
+                "read-only",
+                f"{path.parent} cannot be written to, and a store needs that also to be read. Make the folder writable,"
+                " or copy it to a disk that is",
+            )
+        case apsw.CantOpenError() if _is_full(path):
+            return Problem("disk-full", f"the disk is full: {path} cannot be opened. Make room")
         case apsw.CantOpenError():
             return Problem("cannot-open", f"{path} cannot be opened. Check that the folder exists and belongs to you")
         case _:
             return None
+
+
+def _is_full(path: Path) -> bool:
+    """Whether the disk has no room for a page: SQLite calls that a failing disk where it makes its shared memory."""
+    try:
+        disk = os.statvfs(path.parent)
+    except OSError:
+        return False
+    return disk.f_bavail * disk.f_frsize < PAGE_BYTES
 
 
 def _refuse_foreign(connection: apsw.Connection, path: Path) -> None:

@@ -30,6 +30,10 @@ class Row(NamedTuple):
     clean_tombstone: bool
 
 
+PLAIN = "replace(lower(id), '-', '')"
+"""An id as it is compared with what a person typed."""
+
+
 class Document(msgspec.Struct, frozen=True):
     """What an entity shows now: the flat document of its winning values (canonical JSON), without the writes
     behind them. To look into one that the disk has damaged raises `Damaged`."""
@@ -308,14 +312,18 @@ class Reader:
         return found
 
     def ids_like(self, abbreviated: str, limit: int, type_name: str | None = None) -> list[str]:
-        """Ids that begin or end with what a person typed, at most `limit`; with a type only its live ones."""
+        """Ids that begin or end with what a person typed, at most `limit`; with a type only its live ones. They fit
+        with or without their dashes, in capitals or not."""
+        typed = "".join(abbreviated.split()).replace("-", "").lower()
+        if not typed:
+            return []
         of_type = "" if type_name is None else "type = ?3 and deleted_at is null and "
         return [
             ident
             for (ident,) in self._rows(
-                f"""select id from rows where {of_type}(instr(id, ?1) = 1 or substr(id, -length(?1)) = ?1)
+                f"""select id from rows where {of_type}(instr({PLAIN}, ?1) = 1 or substr({PLAIN}, -length(?1)) = ?1)
                     order by id limit ?2""",
-                (abbreviated, limit) if type_name is None else (abbreviated, limit, type_name),
+                (typed, limit) if type_name is None else (typed, limit, type_name),
             )
         ]
 
