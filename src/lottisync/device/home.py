@@ -109,21 +109,26 @@ class Home(Device):
     def add_new_stores(self) -> None:
         """Make the listed stores that this device has never had. One that it has had, and that is gone, is not made
         again: opening it says that the file is missing."""
-        lost = self.lost()
-        missing = [schema for schema in self.folder.missing() if schema.name not in lost]
-        if not missing:
-            return
-        own = self.id  # first, for a damaged key is to be said before anything else
-        with self.space.reading() as reader:
-            new = [schema for schema in missing if not reader.by_type(HOST_BINDING, owner=own, subtype=schema.name)]
-        if new:
-            self.folder.create(new)
-            self.bind_hosts(self.environment.now())
+        if (missing := self.folder.missing()) and not self._file_of_space_is_lost():
+            own = self.id  # first, for a damaged key is to be said before anything else
+            with self.space.reading() as reader:
+                new = [each for each in missing if not reader.by_type(HOST_BINDING, owner=own, subtype=each.name)]
+            if new:
+                self.folder.create(new)
+                self.bind_hosts(self.environment.now())
 
     def lost(self) -> list[str]:
-        """The names of the stores that every home of the class has and whose file is not here."""
+        """The stores that every home of the class has, that this device has had, and whose file is gone: their names."""
         own = {schema.name for schema in self.SCHEMAS}
-        return [schema.name for schema in self.folder.missing() if schema.name in own]
+        missing = [schema.name for schema in self.folder.missing() if schema.name in own]
+        if not missing or self._file_of_space_is_lost():
+            return missing
+        with self.space.reading() as reader:
+            return [name for name in missing if reader.by_type(HOST_BINDING, owner=self.id, subtype=name)]
+
+    def _file_of_space_is_lost(self) -> bool:
+        """Then nothing says which stores this device has had."""
+        return SPACE.name in {schema.name for schema in self.folder.missing()}
 
     def replace_lost(self, name: str) -> list[str]:
         """Make the stores that were lost, empty and with hosts of their own; the other devices fill them again. Gives

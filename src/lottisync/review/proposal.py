@@ -10,11 +10,11 @@ Prose is in neither: a model that words its reason anew has not proposed anythin
 edit before confirming does not make another operation.
 """
 
-import hashlib
 from collections.abc import Iterable, Mapping
 from gettext import NullTranslations
 from typing import Any
 
+from lottisync.causality.digest import sha256
 from lottisync.entities import canonical
 from lottisync.entities.schema import derived_id
 from lottisync.review.language import marked, words
@@ -43,7 +43,7 @@ def undo_operation(operation: str) -> str:
 
 
 def _sha256(value: Any) -> str:
-    return hashlib.sha256(canonical.encode(value)).hexdigest()
+    return sha256(canonical.encode(value)).hex()
 
 
 def set_id(agent_id: str, run_key: str, host: str, ordinal: int) -> str:
