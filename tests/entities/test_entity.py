@@ -305,6 +305,12 @@ def test_a_null_beside_a_deletion_is_a_conflict() -> None:
         b'{"at":1,"seen":{}}',
         b'{"at":"x","seen":{"0000000000000001":"1"}}',
         b'{"at":"x","seen":[]}',
+        b'{"at":"x","seen":{"x":1}}',
+        b'{"at":"x","seen":{"000000000000000A":1}}',
+        b'{"at":"x","seen":{"0000000000000001\\n":1}}',
+        b'{"at":"x","seen":{"0000000000000001":-1}}',
+        b'{"at":"x","seen":{"0000000000000001":9007199254740992}}',
+        b'{"at":"x","seen":{"0000000000000001":true}}',
     ],
 )
 def test_a_value_of_another_shape_is_no_deletion(value: bytes) -> None:

@@ -10,10 +10,11 @@ from tests.support.strategies import HOSTS, one_write
 
 from lottisync.agents.types import Agent, AgentMessage
 from lottisync.entities import version
+from lottisync.entities.canonical import UNREADABLE
 from lottisync.entities.entity import Entity
 from lottisync.entities.path import flatten
 from lottisync.entities.registers import Registers
-from lottisync.entities.view import BATCH, UNREADABLE, view, view_stored, views_stored
+from lottisync.entities.view import BATCH, view, view_stored, views_stored
 from lottisync.journal.types import ChecklistItem, Label, Task
 
 

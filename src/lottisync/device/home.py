@@ -118,7 +118,7 @@ class Home(Device):
                 self.bind_hosts(self.environment.now())
 
     def lost(self) -> list[str]:
-        """The stores that every home of the class has, that this device has had, and whose file is gone: their names."""
+        """The names of the stores that each home of the class has, that this one has had, and whose file is gone."""
         own = {schema.name for schema in self.SCHEMAS}
         missing = [schema.name for schema in self.folder.missing() if schema.name in own]
         if not missing or self._file_of_space_is_lost():

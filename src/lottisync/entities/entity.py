@@ -20,7 +20,7 @@ How registers are kept in memory is in `lottisync.entities.registers`.
 """
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
@@ -34,12 +34,19 @@ LOW, HIGH = 0, 1
 """The two precedences."""
 
 
+_SeenHost = Annotated[str, msgspec.Meta(pattern=r"\A[0-9a-f]{16}\Z")]
+_SeenCounter = Annotated[int, msgspec.Meta(ge=0, le=vector_clock.MAX_COUNTER)]
+
+
 class Deletion(msgspec.Struct, frozen=True):
-    """What `deletedAt` holds: when, and the clock that the deleter saw (ENT-12). A value of another shape
-    is no deletion and reads as null: that way round nothing of anybody's disappears."""
+    """What `deletedAt` holds: when, as any text, and the clock that the deleter saw (ENT-12). A value of another shape
+    is no deletion and reads as null, so nothing of anybody's disappears."""
 
     at: str
-    seen: dict[Host, int]
+    seen: dict[_SeenHost, _SeenCounter]
+
+    def has_seen(self, dot: Dot) -> bool:
+        return self.seen.get(dot.host, 0) >= dot.counter
 
 
 _read_deletion = msgspec.json.Decoder(Deletion).decode
@@ -153,7 +160,7 @@ def as_deletion(write: Write) -> Deletion | None:
     """What a write of `deletedAt` says; None if it is no deletion."""
     try:
         return _read_deletion(write.value)
-    except msgspec.ValidationError:
+    except canonical.UNREADABLE:
         return None
 
 
@@ -164,7 +171,7 @@ def _unseen(entity: Entity, deletions: list[tuple[Stamp, Deletion]]) -> list[Sta
         for path, writes in entity.registers.items()
         if path != DELETED_AT
         for write in writes
-        if not any(write.stamp.dot == by.dot or vector_clock.has_seen(d.seen, write.stamp.dot) for by, d in deletions)
+        if not any(write.stamp.dot == by.dot or d.has_seen(write.stamp.dot) for by, d in deletions)
     ]
 
 

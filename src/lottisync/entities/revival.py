@@ -56,7 +56,7 @@ def _grouped(p: str, writes: tuple[Write, ...], deletions: list[tuple[Stamp, Del
             kind = _DELETION
         else:
             dot = write.stamp.dot
-            seen = any(dot == by.dot or vector_clock.has_seen(deletion.seen, dot) for by, deletion in deletions)
+            seen = any(dot == by.dot or deletion.has_seen(dot) for by, deletion in deletions)
             kind = _SEEN if seen else _UNSEEN
         groups[kind].append(write)
     return groups

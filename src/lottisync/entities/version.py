@@ -24,6 +24,7 @@ from lottisync.causality.digest import sha256
 from lottisync.causality.hlc import Hlc
 from lottisync.causality.vector_clock import ClockError, Dot, Host
 from lottisync.entities import canonical, path
+from lottisync.entities.canonical import UNREADABLE
 from lottisync.entities.entity import Entity, is_clean_tombstone
 from lottisync.entities.registers import Registers, Stamp, Write
 from lottisync.problem import Problem
@@ -115,12 +116,14 @@ def first(entity_id: str, type_name: str, precedence: int, reading: Hlc, dot: Do
 
 
 def open_stored(version: Version) -> Entity:
-    """The entity of a version that this store wrote or checked itself. Raises `Damaged`."""
+    """The entity of a version that this store wrote or checked itself. Raises `Damaged`, whatever is wrong with it."""
     try:
+        for part in (version.document, version.stamps):  # of which values are decoded only when somebody needs them
+            str(part, "utf-8")
         registers = _registers(version)
-        _ = registers.raw  # now is the time to find that it is no document
+        _ = registers.raw
         return Entity(version.id, version.type, version.read_clock(), registers)
-    except msgspec.MsgspecError as error:
+    except UNREADABLE as error:
         raise Damaged(version.id, error) from None
 
 
@@ -137,7 +140,7 @@ def clock_of(version: Version) -> dict[Host, int]:
     try:
         clock = version.read_clock()
         vector_clock.validate(clock)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, ClockError) as error:
+    except (*UNREADABLE, ClockError) as error:
         raise BadVersion(f"version of {version.id}: {error}") from None
     if not clock:
         raise BadVersion(f"version of {version.id} has an empty clock")
@@ -161,7 +164,7 @@ def open_foreign(version: Version) -> Entity:
     """The entity of a version that came from a peer, every part checked (ENT-10). Raises `BadVersion`."""
     try:
         return _checked(version)
-    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError, KeyError) as error:
+    except (*UNREADABLE, KeyError) as error:
         raise BadVersion(f"version of {version.id[:80]!r}: {error}") from None
     except (ClockError, canonical.NotCanonical, path.PathError) as error:
         raise BadVersion(f"version of {version.id[:80]!r}: {error}") from None

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from lottisync.causality.chain import LINK_BYTES, branch_name, genesis
 from lottisync.causality.vector_clock import MAX_COUNTER, Clock, Dot, Host
 from lottisync.entities import canonical, version
-from lottisync.entities.entity import DELETED_AT, Entity
+from lottisync.entities.entity import DELETED_AT, Entity, as_deletion
 from lottisync.entities.registers import Registers, Write, ordered
 from lottisync.entities.version import BadVersion, Version
 from lottisync.store import notice
@@ -68,17 +68,16 @@ class Division:
         return Entity(entity.id, entity.type, self.clock(entity.clock), Registers.of(renamed))
 
     def _write(self, held: Write, path: str, clock: Clock) -> Write:
-        value = self._deletion(held.value, clock) if path == DELETED_AT else held.value
+        value = self._deletion(held, clock) if path == DELETED_AT else held.value
         return Write(held.stamp._replace(host=self.host(held.stamp.dot)), value)
 
-    def _deletion(self, value: bytes, clock: Clock) -> bytes:
+    def _deletion(self, held: Write, clock: Clock) -> bytes:
         """What a deletion had seen is a clock, too. It saw nothing beyond its entity's clock; one that says so
         is held to it, or what it means would depend on the order in which nodes became known."""
-        decoded = canonical.decode(value)
-        seen = decoded.get("seen") if isinstance(decoded, dict) else None
-        if not isinstance(seen, dict) or any(type(counter) is not int for counter in seen.values()):
-            return value
-        held_to = {h: min(c, clock.get(h, 0)) if h in self.stretches else c for h, c in seen.items()}
+        if as_deletion(held) is None:
+            return held.value
+        decoded = canonical.decode(held.value)
+        held_to = {h: min(c, clock.get(h, 0)) if h in self.stretches else c for h, c in decoded["seen"].items()}
         return canonical.encode({**decoded, "seen": self.clock(held_to)})
 
     def version(self, made: Version) -> Version:

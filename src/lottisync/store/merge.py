@@ -63,7 +63,7 @@ class Merge(Rows):
             if row is not None and row.version == incoming:
                 continue
             try:
-                present = version.open_stored(row.version) if row else None
+                present = row.sound() if row else None
                 joined, changes = self._joined(present, entity)
                 closed = incoming if joined is entity else _refuse_over_limit(version.close(joined))
             except BadVersion as error:

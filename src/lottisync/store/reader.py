@@ -9,10 +9,11 @@ import msgspec
 from lottisync.causality.knowledge import Knowledge
 from lottisync.causality.vector_clock import Host
 from lottisync.entities import canonical, version
+from lottisync.entities.canonical import UNREADABLE
 from lottisync.entities.entity import Entity
 from lottisync.entities.schema import StoreSchema
 from lottisync.entities.version import Damaged, Version
-from lottisync.entities.view import UNREADABLE, Kind, T, view_stored, views_stored
+from lottisync.entities.view import Kind, T, view_stored, views_stored
 from lottisync.store import quarantine, tables
 from lottisync.store.quarantine import Kept
 
@@ -28,6 +29,13 @@ class Row(NamedTuple):
     version: Version
     hash: bytes
     clean_tombstone: bool
+
+    def sound(self) -> Entity:
+        """The entity, to be joined or written to. Raises `Damaged` if the row's bytes do not have the hash that was
+        stored with them (MEND-24): from a join, what the disk has changed could no longer be told."""
+        if self.version.hash() != self.hash:
+            raise Damaged(self.version.id, ValueError("its content does not have the hash that was stored with it"))
+        return version.open_stored(self.version)
 
 
 PLAIN = "replace(lower(id), '-', '')"
@@ -46,7 +54,7 @@ class Document(msgspec.Struct, frozen=True):
     def document(self) -> dict[str, Any]:
         try:
             fields: dict[str, Any] = canonical.decode(self.stored)
-        except msgspec.DecodeError as error:
+        except UNREADABLE as error:
             raise Damaged(self.id, error) from None
         return fields
 
@@ -54,7 +62,7 @@ class Document(msgspec.Struct, frozen=True):
         """As the struct of its type."""
         try:
             return view_stored(self.id, self.stored, kind)
-        except msgspec.DecodeError as error:
+        except UNREADABLE as error:
             raise Damaged(self.id, error) from None
 
 
@@ -263,17 +271,18 @@ class Reader:
         """What the live entities of a type show, as its structs, in no order; and what can't be read: one row that
         the disk has damaged hides no other."""
         rows = self._rows(
-            f"select id, cast(serialized as blob) from {self._entities} where type = ? and deleted_at is null",
+            f"""select cast(id as blob), cast(serialized as blob) from {self._entities}
+                where type = ? and deleted_at is null""",
             (type_name,),
         )
         with suppress(*UNREADABLE):
-            return views_stored(rows, kind), []
+            return views_stored([(str(ident, "utf-8"), stored) for ident, stored in rows], kind), []
         found, damaged = [], []
         for ident, stored in rows:
             try:
-                found.append(view_stored(ident, stored, kind))
+                found.append(view_stored(str(ident, "utf-8"), stored, kind))
             except UNREADABLE as error:
-                damaged.append(Damaged(ident, error))
+                damaged.append(Damaged(ident.decode(errors="replace"), error))
         return found, damaged
 
     def links_from(self, from_id: str, type_name: str | None = None) -> list[Entity]:

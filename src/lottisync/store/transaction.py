@@ -123,7 +123,7 @@ class Transaction(Merge):
         row = self._row(entity_id)
         if row is None:
             raise Problem("unknown-id", f"there is no {entity_id} in the {self.schema.name} store")
-        return row, version.open_stored(row.version)
+        return row, row.sound()
 
     def _begins_from(self, entity_id: str) -> Clock:
         """The clock under the first write on an absent id: all that was forgotten, for the id may have been among
@@ -158,7 +158,7 @@ class Transaction(Merge):
         seen: Clock | None,
     ) -> Dot:
         if row is not None:
-            entity = version.open_stored(row.version)
+            entity = row.sound()
         else:
             entity = Entity(entity_id, type_name, self._begins_from(entity_id), Registers.of({}))
         if entity.type != type_name:
