@@ -3,7 +3,7 @@
 Everything that is not the test's subject is fixed: keys, hosts and ids are counted, time is wound by hand."""
 
 import shutil
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Container, Iterable
 from pathlib import Path
 from typing import TypeVar
 
@@ -13,7 +13,7 @@ from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStre
 
 from lottisync.causality.vector_clock import Host
 from lottisync.config.stores import AGENT_STORE, LOCAL_TABLES
-from lottisync.device.membership import bind_hosts, put_membership
+from lottisync.device.membership import Strangers, bind_hosts, put_membership
 from lottisync.device.space import LOCAL_TABLES as SPACE_TABLES
 from lottisync.device.space import SPACE
 from lottisync.entities.entity import HIGH
@@ -23,7 +23,9 @@ from lottisync.journal.types import JOURNAL
 from lottisync.protocol import message as m
 from lottisync.protocol.framing import ENCODINGS, MAX_FRAME, FrameBuffer
 from lottisync.store.store import Store
-from lottisync.sync.link import Link
+from lottisync.sync.conversation import Conversation
+from lottisync.sync.event import Event, PeerChanged, words
+from lottisync.sync.link import Link, steady_now
 
 T = TypeVar("T")
 NOON = 1_764_590_400_000  # 2025-12-01T12:00:00Z
@@ -45,10 +47,6 @@ async def until(condition: Callable[[], object], what: str = "it") -> None:
     raise AssertionError(f"{what} did not happen within {BOUND_SECONDS} s")
 
 
-async def _welcome(link: Link, hello: m.Hello) -> m.Close | None:
-    return None
-
-
 class Member:
     """One device of the household."""
 
@@ -60,6 +58,8 @@ class Member:
         self.reports: list[tuple[str, str]] = []
         self.links: list[Link] = []
         self.boot = bytes([number]) * 16
+        self.changed: Callable[[], None] = lambda: None
+        """Called when a peer has said something new of its stores."""
         self._minted = 0
         fresh = not folder.exists()
         folder.mkdir(exist_ok=True)
@@ -146,22 +146,40 @@ class Member:
 
     # -- links
 
+    def conversation(
+        self, other: "Member", *, dialled: bool, steady: int | None = None, members: Container[str] | None = None
+    ) -> Conversation:
+        return Conversation(
+            device=self.device,
+            boot=self.boot,
+            stores=self.stores,
+            strangers=Strangers(self.stores["space"], self.key.certificate),
+            dialled=dialled,
+            now=self.now,
+            steady=steady,
+            expected=other.device,
+            members=members,
+        )
+
     def link(self, stream: ByteStream, other: "Member", *, dialled: bool) -> Link:
         link = Link(
             stream,
+            self.conversation(other, dialled=dialled, steady=steady_now()),
             device=other.device,
             dialled=dialled,
-            own_device=self.device,
-            own_certificate=self.key.certificate,
-            boot=self.boot,
-            stores=self.stores,
             call=inline,
             clock=lambda: self.now,
-            greeted=_welcome,
-            report=lambda code, text: self.reports.append((code, text)),
+            happened=self._happened,
         )
         self.links.append(link)
         return link
+
+    async def _happened(self, link: Link, event: Event) -> None:
+        if isinstance(event, PeerChanged):
+            self.changed()
+        said = words(event, f"device {link.device[:8]}")
+        if said is not None:
+            self.reports.append(said)
 
 
 def in_step(*members: Member) -> bool:

@@ -214,8 +214,10 @@ class Space:
         replica = self._replica(request)
         others = self._active(replica) - {replica.device}
         min_age = r.whole(request, "min_age") if "min_age" in request else forgetting.MIN_AGE
-        with replica.store(r.text(request, "store")).transaction(self._now(request), None) as tx:
-            return {"purged": forgetting.purge(tx, others, min_age)}
+        store = r.text(request, "store")
+        waited_for = forgetting.waited_for(store, {store: replica.store(store), **replica.stores}, others)
+        with replica.store(store).transaction(self._now(request), None) as tx:
+            return {"purged": forgetting.purge(tx, waited_for, min_age)}
 
     def _retire(self, request: Request) -> None:
         active = self._active(self._replica(request))

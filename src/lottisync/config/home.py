@@ -247,9 +247,10 @@ class Home:
         purged = dict.fromkeys(DELIVERY_ORDER, 0)
         for name, store in self.stores().items():
             gone = PURGED_AT_ONCE
+            waited_for = forgetting.waited_for(name, self.stores(), active)
             while gone == PURGED_AT_ONCE:
                 with store.transaction(now, None) as tx:
-                    gone = forgetting.purge(tx, active, min_age, PURGED_AT_ONCE)
+                    gone = forgetting.purge(tx, waited_for, min_age, PURGED_AT_ONCE)
                 purged[name] += gone
         return purged
 
@@ -261,9 +262,10 @@ class Home:
         min_age = forgetting.MIN_AGE if min_age is None else min_age
         active = [member.device for member in self.roster().active_peers()]
         held: dict[str, int] = {}
-        for store in self.stores().values():
+        for name, store in self.stores().items():
+            waited_for = forgetting.waited_for(name, self.stores(), active)
             with store.reading() as reader:
-                for device, count in forgetting.holding_back(reader, active, min_age, now).items():
+                for device, count in forgetting.holding_back(reader, waited_for, min_age, now).items():
                     held[device] = held.get(device, 0) + count
         return held
 

@@ -4,7 +4,7 @@
 replicated documents that carry them.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import TypeVar
 
 from lottisync.causality.vector_clock import Host
@@ -94,7 +94,7 @@ def come_back(space: Store, key: DeviceKey, now: int) -> bool:
     return True
 
 
-def bind_hosts(stores: dict[str, Store], key: DeviceKey, now: int) -> None:
+def bind_hosts(stores: Mapping[str, Store], key: DeviceKey, now: int) -> None:
     """Say in `space` which device the stores' present hosts belong to; peers refuse hosts of nobody."""
     hosts = {}
     for store in stores.values():

@@ -5,9 +5,14 @@ needs no schema to join, keep and pass on; the registry only says which columns 
 queries are indexed. A type that is not in the registry is stored all the same.
 """
 
+import re
 from collections.abc import Mapping
 
 import msgspec
+
+from lottisync.problem import Problem
+
+_STORE_NAME = re.compile(r"\A[a-z][a-z0-9-]{0,31}\Z")
 
 
 class EntityType(msgspec.Struct, frozen=True):
@@ -28,7 +33,7 @@ class EntityType(msgspec.Struct, frozen=True):
 
 
 class StoreSchema(msgspec.Struct, frozen=True):
-    """`name` is the store's name on the wire and its file's (`journal` -> `journal.sqlite`);
+    """`name` is the store's name on the wire and its file's (`journal` -> `journal.sqlite`): see `is_store_name`;
     `owner_column` is what the indexed owner is called in its table, `indexes` what that is looked up by. Entities
     of the `leading` types are sent before all others of a round: whoever reads the rest needs them."""
 
@@ -47,12 +52,24 @@ def schema(
     indexes: Mapping[str, str] | None = None,
     leading: frozenset[str] = frozenset(),
 ) -> StoreSchema:
-    """`indexes` maps the end of an index's name to its columns; without it there are two, for what an entity owns and
-    for what is of a type. More would cost each entity another copy of its owner's id and of its time."""
+    """Raises `Problem` for a name that no store can have (STORE-40). `indexes` maps the end of an index's name to its
+    columns; without it there are two, for what an entity owns and for what is of a type. More would cost each entity
+    another copy of its owner's id and of its time."""
+    if not is_store_name(name):
+        raise Problem(
+            "bad-store-name",
+            f"a store cannot be called {name[:40]!r}: a name has 1 to 32 of a-z, 0-9 and -, and begins with a letter",
+        )
     if indexes is None:
         owned = f"{owner_column.removesuffix('_id')}_type"
         indexes = {owned: f"{owner_column}, type", "type": "type, created_at"}
     return StoreSchema(name, owner_column, {t.name: t for t in types}, indexes, leading)
+
+
+def is_store_name(name: str) -> bool:
+    """Whether a store may be called so. It is a word of the protocol, part of a file's name and of tables' names, and
+    stands in signed records."""
+    return _STORE_NAME.match(name) is not None
 
 
 def derived_id(*parts: str) -> str:
