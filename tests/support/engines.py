@@ -27,8 +27,8 @@ def engine_of(
 ) -> Engine:
     return Engine(
         key=member.key,
-        stores=member.stores,
-        roster=member.stores["space"],
+        stores=dict(member.stores),
+        roster=member.space,
         listen=Listen(HERE, port, firm),
         discover=discover,
         clock=lambda: member.now,

@@ -21,7 +21,7 @@ class Conversation:
         self._conversation = conversation.Conversation(
             device=replica.device,
             boot=boot,
-            stores=replica.stores,
+            stores=dict(replica.stores),
             strangers=lambda tx, hosts: None,
             dialled=initiator,
             now=now,

@@ -20,6 +20,7 @@ from lottisync.adapter.verification import verify
 from lottisync.adapter.wire_entity import BadRequest
 from lottisync.causality import vector_clock
 from lottisync.causality.vector_clock import Dot
+from lottisync.entities.schema import StoreSchema, schema
 from lottisync.problem import Problem
 from lottisync.protocol.message import MAX_BATCH
 from lottisync.store import forgetting
@@ -91,7 +92,13 @@ class Space:
             raise BadRequest("'detect' is early or late")
         frame_entities = r.whole(request, "frame_entities", least=1) if "frame_entities" in request else MAX_BATCH
         replica = Replica(
-            name, folder, r.field(request, "seed"), self._now(request), min(frame_entities, MAX_BATCH), detect
+            name,
+            folder,
+            r.field(request, "seed"),
+            self._now(request),
+            min(frame_entities, MAX_BATCH),
+            detect,
+            _further_stores(request),
         )
         self._replicas[name] = replica
         self._devices.setdefault(replica.household, set()).add(replica.device)
@@ -148,7 +155,7 @@ class Space:
         """One round of one store, or of all of them in the order of delivery, cut off after so many frames
         in all. With `reorder` frames arrive last to first, with `duplicate` all of them arrive again."""
         source, target = self._ends(request)
-        names = source.store_names if request.get("store") is None else (r.text(request, "store"),)
+        names = tuple(source.stores) if request.get("store") is None else (r.text(request, "store"),)
         left = None if request.get("cut_after") is None else r.whole(request, "cut_after")
         faults = r.names(request, "faults", FAULTS)
         now = self._now(request)
@@ -264,6 +271,17 @@ class Space:
         number, conversation = self._session(request)
         del self._sessions[number]
         conversation.close()
+
+
+def _further_stores(request: Request) -> list[StoreSchema]:
+    """The stores that a replica has beside the three, in the order of the request."""
+    listed = request.get("stores") or []
+    if not isinstance(listed, list) or not all(isinstance(name, str) for name in listed):
+        raise BadRequest("'stores' is a list of names")
+    try:
+        return [schema(name, []) for name in listed]
+    except ValueError as error:
+        raise BadRequest(f"'stores': {error}") from None
 
 
 def _named(dot: Dot) -> dict[str, Any]:
