@@ -25,8 +25,9 @@ from lottisync.entities.registers import Registers, ordered
 from lottisync.store import database, forgetting, links, mending, merge, rows
 from lottisync.store.merge import Merge
 from lottisync.store.rows import Rows
-from lottisync.sync import exchange, incoming, outgoing
+from lottisync.sync import incoming, outgoing
 from lottisync.sync.agreement import Agreement, Believed
+from lottisync.sync.parties import Parties
 
 JOURNAL = ("journal",)
 ALL = tuple(SCHEMAS)
@@ -227,7 +228,7 @@ def _adopt_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _agent_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(exchange, "DELIVERY_ORDER", ("agent", "journal", "space"))
+    monkeypatch.setattr(Parties, "shared_in_order", lambda self: list(self.stores)[::-1])
 
 
 def _believe_whole_chains(monkeypatch: pytest.MonkeyPatch) -> None:

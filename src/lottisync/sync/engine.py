@@ -26,7 +26,7 @@ from anyio.abc import ByteStream, SocketAttribute, SocketStream, TaskStatus
 from anyio.streams.tls import TLSStream
 
 from lottisync.causality.vector_clock import Host
-from lottisync.device.membership import bind_hosts, come_back, read_roster
+from lottisync.device.membership import Strangers, bind_hosts, come_back, read_roster
 from lottisync.identity.device_key import DeviceKey
 from lottisync.identity.roster import Roster
 from lottisync.net import tls
@@ -38,8 +38,10 @@ from lottisync.store.instant import iso
 from lottisync.store.reader import Moment
 from lottisync.store.store import Store
 from lottisync.sync import twin
+from lottisync.sync.conversation import Conversation
+from lottisync.sync.event import ClockAhead, Event, Greeted, KeyRunsTwice, PeerChanged, words
 from lottisync.sync.inventory import own_summary
-from lottisync.sync.link import Caller, Link
+from lottisync.sync.link import Caller, Link, steady_now
 from lottisync.sync.peer import PeerState, told_of_clock
 from lottisync.sync.scrub import Scrub
 from lottisync.sync.standing import Standing
@@ -84,7 +86,8 @@ class Engine:
         self,
         *,
         key: DeviceKey,
-        stores: dict[str, Store],
+        stores: Mapping[str, Store],
+        roster: Store,
         listen: Listen,
         discover: bool,
         clock: Callable[[], int],
@@ -100,6 +103,7 @@ class Engine:
         self.port = 0
         self.links: dict[str, Link] = {}
         self._key, self._stores, self._listen, self._discover = key, stores, listen, discover
+        self._space, self._space_name = roster, roster.schema.name
         self._clock, self._chance, self._call = clock, chance, call
         self._report, self._status = report, status
         self._boot = chance.randbytes(16)
@@ -110,6 +114,8 @@ class Engine:
         self._unlinking = anyio.Event()
         self._roster: Roster
         self._active: set[str] = set()
+        self._members: set[str] = set()
+        """The devices that are, or were, this person's."""
         self._bound: set[str] = set()
         self._dialling: set[str] = set()
         self._dialled: set[str] = set()
@@ -118,7 +124,7 @@ class Engine:
         self._twins: set[tuple[str, bytes]] = set()
         self._ahead: dict[Host, int] = {}
         self.scrub = Scrub(stores, call, idle=self._idle, report=report, changed=self._moved)
-        self._verification = Verification(stores, self.links, self.scrub, call, clock=clock, report=report)
+        self._verification = Verification(stores, roster, self.links, self.scrub, call, clock=clock, report=report)
 
     # -- life
 
@@ -130,7 +136,7 @@ class Engine:
         self.port = int(listener.extra(SocketAttribute.local_port))
         async with contextlib.AsyncExitStack() as stack:
             stack.push_async_callback(_closed, listener)
-            bell = Bell(self._stores["space"].file.parent / "bells", f"sync-{self._boot.hex()[:12]}")
+            bell = Bell(self._space.file.parent / "bells", f"sync-{self._boot.hex()[:12]}")
             stack.callback(bell.close)
             if self._discover:
                 announcement = Announcement("sync", self.port, _nonce(self._boot))
@@ -164,13 +170,14 @@ class Engine:
 
     async def _load_roster(self) -> None:
         def read() -> Roster:
-            come_back(self._stores["space"], self._key, self._clock())
-            with self._stores["space"].reading() as reader:
+            come_back(self._space, self._key, self._clock())
+            with self._space.reading() as reader:
                 return read_roster(reader, self._key.certificate)
 
         self._roster = await self._call(read)
         trusted = {member.device: member for member in self._roster.trusted_peers()}
         self._active = {member.device for member in self._roster.active_peers()}
+        self._members |= self._roster.members.keys()
         pins = [member.certificate for member in trusted.values()]
         self._serve_context = tls.sync_context(self._key, pins, server=True)
         self._dial_context = tls.sync_context(self._key, pins, server=False)
@@ -196,7 +203,7 @@ class Engine:
             idle = [link for link in self.links.values() if link.reserve()]
             try:
                 try:
-                    moments = await self._call(partial(self._look, seen.get("space"), idle))
+                    moments = await self._call(partial(self._look, seen.get(self._space_name), idle))
                 finally:
                     for link in idle:
                         link.release()
@@ -210,7 +217,8 @@ class Engine:
                 failing = problem.message
             else:
                 failing = ""
-            if any(link.exchange.standing.comparing for link in self.links.values()):
+            if any(link.standing.comparing for link in self.links.values()):
+                await self._noted(self._verification.note_progress)
                 self._status()
 
     def _moved(self) -> None:
@@ -222,7 +230,7 @@ class Engine:
         """The stores' moments. If `space` is as it was, and so the roster too, idle links look at once what their peers
         lack of them: a change that was made a moment ago is on its way without another hop to a thread."""
         moments = self._moments()
-        if moments["space"] == space:
+        if moments[self._space_name] == space:
             for link in idle:
                 link.look(moments)
         return moments
@@ -233,7 +241,7 @@ class Engine:
         for name, store in self._stores.items():
             with store.reading() as reader:
                 moments[name] = reader.moment()
-                if name == "space":
+                if name == self._space_name:
                     self._verification.look_for_requests(reader)
         hosts = {moment.host for moment in moments.values()}
         # Any store, space too, may have minted a new host; until it is bound, peers refuse what it writes.
@@ -243,7 +251,7 @@ class Engine:
         return moments
 
     async def _committed(self, moments: dict[str, Moment], before: Mapping[str, Moment]) -> None:
-        if moments["space"] != before.get("space"):
+        if moments[self._space_name] != before.get(self._space_name):
             await self._load_roster()
             self._dial_members()
         for link in list(self.links.values()):
@@ -307,7 +315,7 @@ class Engine:
 
     async def _dial_once(self, device: str) -> bool:
         """Try every address that may be this device's; True if a link ran, and lasted."""
-        remembered = await self._call(lambda: remembered_addresses(self._stores["space"], device))
+        remembered = await self._call(lambda: remembered_addresses(self._space, device))
         taken = {_nonce(link.peer_boot) for link in self.links.values()}
         discovered = [a for found in self._found.values() if found.nonce not in taken for a in found.addresses]
         for address in dict.fromkeys([*remembered, *discovered]):
@@ -373,25 +381,27 @@ class Engine:
     # -- links
 
     async def _run_link(self, stream: ByteStream, device: str, *, dialled: bool, address: Address | None) -> None:
-        link = Link(
-            stream,
-            device=device,
-            dialled=dialled,
-            own_device=self._key.device_id,
-            own_certificate=self._key.certificate,
+        now, steady = self._clock(), steady_now()
+        conversation = Conversation(
+            device=self._key.device_id,
             boot=self._boot,
             stores=self._stores,
+            strangers=Strangers(self._space, self._key.certificate),
+            dialled=dialled,
+            now=now,
+            steady=steady,
+            expected=device,
+            members=self._members,
+        )
+        link = Link(
+            stream,
+            conversation,
+            device=device,
+            dialled=dialled,
             call=self._call,
             clock=self._clock,
-            greeted=lambda link, hello: self._greet(link, hello, address),
-            report=self._report,
-            progress=partial(self._verification.progress, device),
-            called=lambda: self.peers[device].name if device in self.peers else None,
-            member=lambda heard: heard in self._roster.members,
-            ahead=self._is_ahead,
+            happened=partial(self._happened, address=address),
         )
-        link.changed = self._moved
-        link.is_twin = self._runs_twice
         try:
             await link.run()
         except Exception as error:  # noqa: BLE001
@@ -413,23 +423,41 @@ class Engine:
                 )
                 self._status()
 
-    async def _greet(self, link: Link, hello: m.Hello, address: Address | None) -> m.Close | None:
+    async def _happened(self, link: Link, event: Event, address: Address | None) -> None:
+        match event:
+            case Greeted():
+                objection = await self._greet(link, event.boot, address)
+                if objection is not None:
+                    link.close(objection.code, objection.reason)
+            case PeerChanged():
+                self._moved()
+            case KeyRunsTwice():
+                self._runs_twice()
+            case ClockAhead(host, millis):
+                self._is_ahead(host, millis)
+            case _:
+                pass
+        said = words(event, self._name(link.device))
+        if said is not None:
+            self._report(*said)
+
+    async def _greet(self, link: Link, boot: bytes, address: Address | None) -> m.Close | None:
         """As `_admit`; but a program that is another one than that of a link that lives is a twin."""
-        while (old := self.links.get(link.device)) is not None and old.peer_boot != hello.boot:
+        while (old := self.links.get(link.device)) is not None and old.peer_boot != boot:
             lives = await old.lives(self._patience)
             if self.links.get(link.device) is old:
                 if lives:
-                    return self._turned_away(old, hello)
+                    return self._turned_away(old, boot)
                 break
-        return self._admit(link, hello, address)
+        return self._admit(link, boot, address)
 
-    def _turned_away(self, old: Link, hello: m.Hello) -> m.Close:
+    def _turned_away(self, old: Link, boot: bytes) -> m.Close:
         state = self.peers[old.device]
         state.twice = iso(self._clock())
-        if (old.device, hello.boot) not in self._twins:
-            self._twins.add((old.device, hello.boot))
+        if (old.device, boot) not in self._twins:
+            self._twins.add((old.device, boot))
             self._report("twice", twin.told_of(state.name))
-        old.say_twin(hello.boot)
+        old.say_twin(boot)
         self._status()
         return m.Close("twin", twin.told_of(None))
 
@@ -457,20 +485,20 @@ class Engine:
             if first:
                 self._report("clock-ahead", told_of_clock(state.name, state.ahead))
 
-    def _admit(self, link: Link, hello: m.Hello, address: Address | None) -> m.Close | None:
+    def _admit(self, link: Link, boot: bytes, address: Address | None) -> m.Close | None:
         """Whether a link that has greeted may go on; the last word for the peer if not."""
         if link.device not in self.peers:  # revoked since the handshake
             return REVOKED
         other = self.links.get(link.device)
         if other is not None:
-            if other.peer_boot == hello.boot and self._favoured(other) and not self._favoured(link):
+            if other.peer_boot == boot and self._favoured(other) and not self._favoured(link):
                 return m.Close("duplicate", "there is a connection already")
             other.close("duplicate", "a newer connection takes over")
         self.links[link.device] = link
         before = self._standings.get(link.device, Standing())
-        self._standings[link.device] = link.exchange.standing
-        link.exchange.standing.mended = dict(before.mended)
-        self._greeted_nonces.add(_nonce(hello.boot))
+        self._standings[link.device] = link.standing
+        link.standing.mended = dict(before.mended)
+        self._greeted_nonces.add(_nonce(boot))
         state = self.peers[link.device]
         state.linked, state.error = True, None
         state.last_seen = iso(self._clock())
@@ -489,11 +517,11 @@ class Engine:
 
     async def _remember(self, device: str, address: Address) -> None:
         now = self._clock()
-        await self._noted(lambda: remember_address(self._stores["space"], device, address, now))
+        await self._noted(lambda: remember_address(self._space, device, address, now))
 
     async def _remember_link(self, device: str) -> None:
         seen, now = {device: iso(self._clock())}, self._clock()
-        await self._noted(lambda: remember_links(self._stores["space"], seen, now))
+        await self._noted(lambda: remember_links(self._space, seen, now))
 
     async def _remember_last_links(self) -> None:
         """At the end, of those that were linked until now."""
@@ -501,7 +529,7 @@ class Engine:
         now = self._clock()
         if seen:
             with anyio.CancelScope(shield=True):
-                await self._noted(lambda: remember_links(self._stores["space"], seen, now))
+                await self._noted(lambda: remember_links(self._space, seen, now))
 
     async def _noted(self, write: Callable[[], None]) -> None:
         """Off the event loop: another process may be writing for a while, and hearts must go on beating."""
@@ -525,7 +553,7 @@ class Engine:
     async def snapshot(self) -> list[PeerState]:
         """The peers as they stand now, by name."""
         # While a round comes in, its store is in step with nobody, and its summary would be of all that came so far.
-        receiving = [link.exchange.standing.receiving for link in self.links.values()]
+        receiving = [link.standing.receiving for link in self.links.values()]
         coming = {each[0] for each in receiving if each is not None}
         own = await self._call(lambda: self._summaries(coming))
         for device, standing in self._standings.items():
@@ -535,6 +563,7 @@ class Engine:
             state.diverged = list(standing.diverged)
             state.mended = dict(standing.mended)
             state.comparing = standing.comparing
+            state.only_here, state.only_there = list(standing.only_here), list(standing.only_there)
         return sorted(self.peers.values(), key=lambda state: (state.name, state.device))
 
     def _summaries(self, but: Collection[str]) -> dict[str, m.Summary]:
@@ -550,7 +579,7 @@ class Engine:
 
     def _idle(self) -> bool:
         """Whether no round is coming in."""
-        return all(link.exchange.standing.receiving is None for link in self.links.values())
+        return all(link.standing.receiving is None for link in self.links.values())
 
     def nearby(self) -> int:
         """How many other programs announce themselves that have never greeted us as a device of this person."""
