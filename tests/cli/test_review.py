@@ -7,14 +7,16 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from tests.review.reviewer import Wake
 
 from lottisync.cli.main import lottisync
 from lottisync.config import clock
 from lottisync.config.home import Home
 from lottisync.entities.entity import HIGH, LOW
 from lottisync.journal import tasks
+from lottisync.journal.toolbox import ACTIONS
 from lottisync.problem import Problem
-from lottisync.review.builder import Builder
+from lottisync.review.completion import Sagas
 from lottisync.review.verdict import Verdicts
 from lottisync.store import database
 
@@ -36,13 +38,14 @@ class Desk:
     def propose(self, tool: str, args: dict[str, Any], run: str = "r1") -> list[str]:
         with self.home.journal.reading() as reader:
             knowledge = reader.knowledge()
-        builder = Builder(
+        builder = Wake(
             self.home.journal,
             self.home.agent,
             agent_id=AGENT,
             task_id="t1",
             run_key=run,
             thread_id=run,
+            actions=ACTIONS,
             context_knowledge=knowledge,
         )
         assert "queued" in builder.queue(tool, args, clock.now())
@@ -209,13 +212,14 @@ def test_rev50_a_command_that_was_killed_is_finished_by_the_next_one(desk: Desk)
     class Killed(BaseException):
         pass
 
-    class DiesBeforeTheEffect(Verdicts):
-        def _take_effect(self, *_: Any) -> Any:
+    class DiesBeforeTheEffect(Sagas):
+        def take_effect(self, *_: Any) -> Any:
             raise Killed
 
     desk.propose("update_task_estimate", {"minutes": 60})
     item = desk.ask()[0]["items"][0]["id"]
-    dying = DiesBeforeTheEffect(desk.home.journal, desk.home.agent, device_id="laptop", new_id=clock.new_id)
+    stores = desk.home.journal, desk.home.agent
+    dying = Verdicts(*stores, ACTIONS, device_id="laptop", new_id=clock.new_id, sagas=DiesBeforeTheEffect)
     with pytest.raises(Killed):
         dying.confirm(item, clock.now())
     assert desk.page.task.estimate == 30

@@ -17,11 +17,13 @@ import msgspec
 from lottisync.cli.terminal import Terminal, common, short
 from lottisync.cli.watch import watchable
 from lottisync.config import clock
+from lottisync.journal.toolbox import ACTIONS
 from lottisync.problem import Problem, Usage
 from lottisync.review import index
 from lottisync.review.effect import StaleField
 from lottisync.review.fate import Fate, decisions, fates
-from lottisync.review.inbox import Inbox, ItemView, SetView
+from lottisync.review.inbox import Inbox, SetView
+from lottisync.review.item_view import ItemView
 from lottisync.review.language import LANGUAGES, chosen, marked, words
 from lottisync.review.ledger import SET
 from lottisync.review.outcome import Outcome
@@ -182,7 +184,7 @@ def _change(item: ItemView) -> Any:
     for change in item.changes:
         if text:
             text.append(", ")
-        if item.tool not in ("add_checklist_item", "create_follow_up_task"):
+        if not item.creates:
             text.append(_plain(change.before), "red")
             text.append(" → ")
         text.append(_plain(change.after), "green")
@@ -380,7 +382,9 @@ def ledger(terminal: Terminal, task_id: str | None, about: str | None) -> None:
     if about is not None:
         with home.journal.reading() as reader:
             about = tasks.resolve(reader, about, "checklistItem")
-    found = fates(home.journal, home.agent, clock.now(), _task(terminal, task_id), about=about, language=_language())
+    found = fates(
+        home.journal, home.agent, ACTIONS, clock.now(), _task(terminal, task_id), about=about, language=_language()
+    )
     terminal.emit([msgspec.to_builtins(one) for one in found], lambda: _show_ledger(terminal, found))
 
 
@@ -495,13 +499,13 @@ def _keys() -> Iterator[str]:
 
 def _inbox(terminal: Terminal) -> Inbox:
     _verdicts(terminal)
-    return Inbox(terminal.home.journal, terminal.home.agent, language=_language())
+    return Inbox(terminal.home.journal, terminal.home.agent, ACTIONS, language=_language())
 
 
 def _verdicts(terminal: Terminal) -> Verdicts:
     """Those of this device; what an earlier command or another process left half done is finished first."""
     home = terminal.home
-    verdicts = Verdicts(home.journal, home.agent, device_id=home.key.device_id, new_id=clock.new_id)
+    verdicts = Verdicts(home.journal, home.agent, ACTIONS, device_id=home.key.device_id, new_id=clock.new_id)
     verdicts.recover(clock.now())
     return verdicts
 

@@ -8,10 +8,9 @@ from typing import Any
 import msgspec
 
 from lottisync.review import effect
+from lottisync.review.action import Actions, Unreadable
 from lottisync.review.change import ChangeDecision
-from lottisync.review.inbox import planned_title
 from lottisync.review.ledger import Ledger, agent_name
-from lottisync.review.proposal import summary
 from lottisync.store.store import Store
 
 
@@ -35,6 +34,7 @@ class Fate(msgspec.Struct, frozen=True, rename="camel"):
 def fates(
     journal: Store,
     agents: Store,
+    actions: Actions,
     now: int,
     task_id: str | None = None,
     *,
@@ -50,10 +50,10 @@ def fates(
     with journal.reading() as reader:
         for placed in held.placed():
             item = placed.item
-            if about is not None and item.args.get("id") != about:
+            action = actions.read(item.tool_name, item.args)
+            if about is not None and (isinstance(action, Unreadable) or not action.is_about(about)):
                 continue
-            sight = effect.look(reader, item.tool_name, item.args, placed.set.task_id)
-            name = effect.named(sight) or planned_title(item.args, held)
+            sight = effect.look(actions, item, placed.set.task_id, reader)
             found.append(
                 Fate(
                     item.id,
@@ -62,7 +62,7 @@ def fates(
                     placed.set.task_id,
                     item.tool_name,
                     item.args,
-                    summary(item.tool_name, item.args, item_title=name, written=item.human_summary, language=language),
+                    held.summary(actions, item, sight, language=language),
                     placed.set.created_at,
                     placed.state.fate,
                     item.args.get("reason"),

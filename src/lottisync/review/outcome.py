@@ -7,7 +7,7 @@ import msgspec
 from lottisync.causality.vector_clock import Clock
 from lottisync.review.effect import StaleField
 
-Effect = Literal["applied", "no-op"]
+WriteResult = Literal["applied", "no-op"]
 Result = Literal["applied", "no-op", "stale", "failed", "already", "rejected", "deferred", "undone", "kept"]
 
 
@@ -30,4 +30,4 @@ class Done(NamedTuple):
     args: dict[str, Any]
     said: str = ""
     knowledge: Clock | None = None
-    result: Effect | None = None
+    result: WriteResult | None = None
