@@ -67,7 +67,7 @@ def test_rev2_what_a_model_reads_is_what_it_read_before() -> None:
 
 
 def test_rev2_one_source_for_schema_and_description() -> None:
-    """REV-2, S0-29..S0-31, S0-35: the seed's sentences, and no construct that small servers don't know."""
+    """REV-2, S0-29..S0-31, S0-35: the required sentences, and no JSON schema construct that small servers lack."""
     offered = {tool["name"]: tool for tool in TOOLBOX.definitions()}
     assert "update_checklist_item" not in offered
     batch = offered["update_checklist_items"]

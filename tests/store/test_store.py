@@ -19,8 +19,7 @@ from tests.support.strategies import HOSTS, PATHS, one_write, values
 from tests.support.writer import SHARED
 
 from lottisync.causality.vector_clock import Dot, Host
-from lottisync.config.stores import AGENT_STORE
-from lottisync.config.stores import LOCAL_TABLES as AGENT_TABLES
+from lottisync.daemon.stores import AGENT_STORE
 from lottisync.device.space import HOST_BINDING, MEMBERSHIP, SPACE
 from lottisync.entities.entity import DELETED_AT, HIGH, LOW, Entity, EqualDots, Stamp, is_deleted
 from lottisync.entities.schema import EntityType, StoreSchema, link_id, schema
@@ -70,7 +69,7 @@ def sound(store: Store) -> None:
 
 
 def test_a_write_takes_the_next_counter(tmp_path: Path) -> None:
-    """CAUS-1, STORE-3: from 1, without gaps, over all entities, one for all fields of a write."""
+    """CAUS-1, CAUS-14, MERGE-12, STORE-3: from 1, without gaps, over all entities, one for all fields of a write."""
     store = new_store(tmp_path)
     host = Host("0000000100000001")
     assert put(store, "t1", title="x", due=None, labels={"a": True, "b": True}) == Dot(host, 1)
@@ -83,7 +82,7 @@ def test_a_write_takes_the_next_counter(tmp_path: Path) -> None:
 
 
 def test_counters_survive_reopening(tmp_path: Path) -> None:
-    """CAUS-1: and so does the clock that never goes back."""
+    """CAUS-1, CAUS-14: and so does the clock that never goes back."""
     store = new_store(tmp_path)
     put(store, "t1", title="x")
     store.close()
@@ -171,7 +170,7 @@ def test_what_is_not_there_can_neither_be_deleted_nor_brought_back(tmp_path: Pat
 
 
 def test_undeleting_writes_every_register_anew(tmp_path: Path) -> None:
-    """MERGE-9: so that a deletion which somebody made meanwhile does not cover it."""
+    """MERGE-14: so that a deletion which somebody made meanwhile does not cover it."""
     one, two = new_store(tmp_path, 1), new_store(tmp_path, 2)
     put(one, "t1", title="x", due="2026-01-01")
     with one.transaction(NOON, HIGH) as tx:
@@ -278,7 +277,7 @@ SEEDS = {
 def test_the_seeds_tables_columns_and_indexes_are_there(tmp_path: Path, table: str) -> None:
     """STORE-10, S3-10, S3-11, S3-12, S3-14, S3-15, S3-17, S3-19"""
     columns, indexes = SEEDS[table]
-    store = new_store(tmp_path, schema=AGENT_STORE, extra=AGENT_TABLES)
+    store = new_store(tmp_path, schema=AGENT_STORE)
     with store.reading() as reader:
         rows = reader.local(f"select name, type, \"notnull\" from pragma_table_info('{table}')")
         there = {name: f"{kind.lower()} {notnull}" for name, kind, notnull in rows}
@@ -423,7 +422,7 @@ def test_joining_is_no_write(tmp_path: Path) -> None:
 
 
 def test_a_reading_of_after_9999_is_stored_and_not_followed(tmp_path: Path) -> None:
-    """CAUS-9, ENT-14"""
+    """CAUS-9, CAUS-12, ENT-14"""
     store = new_store(tmp_path)
     far = Entity("t1", "task", {HOSTS[0]: 1}, {"title": (one_write("x", millis=2**48 - 1),)})
     with store.transaction(NOON, HIGH) as tx:
@@ -452,12 +451,14 @@ def test_a_reading_that_is_a_little_ahead_is_followed(tmp_path: Path) -> None:
     assert won.stamp.hlc == (NOON + 1_000, 1)
 
 
-NEWER = schema("journal", "task_id", [EntityType("task", subtype="status"), EntityType("mood", owner="taskId")])
-PLAIN = schema("journal", "task_id", [EntityType("task", subtype="status")])
+NEWER = schema(
+    "journal", [EntityType("task", subtype="status"), EntityType("mood", owner="taskId")], owner_column="task_id"
+)
+PLAIN = schema("journal", [EntityType("task", subtype="status")], owner_column="task_id")
 
 
 def test_what_a_store_has_never_heard_of_survives_a_trip_through_it(tmp_path: Path) -> None:
-    """ENT-11, S3-28: unknown types, unknown fields, and an edit of another field there. To the byte."""
+    """ENT-11, MERGE-11, S3-28: unknown types, unknown fields, and an edit of another field there. To the byte."""
     newer, plain, third = (new_store(tmp_path, n, s) for n, s in ((1, NEWER), (2, PLAIN), (3, NEWER)))
     odd = {"weather": {"sky": [1.5, {"deep": ["é", None]}], "wind/1": "~"}, "title": "x"}
     with newer.transaction(NOON, HIGH) as tx:
@@ -497,7 +498,7 @@ def test_only_what_a_peer_lacks_is_sent(tmp_path: Path) -> None:
 
 
 def test_knowledge_is_taken_over_only_when_all_is_in(tmp_path: Path) -> None:
-    """STORE-8, CAUS-5: what was cut off is held beyond the knowledge and not sent twice."""
+    """STORE-8, CAUS-15: what was cut off is held beyond the knowledge and not sent twice."""
     one, two = new_store(tmp_path, 1), new_store(tmp_path, 2)
     for ident in ("t1", "t2", "t3"):
         put(one, ident, title="x")
@@ -693,7 +694,7 @@ def rolled_back(folder: Path) -> tuple[Store, Store]:
 
 
 def test_a_store_that_was_rolled_back_goes_on_under_a_new_host(tmp_path: Path) -> None:
-    """STORE-9, CAUS-1: found in what a peer sends; no counter is used twice."""
+    """STORE-9, CAUS-1, CAUS-14: found in what a peer sends; no counter is used twice."""
     one, two = rolled_back(tmp_path)
     send(two, one, cut_after=1)
     with one.reading() as reader:
@@ -754,7 +755,7 @@ def test_a_full_disk_changes_nothing(tmp_path: Path) -> None:
 
 
 def test_two_processes_that_write_at_once_lose_nothing(tmp_path: Path) -> None:
-    """STORE-5, CAUS-1: no write, no field of a shared entity, no counter twice."""
+    """STORE-5, CAUS-1, CAUS-14: no write, no field of a shared entity, no counter twice."""
     store = new_store(tmp_path)
     rounds = 40
     with (

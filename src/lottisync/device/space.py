@@ -10,14 +10,15 @@ from lottisync.entities.schema import EntityType, schema
 MEMBERSHIP, HOST_BINDING = "membership", "host"
 
 PEERS = """
-create table peers (device text not null, host text not null, port integer not null, seen_at text not null,
-    primary key (device, host, port)) strict, without rowid;
+create table if not exists peers (device text not null, host text not null, port integer not null,
+    seen_at text not null, primary key (device, host, port)) strict, without rowid;
 """
 """Where other devices were reached, and when they were linked last: the row of a device with an empty `host` and port 0
 says only that, whoever dialled."""
 VERIFICATIONS = """
-create table verifications (bell text not null, device text not null, store text not null, state text not null,
-    done integer not null default 0, total integer not null default 0, mended integer not null default 0,
+create table if not exists verifications (bell text not null, device text not null, store text not null,
+    state text not null, done integer not null default 0, total integer not null default 0,
+    mended integer not null default 0,
     primary key (bell, device, store)) strict, without rowid;
 """
 """What was asked to be compared, how far it is and how it ended (`lottisync.sync.verification`)."""
@@ -26,11 +27,12 @@ LOCAL_TABLES = PEERS + VERIFICATIONS
 
 SPACE = schema(
     "space",
-    "device_id",
     [
         EntityType(MEMBERSHIP, owner="device", subtype="kind"),
         EntityType(HOST_BINDING, owner="device", subtype="store"),
         EntityType("setting"),
     ],
+    owner_column="device_id",
     leading=frozenset({MEMBERSHIP, HOST_BINDING}),
+    local_tables=LOCAL_TABLES,
 )
