@@ -335,3 +335,18 @@ def test_cli_28_an_index_that_cannot_be_kept_does_not_hide_the_rest(
     assert done.exit_code == 0, done.output
     assert json.loads(done.stdout)["waiting"] is None
     assert "what waits for you could not be counted" in done.stderr
+
+
+def test_rev45_a_verdict_of_a_later_version_is_shown_as_it_is_called(desk: Desk) -> None:
+    """REV-45: the log goes on."""
+    [change_set] = desk.propose("update_task_estimate", {"minutes": 60})
+    later = {
+        "agentId": AGENT,
+        "taskId": "t1",
+        "changeSetId": change_set,
+        "verdict": "delegated",
+        "humanSummary": "Ask Bo",
+    }
+    with desk.home.agent.transaction(clock.now(), HIGH) as tx:
+        tx.put("d-later", "changeDecision", later)
+    assert "delegated" in desk.type("log", "t1")

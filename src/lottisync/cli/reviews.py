@@ -70,8 +70,8 @@ def _say(text: str, **values: Any) -> str:
 
 
 def _word(state: str) -> str:
-    """A status or a result."""
-    return words(_language()).gettext(STATES[state])
+    """A status or a result; one that this version does not know stands for itself."""
+    return words(_language()).gettext(STATES.get(state, state))
 
 
 def _language() -> str:

@@ -157,10 +157,15 @@ def _age(placed: Placed) -> tuple[str, str, int]:
 
 def change_set(entity: Entity) -> ChangeSet:
     """The set that an entity holds. Only an item that bears the id of its place can be decided upon; what
-    another hand wrote under any other is left out, or a verdict on a twin of it could not be written down."""
+    another hand wrote under any other is left out, or a verdict on a twin of it could not be written down. Digests are
+    computed here: one that was copied would let an item pass for another, and be answered with it."""
     held = view(entity, ChangeSet)
-    placed = [item for ordinal, item in enumerate(held.items) if item.id == proposal.item_id(held.id, ordinal)]
-    return held if len(placed) == len(held.items) else msgspec.structs.replace(held, items=placed)
+    items = [
+        msgspec.structs.replace(item, digest=proposal.digest(item.tool_name, item.args))
+        for ordinal, item in enumerate(held.items)
+        if item.id == proposal.item_id(held.id, ordinal)
+    ]
+    return msgspec.structs.replace(held, items=items)
 
 
 def one_set(reader: Reader, item_id: str) -> ChangeSet:

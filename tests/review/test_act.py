@@ -1,0 +1,161 @@
+"""What one act of the person costs, and that one item that fails keeps no other from being decided."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from tests.review.reviewer import START, Reviewer
+
+from lottisync.entities.entity import LOW
+from lottisync.review import ledger, saga
+from lottisync.review.completion import Sagas
+from lottisync.review.ledger import Ledger
+from lottisync.store.instant import iso
+
+TITLES = [f"Item {number}" for number in range(9)]
+
+
+def propose(device: Reviewer, titles: list[str], run: str = "run1") -> str:
+    """Proposed items in one set; its id."""
+    device.propose("add_multiple_checklist_items", {"items": [{"title": title} for title in titles]}, run)
+    return device.waiting()[-1].id.rpartition(".")[0]
+
+
+@pytest.fixture
+def reads(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """A number for each time that a ledger was read."""
+    counted: list[int] = []
+
+    class Counting(Ledger):
+        @staticmethod
+        def read(*args: Any, **more: Any) -> Ledger:
+            counted.append(len(counted))
+            return original(*args, **more)
+
+    original = Ledger.read
+    monkeypatch.setattr(ledger.Ledger, "read", Counting.read)
+    return counted
+
+
+def commits(device: Reviewer, act: Any) -> list[str]:
+    """The transactions that `act` commits, by their stores."""
+    made: list[str] = []
+
+    def tracing(name: str) -> Callable[..., bool]:
+        def trace(_: Any, sql: str, __: Any) -> bool:
+            if sql == "commit":
+                made.append(name)
+            return True
+
+        return trace
+
+    device.journal._connection.exec_trace = tracing("journal")
+    device.agents._connection.exec_trace = tracing("agents")
+    act()
+    for store in (device.journal, device.agents):
+        store._connection.exec_trace = None
+    return made
+
+
+@pytest.mark.parametrize("count", [1, 9])
+def test_rev48_one_act_reads_the_ledger_once_and_commits_three_times(
+    laptop: Reviewer, reads: list[int], count: int
+) -> None:
+    """REV-40, REV-48: the sagas' rows, the effects, the decisions, however many items there are."""
+    laptop.add_task()
+    change_set = propose(laptop, TITLES[:count])
+    reads.clear()
+    made = commits(laptop, lambda: laptop.verdicts.confirm_all(change_set, laptop.later()))
+    assert laptop.titles() == TITLES[:count]
+    assert len(reads) == 1
+    assert made.count("journal") == 1
+    assert made.count("agents") == 2
+
+
+def test_rev59_a_dismissal_reads_the_ledger_once(laptop: Reviewer, reads: list[int]) -> None:
+    """REV-59."""
+    laptop.add_task()
+    change_set = propose(laptop, TITLES)
+    reads.clear()
+    assert len(laptop.verdicts.dismiss(change_set, laptop.later())) == 9
+    assert len(reads) == 1
+    assert laptop.waiting() == []
+
+
+def test_rev48_an_effect_that_fails_stops_no_other_of_its_act(laptop: Reviewer) -> None:
+    """REV-48, REV-49: what fails in the middle of a transaction leaves nothing of itself, and all of the others."""
+    laptop.add_task()
+    change_set = propose(laptop, TITLES[:3])
+
+    class OneFails(Sagas):
+        def take_effect(self, tx: Any, begun: Any) -> Any:
+            done = super().take_effect(tx, begun)
+            if begun.placed.item.args["title"] == "Item 1":
+                raise ValueError("invalid order key")
+            return done
+
+    outcomes = laptop.restarted(OneFails).confirm_all(change_set, laptop.later())
+    assert [outcome.result for outcome in outcomes] == ["applied", "failed", "applied"]
+    assert "ValueError: invalid order key" in outcomes[1].message
+    assert laptop.titles() == ["Item 0", "Item 2"]
+    assert [(item.summary, item.error) for item in laptop.waiting()] == [('Add: "Item 1"', outcomes[1].message)]
+    assert laptop.restarted().recover(laptop.later()) == []
+    assert laptop.verdicts.confirm(laptop.waiting()[0].id, laptop.later()).result == "applied"
+
+
+def test_rev50_a_saga_that_cannot_be_played_is_told_once_and_stops_nothing(laptop: Reviewer) -> None:
+    """REV-45, REV-50: a row that cannot be read beside one that can. The list, the verdicts and the next start go
+    on."""
+    laptop.add_task()
+
+    class Killed(BaseException):
+        pass
+
+    class DiesBeforeTheEffect(Sagas):
+        def take_effect(self, *_: Any) -> Any:
+            raise Killed
+
+    change_set = propose(laptop, TITLES[:2])
+    with pytest.raises(Killed):
+        laptop.restarted(DiesBeforeTheEffect).confirm_all(change_set, laptop.later())
+    broken = laptop.proposal(f"{change_set}.0").operation_id
+    with laptop.agents.transaction(laptop.later(), LOW) as tx:
+        tx.execute("update saga_log set request = 'no JSON' where operation_id = ?", (broken,))
+    outcomes = laptop.restarted().recover(laptop.later())
+    assert [(one.item, one.result) for one in outcomes] == [(broken, "failed"), (f"{change_set}.1", "applied")]
+    assert laptop.titles() == ["Item 1"]
+    assert laptop.restarted().recover(laptop.later()) == []
+    [item] = laptop.waiting()
+    assert "cannot be read" in (item.error or "")
+    assert laptop.verdicts.confirm(item.id, laptop.later()).result == "applied"
+    with laptop.agents.reading() as reader:
+        assert saga.pending(reader) == []
+
+
+def test_rev50_a_rank_of_another_program_bricks_nothing(laptop: Reviewer) -> None:
+    """REV-49, REV-50: an item whose rank is no fractional index, as another program may write it."""
+    laptop.add_task(items=("Flour",))
+    laptop.write(lambda tx: tx.put("t1-i0", "checklistItem", {"rank": "x"}))
+    change_set = propose(laptop, ["Milk"])
+    assert [one.result for one in laptop.verdicts.confirm_all(change_set, laptop.later())] == ["applied"]
+    assert laptop.titles() == ["Milk", "Flour"]
+    laptop.add_task("t2", items=("Eggs",))
+    assert laptop.restarted().recover(laptop.later()) == []
+
+
+def test_rev35_a_copied_digest_makes_no_twins(laptop: Reviewer) -> None:
+    """REV-10, REV-35: an item that bears the digest of others hides none of them, and is not answered with them."""
+    laptop.add_task()
+    good = propose(laptop, ["Milk", "Eggs"])
+    with laptop.agents.reading() as reader:
+        change_set = reader.entity(good)
+    assert change_set is not None
+    forged = [{**item, "id": f"forged.{n}", "digest": "0" * 64} for n, item in enumerate(change_set.value("items"))]
+    fields = {"agentId": "laura", "taskId": "t1", "runKey": "r9", "items": forged, "createdAt": iso(START)}
+    for item in forged:
+        item["operationId"] = f"op-{item['id']}"
+        item["args"] = {"title": f"Forged {item['id']}"}
+    with laptop.agents.transaction(laptop.later(), LOW) as tx:
+        tx.put("forged", "changeSet", fields)
+    assert laptop.verdicts.reject("forged.0", laptop.later()).result == "rejected"
+    assert {item.id for item in laptop.waiting()} == {"forged.1", f"{good}.0", f"{good}.1"}
