@@ -7,8 +7,10 @@ import pytest
 from tests.review.reviewer import START, Reviewer
 
 from lottisync.entities.entity import LOW
+from lottisync.journal.toolbox import ACTIONS
 from lottisync.review import ledger, saga
 from lottisync.review.completion import Sagas
+from lottisync.review.inbox import Inbox
 from lottisync.review.ledger import Ledger
 from lottisync.store.instant import iso
 
@@ -58,10 +60,10 @@ def commits(device: Reviewer, act: Any) -> list[str]:
 
 
 @pytest.mark.parametrize("count", [1, 9])
-def test_rev48_one_act_reads_the_ledger_once_and_commits_three_times(
+def test_rev66_one_act_reads_the_ledger_once_and_commits_three_times(
     laptop: Reviewer, reads: list[int], count: int
 ) -> None:
-    """REV-40, REV-48: the sagas' rows, the effects, the decisions, however many items there are."""
+    """REV-40, REV-66: the sagas' rows, the effects, the decisions, however many items there are."""
     laptop.add_task()
     change_set = propose(laptop, TITLES[:count])
     reads.clear()
@@ -159,3 +161,76 @@ def test_rev35_a_copied_digest_makes_no_twins(laptop: Reviewer) -> None:
         tx.put("forged", "changeSet", fields)
     assert laptop.verdicts.reject("forged.0", laptop.later()).result == "rejected"
     assert {item.id for item in laptop.waiting()} == {"forged.1", f"{good}.0", f"{good}.1"}
+
+
+def see(device: Reviewer, item_id: str) -> str:
+    """The digest of what the person is shown of an item now."""
+    return next(item.shown for item in device.waiting() if item.id == item_id)
+
+
+REASON = {"reason": "The note of 22:30 says that it is not done", "evidenceEntryIds": ["note"]}
+
+
+@pytest.fixture
+def shown(laptop: Reviewer) -> tuple[str, str]:
+    """An item that cites a note, and the digest of what was shown of it."""
+    laptop.add_task(items=("Flour",))
+    laptop.tick("t1-i0")
+    laptop.note("note", "The flour is missing")
+    laptop.propose("update_checklist_item", {"id": "t1-i0", "isChecked": False, **REASON})
+    [item] = laptop.waiting()
+    assert [cited.text for cited in item.cited] == ["The flour is missing"]
+    return item.id, item.shown
+
+
+CHANGES: dict[str, Callable[[Reviewer], None]] = {
+    "the target": lambda device: device.tick("t1-i0", checked=False),
+    "the cited note": lambda device: device.write(lambda tx: tx.put("note", "entry", {"text": "All is here"})),
+    "the task": lambda device: device.edit(title="Bake rye bread"),
+}
+
+
+@pytest.mark.parametrize("what", CHANGES)
+def test_rev64_what_was_shown_is_what_is_decided(laptop: Reviewer, shown: tuple[str, str], what: str) -> None:
+    """REV-64: whatever of the page has changed since, nothing is done, and what is there now is shown."""
+    ident, digest = shown
+    CHANGES[what](laptop)
+    for outcome in (
+        laptop.verdicts.confirm(ident, laptop.later(), shown=digest),
+        laptop.verdicts.reject_selected([ident], laptop.later(), shown={ident: digest})[0],
+    ):
+        assert outcome.result == "stale"
+        assert "not as it was shown" in outcome.message
+        assert outcome.view is not None
+        assert outcome.view.shown == see(laptop, ident) != digest
+    assert laptop.decisions() == []
+    assert laptop.verdicts.reject_selected([ident], laptop.later(), shown={ident: see(laptop, ident)})[0].result == (
+        "rejected"
+    )
+
+
+def test_rev64_neither_time_nor_a_neighbour_nor_the_language_changes_what_was_shown(
+    laptop: Reviewer, shown: tuple[str, str]
+) -> None:
+    """REV-64."""
+    ident, digest = shown
+    laptop.write(lambda tx: tx.put("other", "checklistItem", {"taskId": "t1", "title": "Salt"}))
+    propose(laptop, ["Milk"], "run2")
+    laptop.later()
+    assert see(laptop, ident) == digest
+    german = Inbox(laptop.journal, laptop.agents, ACTIONS, language="de").item(ident, laptop.now)
+    assert german.shown == digest
+    assert laptop.verdicts.confirm(ident, laptop.later(), shown=digest).result == "applied"
+
+
+@pytest.mark.parametrize("run", [f"run{number}" for number in range(6)])
+def test_rev65_sets_of_one_wake_are_in_the_order_proposed(laptop: Reviewer, run: str) -> None:
+    """REV-65: twenty steps are two sets of one moment. Their ids are hashes, and in half of all runs in the other
+    order."""
+    laptop.add_task()
+    titles = [f"Step {number:02}" for number in range(20)]
+    propose(laptop, titles, run)
+    waiting = laptop.waiting()
+    assert [item.args["title"] for item in waiting] == titles
+    laptop.verdicts.confirm_selected(sorted(item.id for item in waiting), laptop.later())
+    assert laptop.titles() == titles

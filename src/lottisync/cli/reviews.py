@@ -280,12 +280,14 @@ def confirm(terminal: Terminal, items: tuple[str, ...], everything: bool, anyway
         raise Usage("bad-usage", "give an ITEM, or --all")
     verdicts = _verdicts(terminal)
     if everything:
-        outcomes = [outcome for one in _listed(terminal) for outcome in verdicts.confirm_all(one.id, clock.now())]
-    elif anyway:
-        found = [_find(terminal, item) for item in items]
-        outcomes = [verdicts.confirm(item.id, clock.now(), against="current") for item in found]
+        waiting = [
+            item for one in _listed(terminal) for item in one.items if item.status == "pending" and not item.expired
+        ]
+        outcomes = verdicts.confirm_selected([item.id for item in waiting], clock.now(), shown=_shown(waiting))
     else:
-        outcomes = verdicts.confirm_selected([_find(terminal, item).id for item in items], clock.now())
+        found = [_find(terminal, item) for item in items]
+        against: Any = "current" if anyway else "base"
+        outcomes = verdicts.confirm_selected([item.id for item in found], clock.now(), against=against)
     _report(terminal, outcomes)
 
 
@@ -322,7 +324,7 @@ def _typed(before: Any, text: str) -> Any:
 def reject(terminal: Terminal, items: tuple[str, ...], reason: str | None) -> None:
     """Reject ITEM."""
     found, verdicts = [_find(terminal, item) for item in items], _verdicts(terminal)
-    _report(terminal, [verdicts.reject(item.id, clock.now(), reason) for item in found])
+    _report(terminal, verdicts.reject_selected([item.id for item in found], clock.now(), reason))
 
 
 @review.command("defer")
@@ -456,13 +458,13 @@ def _ask_about(terminal: Terminal, item: ItemView, keys: Iterator[str]) -> str:
         against: Any = "current" if seen_stale else "base"
         match key:
             case "y":
-                outcome = verdicts.confirm(item.id, clock.now(), against=against)
+                outcome = verdicts.confirm(item.id, clock.now(), against=against, shown=item.shown)
             case "n":
                 terminal.line(_say("Why? (may be left out)"))
                 outcome = verdicts.reject(item.id, clock.now(), next(keys, "").strip())
             case "e":
                 edited = _edited(terminal, item, keys)
-                outcome = verdicts.confirm(item.id, clock.now(), edited_args=edited, against=against)
+                outcome = verdicts.confirm(item.id, clock.now(), edited_args=edited, against=against, shown=item.shown)
             case "d":
                 outcome = verdicts.defer(item.id, clock.now() + _SPAN_MILLIS["d"], clock.now())
             case "s" | "q":
@@ -473,7 +475,9 @@ def _ask_about(terminal: Terminal, item: ItemView, keys: Iterator[str]) -> str:
                 continue
         _show_outcomes(terminal, [outcome])
         if outcome.result == "stale":
-            seen_stale = True
+            item = _inbox(terminal).item(item.id, clock.now())
+            _show_item(terminal, item)
+            seen_stale = item.stale
             continue
         return "done" if outcome.result in CHANGED else "failed"
 
@@ -508,6 +512,11 @@ def _verdicts(terminal: Terminal) -> Verdicts:
     verdicts = Verdicts(home.journal, home.agent, ACTIONS, device_id=home.key.device_id, new_id=clock.new_id)
     verdicts.recover(clock.now())
     return verdicts
+
+
+def _shown(items: list[ItemView]) -> dict[str, str]:
+    """What a verdict says that the person was shown."""
+    return {item.id: item.shown for item in items}
 
 
 def _find(terminal: Terminal, which: str) -> ItemView:

@@ -183,6 +183,7 @@ class Builder:
             task_id=self._task_id,
             thread_id=self._thread_id,
             run_key=self._run_key,
+            ordinal=ordinal,
             items=[
                 ChangeItem(
                     id=item_id(ident, index),

@@ -11,7 +11,7 @@ from lottisync.review.action import Action, Unreadable
 from lottisync.review.change import ChangeItem
 from lottisync.review.completion import BUILDS, Begun, Sagas
 from lottisync.review.decision import known, twins
-from lottisync.review.desk import DECIDED, Act, Desk, already
+from lottisync.review.desk import DECIDED, UNSEEN, Act, Desk, Shown, already
 from lottisync.review.effect import Effect
 from lottisync.review.ledger import Placed
 from lottisync.review.outcome import Outcome
@@ -30,6 +30,7 @@ def confirm(
     edited_args: Mapping[str, Any] | None = None,
     against: Against = "base",
     only_open: bool = False,
+    shown: Shown = UNSEEN,
 ) -> list[Outcome]:
     """Confirm items in this order, as one act; with `only_open` those that do not wait are left out. What another
     process had begun on one of them counts instead."""
@@ -37,7 +38,7 @@ def confirm(
     outcomes = {ident: out for ident, (request, out) in finished.items() if request.kind == "confirm"}
     begun: list[Begun] = []
     with desk.agents.transaction(now, PERSON) as tx:
-        act = Act(desk, tx, now)
+        act = Act(desk, tx, now, shown)
         for ident in item_ids:
             if ident in outcomes or (only_open and not act.ledgers.place(ident).state.open):
                 continue
@@ -61,6 +62,8 @@ def _begin(
         return Begun(placed, other)
     if placed.state.decided:
         return already(placed)
+    if (changed := act.not_as_shown(placed)) is not None:
+        return changed
     for twin in (twin for one in begun for twin in one.request.twins if twin.item == item.id):
         return Outcome(item.id, "already", DECIDED["confirmed"], twin.decision)
     ledger, together = act.ledgers.of_task(task_id), {one.placed.item.id for one in begun}

@@ -6,7 +6,7 @@ decides is added to it. So deciding on n items reads each proposal once, and not
 Like `verdict`, this is for a person's side only.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
 from lottisync.problem import Problem
@@ -14,6 +14,7 @@ from lottisync.review import record
 from lottisync.review.action import Actions
 from lottisync.review.change import ChangeDecision
 from lottisync.review.decision import Twin
+from lottisync.review.item_view import item_view, lens_of
 from lottisync.review.ledger import Ledger, Placed, one_set
 from lottisync.review.outcome import Outcome
 from lottisync.review.terms import Sovereignty, Terms, terms_of
@@ -29,6 +30,12 @@ DECIDED = {
     "contested": "devices decided differently on it: keep it or undo it",
 }
 """Why an item with this fate is not decided again."""
+
+
+Shown = Mapping[str, str]
+"""Item -> the digest of what the person was shown of it (`ItemView.shown`)."""
+UNSEEN: Shown = {}
+"""A verdict that says nothing of what was shown is not checked against it."""
 
 
 class Desk(NamedTuple):
@@ -86,11 +93,27 @@ class Ledgers:
 
 
 class Act:
-    """One act in one transaction of the agent store, at the time `now` (ms)."""
+    """One act in one transaction of the agent store, at the time `now` (ms). `shown` are the digests of what the
+    person was shown, by item."""
 
-    def __init__(self, desk: Desk, tx: Transaction, now: int) -> None:
+    def __init__(self, desk: Desk, tx: Transaction, now: int, shown: Shown = UNSEEN) -> None:
         self.desk, self.tx, self.now = desk, tx, now
+        self._shown = shown
         self.ledgers = Ledgers(tx, now)
+
+    def not_as_shown(self, placed: Placed) -> Outcome | None:
+        """The refusal of an item that is not as the person was shown it, with what is there now (REV-64)."""
+        shown = self._shown.get(placed.item.id)
+        if shown is None:
+            return None
+        ledger, desk = self.ledgers.of_task(placed.set.task_id), self.desk
+        lens = lens_of(self.tx, ledger, desk.actions, sovereignty=desk.sovereignty)
+        with desk.journal.reading() as journal:
+            view = item_view(journal, placed, lens)
+        if view.shown == shown:
+            return None
+        message = "it is not as it was shown: look at it again, then decide"
+        return Outcome(placed.item.id, "stale", message, stale=view.stale_fields, view=view)
 
     def new_id(self) -> str:
         return self.desk.new_id(self.now)

@@ -9,11 +9,11 @@ import msgspec
 
 from lottisync.review import index
 from lottisync.review.action import Actions
-from lottisync.review.item_view import ItemView, Lens, item_view
-from lottisync.review.ledger import Ledger, Placed, agent_name, one_set
+from lottisync.review.item_view import ItemView, Lens, item_view, lens_of
+from lottisync.review.ledger import Ledger, Placed, one_set
 from lottisync.review.projection import ItemStatus
 from lottisync.review.proposal import set_of
-from lottisync.review.terms import Sovereignty, terms_of
+from lottisync.review.terms import Sovereignty
 from lottisync.store.reader import Reader
 from lottisync.store.store import Store
 
@@ -88,15 +88,7 @@ class Inbox:
             return [_set_view(reader, many, lens) for many in by_set.values()]
 
     def _lens(self, agents: Reader, ledger: Ledger) -> Lens:
-        proposers = {one.agent_id for one in ledger.sets}
-        return Lens(
-            self._actions,
-            ledger,
-            dict(agents.local("select operation_id, last_error from saga_log where status = 'failed'")),
-            {ident: agent_name(agents, ident) for ident in proposers},
-            {ident: terms_of(agents, ident, self._sovereignty) for ident in proposers},
-            self._language,
-        )
+        return lens_of(agents, ledger, self._actions, sovereignty=self._sovereignty, language=self._language)
 
 
 def _set_view(journal: Reader, many: list[Placed], lens: Lens) -> SetView:

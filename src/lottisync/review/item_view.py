@@ -19,8 +19,8 @@ from lottisync.entities import canonical
 from lottisync.review import effect
 from lottisync.review.action import Action, Actions, Change, Cited, Sight, Unreadable
 from lottisync.review.effect import Plan, StaleField
-from lottisync.review.ledger import Ledger, Placed
-from lottisync.review.terms import Terms
+from lottisync.review.ledger import Ledger, Placed, agent_name
+from lottisync.review.terms import Sovereignty, Terms, terms_of
 from lottisync.store.reader import Reader
 
 
@@ -74,6 +74,21 @@ class Lens(NamedTuple):
         task = journal.entity(task_id)
         title = task.value("title") if task is not None else None
         return title if isinstance(title, str) else ""
+
+
+def lens_of(
+    agents: Reader, ledger: Ledger, actions: Actions, *, sovereignty: Sovereignty = "reason", language: str = "en"
+) -> Lens:
+    """What the items of a ledger are looked at with."""
+    proposers = {one.agent_id for one in ledger.sets}
+    return Lens(
+        actions,
+        ledger,
+        dict(agents.local("select operation_id, last_error from saga_log where status = 'failed'")),
+        {ident: agent_name(agents, ident) for ident in proposers},
+        {ident: terms_of(agents, ident, sovereignty) for ident in proposers},
+        language,
+    )
 
 
 class _Seen(NamedTuple):

@@ -44,7 +44,7 @@ class Ledger:
     """Sets oldest first, and their states at `now`."""
 
     def __init__(self, sets: list[ChangeSet], decisions: list[ChangeDecision], now: int) -> None:
-        self.sets = sorted(sets, key=lambda change_set: (change_set.created_at, change_set.id))
+        self.sets = sorted(sets, key=lambda change_set: change_set.order)
         self.decisions = sorted(decisions, key=lambda decision: (decision.created_at, decision.id))
         self.states: dict[str, SetState] = project(sets, decisions, now)
         self._now = now
@@ -151,8 +151,8 @@ class Ledger:
         return not any(_age(other) < _age(placed) for other in self.twins(placed))
 
 
-def _age(placed: Placed) -> tuple[str, str, int]:
-    return placed.set.created_at, placed.set.id, placed.ordinal
+def _age(placed: Placed) -> tuple[tuple[str, str, str, int, str], int]:
+    return placed.set.order, placed.ordinal
 
 
 def change_set(entity: Entity) -> ChangeSet:

@@ -6,6 +6,7 @@ import msgspec
 
 from lottisync.causality.vector_clock import Clock
 from lottisync.review.effect import StaleField
+from lottisync.review.item_view import ItemView
 
 WriteResult = Literal["applied", "no-op"]
 Result = Literal["applied", "no-op", "stale", "failed", "already", "rejected", "deferred", "undone", "kept"]
@@ -13,13 +14,15 @@ Result = Literal["applied", "no-op", "stale", "failed", "already", "rejected", "
 
 class Outcome(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
     """What became of a verdict on one item. `message` says why where nothing was done; `stale` shows
-    what was, is and was proposed; `decision` is the id of the decision that stands."""
+    what was, is and was proposed; `decision` is the id of the decision that stands, `view` what is there now where it
+    is not what was shown."""
 
     item: str
     result: Result
     message: str = ""
     decision: str | None = None
     stale: list[StaleField] = []
+    view: ItemView | None = None
 
 
 class Done(NamedTuple):

@@ -18,7 +18,7 @@ from lottisync.review.action import Unreadable
 from lottisync.review.change import ChangeDecision
 from lottisync.review.completion import Begun, Sagas
 from lottisync.review.decision import decision_on, known, twins
-from lottisync.review.desk import Act, Desk, Ledgers, already
+from lottisync.review.desk import UNSEEN, Act, Desk, Ledgers, Shown, already
 from lottisync.review.ledger import Placed
 from lottisync.review.outcome import Outcome
 from lottisync.review.precedence import PERSON
@@ -32,14 +32,21 @@ LATEST = 253_402_300_799_000
 
 
 def reject(
-    desk: Desk, sagas: Sagas, item_ids: Sequence[str], now: int, reason: str | None, *, only_open: bool = False
+    desk: Desk,
+    sagas: Sagas,
+    item_ids: Sequence[str],
+    now: int,
+    reason: str | None,
+    *,
+    only_open: bool = False,
+    shown: Shown = UNSEEN,
 ) -> list[Outcome]:
     """Say no to items, with a reason that the agent will read, in one transaction. Twins are answered with them, and
     what builds on them is rejected along. With `only_open` those that do not wait are left out."""
     reason = _checked_reason(reason)
     sagas.finish_begun(item_ids, now)
     with desk.agents.transaction(now, PERSON) as tx:
-        act = Act(desk, tx, now)
+        act = Act(desk, tx, now, shown)
         wanted = [ident for ident in item_ids if not only_open or act.ledgers.place(ident).state.open]
         outcomes = [_reject(act, ident, reason) for ident in wanted]
     settle_marks(desk, sagas, now)
@@ -82,6 +89,8 @@ def _decide(
     item, task_id = placed.item, placed.set.task_id
     if placed.state.decided:
         return already(placed)
+    if (changed := act.not_as_shown(placed)) is not None:
+        return changed
     with desk.journal.reading() as reader:
         sight = effect.look(desk.actions, item, task_id, reader)
         if saga.begun(act.tx, item) is not None:

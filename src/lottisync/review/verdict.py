@@ -36,7 +36,7 @@ from lottisync.review import confirmation, recovery, rejection, taking_back
 from lottisync.review.action import Actions
 from lottisync.review.completion import Sagas
 from lottisync.review.confirmation import Against
-from lottisync.review.desk import Desk
+from lottisync.review.desk import UNSEEN, Desk, Shown
 from lottisync.review.ledger import one_set, unknown
 from lottisync.review.outcome import Outcome
 from lottisync.review.terms import Sovereignty
@@ -68,12 +68,15 @@ class Verdicts:
         *,
         edited_args: Mapping[str, Any] | None = None,
         against: Against = "base",
+        shown: str | None = None,
     ) -> Outcome:
         """Do what an item proposes, once. `against="current"` is for a person who was shown that it is
         stale and wants it over what is there now. `edited_args` are all the arguments in the person's
-        words; tool and target stay."""
+        words; tool and target stay. `shown` is `ItemView.shown` of what the person saw: if anything in it has changed
+        since, nothing is done, and the outcome has the new view."""
+        seen = {item_id: shown} if shown is not None else {}
         [outcome] = confirmation.confirm(
-            self._desk, self._sagas, [item_id], now, edited_args=edited_args, against=against
+            self._desk, self._sagas, [item_id], now, edited_args=edited_args, against=against, shown=seen
         )
         return outcome
 
@@ -82,19 +85,25 @@ class Verdicts:
         expired does not wait: it takes a word of its own."""
         return confirmation.confirm(self._desk, self._sagas, self._items(set_id), now, only_open=True)
 
-    def confirm_selected(self, item_ids: Iterable[str], now: int, *, against: Against = "base") -> list[Outcome]:
+    def confirm_selected(
+        self, item_ids: Iterable[str], now: int, *, against: Against = "base", shown: Shown = UNSEEN
+    ) -> list[Outcome]:
         """Confirm some items as one act (S1-43). They go in the order of their sets, whatever order they were picked
         in, so that what builds on another comes after it."""
-        return confirmation.confirm(self._desk, self._sagas, self._in_order(item_ids), now, against=against)
+        in_order = self._in_order(item_ids)
+        return confirmation.confirm(self._desk, self._sagas, in_order, now, against=against, shown=shown)
 
     def reject(self, item_id: str, now: int, reason: str | None = None) -> Outcome:
         """Say no, with a reason that the agent will read. The item's twins are answered with it, and what builds
         on it is rejected along, all in one transaction."""
         return self.reject_selected([item_id], now, reason)[0]
 
-    def reject_selected(self, item_ids: Iterable[str], now: int, reason: str | None = None) -> list[Outcome]:
+    def reject_selected(
+        self, item_ids: Iterable[str], now: int, reason: str | None = None, *, shown: Shown = UNSEEN
+    ) -> list[Outcome]:
         """Say no to some items as one act."""
-        return rejection.reject(self._desk, self._sagas, list(dict.fromkeys(item_ids)), now, reason)
+        wanted = list(dict.fromkeys(item_ids))
+        return rejection.reject(self._desk, self._sagas, wanted, now, reason, shown=shown)
 
     def dismiss(self, set_id: str, now: int, reason: str | None = None) -> list[Outcome]:
         """Reject what waits in a set, with one decision each and in one transaction (S1-44); each can be undone
@@ -127,7 +136,7 @@ class Verdicts:
         wanted = list(dict.fromkeys(item_ids))
         with self._desk.agents.reading() as reader:
             sets = {change_set.id: change_set for change_set in (one_set(reader, ident) for ident in wanted)}
-        in_order = sorted(sets.values(), key=lambda change_set: (change_set.created_at, change_set.id))
+        in_order = sorted(sets.values(), key=lambda change_set: change_set.order)
         order = [item.id for change_set in in_order for item in change_set.items]
         for ident in wanted:
             if ident not in order:
