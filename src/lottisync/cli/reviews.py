@@ -1,6 +1,6 @@
 """`review`: what agents propose, and the person's word on it.
 
-Every verb takes items by their id, by the end of it, or by their number in the list. What is said here
+Every verb takes items by the names that stand beside them, like `k7f2.3`, and ranges like `k7f2.2-5`. What is said here
 is said in the reader's language (`--language`, else the environment's); `--json` is for programs and is
 the same in all of them.
 """
@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import click
 import msgspec
 
-from lottisync.cli.terminal import Terminal, common, short
+from lottisync.cli.terminal import Terminal, common
 from lottisync.cli.watch import watchable
 from lottisync.device import clock
 from lottisync.journal.toolbox import ACTIONS
@@ -25,14 +25,13 @@ from lottisync.review.fate import Fate, decisions, fates
 from lottisync.review.inbox import Inbox, SetView
 from lottisync.review.item_view import ItemView
 from lottisync.review.language import LANGUAGES, chosen, marked, words
-from lottisync.review.ledger import SET
+from lottisync.review.names import meant
 from lottisync.review.outcome import Outcome
 from lottisync.review.verdict import Verdicts
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 CHANGED = ("applied", "no-op", "already", "rejected", "deferred", "undone", "kept")
-_NUMBER = re.compile(r"\A[0-9]{1,4}\Z")
 _SPAN = re.compile(r"\A(\d{1,4})([hdw])\Z")
 _SPAN_MILLIS = {"h": 3_600_000, "d": 86_400_000, "w": 7 * 86_400_000}
 _LANGUAGE = "lottisync.language"
@@ -106,7 +105,8 @@ def spoken(function: F) -> F:
 def review(
     context: click.Context, terminal: Terminal, task_id: str | None, everything: bool, interactive: bool
 ) -> None:
-    """Without a verb: list what waits for you. ITEM is an item's id, or its number in the list."""
+    """Without a verb: list what waits for you. ITEM is the name that stands beside it, like k7f2.3, or a range:
+    k7f2.2-5."""
     if context.invoked_subcommand is not None:
         return
     if interactive:
@@ -128,7 +128,7 @@ def list_(terminal: Terminal, task_id: str | None, everything: bool) -> None:
 
 def _list(terminal: Terminal, task_id: str | None, *, everything: bool) -> None:
     sets = _listed(terminal, task_id, everything)
-    terminal.emit([msgspec.to_builtins(one) for one in sets], lambda: _show(terminal, sets, numbered=not everything))
+    terminal.emit([msgspec.to_builtins(one) for one in sets], lambda: _show(terminal, sets))
 
 
 def _task(terminal: Terminal, task_id: str | None) -> str | None:
@@ -145,22 +145,17 @@ def _listed(terminal: Terminal, task_id: str | None = None, everything: bool = F
     return inbox.unsettled_sets(clock.now(), task) if everything else inbox.open_sets(clock.now(), task)
 
 
-def _show(terminal: Terminal, sets: list[SetView], *, numbered: bool) -> None:
+def _show(terminal: Terminal, sets: list[SetView]) -> None:
     from rich.text import Text
 
     if not sets:
         terminal.line(_say("Nothing waits for you."), "green")
         return
-    number = 0
     for one in sets:
         terminal.line(_heading(one), "bold")
-        rows = []
-        for item in one.items:
-            number += 1
-            name = str(number) if numbered else short(item.id)
-            rows.append((Text(name, "dim"), _summary(item), _change(item), _state(item)))
+        rows = [(Text(item.name, "dim"), _summary(item), _change(item), _state(item)) for item in one.items]
         terminal.table(["", "", _say("now → then"), ""], rows)
-    verbs = "lottisync review -i · confirm N... · edit N FIELD=VALUE · reject N --reason ... · confirm --all"
+    verbs = "lottisync review -i · confirm NAME... · edit NAME FIELD=VALUE · reject NAME --reason ... · confirm --all"
     terminal.line(verbs, "dim")
 
 
@@ -244,7 +239,7 @@ def _show_item(terminal: Terminal, item: ItemView) -> None:
     state = _state(item)
     if state.plain:
         terminal.line(_indented(state))
-    terminal.line(f"  {item.tool} {msgspec.json.encode(item.args).decode()}  {item.id}", "dim")
+    terminal.line(f"  {item.tool} {msgspec.json.encode(item.args).decode()}  {item.name}", "dim")
 
 
 def _indented(text: Any) -> Any:
@@ -285,7 +280,7 @@ def confirm(terminal: Terminal, items: tuple[str, ...], everything: bool, anyway
         ]
         outcomes = verdicts.confirm_selected([item.id for item in waiting], clock.now(), shown=_shown(waiting))
     else:
-        found = [_find(terminal, item) for item in items]
+        found = _find_all(terminal, items)
         against: Any = "current" if anyway else "base"
         outcomes = verdicts.confirm_selected([item.id for item in found], clock.now(), against=against)
     _report(terminal, outcomes)
@@ -323,7 +318,7 @@ def _typed(before: Any, text: str) -> Any:
 @common
 def reject(terminal: Terminal, items: tuple[str, ...], reason: str | None) -> None:
     """Reject ITEM."""
-    found, verdicts = [_find(terminal, item) for item in items], _verdicts(terminal)
+    found, verdicts = _find_all(terminal, items), _verdicts(terminal)
     _report(terminal, verdicts.reject_selected([item.id for item in found], clock.now(), reason))
 
 
@@ -337,7 +332,7 @@ def defer(terminal: Terminal, items: tuple[str, ...], span: str) -> None:
     match = _SPAN.match(span)
     if match is None:
         raise Usage("bad-usage", f"--for is a number with h, d or w, like 2d; got {span!r}")
-    found, verdicts = [_find(terminal, item) for item in items], _verdicts(terminal)
+    found, verdicts = _find_all(terminal, items), _verdicts(terminal)
     until = clock.now() + int(match[1]) * _SPAN_MILLIS[match[2]]
     _report(terminal, [verdicts.defer(item.id, until, clock.now()) for item in found])
 
@@ -397,8 +392,8 @@ def _show_ledger(terminal: Terminal, found: list[Fate]) -> None:
     rows = []
     for one in found:
         why = next((d.reason for d in reversed(one.decisions) if d.reason), one.why)
-        rows.append((_minute(one.proposed_at), one.agent_name, one.summary, _word(one.fate), why or ""))
-    terminal.table(["", "", "", "", ""], rows)
+        rows.append((one.name, _minute(one.proposed_at), one.agent_name, one.summary, _word(one.fate), why or ""))
+    terminal.table([""] * 6, rows)
 
 
 @review.command("log")
@@ -520,19 +515,19 @@ def _shown(items: list[ItemView]) -> dict[str, str]:
 
 
 def _find(terminal: Terminal, which: str) -> ItemView:
-    """The item a person means: its id, the end of its id, or its number in the list."""
-    if _NUMBER.match(which):
-        shown = [item for one in _listed(terminal) for item in one.items]
-        if 1 <= int(which) <= len(shown):
-            return shown[int(which) - 1]
-        raise Problem("unknown-id", f"the list has {len(shown)} items; got {which}. See: lottisync review")
-    of_set, _, ordinal = which.rpartition(".")
+    """The one item that a person means by its name."""
+    found = _find_all(terminal, (which,))
+    if len(found) != 1:
+        raise Problem("ambiguous-id", f"{which[:80]!r} means {len(found)} proposals; name one of them")
+    return found[0]
+
+
+def _find_all(terminal: Terminal, names: tuple[str, ...]) -> list[ItemView]:
+    """The items that a person means by their names, and by ranges of names."""
     with terminal.home.agent.reading() as reader:
-        sets = reader.ids_like(of_set, 2, SET) if of_set and of_set.isascii() and _NUMBER.match(ordinal) else []
-    if len(sets) != 1:
-        what = "several proposals have" if sets else "no proposal has"
-        raise Problem("unknown-id", f"{what} the id {which[:80]!r}. See: lottisync review")
-    return _inbox(terminal).item(f"{sets[0]}.{ordinal}", clock.now())
+        wanted = [ident for name in names for ident in meant(reader, name)]
+    inbox, now = _inbox(terminal), clock.now()
+    return [inbox.item(ident, now) for ident in dict.fromkeys(wanted)]
 
 
 def _report(terminal: Terminal, outcomes: list[Outcome]) -> None:
@@ -545,8 +540,11 @@ def _report(terminal: Terminal, outcomes: list[Outcome]) -> None:
 def _show_outcomes(terminal: Terminal, outcomes: list[Outcome]) -> None:
     if not outcomes:
         terminal.line(_say("Nothing waits for you."), "green")
+    inbox, now = _inbox(terminal), clock.now()
     for outcome in outcomes:
         style = "green" if outcome.result in CHANGED else "yellow"
-        terminal.line(f"{_word(outcome.result)}  {outcome.message}".rstrip(), style)
+        item = inbox.item(outcome.item, now)
+        said = f"{_word(outcome.result)}  {item.name}  {item.task_title}: {item.summary}"
+        terminal.line(f"{said}  {outcome.message}".rstrip(), style)
         for field in outcome.stale:
             terminal.line("  " + _stale(field), "yellow")

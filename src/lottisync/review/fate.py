@@ -11,6 +11,7 @@ from lottisync.review import effect
 from lottisync.review.action import Actions, Unreadable
 from lottisync.review.change import ChangeDecision
 from lottisync.review.ledger import Ledger, agent_name
+from lottisync.review.names import short
 from lottisync.store.store import Store
 
 
@@ -19,6 +20,7 @@ class Fate(msgspec.Struct, frozen=True, rename="camel"):
     `fate` as in `ItemState`; the decisions are those on its operation, oldest first."""
 
     id: str
+    name: str
     change_set: str
     agent_name: str
     task_id: str
@@ -45,6 +47,7 @@ def fates(
     (S0-45)."""
     with agents.reading() as reader:
         held = Ledger.read(reader, now, task_id)
+        short_ids = {one.id: short(reader, one.id) for one in held.sets}
         names = {one.agent_id: agent_name(reader, one.agent_id) for one in held.sets}
     found = []
     with journal.reading() as reader:
@@ -57,6 +60,7 @@ def fates(
             found.append(
                 Fate(
                     item.id,
+                    f"{short_ids[placed.set.id]}.{placed.ordinal}",
                     placed.set.id,
                     names[placed.set.agent_id],
                     placed.set.task_id,

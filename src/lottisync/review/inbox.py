@@ -5,6 +5,8 @@ stores hold, every time: they are the same on every device that has the same dat
 `lottisync.review.item_view` says. Twins are shown once, as the oldest of them.
 """
 
+from collections.abc import Iterable
+
 import msgspec
 
 from lottisync.review import index
@@ -70,7 +72,7 @@ class Inbox:
         with self._agents.reading() as reader:
             one_set(reader, item_id)
             ledger = index.ledger_of(reader, [set_of(item_id)], now)
-            lens = self._lens(reader, ledger)
+            lens = self._lens(reader, ledger, [set_of(item_id)])
         with self._journal.reading() as reader:
             return item_view(reader, ledger.find(item_id), lens)
 
@@ -79,7 +81,7 @@ class Inbox:
         with self._agents.reading() as reader:
             wanted = {entry.set_id for entry in index.entries(reader, task_id, only_open=only_open)}
             ledger = index.ledger_of(reader, wanted, now)
-            lens = self._lens(reader, ledger)
+            lens = self._lens(reader, ledger, wanted)
         by_set: dict[str, list[Placed]] = {}
         for placed in ledger.placed():
             if placed.set.id in wanted and ledger.is_shown(placed):
@@ -87,8 +89,9 @@ class Inbox:
         with self._journal.reading() as reader:
             return [_set_view(reader, many, lens) for many in by_set.values()]
 
-    def _lens(self, agents: Reader, ledger: Ledger) -> Lens:
-        return lens_of(agents, ledger, self._actions, sovereignty=self._sovereignty, language=self._language)
+    def _lens(self, agents: Reader, ledger: Ledger, named: Iterable[str]) -> Lens:
+        sovereignty, language = self._sovereignty, self._language
+        return lens_of(agents, ledger, self._actions, sovereignty=sovereignty, language=language, named=named)
 
 
 def _set_view(journal: Reader, many: list[Placed], lens: Lens) -> SetView:

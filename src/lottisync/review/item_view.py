@@ -10,7 +10,7 @@ texts and the decisions that count. A verdict that carries it is refused if anyt
 """
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 import msgspec
@@ -20,6 +20,7 @@ from lottisync.review import effect
 from lottisync.review.action import Action, Actions, Change, Cited, Sight, Unreadable
 from lottisync.review.effect import Plan, StaleField
 from lottisync.review.ledger import Ledger, Placed, agent_name
+from lottisync.review.names import short
 from lottisync.review.terms import Sovereignty, Terms, terms_of
 from lottisync.store.reader import Reader
 
@@ -29,7 +30,7 @@ class ItemView(msgspec.Struct, frozen=True, rename="camel"):
     what was confirmed, and not the agent; `expired` a pending item that has waited too long; `error` why it could
     not be confirmed, or why the last attempt failed; `creates` that it makes something new, so that nothing was there
     before; `why` the agent's reason, `reason` the person's; `order_unknown` that what it cites was written beside the
-    user's tick and not after it; `shown` is the digest of all this."""
+    user's tick and not after it; `name` is what the person calls it by, `shown` the digest of all this."""
 
     id: str
     tool: str
@@ -55,6 +56,7 @@ class ItemView(msgspec.Struct, frozen=True, rename="camel"):
     task_id: str = ""
     task_title: str = ""
     agent_name: str = ""
+    name: str = ""
     shown: str = ""
 
 
@@ -68,6 +70,7 @@ class Lens(NamedTuple):
     names: Mapping[str, str]
     terms: Mapping[str, Terms]
     language: str
+    short: Mapping[str, str]
 
     def task_title(self, journal: Reader, task_id: str) -> str:
         """The title of the task that a proposal is about; '' if it is not here."""
@@ -77,9 +80,15 @@ class Lens(NamedTuple):
 
 
 def lens_of(
-    agents: Reader, ledger: Ledger, actions: Actions, *, sovereignty: Sovereignty = "reason", language: str = "en"
+    agents: Reader,
+    ledger: Ledger,
+    actions: Actions,
+    *,
+    sovereignty: Sovereignty = "reason",
+    language: str = "en",
+    named: Iterable[str] = (),
 ) -> Lens:
-    """What the items of a ledger are looked at with."""
+    """What the items of a ledger are looked at with; items of the sets `named` get their short names."""
     proposers = {one.agent_id for one in ledger.sets}
     return Lens(
         actions,
@@ -88,6 +97,7 @@ def lens_of(
         {ident: agent_name(agents, ident) for ident in proposers},
         {ident: terms_of(agents, ident, sovereignty) for ident in proposers},
         language,
+        {ident: short(agents, ident) for ident in named},
     )
 
 
@@ -129,6 +139,7 @@ def item_view(journal: Reader, placed: Placed, lens: Lens) -> ItemView:
         task_id=placed.set.task_id,
         task_title=lens.task_title(journal, placed.set.task_id),
         agent_name=lens.names.get(placed.set.agent_id, ""),
+        name=f"{lens.short.get(placed.set.id, placed.set.id)}.{placed.ordinal}",
     )
     return msgspec.structs.replace(view, shown=_digest(view, placed, seen))
 
