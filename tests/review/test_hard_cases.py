@@ -251,10 +251,11 @@ def test_rev47_two_processes_at_once_decide_one_item_once(laptop: Reviewer) -> N
     device, told = laptop, []
 
     class Interrupted(Sagas):
-        def finish(self, *args: Any) -> Any:
-            other = Verdicts(device.journal, device.agents, ACTIONS, device_id="device-1", new_id=device.new_id)
-            told.append(other.reject(ident, device.later()).result)
-            return super().finish(*args)
+        def finish(self, begun: Any, now: int) -> Any:
+            if begun:
+                other = Verdicts(device.journal, device.agents, ACTIONS, device_id="device-1", new_id=device.new_id)
+                told.append(other.reject(ident, device.later()).result)
+            return super().finish(begun, now)
 
     assert laptop.restarted(Interrupted).confirm(ident, laptop.later()).result == "already"
     assert told == ["already"]
