@@ -2,6 +2,7 @@
 
 import ast
 import importlib
+import inspect
 import re
 import subprocess
 import tomllib
@@ -10,6 +11,7 @@ from pathlib import Path
 import click
 import pytest
 
+from lottisync.agents.toolbox import TOOLBOX
 from lottisync.cli.main import COMMANDS
 
 ROOT = Path(__file__).parent.parent
@@ -58,7 +60,7 @@ def test_the_top_level_is_what_the_person_asked_for() -> None:
         ("cryptography", {"identity"}),  # C-04
         ("zeroconf", {"net"}),  # C-05
         ("anyio", {"sync", "net", "daemon"}),  # C-06, C-14
-        ("pydantic", {"review"}),  # C-07
+        ("pydantic", {"journal"}),  # C-07
         ("openai", {"agents"}),  # C-08
     ],
 )
@@ -216,3 +218,30 @@ def test_s1_72_the_suite_prints_its_branches_and_holds_the_pure_packages_at_all_
     for package in pure["source_modules"]:
         assert package in measured["source_pkgs"]
         assert f"*/{package.partition('.')[2]}/*" in watched.split(",")
+
+
+def test_a_tool_is_named_in_its_own_file_and_nowhere_else() -> None:
+    """A line that asks "is this that tool?" belongs to the tool's action. The demo is exempt: it scripts what a model
+    says."""
+    homes = {name: Path(str(inspect.getsourcefile(tool))) for name, tool in TOOLBOX.tools.items()}
+    homes |= {alias: homes[name] for alias, name in TOOLBOX.aliases.items()}
+    strays = [
+        f"{file.relative_to(SOURCE)}:{node.lineno}: {node.value}"
+        for file in SOURCE.rglob("*.py")
+        if file.relative_to(SOURCE).parts[0] not in ("demo", "scripted_model")
+        for node in ast.walk(ast.parse(file.read_text()))
+        if isinstance(node, ast.Constant) and node.value in homes and homes[node.value] != file
+    ]
+    assert strays == []
+
+
+def test_the_engine_knows_no_type_of_the_product() -> None:
+    """`review` confirms whatever has an action: neither a type of the journal nor a register of a task is in it."""
+    words = {"task", "checklistItem", "entry", "label", "category", "isChecked", "statusReason", "entryLink"}
+    strays = [
+        f"{file.name}:{node.lineno}: {node.value}"
+        for file in (SOURCE / "review").rglob("*.py")
+        for node in ast.walk(ast.parse(file.read_text()))
+        if isinstance(node, ast.Constant) and node.value in words
+    ]
+    assert strays == []

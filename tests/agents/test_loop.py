@@ -28,6 +28,7 @@ from lottisync.agents.model import Message, ToolMessage, Turn
 from lottisync.entities.entity import HIGH
 from lottisync.entities.view import view
 from lottisync.journal import tasks
+from lottisync.journal.toolbox import ACTIONS
 from lottisync.review.change import ChangeSet
 from lottisync.review.ledger import Ledger
 from lottisync.review.verdict import Verdicts
@@ -118,7 +119,7 @@ class Loop(RuleBasedStateMachine):
         if not waiting:
             return
         item = waiting[place % len(waiting)]
-        verdicts = Verdicts(device.journal, device.agents, device_id=device.id, new_id=device.new_id)
+        verdicts = Verdicts(device.journal, device.agents, ACTIONS, device_id=device.id, new_id=device.new_id)
         given = (
             verdicts.confirm(item.id, device.now())
             if confirmed

@@ -17,6 +17,7 @@ from lottisync.causality.vector_clock import Dot
 from lottisync.entities.entity import HIGH, LOW
 from lottisync.entities.view import view
 from lottisync.journal import tasks
+from lottisync.journal.toolbox import ACTIONS
 from lottisync.problem import Problem
 from lottisync.review.change import ChangeSet
 from lottisync.review.verdict import Verdicts
@@ -67,7 +68,7 @@ class History:
             case "elsewhere":
                 device.do(lambda tx: tasks.add_note(tx, f"e{self.number}", "t2", "Salt"))
             case "confirm":
-                verdicts = Verdicts(device.journal, device.agents, device_id=device.id, new_id=device.new_id)
+                verdicts = Verdicts(device.journal, device.agents, ACTIONS, device_id=device.id, new_id=device.new_id)
                 for made in (view(entity, ChangeSet) for entity in device.in_agents("changeSet")):
                     try:
                         verdicts.confirm(made.items[self.number % 2].id, device.now())

@@ -20,6 +20,7 @@ from lottisync.entities.entity import HIGH, LOW
 from lottisync.entities.schema import link_id
 from lottisync.entities.view import view
 from lottisync.journal import tasks
+from lottisync.journal.toolbox import ACTIONS
 from lottisync.problem import Problem
 from lottisync.review.change import ChangeSet
 from lottisync.review.verdict import Verdicts
@@ -280,7 +281,7 @@ def test_the_effect_of_its_own_proposal_does_not_wake_it_an_edit_beside_it_does(
     daemon.settle(ScriptedModel(proposing, say()))
     [made] = [view(entity, ChangeSet) for entity in laptop.in_agents("changeSet")]
     laptop.pass_minutes(5)
-    verdicts = Verdicts(laptop.journal, laptop.agents, device_id=laptop.id, new_id=laptop.new_id)
+    verdicts = Verdicts(laptop.journal, laptop.agents, ACTIONS, device_id=laptop.id, new_id=laptop.new_id)
     for item in made.items:
         verdicts.confirm(item.id, laptop.now())
     assert laptop.task().task.estimate == 120
@@ -296,7 +297,7 @@ def test_an_undo_wakes_it(laptop: Device, laura: str, daemon: Daemon) -> None:
     laptop.do(lambda tx: tasks.add_note(tx, "n1", "t1", "This takes two hours"))
     daemon.settle(ScriptedModel(say("", call("update_task_estimate", minutes=120)), say()))
     [made] = [view(entity, ChangeSet) for entity in laptop.in_agents("changeSet")]
-    verdicts = Verdicts(laptop.journal, laptop.agents, device_id=laptop.id, new_id=laptop.new_id)
+    verdicts = Verdicts(laptop.journal, laptop.agents, ACTIONS, device_id=laptop.id, new_id=laptop.new_id)
     verdicts.confirm(made.items[0].id, laptop.now())
     assert daemon.settle() == []
     verdicts.undo(made.items[0].id, laptop.now())
@@ -313,7 +314,7 @@ def test_the_effect_of_another_agents_proposal_is_news(laptop: Device, laura: st
     daemon.settle(ScriptedModel(say("", call("set_task_status", status="BLOCKED", reason="No pump")), say()))
     [made] = [view(entity, ChangeSet) for entity in laptop.in_agents("changeSet")]
     assert made.agent_id == other
-    verdicts = Verdicts(laptop.journal, laptop.agents, device_id=laptop.id, new_id=laptop.new_id)
+    verdicts = Verdicts(laptop.journal, laptop.agents, ACTIONS, device_id=laptop.id, new_id=laptop.new_id)
     verdicts.confirm(made.items[0].id, laptop.now())
     assert laptop.task("t2").task.status == "BLOCKED"
     laptop.pass_minutes(5)
@@ -593,7 +594,7 @@ def test_the_whole_loop(laptop: Device, phone: Device, laura: str, daemon: Daemo
     phone.pull(laptop)
     phone.time = laptop.time + MINUTE
     [made] = [view(entity, ChangeSet) for entity in phone.in_agents("changeSet")]
-    verdicts = Verdicts(phone.journal, phone.agents, device_id=phone.id, new_id=phone.new_id)
+    verdicts = Verdicts(phone.journal, phone.agents, ACTIONS, device_id=phone.id, new_id=phone.new_id)
     verdicts.confirm(made.items[0].id, phone.now())
     verdicts.reject(made.items[1].id, phone.now(), reason="Not urgent at all")
     laptop.pull(phone)

@@ -29,14 +29,15 @@ from lottisync.agents.model import (
 from lottisync.agents.run_key import subscription
 from lottisync.agents.run_log import Run
 from lottisync.agents.thread import MAX_CALLS, MAX_TEXT
+from lottisync.agents.toolbox import TOOLBOX
 from lottisync.agents.types import AgentMessage, AgentReport
 from lottisync.causality.vector_clock import Dot, Host
 from lottisync.entities.entity import HIGH, LOW
 from lottisync.entities.version import open_foreign
 from lottisync.entities.view import view
 from lottisync.journal import tasks
+from lottisync.journal.toolbox import ACTIONS
 from lottisync.problem import Problem
-from lottisync.review import tools
 from lottisync.review.change import ChangeSet
 from lottisync.review.verdict import Verdicts
 
@@ -445,7 +446,7 @@ arguments = st.dictionaries(
 hostile_calls = st.builds(
     ToolCall,
     st.text(st.characters(), max_size=5),
-    st.sampled_from([*tools.TOOLS, *tools.ALIASES]) | st.text(st.characters(), max_size=9),
+    st.sampled_from([*TOOLBOX.tools, *TOOLBOX.aliases]) | st.text(st.characters(), max_size=9),
     arguments | st.text(st.characters(), max_size=30),
 )
 hostile_turns = st.builds(
@@ -620,7 +621,7 @@ def test_proposed_on_the_laptop_decided_on_the_phone_known_to_the_next_wake(
     phone.pull(laptop)
     phone.pass_minutes(30)
     estimate, priority = (item.id for item in sets(phone)[0].items)
-    verdicts = Verdicts(phone.journal, phone.agents, device_id=phone.id, new_id=phone.new_id)
+    verdicts = Verdicts(phone.journal, phone.agents, ACTIONS, device_id=phone.id, new_id=phone.new_id)
     verdicts.confirm(estimate, phone.now())
     verdicts.reject(priority, phone.now(), "I know better")
     laptop.pull(phone)

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from tests.review.reviewer import DAY, Reviewer
 from tests.support.examples import examples
 
+from lottisync.journal.toolbox import ACTIONS
 from lottisync.review.inbox import Inbox
 
 BATCH = {"items": [{"title": title} for title in ("Milk", "Eggs", "Salt", "Yeast")]}
@@ -82,7 +83,7 @@ def test_rev55_confirmed_and_rejected_is_contested_and_the_effect_stands(laptop:
         assert device.page().task.estimate == 60
         [state] = device.states().values()
         assert (state.items[ident].status, state.items[ident].contested) == ("confirmed", True)
-        [shown] = Inbox(device.journal, device.agents).open_sets(device.now)
+        [shown] = Inbox(device.journal, device.agents, ACTIONS).open_sets(device.now)
         assert (shown.items[0].contested, shown.items[0].reason, shown.waiting) == (True, "I know better", 0)
 
 

@@ -15,6 +15,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from tests.review.reviewer import DAY, Reviewer
 from tests.support.examples import examples
 
+from lottisync.journal.toolbox import ACTIONS
 from lottisync.review import index
 from lottisync.review.fate import fates
 from lottisync.review.inbox import Inbox
@@ -122,8 +123,8 @@ class ThreeDevices(RuleBasedStateMachine):
     @invariant()
     def every_device_can_show_what_it_has(self) -> None:
         for device in getattr(self, "devices", []):
-            Inbox(device.journal, device.agents).unsettled_sets(device.now)
-            fates(device.journal, device.agents, device.now)
+            Inbox(device.journal, device.agents, ACTIONS).unsettled_sets(device.now)
+            fates(device.journal, device.agents, ACTIONS, device.now)
 
     def meet_all(self) -> None:
         for _ in range(2):

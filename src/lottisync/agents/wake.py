@@ -45,9 +45,9 @@ from lottisync.agents.schedule import MAX_FAILURES, backoff
 from lottisync.agents.task_agent import MAX_TURNS
 from lottisync.agents.thread import Opening, RecordedCall, RecordedTurn, Thread
 from lottisync.agents.tool_call import Calls
+from lottisync.agents.toolbox import TOOLBOX, RetractSuggestions
 from lottisync.agents.types import Agent, AgentMessage
 from lottisync.problem import Problem
-from lottisync.review import tools
 from lottisync.review.builder import MAX_ITEMS
 from lottisync.review.precedence import AGENT
 from lottisync.store.instant import iso
@@ -254,7 +254,7 @@ class _Wake:
             self._take(recorded)
             if self._is_done:
                 return
-        offered = [ToolSchema(**definition) for definition in tools.definitions(retracting=True)]
+        offered = [ToolSchema(**definition) for definition in TOOLBOX.definitions(RetractSuggestions)]
         while self._turns < self._limit and not self._is_done:
             self._watch(Progress(self._turns + 1, self._limit))
             turn, ignored = thread.heard(self._turns, await model.complete(self._messages, offered))

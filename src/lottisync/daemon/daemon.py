@@ -179,9 +179,10 @@ async def alone(home: TaskHome, tries: int = LOCK_TRIES) -> AsyncIterator[None]:
 
 
 def _recover(home: TaskHome, say: Callable[[str, str], None]) -> None:
+    from lottisync.journal.toolbox import ACTIONS
     from lottisync.review.verdict import Verdicts
 
-    verdicts = Verdicts(home.journal, home.agent, device_id=home.key.device_id, new_id=clock.new_id)
+    verdicts = Verdicts(home.journal, home.agent, ACTIONS, device_id=home.key.device_id, new_id=clock.new_id)
     for outcome in verdicts.recover(clock.now()):
         say(
             "recovered",

@@ -15,7 +15,7 @@ from datetime import date
 from typing import Any, NamedTuple
 
 import msgspec
-from fractional_indexing import generate_key_between
+from fractional_indexing import FIError, generate_key_between
 
 from lottisync.causality.vector_clock import Dot
 from lottisync.entities.schema import derived_id
@@ -239,14 +239,14 @@ def default_checklist(tx: Transaction, task_id: str, *, precedence: int | None =
 def add_checklist(
     tx: Transaction, checklist_id: str, task_id: str, title: str, *, precedence: int | None = None
 ) -> Dot:
-    last = max((checklist.rank for checklist in page(tx, task_id).checklists), default="")
+    ranks = [checklist.rank for checklist in page(tx, task_id).checklists]
     return tx.put(
         checklist_id,
         "checklist",
         {
             "taskId": task_id,
             "title": checked_title(title),
-            "rank": rank_after(last),
+            "rank": rank_after(*ranks),
             "createdAt": iso(tx.now),
         },
         precedence=precedence,
@@ -262,12 +262,12 @@ def add_item(
 ) -> Dot:
     """A new checklist item at the end of the task's first checklist, unticked and set by the user (S0-10)."""
     checklist_id = default_checklist(tx, task_id)
-    last = max((item.rank for item in page(tx, task_id).items if item.checklist_id == checklist_id), default="")
+    ranks = [item.rank for item in page(tx, task_id).items if item.checklist_id == checklist_id]
     values = {
         "taskId": task_id,
         "checklistId": checklist_id,
         "title": checked_title(title),
-        "rank": rank_after(last),
+        "rank": rank_after(*ranks),
         "isChecked": False,
         "checkedBy": "user",
         "checkedAt": None,
@@ -277,9 +277,13 @@ def add_item(
     return tx.put(item_id, "checklistItem", values)
 
 
-def rank_after(last: str) -> str:
-    """A rank behind `last` ('' for the first)."""
-    return str(generate_key_between(last or None, None))
+def rank_after(*ranks: str) -> str:
+    """A rank behind all of `ranks`. One that is no fractional index, as another program may write it, counts as
+    absent."""
+    for last in sorted(ranks, reverse=True):
+        with contextlib.suppress(FIError):
+            return str(generate_key_between(last or None, None))
+    return str(generate_key_between(None, None))
 
 
 def check_item(tx: Transaction, item_id: str, checked: bool) -> Dot | None:
