@@ -95,7 +95,7 @@ def test_a_name_that_is_none_leaves_no_home(tmp_path: Path) -> None:
 
 def test_no_home(tmp_path: Path) -> None:
     """STORE-14"""
-    with pytest.raises(Problem, match="lottisync init") as caught:
+    with pytest.raises(Problem, match="is not a lottisync home") as caught:
         TaskHome.open(tmp_path)
     assert caught.value.code == "not-initialised"
 

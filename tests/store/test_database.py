@@ -62,7 +62,7 @@ def test_a_missing_file(tmp_path: Path) -> None:
     """STORE-2: and it is not made."""
     problem = refused(tmp_path / "journal.sqlite")
     assert problem.code == "missing"
-    assert "lottisync init" in problem.message
+    assert problem.hint == "init-missing"
     assert list(tmp_path.iterdir()) == []
 
 

@@ -98,7 +98,9 @@ def single_flight(agents: Store, agent_id: str) -> Iterator[None]:
             except BlockingIOError:
                 if attempt == LOCK_TRIES - 1:
                     raise Problem(
-                        "awake", f"agent {agent_id} is awake already on this device. Wait until it is done"
+                        "awake",
+                        "agent {agent_id} is awake already on this device. Wait until it is done",
+                        agent_id=agent_id,
                     ) from None
             time.sleep(0.002)
         yield

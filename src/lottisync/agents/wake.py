@@ -177,7 +177,9 @@ def _repeated(reader: Reader, run: Run) -> WakeResult:
     for message in thread.messages(reader, run.agent_id, run.thread_id):
         if message.metadata.get("milestone") == COMPLETED_MILESTONE:
             return msgspec.convert(message.metadata["result"] | {"repeated": True}, WakeResult)
-    raise Problem("no-record", f"wake {run.run_key} was completed, but its record is gone. Wake the agent anew")
+    raise Problem(
+        "no-record", "wake {run_key} was completed, but its record is gone. Wake the agent anew", run_key=run.run_key
+    )
 
 
 def _is_for(run: Run, each: queue.Waiting) -> bool:
@@ -308,8 +310,11 @@ class _Wake:
         with self._agents.transaction(self._now(), AGENT) as tx:
             living = agent.read(tx, self._run.agent_id)
             if living.lifecycle == DESTROYED:
-                message = f"{living.display_name} was destroyed while it was awake; what it wanted to say was dropped"
-                raise Problem("destroyed", message)
+                raise Problem(
+                    "destroyed",
+                    "{agent} was destroyed while it was awake; what it wanted to say was dropped",
+                    agent=living.display_name,
+                )
             return self._write(tx, living)
 
     def _write(self, tx: Transaction, living: Agent) -> WakeResult:

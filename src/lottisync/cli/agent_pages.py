@@ -172,7 +172,12 @@ def report(terminal: Terminal, which: str) -> None:
     with home.agent.reading() as reader:
         latest = latest_report(reader, found.id)
     if latest is None:
-        raise Problem("no-report", f"{found.display_name} has not reported yet. Run: lottisync agent wake {which}")
+        raise Problem(
+            "no-report",
+            "{display_name} has not reported yet. Run: lottisync agent wake {which}",
+            display_name=found.display_name,
+            which=which,
+        )
     value = {"id": latest.id, "agent": found.id, "createdAt": latest.created_at, "content": latest.content}
     terminal.emit(value, lambda: _show_report(terminal, found, latest.content))
 
@@ -244,7 +249,13 @@ def log(terminal: Terminal, which: str, run: str | None) -> None:
 def _show_run(terminal: Terminal, found: Agent, runs: list[run_log.Run], abbreviated: str) -> None:
     meant = [each for each in runs if each.run_key.startswith(abbreviated)]
     if len(meant) != 1:
-        raise Problem("unknown-id", f"{counted(len(meant), 'wake')} of {found.display_name} begin with {abbreviated}")
+        raise Problem(
+            "unknown-id",
+            "{counted} of {display_name} begin with {abbreviated}",
+            counted=counted(len(meant), "wake"),
+            display_name=found.display_name,
+            abbreviated=abbreviated,
+        )
     with terminal.home.agent.reading() as reader:
         said: list[dict[str, Any]] = [
             {
@@ -276,5 +287,5 @@ def agent_of(home: TaskHome, which: str) -> Agent:
     with home.agent.reading() as reader:
         found = task_agent.agent_for_task(reader, task_id)
     if found is None:
-        raise Problem("no-agent", f"no agent minds this task. Run: lottisync agent create {which}")
+        raise Problem("no-agent", "no agent minds this task. Run: lottisync agent create {which}", which=which)
     return found

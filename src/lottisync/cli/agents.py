@@ -232,7 +232,9 @@ def _active(home: TaskHome, name: str) -> str:
 
     member = member_named(home.roster(), name)
     if member.status != "active":
-        raise Problem("not-active", f"{member.name} is {member.status}. See: lottisync devices")
+        raise Problem(
+            "not-active", "{name} is {status}. See: lottisync devices", name=member.name, status=member.status
+        )
     return member.device
 
 

@@ -106,7 +106,9 @@ def _write(file: Path, lines: Iterator[bytes]) -> None:
                 written.write(line + b"\n")
         building.replace(file)
     except OSError as error:
-        raise Problem("cannot-write", f"{file} cannot be written: {error.strerror or error}") from None
+        raise Problem(
+            "cannot-write", "{file} cannot be written: {strerror}", file=file, strerror=error.strerror or error
+        ) from None
     finally:
         building.unlink(missing_ok=True)
 

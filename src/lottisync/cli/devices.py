@@ -13,7 +13,7 @@ from lottisync.daemon.home import TaskHome
 from lottisync.device import clock
 from lottisync.device.membership import SHOWN_OF_AN_ID
 from lottisync.identity.device_key import IdentityError, grouped
-from lottisync.identity.pairing import OFFER_LIFETIME_MS, CodeOffer, Paired, PairingError, new_code, parse_code
+from lottisync.identity.pairing import OFFER_LIFETIME_MS, CodeOffer, Paired, new_code, parse_code
 from lottisync.net.discovery import Address
 from lottisync.problem import Problem, Usage
 from lottisync.shown import quoted
@@ -26,13 +26,13 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 @contextmanager
 def identity_problems() -> Iterator[None]:
-    """Identity and pairing errors are already sentences for people; here they get their exit code."""
+    """A name, an id or a code that cannot be one is, given on the command line, a wrong call: exit code 2."""
     try:
         yield
-    except PairingError as error:
-        raise (Usage if error.code == "malformed-code" else Problem)(error.code, error.sentence) from None
     except IdentityError as error:
-        raise Usage("bad-value", str(error)) from None
+        if error.code in ("bad-value", "malformed-code"):
+            error.exit_code = Usage.exit_code
+        raise
 
 
 def sure(function: F) -> F:
@@ -100,12 +100,16 @@ def retire(terminal: Terminal, name: str) -> None:
     member = _other(home, name)
     running = read_status(home)
     if member.status != "active":
-        raise Problem("not-active", f"{member.name} is {member.status} already. See: lottisync devices")
+        raise Problem(
+            "not-active", "{name} is {status} already. See: lottisync devices", name=member.name, status=member.status
+        )
     if running and any(peer.device == member.device and peer.linked for peer in running.peers):
         raise Problem(
             "linked",
-            f"{member.name} is connected now, and would come back at once. Switch it off first; "
-            f"to take it out for good: lottisync devices revoke {name}",
+            "{name} is connected now, and would come back at once. Switch it off first; to take it out for "
+            "good: lottisync devices revoke {name2}",
+            name=member.name,
+            name2=name,
         )
     with identity_problems():
         home.members.retire(member.device, clock.now())
@@ -128,19 +132,24 @@ def revoke(terminal: Terminal, name: str, keep: tuple[str, ...], keep_none: bool
     home = terminal.home
     member, roster = _other(home, name), home.roster()
     if member.status == "revoked":
-        raise Problem("not-active", f"{member.name} is revoked already. See: lottisync devices")
+        raise Problem("not-active", "{name} is revoked already. See: lottisync devices", name=member.name)
     resting = [roster.members[device] for device in roster.resting_on(member.device)]
     kept = {member_named(roster, each).device for each in keep}
     if stray := kept - {each.device for each in resting}:
         raise Usage(
-            "bad-value", f"{roster.members[min(stray)].name} stays anyway; --keep is for whom {name} brought in"
+            "bad-value",
+            "{name} stays anyway; --keep is for whom {name2} brought in",
+            name=roster.members[min(stray)].name,
+            name2=name,
         )
     if resting and not keep and not keep_none:
         names = ", ".join(each.name for each in resting)
         raise Problem(
             "others-rest-on-it",
-            f"{member.name} alone brought in {names}, and whoever has it may have done that. Say who stays: "
-            f"--keep NAME for each of them, or --keep-none",
+            "{name} alone brought in {names}, and whoever has it may have done that. Say who stays: --keep "
+            "NAME for each of them, or --keep-none",
+            name=member.name,
+            names=names,
         )
     gone = [each.name for each in resting if each.device not in kept]
     names = " and ".join([member.name, *gone])
@@ -210,7 +219,9 @@ def _refuse_taken(home: TaskHome, name: str, but: str = "") -> None:
 
     taken = same_name(home.roster(), name, {but})
     if taken is not None:
-        raise Usage("exists", f"a device of yours is called {quoted(taken.name)} already. Choose another name")
+        raise Usage(
+            "exists", "a device of yours is called {quoted} already. Choose another name", quoted=quoted(taken.name)
+        )
 
 
 def _other(home: TaskHome, name: str) -> "Member":
@@ -219,7 +230,7 @@ def _other(home: TaskHome, name: str) -> "Member":
 
     member = member_named(home.roster(), name)
     if member.device == home.key.device_id:
-        raise Usage("this-device", f"{member.name} is this device. Do it on another one, which waits for it")
+        raise Usage("this-device", "{name} is this device. Do it on another one, which waits for it", name=member.name)
     return member
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from lottisync.cli.hints import told
 from lottisync.cli.stores import device_names
 from lottisync.cli.terminal import Terminal, common, waits_for_you
 from lottisync.cli.watch import watchable
@@ -61,7 +62,7 @@ def _make_missing(terminal: Terminal, name: str) -> None:
     with identity_problems():
         made = terminal.home.replace_lost(name)
     if not made:
-        raise Problem("nothing-missing", f"no store is missing in {terminal.path}; it was left as it is")
+        raise Problem("nothing-missing", "no store is missing in {path}; it was left as it is", path=terminal.path)
 
     def shown() -> None:
         terminal.line(f"Made, empty: {', '.join(made)}. The other devices fill what they have.", "green")
@@ -180,7 +181,7 @@ def _waiting(terminal: Terminal) -> int | None:
     try:
         return index.waiting(terminal.home.agent, clock.now())
     except Problem as problem:
-        terminal.warn(f"what waits for you could not be counted: {problem.message}")
+        terminal.warn(f"what waits for you could not be counted: {told(problem)}")
         return None
 
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import click
 
+from lottisync.cli.hints import told
 from lottisync.cli.options import everywhere
 from lottisync.cli.output import drop, finish, json_line, prepare, writing
 from lottisync.problem import Problem
@@ -75,7 +76,7 @@ def main(arguments: list[str] | None = None) -> None:
             sys.stdout.flush()
         sys.exit(result if isinstance(result, int) else 0)
     except Problem as problem:
-        _tell(given, problem.code, problem.message)
+        _tell(given, problem.code, told(problem))
         sys.exit(problem.exit_code)
     except click.exceptions.NoArgsIsHelpError as error:
         error.show()

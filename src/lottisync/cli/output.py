@@ -42,8 +42,9 @@ def writing() -> Iterator[None]:
         drop()
         raise Problem(
             "cannot-write",
-            f"the answer could not be written to standard output: {error.strerror or error}."
-            " What the command was to change, it has changed",
+            "the answer could not be written to standard output: {strerror}. What the command was to "
+            "change, it has changed",
+            strerror=error.strerror or error,
         ) from None
 
 

@@ -298,7 +298,12 @@ def edit(terminal: Terminal, item: str, changes: tuple[str, ...]) -> None:
     for change in changes:
         name, equals, value = change.partition("=")
         if not equals or name not in args:
-            raise Usage("bad-usage", f"this item has the fields {', '.join(args)}, as FIELD=VALUE; got {change!r}")
+            raise Usage(
+                "bad-usage",
+                "this item has the fields {args}, as FIELD=VALUE; got {change!r}",
+                args=", ".join(args),
+                change=change,
+            )
         args[name] = _typed(args[name], value)
     _report(terminal, [_verdicts(terminal).confirm(found.id, clock.now(), edited_args=args)])
 
@@ -331,7 +336,7 @@ def defer(terminal: Terminal, items: tuple[str, ...], span: str) -> None:
     """Put ITEM off: it leaves the list and comes back later."""
     match = _SPAN.match(span)
     if match is None:
-        raise Usage("bad-usage", f"--for is a number with h, d or w, like 2d; got {span!r}")
+        raise Usage("bad-usage", "--for is a number with h, d or w, like 2d; got {span!r}", span=span)
     found, verdicts = _find_all(terminal, items), _verdicts(terminal)
     until = clock.now() + int(match[1]) * _SPAN_MILLIS[match[2]]
     _report(terminal, [verdicts.defer(item.id, until, clock.now()) for item in found])
@@ -518,7 +523,9 @@ def _find(terminal: Terminal, which: str) -> ItemView:
     """The one item that a person means by its name."""
     found = _find_all(terminal, (which,))
     if len(found) != 1:
-        raise Problem("ambiguous-id", f"{which[:80]!r} means {len(found)} proposals; name one of them")
+        raise Problem(
+            "ambiguous-id", "{which!r} means {count} proposals; name one of them", which=which[:80], count=len(found)
+        )
     return found[0]
 
 

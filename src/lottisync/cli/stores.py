@@ -206,7 +206,7 @@ def show_conflicts(terminal: Terminal, entity_id: str) -> None:
             terminal.table(["", one.path, "by", "on", "at"], rows)
 
     if not found:
-        raise Problem("no-conflict", f"{ident} has no conflict. See: lottisync conflicts")
+        raise Problem("no-conflict", "{ident} has no conflict. See: lottisync conflicts", ident=ident)
     terminal.emit([_as_json(c, names) for c in found], shown)
 
 
@@ -263,7 +263,7 @@ def _where(home: TaskHome, abbreviated: str) -> tuple[Store, str]:
     if len(found) == 1:
         return found[0]
     what = "nothing has" if not found else "several things have"
-    raise Problem("unknown-id", f"{what} an id that begins or ends with {quoted(abbreviated)}")
+    raise Problem("unknown-id", "{what} an id that begins or ends with {quoted}", what=what, quoted=quoted(abbreviated))
 
 
 def device_names(home: TaskHome) -> dict[Host, str]:

@@ -9,6 +9,7 @@ from typing import Any
 import click
 import msgspec
 
+from lottisync.cli.hints import told
 from lottisync.cli.options import everywhere
 from lottisync.cli.terminal import Cell, Terminal, common, judging_the_call, short, waits_for_you
 from lottisync.cli.watch import watchable
@@ -40,7 +41,7 @@ def import_file(terminal: Terminal, file: Path, dry_run: bool) -> None:
     try:
         raw = sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()
     except OSError as error:
-        raise Problem("no-file", f"{file} cannot be read: {error.strerror}") from None
+        raise Problem("no-file", "{file} cannot be read: {strerror}", file=file, strerror=error.strerror) from None
     if export.FORMAT.encode() in raw[:200]:
         _import_export(terminal, raw.splitlines(), dry_run=dry_run)
         return
@@ -94,7 +95,7 @@ def list_tasks(terminal: Terminal, everything: bool) -> None:
     with terminal.home.journal.reading() as reader:
         found, damaged = tasks.all_tasks(reader)
     for problem in damaged:
-        terminal.warn(problem.message)
+        terminal.warn(told(problem))
     shown = [t for t in found if everything or t.status in OPEN_STATUSES]
     shown.sort(key=lambda t: (t.priority, t.due or "9999", t.created_at, t.id))
     if terminal.as_json:

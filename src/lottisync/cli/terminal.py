@@ -151,7 +151,9 @@ class Terminal:
         if yes:
             return
         if self.as_json or not sys.stdin.isatty():
-            raise Usage("not-confirmed", f"{one_line(question)} Nobody is here to ask. If it is so, say --yes")
+            raise Usage(
+                "not-confirmed", "{one_line} Nobody is here to ask. If it is so, say --yes", one_line=one_line(question)
+            )
         if not click.confirm(one_line(question), err=True):
             raise Problem("not-confirmed", "nothing was changed")
 
@@ -220,7 +222,8 @@ def judging_the_call() -> Iterator[None]:
     try:
         yield
     except Problem as problem:
-        raise Usage(problem.code, problem.message) from None
+        problem.exit_code = Usage.exit_code
+        raise
 
 
 def address(text: str, *, what: str) -> tuple[str, int]:
@@ -228,7 +231,9 @@ def address(text: str, *, what: str) -> tuple[str, int]:
     host, colon, port = text.rpartition(":")
     host = host.strip("[]")
     if not colon or not host or not _PORT.match(port) or int(port) > 65535:
-        raise Usage("bad-address", f"{what} is HOST:PORT, like 127.0.0.1:4711; got {quoted(text)}")
+        raise Usage(
+            "bad-address", "{what} is HOST:PORT, like 127.0.0.1:4711; got {quoted}", what=what, quoted=quoted(text)
+        )
     return host, int(port)
 
 

@@ -160,7 +160,9 @@ async def alone(home: TaskHome, tries: int = LOCK_TRIES) -> AsyncIterator[None]:
     except OSError as error:
         raise Problem(
             "read-only" if error.errno == errno.EROFS else "cannot-lock",
-            f"{home.path / LOCK_FILE} cannot be opened: {error.strerror or error}. Make the home writable",
+            "{value} cannot be opened: {strerror}. Make the home writable",
+            value=home.path / LOCK_FILE,
+            strerror=error.strerror or error,
         ) from None
     try:
         for attempt in range(tries):
@@ -170,7 +172,7 @@ async def alone(home: TaskHome, tries: int = LOCK_TRIES) -> AsyncIterator[None]:
             except BlockingIOError:
                 if attempt == tries - 1:
                     raise Problem(
-                        "running", f"a daemon is running for {home.path} already. See: lottisync status"
+                        "running", "a daemon is running for {path} already. See: lottisync status", path=home.path
                     ) from None
             await anyio.sleep(0.01)
         yield

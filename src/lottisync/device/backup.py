@@ -54,7 +54,7 @@ def back_up(home: Home, into: Path, now: int, progress: Progress = _quiet) -> Ba
     at = datetime.fromtimestamp(now / 1000, UTC)
     folder = into / at.strftime("%Y%m%d-%H%M%S")
     if folder.exists():
-        raise Problem("exists", f"{folder} exists already; it was left as it is. Try again in a second")
+        raise Problem("exists", "{folder} exists already; it was left as it is. Try again in a second", folder=folder)
     building = folder.with_name(f".{folder.name}.new")
     try:
         into.mkdir(parents=True, exist_ok=True)
@@ -75,7 +75,12 @@ def back_up(home: Home, into: Path, now: int, progress: Progress = _quiet) -> Ba
         building.rename(folder)
         return Backup(folder, described)
     except OSError as error:
-        raise Problem("cannot-write", f"the backup {folder} cannot be made: {error.strerror or error}") from None
+        raise Problem(
+            "cannot-write",
+            "the backup {folder} cannot be made: {strerror}",
+            folder=folder,
+            strerror=error.strerror or error,
+        ) from None
     finally:
         shutil.rmtree(building, ignore_errors=True)
 
@@ -108,10 +113,12 @@ def restore(folder: Path, home: Path, progress: Progress = _quiet) -> Backup:
 
     Raises `Problem`: `exists`, `no-backup`, `damaged`; nothing is left behind then."""
     if home.exists() and (not home.is_dir() or any(home.iterdir())):
-        raise Problem("exists", f"{home} exists and is not empty; a backup is restored into a folder that is not there")
+        raise Problem(
+            "exists", "{home} exists and is not empty; a backup is restored into a folder that is not there", home=home
+        )
     found = backups(folder)
     if not found:
-        raise Problem("no-backup", f"{folder} is no backup, and holds none. Name a folder that `lottisync backup` made")
+        raise Problem("no-backup", "{folder} is no backup, and holds none", hint="backup", folder=folder)
     backup = found[-1]
     building = home.with_name(f"{home.name}.new")
     try:
@@ -128,9 +135,13 @@ def restore(folder: Path, home: Path, progress: Progress = _quiet) -> Backup:
         building.rename(home)
         return backup
     except FileNotFoundError as error:
-        raise Problem("damaged", f"the backup {backup.folder} lacks {Path(str(error.filename)).name}") from None
+        raise Problem(
+            "damaged", "the backup {folder} lacks {name}", folder=backup.folder, name=Path(str(error.filename)).name
+        ) from None
     except OSError as error:
-        raise Problem("cannot-write", f"{home} cannot be made: {error.strerror or error}") from None
+        raise Problem(
+            "cannot-write", "{home} cannot be made: {strerror}", home=home, strerror=error.strerror or error
+        ) from None
     finally:
         shutil.rmtree(building, ignore_errors=True)
 
@@ -147,7 +158,12 @@ def _check(copy: Backup, progress: Progress) -> None:
         finally:
             store.close()
         if broken:
-            raise Problem("damaged", f"{name} in the backup is damaged ({broken[0]}); nothing was made of it")
+            raise Problem(
+                "damaged",
+                "{name} in the backup is damaged ({broken}); nothing was made of it",
+                name=name,
+                broken=broken[0],
+            )
 
 
 def _no_host() -> Host:

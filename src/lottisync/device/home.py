@@ -59,7 +59,7 @@ class Home(Device):
         """An initialised home. A store of the program's own that is listed and new to it is made; one that every home
         of the class has was lost, and is not made in silence. Raises `Problem` if there is no home."""
         if not (path / KEY_FILE).exists():
-            raise Problem("not-initialised", f"{path} is not a lottisync home. Run: lottisync init --name NAME")
+            raise Problem("not-initialised", "{path} is not a lottisync home", hint="init", path=path)
         home = cls(path, schemas, environment)
         if home.folder.missing():
             home.add_new_stores()
@@ -75,10 +75,17 @@ class Home(Device):
 
         if (path / KEY_FILE).exists():
             lost = cls(path, schemas, environment).lost()
-            hint = f". Missing is {' and '.join(lost)}: lottisync init --missing" if lost else ""
-            raise Problem("exists", f"{path} is a lottisync home already; it was left as it is{hint}")
+            if lost:
+                raise Problem(
+                    "exists",
+                    "{path} is a lottisync home already; it was left as it is. Missing is {lost}",
+                    hint="init-missing",
+                    path=path,
+                    lost=" and ".join(lost),
+                )
+            raise Problem("exists", "{path} is a lottisync home already; it was left as it is", path=path)
         if path.exists() and (not path.is_dir() or any(path.iterdir())):
-            raise Usage("exists", f"{path} exists and is not empty. Choose another folder with --home")
+            raise Usage("exists", "{path} exists and is not empty. Choose another folder with --home", path=path)
         schemas = list(schemas)
         building = path.with_name(path.name + ".new")
         home = cls(building, schemas, environment)
@@ -92,7 +99,9 @@ class Home(Device):
             home.close()
             shutil.rmtree(building, ignore_errors=True)
             if isinstance(error, OSError):
-                raise Problem("cannot-create", f"{path} cannot be made: {error.strerror or error}") from None
+                raise Problem(
+                    "cannot-create", "{path} cannot be made: {strerror}", path=path, strerror=error.strerror or error
+                ) from None
             raise
         return cls(path, schemas, environment)
 
@@ -182,9 +191,11 @@ def _read_key(file: Path) -> "DeviceKey":
     except (msgspec.MsgspecError, ValueError, RecursionError, IdentityError):
         damaged = True
     except OSError as error:
-        raise Problem("cannot-open", f"{file} cannot be read: {error.strerror or error}") from None
+        raise Problem(
+            "cannot-open", "{file} cannot be read: {strerror}", file=file, strerror=error.strerror or error
+        ) from None
     if damaged:
-        raise Problem("damaged", f"{file} is damaged. Restore it from a backup, or pair this device anew")
+        raise Problem("damaged", "{file} is damaged. Restore it from a backup, or pair this device anew", file=file)
     return key
 
 

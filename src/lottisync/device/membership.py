@@ -51,9 +51,15 @@ def member_named(roster: Roster, name: str) -> Member:
     if len(fitting) == 1:
         return fitting[0]
     if not fitting:
-        raise Problem("unknown-device", f"no device is called {quoted(name)}. See: lottisync devices")
+        raise Problem("unknown-device", "no device is called {quoted}", hint="devices", quoted=quoted(name))
     known = ", ".join(f"{member.name} {grouped(member.device)[:SHOWN_OF_AN_ID]}" for member in fitting)
-    raise Problem("unknown-device", f"{len(fitting)} devices are called {quoted(name)}: {known}. Give the id of one")
+    raise Problem(
+        "unknown-device",
+        "{count} devices are called {quoted}: {known}. Give the id of one",
+        count=len(fitting),
+        quoted=quoted(name),
+        known=known,
+    )
 
 
 def same_name(roster: Roster, name: str, but: Container[str] = ()) -> Member | None:

@@ -52,9 +52,8 @@ class Damaged(Problem):
     """What this store itself wrote, or checked, and is not that any more: the disk's fault, or a hand's."""
 
     def __init__(self, entity_id: str, error: Exception) -> None:
-        said = f"what is stored of {entity_id} is damaged ({error})"
         super().__init__(
-            "damaged-row", f"{said}. See all of it with: lottisync check; mend it from another device: lottisync verify"
+            "damaged-row", "what is stored of {entity} is damaged ({error})", hint="mend", entity=entity_id, error=error
         )
 
 

@@ -34,11 +34,15 @@ _BLANK = re.compile(rf"[\u0020\u00a0\u1680\u2000-\u200a\u202f\u205f\u2800\u3000{
 def parse_device_name(text: str) -> str:
     """Return `text` if it is 1 to 64 showable characters of which one can be seen, else raise `IdentityError`."""
     if not 1 <= len(text) <= MAX_NAME_CHARACTERS:
-        raise IdentityError(f"a device name has 1 to {MAX_NAME_CHARACTERS} characters; got {len(text)}")
+        raise IdentityError(
+            "a device name has 1 to {max_name_characters} characters; got {count}",
+            max_name_characters=MAX_NAME_CHARACTERS,
+            count=len(text),
+        )
     if _UNSHOWABLE.search(text):
-        raise IdentityError(f"a device name has no control characters; got {quoted(text)}")
+        raise IdentityError("a device name has no control characters; got {quoted}", quoted=quoted(text))
     if _BLANK.match(text):
-        raise IdentityError(f"a device name has a character that can be seen; got {quoted(text)}")
+        raise IdentityError("a device name has a character that can be seen; got {quoted}", quoted=quoted(text))
     return text
 
 

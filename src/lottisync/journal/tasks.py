@@ -79,9 +79,9 @@ def read(reader: Reader, entity_id: str, type_name: str, kind: type[T]) -> T:
     """The typed view of a live entity; `Problem` if there is none of that type."""
     document = reader.document(entity_id)
     if document is None or document.type != type_name:
-        raise Problem("unknown-id", f"there is no {_word(type_name)} {entity_id}")
+        raise Problem("unknown-id", "there is no {word} {entity_id}", word=_word(type_name), entity_id=entity_id)
     if document.deleted:
-        raise Problem("unknown-id", f"the {_word(type_name)} {entity_id} is deleted")
+        raise Problem("unknown-id", "the {word} {entity_id} is deleted", word=_word(type_name), entity_id=entity_id)
     return document.view(kind)
 
 
@@ -125,10 +125,14 @@ def resolve(reader: Reader, abbreviated: str, type_name: str) -> str:
         return fitting[0]
     word = _word(type_name)
     if not fitting:
-        raise Problem("unknown-id", f"there is no {word} {quoted(abbreviated)}. See: lottisync task list")
+        raise Problem("unknown-id", "there is no {word} {quoted}", hint="tasks", word=word, quoted=quoted(abbreviated))
     raise Problem(
         "ambiguous-id",
-        f"{len(fitting)} ids of a {word} fit {quoted(abbreviated)}: {_candidates(reader, fitting)}. Give more of it",
+        "{count} ids of a {word} fit {quoted}: {candidates}. Give more of it",
+        count=len(fitting),
+        word=word,
+        quoted=quoted(abbreviated),
+        candidates=_candidates(reader, fitting),
     )
 
 
@@ -152,20 +156,26 @@ def _word(type_name: str) -> str:
 def checked_title(text: str) -> str:
     title = " ".join(text.split())
     if not 1 <= len(title) <= MAX_TITLE:
-        raise Problem("bad-value", f"a title has 1 to {MAX_TITLE} characters; got {len(title)}")
+        raise Problem(
+            "bad-value", "a title has 1 to {max_title} characters; got {count}", max_title=MAX_TITLE, count=len(title)
+        )
     return title
 
 
 def checked_text(text: str) -> str:
     text = text.strip()
     if not 1 <= len(text) <= MAX_TEXT:
-        raise Problem("bad-value", f"a note has 1 to {MAX_TEXT} characters; got {len(text)}")
+        raise Problem(
+            "bad-value", "a note has 1 to {max_text} characters; got {count}", max_text=MAX_TEXT, count=len(text)
+        )
     return text
 
 
 def checked_minutes(minutes: int) -> int:
     if not 1 <= minutes <= MAX_MINUTES:
-        raise Problem("bad-value", f"minutes go from 1 to {MAX_MINUTES}; got {minutes}")
+        raise Problem(
+            "bad-value", "minutes go from 1 to {max_minutes}; got {minutes}", max_minutes=MAX_MINUTES, minutes=minutes
+        )
     return minutes
 
 
@@ -173,13 +183,18 @@ def checked_day(text: str) -> str:
     with contextlib.suppress(ValueError):
         if _DAY.match(text):
             return date.fromisoformat(text).isoformat()
-    raise Problem("bad-value", f"a due date is a day like 2026-12-01; got {quoted(text)}")
+    raise Problem("bad-value", "a due date is a day like 2026-12-01; got {quoted}", quoted=quoted(text))
 
 
 def checked_priority(text: str) -> str:
     priority = text.strip().upper()
     if priority not in PRIORITIES:
-        raise Problem("bad-value", f"a priority is one of {', '.join(PRIORITIES)}; got {quoted(text)}")
+        raise Problem(
+            "bad-value",
+            "a priority is one of {priorities}; got {quoted}",
+            priorities=", ".join(PRIORITIES),
+            quoted=quoted(text),
+        )
     return priority
 
 
@@ -187,17 +202,22 @@ def checked_status(text: str, reason: str | None) -> dict[str, str | None]:
     """`status` and `statusReason`, which are written together; BLOCKED and ON HOLD need the reason."""
     status = " ".join(text.upper().replace("_", " ").split())
     if status not in STATUSES:
-        raise Problem("bad-value", f"a status is one of {', '.join(STATUSES)}; got {quoted(text)}")
+        raise Problem(
+            "bad-value",
+            "a status is one of {statuses}; got {quoted}",
+            statuses=", ".join(STATUSES),
+            quoted=quoted(text),
+        )
     reason = (reason or "").strip() or None
     if status in ("BLOCKED", "ON HOLD") and reason is None:
-        raise Problem("bad-value", f"the status {status} needs a reason")
+        raise Problem("bad-value", "the status {status} needs a reason", status=status)
     return {"status": status, "statusReason": reason}
 
 
 def checked_language(text: str) -> str:
     code = text.strip().lower()
     if _LANGUAGE.match(code) is None:
-        raise Problem("bad-value", f"a language is a code like en or de; got {quoted(text)}")
+        raise Problem("bad-value", "a language is a code like en or de; got {quoted}", quoted=quoted(text))
     return code
 
 

@@ -98,7 +98,7 @@ async def show_code(
                     stream = await tls.secured(raw, tls.pairing_context(me.key), server=True)
                 paired = await _run_shown(_Channel(stream), me, offer, clock)
         except PairingError as error:
-            complaint[:] = [error.sentence]
+            complaint[:] = [error.message]
         except (OSError, TimeoutError, BadFrame, anyio.EndOfStream, anyio.BrokenResourceError):
             complaint[:] = ["a device connected and went away"]
         else:
@@ -111,7 +111,9 @@ async def show_code(
     try:
         listener = await anyio.create_tcp_listener(local_host=listen.host, local_port=listen.port)
     except OSError as error:
-        raise Problem("cannot-listen", f"cannot listen on {listen} ({error.strerror or error})") from None
+        raise Problem(
+            "cannot-listen", "cannot listen on {listen} ({strerror})", listen=listen, strerror=error.strerror or error
+        ) from None
     port = int(listener.extra(SocketAttribute.local_port))
     announcement = Announcement("pair", port, me.chance(8).hex(), discriminator(offer.code)) if discover else None
     async with listener, anyio.create_task_group() as tasks:
@@ -126,8 +128,8 @@ async def show_code(
         return outcome[0]
     why = f" ({complaint[0]})" if complaint else ""
     if offer.runs_left <= 0:
-        raise Problem("too-many-runs", f"the code was tried too often{why}. Make a new one: lottisync pair")
-    raise Problem("expired", f"the code has expired{why}. Make a new one: lottisync pair")
+        raise Problem("too-many-runs", "the code was tried too often{why}", hint="pair-again", why=why)
+    raise Problem("expired", "the code has expired{why}", hint="pair-again", why=why)
 
 
 async def _announce(
@@ -197,11 +199,18 @@ async def type_at_one_of(
         return min(refusals.values(), key=lambda error: error.code != "wrong-code")
     at = "or give the address of the device that shows it with --at HOST:PORT"
     if others:
-        return Problem("nobody-found", f"no device was found that shows a code beginning with {digit}. Check it, {at}")
+        return Problem(
+            "nobody-found",
+            "no device was found that shows a code beginning with {digit}. Check it, {at}",
+            digit=digit,
+            at=at,
+        )
     return Problem(
         "nobody-found",
-        f"no device that shows a code was found within {SEARCH_SECONDS} s."
-        f" Run `lottisync pair` on the other device, {at}",
+        "no device that shows a code was found within {search_seconds} s. Let the other device show one, {at}",
+        hint="show-code",
+        search_seconds=SEARCH_SECONDS,
+        at=at,
     )
 
 
@@ -220,6 +229,8 @@ async def _type_at_any(me: Self, code: str, addresses: tuple[Address, ...]) -> P
     for address in addresses:
         try:
             return await _type_at(me, code, address)
+        except PairingError:  # it answered, and refused: at another address it would say the same
+            raise
         except Problem as problem:
             unreachable = problem
     raise unreachable
@@ -235,13 +246,13 @@ async def _type_at(me: Self, code: str, address: Address) -> Paired:
                 await anyio.aclose_forcefully(raw)
                 raise
     except (OSError, TimeoutError, anyio.EndOfStream, anyio.BrokenResourceError):
-        raise Problem(
-            "unreachable", f"no device shows a code at {address}. Is `lottisync pair` running there?"
-        ) from None
+        raise Problem("unreachable", "no device shows a code at {address}", hint="show-code", address=address) from None
     try:
         return await _run_typed(_Channel(stream), stream, me, code)
     except (OSError, TimeoutError, BadFrame, anyio.EndOfStream, anyio.BrokenResourceError):
-        raise Problem("broken-off", f"the device at {address} broke the pairing off. Try again") from None
+        raise Problem(
+            "broken-off", "the device at {address} broke the pairing off. Try again", address=address
+        ) from None
     finally:
         await anyio.aclose_forcefully(stream)
 

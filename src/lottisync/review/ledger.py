@@ -180,7 +180,7 @@ def one_set(reader: Reader, item_id: str) -> ChangeSet:
 
 
 def unknown(item_id: str) -> Problem:
-    return Problem("unknown-id", f"there is no proposal {item_id[:80]!r}. See: lottisync review")
+    return Problem("unknown-id", "there is no proposal {item_id!r}", hint="review", item_id=item_id[:80])
 
 
 def agent_name(reader: Reader, agent_id: str) -> str:

@@ -37,7 +37,7 @@ def meant(reader: Reader, name: str) -> list[str]:
     found = _NAME.match(name)
     if found is None:
         raise Problem(
-            "unknown-id", f"no proposal has the name {name[:80]!r}. Names look like k7f2.3. See: lottisync review"
+            "unknown-id", "no proposal has the name {name!r}. Names look like k7f2.3", hint="review", name=name[:80]
         )
     sets = reader.local(
         "select id from agent_entities where type = ? and id >= ? and id < ? order by id limit 4",
@@ -45,7 +45,12 @@ def meant(reader: Reader, name: str) -> list[str]:
     )
     if len(sets) > 1 and sets[0][0] != found[1]:
         candidates = ", ".join(f"{short(reader, ident)}.{found[2]}" for (ident,) in sets)
-        raise Problem("ambiguous-id", f"several proposals have the name {name[:80]!r}; it may be {candidates}")
+        raise Problem(
+            "ambiguous-id",
+            "several proposals have the name {name!r}; it may be {candidates}",
+            name=name[:80],
+            candidates=candidates,
+        )
     if not sets:
         raise _unknown(name)
     first = int(found[2])
@@ -58,4 +63,4 @@ def meant(reader: Reader, name: str) -> list[str]:
 
 def _unknown(name: str) -> Problem:
     text = f"no proposal has the name {name[:80]!r}. A name looks like k7f2.3"
-    return Problem("unknown-id", f"{text}. See: lottisync review")
+    return Problem("unknown-id", "{text}", hint="review", text=text)

@@ -67,9 +67,11 @@ def _reject(act: Act, item_id: str, reason: str | None) -> Outcome:
 def defer(desk: Desk, sagas: Sagas, item_ids: Sequence[str], until: int, now: int) -> list[Outcome]:
     """Put items off until a time (ms): they leave the inbox, and come back then."""
     if until > LATEST:
-        raise Problem("bad-value", f"an item is put off to {iso(LATEST)} at the latest; got {until} ms")
+        raise Problem(
+            "bad-value", "an item is put off to {iso} at the latest; got {until} ms", iso=iso(LATEST), until=until
+        )
     if until <= now:
-        raise Problem("bad-value", f"an item is put off to a later time; {iso(until)} has passed")
+        raise Problem("bad-value", "an item is put off to a later time; {iso} has passed", iso=iso(until))
     sagas.finish_begun(item_ids, now)
     with desk.agents.transaction(now, PERSON) as tx:
         act = Act(desk, tx, now)
@@ -151,5 +153,10 @@ def settle_marks(desk: Desk, sagas: Sagas, now: int) -> None:
 def _checked_reason(reason: str | None) -> str | None:
     reason = (reason or "").strip() or None
     if reason is not None and len(reason) > MAX_REASON:
-        raise Problem("bad-value", f"a reason has at most {MAX_REASON} characters; got {len(reason)}")
+        raise Problem(
+            "bad-value",
+            "a reason has at most {max_reason} characters; got {count}",
+            max_reason=MAX_REASON,
+            count=len(reason),
+        )
     return reason

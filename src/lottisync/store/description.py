@@ -129,11 +129,19 @@ def _needs_nothing(connection: apsw.Connection, file: Path, given: StoreSchema |
         return False
     found, place = described
     if found.name != given.name:
-        raise Problem("wrong-store", f"{file} holds the store {found.name!r}, not {given.name!r}")
+        raise Problem(
+            "wrong-store",
+            "{file} holds the store {name!r}, not {name2!r}",
+            file=file,
+            name=found.name,
+            name2=given.name,
+        )
     if found.version == given.version and written(found) != written(given):
         raise Problem(
             "changed-schema",
-            f"{file} was made with another schema of version {given.version}. Raise the version of the schema",
+            "{file} was made with another schema of version {version}. Raise the version of the schema",
+            file=file,
+            version=given.version,
         )
     return found.version >= given.version and position in (None, place)
 
@@ -143,7 +151,8 @@ def _effective(connection: apsw.Connection, file: Path, given: StoreSchema | Non
     if described is None:
         raise Problem(
             "damaged",
-            f"{file} does not say what it holds, or the text is damaged. Open it with the program that made it",
+            "{file} does not say what it holds, or the text is damaged. Open it with the program that made it",
+            file=file,
         )
     found, position = described
     if given is None:
@@ -180,7 +189,7 @@ def _owner_column(connection: apsw.Connection, schema: StoreSchema) -> str | Non
 def _rename_owner(connection: apsw.Connection, file: Path, given: StoreSchema) -> None:
     held = _owner_column(connection, given)
     if held is None:
-        raise Problem("wrong-store", f"{file} does not hold a store {given.name!r}")
+        raise Problem("wrong-store", "{file} does not hold a store {name!r}", file=file, name=given.name)
     if held != given.owner_column:
         entities, _ = tables.names(given)
         connection.execute(f'alter table {entities} rename column "{held}" to {given.owner_column}').fetchall()

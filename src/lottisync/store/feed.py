@@ -23,7 +23,9 @@ class Feed:
     def __init__(self, store: Store, consumer: str) -> None:
         if not consumer or len(consumer) > 64:
             raise Problem(
-                "bad-value", f"a consumer of the feed has a name of 1 to 64 characters; got {consumer[:80]!r}"
+                "bad-value",
+                "a consumer of the feed has a name of 1 to 64 characters; got {consumer!r}",
+                consumer=consumer[:80],
             )
         self._store = store
         self._consumer = consumer

@@ -52,7 +52,9 @@ def _led(connection: apsw.Connection, file: Path, present: int, to: int, steps: 
     if missing:
         raise Problem(
             "older-format",
-            f"{file} has format {present}, and this program can't read it. Open it once with an older one",
+            "{file} has format {present}, and this program can't read it. Open it once with an older one",
+            file=file,
+            present=present,
         )
     copy = file.with_name(f"{file.name}.format-{present}.backup")
     _copy(connection, copy)

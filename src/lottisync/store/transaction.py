@@ -57,14 +57,16 @@ class Transaction(Merge):
             version.validated_type(type_name)
             values = path.flatten(fields)
             if not values:
-                raise Problem("empty-write", f"a write to {entity_id} needs at least one field")
+                raise Problem("empty-write", "a write to {entity_id} needs at least one field", entity_id=entity_id)
             row = self._row(entity_id)
             if row is None and DELETED_AT not in values and not self._begins_from(entity_id):
                 return self._write_new(entity_id, type_name, values, self._allowed(precedence))
             encoded = {p: canonical.encode_normal(value) for p, value in values.items()}
             return self._write(row, entity_id, type_name, encoded, self._allowed(precedence), seen)
         except (BadVersion, path.PathError, canonical.NotCanonical) as error:
-            raise Problem("bad-value", f"{entity_id[:80]!r} cannot be written: {error}") from None
+            raise Problem(
+                "bad-value", "{entity_id!r} cannot be written: {error}", entity_id=entity_id[:80], error=error
+            ) from None
 
     def put_all(self, entities: Iterable[tuple[str, str, Mapping[str, Any]]], *, precedence: int | None = None) -> None:
         """`put` each of (id, type, fields). Which of them are not here yet is looked up for many at once."""
@@ -122,7 +124,9 @@ class Transaction(Merge):
     def _existing(self, entity_id: str) -> tuple[Row, Entity]:
         row = self._row(entity_id)
         if row is None:
-            raise Problem("unknown-id", f"there is no {entity_id} in the {self.schema.name} store")
+            raise Problem(
+                "unknown-id", "there is no {entity_id} in the {name} store", entity_id=entity_id, name=self.schema.name
+            )
         return row, row.sound()
 
     def _begins_from(self, entity_id: str) -> Clock:
@@ -162,7 +166,13 @@ class Transaction(Merge):
         else:
             entity = Entity(entity_id, type_name, self._begins_from(entity_id), Registers.of({}))
         if entity.type != type_name:
-            raise Problem("wrong-type", f"{entity_id} is a {entity.type}, not a {type_name}")
+            raise Problem(
+                "wrong-type",
+                "{entity_id} is a {type}, not a {type_name}",
+                entity_id=entity_id,
+                type=entity.type,
+                type_name=type_name,
+            )
         reading = hlc.tick(self._clock, self.now)
         stamp = Stamp(precedence, reading.millis, reading.ticks, self._host, self._counter + 1)
         after = write(entity, values, stamp, seen)
@@ -180,4 +190,10 @@ class Transaction(Merge):
 def _too_large(entity_id: str, size: int) -> Problem:
     """What a local write may make is far smaller than what a store takes: versions of several devices, each of
     the largest size, still join to one that fits a frame (STORE-23)."""
-    return Problem("too-large", f"{entity_id} would have {size} bytes; a document may have {version.MAX_DOCUMENT}")
+    return Problem(
+        "too-large",
+        "{entity_id} would have {size} bytes; a document may have {max_document}",
+        entity_id=entity_id,
+        size=size,
+        max_document=version.MAX_DOCUMENT,
+    )

@@ -163,7 +163,11 @@ class Engine:
             except OSError as error:
                 reason = error.strerror or str(error)
         raise Problem(
-            "cannot-listen", f"cannot listen on {host}:{port} ({reason}). Choose another with --listen HOST:PORT"
+            "cannot-listen",
+            "cannot listen on {host}:{port} ({reason}). Choose another with --listen HOST:PORT",
+            host=host,
+            port=port,
+            reason=reason,
         )
 
     # -- the roster, and what is committed here

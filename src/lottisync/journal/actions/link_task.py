@@ -39,7 +39,12 @@ SENTENCES: Mapping[str, str] = {
 def _relation(text: str) -> str:
     relation = "_".join(text.lower().replace("-", " ").replace("_", " ").split())
     if relation not in (*RELATIONS, *INVERSES):
-        raise Problem("bad-value", f"a relation is one of {', '.join((*RELATIONS, *INVERSES))}; got {text!r}")
+        raise Problem(
+            "bad-value",
+            "a relation is one of {value}; got {text!r}",
+            value=", ".join((*RELATIONS, *INVERSES)),
+            text=text,
+        )
     return relation
 
 

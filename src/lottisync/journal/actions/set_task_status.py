@@ -19,7 +19,12 @@ PROPOSED_STATUSES = ("OPEN", "GROOMED", "IN PROGRESS", "BLOCKED", "ON HOLD")
 def _proposable(status: str) -> str:
     known = checked_status(status, "-")["status"]
     if known not in PROPOSED_STATUSES:
-        raise Problem("bad-value", f"only the user sets {known}; propose one of {', '.join(PROPOSED_STATUSES)}")
+        raise Problem(
+            "bad-value",
+            "only the user sets {known}; propose one of {proposed_statuses}",
+            known=known,
+            proposed_statuses=", ".join(PROPOSED_STATUSES),
+        )
     return str(known)
 
 
