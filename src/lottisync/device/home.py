@@ -177,7 +177,21 @@ class Home(Device):
         self.bind_hosts(now)
 
     def close(self) -> None:
+        """Let go of the files. The device can be opened again."""
         self.folder.close()
+
+
+def open_or_create(
+    path: Path | str, *, name: str, schemas: Iterable[StoreSchema] = (), environment: Environment = MACHINE
+) -> Home:
+    """The device in a folder, made if it is not there yet. `name` is what people call it then, `schemas` are the stores
+    of the program, in the order in which they travel.
+
+    Raises `Problem` for a folder that holds something else, `ValueError` for a schema that cannot be one."""
+    folder, wanted = Path(path).expanduser(), list(schemas)
+    if (folder / KEY_FILE).exists():
+        return Home.open(folder, wanted, environment=environment)
+    return Home.create(folder, name, wanted, environment=environment)
 
 
 def _read_key(file: Path) -> "DeviceKey":

@@ -24,6 +24,8 @@ from lottisync.problem import Problem
 
 ANYWHERE = Address("0.0.0.0", 0)
 """All interfaces, any port."""
+LOOPBACK = Address("127.0.0.1", 0)
+"""This machine alone, any port."""
 
 
 class Offer:
@@ -71,7 +73,10 @@ async def offering(device: Device, listen: Address = ANYWHERE, *, discover: bool
             offers[0]._end(paired)
 
     async with anyio.create_task_group() as tasks:
-        yield await tasks.start(serve)
+        offer = await tasks.start(serve)
+        yield offer
+        if code.used:  # the other device has paired: it must not be left alone with that
+            await offer.paired()
         tasks.cancel_scope.cancel()
 
 

@@ -1,0 +1,83 @@
+"""Keeping a device in sync from a program: over the network, or over a transport of its own (docs/library.md).
+
+`syncing` runs the engine: it listens, finds the person's other devices, and keeps one link with each. `conversation` is
+one side of such a link without a network: the program carries the bytes.
+"""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from random import SystemRandom
+
+import anyio
+
+from lottisync.device.device import Device
+from lottisync.device.membership import Strangers
+from lottisync.net.discovery import Address
+from lottisync.sync.conversation import Conversation
+from lottisync.sync.engine import Engine, Listen
+
+ANYWHERE = Address("0.0.0.0", 0)
+"""All interfaces, any port."""
+
+
+def engine_of(
+    device: Device,
+    listen: Listen,
+    *,
+    discover: bool,
+    report: Callable[[str, str], None] = lambda code, text: None,
+    status: Callable[[], None] = lambda: None,
+) -> Engine:
+    """The engine of a device, not yet running. Two engines for one device turn each other away, as a copy would be."""
+    return Engine(
+        key=device.key,
+        stores=dict(device.stores),
+        roster=device.space,
+        listen=listen,
+        discover=discover,
+        clock=device.environment.now,
+        chance=SystemRandom(),
+        report=report,
+        status=status,
+    )
+
+
+@asynccontextmanager
+async def syncing(
+    device: Device,
+    listen: Address = ANYWHERE,
+    *,
+    discover: bool = True,
+    report: Callable[[str, str], None] = lambda code, text: None,
+) -> AsyncIterator[Engine]:
+    """Sync a device with the person's other devices until the block ends. `discover` finds them by mDNS; `report` gets
+    what happens (a code, a sentence). The engine's `port` says where it listens, its `peers` how each device stands.
+
+    Raises `Problem` if the address cannot be listened on. The home must not have a running daemon."""
+    engine = engine_of(device, Listen(*listen), discover=discover, report=report)
+    failure: BaseException | None = None
+    async with anyio.create_task_group() as tasks:
+        await tasks.start(engine.run)
+        try:
+            yield engine
+        except Exception as error:  # noqa: BLE001 - raised again below: a task group would wrap it
+            failure = error
+        tasks.cancel_scope.cancel()
+    if failure is not None:
+        raise failure
+
+
+def conversation(device: Device, *, dialled: bool, peer: str | None = None) -> Conversation:
+    """One side of a conversation with another device, for a transport of the program's own. One side has `dialled`, the
+    other has not. `peer` is the device id that the transport has proved; None if it proves none."""
+    now = device.environment.now()
+    return Conversation(
+        device=device.id,
+        boot=device.environment.new_seed()[:16],
+        stores=device.stores,
+        strangers=Strangers(device.space, device.key.certificate),
+        members=frozenset(device.roster().members),
+        dialled=dialled,
+        expected=peer,
+        now=now,
+    )

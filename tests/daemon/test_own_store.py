@@ -1,0 +1,60 @@
+"""The stock daemon syncs the store of the library page between two homes while the program is not running."""
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from tests.support.command_line import eventually, run
+from tests.support.daemons import daemon, introduce
+
+import lottisync as ls
+
+PAGE = Path(__file__).parent.parent.parent / "docs" / "library.md"
+
+
+def program() -> ModuleType:
+    """The application of the page: its types and its schema, without what it does with them."""
+    (source, *_) = re.findall(r"^```python\n(.*?)^```", PAGE.read_text(), re.MULTILINE | re.DOTALL)
+    module = ModuleType("cookbook")
+    exec(source.replace("anyio.run(main)", ""), module.__dict__)
+    return module
+
+
+@contextmanager
+def running(folder: Path, name: str, cookbook: ModuleType) -> Iterator[ls.Home]:
+    home = ls.open(folder, name=name, schemas=[cookbook.COOKBOOK])
+    yield home
+    home.close()
+
+
+def recipes(folder: Path, cookbook: ModuleType) -> list[Any]:
+    with running(folder, "?", cookbook) as home, home.read("cookbook") as book:
+        return book.all(cookbook.Recipe)
+
+
+def test_the_stock_daemon_syncs_a_programs_own_store(tmp_path: Path) -> None:
+    """STORE-34, SYNC-62, CLI-8"""
+    cookbook = program()
+    laptop, phone = tmp_path / "laptop", tmp_path / "phone"
+    with running(laptop, "laptop", cookbook) as here, running(phone, "phone", cookbook) as there:
+        now = here.environment.now()
+        here.members.add("phone", there.key.certificate, now)
+        there.members.add("laptop", here.key.certificate, now)
+        with here.write("cookbook", ls.HIGH) as tx:
+            soup = tx.add(cookbook.Recipe(title="Soup"))
+    with daemon(laptop) as first:
+        introduce(phone, laptop, first.event("started")["port"])
+        with daemon(phone) as second:
+            second.event("linked")
+            # The program does not run: only now, for a moment, to look.
+            eventually(lambda: [each.title for each in recipes(phone, cookbook)] == ["Soup"], "the recipe")
+            with running(phone, "phone", cookbook) as there, there.write("cookbook", ls.HIGH) as tx:
+                tx.edit(soup, serves=6)
+            eventually(lambda: [each.serves for each in recipes(laptop, cookbook)] == [6], "the edit")
+            (peer,) = eventually(
+                lambda: (found := run("status", "--json", home=phone).json["peers"])[0]["inStep"] and found, "in step"
+            )
+            assert peer["lacks"]["cookbook"] == 0
