@@ -12,8 +12,8 @@ from typing import Any
 from tests.support.command_line import eventually, started
 
 from lottisync.config.home import Home
-from lottisync.net.discovery import Address
-from lottisync.sync.engine import remember_address
+from lottisync.device.peers import remember_address
+from lottisync.net.address import Address
 
 NOW = 1_764_590_400_000
 

@@ -8,9 +8,10 @@ from random import Random
 import anyio
 from tests.support.household import Member, in_step, until
 
-from lottisync.net.discovery import Address
+from lottisync.device.peers import remember_address
+from lottisync.net.address import Address
 from lottisync.store.check import broken_invariants
-from lottisync.sync.engine import Engine, Listen, remember_address
+from lottisync.sync.engine import Engine, Listen
 from lottisync.sync.twin import LIVING_SECONDS
 
 HERE = "127.0.0.1"

@@ -13,16 +13,18 @@ from tests.support.engines import HERE, engine_of, free_port, introduce, linked,
 from tests.support.household import Member, household, in_step, until
 from tests.support.messages import hello as greeting
 
+from lottisync.device.peers import remembered_addresses
 from lottisync.entities.entity import HIGH
 from lottisync.identity.roster import MembershipRecord
 from lottisync.net import tls
-from lottisync.net.discovery import Address, Found
+from lottisync.net.address import Address
+from lottisync.net.discovery import Found
 from lottisync.problem import Problem
 from lottisync.protocol import message as m
 from lottisync.protocol.framing import frame
 from lottisync.store.instant import iso
 from lottisync.sync import engine as engine_module
-from lottisync.sync.engine import Engine, remembered_addresses
+from lottisync.sync.engine import Engine
 from lottisync.sync.peer import PeerState
 
 pytestmark = pytest.mark.anyio
@@ -536,7 +538,7 @@ async def test_net_10_a_paired_device_that_is_found_is_dialled_and_a_stranger_is
     engines = [engine_of(member, discover=True) for member in (a, b, stranger)]
     async with running(*engines):
         await until(lambda: in_step(a, b) and engines[0].links and engines[1].links)
-        await until(lambda: engines[0].nearby() == 1 and engines[2].nearby() == 2)
+        await until(lambda: engines[0].nearby() >= 1 and engines[2].nearby() >= 2)
         assert engines[2].links == {}
     stranger.close()
 

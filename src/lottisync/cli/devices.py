@@ -13,7 +13,7 @@ from lottisync.config import clock
 from lottisync.config.home import Home
 from lottisync.identity.device_key import IdentityError, grouped
 from lottisync.identity.pairing import OFFER_LIFETIME_MS, CodeOffer, Paired, PairingError, new_code, parse_code
-from lottisync.net.discovery import Address
+from lottisync.net.address import Address
 from lottisync.problem import Problem, Usage
 
 if TYPE_CHECKING:

@@ -15,22 +15,25 @@ reason to hang up would otherwise be dialled several times a second.
 
 import contextlib
 import traceback
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from pathlib import PurePath
 from random import Random
 from typing import NamedTuple, TypeVar
 
 import anyio
-from anyio.abc import ByteStream, SocketAttribute, SocketStream, TaskStatus
+from anyio.abc import ByteStream, SocketStream, TaskStatus
 from anyio.streams.tls import TLSStream
 
 from lottisync.causality.vector_clock import Host
 from lottisync.device.membership import bind_hosts, come_back, read_roster
+from lottisync.device.peers import remember_address, remember_links, remembered_addresses
 from lottisync.identity.device_key import DeviceKey
 from lottisync.identity.roster import Roster
 from lottisync.net import tls
-from lottisync.net.discovery import Address, Announcement, Found, discovering
+from lottisync.net.address import Address
+from lottisync.net.discovery import Announcement, Found, discovering
+from lottisync.net.listener import listen, port_of, remote_of
 from lottisync.problem import Problem
 from lottisync.protocol import message as m
 from lottisync.store.doorbell import FALLBACK_SECONDS, Bell
@@ -127,13 +130,13 @@ class Engine:
         await self._call(lambda: bind_hosts(self._stores, self._key, self._clock()))
         await self._load_roster()
         listener = await self._open_listener()
-        self.port = int(listener.extra(SocketAttribute.local_port))
+        self.port = port_of(listener)
         async with contextlib.AsyncExitStack() as stack:
             stack.push_async_callback(_closed, listener)
             bell = Bell(self._stores["space"].file.parent / "bells", f"sync-{self._boot.hex()[:12]}")
             stack.callback(bell.close)
             if self._discover:
-                announcement = Announcement("sync", self.port, _nonce(self._boot))
+                announcement = Announcement("sync", self.port, lambda: _nonce(self._boot))
                 await stack.enter_async_context(
                     discovering(self._listen.host, announcement, self._on_found, self._on_lost)
                 )
@@ -152,13 +155,11 @@ class Engine:
         host, port, firm = self._listen
         for candidate in (port,) if firm or port == 0 else (port, 0):
             try:
-                multi = await anyio.create_tcp_listener(local_host=host, local_port=candidate)
-                return multi.listeners[0] if len(multi.listeners) == 1 else multi
+                return await listen(Address(host, candidate))
             except OSError as error:
                 reason = error.strerror or str(error)
-        raise Problem(
-            "cannot-listen", f"cannot listen on {host}:{port} ({reason}). Choose another with --listen HOST:PORT"
-        )
+        where = Address(host, port)
+        raise Problem("cannot-listen", f"cannot listen on {where} ({reason}). Choose another with --listen HOST:PORT")
 
     # -- the roster, and what is committed here
 
@@ -253,8 +254,8 @@ class Engine:
     # -- dialling
 
     def _on_found(self, found: Found) -> None:
-        if found.role == "sync" and (found.nonce in self._found or len(self._found) < MAX_FOUND):
-            self._found[found.nonce] = found
+        if found.role == "sync" and (found.name in self._found or len(self._found) < MAX_FOUND):
+            self._found[found.name] = found
             self._wake_diallers()
             self._status()
 
@@ -309,7 +310,7 @@ class Engine:
         """Try every address that may be this device's; True if a link ran, and lasted."""
         remembered = await self._call(lambda: remembered_addresses(self._stores["space"], device))
         taken = {_nonce(link.peer_boot) for link in self.links.values()}
-        discovered = [a for found in self._found.values() if found.nonce not in taken for a in found.addresses]
+        discovered = [a for found in self._found.values() if found.name not in taken for a in found.addresses]
         for address in dict.fromkeys([*remembered, *discovered]):
             if device in self.links or device not in self.peers:
                 return False
@@ -356,7 +357,8 @@ class Engine:
             with anyio.fail_after(tls.HANDSHAKE_SECONDS):
                 stream = await tls.secured(raw, self._serve_context, server=True)
         except (OSError, TimeoutError, anyio.BrokenResourceError, anyio.EndOfStream) as error:
-            self._report("refused", f"a connection from {_remote(raw)} was refused: {_why(error)}")
+            remote = remote_of(raw) or "an unknown address"
+            self._report("refused", f"a connection from {remote} was refused: {_why(error)}")
             await anyio.aclose_forcefully(raw)
             return
         except BaseException:
@@ -554,54 +556,12 @@ class Engine:
 
     def nearby(self) -> int:
         """How many other programs announce themselves that have never greeted us as a device of this person."""
-        return sum(found.nonce not in self._greeted_nonces for found in self._found.values())
-
-
-# -- addresses that worked, in the local table `peers` of space.sqlite
-
-NOWHERE = Address("", 0)
-"""In place of an address, where only is noted when the device was linked."""
-
-
-def remembered_addresses(space: Store, device: str) -> list[Address]:
-    """Where a device was last reached or was said to be, the newest first."""
-    with space.reading() as reader:
-        rows = reader.local(
-            "select host, port from peers where device = ? and host <> ? order by seen_at desc", (device, NOWHERE.host)
-        )
-    return [Address(host, port) for host, port in rows]
-
-
-def remember_address(space: Store, device: str, address: Address, now: int) -> None:
-    _remember(space, [(device, *address, iso(now))], now)
-
-
-def remember_links(space: Store, seen: Mapping[str, str], now: int) -> None:
-    """When devices were linked last (ISO 8601), whoever dialled."""
-    _remember(space, [(device, *NOWHERE, at) for device, at in seen.items()], now)
-
-
-def _remember(space: Store, rows: Iterable[tuple[str, str, int, str]], now: int) -> None:
-    with space.transaction(now, None) as tx:
-        for row in rows:
-            tx.execute(
-                "insert into peers(device, host, port, seen_at) values (?, ?, ?, ?)"
-                " on conflict(device, host, port) do update set seen_at = excluded.seen_at",
-                row,
-            )
+        return sum(found.name not in self._greeted_nonces for found in self._found.values())
 
 
 def _nonce(boot: bytes) -> str:
     """What a program that was started as `boot` announces itself as."""
     return boot[:8].hex()
-
-
-def _remote(stream: SocketStream) -> str:
-    try:
-        address = stream.extra(SocketAttribute.remote_address)
-        return address if isinstance(address, str) else f"{address[0]}:{address[1]}"
-    except (LookupError, ValueError, OSError, anyio.ClosedResourceError):
-        return "an unknown address"
 
 
 def _fault(error: BaseException) -> str:
