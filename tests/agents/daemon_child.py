@@ -5,13 +5,13 @@ from pathlib import Path
 
 import anyio
 
-from lottisync.config.home import Home
 from lottisync.daemon.daemon import run
+from lottisync.daemon.home import TaskHome
 from lottisync.sync.engine import Listen
 
 
 def main(path: Path) -> None:
-    home = Home.open(path)
+    home = TaskHome.open(path)
 
     async def live() -> None:
         await run(

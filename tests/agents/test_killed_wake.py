@@ -15,7 +15,7 @@ from lottisync.agents.orchestrator import Orchestrator
 from lottisync.agents.thread import spent
 from lottisync.agents.types import AgentMessage
 from lottisync.agents.wake import WakeResult, wake
-from lottisync.config import clock
+from lottisync.device import clock
 from lottisync.entities.view import view
 from lottisync.journal import tasks
 from lottisync.review.change import ChangeSet

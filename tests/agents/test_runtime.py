@@ -20,8 +20,8 @@ from lottisync.agents import agent, queue, report, run_log
 from lottisync.agents.model import Message, ModelError, Turn
 from lottisync.agents.runtime import Machine, Runtime
 from lottisync.causality.vector_clock import Dot
-from lottisync.config import clock
-from lottisync.config.home import Home
+from lottisync.daemon.home import TaskHome
+from lottisync.device import clock
 from lottisync.entities.entity import HIGH
 from lottisync.journal import tasks
 from lottisync.problem import Problem
@@ -197,7 +197,7 @@ def test_the_daemon_runs_the_agents_at_home_on_it(tmp_path: Path, monkeypatch: p
             task = run_here("task", "add", "Repair the bicycle", "--json", home=path).json["id"]
             assert run_here("agent", "create", task, home=path).code == 0
             eventually(lambda: run_here("agent", "report", task, home=path).code == 0, "the first report")
-            home = Home.open(path)
+            home = TaskHome.open(path)
             with home.agent.transaction(clock.now(), HIGH) as tx:
                 tx.put(tx.by_type("agent")[0].id, "agent", {"config/coolDownMillis": 1})
             with home.journal.transaction(clock.now(), HIGH) as tx:

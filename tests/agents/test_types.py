@@ -1,6 +1,6 @@
 """The agent store's types, as the plan names them."""
 
-from lottisync.config.stores import AGENT_STORE
+from lottisync.daemon.stores import AGENT_STORE
 
 
 def test_the_six_kinds_of_entity_and_the_eight_relations_are_there() -> None:

@@ -799,7 +799,7 @@ HOLDER = """
 import sys
 from pathlib import Path
 from lottisync.agents import run_log
-from lottisync.config.stores import AGENT_STORE
+from lottisync.daemon.stores import AGENT_STORE
 from lottisync.store.store import Store
 
 store = Store.open(Path(sys.argv[1]), AGENT_STORE, lambda: None)

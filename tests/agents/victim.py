@@ -18,8 +18,8 @@ from tests.support.scripted_model import ScriptedModel, call, say
 from lottisync.agents.model import Message, Turn
 from lottisync.agents.run_key import user_initiated
 from lottisync.agents.wake import wake
-from lottisync.config import clock
-from lottisync.config.stores import AGENT_STORE
+from lottisync.daemon.stores import AGENT_STORE
+from lottisync.device import clock
 from lottisync.journal.types import JOURNAL
 from lottisync.store.store import Store
 

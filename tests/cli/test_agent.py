@@ -10,9 +10,9 @@ import pytest
 from tests.support.command_line import Result, environment, run, run_here, started
 
 from lottisync.cli.watch import changes
-from lottisync.config import clock
-from lottisync.config.home import Home
+from lottisync.daemon.home import TaskHome
 from lottisync.daemon.status import STATUS_FILE
+from lottisync.device import clock
 from lottisync.entities.entity import HIGH
 from lottisync.scripted_model.server import ChatRequest, Reply, Say, ScriptedModelServer, ServerError
 
@@ -150,7 +150,7 @@ def test_a_wake_at_a_time_is_a_timer(person: Person) -> None:
 def test_a_home_that_was_not_seen_for_long_is_offered_for_take_over(person: Person) -> None:
     """AGENT-33"""
     person.json("agent", "create", person.task)
-    home = Home.open(person.home)
+    home = TaskHome.open(person.home)
     with home.agent.transaction(clock.now(), HIGH) as tx:
         ident = tx.by_type("agent")[0].id
         tx.put(ident, "agent", {"homeDevice": "lost", "createdAt": "2020-01-01T00:00:00.000Z"})
@@ -167,7 +167,7 @@ def test_a_home_that_was_not_seen_for_long_is_offered_for_take_over(person: Pers
 def test_an_agent_sleeps_while_its_task_is_gone(person: Person) -> None:
     """S3-88"""
     person.json("agent", "create", person.task)
-    home = Home.open(person.home)
+    home = TaskHome.open(person.home)
     with home.journal.transaction(clock.now(), HIGH) as tx:
         tx.delete(person.task)
     home.close()
@@ -236,7 +236,7 @@ def test_cli_26_a_page_that_is_watched_follows_what_others_commit(person: Person
 def test_cli_26_every_page_that_is_named_can_be_watched(person: Person) -> None:
     """CLI-26: what the daemon says of the other devices, too; nothing is shown again while nothing changes."""
     person.json("agent", "create", person.task)
-    home = Home.open(person.home)
+    home = TaskHome.open(person.home)
     seen = changes(home)
     next(seen)
     (person.home / STATUS_FILE).write_bytes(b"{}")

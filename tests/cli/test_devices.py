@@ -7,7 +7,7 @@ import pytest
 from tests.support.command_line import Result, contents, run_here
 from tests.support.stores import NOON
 
-from lottisync.config.home import Home
+from lottisync.daemon.home import TaskHome
 from lottisync.device.membership import put_membership
 from lottisync.entities.entity import HIGH
 from lottisync.identity.device_key import DeviceKey
@@ -21,8 +21,8 @@ def home(tmp_path: Path) -> Path:
     """A laptop that was paired with a phone, to which a tablet and a watch were paired."""
     folder = tmp_path / "home"
     assert run_here("init", "--name", "laptop", home=folder).code == 0
-    opened = Home.open(folder)
-    opened.add_device("phone", PHONE.certificate, NOON)
+    opened = TaskHome.open(folder)
+    opened.members.add("phone", PHONE.certificate, NOON)
     with opened.space.transaction(NOON, HIGH) as tx:
         for key, name in ((TABLET, "tablet"), (WATCH, "watch")):
             put_membership(tx, MembershipRecord.adding(PHONE, certificate=key.certificate, name=name, at_ms=NOON + 1))

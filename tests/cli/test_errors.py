@@ -18,7 +18,7 @@ import pytest
 from tests.support.command_line import Result, contents, environment, run
 from tests.support.stores import NOON
 
-from lottisync.config.home import Home
+from lottisync.daemon.home import TaskHome
 from lottisync.entities.entity import HIGH
 from lottisync.identity.device_key import DeviceKey
 from lottisync.identity.pairing import CodeOffer
@@ -43,7 +43,7 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def home(template: Path, tmp_path: Path) -> Path:
     shutil.copytree(template, tmp_path / "home", ignore=shutil.ignore_patterns("bells"))
-    copied = Home.open(tmp_path / "home")
+    copied = TaskHome.open(tmp_path / "home")
     copied.bind_hosts(NOON)  # a copy gets hosts of its own; that is not what is tested here
     copied.close()
     return tmp_path / "home"
@@ -129,7 +129,7 @@ def test_cli_4_a_home_is_not_made_twice_nor_where_something_else_is(home: Path, 
 
 
 def test_cli_3_an_ambiguous_id_is_refused(home: Path) -> None:
-    opened = Home.open(home)
+    opened = TaskHome.open(home)
     with opened.journal.transaction(1000, HIGH) as tx:
         for beginning in ("one", "two"):
             tasks.add_task(tx, f"{beginning}-abcdef", beginning)

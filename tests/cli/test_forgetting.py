@@ -7,8 +7,9 @@ import pytest
 from tests.support.command_line import contents, run
 from tests.support.stores import NOON
 
-from lottisync.config.home import Home
 from lottisync.daemon.daemon import _tidy
+from lottisync.daemon.home import TaskHome
+from lottisync.device import purging
 from lottisync.device.membership import come_back
 from lottisync.entities.entity import HIGH
 from lottisync.identity.device_key import DeviceKey
@@ -22,8 +23,8 @@ def home(tmp_path: Path) -> Path:
     """A laptop that is paired with a phone, has a task and has deleted two long ago."""
     folder = tmp_path / "home"
     assert run("init", "--name", "laptop", home=folder).code == 0
-    opened = Home.open(folder)
-    opened.add_device("phone", PHONE.certificate, NOON)
+    opened = TaskHome.open(folder)
+    opened.members.add("phone", PHONE.certificate, NOON)
     with opened.journal.transaction(NOON, HIGH) as tx:
         for entity_id in ("t1", "t2", "t3"):
             tx.put(entity_id, "task", {"title": entity_id})
@@ -34,7 +35,7 @@ def home(tmp_path: Path) -> Path:
 
 
 def ids(home: Path) -> list[str]:
-    opened = Home.open(home)
+    opened = TaskHome.open(home)
     try:
         with opened.journal.reading() as reader:
             return [entity_id for (entity_id,) in reader.local("select id from rows order by id")]
@@ -43,7 +44,7 @@ def ids(home: Path) -> list[str]:
 
 
 def phone_knows_all(home: Path) -> None:
-    opened = Home.open(home)
+    opened = TaskHome.open(home)
     with opened.journal.transaction(NOON, HIGH) as tx:
         forgetting.hear(tx, PHONE.device_id, tx.knowledge(), direct=True)
     opened.close()
@@ -76,7 +77,7 @@ def test_forget_3_what_it_has_seen_goes(home: Path) -> None:
 
 def test_forget_2_status_counts_what_a_device_lacks_without_a_daemon(home: Path) -> None:
     phone_knows_all(home)
-    opened = Home.open(home)
+    opened = TaskHome.open(home)
     with opened.journal.transaction(NOON, HIGH) as tx:
         tx.put("t1", "task", {"title": "Bread"})
         tx.put("t1", "task", {"title": "Butter"})
@@ -116,10 +117,10 @@ def test_roster_20_what_cannot_be_retired_is_said(home: Path, name: str, code: s
 
 
 def test_roster_20_a_device_that_reads_it_signs_itself_back_in_once(home: Path) -> None:
-    opened = Home.open(home)
+    opened = TaskHome.open(home)
     laptop = opened.key
     assert not come_back(opened.space, laptop, NOON)
-    opened.retire_device(laptop.device_id, NOON + 60_000)
+    opened.members.retire(laptop.device_id, NOON + 60_000)
     assert opened.roster().members[laptop.device_id].status == "retired"
     assert come_back(opened.space, laptop, NOON)  # its clock is behind
     member = opened.roster().members[laptop.device_id]
@@ -131,7 +132,7 @@ def test_roster_20_a_device_that_reads_it_signs_itself_back_in_once(home: Path) 
 @pytest.mark.anyio
 async def test_forget_3_the_daemon_forgets_once_a_day(home: Path) -> None:
     phone_knows_all(home)
-    opened = Home.open(home)
+    opened = TaskHome.open(home)
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(_tidy, opened)
         with anyio.fail_after(20):
@@ -142,9 +143,9 @@ async def test_forget_3_the_daemon_forgets_once_a_day(home: Path) -> None:
 
 
 def test_forget_3_more_than_one_transaction_holds(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lottisync.config.home.PURGED_AT_ONCE", 1)
+    monkeypatch.setattr("lottisync.device.purging.PURGED_AT_ONCE", 1)
     phone_knows_all(home)
-    opened = Home.open(home)
-    assert opened.purge(NOON, 0)["journal"] == 2
-    assert opened.held_back(NOON, 0) == {}
+    opened = TaskHome.open(home)
+    assert purging.purge(opened, NOON, 0)["journal"] == 2
+    assert purging.held_back(opened, NOON, 0) == {}
     opened.close()

@@ -9,8 +9,8 @@ import pytest
 from click.testing import CliRunner
 
 from lottisync.cli.main import lottisync
-from lottisync.config import clock
-from lottisync.config.home import Home
+from lottisync.daemon.home import TaskHome
+from lottisync.device import clock
 from lottisync.entities.entity import HIGH, LOW
 from lottisync.journal import tasks
 from lottisync.problem import Problem
@@ -26,7 +26,7 @@ class Desk:
     """A home, what its agent proposes, and the commands that a person types."""
 
     def __init__(self, path: Path) -> None:
-        self.home = Home.create(path, "laptop", b"\x07" * 32, clock.now())
+        self.home = TaskHome.create(path, "laptop")
         with self.home.journal.transaction(clock.now(), HIGH) as tx:
             tasks.add_task(tx, "t1", "Bake bread", {"estimate": 30})
             tasks.add_item(tx, "i1", "t1", "Flour")

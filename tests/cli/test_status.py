@@ -11,9 +11,9 @@ import pytest
 from tests.support.command_line import run
 from tests.support.stores import send
 
-from lottisync.config import clock
-from lottisync.config.home import Home
+from lottisync.daemon.home import TaskHome
 from lottisync.daemon.status import LOCK_FILE, STATUS_FILE, DaemonStatus
+from lottisync.device import clock
 from lottisync.entities.entity import HIGH
 from lottisync.entities.version import Version
 from lottisync.store import chain, fork
@@ -29,7 +29,7 @@ def home(tmp_path: Path) -> Path:
 
 
 def test_store_24_status_counts_what_is_in_quarantine_and_check_names_it(home: Path) -> None:
-    with Home.open(home).journal.transaction(1, HIGH) as tx:
+    with TaskHome.open(home).journal.transaction(1, HIGH) as tx:
         tx.quarantine(BAD, "version of 't1': no register")
     status = run("status", home=home)
     assert "journal: 1 came that cannot be taken here. See: lottisync check" in status.out
@@ -69,7 +69,7 @@ def test_copy_8_status_tells_once_that_a_device_was_restored_and_that_nothing_is
     assert [copy["told"] for copy in run("status", "--json", home=twin).json["copies"]] == [True]
     for expected in ("1 change made since then was kept.", "2 changes made since then were kept."):
         run("task", "add", "Butter", home=home)
-        at_home, at_twin = Home.open(home), Home.open(twin)
+        at_home, at_twin = TaskHome.open(home), TaskHome.open(twin)
         send(at_home.journal, at_twin.journal)
         at_home.close()
         at_twin.close()
@@ -81,7 +81,7 @@ def test_copy_8_status_tells_once_that_a_device_was_restored_and_that_nothing_is
 def test_copy_8_history_says_which_device_wrote_what_is_on_a_branch(home: Path) -> None:
     run("task", "add", "Milk", home=home)
     run("task", "add", "Bread", home=home)
-    opened = Home.open(home)
+    opened = TaskHome.open(home)
     with opened.journal.transaction(1, HIGH) as tx:
         value = chain.value_at(tx, tx.host, 1)
         assert value is not None

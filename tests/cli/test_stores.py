@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from tests.support.stores import send
 
-from lottisync.config import clock
-from lottisync.config.home import Home
+from lottisync.daemon.home import TaskHome
+from lottisync.device import clock
 from lottisync.entities.entity import HIGH
 
 
@@ -22,7 +22,7 @@ def call(home: Path, *arguments: str, status: int = 0) -> Any:
     return json.loads(done.stdout)
 
 
-def meet(a: Home, b: Home) -> None:
+def meet(a: TaskHome, b: TaskHome) -> None:
     for name in ("space", "journal"):
         send(getattr(a, name), getattr(b, name), now=clock.now())
         send(getattr(b, name), getattr(a, name), now=clock.now())
@@ -31,12 +31,9 @@ def meet(a: Home, b: Home) -> None:
 @pytest.fixture
 def apart(tmp_path: Path) -> tuple[Path, Path]:
     """Two paired homes that both renamed one task, and the first of which has ticked an item."""
-    laptop, phone = (
-        Home.create(tmp_path / name, name, bytes([number]) * 32, clock.now())
-        for number, name in enumerate(("laptop", "phone"), 1)
-    )
-    laptop.add_device("phone", phone.key.certificate, clock.now())
-    phone.add_device("laptop", laptop.key.certificate, clock.now())
+    laptop, phone = (TaskHome.create(tmp_path / name, name) for name in ("laptop", "phone"))
+    laptop.members.add("phone", phone.key.certificate, clock.now())
+    phone.members.add("laptop", laptop.key.certificate, clock.now())
     with laptop.journal.transaction(clock.now(), HIGH) as tx:
         tx.put("t1", "task", {"title": "Milk", "estimate": 5})
     meet(laptop, phone)
@@ -53,7 +50,7 @@ def apart(tmp_path: Path) -> tuple[Path, Path]:
 def test_a_sound_home_is_sound_and_a_damaged_one_is_not(apart: tuple[Path, Path]) -> None:
     """STORE-20"""
     assert call(apart[0], "check") == {"space": [], "journal": [], "agent": []}
-    home = Home.open(apart[0])
+    home = TaskHome.open(apart[0])
     with home.journal.transaction(clock.now(), HIGH) as tx:
         tx.execute("update journal_entities set serialized = replace(serialized, 'milk', 'wine')")
     home.close()
@@ -95,7 +92,7 @@ def test_conflicts_are_listed_shown_and_settled(apart: tuple[Path, Path]) -> Non
     ]
     assert call(laptop, "conflicts", "show", "t1") == [listed]
     call(phone, "conflicts", "keep", "t1", "title", "2")
-    homes = Home.open(laptop), Home.open(phone)
+    homes = TaskHome.open(laptop), TaskHome.open(phone)
     meet(*homes)
     for home in homes:
         home.close()

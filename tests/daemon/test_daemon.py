@@ -13,8 +13,8 @@ import pytest
 from tests.support.command_line import eventually, run
 from tests.support.daemons import daemon, introduce
 
-from lottisync.config.home import Home
 from lottisync.daemon.daemon import alone, one_problem
+from lottisync.daemon.home import TaskHome
 from lottisync.daemon.status import LOCK_FILE, STATUS_FILE, DaemonStatus, read_status
 from lottisync.problem import Problem
 
@@ -104,7 +104,7 @@ def test_cli_10_who_asks_for_the_status_keeps_no_daemon_from_starting(tmp_path: 
     order: list[str] = []
 
     async def start() -> None:
-        async with alone(Home(tmp_path)):
+        async with alone(TaskHome(tmp_path)):
             order.append("started")
 
     async def both() -> None:
@@ -136,7 +136,7 @@ def test_cli_11_after_kill_9_it_starts_again_and_links_again(homes: tuple[Path, 
 
 def test_cli_12_a_status_file_that_is_damaged_is_as_good_as_none(homes: tuple[Path, Path]) -> None:
     laptop, _ = homes
-    home = Home.open(laptop)
+    home = TaskHome.open(laptop)
     assert read_status(home) is None
     with daemon(laptop) as running:
         found = read_status(home)

@@ -9,7 +9,7 @@ import pytest
 from tests.support.command_line import eventually, run, run_here, started
 from tests.support.daemons import daemon, introduce
 
-from lottisync.config.home import Home
+from lottisync.daemon.home import TaskHome
 
 NOW = 1_764_590_400_000
 
@@ -75,7 +75,7 @@ def test_copy_11_a_renewed_copy_brings_all_that_it_wrote(homes: tuple[Path, Path
 def test_copy_11_killed_it_is_the_copy_or_the_new_device(
     twin: Path, moment: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    home, was = Home.open(twin), Home.open(twin).key.device_id
+    home, was = TaskHome.open(twin), TaskHome.open(twin).key.device_id
     real = Path.replace
 
     def killed(self: Path, target: Path) -> Path:
@@ -86,7 +86,7 @@ def test_copy_11_killed_it_is_the_copy_or_the_new_device(
     with monkeypatch.context() as patched:
         patched.setattr(Path, "replace", killed)
         with pytest.raises(KeyboardInterrupt):
-            home.renew("tablet", b"t" * 32, NOW)
+            home.renew("tablet")
     home.close()
     device = ok("status", home=twin)["device"]
     assert (device == was) is (moment == "before the key")

@@ -17,9 +17,9 @@ import pytest
 from tests.support.command_line import environment, eventually, run, started
 from tests.support.daemons import Daemon, daemon, introduce
 
-from lottisync.config import clock
-from lottisync.config.home import Home
+from lottisync.daemon.home import TaskHome
 from lottisync.daemon.status import LOCK_FILE, STATUS_FILE, DaemonStatus
+from lottisync.device import clock
 from lottisync.entities.entity import HIGH
 from lottisync.store.doorbell import Bell
 from lottisync.store.instant import iso
@@ -64,7 +64,7 @@ def in_step(home: Path) -> bool:
 
 
 def asked(home: Path) -> list[Request]:
-    opened = Home.open(home)
+    opened = TaskHome.open(home)
     try:
         return requests(opened.space)
     finally:
@@ -196,7 +196,7 @@ def test_cli_23_how_far_it_is_is_written_beside_the_request(homes: tuple[Path, P
     laptop, phone = homes
     seen: set[tuple[int, int]] = set()
     with two_daemons(laptop, phone):
-        opened = Home.open(laptop)
+        opened = TaskHome.open(laptop)
         fill(opened, 4_000)
         eventually(lambda: in_step(laptop), "in step")
         bell = Bell(laptop / "bells", "watching")
@@ -221,7 +221,7 @@ AHEAD = "2031-01-01T00:00:00.000Z"
 def test_cli_23_status_shows_how_far_a_comparison_is(homes: tuple[Path, Path]) -> None:
     """COPY-9, too: which device runs twice, as long as that is no old news; and CAUS-11: whose clock is ahead."""
     laptop, _ = homes
-    opened = Home.open(laptop)
+    opened = TaskHome.open(laptop)
     phone = opened.roster().active_peers()[0].device
     opened.close()
     lock = os.open(laptop / LOCK_FILE, os.O_RDWR | os.O_CREAT, 0o600)
@@ -288,7 +288,7 @@ def test_devices_says_what_each_lacks(homes: tuple[Path, Path]) -> None:
     assert f"lacks {sum(rows['phone'].values())} change" in run("devices", home=laptop).out
 
 
-def fill(home: Home, count: int) -> None:
+def fill(home: TaskHome, count: int) -> None:
     with home.journal.transaction(1_764_590_400_000, HIGH) as tx:
         for number in range(count):
             tx.put(f"t{number}", "task", {"title": f"task {number}"})

@@ -7,7 +7,7 @@ import pytest
 from tests.entities.test_view import entity
 
 from lottisync.agents.types import LINK_KINDS
-from lottisync.config.stores import AGENT_STORE
+from lottisync.daemon.stores import AGENT_STORE
 from lottisync.device.space import SPACE
 from lottisync.entities.link import Link
 from lottisync.entities.schema import EntityType

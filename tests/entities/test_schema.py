@@ -37,4 +37,4 @@ def test_a_link_is_named_by_type_and_ends() -> None:
 def test_a_schema_finds_its_types_by_name() -> None:
     """STORE-10"""
     note = EntityType("note", owner="taskId")
-    assert schema("x", "task_id", [note]).types == {"note": note}
+    assert schema("x", [note]).types == {"note": note}

@@ -8,7 +8,8 @@ from typing import Any
 from tests.support.stores import send
 
 from lottisync.causality.vector_clock import Host
-from lottisync.config.stores import AGENT_STORE, LOCAL_TABLES
+from lottisync.daemon.stores import AGENT_STORE
+from lottisync.device.folder import StoreFolder
 from lottisync.entities.entity import HIGH, LOW
 from lottisync.journal import tasks
 from lottisync.journal.types import JOURNAL, ChecklistItem
@@ -19,7 +20,6 @@ from lottisync.review.inbox import Inbox, ItemView
 from lottisync.review.ledger import Ledger
 from lottisync.review.projection import SetState
 from lottisync.review.verdict import Verdicts
-from lottisync.store.store import Store
 from lottisync.store.transaction import Transaction
 
 START = 1_772_316_000_000  # 2026-02-28T22:00:00Z
@@ -32,20 +32,17 @@ class Reviewer:
         folder.mkdir(exist_ok=True)
         self.folder, self.number, self.now = folder, number, now
         self._hosts = self._ids = 0
-        self.journal = Store.create(folder / "journal.sqlite", JOURNAL, self._mint)
-        self.agents = Store.create(folder / "agent.sqlite", AGENT_STORE, self._mint, LOCAL_TABLES)
+        self.stores = StoreFolder(folder, (JOURNAL, AGENT_STORE), self._mint, detect="late")
+        self.stores.create_missing()
+        self.journal, self.agents = self.stores.values()
         self.verdicts = self._verdicts()
 
     @classmethod
     def reopened(cls, folder: Path, now: int, number: int = 1) -> "Reviewer":
         """A device whose files are there already, as the next start of its process finds them."""
-        device = cls.__new__(cls)
-        device.folder, device.number, device.now = folder, number, now
+        device = cls(folder, number, now)
         # No process of one device mints an id that another has minted: they are alive at different times.
         device._hosts, device._ids = 1, (now - START) // SECOND * 100
-        device.journal = Store.open(folder / "journal.sqlite", JOURNAL, device._mint, detect="late")
-        device.agents = Store.open(folder / "agent.sqlite", AGENT_STORE, device._mint, detect="late")
-        device.verdicts = device._verdicts()
         return device
 
     def _mint(self) -> Host:
@@ -62,14 +59,12 @@ class Reviewer:
     def restarted(self, kind: type[Verdicts] = Verdicts) -> Verdicts:
         """Close both files and open them again, as the next start of the process does."""
         self.close()
-        self.journal = Store.open(self.folder / "journal.sqlite", JOURNAL, self._mint, detect="late")
-        self.agents = Store.open(self.folder / "agent.sqlite", AGENT_STORE, self._mint, detect="late")
+        self.journal, self.agents = self.stores.values()
         self.verdicts = self._verdicts(kind)
         return self.verdicts
 
     def close(self) -> None:
-        self.journal.close()
-        self.agents.close()
+        self.stores.close()
 
     # -- the person at work
 

@@ -17,13 +17,12 @@ from typing import Any
 import apsw
 
 from lottisync.causality.vector_clock import Host
-from lottisync.config.stores import AGENT_STORE
-from lottisync.device.space import SPACE
+from lottisync.daemon.stores import STORES
 from lottisync.entities.schema import StoreSchema
-from lottisync.journal.types import JOURNAL
 from lottisync.store.store import Store
 
-SCHEMAS: dict[str, StoreSchema] = {"space": SPACE, "journal": JOURNAL, "agent": AGENT_STORE}
+SCHEMAS: dict[str, StoreSchema] = {schema.name: schema for schema in STORES}
+"""In the order of delivery."""
 MAX_DEVICES = 10
 CHECKPOINT_PAGES = 500
 Mint = Callable[[], Host]

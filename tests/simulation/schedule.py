@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import msgspec
 from tests.simulation.lie import LIES
+from tests.simulation.pool import SCHEMAS
 from tests.simulation.power import Survives
 
 DAY = 24 * 3_600_000
@@ -258,7 +259,7 @@ _COPY = {"backup": 1.2, "restore": 1.2, "clone": 0.3}
 _PART_FORGOTTEN = {"purge": 1, "forget": 0.5, "gather": 0.3, "newcomer": 0.1}
 _LIED_TO = {"meet": 6, "gather": 1, "purge": 1, "forget": 0.7, "backup": 0.3, "restore": 0.3, "skew": 0.0}
 _PAIR = ("journal", "agent")
-_ALL = ("space", "journal", "agent")
+_ALL = tuple(SCHEMAS)
 
 KINDS = {
     "basic": Kind(_TALK | {"write": 8, "delete": 1, "undelete": 0.4, "relate": 0.5, "verify": 0.5}),

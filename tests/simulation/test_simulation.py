@@ -11,6 +11,7 @@ import msgspec
 import pytest
 from tests.simulation import pool
 from tests.simulation import schedule as s
+from tests.simulation.pool import SCHEMAS
 from tests.simulation.power import Survives
 from tests.simulation.reference import Broken, Found, Reference, Shown
 from tests.simulation.schedule import KINDS, Schedule, generate
@@ -26,7 +27,7 @@ from lottisync.sync import exchange, incoming, outgoing
 from lottisync.sync.agreement import Agreement, Believed
 
 JOURNAL = ("journal",)
-ALL = ("space", "journal", "agent")
+ALL = tuple(SCHEMAS)
 A, B, C = 0, 1, 2
 E = ("journal", "e")
 SEEDS = 12
@@ -146,7 +147,7 @@ TWO_TYPES = scenario(s.Write(A, 0), s.Lie("type", 479), s.Meet(A, C), s.Meet(C, 
 # -- one store that goes back, and disks that lie
 
 
-@pytest.mark.parametrize("store", ["space", "journal", "agent"])
+@pytest.mark.parametrize("store", ALL)
 @pytest.mark.parametrize("again", range(5), ids=["nothing", "less", "less by one", "exactly to it", "past it"])
 def test_one_store_alone_goes_back(store: str, again: int) -> None:
     """COPY-12: and writes so much until it meets somebody, of whom one knows three writes of it, one none."""

@@ -21,7 +21,7 @@ from lottisync.store.database import FORMAT
 from lottisync.store.migration import upgrade
 from lottisync.store.store import Store
 
-LAX = schema("journal", JOURNAL.owner_column, [])
+LAX = schema("journal", [], owner_column=JOURNAL.owner_column)
 A, B, C = (Host(f"{digit * 16}") for digit in "abc")
 
 

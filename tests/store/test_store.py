@@ -19,8 +19,7 @@ from tests.support.strategies import HOSTS, PATHS, one_write, values
 from tests.support.writer import SHARED
 
 from lottisync.causality.vector_clock import Dot, Host
-from lottisync.config.stores import AGENT_STORE
-from lottisync.config.stores import LOCAL_TABLES as AGENT_TABLES
+from lottisync.daemon.stores import AGENT_STORE
 from lottisync.device.space import HOST_BINDING, MEMBERSHIP, SPACE
 from lottisync.entities.entity import DELETED_AT, HIGH, LOW, Entity, EqualDots, Stamp, is_deleted
 from lottisync.entities.schema import EntityType, StoreSchema, link_id, schema
@@ -278,7 +277,7 @@ SEEDS = {
 def test_the_seeds_tables_columns_and_indexes_are_there(tmp_path: Path, table: str) -> None:
     """STORE-10, S3-10, S3-11, S3-12, S3-14, S3-15, S3-17, S3-19"""
     columns, indexes = SEEDS[table]
-    store = new_store(tmp_path, schema=AGENT_STORE, extra=AGENT_TABLES)
+    store = new_store(tmp_path, schema=AGENT_STORE)
     with store.reading() as reader:
         rows = reader.local(f"select name, type, \"notnull\" from pragma_table_info('{table}')")
         there = {name: f"{kind.lower()} {notnull}" for name, kind, notnull in rows}
@@ -452,8 +451,10 @@ def test_a_reading_that_is_a_little_ahead_is_followed(tmp_path: Path) -> None:
     assert won.stamp.hlc == (NOON + 1_000, 1)
 
 
-NEWER = schema("journal", "task_id", [EntityType("task", subtype="status"), EntityType("mood", owner="taskId")])
-PLAIN = schema("journal", "task_id", [EntityType("task", subtype="status")])
+NEWER = schema(
+    "journal", [EntityType("task", subtype="status"), EntityType("mood", owner="taskId")], owner_column="task_id"
+)
+PLAIN = schema("journal", [EntityType("task", subtype="status")], owner_column="task_id")
 
 
 def test_what_a_store_has_never_heard_of_survives_a_trip_through_it(tmp_path: Path) -> None:

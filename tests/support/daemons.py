@@ -11,9 +11,15 @@ from typing import Any
 
 from tests.support.command_line import eventually, started
 
+<<<<<<< HEAD
 from lottisync.config.home import Home
 from lottisync.device.peers import remember_address
 from lottisync.net.address import Address
+=======
+from lottisync.daemon.home import TaskHome
+from lottisync.net.discovery import Address
+from lottisync.sync.engine import remember_address
+>>>>>>> main
 
 NOW = 1_764_590_400_000
 
@@ -59,7 +65,7 @@ def daemon(home: Path, port: int = 0) -> Iterator[Daemon]:
 
 def introduce(home: Path, other: Path, port: int) -> None:
     """Let a home know where the other one listens, as after an earlier link."""
-    mine, theirs = Home.open(home), Home.open(other)
+    mine, theirs = TaskHome.open(home), TaskHome.open(other)
     try:
         remember_address(mine.space, theirs.key.device_id, Address("127.0.0.1", port), NOW)
     finally:

@@ -13,12 +13,12 @@ from lottisync.agents.run_key import Trigger, user_initiated
 from lottisync.agents.types import Agent, AgentState
 from lottisync.agents.wake import WakeResult, wake
 from lottisync.causality.vector_clock import Host
-from lottisync.config.stores import AGENT_STORE, LOCAL_TABLES
+from lottisync.daemon.stores import AGENT_STORE
+from lottisync.device.folder import StoreFolder
 from lottisync.entities.entity import HIGH, Entity
 from lottisync.entities.identifier import time_ordered
 from lottisync.journal import tasks
 from lottisync.journal.types import JOURNAL
-from lottisync.store.store import Store
 from lottisync.store.transaction import Transaction
 
 NOON = 1_764_590_400_000  # 2025-12-01T12:00:00Z
@@ -33,16 +33,16 @@ class Device:
         self._number = number
         self._minted = 0
         self._named = 0
-        self.journal = Store.create(folder / "journal.sqlite", JOURNAL, self._mint)
-        self.agents = Store.create(folder / "agent.sqlite", AGENT_STORE, self._mint, LOCAL_TABLES)
+        self.stores = StoreFolder(folder, (JOURNAL, AGENT_STORE), self._mint)
+        self.stores.create_missing()
+        self.journal, self.agents = self.stores.values()
 
     def _mint(self) -> Host:
         self._minted += 1
         return Host(f"{self._number:08x}{self._minted:08x}")
 
     def close(self) -> None:
-        self.journal.close()
-        self.agents.close()
+        self.stores.close()
 
     # -- time and ids
 
@@ -118,6 +118,6 @@ class Device:
             return reader.by_type(type_name)
 
     def pull(self, other: "Device") -> None:
-        """Take over everything that the other device has, journal first."""
-        for mine, theirs in ((self.journal, other.journal), (self.agents, other.agents)):
-            send(theirs, mine, now=self.now())
+        """Take over everything that the other device has."""
+        for name, mine in self.stores.items():
+            send(other.stores[name], mine, now=self.now())

@@ -28,7 +28,7 @@ def engine_of(
 ) -> Engine:
     return Engine(
         key=member.key,
-        stores=member.stores,
+        stores=dict(member.stores),
         listen=Listen(HERE, port, firm),
         discover=discover,
         clock=lambda: member.now,

@@ -12,22 +12,22 @@ from anyio.abc import ByteStream
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
 from lottisync.causality.vector_clock import Host
-from lottisync.config.stores import AGENT_STORE, LOCAL_TABLES
-from lottisync.device.membership import bind_hosts, put_membership
-from lottisync.device.space import LOCAL_TABLES as SPACE_TABLES
-from lottisync.device.space import SPACE
+from lottisync.daemon.stores import STORES
+from lottisync.device.clock import Environment
+from lottisync.device.device import Device
+from lottisync.device.folder import StoreFolder
+from lottisync.device.membership import put_membership
 from lottisync.entities.entity import HIGH
+from lottisync.entities.identifier import time_ordered
+from lottisync.entities.schema import StoreSchema
 from lottisync.identity.device_key import DeviceKey
 from lottisync.identity.roster import MembershipRecord
-from lottisync.journal.types import JOURNAL
 from lottisync.protocol import message as m
 from lottisync.protocol.framing import ENCODINGS, MAX_FRAME, FrameBuffer
-from lottisync.store.store import Store
 from lottisync.sync.link import Link
 
 T = TypeVar("T")
 NOON = 1_764_590_400_000  # 2025-12-01T12:00:00Z
-SCHEMAS = ((SPACE, SPACE_TABLES), (JOURNAL, ""), (AGENT_STORE, LOCAL_TABLES))
 BOUND_SECONDS = 15.0
 
 
@@ -49,31 +49,27 @@ async def _welcome(link: Link, hello: m.Hello) -> m.Close | None:
     return None
 
 
-class Member:
-    """One device of the household."""
+class Member(Device):
+    """One device of the household. Nothing of it comes from the machine's clock or chance."""
 
-    def __init__(self, folder: Path, number: int) -> None:
+    def __init__(self, folder: Path, number: int, schemas: Iterable[StoreSchema] = STORES) -> None:
         self.folder = folder
         self.number = number
-        self.key = DeviceKey.from_seed(bytes([number]) * 32)
         self.now = NOON
         self.reports: list[tuple[str, str]] = []
         self.links: list[Link] = []
         self.boot = bytes([number]) * 16
         self._minted = 0
-        fresh = not folder.exists()
         folder.mkdir(exist_ok=True)
-        self.stores: dict[str, Store] = {}
-        for schema, extra in SCHEMAS:
-            file = folder / f"{schema.name}.sqlite"
-            self.stores[schema.name] = (
-                Store.create(file, schema, self.mint, extra)
-                if fresh
-                else Store.open(file, schema, self.mint, detect="late")
-            )
-        if fresh:
+        files = StoreFolder(folder, schemas, self.mint, detect="late")
+        seed = bytes([number]) * 32
+        environment = Environment(lambda: self.now, lambda now: time_ordered(now, seed[:10]), self.mint, lambda: seed)
+        super().__init__(files, lambda: DeviceKey.from_seed(seed), environment)
+        self.files = files
+        if files.missing():
+            files.create_missing()
             self.admit(self)
-            bind_hosts(self.stores, self.key, self.now)
+            self.bind_hosts(self.now)
 
     def mint(self) -> Host:
         """Hosts are counted; whether the folder is new or opened again, none comes twice."""
@@ -83,8 +79,7 @@ class Member:
         return Host(f"{self.number:08x}{self._minted:08x}")
 
     def close(self) -> None:
-        for store in self.stores.values():
-            store.close()
+        self.files.close()
 
     def restarted(self) -> "Member":
         """The same device after its program was started again."""
@@ -101,7 +96,7 @@ class Member:
 
     @property
     def device(self) -> str:
-        return self.key.device_id
+        return self.id
 
     # -- the household
 
@@ -154,7 +149,7 @@ class Member:
             own_device=self.device,
             own_certificate=self.key.certificate,
             boot=self.boot,
-            stores=self.stores,
+            stores=dict(self.stores),
             call=inline,
             clock=lambda: self.now,
             greeted=_welcome,

@@ -32,8 +32,8 @@ def minting(number: int) -> Callable[[], Host]:
     return mint
 
 
-def new_store(folder: Path, number: int = 1, schema: StoreSchema = JOURNAL, extra: str = "") -> Store:
-    return Store.create(folder / f"{schema.name}-{number}.sqlite", schema, minting(number), extra)
+def new_store(folder: Path, number: int = 1, schema: StoreSchema = JOURNAL) -> Store:
+    return Store.create(folder / f"{schema.name}-{number}.sqlite", schema, minting(number))
 
 
 def lacking(sender: Store, receiver: Store) -> tuple[list[Version], dict[Host, int], dict[Host, int]]:

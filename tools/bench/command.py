@@ -5,8 +5,7 @@ import subprocess
 import sys
 import time
 
-from lottisync.config import clock
-from lottisync.config.home import Home
+from lottisync.daemon.home import TaskHome
 from tools.bench.devices import HERE, Pair, fill
 from tools.bench.figure import Figure, at_most, value_at_most
 from tools.bench.process import running
@@ -18,7 +17,7 @@ BARE = ("-c", "import msgspec, apsw")
 
 def start(setting: Setting) -> list[Figure]:
     """Commands beside a Python that loads the two libraries that nothing here does without."""
-    home = Home.create(setting.folder / "start", "a", bytes([1]) * 32, clock.now())
+    home = TaskHome.create(setting.folder / "start", "a")
     fill(home, range(setting.sizes.few))
     home.close()
     commands = {

@@ -9,8 +9,8 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from lottisync.config import clock
-from lottisync.config.home import Home
+from lottisync.daemon.home import TaskHome
+from lottisync.device import clock
 from lottisync.device.peers import remember_address
 from lottisync.entities.entity import HIGH
 from lottisync.net.address import Address
@@ -31,13 +31,13 @@ class Pair:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.a, self.b = (self._home(name, number) for number, name in enumerate("ab", start=1))
+        self.a, self.b = (self._home(name) for name in "ab")
 
-    def _home(self, name: str, number: int) -> Home:
+    def _home(self, name: str) -> TaskHome:
         path = self.folder / name
         if path.exists():
-            return Home.open(path)
-        return Home.create(path, name, bytes([number]) * 32, clock.now())
+            return TaskHome.open(path)
+        return TaskHome.create(path, name)
 
     @staticmethod
     def made(folder: Path, count: int, told: Told = lambda done: None) -> "Pair":
@@ -45,7 +45,7 @@ class Pair:
         folder.mkdir(parents=True)
         pair = Pair(folder)
         for home, other, name in ((pair.a, pair.b, "b"), (pair.b, pair.a, "a")):
-            home.add_device(name, other.key.certificate, clock.now())
+            home.members.add(name, other.key.certificate, clock.now())
         fill(pair.a, range(count), told)
         return pair
 
@@ -63,7 +63,7 @@ class Pair:
                 tx.execute("delete from peers")
             with self.a.space.transaction(clock.now(), HIGH) as tx:
                 tx.execute("delete from peers")
-            remember_address(self.b.space, self.a.device_id(), Address(HERE, via(port)), clock.now())
+            remember_address(self.b.space, self.a.id, Address(HERE, via(port)), clock.now())
             with running(_daemon(self.b)) as (second,):
                 yield first, second
 
@@ -91,12 +91,12 @@ class Pair:
             return took, (first.peak, second.peak)
 
 
-def _daemon(home: Home) -> tuple[str, ...]:
+def _daemon(home: TaskHome) -> tuple[str, ...]:
     options = ("--listen", f"{HERE}:0", "--no-discovery", "--no-agents", "--json")
     return ("-m", "lottisync", "daemon", "--home", str(home.path), *options)
 
 
-def fill(home: Home, numbers: range, told: Told = lambda done: None) -> None:
+def fill(home: TaskHome, numbers: range, told: Told = lambda done: None) -> None:
     for start in range(numbers.start, numbers.stop, IMPORT):
         with home.journal.transaction(clock.now(), HIGH) as tx:
             for number in range(start, min(start + IMPORT, numbers.stop)):
@@ -109,10 +109,10 @@ def feed(reader: Reader) -> int:
     return int(reader.local("select feed from state")[0][0])
 
 
-def states(home: Home) -> list[tuple[bytes, dict[str, int]]]:
+def states(home: TaskHome) -> list[tuple[bytes, dict[str, int]]]:
     """Digest and knowledge of each store: two devices with the same are in step."""
     found: list[tuple[bytes, dict[str, int]]] = []
-    for store in home.stores().values():
+    for store in home.stores.values():
         with store.reading() as reader:
             found.append((reader.digest(), {str(host): known for host, known in reader.knowledge().items()}))
     return found
@@ -121,7 +121,7 @@ def states(home: Home) -> list[tuple[bytes, dict[str, int]]]:
 class Watch:
     """Hears every commit into a home."""
 
-    def __init__(self, home: Home) -> None:
+    def __init__(self, home: TaskHome) -> None:
         self._bell = Bell(home.bells, "bench")
 
     def __enter__(self) -> "Watch":

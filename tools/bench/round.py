@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import anyio
 from anyio.abc import ByteStream
 
-from lottisync.config import clock
+from lottisync.device import clock
 from lottisync.entities.entity import HIGH
 from lottisync.net import tls
 from lottisync.store.snapshot import Snapshot

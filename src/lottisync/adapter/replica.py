@@ -16,20 +16,15 @@ import msgspec
 from lottisync.adapter import wire_entity
 from lottisync.adapter.wire_entity import BadRequest
 from lottisync.causality.vector_clock import Clock, Dot, Host
-from lottisync.config.stores import AGENT_STORE, LOCAL_TABLES
-from lottisync.device.space import LOCAL_TABLES as SPACE_TABLES
-from lottisync.device.space import SPACE
+from lottisync.daemon.stores import STORES
+from lottisync.device.folder import StoreFolder
 from lottisync.entities import canonical
 from lottisync.entities.entity import DELETED_AT, Entity, is_deleted
-from lottisync.entities.schema import StoreSchema
-from lottisync.journal.types import JOURNAL
 from lottisync.problem import Problem
 from lottisync.protocol.message import MAX_BATCH
+from lottisync.store import tables
 from lottisync.store.check import broken_invariants
 from lottisync.store.store import Store
-
-SCHEMAS = ((SPACE, SPACE_TABLES), (JOURNAL, ""), (AGENT_STORE, LOCAL_TABLES))
-"""In the order in which rounds deliver them: a decision never arrives before its effect."""
 
 
 def device_of(name: str) -> str:
@@ -60,53 +55,38 @@ class Replica:
         self.frame_entities = frame_entities
         self._chance = f"{seed}/{name}/{now}"
         self._minted = count()
-        self._stores: dict[str, Store] = {}
+        self.stores = StoreFolder(folder, STORES, self._mint, detect=detect)
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise Problem("cannot-open", f"{folder} cannot be made: {error.strerror or error}") from None
         try:
-            for schema, extra in SCHEMAS:
-                self._stores[schema.name] = self._open(folder / f"{schema.name}.sqlite", schema, extra, detect)
-                self._stores[schema.name].settle(now)
+            self.stores.create_missing()
+            for store in self.stores.values():
+                store.settle(now)
         except BaseException:
             self.close()
             raise
-
-    def _open(self, file: Path, schema: StoreSchema, extra: str, detect: Literal["early", "late"]) -> Store:
-        if file.exists():
-            return Store.open(file, schema, self._mint, detect=detect)
-        return Store.create(file, schema, self._mint, extra)
 
     def _mint(self) -> Host:
         return Host(hashlib.sha256(f"{self._chance}/{next(self._minted)}".encode()).hexdigest()[:16])
 
     def close(self) -> None:
-        for store in self._stores.values():
-            store.close()
-        self._stores = {}
+        self.stores.close()
 
     @property
     def device(self) -> str:
         """Its device id: what a runner calls it is all there is to tell replicas apart by."""
         return device_of(self.name)
 
-    @property
-    def stores(self) -> dict[str, Store]:
-        return dict(self._stores)
-
     def store(self, name: str) -> Store:
-        if name not in self._stores:
-            raise BadRequest(f"'store' is one of {', '.join(self._stores)}; got {name!r}")
-        return self._stores[name]
-
-    @property
-    def store_names(self) -> tuple[str, ...]:
-        return tuple(self._stores)
+        if name not in self.stores:
+            raise BadRequest(f"'store' is one of {', '.join(self.stores)}; got {name!r}")
+        return self.stores[name]
 
     def hosts(self) -> dict[str, Host]:
         found = {}
-        for name, store in self._stores.items():
+        for name, store in self.stores.items():
             with store.reading() as reader:
                 found[name] = reader.host
         return found
@@ -160,7 +140,7 @@ class Replica:
 
     def check(self) -> list[str]:
         found = []
-        for name, store in self._stores.items():
+        for name, store in self.stores.items():
             with store.reading() as reader:
                 found += [f"{name}: {broken}" for broken in broken_invariants(reader)]
         return found
@@ -180,5 +160,5 @@ class Replica:
             else:
                 document[path] = msgspec.Raw(canonical.encode(value))
             edited = msgspec.json.encode(document, order="deterministic").decode()
-            for table in (f"{store}_entities", f"{store}_links"):
+            for table in tables.names(tx.schema):
                 tx.execute(f"update {table} set serialized = ? where id = ?", (edited, entity))

@@ -148,7 +148,7 @@ class Space:
         """One round of one store, or of all of them in the order of delivery, cut off after so many frames
         in all. With `reorder` frames arrive last to first, with `duplicate` all of them arrive again."""
         source, target = self._ends(request)
-        names = source.store_names if request.get("store") is None else (r.text(request, "store"),)
+        names = tuple(source.stores) if request.get("store") is None else (r.text(request, "store"),)
         left = None if request.get("cut_after") is None else r.whole(request, "cut_after")
         faults = r.names(request, "faults", FAULTS)
         now = self._now(request)

@@ -17,7 +17,7 @@ from lottisync.store.reader import Reader
 from lottisync.store.transaction import Transaction
 
 TABLE = """
-create table wake_queue (agent_id text not null, subscription_id text not null, host text not null,
+create table if not exists wake_queue (agent_id text not null, subscription_id text not null, host text not null,
     counter integer not null, queued_at integer not null,
     primary key (agent_id, subscription_id, host, counter)) strict, without rowid;
 """

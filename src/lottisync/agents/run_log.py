@@ -25,11 +25,11 @@ from lottisync.store.store import Store
 from lottisync.store.transaction import Transaction
 
 TABLE = """
-create table wake_run_log (run_key text not null primary key, agent_id text not null, reason text not null,
-    reason_id text, thread_id text not null, status text not null, logical_change_key text,
+create table if not exists wake_run_log (run_key text not null primary key, agent_id text not null,
+    reason text not null, reason_id text, thread_id text not null, status text not null, logical_change_key text,
     created_at text not null, started_at text, completed_at text, error_message text) strict;
-create index idx_wake_run_log_agent on wake_run_log(agent_id, created_at desc);
-create index idx_wake_run_log_status on wake_run_log(status);
+create index if not exists idx_wake_run_log_agent on wake_run_log(agent_id, created_at desc);
+create index if not exists idx_wake_run_log_status on wake_run_log(status);
 """
 """Runs of wakes on this device; local, never replicated (S3-17)."""
 

@@ -12,8 +12,8 @@ from lottisync.agents.report import latest_report
 from lottisync.agents.types import Agent, AgentState
 from lottisync.cli.terminal import Terminal, common, short
 from lottisync.cli.watch import watchable
-from lottisync.config import clock
-from lottisync.config.home import Home
+from lottisync.daemon.home import TaskHome
+from lottisync.device import clock
 from lottisync.journal import tasks
 from lottisync.journal.types import Task
 from lottisync.problem import Problem
@@ -83,7 +83,7 @@ def show(terminal: Terminal, which: str) -> None:
     terminal.emit(value, shown)
 
 
-def _described(home: Home, found: Agent) -> dict[str, Any]:
+def _described(home: TaskHome, found: Agent) -> dict[str, Any]:
     with home.agent.reading() as reader:
         state = agents.read_state(reader, found.id)
         waits = sum(len(each.dots) for each in queue.waiting(reader, found.id))
@@ -115,7 +115,7 @@ def _described(home: Home, found: Agent) -> dict[str, Any]:
     }
 
 
-def _home_of(home: Home, found: Agent, state: AgentState) -> dict[str, Any]:
+def _home_of(home: TaskHome, found: Agent, state: AgentState) -> dict[str, Any]:
     """Where the agent wakes, and whether that home has been away for so long that another may take over."""
     from lottisync.daemon.status import last_seen, read_status
 
@@ -261,7 +261,7 @@ def _show_run(terminal: Terminal, found: Agent, runs: list[run_log.Run], abbrevi
     terminal.emit(said, shown)
 
 
-def agent_of(home: Home, which: str) -> Agent:
+def agent_of(home: TaskHome, which: str) -> Agent:
     """The agent of a task; or the one that has this id, or an end of it as `agent list` shows it, which is how to
     reach an agent whose task is gone."""
     with home.agent.reading() as reader, home.journal.reading() as journal:

@@ -19,8 +19,8 @@ from lottisync.agents.types import Agent
 from lottisync.agents.wake import Progress, WakeResult, wake
 from lottisync.cli.agent_pages import agent_of, counted, list_agents, log, report, show
 from lottisync.cli.terminal import Terminal, common
-from lottisync.config import clock
-from lottisync.config.home import Home
+from lottisync.daemon.home import TaskHome
+from lottisync.device import clock
 from lottisync.journal import tasks
 from lottisync.problem import Problem
 from lottisync.problem import Usage as WrongCall
@@ -221,7 +221,7 @@ def move(terminal: Terminal, which: str, name: str | None) -> None:
     _change(terminal, which, lambda tx, ident: agents.move(tx, ident, device), f"wakes on {name or 'this device'}")
 
 
-def _device_called(home: Home, name: str) -> str:
+def _device_called(home: TaskHome, name: str) -> str:
     roster = home.roster()
     known = [*roster.active_peers(), roster.members[home.key.device_id]]
     meant = [member.device for member in known if member.name == name or member.device == name]

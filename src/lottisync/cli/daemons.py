@@ -7,7 +7,7 @@ import click
 import msgspec
 
 from lottisync.cli.terminal import Terminal, address, common
-from lottisync.config import clock
+from lottisync.device import clock
 from lottisync.store.instant import iso
 
 DEFAULT_PORT = 22067
@@ -42,7 +42,7 @@ def daemon(terminal: Terminal, listen: str | None, no_discovery: bool, no_agents
             sys.stdout.write(msgspec.json.encode(event).decode() + "\n")
             sys.stdout.flush()
         else:
-            say("started", f"{home.name()} listens on {where.host}:{port}")
+            say("started", f"{home.name} listens on {where.host}:{port}")
 
     anyio.run(
         lambda: run(home, listen=where, discover=not no_discovery, agents=not no_agents, say=say, started=started)

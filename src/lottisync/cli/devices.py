@@ -9,8 +9,8 @@ import anyio
 import click
 
 from lottisync.cli.terminal import Terminal, address, common
-from lottisync.config import clock
-from lottisync.config.home import Home
+from lottisync.daemon.home import TaskHome
+from lottisync.device import clock
 from lottisync.identity.device_key import IdentityError, grouped
 from lottisync.identity.pairing import OFFER_LIFETIME_MS, CodeOffer, Paired, PairingError, new_code, parse_code
 from lottisync.net.address import Address
@@ -99,7 +99,7 @@ def retire(terminal: Terminal, name: str) -> None:
             f"to take it out for good: lottisync devices revoke {name}",
         )
     with identity_problems():
-        home.retire_device(member.device, clock.now())
+        home.members.retire(member.device, clock.now())
     value = {"name": member.name, "device": member.device, "status": "retired"}
     terminal.emit(value, lambda: terminal.line(f"{member.name} is retired: nobody waits for it any more.", "green"))
 
@@ -133,7 +133,7 @@ def revoke(terminal: Terminal, name: str, keep: tuple[str, ...], keep_none: bool
             f"--keep NAME for each of them, or --keep-none",
         )
     with identity_problems():
-        home.revoke_device(member.device, kept, clock.now())
+        home.members.revoke(member.device, kept, clock.now())
     gone = [each.name for each in resting if each.device not in kept]
     value = {"name": member.name, "device": member.device, "status": "revoked", "alsoOut": gone}
 
@@ -155,7 +155,7 @@ def rename(terminal: Terminal, name: str, new_name: str) -> None:
     home = terminal.home
     member = member_named(home.roster(), name)
     with identity_problems():
-        home.rename_device(member.device, new_name, clock.now())
+        home.members.rename(member.device, new_name, clock.now())
     value = {"name": new_name, "device": member.device, "status": member.status}
     terminal.emit(value, lambda: terminal.line(f"{member.name} is called {new_name} now.", "green"))
 
@@ -171,13 +171,13 @@ def renew(terminal: Terminal, name: str) -> None:
     from lottisync.daemon.daemon import alone
 
     home = terminal.home
-    was = home.name()
+    was = home.name
     if any(member.name == name for member in home.roster().members.values()):
         raise Usage("exists", f"a device of yours is called {name!r} already. Choose another name")
 
     async def change() -> None:
         async with alone(home):
-            home.renew(name, os.urandom(32), clock.now())
+            home.renew(name)
 
     with identity_problems():
         anyio.run(change)
@@ -190,7 +190,7 @@ def renew(terminal: Terminal, name: str) -> None:
     )
 
 
-def _other(home: Home, name: str) -> "Member":
+def _other(home: TaskHome, name: str) -> "Member":
     """A device that is not this one."""
     from lottisync.device.membership import member_named
 
@@ -211,7 +211,7 @@ def pair(terminal: Terminal, code: str | None, at: str | None, listen: str, no_d
     from lottisync.net.pairing import Self, show_code, type_code
 
     home = terminal.home
-    me = Self(home.key, home.name(), os.urandom)
+    me = Self(home.key, home.name, os.urandom)
     where = Address(*address(listen, what="--listen"))
     with identity_problems():
         if code is None:
@@ -228,7 +228,7 @@ def pair(terminal: Terminal, code: str | None, at: str | None, listen: str, no_d
             digits = parse_code(code)
             target = Address(*address(at, what="--at")) if at else None
             paired = anyio.run(lambda: type_code(me, digits, at=target, search_from=where.host))
-        home.add_device(paired.peer_name, paired.peer_certificate, clock.now())
+        home.members.add(paired.peer_name, paired.peer_certificate, clock.now())
     value = {"name": paired.peer_name, "device": paired.peer_id, "words": paired.words}
     terminal.emit(value, lambda: _show_paired(terminal, paired))
 

@@ -1,6 +1,5 @@
 """`init` and `status`."""
 
-import os
 from datetime import datetime
 from typing import Any
 
@@ -9,8 +8,8 @@ import click
 from lottisync.cli.stores import device_names
 from lottisync.cli.terminal import Terminal, common, waits_for_you
 from lottisync.cli.watch import watchable
-from lottisync.config import clock
-from lottisync.config.home import Home
+from lottisync.daemon.home import TaskHome
+from lottisync.device import clock, purging
 from lottisync.problem import Problem
 from lottisync.review import index
 from lottisync.store import notice
@@ -28,7 +27,7 @@ def init(terminal: Terminal, name: str) -> None:
     from lottisync.identity.device_key import grouped
 
     with identity_problems():
-        home = Home.create(terminal.path, name, os.urandom(32), clock.now())
+        home = TaskHome.create(terminal.path, name)
     device = home.key.device_id
 
     def shown() -> None:
@@ -52,7 +51,7 @@ def status(terminal: Terminal) -> None:
     states = {state.device: state for state in running.peers} if running else {}
     stores: dict[str, Any] = {}
     lacks, seen = lacked(home, running), last_seen(home, running)
-    for name, store in home.stores().items():
+    for name, store in home.stores.items():
         with store.reading() as reader:
             stores[name] = {
                 "entities": reader.count(),
@@ -61,7 +60,7 @@ def status(terminal: Terminal) -> None:
                 "quarantined": reader.count_quarantined(),
             }
     copies = _copies(home)
-    held_back = home.held_back(clock.now())
+    held_back = purging.held_back(home, clock.now())
     peers = []
     for member in roster.active_peers():
         state = states.get(member.device)
@@ -99,7 +98,7 @@ def status(terminal: Terminal) -> None:
     }
     terminal.emit(value, lambda: _show(terminal, value))
     if not terminal.as_json and not all(copy["told"] for copy in copies):
-        for store in home.stores().values():
+        for store in home.stores.values():
             with store.transaction(clock.now(), None) as tx:
                 notice.mark_told(tx, tx.execute)
 
@@ -108,12 +107,12 @@ def _recent(moment: str | None) -> bool:
     return moment is not None and clock.now() - datetime.fromisoformat(moment).timestamp() * 1000 < REMEMBERED_MS
 
 
-def _copies(home: Home) -> list[dict[str, Any]]:
+def _copies(home: TaskHome) -> list[dict[str, Any]]:
     """The devices that were copied or restored from a backup. What befell the stores of one device on one day is
     one thing to a person."""
     names = device_names(home)
     found: dict[tuple[str, str], dict[str, Any]] = {}
-    for store in home.stores().values():
+    for store in home.stores.values():
         with store.reading() as reader:
             for each in notice.read_notices(reader):
                 name, noticed = names.get(each.host, "A device that is not known here"), iso(each.noticed)
@@ -150,7 +149,7 @@ def _waiting(terminal: Terminal) -> int | None:
         return None
 
 
-def _asleep(home: Home) -> list[dict[str, str]]:
+def _asleep(home: TaskHome) -> list[dict[str, str]]:
     """The agents that gave up by themselves, and why."""
     with home.agent.reading() as reader:
         return [

@@ -16,7 +16,7 @@ import msgspec
 
 from lottisync.cli.terminal import Terminal, common, short
 from lottisync.cli.watch import watchable
-from lottisync.config import clock
+from lottisync.device import clock
 from lottisync.problem import Problem, Usage
 from lottisync.review import index
 from lottisync.review.effect import StaleField

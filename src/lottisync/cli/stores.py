@@ -7,8 +7,8 @@ import msgspec
 
 from lottisync.causality.vector_clock import Host
 from lottisync.cli.terminal import Terminal, common
-from lottisync.config import clock
-from lottisync.config.home import Home
+from lottisync.daemon.home import TaskHome
+from lottisync.device import clock, purging
 from lottisync.entities import canonical
 from lottisync.entities.entity import DELETED_AT, Stamp
 from lottisync.problem import Problem
@@ -29,7 +29,7 @@ DAY = 24 * 3_600_000
 def check(terminal: Terminal) -> None:
     """Look through the whole home for what should not be. Reads only; exit code 1 if something is wrong."""
     found: dict[str, list[str]] = {}
-    for name, store in terminal.home.stores().items():
+    for name, store in terminal.home.stores.items():
         with store.reading() as reader, terminal.progress(name, reader.count()) as advance:
             done = 0
 
@@ -68,11 +68,11 @@ def purge(terminal: Terminal, days: int) -> None:
     A device that was away for long holds it back; `lottisync devices retire NAME` says not to wait for it."""
     home = terminal.home
     now, min_age = clock.now(), days * DAY
-    forgotten = home.purge(now, min_age)
+    forgotten = purging.purge(home, now, min_age)
     roster = home.roster()
     held = [
         {"name": roster.members[device].name, "device": device, "holdsBack": count}
-        for device, count in home.held_back(now, min_age).items()
+        for device, count in purging.held_back(home, now, min_age).items()
     ]
 
     def shown() -> None:
@@ -242,18 +242,18 @@ def _settled(terminal: Terminal, ident: str, field: str) -> None:
     terminal.emit({"id": ident, "field": field}, lambda: terminal.line(f"{field} is settled.", "green"))
 
 
-def _all(home: Home) -> list[Conflict]:
+def _all(home: TaskHome) -> list[Conflict]:
     found = []
-    for store in home.stores().values():
+    for store in home.stores.values():
         with store.reading() as reader:
             found += conflicts_of.of_store(reader)
     return found
 
 
-def _where(home: Home, abbreviated: str) -> tuple[Store, str]:
+def _where(home: TaskHome, abbreviated: str) -> tuple[Store, str]:
     """The store that has an id, which may be abbreviated to its first or last characters."""
     found: list[tuple[Store, str]] = []
-    for store in home.stores().values():
+    for store in home.stores.values():
         with store.reading() as reader:
             if reader.version(abbreviated) is not None:
                 return store, abbreviated
@@ -264,11 +264,11 @@ def _where(home: Home, abbreviated: str) -> tuple[Store, str]:
     raise Problem("unknown-id", f"{what} an id that begins or ends with {abbreviated!r}")
 
 
-def device_names(home: Home) -> dict[Host, str]:
+def device_names(home: TaskHome) -> dict[Host, str]:
     """Host -> what people call its device; a branch has that of the host it was cut from."""
     roster = home.roster()
     names = {}
-    for store in home.stores().values():
+    for store in home.stores.values():
         with store.reading() as reader:
             for host, root in roots(reader).items():
                 member = roster.members.get(roster.host_owner.get(root, ""))

@@ -9,7 +9,7 @@ import msgspec
 
 from lottisync.cli.terminal import Cell, Terminal, common, judging_the_call, short, waits_for_you
 from lottisync.cli.watch import watchable
-from lottisync.config import clock
+from lottisync.device import clock
 from lottisync.journal import tasks
 from lottisync.journal.types import PRIORITIES, ChecklistItem
 from lottisync.problem import Problem

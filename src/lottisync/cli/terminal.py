@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 import msgspec
 
-from lottisync.config.home import Home, default_path
+from lottisync.daemon.home import TaskHome, default_path
 from lottisync.problem import Problem, Usage
 
 if TYPE_CHECKING:
@@ -62,9 +62,9 @@ class Terminal:
         return default_path(self._given)
 
     @functools.cached_property
-    def home(self) -> Home:
+    def home(self) -> TaskHome:
         """The home, which has to exist."""
-        return Home.open(self.path)
+        return TaskHome.open(self.path)
 
     @property
     def console(self) -> "Console":

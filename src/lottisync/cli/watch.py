@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import click
 
 from lottisync.cli.terminal import Terminal
-from lottisync.config.home import Home
+from lottisync.daemon.home import TaskHome
 from lottisync.store.doorbell import FALLBACK_SECONDS, Bell
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -38,14 +38,14 @@ def watchable(page: F) -> F:
     return command  # type: ignore[return-value]
 
 
-def changes(home: Home) -> Iterator[None]:
+def changes(home: TaskHome) -> Iterator[None]:
     """Comes at once, and whenever something in the home may have changed since it came last."""
     bell = Bell(home.bells, f"watch-{os.getpid()}")
     with contextlib.closing(bell):
         seen = None
         while True:
             bell.clear()
-            now = [store.changes() for store in home.stores().values()], _status_changed(home)
+            now = [store.changes() for store in home.stores.values()], _status_changed(home)
             if now != seen:
                 seen = now
                 yield
@@ -53,7 +53,7 @@ def changes(home: Home) -> Iterator[None]:
                 select.select([bell], [], [], FALLBACK_SECONDS)
 
 
-def _status_changed(home: Home) -> int:
+def _status_changed(home: TaskHome) -> int:
     from lottisync.daemon.status import STATUS_FILE
 
     try:

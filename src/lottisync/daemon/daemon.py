@@ -20,9 +20,9 @@ from random import SystemRandom
 import anyio
 import msgspec
 
-from lottisync.config import clock
-from lottisync.config.home import Home
+from lottisync.daemon.home import TaskHome
 from lottisync.daemon.status import LOCK_FILE, STATUS_FILE, DaemonStatus
+from lottisync.device import clock, purging
 from lottisync.problem import Problem
 from lottisync.store.instant import iso
 from lottisync.sync.engine import Engine, Listen
@@ -37,7 +37,7 @@ LOCK_TRIES = 20
 
 
 async def run(
-    home: Home,
+    home: TaskHome,
     *,
     listen: Listen,
     discover: bool,
@@ -110,7 +110,7 @@ async def run(
 
 
 def engine_of(
-    home: Home,
+    home: TaskHome,
     listen: Listen,
     *,
     discover: bool,
@@ -120,7 +120,7 @@ def engine_of(
     """The engine of a home, on the machine's clock and chance. Whoever runs it holds the home's lock (`alone`)."""
     return Engine(
         key=home.key,
-        stores=home.stores(),
+        stores=dict(home.stores),
         listen=listen,
         discover=discover,
         clock=clock.now,
@@ -147,7 +147,7 @@ def one_problem() -> Iterator[None]:
 
 
 @asynccontextmanager
-async def alone(home: Home, tries: int = LOCK_TRIES) -> AsyncIterator[None]:
+async def alone(home: TaskHome, tries: int = LOCK_TRIES) -> AsyncIterator[None]:
     """Hold the home's lock. The system lets go of it when the process ends, however it ends. Raises `Problem` if
     another program holds it."""
     file = os.open(home.path / LOCK_FILE, os.O_RDWR | os.O_CREAT, 0o600)
@@ -167,7 +167,7 @@ async def alone(home: Home, tries: int = LOCK_TRIES) -> AsyncIterator[None]:
         os.close(file)
 
 
-def _recover(home: Home, say: Callable[[str, str], None]) -> None:
+def _recover(home: TaskHome, say: Callable[[str, str], None]) -> None:
     from lottisync.review.verdict import Verdicts
 
     verdicts = Verdicts(home.journal, home.agent, device_id=home.key.device_id, new_id=clock.new_id)
@@ -178,17 +178,17 @@ def _recover(home: Home, say: Callable[[str, str], None]) -> None:
         )
 
 
-async def _tidy(home: Home) -> None:
+async def _tidy(home: TaskHome) -> None:
     """Once a day: change sets that were settled long ago go, and what was deleted long ago is forgotten."""
     from lottisync.review.cleanup import remove_old_sets
 
     while True:
         await anyio.to_thread.run_sync(remove_old_sets, home.agent, clock.now())
-        await anyio.to_thread.run_sync(home.purge, clock.now())
+        await anyio.to_thread.run_sync(purging.purge, home, clock.now())
         await anyio.sleep(TIDY_SECONDS)
 
 
-async def _run_agents(home: Home, say: Callable[[str, str], None]) -> None:
+async def _run_agents(home: TaskHome, say: Callable[[str, str], None]) -> None:
     from lottisync.agents.model import ModelError
     from lottisync.agents.model_process import ModelProcess
     from lottisync.agents.openai_client import model_from_environment
@@ -216,7 +216,7 @@ async def _until_told_to_stop(scope: anyio.CancelScope) -> None:
             return
 
 
-def _write_status(home: Home, status: DaemonStatus) -> None:
+def _write_status(home: TaskHome, status: DaemonStatus) -> None:
     temporary = home.path / (STATUS_FILE + ".new")
     temporary.write_bytes(msgspec.json.encode(status))
     temporary.rename(home.path / STATUS_FILE)

@@ -9,7 +9,7 @@ import os
 
 import msgspec
 
-from lottisync.config.home import Home
+from lottisync.daemon.home import TaskHome
 from lottisync.store.forgetting import lacking
 from lottisync.store.forgetting import told as told_by
 from lottisync.sync.peer import PeerState
@@ -32,7 +32,7 @@ class DaemonStatus(msgspec.Struct, rename="camel"):
     twice: str | None = None
 
 
-def read_status(home: Home) -> DaemonStatus | None:
+def read_status(home: TaskHome) -> DaemonStatus | None:
     """What the running daemon says; None if none is running (whatever an old file says)."""
     try:
         file = os.open(home.path / LOCK_FILE, os.O_RDWR)
@@ -51,11 +51,11 @@ def read_status(home: Home) -> DaemonStatus | None:
         return None
 
 
-def lacked(home: Home, running: DaemonStatus | None) -> dict[str, dict[str, int]]:
+def lacked(home: TaskHome, running: DaemonStatus | None) -> dict[str, dict[str, int]]:
     """How many changes each active device lacks, by store; as far as anything is known of it."""
     states = {state.device: state for state in running.peers} if running else {}
     lacks: dict[str, dict[str, int]] = {}
-    for name, store in home.stores().items():
+    for name, store in home.stores.items():
         with store.reading() as reader:
             told = told_by(reader)
             for member in home.roster().active_peers():
@@ -67,7 +67,7 @@ def lacked(home: Home, running: DaemonStatus | None) -> dict[str, dict[str, int]
     return lacks
 
 
-def last_seen(home: Home, running: DaemonStatus | None) -> dict[str, str]:
+def last_seen(home: TaskHome, running: DaemonStatus | None) -> dict[str, str]:
     """When each device was linked last (ISO 8601), as far as that is known: what the daemon that runs says, and what
     earlier ones wrote down."""
     with home.space.reading() as reader:

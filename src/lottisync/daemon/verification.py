@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterable
 import anyio
 from anyio.abc import TaskStatus
 
-from lottisync.config import clock
-from lottisync.config.home import DELIVERY_ORDER, Home
 from lottisync.daemon.daemon import alone, engine_of, one_problem
+from lottisync.daemon.home import TaskHome
+from lottisync.device import clock
 from lottisync.problem import Problem
 from lottisync.store.doorbell import FALLBACK_SECONDS, Bell
 from lottisync.sync.engine import Listen, in_thread
@@ -21,7 +21,7 @@ from lottisync.sync.verification import Request, State, ask, requests, withdraw
 
 
 async def verify(
-    home: Home,
+    home: TaskHome,
     devices: Iterable[str],
     *,
     listen: Listen,
@@ -35,7 +35,7 @@ async def verify(
     A device that could not be reached, or did not come to know the same, within `wait` seconds is left with its request
     open: state `ASKED` or `WAITING`. `progress` is told whenever something has moved."""
     bell_name = f"verify-{secrets.token_hex(6)}"
-    wanted = [(device, store) for device in devices for store in DELIVERY_ORDER]
+    wanted = [(device, store) for device in devices for store in home.stores]
     with one_problem():
         async with contextlib.AsyncExitStack() as stack:
             bell = Bell(home.bells, bell_name)
@@ -58,14 +58,14 @@ async def verify(
                 bell.clear()
 
 
-async def _withdraw(home: Home, bell: str) -> None:
+async def _withdraw(home: TaskHome, bell: str) -> None:
     with anyio.CancelScope(shield=True), contextlib.suppress(Problem):
         # If it cannot be done now, an engine does it: nobody listens to the bell any more.
         await in_thread(lambda: withdraw(home.space, [bell], clock.now()))
 
 
 async def _stand_in(
-    home: Home, listen: Listen, discover: bool, report: Callable[[str, str], None], *, task_status: TaskStatus[bool]
+    home: TaskHome, listen: Listen, discover: bool, report: Callable[[str, str], None], *, task_status: TaskStatus[bool]
 ) -> None:
     """Run an engine if no other program has this home; says whether it does."""
     try:

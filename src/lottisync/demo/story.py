@@ -94,12 +94,12 @@ class Story:
 
     def turn_away(self) -> None:
         """A device that trusts laptop, and that laptop has never heard of, gets nowhere and is told so."""
-        from lottisync.config import clock
-        from lottisync.config.home import Home
+        from lottisync.daemon.home import TaskHome
+        from lottisync.device import clock
 
         self.stranger.run("init", "--name", "stranger")
-        outsider = Home.open(self.stranger.home)
-        outsider.add_device("laptop", Home.open(self.laptop.home).key.certificate, clock.now())
+        outsider = TaskHome.open(self.stranger.home)
+        outsider.members.add("laptop", TaskHome.open(self.laptop.home).key.certificate, clock.now())
         outsider.close()
         self.stranger.start_daemon()
 

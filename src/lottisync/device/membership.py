@@ -4,14 +4,14 @@
 replicated documents that carry them.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import TypeVar
 
 from lottisync.causality.vector_clock import Host
 from lottisync.device.space import HOST_BINDING, MEMBERSHIP
 from lottisync.entities.entity import HIGH, Entity
 from lottisync.entities.path import nest
-from lottisync.identity.device_key import DeviceKey, IdentityError
+from lottisync.identity.device_key import DeviceKey, IdentityError, device_id_of
 from lottisync.identity.roster import HostBinding, Member, MembershipRecord, Roster, binding_id
 from lottisync.problem import Problem
 from lottisync.store import chain
@@ -55,6 +55,60 @@ def _records(entities: Iterable[Entity], read: Callable[[dict[str, object]], R])
     return records
 
 
+class Members:
+    """The devices of a person, as one of them reads and changes their roster: each verb signs a statement and writes
+    it down. All raise `IdentityError` for a statement that cannot be made."""
+
+    def __init__(self, space: Store, key: DeviceKey) -> None:
+        self._space, self._key = space, key
+
+    def roster(self) -> Roster:
+        """Who belongs to this person's devices, as far as this device knows."""
+        with self._space.reading() as reader:
+            return read_roster(reader, self._key.certificate)
+
+    def add(self, name: str, certificate: bytes, now: int) -> None:
+        """Take in a device: this one at the beginning, another one after pairing with it."""
+        at_ms = self.roster().next_at(device_id_of(certificate), now)
+        self.publish([MembershipRecord.adding(self._key, certificate=certificate, name=name, at_ms=at_ms)], now)
+
+    def retire(self, device: str, now: int) -> None:
+        """Say that nobody waits for a device any more."""
+        at_ms = self.roster().next_at(device, now)
+        self.publish([MembershipRecord.retiring(self._key, device=device, at_ms=at_ms)], now)
+
+    def revoke(self, device: str, keep: Iterable[str], now: int) -> None:
+        """Take a device out for good: lost, stolen, sold. `keep` are the ids of those that rest on it (`resting_on`)
+        and stay: this device vouches for them now, in the same transaction (ROSTER-18)."""
+        roster = self.roster()
+        records = [MembershipRecord.revoking(self._key, device=device, at_ms=roster.next_at(device, now))]
+        records += [self.vouching(roster, roster.members[kept], now) for kept in keep]
+        self.publish(records, now)
+
+    def rename(self, device: str, name: str, now: int) -> None:
+        """Call a device something else."""
+        at_ms = self.roster().next_at(device, now)
+        self.publish([MembershipRecord.renaming(self._key, device=device, name=name, at_ms=at_ms)], now)
+
+    def renew(self, key: DeviceKey, name: str, now: int) -> None:
+        """Take in the device `key`, called `name`, on its own word. It vouches for every active device."""
+        own = MembershipRecord.adding(key, certificate=key.certificate, name=name, at_ms=now)
+        roster, renewed = self.roster(), Members(self._space, key)
+        active = [member for member in roster.members.values() if member.status == "active"]
+        self.publish([own, *(renewed.vouching(roster, member, now) for member in active)], now)
+
+    def vouching(self, roster: Roster, member: Member, now: int) -> MembershipRecord:
+        """This device's word that another one, which is known already, belongs to the person."""
+        at_ms = roster.next_at(member.device, now)
+        return MembershipRecord.adding(self._key, certificate=member.certificate, name=member.name, at_ms=at_ms)
+
+    def publish(self, records: Iterable[MembershipRecord], now: int) -> None:
+        """Write signed statements down, all or none."""
+        with self._space.transaction(now, HIGH) as tx:
+            for record in records:
+                put_membership(tx, record)
+
+
 class Strangers:
     """Finds hosts that belong to no device that ever was this person's: such a host is bad input (SYNC-9). A branch
     belongs to whom the host belonged from which it was cut. The roster is read again only for a host that is new."""
@@ -94,7 +148,7 @@ def come_back(space: Store, key: DeviceKey, now: int) -> bool:
     return True
 
 
-def bind_hosts(stores: dict[str, Store], key: DeviceKey, now: int) -> None:
+def bind_hosts(stores: Mapping[str, Store], key: DeviceKey, now: int) -> None:
     """Say in `space` which device the stores' present hosts belong to; peers refuse hosts of nobody."""
     hosts = {}
     for store in stores.values():

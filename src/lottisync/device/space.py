@@ -10,15 +10,21 @@ from lottisync.entities.schema import EntityType, schema
 MEMBERSHIP, HOST_BINDING, ADDRESSES = "membership", "host", "addresses"
 
 PEERS = """
+<<<<<<< HEAD
 create table peers (device text not null, host text not null, port integer not null, seen_at text not null,
     primary key (device, host, port)) strict, without rowid;
 create table introductions (device text primary key, secret blob not null) strict, without rowid;
+=======
+create table if not exists peers (device text not null, host text not null, port integer not null,
+    seen_at text not null, primary key (device, host, port)) strict, without rowid;
+>>>>>>> main
 """
 """Where other devices were reached, and when they were linked last: the row of a device with an empty `host` and port 0
 says only that, whoever dialled. What devices handed over when they were paired (`lottisync.device.peers`)."""
 VERIFICATIONS = """
-create table verifications (bell text not null, device text not null, store text not null, state text not null,
-    done integer not null default 0, total integer not null default 0, mended integer not null default 0,
+create table if not exists verifications (bell text not null, device text not null, store text not null,
+    state text not null, done integer not null default 0, total integer not null default 0,
+    mended integer not null default 0,
     primary key (bell, device, store)) strict, without rowid;
 """
 """What was asked to be compared, how far it is and how it ended (`lottisync.sync.verification`)."""
@@ -27,12 +33,13 @@ LOCAL_TABLES = PEERS + VERIFICATIONS
 
 SPACE = schema(
     "space",
-    "device_id",
     [
         EntityType(MEMBERSHIP, owner="device", subtype="kind"),
         EntityType(HOST_BINDING, owner="device", subtype="store"),
         EntityType(ADDRESSES, together=(("ways", "renewedAt"),)),
         EntityType("setting"),
     ],
+    owner_column="device_id",
     leading=frozenset({MEMBERSHIP, HOST_BINDING}),
+    local_tables=LOCAL_TABLES,
 )

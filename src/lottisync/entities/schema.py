@@ -5,7 +5,9 @@ needs no schema to join, keep and pass on; the registry only says which columns 
 queries are indexed. A type that is not in the registry is stored all the same.
 """
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
+from typing import Final
 
 import msgspec
 
@@ -27,32 +29,61 @@ class EntityType(msgspec.Struct, frozen=True):
         return next((group for group in self.together if field in group), (field,))
 
 
+_NAME: Final = re.compile(r"[a-z][a-z0-9-]{0,31}")
+_OWNER_COLUMN: Final = re.compile(r"[a-z][a-z0-9_]{0,31}_id")
+_INDEX: Final = re.compile(r"[a-z][a-z0-9_]{0,31}")
+_TIMES_AND_KINDS: Final = frozenset({"id", "type", "subtype", "created_at", "updated_at", "deleted_at"})
+
+
 class StoreSchema(msgspec.Struct, frozen=True):
-    """`name` is the store's name on the wire and its file's (`journal` -> `journal.sqlite`);
-    `owner_column` is what the indexed owner is called in its table, `indexes` what that is looked up by. Entities
-    of the `leading` types are sent before all others of a round: whoever reads the rest needs them."""
+    """What a store is called and what it knows of its types. Raises `ValueError` for a name that cannot be one."""
 
     name: str
-    owner_column: str
+    """On the wire and of its file (`journal` -> `journal.sqlite`): small letters, digits and `-`."""
     types: Mapping[str, EntityType]
+    owner_column: str
+    """What the indexed owner is called in its table; ends in `_id`."""
     indexes: Mapping[str, str]
+    """The end of an index's name -> its columns, each with or without ` desc`."""
     leading: frozenset[str] = frozenset()
+    """Entities of these types are sent before all others of a round: whoever reads the rest needs them."""
+    version: int = 1
+    """Raised by a program that changes its schema; a store is brought up to the highest that it has met."""
+    local_tables: str = ""
+    """SQL of tables and indexes of this device only, which never replicate. Each statement says `if not exists`."""
+
+    def __post_init__(self) -> None:
+        if not _NAME.fullmatch(self.name):
+            raise ValueError(f"a store has a name of small letters, digits and '-', at most 32, not {self.name!r}")
+        if not _OWNER_COLUMN.fullmatch(self.owner_column):
+            raise ValueError(f"the owner's column has a name like recipe_id, not {self.owner_column!r}")
+        columns = _TIMES_AND_KINDS | {self.owner_column}
+        for ending, indexed in self.indexes.items():
+            if not _INDEX.fullmatch(ending):
+                raise ValueError(f"an index has a name of small letters, digits and '_', not {ending!r}")
+            for column in indexed.split(","):
+                if column.strip().removesuffix(" desc") not in columns:
+                    raise ValueError(f"an index is over {', '.join(sorted(columns))}, not {column.strip()!r}")
+        if self.version < 1:
+            raise ValueError(f"a schema's version is 1 or more, not {self.version}")
 
 
 def schema(
     name: str,
-    owner_column: str,
-    types: list[EntityType],
+    types: Iterable[EntityType],
     *,
+    owner_column: str = "owner_id",
     indexes: Mapping[str, str] | None = None,
     leading: frozenset[str] = frozenset(),
+    version: int = 1,
+    local_tables: str = "",
 ) -> StoreSchema:
-    """`indexes` maps the end of an index's name to its columns; without it there are two, for what an entity owns and
-    for what is of a type. More would cost each entity another copy of its owner's id and of its time."""
+    """The schema of a store. Without `indexes` there are two, for what an entity owns and for what is of a type. More
+    would cost each entity another copy of its owner's id and of its time."""
     if indexes is None:
         owned = f"{owner_column.removesuffix('_id')}_type"
         indexes = {owned: f"{owner_column}, type", "type": "type, created_at"}
-    return StoreSchema(name, owner_column, {t.name: t for t in types}, indexes, leading)
+    return StoreSchema(name, {t.name: t for t in types}, owner_column, indexes, leading, version, local_tables)
 
 
 def derived_id(*parts: str) -> str:

@@ -130,7 +130,6 @@ def link_ends(relation: str, task_id: str, other_id: str) -> tuple[str, str, str
 
 JOURNAL = schema(
     "journal",
-    "task_id",
     [
         EntityType("task", Task, subtype="status", together=(STATUS,)),
         EntityType("checklist", Checklist, owner="taskId"),
@@ -140,4 +139,5 @@ JOURNAL = schema(
         EntityType("category", Category),
         EntityType(ENTRY_LINK, EntryLink, link=True),
     ],
+    owner_column="task_id",
 )

@@ -27,13 +27,14 @@ from lottisync.store.store import Store
 from lottisync.store.transaction import Transaction
 
 TABLE = """
-create table change_set_index (set_id text not null primary key, task_id text not null, status text not null,
-    resolved_at text, items text not null, decisions text not null, open integer not null, settled integer not null,
+create table if not exists change_set_index (set_id text not null primary key, task_id text not null,
+    status text not null, resolved_at text, items text not null, decisions text not null, open integer not null,
+    settled integer not null,
     since integer not null, until integer not null) strict;
-create index idx_change_set_index_task on change_set_index(task_id);
-create index idx_change_set_index_open on change_set_index(open, task_id) where not settled;
-create index idx_change_set_index_since on change_set_index(since) where not settled;
-create index idx_change_set_index_until on change_set_index(until) where not settled;
+create index if not exists idx_change_set_index_task on change_set_index(task_id);
+create index if not exists idx_change_set_index_open on change_set_index(open, task_id) where not settled;
+create index if not exists idx_change_set_index_since on change_set_index(since) where not settled;
+create index if not exists idx_change_set_index_until on change_set_index(until) where not settled;
 """
 """What sets and decisions amounted to when they were last looked at (S1-08); local."""
 

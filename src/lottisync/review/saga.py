@@ -26,10 +26,10 @@ from lottisync.store.reader import Reader
 from lottisync.store.transaction import Transaction
 
 TABLE = """
-create table saga_log (operation_id text not null primary key, run_key text not null, phase text not null,
+create table if not exists saga_log (operation_id text not null primary key, run_key text not null, phase text not null,
     status text not null, tool_name text not null, last_error text, created_at text not null,
     updated_at text not null, request text not null) strict;
-create index idx_saga_log_status on saga_log(status, updated_at);
+create index if not exists idx_saga_log_status on saga_log(status, updated_at);
 """
 """Confirmations in progress; local. `request` holds what recovery needs: item, edited arguments, choice, as JSON."""
 

@@ -242,9 +242,11 @@ class Reader:
         `deleted` also those that are not live any more."""
         return self._query(self._entities, f"{self.schema.owner_column} = ?", (owner,), deleted=deleted)
 
-    def documents(self, type_name: str | None = None, *, owner: str | None = None) -> list[Document]:
-        """What the live entities of a type, of an owner, or both, show, oldest first."""
-        wanted = {"type": type_name, self.schema.owner_column: owner}
+    def documents(
+        self, type_name: str | None = None, *, owner: str | None = None, subtype: str | None = None
+    ) -> list[Document]:
+        """What the live entities show that are of a type, of an owner, of a subtype, or all of these; oldest first."""
+        wanted = {"type": type_name, self.schema.owner_column: owner, "subtype": subtype}
         where = " and ".join(f"{column} = ?" for column, value in wanted.items() if value is not None)
         rows = self._rows(
             f"""select id, type, serialized, deleted_at is not null from {self._entities}

@@ -63,13 +63,11 @@ class Store:
     # -- opening
 
     @staticmethod
-    def create(
-        file: Path, schema: StoreSchema, mint: Callable[[], Host], extra_tables: str = "", *, vfs: str | None = None
-    ) -> "Store":
+    def create(file: Path, schema: StoreSchema, mint: Callable[[], Host], *, vfs: str | None = None) -> "Store":
         """Make the file with its tables and a first host; opening an existing file is an error."""
         connection = connect(file, create=True, vfs=vfs)
         with explained(file), connection:
-            connection.execute(tables.definitions(schema) + extra_tables).fetchall()
+            connection.execute(tables.definitions(schema) + schema.local_tables).fetchall()
             host = mint()
             connection.execute("insert into hosts(host) values (?)", (host,)).fetchall()
             connection.execute(
@@ -165,6 +163,20 @@ class Store:
         except BaseException:
             connection.close()
             raise
+
+    def copy_to(self, file: Path) -> bytes:
+        """Write this store's present moment into a new file, while others write; returns the digest of that moment."""
+        with explained(self.file):
+            source, target = connect(self.file, vfs=self._vfs), apsw.Connection(str(file))
+            try:
+                source.execute("begin").fetchall()
+                ((digest,),) = source.execute("select digest from state").fetchall()
+                with target.backup("main", source, "main") as copying:
+                    copying.step()
+                return bytes(digest)  # type: ignore[arg-type]
+            finally:
+                target.close()
+                source.close()
 
     def _rest(self, connection: apsw.Connection) -> None:
         """Keep the connection of a snapshot that was closed for the next one: every live update takes one of each

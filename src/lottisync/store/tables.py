@@ -38,7 +38,8 @@ def raw_version(ident: bytes, kind: bytes, clock: bytes, stamps: bytes, document
 
 def names(schema: StoreSchema) -> tuple[str, str]:
     """The table of entities and the table of links."""
-    return f"{schema.name}_entities", f"{schema.name}_links"
+    name = schema.name.replace("-", "_")
+    return f"{name}_entities", f"{name}_links"
 
 
 def tombstones(table: str) -> str:

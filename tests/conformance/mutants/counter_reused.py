@@ -1,20 +1,16 @@
 """After a restart a store counts from what it has, and forgets the last write."""
 
-from pathlib import Path
-from typing import Literal
-
 from tests.conformance.mutants.planting import run
 
-from lottisync.adapter.replica import Replica
+from lottisync.device.folder import StoreFolder
 from lottisync.entities.entity import HIGH
-from lottisync.entities.schema import StoreSchema
 from lottisync.store.store import Store
 
-original = Replica._open
+original = StoreFolder._opened
 
 
-def opened(self: Replica, file: Path, schema: StoreSchema, extra: str, detect: Literal["early", "late"]) -> Store:
-    store = original(self, file, schema, extra, detect)
+def opened(self: StoreFolder, name: str) -> Store:
+    store = original(self, name)
     with store.transaction(0, HIGH) as tx:
         tx.execute("update state set counter = max(0, counter - 1)")
         tx.execute(
@@ -24,5 +20,5 @@ def opened(self: Replica, file: Path, schema: StoreSchema, extra: str, detect: L
     return store
 
 
-Replica._open = opened  # type: ignore[method-assign]
+StoreFolder._opened = opened  # type: ignore[method-assign]
 run()

@@ -7,15 +7,17 @@ from pathlib import Path
 import pytest
 from tests.support.stores import NOON
 
-from lottisync.config.home import DELIVERY_ORDER, Home, default_path
+from lottisync.daemon.home import TaskHome, default_path
+from lottisync.device.clock import MACHINE
 from lottisync.problem import Problem, Usage
 
 SEED = bytes(range(32))
+FIXED = MACHINE._replace(now=lambda: NOON, new_seed=lambda: SEED)
 
 
 def test_a_new_home_has_a_key_three_stores_and_a_roster(tmp_path: Path) -> None:
     """STORE-14, S3-10"""
-    home = Home.create(tmp_path / "home", "laptop", SEED, NOON)
+    home = TaskHome.create(tmp_path / "home", "laptop", environment=FIXED)
     assert sorted(p.name for p in home.path.iterdir()) == [
         "agent.sqlite",
         "device.json",
@@ -25,40 +27,40 @@ def test_a_new_home_has_a_key_three_stores_and_a_roster(tmp_path: Path) -> None:
     assert [p.name for p in tmp_path.iterdir()] == ["home"]
     assert stat.S_IMODE((home.path / "device.json").stat().st_mode) == 0o600
     assert stat.S_IMODE(home.path.stat().st_mode) == 0o700
-    assert home.name() == "laptop"
+    assert home.name == "laptop"
     home.close()
 
 
 def test_every_stores_host_is_bound_to_the_device(tmp_path: Path) -> None:
     """STORE-14: else a peer would refuse what this device writes."""
-    home = Home.create(tmp_path / "home", "laptop", SEED, NOON)
+    home = TaskHome.create(tmp_path / "home", "laptop", environment=FIXED)
     hosts = set()
-    for store in home.stores().values():
+    for store in home.stores.values():
         with store.reading() as reader:
             hosts.add(reader.host)
     assert len(hosts) == 3
-    assert {host: home.device_id() for host in hosts} == home.roster().host_owner
-    assert tuple(home.stores()) == DELIVERY_ORDER
+    assert dict.fromkeys(hosts, home.id) == home.roster().host_owner
+    assert tuple(home.stores) == ("space", "journal", "agent")
     home.close()
 
 
 def test_a_home_is_the_same_device_when_it_is_opened_again(tmp_path: Path) -> None:
     """STORE-14"""
-    made = Home.create(tmp_path / "home", "laptop", SEED, NOON)
-    ident = made.device_id()
+    made = TaskHome.create(tmp_path / "home", "laptop", environment=FIXED)
+    ident = made.id
     made.close()
-    again = Home.open(tmp_path / "home")
-    assert (again.device_id(), again.name()) == (ident, "laptop")
+    again = TaskHome.open(tmp_path / "home")
+    assert (again.id, again.name) == (ident, "laptop")
     again.close()
     again.close()
 
 
 def test_a_home_is_never_made_over_another(tmp_path: Path) -> None:
     """STORE-14"""
-    Home.create(tmp_path / "home", "laptop", SEED, NOON).close()
+    TaskHome.create(tmp_path / "home", "laptop", environment=FIXED).close()
     before = {p.name: p.read_bytes() for p in (tmp_path / "home").iterdir()}
     with pytest.raises(Problem) as caught:
-        Home.create(tmp_path / "home", "other", bytes(32), NOON)
+        TaskHome.create(tmp_path / "home", "other", environment=FIXED)
     assert caught.value.code == "exists"
     assert {p.name: p.read_bytes() for p in (tmp_path / "home").iterdir()} == before
 
@@ -67,11 +69,11 @@ def test_a_folder_with_something_else_in_it_is_left_alone(tmp_path: Path) -> Non
     """STORE-14"""
     (tmp_path / "letter.txt").write_text("x")
     with pytest.raises(Usage) as caught:
-        Home.create(tmp_path, "laptop", SEED, NOON)
+        TaskHome.create(tmp_path, "laptop", environment=FIXED)
     assert caught.value.exit_code == 2
     assert [p.name for p in tmp_path.iterdir()] == ["letter.txt"]
     with pytest.raises(Usage):
-        Home.create(tmp_path / "letter.txt", "laptop", SEED, NOON)
+        TaskHome.create(tmp_path / "letter.txt", "laptop", environment=FIXED)
 
 
 def test_what_an_attempt_that_failed_left_behind_is_no_obstacle(tmp_path: Path) -> None:
@@ -79,21 +81,21 @@ def test_what_an_attempt_that_failed_left_behind_is_no_obstacle(tmp_path: Path) 
     (tmp_path / "home.new").mkdir()
     (tmp_path / "home.new" / "journal.sqlite").write_text("half")
     (tmp_path / "home").mkdir()
-    Home.create(tmp_path / "home", "laptop", SEED, NOON).close()
+    TaskHome.create(tmp_path / "home", "laptop", environment=FIXED).close()
     assert [p.name for p in tmp_path.iterdir()] == ["home"]
 
 
 def test_a_name_that_is_none_leaves_no_home(tmp_path: Path) -> None:
     """STORE-14: all or nothing."""
     with pytest.raises(Exception, match="name"):
-        Home.create(tmp_path / "home", "\n", SEED, NOON)
+        TaskHome.create(tmp_path / "home", "\n", environment=FIXED)
     assert not (tmp_path / "home").exists()
 
 
 def test_no_home(tmp_path: Path) -> None:
     """STORE-14"""
     with pytest.raises(Problem, match="lottisync init") as caught:
-        Home.open(tmp_path)
+        TaskHome.open(tmp_path)
     assert caught.value.code == "not-initialised"
 
 
@@ -105,14 +107,14 @@ def test_a_damaged_key(tmp_path: Path, content: bytes) -> None:
     """STORE-14"""
     (tmp_path / "device.json").write_bytes(content)
     with pytest.raises(Problem, match=r"device\.json is damaged") as caught:
-        Home.open(tmp_path).device_id()
+        assert TaskHome.open(tmp_path).id
     assert caught.value.code == "damaged"
 
 
 def test_the_key_file_says_whose_it_is(tmp_path: Path) -> None:
     """STORE-14"""
-    home = Home.create(tmp_path / "home", "laptop", SEED, NOON)
-    assert json.loads((home.path / "device.json").read_text()) == {"seed": SEED.hex(), "device": home.device_id()}
+    home = TaskHome.create(tmp_path / "home", "laptop", environment=FIXED)
+    assert json.loads((home.path / "device.json").read_text()) == {"seed": SEED.hex(), "device": home.id}
     home.close()
 
 

@@ -3,7 +3,7 @@
 import datetime
 import re
 
-from lottisync.config import clock
+from lottisync.device import clock
 from lottisync.store.instant import millis
 
 

@@ -1,8 +1,10 @@
-"""The agent store: what agents are and say, what they propose, and what was decided (docs/specs/03-entities.md)."""
+"""The stores of a person's tasks, and the local tables that stand in them (docs/specs/03-entities.md)."""
 
 from lottisync.agents import queue, run_log
 from lottisync.agents.types import AGENT_TYPES
+from lottisync.device.space import SPACE
 from lottisync.entities.schema import schema
+from lottisync.journal.types import JOURNAL
 from lottisync.review import index, saga
 from lottisync.review.change import CHANGE_TYPES
 
@@ -11,18 +13,25 @@ LOCAL_TABLES = f"""
 {queue.TABLE}
 {saga.TABLE}
 {index.TABLE}
-create index idx_agent_entities_subtype on agent_entities(type, subtype, created_at) where subtype is not null;
+create index if not exists idx_agent_entities_subtype on agent_entities(type, subtype, created_at)
+    where subtype is not null;
 """
 """Local bookkeeping that stands in agent.sqlite and never replicates (S3-17 to S3-19); the tables belong to the modules
 that read them. The last index serves what is read by its task: sets and decisions."""
 
 AGENT_STORE = schema(
     "agent",
-    "agent_id",
     [*AGENT_TYPES, *CHANGE_TYPES],
+    owner_column="agent_id",
     indexes={
         "agent_id": "agent_id",
         "type": "type, agent_id, created_at desc",
         "agent_type_sub": "agent_id, type, subtype, created_at desc",
     },  # the plan's (S3-12)
+    local_tables=LOCAL_TABLES,
 )
+"""What agents are and say, what they propose, and what was decided."""
+
+STORES = (SPACE, JOURNAL, AGENT_STORE)
+"""In the order of delivery: a decision never arrives before its effect, nor data before the device that wrote it is
+known."""

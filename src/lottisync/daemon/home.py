@@ -1,0 +1,34 @@
+"""The home of a person's tasks: a device with the tasks, and with what agents say and propose.
+
+A program's own stores may lie in the same home; they come after these.
+"""
+
+import os
+from pathlib import Path
+
+from lottisync.daemon.stores import STORES
+from lottisync.device.home import Home
+from lottisync.store.store import Store
+
+
+def default_path(given: str | None) -> Path:
+    """`--home`, else `LOTTISYNC_HOME`, else the platform's data directory."""
+    if given := given or os.environ.get("LOTTISYNC_HOME"):
+        return Path(given).expanduser().absolute()
+    import platformdirs
+
+    return Path(platformdirs.user_data_dir("lottisync", appauthor=False))
+
+
+class TaskHome(Home):
+    SCHEMAS = STORES
+
+    @property
+    def journal(self) -> Store:
+        """Tasks, checklists and entries."""
+        return self.store("journal")
+
+    @property
+    def agent(self) -> Store:
+        """What agents say and propose, and what was decided."""
+        return self.store("agent")

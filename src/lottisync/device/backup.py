@@ -1,0 +1,165 @@
+"""A copy of a device that can be put back (docs/specs/17-backup.md).
+
+Copying the files of a home loses what lies in the write-ahead logs, and takes stores of different moments. A backup is
+taken through SQLite's backup interface, store by store in the reverse of the order of delivery, while other programs go
+on writing; then it is checked row by row. It holds the device's key.
+"""
+
+import os
+import shutil
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from lottisync.causality.vector_clock import Host
+from lottisync.device.home import KEY_FILE, Home
+from lottisync.entities.schema import StoreSchema
+from lottisync.problem import Problem
+from lottisync.store.check import broken_invariants
+from lottisync.store.store import Store
+
+FORMAT = "lottisync-backup/1"
+FILE = "backup.json"
+Progress = Callable[[str, int, int], None]
+"""What is being done, how much of it is done, of how much."""
+
+
+class BackupFile(msgspec.Struct, frozen=True):
+    """`backup.json`: whose backup this is, when it was taken (ISO 8601), and the digest of each store (hex)."""
+
+    format: str
+    device: str
+    name: str
+    at: str
+    stores: dict[str, str]
+
+
+class Backup(NamedTuple):
+    """A folder with what its `backup.json` says."""
+
+    folder: Path
+    described: BackupFile
+
+
+def _quiet(what: str, done: int, of: int) -> None:
+    pass
+
+
+def back_up(home: Home, into: Path, now: int, progress: Progress = _quiet) -> Backup:
+    """Make a backup of the home in a new folder of `into`, named after the time.
+
+    Raises `Problem` (`damaged`) if a copy does not pass the check; no folder is left behind then."""
+    at = datetime.fromtimestamp(now / 1000, UTC)
+    folder = into / at.strftime("%Y%m%d-%H%M%S")
+    if folder.exists():
+        raise Problem("exists", f"{folder} exists already; it was left as it is. Try again in a second")
+    building = folder.with_name(f".{folder.name}.new")
+    try:
+        into.mkdir(parents=True, exist_ok=True)
+        shutil.rmtree(building, ignore_errors=True)
+        building.mkdir(mode=0o700)
+        digests = {}
+        for number, (store_name, store) in enumerate(reversed(list(home.stores.items()))):
+            progress("copy", number, len(home.stores))
+            digests[store_name] = store.copy_to(building / f"{store_name}.sqlite").hex()
+        described = BackupFile(
+            FORMAT, home.id, home.name, at.isoformat(timespec="seconds"), {each: digests[each] for each in home.stores}
+        )
+        shutil.copy(home.path / KEY_FILE, building / KEY_FILE)
+        (building / KEY_FILE).chmod(0o600)
+        (building / FILE).write_bytes(msgspec.json.format(msgspec.json.encode(described)) + b"\n")
+        _check(Backup(building, described), {each: store.schema for each, store in home.stores.items()}, progress)
+        _sync(building)
+        building.rename(folder)
+        return Backup(folder, described)
+    except OSError as error:
+        raise Problem("cannot-write", f"the backup {folder} cannot be made: {error.strerror or error}") from None
+    finally:
+        shutil.rmtree(building, ignore_errors=True)
+
+
+def backups(folder: Path) -> list[Backup]:
+    """The backups in a folder, oldest first: the folder itself if it is one, else what lies in it."""
+    candidates = [folder] if (folder / FILE).exists() else sorted(folder.glob("*/")) if folder.is_dir() else []
+    found = []
+    for candidate in candidates:
+        try:
+            described = msgspec.json.decode((candidate / FILE).read_bytes(), type=BackupFile)
+        except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
+            continue
+        if described.format == FORMAT:
+            found.append(Backup(candidate, described))
+    return sorted(found, key=lambda backup: (backup.described.at, backup.folder.name))
+
+
+def rotate(folder: Path, device: str, keep: int) -> list[Backup]:
+    """Remove all but the `keep` newest backups of a device in a folder; returns what was removed."""
+    own = [backup for backup in backups(folder) if backup.described.device == device]
+    gone = own[:-keep] if keep > 0 else own
+    for backup in gone:
+        shutil.rmtree(backup.folder)
+    return gone
+
+
+def restore(folder: Path, home: Path, schemas: Mapping[str, StoreSchema], progress: Progress = _quiet) -> Backup:
+    """Make a home of a backup, or of the newest one in a folder.
+
+    Raises `Problem`: `exists`, `no-backup`, `damaged`; nothing is left behind then."""
+    if home.exists() and (not home.is_dir() or any(home.iterdir())):
+        raise Problem("exists", f"{home} exists and is not empty; a backup is restored into a folder that is not there")
+    found = backups(folder)
+    if not found:
+        raise Problem("no-backup", f"{folder} is no backup, and holds none. Name a folder that `lottisync backup` made")
+    backup = found[-1]
+    building = home.with_name(f"{home.name}.new")
+    try:
+        shutil.rmtree(building, ignore_errors=True)
+        building.parent.mkdir(parents=True, exist_ok=True)
+        building.mkdir(mode=0o700)
+        for name in (KEY_FILE, *(f"{store}.sqlite" for store in backup.described.stores)):
+            shutil.copy(backup.folder / name, building / name)
+        (building / KEY_FILE).chmod(0o600)
+        _check(Backup(building, backup.described), schemas, progress)
+        _sync(building)
+        if home.exists():
+            home.rmdir()
+        building.rename(home)
+        return backup
+    except FileNotFoundError as error:
+        raise Problem("damaged", f"the backup {backup.folder} lacks {Path(str(error.filename)).name}") from None
+    except OSError as error:
+        raise Problem("cannot-write", f"{home} cannot be made: {error.strerror or error}") from None
+    finally:
+        shutil.rmtree(building, ignore_errors=True)
+
+
+def _check(copy: Backup, schemas: Mapping[str, StoreSchema], progress: Progress) -> None:
+    """Look at every row of a copy, and compare the digests with those that were read from the stores."""
+    for name, digest in copy.described.stores.items():
+        store = Store.open(copy.folder / f"{name}.sqlite", schemas[name], _no_host, detect="late")
+        try:
+            with store.reading() as reader:
+                broken = broken_invariants(reader, lambda done, of: progress("check", done, of))
+                if not broken and reader.digest().hex() != digest:
+                    broken = ["its digest is not the one that was recorded"]
+        finally:
+            store.close()
+        if broken:
+            raise Problem("damaged", f"{name} in the backup is damaged ({broken[0]}); nothing was made of it")
+
+
+def _no_host() -> Host:
+    raise AssertionError("a copy is only read here")
+
+
+def _sync(folder: Path) -> None:
+    """Make what lies in a folder durable, and the folder itself."""
+    for path in (*folder.iterdir(), folder):
+        descriptor = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

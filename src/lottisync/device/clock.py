@@ -1,0 +1,46 @@
+"""Time and chance. Everything below takes them as arguments; this is the one place that reads them from the machine."""
+
+import os
+import time
+from collections.abc import Callable
+from typing import NamedTuple
+
+from lottisync.causality.vector_clock import Host
+from lottisync.entities.identifier import time_ordered
+
+
+class Environment(NamedTuple):
+    """Where a device takes time and chance from. A test gives its own."""
+
+    now: Callable[[], int]
+    """Wall time in milliseconds since 1970."""
+    new_id: Callable[[int], str]
+    """An id for a new entity, made at this time (ms)."""
+    new_host: Callable[[], Host]
+    """A host that no store has had before."""
+    new_seed: Callable[[], bytes]
+    """32 bytes that nobody can guess, for a device key."""
+
+
+def now() -> int:
+    """Wall time in milliseconds since 1970."""
+    return time.time_ns() // 1_000_000
+
+
+def new_id(now: int) -> str:
+    """An id for a new entity."""
+    return time_ordered(now, os.urandom(10))
+
+
+def new_host() -> Host:
+    """A host that no store has had before: 64 random bits."""
+    return Host(os.urandom(8).hex())
+
+
+def new_seed() -> bytes:
+    """The secret that a device key is made of: 32 random bytes."""
+    return os.urandom(32)
+
+
+MACHINE = Environment(now, new_id, new_host, new_seed)
+"""This machine's clock and random numbers."""

@@ -1,0 +1,198 @@
+"""Everything that a device's stores hold, as lines of JSON (docs/specs/17-backup.md, section 3).
+
+An export is for leaving, for reading with other tools, and for starting over. (To put a device back as it was, take a
+backup: it has the device's key and clocks.) The first line names the format. Each further line is one entity with the
+fields that it shows, and beside them what explains these: the stamp of each field, values that lost against a
+concurrent write, the clock, and what was overwritten.
+
+An import writes what an export shows. The writes are new ones of this device, because the clocks of the exported
+device belong to hosts that this device cannot speak for. An id that is here already is left alone, also if it was
+deleted here: an import adds, and never takes back what a person has changed since.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+import msgspec
+
+from lottisync.entities import canonical
+from lottisync.entities.entity import DELETED_AT, HIGH, LOW, Entity, Write, is_deleted
+from lottisync.problem import Problem
+from lottisync.store.reader import Overwritten
+from lottisync.store.store import Store
+
+FORMAT = "lottisync-export/1"
+MAX_LINE = 4 * 1024 * 1024
+"""Bytes of a line that is read: several times the largest document with its history."""
+BATCH = 500
+"""Entities that are imported in one transaction."""
+
+StampRecord = tuple[int, int, int, str, int]
+"""precedence, wall time (ms), ticks, host, counter"""
+
+
+class Header(msgspec.Struct, frozen=True):
+    format: str
+    stores: list[str] = []
+
+
+class ValueRecord(msgspec.Struct, frozen=True):
+    """A value with the write that made it."""
+
+    value: msgspec.Raw
+    stamp: StampRecord
+
+
+class OldRecord(msgspec.Struct, frozen=True):
+    """A value of a field that was overwritten."""
+
+    path: str
+    value: msgspec.Raw
+    stamp: StampRecord
+
+
+class EntityRecord(msgspec.Struct, frozen=True, omit_defaults=True):
+    """`fields` is the flat document: path -> value. `siblings` are values that lost against a concurrent write."""
+
+    store: str
+    id: str
+    type: str
+    fields: dict[str, msgspec.Raw]
+    clock: dict[str, int] = {}
+    stamps: dict[str, StampRecord] = {}
+    siblings: dict[str, list[ValueRecord]] = {}
+    history: list[OldRecord] = []
+    deleted: bool = False
+
+
+class Imported(NamedTuple):
+    """How many entities were added, and how many were left alone because their id is here already."""
+
+    added: int
+    present: int
+
+
+def lines(stores: Mapping[str, Store], progress: Callable[[int, int], None] = lambda done, of: None) -> Iterator[bytes]:
+    """The export of these stores, line by line, in their order; in each the entity that changed first comes first. Each
+    store is read at one moment."""
+    yield msgspec.json.encode(Header(FORMAT, list(stores)))
+    total = done = 0
+    for store in stores.values():
+        with store.reading() as reader:
+            total += reader.count()
+    for name, store in stores.items():
+        with store.reading() as reader:
+            for change in reader.changes(0, total + 1):
+                entity = reader.entity(change.id)
+                if entity is not None:
+                    yield msgspec.json.encode(_record(name, entity, reader.overwritten(entity.id)))
+                done += 1
+                progress(done, total)
+
+
+def take(
+    stores: Mapping[str, Store],
+    export: Iterable[bytes],
+    now: int,
+    *,
+    dry_run: bool = False,
+    progress: Callable[[int], None] = lambda done: None,
+) -> Imported:
+    """Import the lines of an export. All of it is read and checked before the first entity is written; then entities
+    are written in batches, each in one transaction. Stopped in the middle, it can be run again: what is there is left
+    alone.
+
+    Raises `Problem` with the number of the line for anything that is not of the format, and changes nothing then."""
+    records = _read(export, stores)
+    added = 0
+    for name, store in stores.items():
+        of_store = [record for record in records if record.store == name]
+        for start in range(0, len(of_store), BATCH):
+            added += _add(store, of_store[start : start + BATCH], now, dry_run=dry_run)
+            progress(min(start + BATCH, len(of_store)))
+    return Imported(added, len(records) - added)
+
+
+def _record(store: str, entity: Entity, old: list[Overwritten]) -> EntityRecord:
+    return EntityRecord(
+        store,
+        entity.id,
+        entity.type,
+        {path: msgspec.Raw(writes[0].value) for path, writes in entity.registers.items()},
+        {str(host): counter for host, counter in entity.clock.items()},
+        {path: _stamp(writes[0]) for path, writes in entity.registers.items()},
+        {path: [_value(write) for write in writes[1:]] for path, writes in entity.registers.items() if len(writes) > 1},
+        [OldRecord(o.path, msgspec.Raw(o.value), (o.precedence, o.millis, o.ticks, o.host, o.counter)) for o in old],
+        is_deleted(entity),
+    )
+
+
+def _value(write: Write) -> ValueRecord:
+    return ValueRecord(msgspec.Raw(write.value), _stamp(write))
+
+
+def _stamp(write: Write) -> StampRecord:
+    precedence, millis, ticks, host, counter = write.stamp
+    return precedence, millis, ticks, str(host), counter
+
+
+def _read(export: Iterable[bytes], stores: Mapping[str, Store]) -> list[EntityRecord]:
+    found = []
+    header = False
+    for number, line in enumerate(export, 1):
+        if not line.strip():
+            continue
+        if len(line) > MAX_LINE:
+            raise Problem("bad-export", f"line {number} has {len(line)} bytes; a line may have {MAX_LINE}")
+        try:
+            if not header:
+                _check_header(msgspec.json.decode(line, type=Header))
+                header = True
+                continue
+            record = msgspec.json.decode(line, type=EntityRecord)
+            for value in record.fields.values():
+                canonical.decode(bytes(value))
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, canonical.NotCanonical) as error:
+            raise Problem("bad-export", f"line {number} is not of the format {FORMAT}: {error}") from None
+        if record.store not in stores:
+            names = ", ".join(stores)
+            raise Problem("unknown-store", f"line {number} is of the store {record.store!r}; this device has {names}")
+        found.append(record)
+    if not header:
+        raise Problem("bad-export", f"there is no line; an export begins with one that names {FORMAT}")
+    return found
+
+
+def _check_header(header: Header) -> None:
+    if header.format != FORMAT:
+        raise Problem("bad-export", f"the format is {header.format[:40]!r}; this program reads {FORMAT}")
+
+
+def _add(store: Store, records: list[EntityRecord], now: int, *, dry_run: bool) -> int:
+    with store.reading() as reader:
+        new = [record for record in records if reader.version(record.id) is None]
+    if dry_run or not new:
+        return len(new)
+    with store.transaction(now, HIGH) as tx:
+        added = [record for record in new if tx.version(record.id) is None]
+        for record in added:
+            for precedence in (LOW, HIGH):  # so that the person's fields go on beating an agent's
+                fields = _fields_of(record, precedence)
+                if fields:
+                    tx.put(record.id, record.type, fields, precedence=precedence)
+            if record.deleted:
+                tx.delete(record.id)
+            for old in record.history:
+                tx.execute(
+                    "insert into history values (?, ?, ?, ?, ?, ?, ?, ?, '', 0)",
+                    (record.id, old.path, *old.stamp, bytes(old.value).decode()),
+                )
+    return len(added)
+
+
+def _fields_of(record: EntityRecord, precedence: int) -> dict[str, Any]:
+    return {
+        path: canonical.decode(bytes(value))
+        for path, value in record.fields.items()
+        if path != DELETED_AT and record.stamps.get(path, (HIGH,))[0] == precedence
+    }

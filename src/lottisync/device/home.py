@@ -1,0 +1,159 @@
+"""A home: a device in a folder (docs/specs/05-store.md, section 8).
+
+device.json      the device's secret key and nothing else, readable by its owner only
+space.sqlite     and a file for each further store
+bells/           named pipes of running listeners
+daemon.json      where a running daemon can be reached, and what it said last
+"""
+
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, Self
+
+import msgspec
+
+from lottisync.device.clock import MACHINE, Environment
+from lottisync.device.device import Device
+from lottisync.device.folder import StoreFolder
+from lottisync.device.space import SPACE
+from lottisync.entities.schema import StoreSchema
+from lottisync.problem import Problem, Usage
+
+if TYPE_CHECKING:
+    from lottisync.identity.device_key import DeviceKey
+
+KEY_FILE = "device.json"
+
+
+class KeyFile(msgspec.Struct):
+    """`device.json`: seed and device id in hexadecimal."""
+
+    seed: str
+    device: str
+
+
+def default_path(given: str | None) -> Path:
+    """`--home`, else `LOTTISYNC_HOME`, else the platform's data directory."""
+    if given := given or os.environ.get("LOTTISYNC_HOME"):
+        return Path(given).expanduser().absolute()
+    import platformdirs
+
+    return Path(platformdirs.user_data_dir("lottisync", appauthor=False))
+
+
+class Home(Device):
+    """A device in a folder. `SCHEMAS` are the stores that every home of the class has, in the order of delivery; a
+    program gives those of its own when it makes the home or opens it."""
+
+    SCHEMAS: ClassVar[Sequence[StoreSchema]] = (SPACE,)
+
+    def __init__(self, path: Path, schemas: Iterable[StoreSchema] = (), environment: Environment = MACHINE) -> None:
+        self.path = path
+        self.folder = StoreFolder(path, [*self.SCHEMAS, *schemas], environment.new_host)
+        super().__init__(self.folder, lambda: _read_key(path / KEY_FILE), environment)
+
+    @classmethod
+    def open(cls, path: Path, schemas: Iterable[StoreSchema] = (), *, environment: Environment = MACHINE) -> Self:
+        """An initialised home. A store that is listed and not there yet is made. Raises `Problem` if there is no
+        home."""
+        if not (path / KEY_FILE).exists():
+            raise Problem("not-initialised", f"{path} is not a lottisync home. Run: lottisync init --name NAME")
+        home = cls(path, schemas, environment)
+        if home.folder.missing():
+            home.add_missing_stores()
+        return home
+
+    @classmethod
+    def create(
+        cls, path: Path, name: str, schemas: Iterable[StoreSchema] = (), *, environment: Environment = MACHINE
+    ) -> Self:
+        """Make a home for a new device called `name`. All or nothing: it is built beside `path` and moved there.
+        Raises `Problem` if something is there already, `IdentityError` for a name that a device cannot have."""
+        import shutil  # here: every command would load it, and the compressors with it
+
+        if (path / KEY_FILE).exists():
+            raise Problem("exists", f"{path} is a lottisync home already; it was left as it is")
+        if path.exists() and (not path.is_dir() or any(path.iterdir())):
+            raise Usage("exists", f"{path} exists and is not empty. Choose another folder with --home")
+        schemas = list(schemas)
+        building = path.with_name(path.name + ".new")
+        home = cls(building, schemas, environment)
+        try:
+            shutil.rmtree(building, ignore_errors=True)
+            building.mkdir(mode=0o700, parents=True)
+            home.begin(name)
+            home.close()
+            building.rename(path)
+        except BaseException as error:
+            home.close()
+            shutil.rmtree(building, ignore_errors=True)
+            if isinstance(error, OSError):
+                raise Problem("cannot-create", f"{path} cannot be made: {error.strerror or error}") from None
+            raise
+        return cls(path, schemas, environment)
+
+    def begin(self, name: str) -> None:
+        """Fill an empty folder: a key, the stores, and a roster with this device in it."""
+        from lottisync.identity.device_key import DeviceKey
+
+        now = self.environment.now()
+        _write_key(self.path / KEY_FILE, DeviceKey.from_seed(self.environment.new_seed()))
+        self.folder.create_missing()
+        self.members.add(name, self.key.certificate, now)
+        self.bind_hosts(now)
+
+    def add_missing_stores(self) -> None:
+        """Make the listed stores that are not there yet. Their hosts are bound to this device."""
+        _ = self.key  # before anything is made: it may be damaged
+        self.folder.create_missing()
+        self.bind_hosts(self.environment.now())
+
+    def renew(self, name: str) -> None:
+        """Make a home that was copied a device of its own, called `name`: a new key, new hosts, and all that the copy
+        holds (COPY-11). It trusts whom the copied device trusts, and the copied device, too; to them it is unknown
+        until it is paired with one of them. Killed before its end it is still the copy, and can be renewed again. No
+        other program may be at work with this home."""
+        from lottisync.identity.device_key import DeviceKey
+
+        now = self.environment.now()
+        self.bind_hosts(now)  # what the copy wrote is the copied device's, and its key says so for the last time
+        key = DeviceKey.from_seed(self.environment.new_seed())
+        self.members.renew(key, name, now)
+        fresh = self.path / f"{KEY_FILE}.new"
+        fresh.unlink(missing_ok=True)
+        _write_key(fresh, key)
+        fresh.replace(self.path / KEY_FILE)
+        del self.key
+        for store in self.stores.values():
+            with store.transaction(now, None) as tx:
+                tx.new_host()
+        self.bind_hosts(now)
+
+    def close(self) -> None:
+        self.folder.close()
+
+
+def _read_key(file: Path) -> "DeviceKey":
+    from lottisync.identity.device_key import DeviceKey, IdentityError
+
+    try:
+        held = msgspec.json.decode(file.read_bytes(), type=KeyFile)
+        key = DeviceKey.from_seed(bytes.fromhex(held.seed))
+        # Of 32 random bytes any 32 bytes are a good key: only the id shows that these are not ours.
+        damaged = held.device != key.device_id
+    except (msgspec.MsgspecError, ValueError, RecursionError, IdentityError):
+        damaged = True
+    except OSError as error:
+        raise Problem("cannot-open", f"{file} cannot be read: {error.strerror or error}") from None
+    if damaged:
+        raise Problem("damaged", f"{file} is damaged. Restore it from a backup, or pair this device anew")
+    return key
+
+
+def _write_key(path: Path, key: "DeviceKey") -> None:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(msgspec.json.encode(KeyFile(key.seed.hex(), key.device_id)))
+        file.flush()
+        os.fsync(file.fileno())

@@ -1,0 +1,184 @@
+"""A store as a program's own structs (docs/library.md).
+
+A program describes each of its types once, by a msgspec struct whose first field is `id: str = ""`. It then reads whole
+structs and writes single fields: `Reading` gives the structs of one moment, `Writing` adds, edits and deletes in one
+transaction.
+
+Writing checks names and values against the struct before anything is stored: a field that the struct does not have is
+refused with the names that it has, and so is a value of another type. What *other* devices wrote is read more kindly. A
+value that does not fit reads as the field's default, because a newer version of the program may have written it.
+"""
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import msgspec
+
+from lottisync.entities.schema import EntityType, StoreSchema
+from lottisync.entities.view import T
+from lottisync.problem import Problem
+from lottisync.store import conflict
+from lottisync.store.conflict import Conflict
+from lottisync.store.reader import Document, Overwritten, Reader
+from lottisync.store.transaction import Transaction
+
+Named = str | msgspec.Struct
+"""An entity, by its id or by the struct that was read."""
+
+
+class Reading:
+    """What a store shows at one moment. `Device.read` gives one."""
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+
+    def get(self, entity: Named, kind: type[T]) -> T | None:
+        """The entity with this id as a `kind`; None if there is none, or if it was deleted.
+
+        Raises `Problem` (`wrong-type`) for an id of another type, and `Damaged` if the disk has damaged its row."""
+        described = _described(self._reader.schema, kind)
+        document = self._reader.document(id_of(entity))
+        if document is None or document.deleted:
+            return None
+        _same_type(document, described)
+        return document.view(kind)
+
+    def all(self, kind: type[T]) -> list[T]:
+        """Every entity of a type that is not deleted, oldest first."""
+        return self.find(kind)
+
+    def find(self, kind: type[T], **fields: str) -> list[T]:
+        """The entities whose indexed fields have these values, oldest first. A type has at most two indexed fields: the
+        ones that its `EntityType` names as `owner` and `subtype`.
+
+        Raises `Problem` (`not-indexed`) for any other field."""
+        described = _described(self._reader.schema, kind)
+        columns = {described.owner: "owner", described.subtype: "subtype"}
+        by: dict[str, str] = {}
+        for name, value in fields.items():
+            column = columns.get(_encoded(kind, name))
+            if column is None:
+                indexed = ", ".join(sorted(field for field in columns if field is not None)) or "none"
+                raise Problem("not-indexed", f"{described.name}.{name} has no index; indexed fields: {indexed}")
+            by[column] = value
+        documents = self._reader.documents(described.name, owner=by.get("owner"), subtype=by.get("subtype"))
+        return [document.view(kind) for document in documents]
+
+    def conflicts(self, entity: Named | None = None) -> list[Conflict]:
+        """Fields that two devices wrote without knowing of each other's write: of one entity, or of the whole store.
+        Each conflict has all the values; the first is the one that is shown."""
+        if entity is None:
+            return conflict.of_store(self._reader)
+        found = self._reader.entity(id_of(entity))
+        return conflict.of_entity(found) if found is not None else []
+
+    def history(self, entity: Named) -> list[Overwritten]:
+        """The values that were replaced, oldest first, as far back as this device keeps them."""
+        return self._reader.overwritten(id_of(entity))
+
+
+class Writing(Reading):
+    """One transaction: all of it is stored, or nothing. `Device.write` gives one. It reads what it has written."""
+
+    def __init__(self, tx: Transaction, new_id: Callable[[int], str]) -> None:
+        super().__init__(tx)
+        self._tx, self._new_id = tx, new_id
+
+    def add(self, entity: msgspec.Struct) -> str:
+        """Store a new entity; returns its id: the struct's own, or a new one if that is empty. Fields that have their
+        default value are not written, so that a later version of the program may choose another default.
+
+        Raises `Problem`: `exists` if the id is taken, `bad-value` for a value that cannot be stored."""
+        kind = type(entity)
+        described = _described(self._tx.schema, kind)
+        ident = id_of(entity) or self._new_id(self._tx.now)
+        if self._tx.document(ident) is not None:
+            raise Problem("exists", f"there is a {described.name} {ident} already; to change it, edit it")
+        values = {
+            field.encode_name: value
+            for field in msgspec.structs.fields(kind)
+            if field.name != "id" and (value := getattr(entity, field.name)) != _default(field)
+        }
+        if not values:  # an entity exists by its writes, so one field is written all the same
+            first = msgspec.structs.fields(kind)[1]
+            values = {first.encode_name: getattr(entity, first.name)}
+        self._put(ident, described, kind, values)
+        return ident
+
+    def edit(self, entity: Named, **fields: Any) -> None:
+        """Write these fields of an entity, and no others: what another device wrote to the rest stays. Of a field that
+        is a map, the keys that are given are written; a key whose value is None is taken out.
+
+        Raises `Problem`: `unknown-id`, `unknown-field`, `bad-value`."""
+        ident = id_of(entity)
+        document = self._tx.document(ident)
+        if document is None:
+            raise Problem("unknown-id", f"there is no {ident} in the {self._tx.schema.name} store")
+        described = self._tx.schema.types.get(document.type)
+        if described is None or described.view is None:
+            raise Problem("unknown-type", f"{ident} is a {document.type}, of which this program has no struct")
+        self._put(ident, described, described.view, {_encoded(described.view, name): v for name, v in fields.items()})
+
+    def delete(self, entity: Named) -> None:
+        """Delete an entity. An edit on another device that did not know of this is kept, and shown as a conflict."""
+        self._tx.delete(id_of(entity))
+
+    def undelete(self, entity: Named) -> None:
+        """Bring a deleted entity back as it was."""
+        self._tx.undelete(id_of(entity))
+
+    def keep(self, settled: Conflict, choice: int) -> None:
+        """Settle a conflict in favour of its `choice`-th value, counted from 1."""
+        conflict.keep(self._tx, settled.entity, settled.path, choice)
+
+    def combine(self, settled: Conflict, value: Any) -> None:
+        """Settle a conflict with a value that replaces all of them."""
+        conflict.combine(self._tx, settled.entity, settled.path, msgspec.to_builtins(value))
+
+    def _put(self, ident: str, described: EntityType, kind: type[msgspec.Struct], values: dict[str, Any]) -> None:
+        types = {field.encode_name: field.type for field in msgspec.structs.fields(kind)}
+        plain = {name: msgspec.to_builtins(value) for name, value in values.items()}
+        for name, value in plain.items():
+            try:
+                msgspec.convert(_present(value), types[name])
+            except msgspec.ValidationError as error:
+                raise Problem("bad-value", f"{described.name}.{name} cannot be {value!r}: {error}") from None
+        self._tx.put(ident, described.name, plain)
+
+
+def id_of(entity: Named) -> str:
+    return entity if isinstance(entity, str) else str(entity.id)  # type: ignore[attr-defined]
+
+
+def _described(schema: StoreSchema, kind: type[msgspec.Struct]) -> EntityType:
+    for described in schema.types.values():
+        if described.view is kind:
+            return described
+    raise Problem("unknown-type", f"the {schema.name} store has no type that is read as {kind.__name__}")
+
+
+def _same_type(document: Document, described: EntityType) -> None:
+    if document.type != described.name:
+        raise Problem("wrong-type", f"{document.id} is a {document.type}, not a {described.name}")
+
+
+@lru_cache(maxsize=1024)
+def _encoded(kind: type[msgspec.Struct], name: str) -> str:
+    """What the document calls the field that the struct calls `name`."""
+    for field in msgspec.structs.fields(kind):
+        if field.name == name and name != "id":
+            return field.encode_name
+    names = ", ".join(field.name for field in msgspec.structs.fields(kind) if field.name != "id")
+    raise Problem("unknown-field", f"{kind.__name__} has no field {name!r}; it has: {names}")
+
+
+def _default(field: msgspec.structs.FieldInfo) -> Any:
+    if field.default_factory is not msgspec.NODEFAULT:
+        return field.default_factory()
+    return field.default
+
+
+def _present(value: Any) -> Any:
+    """A map without the keys that are taken out."""
+    return {key: held for key, held in value.items() if held is not None} if isinstance(value, dict) else value

@@ -1,0 +1,184 @@
+"""A copy of a device that can be put back."""
+
+import shutil
+import stat
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from tests.support.stores import NOON, dump, minting
+
+from lottisync.daemon.stores import AGENT_STORE
+from lottisync.device import backup
+from lottisync.device.backup import Backup
+from lottisync.device.clock import MACHINE
+from lottisync.device.home import Home
+from lottisync.device.space import SPACE
+from lottisync.entities.entity import HIGH
+from lottisync.journal.types import JOURNAL
+from lottisync.problem import Problem
+from lottisync.store.store import Store
+
+SCHEMAS = {"space": SPACE, "journal": JOURNAL, "agent": AGENT_STORE}
+SECOND = 1_000
+
+
+class House:
+    """A home, and a clock that is wound by hand."""
+
+    def __init__(self, folder: Path, seed: bytes = b"\x01" * 32) -> None:
+        self.now = NOON
+        environment = MACHINE._replace(now=lambda: self.now, new_seed=lambda: seed)
+        self.home = Home.create(folder, "laptop", [JOURNAL, AGENT_STORE], environment=environment)
+        self.folder, self.journal, self.agent = folder, self.home.store("journal"), self.home.store("agent")
+
+    def write(self, ident: str) -> None:
+        with self.journal.transaction(self.now, HIGH) as tx:
+            tx.put(ident, "task", {"title": ident})
+
+    def back_up(self, into: Path, progress: backup.Progress = lambda what, done, of: None) -> Backup:
+        self.now += SECOND
+        return backup.back_up(self.home, into, self.now, progress)
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> Iterator[House]:
+    made = House(tmp_path / "home")
+    yield made
+    made.home.close()
+
+
+def titles(folder: Path) -> list[str]:
+    store = Store.open(folder / "journal.sqlite", JOURNAL, minting(9), detect="late")
+    try:
+        with store.reading() as reader:
+            return sorted(str(entity.value("title")) for entity in reader.by_type("task"))
+    finally:
+        store.close()
+
+
+def test_backup_1_what_was_committed_is_in_it_while_the_program_goes_on(house: House, tmp_path: Path) -> None:
+    """BACKUP-1: also what lies in the write-ahead log only, which a copy of the files would lose."""
+    house.write("a")
+    with house.journal.transaction(NOON, HIGH) as tx:  # a program is writing
+        tx.put("b", "task", {"title": "b"})
+        made = house.back_up(tmp_path / "backups")
+    house.write("c")
+    assert titles(made.folder) == ["a"]
+    assert sorted(path.name for path in made.folder.iterdir()) == [
+        *("agent.sqlite", "backup.json", "device.json", "journal.sqlite", "space.sqlite"),
+    ]
+
+
+def test_backup_1_stores_are_taken_in_the_reverse_order_of_delivery(house: House, tmp_path: Path) -> None:
+    """BACKUP-1: what is decided while it is taken has its effect in it, too."""
+
+    def progress(what: str, done: int, of: int) -> None:
+        if what == "copy" and done == 1:  # the agent's store is taken, the journal not yet
+            house.write("effect")
+            with house.agent.transaction(NOON, HIGH) as tx:
+                tx.put("decision", "changeDecision", {"verdict": "confirmed"})
+
+    made = house.back_up(tmp_path / "backups", progress)
+    assert titles(made.folder) == ["effect"]
+    agent = Store.open(made.folder / "agent.sqlite", AGENT_STORE, minting(9), detect="late")
+    assert agent.read("decision") is None
+    agent.close()
+
+
+def test_backup_2_a_copy_that_does_not_pass_the_check_is_no_backup(house: House, tmp_path: Path) -> None:
+    """BACKUP-2"""
+    house.write("a")
+    with house.journal.transaction(NOON, None) as tx:
+        tx.execute('update journal_entities set serialized = \'{"title":"rotten"}\'')
+    with pytest.raises(Problem, match="journal in the backup is damaged"):
+        house.back_up(tmp_path / "backups")
+    assert list((tmp_path / "backups").iterdir()) == []
+
+
+def test_backup_3_it_is_for_the_owner_only(house: House, tmp_path: Path) -> None:
+    """BACKUP-3"""
+    made = house.back_up(tmp_path / "backups")
+    assert stat.S_IMODE(made.folder.stat().st_mode) == 0o700
+    assert stat.S_IMODE((made.folder / "device.json").stat().st_mode) == 0o600
+
+
+def test_backup_4_rotation_keeps_the_newest_of_this_device(house: House, tmp_path: Path) -> None:
+    """BACKUP-4"""
+    into = tmp_path / "backups"
+    made = [house.back_up(into).folder for _ in range(4)]
+    phone = House(tmp_path / "phone", b"\x02" * 32)
+    phone.now += 60 * SECOND
+    others = phone.back_up(into).folder
+    phone.home.close()
+    (into / "20990101-000000").mkdir()
+    (into / "20990101-000000" / "backup.json").write_text("not one of ours")
+    (into / "letters").mkdir()
+    assert [gone.folder for gone in backup.rotate(into, house.home.id, 2)] == made[:2]
+    assert set(into.iterdir()) == {*made[2:], others, into / "20990101-000000", into / "letters"}
+
+
+def test_backup_5_the_newest_is_restored(house: House, tmp_path: Path) -> None:
+    """BACKUP-5"""
+    house.write("a")
+    first = house.back_up(tmp_path / "backups").folder
+    house.write("b")
+    house.back_up(tmp_path / "backups")
+    backup.restore(tmp_path / "backups", tmp_path / "new", SCHEMAS)
+    assert titles(tmp_path / "new") == ["a", "b"]
+    backup.restore(first, tmp_path / "older", SCHEMAS)
+    assert titles(tmp_path / "older") == ["a"]
+    assert stat.S_IMODE((tmp_path / "new").stat().st_mode) == 0o700
+
+
+def _without_journal(folder: Path) -> None:
+    (folder / "journal.sqlite").unlink()
+
+
+def _rotten(folder: Path) -> None:
+    file = folder / "journal.sqlite"
+    store = Store.open(file, JOURNAL, minting(9), detect="late")
+    with store.transaction(NOON, None) as tx:
+        tx.execute("update journal_entities set clock = '{}'")
+    store.close()
+
+
+def _of_another_moment(folder: Path) -> None:
+    store = Store.open(folder / "journal.sqlite", JOURNAL, minting(9), detect="late")
+    with store.transaction(NOON, HIGH) as tx:
+        tx.put("later", "task", {"title": "later"})
+    store.close()
+
+
+@pytest.mark.parametrize(
+    ("spoil", "sentence"),
+    [
+        (lambda folder: shutil.rmtree(folder), "is no backup"),
+        (lambda folder: (folder / "backup.json").unlink(), "is no backup"),
+        (_without_journal, "lacks journal.sqlite"),
+        (_rotten, "journal in the backup is damaged"),
+        (_of_another_moment, "its digest is not the one that was recorded"),
+        (lambda folder: (folder / "journal.sqlite").write_bytes(b"x" * 5000), "journal.sqlite"),
+    ],
+)
+def test_backup_5_what_is_no_whole_backup_is_refused(
+    house: House, tmp_path: Path, spoil: Callable[[Path], object], sentence: str
+) -> None:
+    """BACKUP-5"""
+    house.write("a")
+    folder = house.back_up(tmp_path / "backups").folder
+    spoil(folder)
+    with pytest.raises(Problem, match=sentence):
+        backup.restore(folder, tmp_path / "new", SCHEMAS)
+    assert not (tmp_path / "new").exists()
+    assert not (tmp_path / "new.new").exists()
+
+
+def test_backup_5_a_home_that_exists_is_left_as_it_is(house: House, tmp_path: Path) -> None:
+    """BACKUP-5"""
+    house.write("a")
+    house.back_up(tmp_path / "backups")
+    before = dump(house.journal)
+    with pytest.raises(Problem, match="exists and is not empty"):
+        backup.restore(tmp_path / "backups", house.folder, SCHEMAS)
+    assert dump(house.journal) == before

@@ -1,0 +1,90 @@
+"""What a program does with its stores: whole structs, one transaction, and a feed of what changes."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import anyio
+import msgspec
+import pytest
+
+from lottisync.device.home import Home
+from lottisync.entities.entity import HIGH
+from lottisync.entities.schema import EntityType, schema
+from lottisync.problem import Problem
+
+
+class Recipe(msgspec.Struct, frozen=True):
+    id: str = ""
+    title: str = ""
+
+
+COOKBOOK = schema("cookbook", [EntityType("recipe", Recipe)])
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Iterator[Home]:
+    made = Home.create(tmp_path / "home", "laptop", [COOKBOOK])
+    yield made
+    made.close()
+
+
+def add(home: Home, title: str) -> str:
+    with home.write("cookbook", HIGH) as tx:
+        return tx.add(Recipe(title=title))
+
+
+def test_a_transaction_is_whole_or_nothing(home: Home) -> None:
+    def fails() -> None:
+        with home.write("cookbook", HIGH) as tx:
+            tx.add(Recipe(title="Soup"))
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        fails()
+    with home.read("cookbook") as reading:
+        assert reading.all(Recipe) == []
+
+
+def test_a_store_that_is_not_there_is_named(home: Home) -> None:
+    with pytest.raises(Problem, match="there is no store 'music' here, only space, cookbook"), home.read("music"):
+        pass
+
+
+def test_changes_are_handed_on_once_and_in_order(home: Home) -> None:
+    """At least once: a change is dealt with when the next one is asked for."""
+    soup, bread = add(home, "Soup"), add(home, "Bread")
+    assert [change.id for change in home.changes("cookbook", "printer")] == [soup, bread]
+    assert list(home.changes("cookbook", "printer")) == []
+    pie = add(home, "Pie")
+    cake = add(home, "Cake")
+    for change in home.changes("cookbook", "printer"):
+        assert change.id == pie
+        break  # killed while it works on the first
+    assert [change.id for change in home.changes("cookbook", "printer")] == [pie, cake]
+    assert len(list(home.changes("cookbook", "another"))) == 4
+
+
+def test_following_goes_on_with_what_is_committed_later(home: Home) -> None:
+    seen: list[str] = []
+
+    async def scenario() -> None:
+        soup = add(home, "Soup")
+        arrived = anyio.Event()
+
+        async def watch() -> None:
+            async for change in home.follow("cookbook", "watcher"):
+                seen.append(change.id)
+                arrived.set()
+
+        with anyio.fail_after(10):
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(watch)
+                await arrived.wait()
+                assert seen == [soup]
+                arrived = anyio.Event()
+                bread = add(home, "Bread")
+                await arrived.wait()
+                assert seen == [soup, bread]
+                tasks.cancel_scope.cancel()
+
+    anyio.run(scenario)

@@ -1,0 +1,196 @@
+"""A store as a program's own structs."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import count
+from pathlib import Path
+
+import msgspec
+import pytest
+from tests.support.stores import NOON, minting, send
+
+from lottisync.device.typed import Reading, Writing
+from lottisync.entities.entity import HIGH, LOW
+from lottisync.entities.schema import EntityType, schema
+from lottisync.problem import LocalError, Problem
+from lottisync.store.store import Store
+
+
+class Recipe(msgspec.Struct, frozen=True, rename="camel"):
+    id: str = ""
+    title: str = ""
+    serves: int = 2
+    cooking_minutes: int | None = None
+    course: str = ""
+    book_id: str = ""
+    tags: dict[str, bool] = {}
+
+
+class Book(msgspec.Struct, frozen=True):
+    id: str = ""
+    title: str = "My book"
+
+
+class Other(msgspec.Struct, frozen=True):
+    id: str = ""
+
+
+COOKBOOK = schema(
+    "cookbook",
+    [EntityType("recipe", Recipe, owner="bookId", subtype="course"), EntityType("book", Book)],
+    owner_column="book_id",
+)
+
+
+class Kitchen:
+    def __init__(self, folder: Path, number: int) -> None:
+        folder.mkdir()
+        self.store = Store.create(folder / "cookbook.sqlite", COOKBOOK, minting(number))
+        self.now = NOON
+        self._ids = (f"{number}-{n}" for n in count(1))
+
+    @contextmanager
+    def write(self, precedence: int = HIGH) -> Iterator[Writing]:
+        self.now += 1000
+        with self.store.transaction(self.now, precedence) as tx:
+            yield Writing(tx, lambda now: next(self._ids))
+
+    @contextmanager
+    def read(self) -> Iterator[Reading]:
+        with self.store.reading() as reader:
+            yield Reading(reader)
+
+    def get(self, ident: str) -> Recipe:
+        with self.read() as reading:
+            found = reading.get(ident, Recipe)
+        assert found is not None
+        return found
+
+
+@pytest.fixture
+def kitchen(tmp_path: Path) -> Kitchen:
+    return Kitchen(tmp_path / "laptop", 1)
+
+
+def test_what_was_added_is_read_as_its_struct(kitchen: Kitchen) -> None:
+    with kitchen.write() as tx:
+        soup = tx.add(Recipe(title="Soup", cooking_minutes=30, tags={"warm": True}))
+        assert tx.get(soup, Recipe) == Recipe(soup, "Soup", cooking_minutes=30, tags={"warm": True})
+        assert tx.add(Recipe(id="bread", title="Bread")) == "bread"
+        empty = tx.add(Book())
+    assert kitchen.get(soup).cooking_minutes == 30
+    with kitchen.read() as reading:
+        assert [recipe.title for recipe in reading.all(Recipe)] == ["Soup", "Bread"]
+        assert reading.all(Book) == [Book(empty)]
+        assert reading.get("nothing", Recipe) is None
+
+
+def test_an_edit_writes_the_named_fields_only(kitchen: Kitchen) -> None:
+    with kitchen.write() as tx:
+        soup = tx.add(Recipe(title="Soup", tags={"warm": True, "quick": True}))
+    with kitchen.write() as tx:
+        tx.edit(soup, serves=4, tags={"quick": None, "red": True})
+    assert kitchen.get(soup) == Recipe(soup, "Soup", 4, tags={"warm": True, "red": True})
+    with kitchen.read() as reading:
+        assert [old.path for old in reading.history(soup)] == ["tags/quick"]
+    with kitchen.write() as tx:
+        tx.edit(kitchen.get(soup), title="Tomato soup")
+    assert kitchen.get(soup).title == "Tomato soup"
+
+
+def test_a_deleted_entity_is_not_shown_and_can_come_back(kitchen: Kitchen) -> None:
+    with kitchen.write() as tx:
+        soup = tx.add(Recipe(title="Soup"))
+    with kitchen.write() as tx:
+        tx.delete(soup)
+    with kitchen.read() as reading:
+        assert reading.get(soup, Recipe) is None
+        assert reading.all(Recipe) == []
+    with kitchen.write() as tx:
+        tx.undelete(soup)
+    assert kitchen.get(soup).title == "Soup"
+
+
+def test_indexed_fields_are_found_by(kitchen: Kitchen) -> None:
+    with kitchen.write() as tx:
+        for title, course, book in (("Soup", "starter", "a"), ("Pie", "dessert", "a"), ("Salad", "starter", "b")):
+            tx.add(Recipe(title=title, course=course, book_id=book))
+    with kitchen.read() as reading:
+        assert [r.title for r in reading.find(Recipe, course="starter")] == ["Soup", "Salad"]
+        assert [r.title for r in reading.find(Recipe, book_id="a", course="starter")] == ["Soup"]
+        with pytest.raises(Problem, match="title has no index; indexed fields: bookId, course"):
+            reading.find(Recipe, title="Soup")
+        with pytest.raises(Problem, match="no index; indexed fields: none"):
+            reading.find(Book, title="Soup")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "sentence"),
+    [
+        (lambda tx: tx.edit("soup", titel="x"), "Recipe has no field 'titel'; it has: title, serves, cooking_minutes"),
+        (lambda tx: tx.edit("soup", id="x"), "no field 'id'"),
+        (lambda tx: tx.edit("soup", serves="four"), "recipe.serves cannot be 'four'"),
+        (lambda tx: tx.edit("nothing", serves=4), "there is no nothing"),
+        (lambda tx: tx.add(Recipe(id="soup", title="x")), "there is a recipe soup already"),
+        (lambda tx: tx.add(msgspec.structs.replace(Recipe(), title=7)), "recipe.title cannot be 7"),
+        (lambda tx: tx.add(Other()), "no type that is read as Other"),
+        (lambda tx: tx.get("soup", Book), "soup is a recipe, not a book"),
+        (lambda tx: tx.find(Recipe, kitchen="x"), "Recipe has no field 'kitchen'"),
+    ],
+)
+def test_a_mistake_is_a_sentence_and_changes_nothing(
+    kitchen: Kitchen, wrong: Callable[[Writing], object], sentence: str
+) -> None:
+    with kitchen.write() as tx:
+        tx.add(Recipe(id="soup", title="Soup"))
+
+    def mistaken() -> None:
+        with kitchen.write() as tx:
+            tx.edit("soup", title="changed before the mistake")
+            wrong(tx)
+
+    with pytest.raises(Problem, match=sentence):
+        mistaken()
+    assert kitchen.get("soup").title == "Soup"
+
+
+def test_a_type_without_a_struct_is_not_edited(kitchen: Kitchen) -> None:
+    """A newer program on another device may have types that this one does not know."""
+    with kitchen.store.transaction(NOON, HIGH) as tx:
+        tx.put("x", "menu", {"title": "Sunday"})
+    with pytest.raises(Problem, match="x is a menu, of which this program has no struct"), kitchen.write() as tx:
+        tx.edit("x", title="Monday")
+
+
+def test_the_lower_precedence_cannot_be_exceeded(kitchen: Kitchen) -> None:
+    """STORE-31"""
+    with kitchen.write(LOW) as tx:
+        soup = tx.add(Recipe(title="Soup"))
+    entity = kitchen.store.read(soup)
+    assert entity is not None
+    assert {stamp.precedence for stamp in entity.stamps()} == {LOW}
+    with pytest.raises(LocalError), kitchen.store.transaction(NOON, None) as bare:
+        Writing(bare, str).edit(soup, title="x")
+
+
+def test_both_of_two_concurrent_edits_are_kept_and_can_be_settled(tmp_path: Path) -> None:
+    laptop, phone = Kitchen(tmp_path / "a", 1), Kitchen(tmp_path / "b", 2)
+    with laptop.write() as tx:
+        soup = tx.add(Recipe(title="Soup"))
+    send(laptop.store, phone.store)
+    with laptop.write() as tx:
+        tx.edit(soup, title="Red soup")
+    with phone.write() as tx:
+        tx.edit(soup, title="Hot soup")
+    send(phone.store, laptop.store)
+    with laptop.write() as tx:
+        [conflict] = tx.conflicts(soup)
+        assert tx.conflicts() == [conflict]
+        assert {each.value for each in conflict.candidates} == {"Red soup", "Hot soup"}
+        assert conflict.candidates[0].value == laptop.get(soup).title
+        tx.combine(conflict, "Hot red soup")
+        assert tx.conflicts(soup) == []
+    with phone.write() as tx:
+        tx.edit(soup, serves=8)
+    send(phone.store, laptop.store)
+    assert laptop.get(soup) == Recipe(soup, "Hot red soup", 8)
