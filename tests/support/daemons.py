@@ -11,15 +11,9 @@ from typing import Any
 
 from tests.support.command_line import eventually, started
 
-<<<<<<< HEAD
-from lottisync.config.home import Home
+from lottisync.daemon.home import TaskHome
 from lottisync.device.peers import remember_address
 from lottisync.net.address import Address
-=======
-from lottisync.daemon.home import TaskHome
-from lottisync.net.discovery import Address
-from lottisync.sync.engine import remember_address
->>>>>>> main
 
 NOW = 1_764_590_400_000
 

@@ -10,14 +10,9 @@ from lottisync.entities.schema import EntityType, schema
 MEMBERSHIP, HOST_BINDING, ADDRESSES = "membership", "host", "addresses"
 
 PEERS = """
-<<<<<<< HEAD
-create table peers (device text not null, host text not null, port integer not null, seen_at text not null,
-    primary key (device, host, port)) strict, without rowid;
-create table introductions (device text primary key, secret blob not null) strict, without rowid;
-=======
 create table if not exists peers (device text not null, host text not null, port integer not null,
     seen_at text not null, primary key (device, host, port)) strict, without rowid;
->>>>>>> main
+create table if not exists introductions (device text primary key, secret blob not null) strict, without rowid;
 """
 """Where other devices were reached, and when they were linked last: the row of a device with an empty `host` and port 0
 says only that, whoever dialled. What devices handed over when they were paired (`lottisync.device.peers`)."""
