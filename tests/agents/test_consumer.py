@@ -64,8 +64,8 @@ def test_the_agents_are_one_consumer_of_the_store_among_others(laptop: Device) -
 
 
 def test_who_shows_a_report_hears_of_the_next_one(laptop: Device) -> None:
-    """S3-74: the plan's reactive providers. The bell rings when a wake ends, and the feed tells what is new: the head
-    that a page shows, and nothing that it has shown before."""
+    """S3-74: the bell rings when a wake ends, and the feed has what is new: the head that a page shows, and nothing
+    that it has shown before."""
     laptop.add_task()
     ident = laptop.add_agent()
     view, bell = Feed(laptop.agents, "page"), Bell(laptop.agents.file.parent / "bells", "page")

@@ -1,4 +1,4 @@
-"""The agent store's types, as the plan names them."""
+"""The types of the agent store: their names and fields."""
 
 from lottisync.daemon.stores import AGENT_STORE
 

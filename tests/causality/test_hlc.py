@@ -31,7 +31,7 @@ def test_a_new_reading_is_always_greater(last: Hlc, now: int) -> None:
 
 
 def test_a_wall_clock_that_runs_is_followed() -> None:
-    """CAUS-7"""
+    """CAUS-13"""
     assert tick(Hlc(5, 3), 6) == Hlc(6, 0)
 
 

@@ -11,13 +11,13 @@ A, B, C = HOSTS
 
 
 def test_what_a_clock_shows_beyond_knowledge() -> None:
-    """CAUS-5"""
+    """CAUS-15"""
     assert beyond({C: 2, A: 4, B: 1}, {A: 3, B: 1}) == [Dot(A, 4), Dot(C, 2)]
 
 
 @given(clocks, clocks)
 def test_nothing_is_beyond_exactly_what_covers(clock: Clock, knowledge: Clock) -> None:
-    """CAUS-5"""
+    """CAUS-15"""
     assert (beyond(clock, knowledge) == []) == covers(knowledge, clock)
 
 

@@ -40,6 +40,7 @@ def twin(homes: tuple[Path, Path], tmp_path: Path) -> Path:
 
 
 def test_copy_11_a_renewed_copy_brings_all_that_it_wrote(homes: tuple[Path, Path], twin: Path) -> None:
+    """COPY-21"""
     laptop, phone = homes
     renewed = ok("devices", "renew", "tablet", home=twin)
     assert renewed["was"] == "phone"
@@ -75,6 +76,7 @@ def test_copy_11_a_renewed_copy_brings_all_that_it_wrote(homes: tuple[Path, Path
 def test_copy_11_killed_it_is_the_copy_or_the_new_device(
     twin: Path, moment: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """COPY-22"""
     home, was = TaskHome.open(twin), TaskHome.open(twin).key.device_id
     real = Path.replace
 

@@ -102,7 +102,7 @@ def test_every_replica_shows_the_greatest_stamp(history: History) -> None:
 @given(histories())
 @settings(max_examples=200)
 def test_deleted_is_what_the_reference_calls_deleted(history: History) -> None:
-    """MERGE-6, MERGE-7, against the reference."""
+    """MERGE-6, MERGE-13, MERGE-7, against the reference."""
     for replica, state in history.now.items():
         place = (replica, ENTITY)
         assert is_deleted(state.entity) == history.reference.deleted(place)
@@ -111,7 +111,7 @@ def test_deleted_is_what_the_reference_calls_deleted(history: History) -> None:
 
 @given(histories())
 def test_a_clock_covers_every_write_that_is_held(history: History) -> None:
-    """MERGE-5: and no register is empty."""
+    """MERGE-5, MERGE-12: and no register is empty."""
     for state in history.states:
         for writes in state.entity.registers.values():
             assert writes
@@ -137,7 +137,7 @@ def test_replicas_that_joined_the_same_are_the_same(history: History, order: lis
 
 
 def test_two_devices_one_register() -> None:
-    """MERGE-2, MERGE-4, MERGE-5: the picture of the specification."""
+    """MERGE-2, MERGE-4, MERGE-5, MERGE-12: the picture of the specification."""
     start = wrote(ABSENT, 0, {"title": "Boiler"})
     laptop = wrote(start, 0, {"title": "Boiler!"}, millis=5)
     phone = wrote(start, 1, {"title": "Boiler service"}, millis=9)
@@ -150,7 +150,7 @@ def test_two_devices_one_register() -> None:
 
 
 def test_siblings_of_equal_value_are_no_conflict() -> None:
-    """MERGE-6"""
+    """MERGE-13"""
     start = wrote(ABSENT, 0, {"title": "x"})
     met = join(wrote(start, 0, {"title": "same"}), wrote(start, 1, {"title": "same"}))
     assert len(met.registers["title"]) == 2
@@ -269,7 +269,7 @@ def test_two_deletions_that_each_saw_another_edit_hold_together() -> None:
 
 
 def test_concurrent_deletions_are_no_conflict() -> None:
-    """MERGE-6"""
+    """MERGE-13"""
     start = wrote(ABSENT, 0, {"title": "x"})
     met = join(deleted(start, 0), deleted(start, 1))
     assert len(met.registers[DELETED_AT]) == 2

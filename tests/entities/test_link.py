@@ -39,7 +39,7 @@ def test_only_what_its_own_code_reads_has_no_struct() -> None:
 
 
 def test_a_link_is_read_with_its_ends() -> None:
-    """ENT-13, S3-16, S3-29: each of the plan's relations, and one of a later program as a plain link."""
+    """ENT-13, S3-16, S3-29: each of the eight relations; a relation of a later program reads as a plain link."""
     fields = {"fromId": "a1", "toId": "t1", "createdAt": "2026-01-01T00:00:00.000Z", "colour": "blue"}
     for kind in LINK_KINDS:
         struct = AGENT_STORE.types[kind].view

@@ -117,7 +117,7 @@ def test_the_version_that_the_faults_are_made_of_is_good() -> None:
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_foreign_version_with_one_fault_is_refused(fault: str) -> None:
-    """ENT-1, ENT-2, ENT-9, ENT-10, CAUS-2, CAUS-6"""
+    """ENT-1, ENT-2, ENT-9, ENT-10, CAUS-2, CAUS-16, CAUS-6"""
     with pytest.raises(BadVersion):
         open_foreign(FAULTS[fault])
 
@@ -155,7 +155,7 @@ SINGLE = Version(
     ],
 )
 def test_a_version_of_one_write_with_one_fault_is_refused(part: str, old: bytes, new: bytes) -> None:
-    """ENT-9, ENT-10, CAUS-2"""
+    """ENT-9, ENT-10, CAUS-2, CAUS-16"""
     assert close(open_foreign(SINGLE)) == SINGLE
     assert open_foreign(SINGLE) == open_stored(SINGLE)
     good: bytes = getattr(SINGLE, part)

@@ -32,7 +32,7 @@ def graded(device: Reviewer, *cited: str, item: str = "t1-i0") -> Grade:
 
 
 def test_s0_04_a_note_after_the_tick_unlocks_it(laptop: Reviewer) -> None:
-    """S0-02, S0-04, S0-09, SOV-11: the seed's evening. Before the note nothing does."""
+    """S0-02, S0-04, S0-09, SOV-11: a tick, a later note, an untick. Nothing older than the note unlocks the tick."""
     strict(laptop)
     laptop.add_task(items=("Flour",))
     laptop.note("before", "I may have bought flour")
@@ -185,7 +185,7 @@ def test_sov13_where_no_person_judges_it_unlocks_nothing(laptop: Reviewer, phone
 
 
 def test_s0_45_the_reason_is_readable_in_the_items_history(laptop: Reviewer) -> None:
-    """S0-45, S0-48, SOV-15: with who proposed it, why, and what the person said (more than the seed asks for)."""
+    """S0-45, S0-48, SOV-15: with who proposed it, why, and what the person said."""
     laptop.add_task(items=("Flour", "Yeast"))
     laptop.tick("t1-i0")
     untick(laptop)

@@ -1,4 +1,4 @@
-"""The sovereignty guard as a table: S0-36 to S0-41 of the seed's own list, and its edges."""
+"""The sovereignty guard as a table: the six required cases (S0-36 to S0-41), and its edges."""
 
 import pytest
 

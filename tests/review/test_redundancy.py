@@ -1,4 +1,4 @@
-"""Redundant proposals: ADR 0009's comparisons and its words."""
+"""Redundant proposals: what is compared, and the answers to the model."""
 
 from typing import Any
 

@@ -48,7 +48,7 @@ def test_rev1_classes_of_tools() -> None:
 
 
 def test_rev2_one_source_for_schema_and_description() -> None:
-    """REV-2, S0-29..S0-31, S0-35: the seed's sentences, and no construct that small servers don't know."""
+    """REV-2, S0-29..S0-31, S0-35: the required sentences, and no JSON schema construct that small servers lack."""
     offered = {tool["name"]: tool for tool in tools.definitions()}
     assert "update_checklist_item" not in offered
     batch = offered["update_checklist_items"]

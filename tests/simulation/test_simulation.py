@@ -45,7 +45,8 @@ def scenario(*steps: s.AnyStep, stores: tuple[str, ...] = JOURNAL, devices: int 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_law_holds(kind: str) -> None:
-    """SYNC-4, SYNC-5, SYNC-24, SYNC-25, SYNC-27, SYNC-28, COPY-5, COPY-12, FORGET-8, MEND-7: whatever the order."""
+    """In every order of steps: SYNC-4, SYNC-5, SYNC-24, SYNC-25, SYNC-27, SYNC-28, COPY-5, COPY-12, COPY-16, COPY-17,
+    COPY-23, COPY-24, FORGET-8, MEND-7, MEND-17, MEND-18."""
     for seed in range(SEEDS):
         try:
             run(generate(seed, kind))
@@ -114,7 +115,7 @@ CUT_BEHIND_THE_CHAIN = scenario(
 
 
 def test_what_cannot_be_mended_is_not_compared_for_ever() -> None:
-    """MEND-3: a row loses its only field. Nobody can read it, nobody has another copy: the two say so, and go on."""
+    """MEND-13: a row loses its only field. No device can read it or has another copy: the two say so, and go on."""
     steps: tuple[s.AnyStep, ...] = (
         s.Write(A, 0),
         s.Tamper(A, 0, drop=True),
@@ -134,8 +135,8 @@ def test_what_cannot_be_mended_is_not_compared_for_ever() -> None:
 
 
 def test_equal_clocks_with_two_types_are_settled_alike() -> None:
-    """MEND-5: C says of an entity that it is of another type than it is. No version has seen more than the other, so
-    none can be kept beside the other, and the honest ones would differ for ever."""
+    """MEND-5, MEND-16: C names a wrong type for an entity. Neither version has seen more than the other, so neither can
+    go to quarantine, and the honest devices would differ for ever."""
     world = run(TWO_TYPES)
     assert world.count["lie: type"] == 1
     assert world.count["diverged"] >= 1
@@ -150,7 +151,8 @@ TWO_TYPES = scenario(s.Write(A, 0), s.Lie("type", 479), s.Meet(A, C), s.Meet(C, 
 @pytest.mark.parametrize("store", ALL)
 @pytest.mark.parametrize("again", range(5), ids=["nothing", "less", "less by one", "exactly to it", "past it"])
 def test_one_store_alone_goes_back(store: str, again: int) -> None:
-    """COPY-12: and writes so much until it meets somebody, of whom one knows three writes of it, one none."""
+    """COPY-12, COPY-23, COPY-24: and it writes so much before it meets two devices. One knows three writes of it, the
+    other none."""
     world = run(scenario(*gone_back(store, again), stores=ALL))
     assert world.count["of one"] == 1
     if again:
@@ -173,7 +175,7 @@ def gone_back(store: str, again: int) -> list[s.AnyStep]:
 
 @pytest.mark.parametrize("survives", ["back", "apart"])
 def test_a_disk_takes_back_what_everybody_has_seen(survives: Survives) -> None:
-    """COPY-12: all commits that it had said to have synced may be gone, of all stores or of some."""
+    """COPY-12, COPY-23, COPY-24: the disk may lose all commits that it reported as synced, in all or some stores."""
     lost = 0
     for chance in range(12):
         steps: list[s.AnyStep] = [

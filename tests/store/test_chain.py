@@ -106,6 +106,7 @@ def test_copy_4_links_that_overlap_and_agree_are_taken_for_what_is_new(tmp_path:
 
 @pytest.mark.parametrize("parts_at", [1, 2, 9, 10])
 def test_copy_4_links_that_part_give_the_last_equal_value_and_store_nothing(tmp_path: Path, parts_at: int) -> None:
+    """COPY-15"""
     store = new_store(tmp_path)
     taken(store, stretch(1, 10))
     before = dump(store)
@@ -118,6 +119,7 @@ def test_copy_4_links_that_part_give_the_last_equal_value_and_store_nothing(tmp_
 
 
 def test_copy_4_links_that_do_not_reach_to_what_is_here_leave_a_gap(tmp_path: Path) -> None:
+    """COPY-15"""
     store = new_store(tmp_path)
     for absent in (stretch(2, 3), stretch(1, 1, link(9), Host("7" * 16), parent=STRANGER)):
         with pytest.raises(Gap):
@@ -142,6 +144,7 @@ def test_copy_4_links_that_do_not_reach_to_what_is_here_leave_a_gap(tmp_path: Pa
     ],
 )
 def test_copy_4_links_that_cannot_be_are_refused(tmp_path: Path, impossible: Links) -> None:
+    """COPY-15"""
     store = new_store(tmp_path)
     if impossible.first == 4:
         taken(store, stretch(1, 5))
@@ -214,7 +217,7 @@ def test_copy_6_links_of_our_own_host_beyond_our_counter_give_us_a_new_host(tmp_
 
 
 def test_copy_3_logs_come_parents_first(tmp_path: Path) -> None:
-    """So that a new device can take them in the order in which they are listed."""
+    """COPY-13: so that a new device can take them in the order in which they are listed."""
     a, b = new_store(tmp_path, 1), new_store(tmp_path, 2)
     write(a, 6)
     twin = copied(a, tmp_path / "twin.sqlite", 3)

@@ -353,6 +353,7 @@ def test_copy_7_another_machine_is_another_place(tmp_path: Path) -> None:
 
 
 def test_copy_8_a_notice_is_told_once_and_again_when_more_was_kept(tmp_path: Path) -> None:
+    """COPY-18"""
     world = Rolled(tmp_path)
     put(world.laptop, "s1", {"title": "since"})
     greet(world.laptop, world.phone)
@@ -538,6 +539,7 @@ steps = st.tuples(
 def test_copy_5_nothing_on_any_branch_is_lost_and_all_end_equal(
     folder: Path, taken: list[tuple[str, int, int]]
 ) -> None:
+    """COPY-16, COPY-17"""
     house = Household(folder)
     for step in taken:
         house.take(*step)

@@ -84,7 +84,7 @@ def test_mend_4_also_by_a_version_that_has_seen_more(tmp_path: Path) -> None:
 
 
 def test_mend_4_what_it_holds_beyond_the_peer_stays(tmp_path: Path) -> None:
-    """The peer has not seen write 2: the damaged row keeps that, and takes what it shares with the peer from it."""
+    """MEND-15: the peer has not seen write 2. The damaged row keeps it, and takes the rest from the peer."""
     store = holding(tmp_path, 1, made({A: 2}, title=(A, 1, "Milk"), due=(A, 2, "Monday")))
     sql(store, FLIP)
     assert mend(store, made({A: 1}, title=(A, 1, "Milk"))) == 1
@@ -149,6 +149,7 @@ def test_mend_5_equal_clocks_keep_what_either_holds(tmp_path: Path) -> None:
 
 
 def test_mend_5_one_name_two_contents_the_greater_value(tmp_path: Path) -> None:
+    """MEND-16"""
     milk, wine = made({A: 1}, title=(A, 1, "Milk")), made({A: 1}, title=(A, 1, "Wine"))
     a, b = holding(tmp_path, 1, milk), holding(tmp_path, 2, wine)
     assert meet(a, b, LATER) == 1
@@ -336,6 +337,7 @@ def unreadable(store: Store) -> set[str]:
 def test_mend_7_two_stores_that_were_tampered_with_end_equal_and_nothing_is_lost(
     damage: dict[tuple[int, int], str], edits: list[tuple[int, int]], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
+    """MEND-17, MEND-18"""
     folder = tmp_path_factory.mktemp("mending")
     stores = a, b = new_store(folder, 1), new_store(folder, 2)
     with a.transaction(NOON, HIGH) as tx:

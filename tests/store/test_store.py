@@ -69,7 +69,7 @@ def sound(store: Store) -> None:
 
 
 def test_a_write_takes_the_next_counter(tmp_path: Path) -> None:
-    """CAUS-1, STORE-3: from 1, without gaps, over all entities, one for all fields of a write."""
+    """CAUS-1, CAUS-14, MERGE-12, STORE-3: from 1, without gaps, over all entities, one for all fields of a write."""
     store = new_store(tmp_path)
     host = Host("0000000100000001")
     assert put(store, "t1", title="x", due=None, labels={"a": True, "b": True}) == Dot(host, 1)
@@ -82,7 +82,7 @@ def test_a_write_takes_the_next_counter(tmp_path: Path) -> None:
 
 
 def test_counters_survive_reopening(tmp_path: Path) -> None:
-    """CAUS-1: and so does the clock that never goes back."""
+    """CAUS-1, CAUS-14: and so does the clock that never goes back."""
     store = new_store(tmp_path)
     put(store, "t1", title="x")
     store.close()
@@ -170,7 +170,7 @@ def test_what_is_not_there_can_neither_be_deleted_nor_brought_back(tmp_path: Pat
 
 
 def test_undeleting_writes_every_register_anew(tmp_path: Path) -> None:
-    """MERGE-9: so that a deletion which somebody made meanwhile does not cover it."""
+    """MERGE-14: so that a deletion which somebody made meanwhile does not cover it."""
     one, two = new_store(tmp_path, 1), new_store(tmp_path, 2)
     put(one, "t1", title="x", due="2026-01-01")
     with one.transaction(NOON, HIGH) as tx:
@@ -422,7 +422,7 @@ def test_joining_is_no_write(tmp_path: Path) -> None:
 
 
 def test_a_reading_of_after_9999_is_stored_and_not_followed(tmp_path: Path) -> None:
-    """CAUS-9, ENT-14"""
+    """CAUS-9, CAUS-12, ENT-14"""
     store = new_store(tmp_path)
     far = Entity("t1", "task", {HOSTS[0]: 1}, {"title": (one_write("x", millis=2**48 - 1),)})
     with store.transaction(NOON, HIGH) as tx:
@@ -458,7 +458,7 @@ PLAIN = schema("journal", [EntityType("task", subtype="status")], owner_column="
 
 
 def test_what_a_store_has_never_heard_of_survives_a_trip_through_it(tmp_path: Path) -> None:
-    """ENT-11, S3-28: unknown types, unknown fields, and an edit of another field there. To the byte."""
+    """ENT-11, MERGE-11, S3-28: unknown types, unknown fields, and an edit of another field there. To the byte."""
     newer, plain, third = (new_store(tmp_path, n, s) for n, s in ((1, NEWER), (2, PLAIN), (3, NEWER)))
     odd = {"weather": {"sky": [1.5, {"deep": ["é", None]}], "wind/1": "~"}, "title": "x"}
     with newer.transaction(NOON, HIGH) as tx:
@@ -498,7 +498,7 @@ def test_only_what_a_peer_lacks_is_sent(tmp_path: Path) -> None:
 
 
 def test_knowledge_is_taken_over_only_when_all_is_in(tmp_path: Path) -> None:
-    """STORE-8, CAUS-5: what was cut off is held beyond the knowledge and not sent twice."""
+    """STORE-8, CAUS-15: what was cut off is held beyond the knowledge and not sent twice."""
     one, two = new_store(tmp_path, 1), new_store(tmp_path, 2)
     for ident in ("t1", "t2", "t3"):
         put(one, ident, title="x")
@@ -694,7 +694,7 @@ def rolled_back(folder: Path) -> tuple[Store, Store]:
 
 
 def test_a_store_that_was_rolled_back_goes_on_under_a_new_host(tmp_path: Path) -> None:
-    """STORE-9, CAUS-1: found in what a peer sends; no counter is used twice."""
+    """STORE-9, CAUS-1, CAUS-14: found in what a peer sends; no counter is used twice."""
     one, two = rolled_back(tmp_path)
     send(two, one, cut_after=1)
     with one.reading() as reader:
@@ -755,7 +755,7 @@ def test_a_full_disk_changes_nothing(tmp_path: Path) -> None:
 
 
 def test_two_processes_that_write_at_once_lose_nothing(tmp_path: Path) -> None:
-    """STORE-5, CAUS-1: no write, no field of a shared entity, no counter twice."""
+    """STORE-5, CAUS-1, CAUS-14: no write, no field of a shared entity, no counter twice."""
     store = new_store(tmp_path)
     rounds = 40
     with (

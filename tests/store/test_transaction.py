@@ -322,7 +322,7 @@ def test_a_key_is_removed_without_touching_another(tmp_path: Path) -> None:
 
 
 def test_a_link_is_written_once_and_comes_back(tmp_path: Path) -> None:
-    """ENT-6, MERGE-9: what it said before is said anew with it."""
+    """ENT-6, MERGE-14: what it said before is said anew with it."""
     store = new_store(tmp_path)
     ident = link_id("entryLink", "t1", "t2")
     with store.transaction(NOON, HIGH) as tx:
@@ -358,7 +358,7 @@ def test_a_link_said_again_holds_against_a_deletion_that_had_not_seen_it(tmp_pat
 
 
 def test_a_clock_that_was_once_ahead_stays_there_and_wins_nothing_that_has_seen_it(tmp_path: Path) -> None:
-    """CAUS-7, CAUS-9, CAUS-10"""
+    """CAUS-7, CAUS-9, CAUS-12, CAUS-10"""
     ahead, sane = new_store(tmp_path, 1), new_store(tmp_path, 2)
     with ahead.transaction(NOON + YEAR_MILLIS, HIGH) as tx:
         tx.put("t1", "task", {"title": "from next year"})

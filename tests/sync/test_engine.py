@@ -568,7 +568,7 @@ async def test_caus_11_a_device_that_was_never_met_before_is_named_too(members: 
 
 
 async def test_caus_11_a_device_whose_clock_is_far_ahead_is_named_once(members: list[Member]) -> None:
-    """CAUS-9: what it writes is kept, and the clock here does not follow; the person is told where to set it."""
+    """CAUS-9, CAUS-12: its writes are kept, and the clock here does not follow; the person is told where to set it."""
     a, b = members
     async with linked(a, b, tasks=1) as (first, second):
         b.now += 3 * 24 * 3_600_000

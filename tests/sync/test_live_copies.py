@@ -38,6 +38,7 @@ def trio(tmp_path: Path) -> Iterator[tuple[Member, Member, Member]]:
 async def test_copy_9_a_newcomer_is_turned_away_while_the_old_link_lives_and_all_three_are_told(
     trio: tuple[Member, Member, Member],
 ) -> None:
+    """COPY-19, COPY-20"""
     laptop, phone, twin = trio
     first, second, third = engine_of(laptop), engine_of(phone), engine_of(twin, seed=7)
     async with running(first):
@@ -76,7 +77,7 @@ async def test_copy_9_a_newcomer_is_turned_away_while_the_old_link_lives_and_all
 
 
 async def test_copy_9_two_copies_that_both_wrote_past_the_mark_lose_nothing(tmp_path: Path) -> None:
-    """In place, so that nothing but the chains shows it: the laptop meets the branches of both, one after the other."""
+    """COPY-20: in one place, so that only the chains show it. The laptop meets both branches, one after the other."""
     laptop, phone = household(tmp_path, 2)
     first = engine_of(laptop)
     async with running(first):

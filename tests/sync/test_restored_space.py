@@ -46,7 +46,7 @@ def with_space_restored(member: Member, backup: Path) -> Member:
 
 
 async def test_copy_12_its_own_hosts_are_bound_anew(three: list[Member]) -> None:
-    """COPY-12, SYNC-42: the journal went on under another host, of which the restored space has never heard."""
+    """COPY-12, COPY-23, COPY-24, SYNC-42: the journal went on under another host. The restored space lacks it."""
     a, b, c = three
     await meet(a, b)
     backup = back_up(a)
@@ -64,8 +64,8 @@ async def test_copy_12_its_own_hosts_are_bound_anew(three: list[Member]) -> None
 
 
 async def test_copy_12_hosts_of_others_are_unknown_until_somebody_brings_them(three: list[Member]) -> None:
-    """COPY-12: whoever never met their device refuses them, and takes them when it has, or when the restored one has;
-    nothing is lost."""
+    """COPY-12, COPY-23, COPY-24: a peer that never met their device refuses them. It takes them when it has met that
+    device, or when the restored one has. Nothing is lost."""
     a, b, c = three
     backup = back_up(a)
     b.put("one", "Bread")

@@ -88,6 +88,7 @@ async def test_mend_9_what_is_asked_for_is_compared_and_what_differs_is_mended(m
 async def test_mend_9_whatever_was_done_to_a_row_and_whichever_side_asks(
     members: list[Member], what: str, asker: int
 ) -> None:
+    """MEND-19"""
     a, b = members
     async with linked(a, b):
         sql(a, TAMPERED[what])
@@ -125,6 +126,7 @@ async def test_mend_9_what_no_peer_can_tell_is_put_right_where_it_was_asked_for(
 
 
 async def test_mend_10_a_request_waits_for_the_device_and_goes_with_the_one_who_asked(members: list[Member]) -> None:
+    """MEND-20"""
     a, b = members
     first = engine_of(a)
     space = a.stores["space"]
@@ -181,7 +183,7 @@ async def test_mend_11_stores_that_do_not_know_the_same_wait_until_they_do(membe
 
 
 async def test_mend_11_a_comparison_that_is_given_up_takes_no_damage_for_good(members: list[Member]) -> None:
-    """The peer went on writing: until it has been compared, the flipped bit must not get a hash of its own."""
+    """MEND-21: the peer went on writing. Until it has been compared, the flipped bit must not get a hash of its own."""
     a, b = members
     async with linked(a, b) as (first, second):
         sql(a, TAMPERED["a flipped bit"])
@@ -209,7 +211,7 @@ async def test_mend_11_a_comparison_that_is_given_up_takes_no_damage_for_good(me
 
 
 async def test_mend_11_a_round_that_crosses_a_comparison_does_not_make_it_one(members: list[Member]) -> None:
-    """In the end both know the same and say the same; but nothing was compared."""
+    """MEND-21: in the end both know the same and say the same, but nothing was compared."""
     a, b = members
     async with linked(a, b) as (first, _):
         (link,) = first.links.values()
@@ -225,6 +227,7 @@ async def test_mend_11_a_round_that_crosses_a_comparison_does_not_make_it_one(me
 async def test_mend_11_stores_that_are_written_to_all_the_time_are_not_compared_for_ever(
     members: list[Member], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """MEND-22"""
     a, b = members
     tries = 0
 
@@ -298,6 +301,7 @@ async def test_mend_13_a_peer_that_lies_about_its_digest_is_not_compared_with_fo
 async def test_mend_12_what_the_scrub_finds_is_mended_with_a_peer_that_is_linked(
     members: list[Member], what: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """MEND-23"""
     monkeypatch.setattr(scrub, "PAUSE_SECONDS", 0.01)
     a, b = members
     async with linked(a, b) as (first, _):

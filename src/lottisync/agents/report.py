@@ -79,7 +79,7 @@ def words_from(fields: Mapping[str, Any]) -> Words:
 
 
 def content(words: Words, page: TaskPage, now: int) -> dict[str, Any]:
-    """The twelve fields, in the plan's order; an estimate or due date that is not set is None (S3-70)."""
+    """The twelve fields of a report, in their order; an estimate or due date that is not set is None (S3-70)."""
     task = page.task
     filled = words.as_content() | {
         "title": task.title,
@@ -125,8 +125,8 @@ def put(
 
 
 def latest_report(reader: Reader, agent_id: str, scope: str = CURRENT) -> AgentReport | None:
-    """What the agent said last, read without any model (S3-03). `content` has all twelve fields in the plan's
-    order. None before the first completed wake, or while the head has arrived here and its report has not."""
+    """What the agent said last, read without any model (S3-03). `content` has all twelve fields, in the
+    order of `content()`. None before the first completed wake, or while the head has arrived and its report has not."""
     head = reader.entity(report_head_id(agent_id, scope))
     if head is None:
         return None

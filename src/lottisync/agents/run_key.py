@@ -2,12 +2,12 @@
 
 Two devices that react to the same change must not each make proposals of their own, and a wake that was
 killed must find its own record again. So a wake is not named by chance or by the clock, but by its cause: the
-agent, and the person's request, the change that matched a subscription, or the appointment that came. Whoever
-derives the key from the same cause gets the same key, and everything that hangs on it (operation ids, change
-sets) is then made once (S3-36, S3-40).
+agent, and the person's request, the change that matched a subscription, or the appointment that came. The same
+cause gives the same key on every device, and everything that is derived from it (operation ids, change sets)
+is then made once (S3-36, S3-40).
 
-A change is named by its dots, which are the same on every device that holds it; the seed's plan for one device
-(a hash over notification tokens) would differ with what else happened to arrive in the same batch (S3-37).
+A change is named by its dots, which are the same on every device that holds it. A hash over notification tokens
+would depend on what else arrived in the same batch (S3-37).
 """
 
 import hashlib

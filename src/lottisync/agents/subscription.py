@@ -1,19 +1,19 @@
 """What an agent wakes for: subscriptions as data, and how a write matches one (docs/specs/09-agents.md, section 9).
 
 A subscription is a few lists in a field of the agent, so it replicates, outlives every process, and moves to
-another device with its agent. The seed's plan had a predicate in memory; a function cannot be looked at, stored or
-moved (S3-52).
+another device with its agent. A predicate in memory would do neither: a function cannot be read, stored or moved
+(S3-52).
 
 An entity is in a subscription's reach if its id, its owner or one end of it (a link) is among `ids`; with `linked`,
 if a link leads from it to one of `ids`. What belongs to a task is found when a change comes, not when the subscription
-is made, so an item that was added or a task that was linked later is in reach like any other (S3-53).
+is made. So an item that is added later, or a task that is linked later, is in reach like any other (S3-53).
 
 Within reach, single *writes* match, by their dots. That is what makes suppression exact (S3-54, S3-55):
 
 - a write that the agent has seen, by its watermark, is no news;
 - an agent's write (precedence 0) wakes nobody, or two agents of linked tasks would wake each other for ever;
-- the effect of a confirmed proposal is told from what a person typed by its receipt, which stands in the same write.
-  The agent whose proposal it was is not woken by it; its next wake reads the decision.
+- the effect of a confirmed proposal carries its receipt in the same write, which what a person types does not. It does
+  not wake the agent whose proposal it was; that agent's next wake reads the decision.
 
 No time is in this: what a person writes in the same millisecond as any of those has a dot of its own.
 """

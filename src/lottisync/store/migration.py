@@ -52,7 +52,7 @@ def _with_logs_of_all_hosts(connection: apsw.Connection) -> None:
 
 
 def _with_fewer_indexes(connection: apsw.Connection) -> None:
-    """Only the agent store's three are the plan's; in the others each cost an entity more than it was used for."""
+    """Only the agent store needs its three (S3-12); in the other stores they cost each write more than they saved."""
     for table, owner in (("journal_entities", "task"), ("space_entities", "device")):
         if connection.execute("select 1 from sqlite_schema where name = ?", (table,)).fetchall():
             for ending in (f"{owner}_id", "type", f"{owner}_type_sub"):
