@@ -12,6 +12,7 @@ from lottisync.sync.dial_plan import (
     LONGEST_UNLIKELY_PAUSE_SECONDS,
     MOST_OF_A_SOURCE,
     STAGGER_SECONDS,
+    Failure,
     Known,
     Source,
     failed,
@@ -20,6 +21,7 @@ from lottisync.sync.dial_plan import (
     renewed,
 )
 
+NO_ANSWER = Failure("unreachable", "no answer")
 addresses = st.builds(Address, st.sampled_from([f"192.0.2.{n}" for n in range(60)]), st.sampled_from([1, 2]))
 knowns = st.lists(
     st.builds(Known, addresses, st.sampled_from(Source), st.integers(0, 30), st.floats(0, 1000)), max_size=60
@@ -77,16 +79,16 @@ def test_meet_13_the_pause_grows_with_each_failure_up_to_its_limit(
     failures: int, rank: int, now: float, seed: int
 ) -> None:
     known = Known(Address("192.0.2.1", 1), Source.WORKED, failures)
-    after = failed(known, rank, now, Random(seed), "no answer")
+    after = failed(known, rank, now, Random(seed), NO_ANSWER)
     longest = LONGEST_PAUSE_SECONDS if rank < LIKELY else LONGEST_UNLIKELY_PAUSE_SECONDS
     assert 0.2 <= after.retry_at - now <= 1.3 * longest + 1e-6
-    assert (after.failures, after.since, after.error) == (failures + 1, now, "no answer")
-    assert failed(after, rank, now + 5, Random(seed), "still none").since == now
+    assert (after.failures, after.since, after.failure) == (failures + 1, now, NO_ANSWER)
+    assert failed(after, rank, now + 5, Random(seed), NO_ANSWER).since == now
     (again,) = renewed([after])
     assert (again.failures, again.retry_at, again.since) == (0, 0.0, now)
 
 
 def test_meet_13_two_addresses_that_fail_together_are_not_dialled_together_for_ever() -> None:
     chance = Random(1)
-    first, second = (failed(each, 0, 0.0, chance, "no answer") for each in many(Source.WORKED, 2))
+    first, second = (failed(each, 0, 0.0, chance, NO_ANSWER) for each in many(Source.WORKED, 2))
     assert first.retry_at != second.retry_at

@@ -12,11 +12,12 @@ from anyio.streams.tls import TLSStream
 from trio.testing import MockClock
 
 from lottisync.net.address import Address
-from lottisync.sync.dial_plan import DIAL_SECONDS, MAX_AT_ONCE, Source
-from lottisync.sync.dialling import Connected, Dialling, Met, Unreachable
+from lottisync.sync.dial_plan import DIAL_SECONDS, MAX_AT_ONCE, Failure, Source
+from lottisync.sync.dialling import ANOTHER_OF_OURS, Connected, Dialling, Met, Unreachable
 
 pytestmark = pytest.mark.anyio
 B, C = "b" * 64, "c" * 64
+HUNG_UP = Failure("refused", "it hung up")
 RIGHT = Address("192.0.2.1", 22067)
 
 
@@ -50,10 +51,10 @@ class World:
         self.most_at_once = max(self.at_once, self.most_at_once)
         try:
             if address in self.closed:
-                raise Unreachable("nothing listens there")
+                raise Unreachable("unreachable", "nothing listens there")
             if address not in self.answers:
                 await anyio.sleep(DIAL_SECONDS)
-                raise Unreachable("no answer in time")
+                raise Unreachable("unreachable", "no answer in time")
             await anyio.sleep(0.02)
             return Connected(cast(TLSStream, None), self.answers[address])
         finally:
@@ -61,16 +62,16 @@ class World:
 
     async def meet(self, stream: TLSStream, device: str, address: Address) -> Met:
         if device in self.links:
-            return Met(lasted=False, error="there is a connection already")
+            return Met(Failure("refused", "there is a connection already"))
         if not self.lasts:
-            return Met(lasted=False, error="it hung up")
+            return Met(HUNG_UP)
         over = self.links[device] = anyio.Event()
         self.met.setdefault(device, anyio.current_time() - self.began)
         self.dialling.linked(device)
         await over.wait()
         del self.links[device]
         self.dialling.unlinked(device, lasted=True)
-        return Met(lasted=True)
+        return Met()
 
 
 @contextlib.asynccontextmanager
@@ -130,7 +131,7 @@ async def test_meet_13_an_address_that_fails_is_left_in_peace_longer_and_longer(
         assert max(gaps) <= 39.1
         assert len(world.dials) < 40
         (known,) = dialling.standing(B)
-        assert (known.failures, known.error) == (len(world.dials), "nothing listens there")
+        assert (known.failures, known.failure) == (len(world.dials), ("unreachable", "nothing listens there"))
         assert known.since is not None
         assert known.since - world.began < 0.1
 
@@ -198,7 +199,7 @@ async def test_sync_41_another_of_ours_that_answers_gets_a_link_and_the_search_g
         dialling.know(B, [(RIGHT, Source.WORKED), (other, Source.RECORDED)])
         await anyio.sleep(2)
         assert set(world.links) == {B, C}
-        assert [known.error for known in dialling.standing(B)] == ["another of your devices answers there", ""]
+        assert [known.failure for known in dialling.standing(B)] == [ANOTHER_OF_OURS, None]
 
 
 async def test_sync_38_a_link_that_does_not_last_is_dialled_with_growing_pauses() -> None:
@@ -209,7 +210,7 @@ async def test_sync_38_a_link_that_does_not_last_is_dialled_with_growing_pauses(
         dialling.know(B, [(RIGHT, Source.WORKED)])
         await anyio.sleep(100)
         assert len(world.dials) < 12
-        assert dialling.standing(B)[0].error == "it hung up"
+        assert dialling.standing(B)[0].failure == HUNG_UP
 
 
 async def test_sync_37_after_a_link_that_lasted_the_device_is_dialled_again_at_once() -> None:

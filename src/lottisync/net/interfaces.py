@@ -17,6 +17,8 @@ from typing import NamedTuple
 import anyio
 import ifaddr
 
+from lottisync.net.address import Address
+
 POLL_SECONDS = 1.0
 SETTLE_SECONDS = 0.2
 _NETLINK_ROUTE = 0
@@ -69,6 +71,18 @@ def listened_on(host: str) -> list[Interface]:
         return [each for each in fitting if not each.loopback] or fitting
     wanted = _resolved(host)
     return [each for each in here if (each.host, each.scope) in wanted or (each.host, "") in wanted]
+
+
+def reached_at(host: str, port: int) -> list[Address]:
+    """Where a listener on `host` is reached by other machines, the likeliest first: addresses of private networks, then
+    all others, then those that are good on one link only."""
+
+    others = [each for each in listened_on(host) if not each.loopback]
+
+    def rank(each: Interface) -> tuple[bool, bool, str]:
+        return each.link_local, not ipaddress.ip_address(each.host).is_private, each.host
+
+    return list(dict.fromkeys(Address(each.host, port) for each in sorted(others, key=rank)))
 
 
 def links() -> list[str]:

@@ -8,7 +8,8 @@ import errno
 import socket
 
 import anyio
-from anyio.abc import Listener, SocketAttribute, SocketListener, SocketStream
+from anyio import TypedAttributeLookupError
+from anyio.abc import ByteStream, Listener, SocketAttribute, SocketListener, SocketStream
 
 from lottisync.net.address import Address
 
@@ -37,6 +38,15 @@ def remote_of(stream: SocketStream) -> Address | None:
     except (LookupError, ValueError, OSError, anyio.ClosedResourceError):
         return None
     return Address(address[0].removeprefix(_IPV4_IN_IPV6), int(address[1])) if isinstance(address, tuple) else None
+
+
+def local_host(stream: ByteStream) -> str:
+    """The address of this machine that a connection has; empty if it has gone."""
+    try:
+        address = stream.extra(SocketAttribute.local_address)
+    except (LookupError, ValueError, OSError, anyio.ClosedResourceError, TypedAttributeLookupError):
+        return ""
+    return address[0].removeprefix(_IPV4_IN_IPV6).partition("%")[0] if isinstance(address, tuple) else ""
 
 
 def _everywhere(port: int) -> socket.socket:

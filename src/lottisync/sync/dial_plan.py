@@ -44,17 +44,24 @@ MOST_OF_A_SOURCE = {Source.ANNOUNCED: 8, Source.WORKED: 8, Source.GIVEN: 8, Sour
 """What is beyond is not dialled: a network has no more for one device, a liar has."""
 
 
+class Failure(NamedTuple):
+    """Why an attempt came to nothing: `code` is `unreachable`, `refused` or `version`, `text` is for people."""
+
+    code: str
+    text: str
+
+
 class Known(NamedTuple):
     """An address and what became of it. `retry_at` and `since` are seconds of a clock that only goes forward: before
-    `retry_at` it is not dialled again, and since `since` every attempt has failed, `failures` of them, at last because
-    of `error`."""
+    `retry_at` it is not dialled again, and since `since` every attempt has failed, `failures` of them since there was
+    news, at last with `failure`."""
 
     address: Address
     source: Source
     failures: int = 0
     retry_at: float = 0.0
     since: float | None = None
-    error: str = ""
+    failure: Failure | None = None
 
 
 class Attempt(NamedTuple):
@@ -83,7 +90,7 @@ def in_turn(known: Iterable[Known]) -> list[Known]:
     return list({each.address: each for each in reversed([each for each in mixed if each is not None])}.values())[::-1]
 
 
-def failed(known: Known, rank: int, now: float, chance: Random, error: str) -> Known:
+def failed(known: Known, rank: int, now: float, chance: Random, failure: Failure) -> Known:
     """The address after another attempt has failed. `rank` is its place in the plan."""
     longest = LONGEST_PAUSE_SECONDS if rank < LIKELY else LONGEST_UNLIKELY_PAUSE_SECONDS
     pause = min(FIRST_PAUSE_SECONDS * 2.0 ** min(known.failures, 20), longest) * chance.uniform(0.7, 1.3)
@@ -91,7 +98,7 @@ def failed(known: Known, rank: int, now: float, chance: Random, error: str) -> K
         failures=known.failures + 1,
         retry_at=now + pause,
         since=known.since if known.since is not None else now,
-        error=error,
+        failure=failure,
     )
 
 

@@ -24,6 +24,7 @@ from lottisync.sync.dial_plan import (
     MAX_AT_ONCE,
     STAGGER_SECONDS,
     Attempt,
+    Failure,
     Known,
     Source,
     failed,
@@ -38,8 +39,15 @@ POLITE_SECONDS = 0.25
 """How long the device with the larger id lets the other one dial first."""
 
 
+ANOTHER_OF_OURS = Failure("refused", "another of your devices answers there")
+
+
 class Unreachable(Exception):
-    """An attempt that came to nothing, and why, in the person's words."""
+    """An attempt that came to nothing, and why."""
+
+    def __init__(self, code: str, text: str) -> None:
+        super().__init__(text)
+        self.failure = Failure(code, text)
 
 
 class Connected(NamedTuple):
@@ -49,10 +57,9 @@ class Connected(NamedTuple):
 
 
 class Met(NamedTuple):
-    """How a link ended that was dialled: whether it lasted, and why not."""
+    """How a link ended that was dialled: None if it lasted, else why it did not."""
 
-    lasted: bool
-    error: str = ""
+    failure: Failure | None = None
 
 
 Meet = Callable[[TLSStream, str, Address], Coroutine[object, object, Met]]
@@ -74,7 +81,7 @@ class _Search:
 
 class Dialling:
     """`connect` raises `Unreachable`; `meet` runs a link until it ends; `is_linked` says whether there is one;
-    `is_polite` whether this device lets that one dial first."""
+    `is_polite` whether this device lets that one dial first; `failed` is told of each attempt that came to nothing."""
 
     def __init__(
         self,
@@ -85,10 +92,10 @@ class Dialling:
         is_linked: Callable[[str], bool],
         is_polite: Callable[[str], bool],
         chance: Random,
-        changed: Callable[[str], None] = lambda device: None,
+        failed: Callable[[str, Address, Failure], None] = lambda device, address, failure: None,
     ) -> None:
         self._tasks, self._chance = tasks, chance
-        self._connect, self._meet, self._changed = connect, meet, changed
+        self._connect, self._meet, self._tell = connect, meet, failed
         self._is_linked, self._is_polite = is_linked, is_polite
         self._searches: dict[str, _Search] = {}
         self._slots = anyio.Semaphore(MAX_DIALS)
@@ -144,7 +151,7 @@ class Dialling:
             return
         if lasted:
             at = anyio.current_time() + FIRST_PAUSE_SECONDS * self._chance.uniform(0.7, 1.3)
-            search.known = [each._replace(retry_at=at, since=None, error="") for each in renewed(search.known)]
+            search.known = [each._replace(retry_at=at, since=None, failure=None) for each in renewed(search.known)]
         search.wake()
 
     def standing(self, device: str) -> list[Known]:
@@ -181,7 +188,7 @@ class Dialling:
         return next(iter(plan(waiting, anyio.current_time())), None)
 
     async def _attempt(self, device: str, search: _Search, address: Address, scope: anyio.CancelScope) -> None:
-        error = "another of your devices answers there"
+        failure: Failure | None = ANOTHER_OF_OURS
         try:
             with scope:
                 async with self._slots:
@@ -192,18 +199,17 @@ class Dialling:
                 # One of ours all the same. It gets a link of its own, and the search goes on.
                 self._tasks.start_soon(self._meet, connected.stream, connected.device, address)
             else:
-                lasted, error = await self._meet(connected.stream, device, address)
-                if lasted:
-                    return
+                failure = (await self._meet(connected.stream, device, address)).failure
         except Unreachable as reason:
-            error = str(reason)
+            failure = reason.failure
         finally:
             del search.flying[address]
             search.wake()
-        self._failed(device, search, address, error)
+        if failure is not None:
+            self._failed(device, search, address, failure)
 
-    def _failed(self, device: str, search: _Search, address: Address, error: str) -> None:
+    def _failed(self, device: str, search: _Search, address: Address, failure: Failure) -> None:
         rank = next((n for n, each in enumerate(in_turn(search.known)) if each.address == address), len(search.known))
         now = anyio.current_time()
-        search.update(address, lambda known: failed(known, rank, now, self._chance, error))
-        self._changed(device)
+        search.update(address, lambda known: failed(known, rank, now, self._chance, failure))
+        self._tell(device, address, failure)
