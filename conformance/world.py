@@ -40,17 +40,28 @@ class Replica:
     """A device of the scenario. Operations default to the journal, a user, and the world's clock."""
 
     def __init__(
-        self, world: "World", name: str, folder: Path, frame_entities: int | None = None, *, testee: Testee
+        self,
+        world: "World",
+        name: str,
+        folder: Path,
+        frame_entities: int | None = None,
+        *,
+        testee: Testee,
+        stores: Iterable[str] = (),
     ) -> None:
         self._world = world
         self.testee = testee
         self.name, self.folder, self.frame_entities = name, folder, frame_entities
+        self.stores = list(stores)
+        """Stores that it has beside the three."""
         self.hosts: dict[str, str] = {}
 
     def open(self) -> None:
         asked: dict[str, Any] = {"replica": self.name, "dir": str(self.folder)}
         if self.frame_entities is not None:
             asked["frame_entities"] = self.frame_entities
+        if self.stores:
+            asked["stores"] = self.stores
         self.hosts = self.testee.ask("open", **asked, seed=self._world.seed(), now=self._world.now)["hosts"]
 
     def ask(self, op: str, **fields: Any) -> Any:
@@ -124,12 +135,17 @@ class World:
         self._seeds += 1
         return self._seeds
 
-    def device(self, name: str, frame_entities: int | None = None, *, elsewhere: bool = False) -> Replica:
-        """A new device, open; `elsewhere` in the process of the other program."""
-        return self._opened(name, self._folder / name, frame_entities, self._peer if elsewhere else self._testee)
+    def device(
+        self, name: str, frame_entities: int | None = None, *, elsewhere: bool = False, stores: Iterable[str] = ()
+    ) -> Replica:
+        """A new device, open; `elsewhere` in the process of the other program. `stores` are those beside the three."""
+        testee = self._peer if elsewhere else self._testee
+        return self._opened(name, self._folder / name, frame_entities, testee, stores)
 
-    def _opened(self, name: str, folder: Path, frame_entities: int | None, testee: Testee) -> Replica:
-        replica = self.replicas[name] = Replica(self, name, folder, frame_entities, testee=testee)
+    def _opened(
+        self, name: str, folder: Path, frame_entities: int | None, testee: Testee, stores: Iterable[str] = ()
+    ) -> Replica:
+        replica = self.replicas[name] = Replica(self, name, folder, frame_entities, testee=testee, stores=stores)
         replica.open()
         return replica
 

@@ -389,12 +389,10 @@ def batches_behind_a_mistake(world: World) -> None:
 
 
 def stores_that_are_not_here(world: World) -> None:
-    """Are a fault, whatever is said of them (SYNC-31)."""
+    """Are a fault in a round, a question and a comparison (SYNC-31); that a peer has more is none (SYNC-62)."""
     rows: list[Row] = [
         ("a round", "unknown-store", [["begin", 1, "diary", {}, {}, False, 0]]),
-        ("a Want", "unknown-store", [["want", {"diary": empty()}]]),
         ("a question", "unknown-store", [["probe", "diary", H, [1]]]),
-        ("what others know", "unknown-store", [["heard", {"diary": {"e" * 64: {H: 1}}}]]),
         ("a comparison", "unknown-store", [["compare", "diary", LINK, []]]),
     ]
     _each_ends(world, rows)

@@ -112,7 +112,7 @@ class Shell:
         self.all_cables.append(cable)
         for end, member, peer in ((0, a, b), (1, b, a)):
             link = member.link(cable.ends[end], peer, dialled=end == 0)
-            link.changed = lambda member=member: _tell(member)  # type: ignore[misc]
+            member.changed = lambda member=member: _tell(member)  # type: ignore[misc]
             tasks.start_soon(self._runs, member, link)
 
     async def _runs(self, member: Member, link: Link) -> None:

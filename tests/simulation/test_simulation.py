@@ -23,8 +23,9 @@ from lottisync.causality.vector_clock import Clock
 from lottisync.entities import entity
 from lottisync.store import database, forgetting, links, mending, transaction
 from lottisync.store.transaction import Transaction
-from lottisync.sync import exchange, incoming, outgoing
+from lottisync.sync import incoming, outgoing
 from lottisync.sync.agreement import Agreement, Believed
+from lottisync.sync.parties import Parties
 
 JOURNAL = ("journal",)
 ALL = tuple(SCHEMAS)
@@ -225,7 +226,7 @@ def _adopt_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _agent_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(exchange, "DELIVERY_ORDER", ("agent", "journal", "space"))
+    monkeypatch.setattr(Parties, "shared_in_order", lambda self: list(self.stores)[::-1])
 
 
 def _believe_whole_chains(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""A connection between two devices of the simulation: an exchange and a session at each end, and the frames between."""
+"""A connection between two devices of the simulation: a conversation at each end, and the frames between."""
 
 import contextlib
 from collections import deque
@@ -9,34 +9,24 @@ from tests.simulation.device import Device
 
 from lottisync.problem import Problem
 from lottisync.protocol import message as m
-from lottisync.protocol.session import Session
-from lottisync.sync.exchange import Exchange, breaths
+from lottisync.sync.conversation import Conversation
+from lottisync.sync.event import Failed, Refused, words
 from lottisync.sync.incoming import Strangers
 
 BOOT = bytes(16)
 
 
 class End:
-    """One side. `arriving` are frames that are on their way to it, `heard` what came in the last of them."""
+    """One side. `arriving` are frames that are on their way to it, `said` is all that it has said."""
 
-    def __init__(
-        self, device: Device, clock: Callable[[], int], strangers: Strangers, report: Callable[[str, str], None]
-    ) -> None:
+    def __init__(self, device: Device, strangers: Strangers, *, dialled: bool) -> None:
         self.device = device
         self.arriving: deque[bytes] = deque()
-        self.heard: deque[m.AnyMessage] = deque()
         self.said: list[m.Message] = []
-        self.session = Session(expected=None, now=0)
-        self.exchange = Exchange(
-            device=device.name,
-            boot=BOOT,
-            stores=device.stores,
-            strangers=strangers,
-            clock=clock,
-            credit=lambda: self.session.credit,
-            report=report,
+        self.conversation = Conversation(
+            device=device.name, boot=BOOT, stores=device.stores, strangers=strangers, dialled=dialled, now=0
         )
-        self.hello = self.exchange.hello()
+        self.conversation.greet()
 
 
 class Ended(Exception):
@@ -58,71 +48,85 @@ class Wire:
         report: Callable[["Wire", Device, str, str], None],
         tell: Callable[["Wire", Device, list[m.Message], bytes], bytes],
     ) -> None:
-        self._tell = tell
+        self._clock, self._report, self._tell = clock, report, tell
         self.disguised = False
-        self.ends = tuple(
-            End(
-                device,
-                lambda device=device: clock(device),  # type: ignore[misc]
-                strangers,
-                lambda code, text, device=device: report(self, device, code, text),  # type: ignore[misc]
-            )
-            for device in ends
-        )
-        self.say(1, self.ends[1].hello)
+        self.ends = tuple(End(device, strangers, dialled=side == 0) for side, device in enumerate(ends))
+        self._pass(1)
 
     def joins(self, device: Device) -> bool:
         return any(end.device is device for end in self.ends)
 
     def in_rounds(self) -> int:
         """How many rounds are under way."""
-        return sum(end.exchange._incoming is not None for end in self.ends)
-
-    def say(self, side: int, *messages: m.Message) -> None:
-        end = self.ends[side]
-        if messages and end.session.open:
-            end.said += messages
-            frame = end.session.send(*messages)
-            self.ends[1 - side].arriving.append(self._tell(self, end.device, list(messages), frame))
+        return sum(end.conversation.receiving for end in self.ends)
 
     def waiting(self, side: int) -> bool:
-        return bool(self.ends[side].heard or self.ends[side].arriving)
+        return bool(self.ends[side].conversation.pending or self.ends[side].arriving)
 
     def deliver(self, side: int, most: int = 1) -> list[m.AnyMessage]:
         """What arrives next is carried out: a message, or of one frame `most` messages together; gives them."""
         end = self.ends[side]
-        if not end.heard and end.arriving:
-            end.heard.extend(end.session.receive(end.arriving.popleft(), 0))
-        messages = [end.heard.popleft() for _ in range(min(most, len(end.heard)))]
-        for breath in breaths(messages):
-            if isinstance(breath[0], m.Close):
-                raise Ended(breath[0].code, breath[0].reason)
-            if isinstance(breath[0], m.Hello) and side == 0:
-                self.say(0, end.hello)
-            self.say(side, *end.exchange.hear(breath))
+        conversation = end.conversation
+        if not conversation.pending and end.arriving:
+            conversation.feed(end.arriving.popleft(), 0)
+        messages = list(conversation.pending)[:most]
+        left = len(conversation.pending) - len(messages)
+        while conversation.waiting and (conversation.meeting or len(conversation.pending) > left):
+            conversation.carry_out(self._clock(end.device), len(conversation.pending) - left)
+            self._look_at(side)
+            self._pass(side)
         return messages
 
     def speak(self, side: int) -> bool:
         """Whether this side had anything to say of itself."""
-        end = self.ends[side]
-        if not end.session.greeted:
+        conversation = self.ends[side].conversation
+        if not conversation.greeted:
             return False
-        messages = end.exchange.more()
-        self.say(side, *messages)
-        return bool(messages)
+        said = conversation.speak()
+        self._look_at(side)
+        self._pass(side)
+        return said
 
     def hearsay(self, side: int) -> None:
-        if self.ends[side].session.greeted:
-            self.say(side, *self.ends[side].exchange.hearsay())
+        end = self.ends[side]
+        if end.conversation.greeted:
+            end.conversation.pass_on(self._clock(end.device))
+            self._pass(side)
 
     def cut(self, dead: Device | None = None) -> None:
         """Nothing more arrives. A side whose device is dead does not even notice."""
         with contextlib.ExitStack() as ends:
             for end in self.ends:
                 if end.device is dead:  # its stores are closed; its snapshots have to go as well
-                    ends.callback(_suppressing, end.exchange.close)
+                    ends.callback(_suppressing, end.conversation.release)
                 else:
-                    ends.callback(end.exchange.close)
+                    ends.callback(end.conversation.release)
+
+    def _pass(self, side: int) -> None:
+        """What a side has queued goes on its way."""
+        end = self.ends[side]
+        while end.conversation.queued:
+            messages = end.conversation.queued[0]
+            frame = end.conversation.frame()
+            if not frame:
+                return
+            end.said += messages
+            self.ends[1 - side].arriving.append(self._tell(self, end.device, messages, frame))
+
+    def _look_at(self, side: int) -> None:
+        """What has happened at a side; raises what ended it."""
+        end = self.ends[side]
+        for event in end.conversation.events():
+            if isinstance(event, Failed):
+                raise event.problem
+            if isinstance(event, Refused):
+                raise Ended(event.code, event.reason)
+            said = words(event, f"device {end.conversation.peer[:8]}")
+            if said is not None:
+                self._report(self, end.device, *said)
+        ended = end.conversation.ended
+        if ended is not None and not end.conversation.pending:
+            raise Ended(ended.code, ended.reason)
 
 
 def _suppressing(close: Callable[[], None]) -> None:

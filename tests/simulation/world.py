@@ -33,8 +33,7 @@ from lottisync.protocol.framing import frame as framed
 from lottisync.store import chain, forgetting
 from lottisync.store.reader import Reader
 from lottisync.store.transaction import Transaction
-from lottisync.sync import exchange, outgoing
-from lottisync.sync.exchange import Refused
+from lottisync.sync import outgoing, rounds_out
 
 NOON = 1_764_590_400_000  # 2025-12-01T12:00:00Z
 MIN_AGE = 5
@@ -51,12 +50,12 @@ TYPES = {"space": "setting", "journal": "task", "agent": "changeDecision"}
 @contextlib.contextmanager
 def small() -> Iterator[None]:
     """Batches of a version or two, bursts of a few messages."""
-    before = outgoing.BATCH_BYTES, exchange.SMALL_BYTES, m.MAX_LINKS
-    outgoing.BATCH_BYTES, exchange.SMALL_BYTES, m.MAX_LINKS = 200, 300, 5
+    before = outgoing.BATCH_BYTES, rounds_out.SMALL_BYTES, m.MAX_LINKS
+    outgoing.BATCH_BYTES, rounds_out.SMALL_BYTES, m.MAX_LINKS = 200, 300, 5
     try:
         yield
     finally:
-        outgoing.BATCH_BYTES, exchange.SMALL_BYTES, m.MAX_LINKS = before
+        outgoing.BATCH_BYTES, rounds_out.SMALL_BYTES, m.MAX_LINKS = before
 
 
 class Spared:
@@ -174,7 +173,7 @@ class World:
                 for wire in self.wires:
                     for end in wire.ends:
                         if end.device is device:
-                            end.exchange.local_change()
+                            end.conversation.local_change()
         if any_changed and not self._spared:
             laws.equal_knowledge_means_equal_digest(self._honest())
 
@@ -242,7 +241,7 @@ class World:
         if verify:
             self._flow_on(wire)
             for name in a.kept:
-                wire.ends[0].exchange.verify(name)
+                wire.ends[0].conversation.verify(name)
         self._flow_on(wire)
         self._close(wire)
         self._examine()
@@ -440,7 +439,7 @@ class World:
     def _arrives(self, wire: Wire, side: int, most: int = 1) -> None:
         try:
             messages = wire.deliver(side, most)
-        except (Refused, Ended) as fault:
+        except Ended as fault:
             if not (self._spared or self._lies_on(wire)):
                 raise Broken("refused", str(fault)) from None
             self.count["refused"] += 1
@@ -495,8 +494,8 @@ class World:
 
     def _verify(self, step: s.Verify) -> None:
         wire = self._wire_of(step.wire)
-        if wire is not None and wire.ends[step.side].session.greeted:
-            wire.ends[step.side].exchange.verify(step.store)
+        if wire is not None and wire.ends[step.side].conversation.greeted:
+            wire.ends[step.side].conversation.verify(step.store)
 
     # -- what becomes of a device
 

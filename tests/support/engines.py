@@ -34,6 +34,7 @@ def engine_of(
     return Engine(
         key=member.key,
         stores=dict(member.stores),
+        roster=member.space,
         listen=Listen(HERE, port, firm),
         discover=discover,
         clock=lambda: member.now,

@@ -3,7 +3,7 @@
 Everything that is not the test's subject is fixed: keys, hosts and ids are counted, time is wound by hand."""
 
 import shutil
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Container, Iterable
 from pathlib import Path
 from typing import TypeVar
 
@@ -16,7 +16,7 @@ from lottisync.daemon.stores import STORES
 from lottisync.device.clock import Environment
 from lottisync.device.device import Device
 from lottisync.device.folder import StoreFolder
-from lottisync.device.membership import put_membership
+from lottisync.device.membership import Strangers, put_membership
 from lottisync.entities.entity import HIGH
 from lottisync.entities.identifier import time_ordered
 from lottisync.entities.schema import StoreSchema
@@ -24,7 +24,9 @@ from lottisync.identity.device_key import DeviceKey
 from lottisync.identity.roster import MembershipRecord
 from lottisync.protocol import message as m
 from lottisync.protocol.framing import ENCODINGS, MAX_FRAME, FrameBuffer
-from lottisync.sync.link import Link
+from lottisync.sync.conversation import Conversation
+from lottisync.sync.event import Event, PeerChanged, words
+from lottisync.sync.link import Link, steady_now
 
 T = TypeVar("T")
 NOON = 1_764_590_400_000  # 2025-12-01T12:00:00Z
@@ -45,10 +47,6 @@ async def until(condition: Callable[[], object], what: str = "it") -> None:
     raise AssertionError(f"{what} did not happen within {BOUND_SECONDS} s")
 
 
-async def _welcome(link: Link, hello: m.Hello) -> m.Close | None:
-    return None
-
-
 class Member(Device):
     """One device of the household. Nothing of it comes from the machine's clock or chance."""
 
@@ -59,6 +57,8 @@ class Member(Device):
         self.reports: list[tuple[str, str]] = []
         self.links: list[Link] = []
         self.boot = bytes([number]) * 16
+        self.changed: Callable[[], None] = lambda: None
+        """Called when a peer has said something new of its stores."""
         self._minted = 0
         folder.mkdir(exist_ok=True)
         files = StoreFolder(folder, schemas, self.mint, detect="late")
@@ -141,22 +141,40 @@ class Member(Device):
 
     # -- links
 
+    def conversation(
+        self, other: "Member", *, dialled: bool, steady: int | None = None, members: Container[str] | None = None
+    ) -> Conversation:
+        return Conversation(
+            device=self.device,
+            boot=self.boot,
+            stores=dict(self.stores),
+            strangers=Strangers(self.space, self.key.certificate),
+            dialled=dialled,
+            now=self.now,
+            steady=steady,
+            expected=other.device,
+            members=members,
+        )
+
     def link(self, stream: ByteStream, other: "Member", *, dialled: bool) -> Link:
         link = Link(
             stream,
+            self.conversation(other, dialled=dialled, steady=steady_now()),
             device=other.device,
             dialled=dialled,
-            own_device=self.device,
-            own_certificate=self.key.certificate,
-            boot=self.boot,
-            stores=dict(self.stores),
             call=inline,
             clock=lambda: self.now,
-            greeted=_welcome,
-            report=lambda code, text: self.reports.append((code, text)),
+            happened=self._happened,
         )
         self.links.append(link)
         return link
+
+    async def _happened(self, link: Link, event: Event) -> None:
+        if isinstance(event, PeerChanged):
+            self.changed()
+        said = words(event, f"device {link.device[:8]}")
+        if said is not None:
+            self.reports.append(said)
 
 
 def in_step(*members: Member) -> bool:

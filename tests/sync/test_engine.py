@@ -164,7 +164,7 @@ async def test_net_11_both_ends_keep_the_connection_that_the_smaller_device_dial
             verdicts = []
             for link in order:
                 link.peer_boot = hello.boot
-                verdicts.append(engine._admit(link, hello, None))
+                verdicts.append(engine._admit(link, hello.boot, None))
             assert engine.links[other.device] is favoured
             if order[0] is favoured:
                 assert verdicts == [None, m.Close("duplicate", "there is a connection already")]
@@ -174,7 +174,7 @@ async def test_net_11_both_ends_keep_the_connection_that_the_smaller_device_dial
                 assert unwanted.ended == m.Close("duplicate", "a newer connection takes over")
             # A program that was started again is another one: its connection takes over, whoever dialled.
             anew = own.link(NoStream(), other, dialled=own is large)
-            assert engine._admit(anew, greeting(other.device, b"started anew...."), None) is None
+            assert engine._admit(anew, b"started anew....", None) is None
             assert engine.links[other.device] is anew
             engine.links.clear()
             own.links.clear()
@@ -204,7 +204,7 @@ async def test_net_11_a_dead_connection_gives_way_to_the_one_that_was_dialled_af
         for _ in range(2):
             link = small.link(NoStream(), large, dialled=False)
             link.peer_boot = hello.boot
-            assert engine._admit(link, hello, None) is None
+            assert engine._admit(link, hello.boot, None) is None
             assert engine.links[large.device] is link
         engine.links.clear()
         small.links.clear()
@@ -253,7 +253,7 @@ async def test_net_4_a_device_that_is_revoked_while_it_greets_is_refused(members
         link = a.link(NoStream(), b, dialled=False)
         a.revoke(b)
         await until(lambda: engine.peers == {})
-        verdict = engine._admit(link, greeting(b.device, b.boot), None)
+        verdict = engine._admit(link, b.boot, None)
         assert verdict is not None
         assert verdict.code == "revoked"
         assert engine.links == {}

@@ -1,7 +1,7 @@
 """A conversation without a connection: what happens between two things that are said."""
 
-import contextlib
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Container, Iterator
 from functools import partial
 from pathlib import Path
 
@@ -13,10 +13,12 @@ from lottisync.causality.vector_clock import Host
 from lottisync.entities.entity import HIGH
 from lottisync.entities.version import BadVersion, Version
 from lottisync.protocol import message as m
+from lottisync.protocol.framing import frame as framed
 from lottisync.store import chain, forgetting, fork
 from lottisync.store.check import broken_invariants
 from lottisync.sync.comparison import Comparison
-from lottisync.sync.exchange import Exchange, Refused, breaths
+from lottisync.sync.conversation import Conversation, next_breath
+from lottisync.sync.event import words
 
 
 @pytest.fixture
@@ -28,34 +30,43 @@ def pair(tmp_path: Path) -> Iterator[list[Member]]:
 
 
 class Talk:
-    """Two exchanges; what they say goes from one to the other as it is said, or is kept back for a while."""
+    """Two conversations; what they say goes from one to the other, frame by frame, or is kept back for a while. The
+    first one has dialled."""
 
     def __init__(self, *members: Member) -> None:
+        self.members = members
         self.sides = [
-            Exchange(
-                device=member.device,
-                boot=member.boot,
-                stores=member.stores,
-                strangers=lambda tx, hosts: None,
-                clock=lambda member=member: member.now,  # type: ignore[misc]
-                credit=lambda: m.FIRST_CREDIT,
-                report=lambda code, text, member=member: member.reports.append((code, text)),  # type: ignore[misc]
-            )
-            for member in members
+            member.conversation(other, dialled=number == 0)
+            for number, (member, other) in enumerate(zip(members, reversed(members), strict=True))
         ]
-        hellos = [side.hello() for side in self.sides]
-        self.waiting: list[tuple[int, m.Message]] = [(0, hellos[1]), (1, hellos[0])]
+        self.waiting: list[tuple[int, list[m.Message], bytes]] = []
+        for side in self.sides:
+            side.greet()
+        self._pass(1)
 
-    def deliver(self) -> None:
-        """The next thing that was said arrives; what is answered stands in line."""
-        listener, message = self.waiting.pop(0)
-        self.waiting += [(1 - listener, each) for each in self.sides[listener].hear([message])]  # type: ignore[list-item]
+    def _pass(self, side: int) -> list[m.Message]:
+        """What a side has queued stands in line; gives it."""
+        said: list[m.Message] = []
+        while self.sides[side].queued:
+            messages = self.sides[side].queued[0]
+            self.waiting.append((1 - side, messages, self.sides[side].frame()))
+            said += messages
+        return said
+
+    def deliver(self) -> list[m.Message]:
+        """The next frame arrives; what is answered stands in line. Gives the answer."""
+        listener, _, frame = self.waiting.pop(0)
+        member, side = self.members[listener], self.sides[listener]
+        for event in side.receive(frame, member.now):
+            said = words(event, f"device {side.peer[:8]}")
+            if said is not None:
+                member.reports.append(said)
+        return self._pass(listener)
 
     def ask(self, side: int) -> list[m.Message]:
         """Let a side say what it has to say of itself, once."""
-        said = self.sides[side].more()
-        self.waiting += [(1 - side, each) for each in said]
-        return said
+        self.sides[side].speak()
+        return self._pass(side)
 
     def end(self) -> None:
         while self.waiting or self.ask(0) or self.ask(1):
@@ -64,7 +75,7 @@ class Talk:
 
     def close(self) -> None:
         for side in self.sides:
-            side.close()
+            side.release()
 
 
 def claims_what_it_lacks(holder: Member, writer: Member) -> list[str]:
@@ -96,7 +107,11 @@ def test_sync_6_what_is_written_while_a_round_goes_out_is_all_of_the_next_one(pa
     a.put("t1499", "changed")
     a.put("t0000", "changed")
     a.put("new", "written meanwhile")
-    while not any(isinstance(message, m.Told) and message.store == "journal" for _, message in talk.waiting):
+    while not any(
+        isinstance(message, m.Told) and message.store == "journal"
+        for _, messages, _ in talk.waiting
+        for message in messages
+    ):
         if talk.waiting:
             talk.deliver()
         else:
@@ -127,14 +142,13 @@ def test_sync_26_a_change_is_one_frame_one_transaction_and_one_word_back(pair: l
 
     for name, connection in stores.items():
         connection.set_commit_hook(partial(committed, name))
-    burst = first.more()
-    assert [type(message).__name__ for message in burst] == ["Begin", "Chain", "Batch", "End"]
-    answer = [said for said in second.hear(burst) if not isinstance(said, m.Credit)]  # type: ignore[arg-type]
+    assert [type(message).__name__ for message in talk.ask(0)] == ["Begin", "Chain", "Batch", "End"]
+    answer = [said for said in talk.deliver() if not isinstance(said, m.Credit)]
     assert [type(message).__name__ for message in answer] == ["Told"]
     assert commits == ["journal"]
     assert second.silent
-    assert first.hear(answer) == []  # type: ignore[arg-type]
-    assert first.more() == []
+    assert talk.deliver() == []
+    assert talk.ask(0) == []
     for member, side in ((a, first), (b, second)):
         moments = {}
         for name, store in member.stores.items():
@@ -184,20 +198,22 @@ def test_sync_30_a_comparison_takes_no_version_beyond_the_chains(pair: list[Memb
         assert broken_invariants(reader) == []
 
 
-def heard_by(listener: Member, speaker: Member, *words: m.AnyMessage) -> None:
-    """What a paired device says that is not what it seems, from its greeting on."""
-    exchange = Talk(listener, speaker).sides[0]
-    exchange.hear([hello(speaker.device, speaker.boot)])
-    for word in words:
-        exchange.hear([word])
-    exchange.close()
+def heard_by(
+    listener: Member, speaker: Member, *said: m.AnyMessage, members: Container[str] | None = None
+) -> Conversation:
+    """What a paired device says that is not what it seems, from its greeting on; gives the listener's side."""
+    conversation = listener.conversation(speaker, dialled=False, members=members)
+    conversation.greet()
+    for word in (hello(speaker.device, speaker.boot), *said):
+        conversation.receive(framed(m.encode(word)), listener.now)
+    conversation.release()
+    return conversation
 
 
 def answer_to(listener: Member, greeting: Member) -> list[m.Message]:
-    exchange = Talk(listener, greeting).sides[0]
-    answer = exchange.hear([hello(greeting.device, greeting.boot)])
-    exchange.close()
-    return answer
+    """All that is said to a device that has greeted, the hello aside."""
+    queued = heard_by(listener, greeting).queued
+    return [message for messages in queued for message in messages if not isinstance(message, m.Hello)]
 
 
 def invented(count: int) -> dict[Host, int]:
@@ -229,21 +245,10 @@ def test_sync_49_of_devices_that_nobody_knows_nothing_is_heard(pair: list[Member
     """SYNC-39: each would be stored for good, and passed on."""
     a, b = pair
     a.put("t", "Milk")
-    exchange = Exchange(
-        device=a.device,
-        boot=a.boot,
-        stores=a.stores,
-        strangers=lambda tx, hosts: None,
-        clock=lambda: a.now,
-        credit=lambda: m.FIRST_CREDIT,
-        report=lambda code, text: None,
-        member=lambda device: device == "e" * 64,
-    )
-    exchange.hear([hello(b.device, b.boot)])
-    exchange.hear([m.Heard({"journal": {"d" * 64: a.knowledge(), "e" * 64: a.knowledge()}})])
-    exchange.close()
+    clock = a.knowledge()
+    heard_by(a, b, m.Heard({"journal": {"d" * 64: clock, "e" * 64: clock}}), members={"e" * 64})
     with a.stores["journal"].reading() as reader:
-        assert forgetting.told(reader) == {"e" * 64: a.knowledge()}
+        assert forgetting.told(reader) == {"e" * 64: clock}
 
 
 def test_sync_39_invented_forks_do_not_stand_between_others(pair: list[Member]) -> None:
@@ -253,8 +258,7 @@ def test_sync_39_invented_forks_do_not_stand_between_others(pair: list[Member]) 
     a.put("t", "Milk")
     for start in range(0, 4_000, 500):
         nodes = [number.to_bytes(16, "big") for number in range(start, start + 500)]
-        with contextlib.suppress(Refused):
-            heard_by(a, b, m.Want({"journal": m.Have(m.Summary(bytes(16), bytes(32)), {}, [], nodes)}))
+        heard_by(a, b, m.Want({"journal": m.Have(m.Summary(bytes(16), bytes(32)), {}, [], nodes)}))
     with a.stores["journal"].reading() as reader:
         assert len(fork.nodes(reader)) == 500
         own = chain.value_at(reader, reader.host, 1)
@@ -269,10 +273,17 @@ def test_sync_39_invented_forks_do_not_stand_between_others(pair: list[Member]) 
         assert len(fork.nodes(reader)) == 901
 
 
-def test_what_is_the_links_own_never_takes_anything_along() -> None:
-    """Whatever arrives in one read: a link acts on the first of a breath, so what is its own has to stand alone."""
+def breaths(messages: list[m.AnyMessage]) -> list[list[m.AnyMessage]]:
+    pending, found = deque(messages), []
+    while pending:
+        found.append(next_breath(pending))
+    return found
+
+
+def test_what_is_not_for_the_stores_never_takes_anything_along() -> None:
+    """Whatever arrives in one read: what the conversation answers by itself stands alone, in its order."""
     twin, want, told = EVERY[m.Twin], EVERY[m.Want], EVERY[m.Told]
-    assert list(breaths([twin, want, told])) == [[twin], [want, told]]
-    assert list(breaths([want, twin, told])) == [[want], [twin], [told]]
+    assert breaths([twin, want, told]) == [[twin], [want, told]]
+    assert breaths([want, twin, told]) == [[want], [twin], [told]]
     for kind in (m.Hello, m.Ping, m.Pong, m.Credit, m.Close):
-        assert list(breaths([want, EVERY[kind], told])) == [[want], [EVERY[kind]], [told]]
+        assert breaths([want, EVERY[kind], told]) == [[want], [EVERY[kind]], [told]]

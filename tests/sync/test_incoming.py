@@ -15,7 +15,8 @@ from lottisync.protocol import message as m
 from lottisync.store.check import broken_invariants
 from lottisync.store.forgetting import entity_key, forgotten
 from lottisync.store.store import Store
-from lottisync.sync.exchange import Exchange, Refused
+from lottisync.sync.exchange import Exchange
+from lottisync.sync.incoming import Unacceptable
 
 STRANGE = Host("5" * 16)
 PEER = "e" * 64
@@ -35,13 +36,13 @@ class Receiver:
             boot=bytes(16),
             stores={"journal": store},
             strangers=lambda tx, hosts: None,
-            clock=lambda: NOON,
-            credit=lambda: 8,
-            report=lambda code, text: None,
         )
         self.exchange.hello()
-        self.exchange.hear([m.Hello(m.PROTOCOL_VERSION, bytes.fromhex(PEER), bytes(16), bytes(16), bytes(8))])
-        self.exchange.hear([m.Want({"journal": m.Have(SUMMARY, {})})])
+        self.hear(m.Hello(m.PROTOCOL_VERSION, bytes.fromhex(PEER), bytes(16), bytes(16), bytes(8)))
+        self.hear(m.Want({"journal": m.Have(SUMMARY, {})}))
+
+    def hear(self, message: m.AnyMessage) -> list[m.Message]:
+        return self.exchange.hear([message], NOON)
 
     def state(self) -> tuple[object, ...]:
         with self.store.reading() as reader:
@@ -62,9 +63,9 @@ def test_sync_30_knowledge_without_a_chain_is_not_adopted(receiver: Receiver, cl
     knows = {"a host without a chain": {STRANGE: 5}, "beyond our own writes": {receiver.host: 1_000}}.get(claim, {})
     gone = {} if knows else {STRANGE: 5}
     before = receiver.state()
-    receiver.exchange.hear([m.Begin(1, "journal", knows, gone, behind=behind, count=0)])
-    with pytest.raises(Refused) as refused:
-        receiver.exchange.hear([m.End(1, SUMMARY)])
+    receiver.hear(m.Begin(1, "journal", knows, gone, behind=behind, count=0))
+    with pytest.raises(Unacceptable) as refused:
+        receiver.hear(m.End(1, SUMMARY))
     assert refused.value.code == "bad-entity"
     assert receiver.state() == before
     assert before[-1] == []
@@ -75,10 +76,10 @@ def test_forget_8_keys_in_no_order_end_the_session_and_nothing_goes(receiver: Re
     """FORGET-8: by such a list what is here might be taken for forgotten."""
     keys = sorted(map(entity_key, names), reverse=True)
     before = receiver.state()
-    receiver.exchange.hear([m.Begin(1, "journal", {}, {}, behind=True, count=0)])
-    receiver.exchange.hear([m.Ids(1, 0, b"".join(keys))])
-    with pytest.raises(Refused) as refused:
-        receiver.exchange.hear([m.End(1, SUMMARY)])
+    receiver.hear(m.Begin(1, "journal", {}, {}, behind=True, count=0))
+    receiver.hear(m.Ids(1, 0, b"".join(keys)))
+    with pytest.raises(Unacceptable) as refused:
+        receiver.hear(m.End(1, SUMMARY))
     assert refused.value.code == "bad-entity"
     assert receiver.state() == before
 
@@ -86,10 +87,10 @@ def test_forget_8_keys_in_no_order_end_the_session_and_nothing_goes(receiver: Re
 def test_sync_39_keys_without_end_end_the_session(receiver: Receiver) -> None:
     """FORGET-8: they are kept until the round ends, so there are no more of them than there can be entities."""
     before = receiver.state()
-    receiver.exchange.hear([m.Begin(1, "journal", {}, {}, behind=True, count=0)])
-    receiver.exchange.hear([m.Ids(1, 0, entity_key("t1") + entity_key("t2"))])
-    with pytest.raises(Refused) as refused:
-        receiver.exchange.hear([m.Ids(1, 1, entity_key("t3"))])
+    receiver.hear(m.Begin(1, "journal", {}, {}, behind=True, count=0))
+    receiver.hear(m.Ids(1, 0, entity_key("t1") + entity_key("t2")))
+    with pytest.raises(Unacceptable) as refused:
+        receiver.hear(m.Ids(1, 1, entity_key("t3")))
     assert refused.value.code == "bad-entity"
     assert receiver.state() == before
 
@@ -97,13 +98,13 @@ def test_sync_39_keys_without_end_end_the_session(receiver: Receiver) -> None:
 def test_sync_39_a_version_without_end_costs_no_memory(receiver: Receiver) -> None:
     """What a round has brought is remembered once, however often it brings it."""
     host = STRANGE
-    receiver.exchange.hear([m.Begin(1, "journal", {}, {}, behind=False, count=2**50)])
-    receiver.exchange.hear([m.Chain(1, 0, host, "", 1, genesis(host), b"v" * 16)])
+    receiver.hear(m.Begin(1, "journal", {}, {}, behind=False, count=2**50))
+    receiver.hear(m.Chain(1, 0, host, "", 1, genesis(host), b"v" * 16))
     stamps = f'[[1,1,0,"{host}",1],{{}},{{}}]'.encode()
     made = Version("t9", "task", f'{{"{host}":1}}'.encode(), stamps, b'{"title":"x"}')
     for number in range(20):
-        receiver.exchange.hear([m.Batch(1, number + 1, [made] * 50)])
-    incoming = receiver.exchange._incoming
+        receiver.hear(m.Batch(1, number + 1, [made] * 50))
+    incoming = receiver.exchange.rounds_in.incoming
     assert incoming is not None
     assert len(incoming.held) == 1
 
@@ -112,10 +113,10 @@ def test_sync_30_what_comes_behind_a_refusal_finds_no_round(receiver: Receiver) 
     """SYNC-30: the end of a round whose batch was refused adopts nothing."""
     before = receiver.state()
     bad = Version("no id\n", "task", b'{"%s":1}' % STRANGE.encode(), b"[]", b"{}")
-    receiver.exchange.hear([m.Begin(1, "journal", {receiver.host: 1}, {}, behind=False, count=1)])
-    with pytest.raises(Refused):
-        receiver.exchange.hear([m.Batch(1, 0, [bad])])
-    assert receiver.exchange.hear([m.End(1, SUMMARY)]) == []
+    receiver.hear(m.Begin(1, "journal", {receiver.host: 1}, {}, behind=False, count=1))
+    with pytest.raises(Unacceptable):
+        receiver.hear(m.Batch(1, 0, [bad]))
+    assert receiver.hear(m.End(1, SUMMARY)) == []
     assert receiver.state() == before
 
 
@@ -128,16 +129,18 @@ def test_sync_30_a_version_that_knows_more_than_the_chains_that_came_is_refused(
     front of it neither. A counter that is merely high costs the sender sixteen bytes for every write below it."""
     host = receiver.host if own else STRANGE
     reach = 1 if own else 2
-    receiver.exchange.hear([m.Begin(1, "journal", {STRANGE: 2}, {}, behind=False, count=2)])
-    receiver.exchange.hear([m.Chain(1, 0, STRANGE, "", 1, genesis(STRANGE), b"v" * 16 + b"w" * 16)])
+    receiver.hear(m.Begin(1, "journal", {STRANGE: 2}, {}, behind=False, count=2))
+    receiver.hear(m.Chain(1, 0, STRANGE, "", 1, genesis(STRANGE), b"v" * 16 + b"w" * 16))
 
     def version(name: str, counter: int) -> Version:
         clock = f'{{"{host}":{counter}}}'.encode()
         return Version(name, "task", clock, f'[[1,7,0,"{host}",{counter}],{{}},{{}}]'.encode(), b'{"title":"x"}')
 
     before = receiver.state()
-    with pytest.raises(Refused, match=f"t3 knows write {claimed} of host {host}, whose chain did not come") as refused:
-        receiver.exchange.hear([m.Batch(1, 1, [version("t2", reach), version("t3", claimed)])])
+    with pytest.raises(
+        Unacceptable, match=f"t3 knows write {claimed} of host {host}, whose chain did not come"
+    ) as refused:
+        receiver.hear(m.Batch(1, 1, [version("t2", reach), version("t3", claimed)]))
     assert refused.value.code == "bad-entity"
     assert receiver.state() == before
     assert receiver.store.read("t2") is None

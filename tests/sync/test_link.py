@@ -133,8 +133,9 @@ async def test_sync_8_a_third_device_passes_on_what_it_was_told(three: list[Memb
                 link.local_change()
 
     async with anyio.create_task_group() as tasks:
+        for member in three:
+            member.changed = after_each_commit
         for link in links:
-            link.changed = after_each_commit
             tasks.start_soon(link.run)
         await until(lambda: in_step(a, b, c))
         a.put("t", "Milk")
@@ -785,10 +786,8 @@ async def test_sync_7_equal_knowledge_with_another_digest_is_reported(pair: list
     standings = []
 
     async def work(one: Link, other: Link) -> None:
-        standings.extend([one.exchange.standing, other.exchange.standing])
-        await until(
-            lambda: one.exchange.standing.diverged == ["journal"] and other.exchange.standing.diverged == ["journal"]
-        )
+        standings.extend([one.standing, other.standing])
+        await until(lambda: one.standing.diverged == ["journal"] and other.standing.diverged == ["journal"])
 
     await meet(a, b, done=lambda: True, meanwhile=work)
     for member, other in ((a, b), (b, a)):

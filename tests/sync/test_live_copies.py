@@ -163,10 +163,10 @@ async def test_sync_60_a_fault_of_ours_costs_one_link_and_no_other(
     hear = Exchange.hear
     broken = phone.device
 
-    def faulty(self: Exchange, messages: list[m.AnyMessage]) -> list[m.Message]:
-        if self._peer == broken and any(isinstance(message, m.Begin) for message in messages):
+    def faulty(self: Exchange, messages: list[m.AnyMessage], now: int) -> list[m.Message]:
+        if self.peer == broken and any(isinstance(message, m.Begin) for message in messages):
             raise RuntimeError("nobody has thought of this")
-        return hear(self, messages)
+        return hear(self, messages, now)
 
     first, second, third = engine_of(laptop), engine_of(phone), engine_of(tablet)
     async with running(first):
@@ -195,10 +195,10 @@ async def test_sync_60_a_fault_while_it_is_looked_for_changes_costs_one_link(
     laptop, phone, tablet = household(tmp_path, 3)
     more, broken = Exchange.more, ""
 
-    def faulty(self: Exchange) -> list[m.Message]:
-        if self._peer == broken:
+    def faulty(self: Exchange, credit: int) -> list[m.Message]:
+        if self.peer == broken:
             raise RuntimeError("nobody has thought of this")
-        return more(self)
+        return more(self, credit)
 
     monkeypatch.setattr(Exchange, "more", faulty)
     first = engine_of(laptop)

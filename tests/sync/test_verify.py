@@ -15,6 +15,7 @@ from lottisync.store.doorbell import Bell
 from lottisync.sync import scrub, verification
 from lottisync.sync.comparing import UNASKED_COMPARISONS, Verified
 from lottisync.sync.comparison import Comparison
+from lottisync.sync.event import Diverged
 from lottisync.sync.exchange import Exchange
 from lottisync.sync.inventory import own_summary
 from lottisync.sync.verification import Request, State, ask, requests, withdraw
@@ -154,7 +155,7 @@ async def test_mend_10_a_link_that_breaks_leaves_the_request_to_the_next_one(
     a, b = members
     async with linked(a, b) as (first, _):
         (link,) = first.links.values()
-        monkeypatch.setattr(link.exchange, "verify", lambda name: None)  # nothing ever comes of it
+        monkeypatch.setattr(link.conversation, "verify", lambda name: None)  # nothing ever comes of it
         with listening(a) as bell:
             ask(a.stores["space"], bell, [(b.device, "journal")], a.now)
             await until(lambda: outcome(a, bell)["journal"].state is State.COMPARING)
@@ -167,7 +168,7 @@ async def test_mend_11_stores_that_do_not_know_the_same_wait_until_they_do(membe
     a, b = members
     async with linked(a, b) as (first, second):
         (link,), (other,) = first.links.values(), second.links.values()
-        await until(lambda: not link.exchange._work and not other.exchange._work, "the first rounds")
+        await until(lambda: link.conversation.silent and other.conversation.silent, "the first rounds")
         held_back = link.local_change
         link.local_change = lambda moments=None: None  # type: ignore[method-assign]
         link.look = lambda moments: None  # type: ignore[method-assign]
@@ -189,22 +190,23 @@ async def test_mend_11_a_comparison_that_is_given_up_takes_no_damage_for_good(me
         for engine in (first, second):
             for link in engine.links.values():
                 link.local_change = lambda moments=None: None  # type: ignore[method-assign]
+                link.look = lambda moments: None  # type: ignore[method-assign]
         (mine,), (theirs,) = first.links.values(), second.links.values()
-        await until(lambda: not mine.exchange._work and not theirs.exchange._work)
+        await until(lambda: mine.conversation.silent and theirs.conversation.silent)
         a.put("t0", "Oat milk")
         await theirs.verify("journal")
-        await until(lambda: mine.exchange.comparisons.verified and theirs.exchange.comparisons.verified)
-        assert not mine.exchange.comparisons.verified["journal"].comparable
+        await until(lambda: mine.conversation.verified and theirs.conversation.verified)
+        assert not mine.conversation.verified["journal"].comparable
         with a.stores["journal"].reading() as reader:
             row = reader.raw_row("t3")
         assert row is not None
         assert row.version.hash() != row.hash
-        mine.exchange.local_change()
+        mine.conversation.local_change()
         mine._work.set()
         await until(lambda: b.title("t0") == "Oat milk")
         await until(lambda: in_step(a, b))
         await mine.verify("journal")
-        await until(lambda: "journal" in mine.exchange.comparisons.verified)
+        await until(lambda: "journal" in mine.conversation.verified)
         assert a.title("t3") == b.title("t3") == "Milk 3"
         assert faults(a, b) == []
 
@@ -214,13 +216,14 @@ async def test_mend_11_a_round_that_crosses_a_comparison_does_not_make_it_one(me
     a, b = members
     async with linked(a, b) as (first, _):
         (link,) = first.links.values()
+        exchange = link.conversation._exchange
         given_up = Comparison("journal", a.stores["journal"])
         given_up.close()
-        link.exchange.comparisons._ended["journal"] = given_up
+        exchange.comparisons._ended["journal"] = given_up
         with a.stores["journal"].reading() as reader:
             same = own_summary(reader)
-        link.exchange._on_mended(m.Mended("journal", 0, same))
-        assert link.exchange.comparisons.verified["journal"] == Verified(equal=True, comparable=False, mended=0)
+        exchange.hear([m.Mended("journal", 0, same)], a.now)
+        assert link.conversation.verified["journal"] == Verified(equal=True, comparable=False, mended=0, read=20)
 
 
 async def test_mend_11_stores_that_are_written_to_all_the_time_are_not_compared_for_ever(
@@ -233,7 +236,7 @@ async def test_mend_11_stores_that_are_written_to_all_the_time_are_not_compared_
     def verify(self: Exchange, name: str) -> None:
         nonlocal tries
         tries += 1
-        self.comparisons.verified[name] = Verified(equal=False, comparable=False, mended=0)
+        self.comparisons.verified[name] = Verified(equal=False, comparable=False, mended=0, read=0)
 
     async with linked(a, b):
         monkeypatch.setattr(Exchange, "verify", verify)
@@ -278,20 +281,20 @@ async def test_mend_13_a_peer_that_lies_about_its_digest_is_not_compared_with_fo
     a, b = sorted(members, key=lambda member: member.device)
     async with linked(a, b) as (first, _):
         (link,) = first.links.values()
-        exchange = link.exchange
+        exchange = link.conversation._exchange
         begun: list[str] = []
         with a.stores["journal"].reading() as reader:
             true, knowledge = own_summary(reader), reader.knowledge()
         lie = m.Summary(true.known, b"?" * 32)
         for _ in range(10):
-            exchange._heard_from("journal", knowledge, lie, true)
+            exchange.comparisons.heard_from("journal", knowledge, lie, true)
             begun += exchange.comparisons.wanted
             exchange.comparisons.wanted.clear()
         assert begun == ["journal"] * UNASKED_COMPARISONS
-        assert [code for code, _ in a.reports].count("diverged") == 1
-        exchange._heard_from("journal", knowledge, true, true)
+        assert exchange.events.count(Diverged("journal")) == 1
+        exchange.comparisons.heard_from("journal", knowledge, true, true)
         assert exchange.standing.diverged == []
-        exchange._heard_from("journal", knowledge, lie, true)
+        exchange.comparisons.heard_from("journal", knowledge, lie, true)
         assert exchange.comparisons.wanted == {"journal"}
         exchange.comparisons.wanted.clear()
 

@@ -1,4 +1,4 @@
-"""One replica of the conformance contract: a folder with the three stores of a device.
+"""One replica of the conformance contract: a folder with the three stores of a device, and further ones.
 
 Nothing stands outside of the folder, so that a runner can restore and clone a device by copying it.
 Chance comes from the `seed` of `open`: hosts are hashes of it, so that a run can be repeated. For
@@ -7,6 +7,7 @@ same numbers are no two devices.
 """
 
 import hashlib
+from collections.abc import Iterable
 from itertools import count
 from pathlib import Path
 from typing import Any, Literal
@@ -20,6 +21,7 @@ from lottisync.daemon.stores import STORES
 from lottisync.device.folder import StoreFolder
 from lottisync.entities import canonical
 from lottisync.entities.entity import DELETED_AT, Entity, is_deleted
+from lottisync.entities.schema import StoreSchema
 from lottisync.problem import Problem
 from lottisync.protocol.message import MAX_BATCH
 from lottisync.store import tables
@@ -49,13 +51,14 @@ class Replica:
         now: int,
         frame_entities: int = MAX_BATCH,
         detect: Literal["early", "late"] = "early",
+        further: Iterable[StoreSchema] = (),
     ) -> None:
         self.name = name
         self.household = folder.resolve().parent
         self.frame_entities = frame_entities
         self._chance = f"{seed}/{name}/{now}"
         self._minted = count()
-        self.stores = StoreFolder(folder, STORES, self._mint, detect=detect)
+        self.stores = StoreFolder(folder, [*STORES, *further], self._mint, detect=detect)
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:

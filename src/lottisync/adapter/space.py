@@ -20,6 +20,7 @@ from lottisync.adapter.verification import verify
 from lottisync.adapter.wire_entity import BadRequest
 from lottisync.causality import vector_clock
 from lottisync.causality.vector_clock import Dot
+from lottisync.entities.schema import StoreSchema, schema
 from lottisync.problem import Problem
 from lottisync.protocol.message import MAX_BATCH
 from lottisync.store import forgetting
@@ -91,7 +92,13 @@ class Space:
             raise BadRequest("'detect' is early or late")
         frame_entities = r.whole(request, "frame_entities", least=1) if "frame_entities" in request else MAX_BATCH
         replica = Replica(
-            name, folder, r.field(request, "seed"), self._now(request), min(frame_entities, MAX_BATCH), detect
+            name,
+            folder,
+            r.field(request, "seed"),
+            self._now(request),
+            min(frame_entities, MAX_BATCH),
+            detect,
+            _further_stores(request),
         )
         self._replicas[name] = replica
         self._devices.setdefault(replica.household, set()).add(replica.device)
@@ -214,8 +221,10 @@ class Space:
         replica = self._replica(request)
         others = self._active(replica) - {replica.device}
         min_age = r.whole(request, "min_age") if "min_age" in request else forgetting.MIN_AGE
-        with replica.store(r.text(request, "store")).transaction(self._now(request), None) as tx:
-            return {"purged": forgetting.purge(tx, others, min_age)}
+        store = r.text(request, "store")
+        waited_for = forgetting.waited_for(store, {store: replica.store(store), **replica.stores}, others)
+        with replica.store(store).transaction(self._now(request), None) as tx:
+            return {"purged": forgetting.purge(tx, waited_for, min_age)}
 
     def _retire(self, request: Request) -> None:
         active = self._active(self._replica(request))
@@ -262,6 +271,17 @@ class Space:
         number, conversation = self._session(request)
         del self._sessions[number]
         conversation.close()
+
+
+def _further_stores(request: Request) -> list[StoreSchema]:
+    """The stores that a replica has beside the three, in the order of the request."""
+    listed = request.get("stores") or []
+    if not isinstance(listed, list) or not all(isinstance(name, str) for name in listed):
+        raise BadRequest("'stores' is a list of names")
+    try:
+        return [schema(name, []) for name in listed]
+    except ValueError as error:
+        raise BadRequest(f"'stores': {error}") from None
 
 
 def _named(dot: Dot) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from lottisync.problem import Problem
 from lottisync.review import index
 from lottisync.store import notice
 from lottisync.store.instant import iso
-from lottisync.sync.peer import told_of_clock
+from lottisync.sync.peer import not_shared, told_of_clock
 from lottisync.sync.twin import REMEMBERED_MS, told_of
 
 
@@ -76,6 +76,8 @@ def status(terminal: Terminal) -> None:
                 "lastSeen": seen.get(member.device),
                 "diverged": state.diverged if state else [],
                 "mended": state.mended if state else {},
+                "onlyHere": state.only_here if state else [],
+                "onlyThere": state.only_there if state else [],
                 "comparing": state.comparing if state else {},
                 "twice": bool(state and _recent(state.twice)),
                 "ahead": state.ahead if state else None,
@@ -189,6 +191,8 @@ def _show(terminal: Terminal, value: dict[str, Any]) -> None:
             terminal.line(told_of(peer["name"]) + ".", "bold red")
         if peer["ahead"]:
             terminal.line(told_of_clock(peer["name"], peer["ahead"]) + ".", "yellow")
+        for line in not_shared(peer["name"], peer["onlyHere"], peer["onlyThere"]):
+            terminal.line(line, "yellow")
         for name, count in peer["mended"].items():
             entities = "1 entity" if count == 1 else f"{count:,} entities"
             terminal.line(

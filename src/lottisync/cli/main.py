@@ -29,6 +29,9 @@ COMMANDS = {
     "conflicts": ("lottisync.cli.stores:conflicts", "See and settle what two devices wrote at once."),
     "check": ("lottisync.cli.stores:check", "Look through the whole home for damage."),
     "verify": ("lottisync.cli.verifications:verify", "Compare with another device, and mend what differs."),
+    "backup": ("lottisync.cli.backups:backup", "Make a checked copy of this device."),
+    "restore": ("lottisync.cli.backups:restore", "Make a home of a backup."),
+    "export": ("lottisync.cli.backups:export_file", "Write everything to a file, as lines of JSON."),
     "purge": ("lottisync.cli.stores:purge", "Forget what was deleted long ago."),
     "conformance-adapter": ("lottisync.cli.conformance:conformance_adapter", "Speak the conformance protocol."),
 }

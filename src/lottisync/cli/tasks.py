@@ -1,5 +1,7 @@
 """`import` and `task list | show | add | check`."""
 
+import sys
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -21,25 +23,58 @@ STYLED = {"P0": Cell("P0", "bold red"), "P1": Cell("P1", "yellow")}
 
 
 @click.command("import")
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=click.Path(path_type=Path, allow_dash=True))
+@click.option("--dry-run", is_flag=True, help="Read and check all of it, say what would be added, and add nothing.")
 @common
-def import_file(terminal: Terminal, file: Path) -> None:
-    """Add the tasks of a JSON FILE (format lottisync-tasks/1). What is here already stays as it is."""
+def import_file(terminal: Terminal, file: Path, dry_run: bool) -> None:
+    """Add what is in FILE ('-': standard input). What is here already stays as it is.
+
+    \b
+    FILE is what `lottisync export` wrote, or tasks in JSON (format lottisync-tasks/1).
+    """
+    from lottisync.device import export
     from lottisync.journal import task_file
 
     try:
-        raw = file.read_bytes()
+        raw = sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()
     except OSError as error:
         raise Problem("no-file", f"{file} cannot be read: {error.strerror}") from None
+    if export.FORMAT.encode() in raw[:200]:
+        _import_export(terminal, raw.splitlines(), dry_run=dry_run)
+        return
     parsed = task_file.parse(raw, file.name)
     with (
         terminal.progress("importing", task_file.size(parsed)) as advance,
+        suppress(_DryRun),
         terminal.home.journal.transaction(clock.now(), PERSON) as tx,
     ):
         added = task_file.add(tx, parsed, advance)
+        if dry_run:
+            raise _DryRun
     value = msgspec.to_builtins(added)
-    text = f"Added {added.tasks} tasks, {added.items} checklist items, {added.notes} notes, {added.labels} labels"
-    terminal.emit(value, lambda: terminal.line(f"{text}; {added.kept} were here already."))
+    text = f"{added.tasks} tasks, {added.items} checklist items, {added.notes} notes, {added.labels} labels"
+    said = f"{_added(dry_run)} {text}; {added.kept} were here already."
+    terminal.emit(value, lambda: terminal.line(said))
+
+
+def _import_export(terminal: Terminal, lines: list[bytes], *, dry_run: bool) -> None:
+    from lottisync.device import export
+
+    home = terminal.home
+    stores = {name: store for name, store in home.stores.items() if name != home.space.schema.name}
+    with terminal.progress("importing", len(lines)) as advance:
+        found = export.take(stores, lines, clock.now(), dry_run=dry_run, progress=advance)
+    value = {"added": found.added, "present": found.present}
+    said = f"{_added(dry_run)} {found.added:,} entities; {found.present:,} were here already."
+    terminal.emit(value, lambda: terminal.line(said))
+
+
+def _added(dry_run: bool) -> str:
+    return "Would add" if dry_run else "Added"
+
+
+class _DryRun(Exception):
+    """Takes back the transaction of a dry run."""
 
 
 @click.group()

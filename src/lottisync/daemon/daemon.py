@@ -121,6 +121,7 @@ def engine_of(
     return Engine(
         key=home.key,
         stores=dict(home.stores),
+        roster=home.space,
         listen=listen,
         discover=discover,
         clock=clock.now,

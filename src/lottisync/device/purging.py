@@ -8,15 +8,16 @@ PURGED_AT_ONCE = 1_000
 
 
 def purge(device: Device, now: int, min_age: int = forgetting.MIN_AGE) -> dict[str, int]:
-    """Forget what was deleted at least `min_age` ms ago and every active device has seen; how many entities, by
-    store. A bounded number goes in one transaction, so that nobody waits long."""
+    """Forget what was deleted at least `min_age` ms ago and every active device that has the store has seen; how many
+    entities, by store. A bounded number goes in one transaction, so that nobody waits long."""
     active = _active_peers(device)
     purged = dict.fromkeys(device.stores, 0)
     for name, store in device.stores.items():
         gone = PURGED_AT_ONCE
+        waited_for = forgetting.waited_for(name, device.stores, active)
         while gone == PURGED_AT_ONCE:
             with store.transaction(now, None) as tx:
-                gone = forgetting.purge(tx, active, min_age, PURGED_AT_ONCE)
+                gone = forgetting.purge(tx, waited_for, min_age, PURGED_AT_ONCE)
             purged[name] += gone
     return purged
 
@@ -26,9 +27,10 @@ def held_back(device: Device, now: int, min_age: int = forgetting.MIN_AGE) -> di
     that hold any back. `min_age` (ms) as for `purge`."""
     active = _active_peers(device)
     held: dict[str, int] = {}
-    for store in device.stores.values():
+    for name, store in device.stores.items():
+        waited_for = forgetting.waited_for(name, device.stores, active)
         with store.reading() as reader:
-            for ident, count in forgetting.holding_back(reader, active, min_age, now).items():
+            for ident, count in forgetting.holding_back(reader, waited_for, min_age, now).items():
                 held[ident] = held.get(ident, 0) + count
     return held
 

@@ -53,7 +53,7 @@ class StoreSchema(msgspec.Struct, frozen=True):
     """SQL of tables and indexes of this device only, which never replicate. Each statement says `if not exists`."""
 
     def __post_init__(self) -> None:
-        if not _NAME.fullmatch(self.name):
+        if not is_store_name(self.name):
             raise ValueError(f"a store has a name of small letters, digits and '-', at most 32, not {self.name!r}")
         if not _OWNER_COLUMN.fullmatch(self.owner_column):
             raise ValueError(f"the owner's column has a name like recipe_id, not {self.owner_column!r}")
@@ -84,6 +84,12 @@ def schema(
         owned = f"{owner_column.removesuffix('_id')}_type"
         indexes = {owned: f"{owner_column}, type", "type": "type, created_at"}
     return StoreSchema(name, {t.name: t for t in types}, owner_column, indexes, leading, version, local_tables)
+
+
+def is_store_name(name: str) -> bool:
+    """Whether a store may be called so. It is a word of the protocol, part of a file's name and of tables' names, and
+    stands in signed records."""
+    return _NAME.fullmatch(name) is not None
 
 
 def derived_id(*parts: str) -> str:

@@ -38,6 +38,7 @@ from typing import Final, Literal, Self, TypeVar, get_args
 
 import msgspec
 
+from lottisync.entities.schema import is_store_name
 from lottisync.identity.device_key import (
     SIGNATURE_BYTES,
     DeviceKey,
@@ -62,7 +63,6 @@ Fields = dict[str, str | int]
 # What a once-member says of this kind counts for good, whatever became of the signer.
 _TAKE_AWAY: Final = ("revoked", "retired")
 _HOST: Final = re.compile(r"\A[0-9a-f]{16}\Z")
-_STORE: Final = re.compile(r"\A[a-z][a-z0-9-]{0,31}\Z")
 _encode = msgspec.msgpack.Encoder().encode
 
 
@@ -202,7 +202,7 @@ class HostBinding(msgspec.Struct, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         if not _HOST.match(self.host):
             raise IdentityError(f"a host id has 16 lowercase hex characters; got {self.host[:40]!r}")
-        if not _STORE.match(self.store):
+        if not is_store_name(self.store):
             raise IdentityError(f"a store is named by a-z, 0-9 and '-'; got {self.store[:40]!r}")
         parse_device_id(self.device)
         if len(self.signature) != SIGNATURE_BYTES:

@@ -2,13 +2,14 @@
 
 Theory of operation. Bytes and time go in, messages and bytes come out; the session never touches a
 store, a socket or a clock. It knows the *grammar*: which message may follow which. What a message
-says is carried out by a driver (`lottisync.sync.exchange` on the stores), which calls
+says is carried out by its driver (`lottisync.sync.conversation`, on the stores), which calls
 
     receive(data, now) -> messages   for bytes of the peer, whole or in any pieces
     send(*messages) -> bytes         for what it wants to say, in one frame
     tick(now) -> bytes               every second or so
 
-Each direction has a state of its own, and `TRANSITIONS` is the whole law. It does not know about
+Each direction has a state of its own. `TRANSITIONS` says all of the order of messages; beside it there are only
+numbers: rounds and their parts are counted. It does not know about
 roles: what we may send is exactly what the peer may send, so both sides are held to one table.
 
 What is large (`message.Large`: batches, chains, keys) costs a *credit*, which the side that takes it grants:
@@ -39,7 +40,9 @@ class State(StrEnum):
 
     GREETING = "greeting"
     QUIET = "quiet"
-    IN_ROUND = "in-round"
+    IN_CHAINS = "in-chains"
+    IN_BATCHES = "in-batches"
+    IN_KEYS = "in-keys"
     CLOSED = "closed"
 
 
@@ -48,18 +51,22 @@ ANYTIME = (
     m.Pong,
 )  # fmt: skip
 """What may be said after the greeting, within a round of one's own or not."""
+ROUND = (State.IN_CHAINS, State.IN_BATCHES, State.IN_KEYS)
+"""The parts of a round, in their order. Each may be left out."""
 
 TRANSITIONS: dict[tuple[State, type[m.Message]], State] = {
     (State.GREETING, m.Hello): State.QUIET,
     (State.GREETING, m.Close): State.CLOSED,
-    (State.QUIET, m.Begin): State.IN_ROUND,
-    (State.IN_ROUND, m.Chain): State.IN_ROUND,
-    (State.IN_ROUND, m.Batch): State.IN_ROUND,
-    (State.IN_ROUND, m.Ids): State.IN_ROUND,
-    (State.IN_ROUND, m.End): State.QUIET,
-    (State.IN_ROUND, m.Cut): State.QUIET,
-    **{(state, kind): state for state in (State.QUIET, State.IN_ROUND) for kind in ANYTIME},
-    **{(state, m.Close): State.CLOSED for state in (State.QUIET, State.IN_ROUND)},
+    (State.QUIET, m.Begin): State.IN_CHAINS,
+    (State.IN_CHAINS, m.Chain): State.IN_CHAINS,
+    (State.IN_CHAINS, m.Batch): State.IN_BATCHES,
+    (State.IN_CHAINS, m.Ids): State.IN_KEYS,
+    (State.IN_BATCHES, m.Batch): State.IN_BATCHES,
+    (State.IN_BATCHES, m.Ids): State.IN_KEYS,
+    (State.IN_KEYS, m.Ids): State.IN_KEYS,
+    **{(state, kind): State.QUIET for kind in (m.End, m.Cut) for state in ROUND},
+    **{(state, kind): state for kind in ANYTIME for state in (State.QUIET, *ROUND)},
+    **{(state, m.Close): State.CLOSED for state in (State.QUIET, *ROUND)},
 }
 
 
@@ -75,7 +82,6 @@ class _Direction:
         self.frames = 0
         self.left = 0
         self.behind = False
-        self.stage: type[m.Message] = m.Chain
 
     def step(self, message: m.Message) -> str | None:
         """Take one message; the text of what is wrong with it, or None."""
@@ -95,12 +101,12 @@ class _Direction:
         return None
 
     def _in_order(self, message: m.Message) -> str | None:
-        """The numbers of a round: first its chains, then `count` versions, then the keys for one who is behind."""
+        """The numbers of a round; the order of its parts is the table's."""
         match message:
             case m.Begin():
                 if message.round <= self.round:
                     return f"round {message.round} cannot follow round {self.round}"
-                self.round, self.frames, self.left, self.stage = message.round, 0, message.count, m.Chain
+                self.round, self.frames, self.left = message.round, 0, message.count
                 self.behind = message.behind
             case m.Chain() | m.Batch() | m.Ids():
                 what = type(message).__name__
@@ -122,10 +128,6 @@ class _Direction:
         return None
 
     def _large(self, message: m.Chain | m.Batch | m.Ids) -> str | None:
-        stages = (m.Chain, m.Batch, m.Ids)
-        if stages.index(type(message)) < stages.index(self.stage):
-            return f"a {type(message).__name__} cannot come after a {self.stage.__name__}"
-        self.stage = type(message)
         match message:
             case m.Chain():
                 if len(message.values) % LINK_BYTES:

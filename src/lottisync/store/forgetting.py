@@ -20,7 +20,7 @@ import hashlib
 import sys
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 import msgspec
@@ -34,6 +34,7 @@ from lottisync.entities.version import Damaged
 from lottisync.store import tables
 from lottisync.store.instant import iso
 from lottisync.store.reader import Reader
+from lottisync.store.store import Store
 from lottisync.store.transaction import Transaction
 
 MIN_AGE = 30 * 24 * 3_600_000
@@ -90,6 +91,17 @@ def hear(tx: Transaction, device: str, knowledge: Clock, *, direct: bool) -> Non
     tx.execute("delete from told where device = ?", (device,))
     for host, known in after.items():
         tx.execute("insert into told values (?, ?, ?)", (device, numbers[host], known))
+
+
+def waited_for(name: str, stores: Mapping[str, Store], active: Iterable[str]) -> set[str]:
+    """Of the active devices those that a purge of this store waits for: all but those that were heard of in another
+    store and never in this one (FORGET-11)."""
+    heard_of = {}
+    for each, store in stores.items():
+        with store.reading() as reader:
+            heard_of[each] = set(told(reader))
+    elsewhere = set().union(*heard_of.values())
+    return {device for device in active if device in heard_of[name] or device not in elsewhere}
 
 
 def lacking(reader: Reader, knowledge: Clock) -> int:

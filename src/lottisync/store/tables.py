@@ -37,7 +37,7 @@ def raw_version(ident: bytes, kind: bytes, clock: bytes, stamps: bytes, document
 
 
 def names(schema: StoreSchema) -> tuple[str, str]:
-    """The table of entities and the table of links."""
+    """The table of entities and the table of links. SQL takes no hyphen, and no store's name has an underscore."""
     name = schema.name.replace("-", "_")
     return f"{name}_entities", f"{name}_links"
 

@@ -9,10 +9,12 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
+from lottisync.causality.knowledge import Knowledge
 from lottisync.entities.version import BadVersion
 from lottisync.protocol import message as m
 from lottisync.store.store import Store
 from lottisync.sync.comparison import Comparison
+from lottisync.sync.event import Diverged, Event, Mended
 from lottisync.sync.incoming import Unacceptable
 from lottisync.sync.inventory import own_summary
 from lottisync.sync.standing import Standing
@@ -24,34 +26,24 @@ says that lies, must not be read over and over."""
 
 class Verified(NamedTuple):
     """The outcome of a comparison: whether both hold the same, whether it came to its end while both knew the same
-    (else it says nothing), and how many entities were mended, here and there."""
+    (else it says nothing), how many entities were mended, here and there, and how many were read here."""
 
     equal: bool
     comparable: bool
     mended: int
+    read: int
 
 
 class Comparisons:
-    """`leads` is whether ours goes on where both sides have begun one, and whether it is we who begin one unasked.
-    `report` is told (code, sentence), `progress` (store, done, of), on whatever thread reads a store; `called` is what
-    people call the peer."""
+    """`leads` is whether ours goes on where both sides have begun one, and whether it is we who begin one unasked. How
+    far the reading of a store is stands in `standing.comparing` while it is read, by whatever thread does it."""
 
-    def __init__(
-        self,
-        stores: Mapping[str, Store],
-        standing: Standing,
-        *,
-        clock: Callable[[], int],
-        report: Callable[[str, str], None],
-        progress: Callable[[str, int, int], None],
-        called: Callable[[], str],
-    ) -> None:
+    def __init__(self, stores: Mapping[str, Store], standing: Standing, events: list[Event]) -> None:
         self.leads = False
         self.wanted: set[str] = set()
         self.due: deque[m.Message] = deque()
         self.verified: dict[str, Verified] = {}
-        self._stores, self._standing, self._clock = stores, standing, clock
-        self._report, self._progress, self._called = report, progress, called
+        self._stores, self._standing, self._events = stores, standing, events
         self._asked: set[str] = set()
         self._tries: dict[str, int] = {}
         self._running: dict[str, Comparison] = {}
@@ -63,16 +55,29 @@ class Comparisons:
         self.wanted.add(name)
         self._asked.add(name)
 
-    def suspect(self, name: str) -> None:
+    def heard_from(self, name: str, knowledge: Knowledge, there: m.Summary, own: m.Summary) -> None:
+        """The peer says how it stands. Equal knowledge must mean an equal digest; a mismatch is never ignored
+        (SYNC-7)."""
+        standing = self._standing
+        standing.told[name] = dict(knowledge)
+        standing.summaries[name] = there
+        same = own.known == there.known
+        if same and own.digest != there.digest:
+            if name not in standing.diverged:
+                standing.diverged.append(name)
+                self._events.append(Diverged(name))
+            self._suspect(name)
+        elif same:
+            self._tries.pop(name, None)
+            if name in standing.diverged:
+                standing.diverged.remove(name)
+
+    def _suspect(self, name: str) -> None:
         """The two differ although both know the same: one of them, which leads, compares unasked."""
         tries = self._tries.get(name, 0)
         if self.leads and name not in self.wanted and name not in self._running and tries < UNASKED_COMPARISONS:
             self._tries[name] = tries + 1
             self.wanted.add(name)
-
-    def trust(self, name: str) -> None:
-        """The two know the same and have the same digest."""
-        self._tries.pop(name, None)
 
     def begin(self, agreed: Callable[[str], bool]) -> None:
         """Begin what is wanted, as soon as the two have agreed on it."""
@@ -84,14 +89,13 @@ class Comparisons:
     def _begun(self, name: str) -> Comparison:
         def progress(done: int, of: int) -> None:
             self._standing.comparing = {**self._standing.comparing, name: (done, of)}
-            self._progress(name, done, of)
 
         thorough = name in self._asked
         self._running[name] = comparison = Comparison(name, self._stores[name], progress, thorough=thorough)
         return comparison
 
-    def compare(self, turn: m.Compare) -> None:
-        """The peer's turn. Raises `Unacceptable` for one that is none."""
+    def compare(self, turn: m.Compare, now: int) -> None:
+        """The peer's turn. Raises `Unacceptable` for nodes that do not fit a tree."""
         opening = any(node.prefix == b"" for node in turn.nodes)
         comparison = self._running.get(turn.store)
         if comparison is not None and opening:
@@ -104,7 +108,7 @@ class Comparisons:
                 return
             comparison = self._begun(turn.store)
         if turn.known != comparison.known:
-            self._end(turn.store, comparison)
+            self._end(turn.store, comparison, now)
             return
         try:
             said = comparison.take(turn)
@@ -113,37 +117,36 @@ class Comparisons:
         if said:
             self.due += said
         else:
-            self._end(turn.store, comparison)
+            self._end(turn.store, comparison, now)
 
-    def mend(self, mend: m.Mend) -> None:
+    def mend(self, mend: m.Mend, now: int) -> None:
         """What the peer holds of what differs. Raises `Unacceptable` for what cannot even be kept."""
         comparison = self._running.get(mend.store)
         if comparison is not None:
             try:
-                self.due += comparison.mend(mend, self._clock())
+                self.due += comparison.mend(mend, now)
             except BadVersion as error:
                 raise Unacceptable("bad-entity", str(error)) from None
 
-    def _end(self, name: str, comparison: Comparison) -> None:
+    def _end(self, name: str, comparison: Comparison, now: int) -> None:
         """Ours has come to an end: say so, and what this store is now."""
         del self._running[name]
         self._standing.comparing = {store: far for store, far in self._standing.comparing.items() if store != name}
-        own = comparison.end(self._clock())
+        own = comparison.end(now)
         if comparison.whole:
             self._asked.discard(name)
         comparison.close()
         self.due.append(m.Mended(name, comparison.changed, own))
         self._ended[name] = comparison
         if comparison.changed:
-            entities = "1 entity" if comparison.changed == 1 else f"{comparison.changed:,} entities"
-            self._report("mended", f"mended {entities} of {name}: damaged here, or not as on {self._called()}")
+            self._events.append(Mended(name, comparison.changed))
 
-    def mended(self, mended: m.Mended) -> None:
+    def mended(self, mended: m.Mended, now: int) -> None:
         """The peer's has come to an end, and so does ours."""
         name, standing = mended.store, self._standing
         comparison = self._running.get(name)
         if comparison is not None:
-            self._end(name, comparison)
+            self._end(name, comparison, now)
         ended = self._ended.pop(name, None)
         changed = mended.changed + (ended.changed if ended is not None else 0)
         with self._stores[name].reading() as reader:
@@ -152,6 +155,7 @@ class Comparisons:
             own == mended.summary,
             ended is not None and ended.whole and own.known == mended.summary.known,
             changed,
+            ended.read if ended is not None else 0,
         )
         if own.known != mended.summary.known and name in standing.diverged:
             standing.diverged.remove(name)  # to be found again when both know the same

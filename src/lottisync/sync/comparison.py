@@ -24,8 +24,9 @@ from lottisync.sync.outgoing import bounded
 
 
 class Comparison:
-    """One side's part; `changed` counts the entities that were mended here. `known` is what both know. `whole` is
-    whether all that the peer has said so far has been answered: if it ends before that, it was given up.
+    """One side's part; `changed` counts the entities that were mended here, `read` those that were read. `known` is
+    what both know. `whole` is whether all that the peer has said so far has been answered: if it ends before that, it
+    was given up.
 
     Making one reads and hashes the whole store; `progress(done, of)` counts its entities. A `thorough` one also looks
     whether all that is kept beside the content still follows from it, which no peer can tell."""
@@ -38,12 +39,17 @@ class Comparison:
         *,
         thorough: bool = False,
     ) -> None:
-        self.changed = 0
+        self.changed = self.read = 0
         self._name, self._store = name, store
+
+        def reading(done: int, of: int) -> None:
+            self.read = of
+            progress(done, of)
+
         self._snapshot: Snapshot = store.snapshot()
         try:
             self.known = own_summary(self._snapshot).known
-            self._own = Fingerprints(self._snapshot, progress)
+            self._own = Fingerprints(self._snapshot, reading)
             self._in_step = not thorough or mending.in_step(self._snapshot)
         except BaseException:
             self.close()

@@ -21,7 +21,7 @@ from anyio.abc import ByteStream, SocketStream, TaskStatus
 from anyio.streams.tls import TLSStream
 
 from lottisync.causality.vector_clock import Host
-from lottisync.device.membership import bind_hosts, come_back, read_roster
+from lottisync.device.membership import Strangers, bind_hosts, come_back, read_roster
 from lottisync.device.peers import remember_address, remember_links
 from lottisync.identity.device_key import DeviceKey
 from lottisync.identity.roster import Roster
@@ -35,10 +35,12 @@ from lottisync.store.instant import iso
 from lottisync.store.reader import Moment
 from lottisync.store.store import Store
 from lottisync.sync import twin
+from lottisync.sync.conversation import Conversation
 from lottisync.sync.dial_plan import DIAL_SECONDS, Failure
 from lottisync.sync.dialling import Connected, Dialling, Met, Unreachable
+from lottisync.sync.event import ClockAhead, Event, Greeted, KeyRunsTwice, PeerChanged, words
 from lottisync.sync.inventory import own_summary
-from lottisync.sync.link import Caller, Link
+from lottisync.sync.link import Caller, Link, steady_now
 from lottisync.sync.meeting import Meeting
 from lottisync.sync.peer import PeerState, told_of_clock, why_away
 from lottisync.sync.scrub import Scrub
@@ -81,7 +83,8 @@ class Engine:
         self,
         *,
         key: DeviceKey,
-        stores: dict[str, Store],
+        stores: Mapping[str, Store],
+        roster: Store,
         listen: Listen,
         discover: bool,
         clock: Callable[[], int],
@@ -97,6 +100,7 @@ class Engine:
         self.port = 0
         self.links: dict[str, Link] = {}
         self._key, self._stores, self._listen, self._discover = key, stores, listen, discover
+        self._space, self._space_name = roster, roster.schema.name
         self._clock, self._chance, self._call = clock, chance, call
         self._report, self._status = report, status
         self._boot = chance.randbytes(16)
@@ -105,6 +109,8 @@ class Engine:
         self._linked_at: dict[str, float] = {}
         self._roster: Roster
         self._active: set[str] = set()
+        self._members: set[str] = set()
+        """The devices that are, or were, this person's."""
         self._bound: set[str] = set()
         self._dialled: set[str] = set()
         self._handshakes = 0
@@ -112,7 +118,7 @@ class Engine:
         self._twins: set[tuple[str, bytes]] = set()
         self._ahead: dict[Host, int] = {}
         self.scrub = Scrub(stores, call, idle=self._idle, report=report, changed=self._moved)
-        self._verification = Verification(stores, self.links, self.scrub, call, clock=clock, report=report)
+        self._verification = Verification(stores, roster, self.links, self.scrub, call, clock=clock, report=report)
 
     @property
     def device(self) -> str:
@@ -132,7 +138,7 @@ class Engine:
         self.port = port_of(listener)
         async with contextlib.AsyncExitStack() as stack:
             stack.push_async_callback(_closed, listener)
-            bell = Bell(self._stores["space"].file.parent / "bells", f"sync-{self._boot.hex()[:12]}")
+            bell = Bell(self._space.file.parent / "bells", f"sync-{self._boot.hex()[:12]}")
             stack.callback(bell.close)
             stack.push_async_callback(self._remember_last_links)
             async with anyio.create_task_group() as tasks:
@@ -160,7 +166,7 @@ class Engine:
         )
         self.meeting = Meeting(
             device=self._key.device_id,
-            space=self._stores["space"],
+            space=self._space,
             host=self._listen.host,
             port=self.port,
             clock=self._clock,
@@ -186,13 +192,14 @@ class Engine:
 
     async def _load_roster(self) -> None:
         def read() -> Roster:
-            come_back(self._stores["space"], self._key, self._clock())
-            with self._stores["space"].reading() as reader:
+            come_back(self._space, self._key, self._clock())
+            with self._space.reading() as reader:
                 return read_roster(reader, self._key.certificate)
 
         self._roster = await self._call(read)
         trusted = {member.device: member for member in self._roster.trusted_peers()}
         self._active = {member.device for member in self._roster.active_peers()}
+        self._members |= self._roster.members.keys()
         pins = [member.certificate for member in trusted.values()]
         self._serve_context = tls.sync_context(self._key, pins, server=True)
         self._dial_context = tls.sync_context(self._key, pins, server=False)
@@ -221,7 +228,7 @@ class Engine:
             idle = [link for link in self.links.values() if link.reserve()]
             try:
                 try:
-                    moments = await self._call(partial(self._look, seen.get("space"), idle))
+                    moments = await self._call(partial(self._look, seen.get(self._space_name), idle))
                 finally:
                     for link in idle:
                         link.release()
@@ -235,7 +242,8 @@ class Engine:
                 failing = problem.message
             else:
                 failing = ""
-            if any(link.exchange.standing.comparing for link in self.links.values()):
+            if any(link.standing.comparing for link in self.links.values()):
+                await self._noted(self._verification.note_progress)
                 self._status()
 
     def _moved(self) -> None:
@@ -247,7 +255,7 @@ class Engine:
         """The stores' moments. If `space` is as it was, and so the roster too, idle links look at once what their peers
         lack of them: a change that was made a moment ago is on its way without another hop to a thread."""
         moments = self._moments()
-        if moments["space"] == space:
+        if moments[self._space_name] == space:
             for link in idle:
                 link.look(moments)
         return moments
@@ -258,7 +266,7 @@ class Engine:
         for name, store in self._stores.items():
             with store.reading() as reader:
                 moments[name] = reader.moment()
-                if name == "space":
+                if name == self._space_name:
                     self._verification.look_for_requests(reader)
         hosts = {moment.host for moment in moments.values()}
         # Any store, space too, may have minted a new host; until it is bound, peers refuse what it writes.
@@ -268,7 +276,7 @@ class Engine:
         return moments
 
     async def _committed(self, moments: dict[str, Moment], before: Mapping[str, Moment]) -> None:
-        if moments["space"] != before.get("space"):
+        if moments[self._space_name] != before.get(self._space_name):
             await self._load_roster()
             await self._look_for_members()
         for link in list(self.links.values()):
@@ -364,25 +372,27 @@ class Engine:
     async def _run_link(
         self, stream: ByteStream, device: str, *, dialled: bool, address: Address | None
     ) -> m.Close | None:
-        link = Link(
-            stream,
-            device=device,
-            dialled=dialled,
-            own_device=self._key.device_id,
-            own_certificate=self._key.certificate,
+        now, steady = self._clock(), steady_now()
+        conversation = Conversation(
+            device=self._key.device_id,
             boot=self._boot,
             stores=self._stores,
+            strangers=Strangers(self._space, self._key.certificate),
+            dialled=dialled,
+            now=now,
+            steady=steady,
+            expected=device,
+            members=self._members,
+        )
+        link = Link(
+            stream,
+            conversation,
+            device=device,
+            dialled=dialled,
             call=self._call,
             clock=self._clock,
-            greeted=lambda link, hello: self._greet(link, hello, address),
-            report=self._report,
-            progress=partial(self._verification.progress, device),
-            called=lambda: self.peers[device].name if device in self.peers else None,
-            member=lambda heard: heard in self._roster.members,
-            ahead=self._is_ahead,
+            happened=partial(self._happened, address=address),
         )
-        link.changed = self._moved
-        link.is_twin = self._runs_twice
         self._locals[link] = local_host(stream)
         try:
             await link.run()
@@ -405,27 +415,45 @@ class Engine:
                 self._status()
         return link.ended
 
-    async def _greet(self, link: Link, hello: m.Hello, address: Address | None) -> m.Close | None:
+    async def _happened(self, link: Link, event: Event, address: Address | None) -> None:
+        match event:
+            case Greeted():
+                objection = await self._greet(link, event.boot, address)
+                if objection is not None:
+                    link.close(objection.code, objection.reason)
+            case PeerChanged():
+                self._moved()
+            case KeyRunsTwice():
+                self._runs_twice()
+            case ClockAhead(host, millis):
+                self._is_ahead(host, millis)
+            case _:
+                pass
+        said = words(event, self._name(link.device))
+        if said is not None:
+            self._report(*said)
+
+    async def _greet(self, link: Link, boot: bytes, address: Address | None) -> m.Close | None:
         """As `_admit`; but a program that is another one than that of a link that lives is a twin."""
-        while (old := self.links.get(link.device)) is not None and old.peer_boot != hello.boot:
+        while (old := self.links.get(link.device)) is not None and old.peer_boot != boot:
             lives = await old.lives(self._patience)
             if self.links.get(link.device) is old:
                 if lives:
-                    return self._turned_away(old, hello)
+                    return self._turned_away(old, boot)
                 break
         old = self.links.get(link.device)
         if old is not None and self._favoured(old) and not self._favoured(link):
             # It would be kept; but the other side may have moved, and the old connection lead nowhere (MEET-17).
             await self._unless_it_lives(old, TAKEN_OVER_SECONDS)
-        return self._admit(link, hello, address)
+        return self._admit(link, boot, address)
 
-    def _turned_away(self, old: Link, hello: m.Hello) -> m.Close:
+    def _turned_away(self, old: Link, boot: bytes) -> m.Close:
         state = self.peers[old.device]
         state.twice = iso(self._clock())
-        if (old.device, hello.boot) not in self._twins:
-            self._twins.add((old.device, hello.boot))
+        if (old.device, boot) not in self._twins:
+            self._twins.add((old.device, boot))
             self._report("twice", twin.told_of(state.name))
-        old.say_twin(hello.boot)
+        old.say_twin(boot)
         self._status()
         return m.Close("twin", twin.told_of(None))
 
@@ -453,19 +481,19 @@ class Engine:
             if first:
                 self._report("clock-ahead", told_of_clock(state.name, state.ahead))
 
-    def _admit(self, link: Link, hello: m.Hello, address: Address | None) -> m.Close | None:
+    def _admit(self, link: Link, boot: bytes, address: Address | None) -> m.Close | None:
         """Whether a link that has greeted may go on; the last word for the peer if not."""
         if link.device not in self.peers:  # revoked since the handshake
             return REVOKED
         other = self.links.get(link.device)
         if other is not None:
-            if other.peer_boot == hello.boot and self._favoured(other) and not self._favoured(link):
+            if other.peer_boot == boot and self._favoured(other) and not self._favoured(link):
                 return m.Close("duplicate", "there is a connection already")
             other.close("duplicate", "a newer connection takes over")
         self.links[link.device] = link
         before = self._standings.get(link.device, Standing())
-        self._standings[link.device] = link.exchange.standing
-        link.exchange.standing.mended = dict(before.mended)
+        self._standings[link.device] = link.standing
+        link.standing.mended = dict(before.mended)
         self._linked_at[link.device] = anyio.current_time()
         self.dialling.linked(link.device)
         state = self.peers[link.device]
@@ -486,11 +514,11 @@ class Engine:
 
     async def _remember(self, device: str, address: Address) -> None:
         now = self._clock()
-        await self._noted(lambda: remember_address(self._stores["space"], device, address, now))
+        await self._noted(lambda: remember_address(self._space, device, address, now))
 
     async def _remember_link(self, device: str) -> None:
         seen, now = {device: iso(self._clock())}, self._clock()
-        await self._noted(lambda: remember_links(self._stores["space"], seen, now))
+        await self._noted(lambda: remember_links(self._space, seen, now))
 
     async def _remember_last_links(self) -> None:
         """At the end, of those that were linked until now."""
@@ -498,7 +526,7 @@ class Engine:
         now = self._clock()
         if seen:
             with anyio.CancelScope(shield=True):
-                await self._noted(lambda: remember_links(self._stores["space"], seen, now))
+                await self._noted(lambda: remember_links(self._space, seen, now))
 
     async def _noted(self, write: Callable[[], None]) -> None:
         """Off the event loop: another process may be writing for a while, and hearts must go on beating."""
@@ -524,7 +552,7 @@ class Engine:
     async def snapshot(self) -> list[PeerState]:
         """The peers as they stand now, by name."""
         # While a round comes in, its store is in step with nobody, and its summary would be of all that came so far.
-        receiving = [link.exchange.standing.receiving for link in self.links.values()]
+        receiving = [link.standing.receiving for link in self.links.values()]
         coming = {each[0] for each in receiving if each is not None}
         own = await self._call(lambda: self._summaries(coming))
         for device, standing in self._standings.items():
@@ -534,6 +562,7 @@ class Engine:
             state.diverged = list(standing.diverged)
             state.mended = dict(standing.mended)
             state.comparing = standing.comparing
+            state.only_here, state.only_there = list(standing.only_here), list(standing.only_there)
         for device, state in self.peers.items():
             state.addresses = self.meeting.standing(device)
             state.away = None if state.linked or device not in self._active else why_away(state.addresses)
@@ -552,7 +581,7 @@ class Engine:
 
     def _idle(self) -> bool:
         """Whether no round is coming in."""
-        return all(link.exchange.standing.receiving is None for link in self.links.values())
+        return all(link.standing.receiving is None for link in self.links.values())
 
     def nearby(self) -> int:
         """How many programs announce themselves that are none of this person's devices."""

@@ -1,9 +1,10 @@
-"""One connection to one device: what carries an `Exchange` over a socket (docs/specs/07-sync.md, section 7).
+"""One connection to one device: what carries a `Conversation` over a socket (docs/specs/07-sync.md, section 7).
 
-The session says what may be said, the exchange does it on the stores; the link moves the bytes. Four tasks share
-the connection. One reads, has the exchange take what came, and says its answers. One has it say what it has to say
-of itself, whenever there may be something new. One beats the heart. One writes to the socket: it alone outlives
-the others, for a moment, so that the last word is neither lost nor cut in two.
+The conversation says what is to be said, and does on the stores what comes; the link moves the bytes, and hands what
+happens (`lottisync.sync.event`) to the engine. Four tasks share the connection. One reads, has carried out what
+came, and says the answer. One has the conversation say what it has to say of itself, whenever there may be something
+new. One tells it the time. One writes to the socket: it alone outlives the others, for a moment, so that the last word
+is neither lost nor cut in two.
 
 A peer that is slow costs bounded memory. It grants credit for what is large, and no more of that is under way;
 a frame leaves for the socket before the next is made; and while the peer does not read what we
@@ -24,21 +25,16 @@ from typing import Protocol, TypeVar
 import anyio
 from anyio.abc import ByteStream
 
-from lottisync.causality.vector_clock import Host
-from lottisync.device.membership import Strangers
-from lottisync.problem import Problem
 from lottisync.protocol import message as m
-from lottisync.protocol.session import Session
 from lottisync.store.reader import Moment
-from lottisync.store.store import Store
-from lottisync.sync.exchange import Exchange, Refused, breaths
+from lottisync.sync.conversation import Conversation
+from lottisync.sync.event import Answered, Event, Granted, Greeted
+from lottisync.sync.standing import Standing
 
 T = TypeVar("T")
 TICK_SECONDS = 1
 FAREWELL_SECONDS = 1
 """How long what was said last may take to reach the socket when a link ends."""
-HEARSAY_SECONDS = 60
-"""How often the peer is told what others know, at most: it only decides what may be forgotten."""
 MAX_OUTBOX = 64
 """Answers that wait for the socket before we stop listening. Between correct peers it is a handful."""
 STUCK_SECONDS = 120
@@ -53,55 +49,29 @@ class Caller(Protocol):
 
 
 class Link:
-    """See the module. `greeted` is called with the peer's hello and says whether the link may go on
-    (the `Close` for the peer if not); `is_twin` when the peer says that this device runs twice."""
+    """See the module. `happened` is told every event; before it returns nothing that came behind it is carried out, so
+    that a peer can be turned away when it has greeted (`close`)."""
 
     def __init__(
         self,
         stream: ByteStream,
+        conversation: Conversation,
         *,
         device: str,
         dialled: bool,
-        own_device: str,
-        own_certificate: bytes,
-        boot: bytes,
-        stores: dict[str, Store],
         call: Caller,
         clock: Callable[[], int],
-        greeted: Callable[["Link", m.Hello], Awaitable[m.Close | None]],
-        report: Callable[[str, str], None],
-        progress: Callable[[str, int, int], None] = lambda store, done, of: None,
-        called: Callable[[], str | None] = lambda: None,
-        member: Callable[[str], bool] = lambda device: True,
-        ahead: Callable[[Host, int], None] = lambda host, millis: None,
+        happened: Callable[["Link", Event], Awaitable[None]],
     ) -> None:
         self.device = device
         self.dialled = dialled
         self.peer_boot = b""
-        self.ended: m.Close | None = None
-        self.changed: Callable[[], None] = lambda: None
-        self.is_twin: Callable[[], None] = lambda: None
+        self.conversation = conversation
         self._stream = stream
-        self._call, self._greeted, self._report = call, greeted, report
-        self._session = Session(expected=device, now=_monotonic())
-        self.exchange = Exchange(
-            device=own_device,
-            boot=boot,
-            stores=stores,
-            strangers=Strangers(stores["space"], own_certificate),
-            clock=clock,
-            credit=lambda: self._session.credit,
-            report=report,
-            progress=progress,
-            called=called,
-            member=member,
-            ahead=ahead,
-        )
-        self._called = called
-        self._ponged = 0
+        self._call, self._clock, self._happened = call, clock, happened
+        self._answered = 0
         self._life = anyio.Event()
         self._turn = anyio.Lock()
-        self._found: list[m.Message] = []
         self._fault: Exception | None = None
         self._outbox: list[bytes] = []
         self._writable = anyio.Event()
@@ -109,15 +79,24 @@ class Link:
         self._leaving = False
         self._taking = False
         self._crowded = False
-        self._moved = _monotonic()
+        self._moved = steady_now()
         self._owing = False
         self._work = anyio.Event()
         self._scope: anyio.CancelScope | None = None
 
+    @property
+    def ended(self) -> m.Close | None:
+        """Why the connection ended, if anybody said so."""
+        return self.conversation.ended
+
+    @property
+    def standing(self) -> Standing:
+        return self.conversation.standing
+
     # -- life
 
     async def run(self) -> None:
-        """Until the connection ends; `ended` then says why, if anybody said so."""
+        """Until the connection ends."""
         writing = anyio.CancelScope(shield=True)
         try:
             async with anyio.create_task_group() as tasks:
@@ -136,86 +115,78 @@ class Link:
                 self._life.set()
                 await self._linger()
                 await anyio.aclose_forcefully(self._stream)
-                await self._exchanged(self.exchange.close)
+                await self._alone(self.conversation.release)
 
     async def _linger(self) -> None:
         """Hear the peer out until it says its last word too, or hangs up, for a moment: a socket that is closed with
         something unread takes back what was said last, before the other side has read it."""
         with anyio.move_on_after(FAREWELL_SECONDS), contextlib.suppress(*LOST, anyio.BusyResourceError):
-            while self.ended is not None and self._session.closed is None:
-                self._session.receive(await self._stream.receive(), _monotonic())
+            while self.ended is not None and not self.conversation.hung_up:
+                self.conversation.feed(await self._stream.receive(), steady_now())
 
     async def _converse(self) -> None:
         async with anyio.create_task_group() as tasks:
             self._scope = tasks.cancel_scope
-            if not self._session.open:  # closed before it ran
+            if self.ended is not None:  # closed before it ran
                 return
-            hello = await self._exchanged(self.exchange.hello)
+            await self._alone(self.conversation.greet)
+            self._flush()
             tasks.start_soon(self._beat)
-            tasks.start_soon(self._unless_refused, self._speak)
-            tasks.start_soon(self._unless_refused, self._pass_on)
-            if not self.dialled:
-                self._say(hello)
-            await self._unless_refused(lambda: self._read(hello))
+            tasks.start_soon(self._speak)
+            await self._read()
             tasks.cancel_scope.cancel()
 
-    async def _exchanged(self, work: Callable[[], T]) -> T:
-        """Have the exchange do something, alone."""
+    async def _alone(self, work: Callable[[], T]) -> T:
+        """Have the conversation work on the stores, one thing at a time."""
         async with self._turn:
             return await self._call(work)
 
-    async def _unless_refused(self, task: Callable[[], Awaitable[None]]) -> None:
-        """What the stores refuse, or cannot do (a full disk), ends this link with a word, and no other one."""
-        try:
-            await task()
-        except Refused as fault:
-            self._report("refused", f"{self._short}: {fault.reason}")
-            self.close(fault.code, fault.reason)
-        except Problem as problem:
-            self._report("failed", f"{self._short}: {problem.message}")
-            self.close("failed", f"the device cannot go on ({problem.code})")
-
     def close(self, code: str, reason: str) -> None:
         """End the session with a word to the peer. The first word counts."""
-        if self._session.open:
-            self._say(m.Close(code, reason[: m.MAX_TEXT]))
-            self.ended = m.Close(code, reason)
+        self.conversation.close(code, reason)
+        self._end()
+
+    def _end(self) -> None:
+        self._flush()
         if self._scope is not None:
             self._scope.cancel()
 
+    # -- what the engine asks for
+
     async def lives(self, seconds: float) -> bool:
         """Whether the peer answers a ping within so long; false at once if the link ends."""
-        if not self._session.greeted or not self._session.open:
+        if not self.conversation.greeted or not self.conversation.open:
             return False
-        number, ping = self._session.ping(_monotonic())
-        self._outbox.append(ping)
-        self._writable.set()
+        number = self.conversation.ping(steady_now())
+        self._flush()
         with anyio.move_on_after(seconds):
-            while self._ponged < number and self._session.open and not self._leaving:
+            while self._answered < number and self.conversation.open and not self._leaving:
                 await self._life.wait()
-        return self._ponged >= number and not self._leaving
+        return self._answered >= number and not self._leaving
 
     def say_twin(self, boot: bytes) -> None:
         """Tell the peer that another program greets with its key."""
-        self._say(m.Twin(boot))
+        self.conversation.say_twin(boot)
+        self._flush()
 
     async def verify(self, name: str) -> None:
         """Compare a store with the peer's, as soon as the two have agreed on it."""
-        await self._exchanged(lambda: self.exchange.verify(name))
+        await self._alone(lambda: self.conversation.verify(name))
         self._work.set()
 
     def local_change(self, moments: Mapping[str, Moment] | None = None) -> None:
-        """Something was committed here: look whether the peer lacks it (see `Exchange.local_change`)."""
-        self.exchange.local_change(moments)
+        """Something was committed here: look whether the peer lacks it (see `Conversation.local_change`)."""
+        self.conversation.local_change(moments)
         self._work.set()
 
     @property
     def idle(self) -> bool:
-        """Whether the exchange waits for nothing, and has nothing to say."""
-        return self._session.greeted and self.exchange.silent and not self.exchange.owed
+        """Whether the conversation waits for nothing, and has nothing to say."""
+        conversation = self.conversation
+        return conversation.greeted and conversation.silent and not conversation.owed
 
     def reserve(self) -> bool:
-        """Whether the exchange is idle: then it is kept so, for `look`, until `release`."""
+        """Whether the conversation is idle: then it is kept so, for `look`, until `release`."""
         if not self.idle:
             return False
         try:
@@ -225,25 +196,26 @@ class Link:
         return True
 
     def look(self, moments: Mapping[str, Moment]) -> None:
-        """Have the exchange look what the peer lacks; off the event loop. What goes wrong is this link's alone."""
+        """Have the conversation look what the peer lacks; off the event loop. What goes wrong is this link's alone."""
         try:
-            self.exchange.local_change(moments)
-            self._found = [] if self.exchange.silent else self.exchange.more()
+            self.conversation.local_change(moments)
+            if not self.conversation.silent:
+                self.conversation.speak()
         except Exception as error:  # noqa: BLE001
             self._fault = error
 
     def release(self) -> None:
         """Say what was found."""
         self._turn.release()
-        found, self._found = self._found, []
-        self._say(*found)
+        self._flush()
         self._work.set()
 
-    def _say(self, *messages: m.Message) -> None:
-        """Queue messages, as one frame. Once the session is closed nothing more is said: the peer may close it in
-        the same breath with something that we are about to answer."""
-        if self._session.open and messages:
-            self._outbox.append(self._session.send(*messages))
+    # -- bytes
+
+    def _flush(self) -> None:
+        """What the conversation has queued goes to the socket."""
+        while frame := self.conversation.frame():
+            self._outbox.append(frame)
             self._writable.set()
 
     async def _write(self, scope: anyio.CancelScope) -> None:
@@ -261,50 +233,44 @@ class Link:
                 except LOST:
                     self._outbox.clear()
                 if not self._owing:  # else a heartbeat would count as credit
-                    self._moved = _monotonic()
+                    self._moved = steady_now()
 
     async def _beat(self) -> None:
         while True:
             await anyio.sleep(TICK_SECONDS)
+            now = steady_now()
             if self._taking:
                 # It is we who are not listening: a store may wait for another process's transaction longer than
                 # a peer may be silent, and what the peer said meanwhile is still in the socket.
-                self._session.receive(b"", _monotonic())
+                self.conversation.feed(b"", now)
             if not (self._outbox or self._owing) or (self._taking and not self._crowded):
-                self._moved = _monotonic()
-            if _monotonic() - self._moved >= STUCK_SECONDS * 1000:
+                self._moved = now
+            if now - self._moved >= STUCK_SECONDS * 1000:
                 self.close("stuck", f"nothing that was waited for has come for {STUCK_SECONDS} s")
-            due = self._session.tick(_monotonic())
-            if due:
-                self._outbox.append(due)
-                self._writable.set()
-            if self._session.closed is not None:
-                self._end(self._session.closed)
-
-    def _end(self, close: m.Close) -> None:
-        self.ended = self.ended or close
-        if self._session.farewell:
-            self._outbox.append(self._session.farewell)
-        if self._scope is not None:
-            self._scope.cancel()
+            silent = self.conversation.silent
+            events = self.conversation.tick(self._clock(), now)
+            self._flush()
+            if silent and not self.conversation.silent:
+                self._work.set()
+            await self._tell(events)
+            if self.ended is not None:
+                self._end()
 
     # -- what we hear
 
-    async def _read(self, own: m.Hello) -> None:
-        while True:
+    async def _read(self) -> None:
+        while self.ended is None:
             try:
                 data = await self._stream.receive()
             except LOST:
                 return
-            messages = self._session.receive(data, _monotonic())
+            self.conversation.feed(data, steady_now())
             self._taking = True
-            for breath in breaths(messages):
-                await self._take(breath, own)
+            while self.conversation.waiting:
+                await self._take()
                 await self._room()
             self._taking = False
-            if self._session.closed is not None:
-                self._end(self._session.closed)
-                return
+        self._end()
 
     async def _room(self) -> None:
         """Wait until the peer has read most of what it was answered, before listening on."""
@@ -313,51 +279,38 @@ class Link:
             await self._drained()
             self._crowded = False
 
-    @property
-    def _short(self) -> str:
-        return self._called() or f"device {self.device[:8]}"
+    async def _take(self) -> None:
+        """The next of what has come."""
+        if self.conversation.needs_stores:
+            await self._alone(self._carry_out)
+            self._work.set()
+        else:
+            self.conversation.carry_out(self._clock())
+        self._flush()
+        await self._tell(self.conversation.events())
 
-    async def _take(self, breath: list[m.AnyMessage], own: m.Hello) -> None:
-        match breath[0]:
-            case m.Ping(number=number):
-                self._say(m.Pong(number))
-                return
-            case m.Pong(number=number):
-                self._ponged = max(self._ponged, number)
-                self._life.set()
-                self._life = anyio.Event()
-                return
-            case m.Twin() | m.Close(code="twin"):
-                self.is_twin()
-                return
-            case m.Close():
-                return
-            case m.Credit():
-                self._moved = _monotonic()
-                self._work.set()
-                return
-            case m.Hello() as hello:
-                self.peer_boot = hello.boot
-                if self.dialled:
-                    self._say(own)
-                objection = await self._greeted(self, hello)
-                if objection is not None:
-                    self.close(objection.code, objection.reason)
-                    return
-            case _:
-                pass
-        answer, news = await self._exchanged(lambda: self._hear(breath))
-        self._say(*answer)
-        self._say(*news)
-        self._work.set()
-        if any(isinstance(message, m.Hello | m.Want | m.End | m.Told | m.Mended) for message in breath):
-            self.changed()
-
-    def _hear(self, breath: list[m.AnyMessage]) -> tuple[list[m.Message], list[m.Message]]:
-        """What to answer, and what this side has to say now: off the event loop only once for both. While the peer
+    def _carry_out(self) -> None:
+        """Queue the answer, and what this side has to say now: off the event loop only once for both. While the peer
         does not read, only the answer."""
-        answer = self.exchange.hear(breath)
-        return answer, [] if self._outbox or self.exchange.silent else self.exchange.more()
+        self.conversation.carry_out(self._clock())
+        if not (self._outbox or self.conversation.silent):
+            self.conversation.speak()
+
+    async def _tell(self, events: list[Event]) -> None:
+        for event in events:
+            match event:
+                case Greeted():
+                    self.peer_boot = event.boot
+                case Answered():
+                    self._answered = max(self._answered, event.number)
+                    self._life.set()
+                    self._life = anyio.Event()
+                case Granted():
+                    self._moved = steady_now()
+                    self._work.set()
+                case _:
+                    pass
+            await self._happened(self, event)
 
     # -- what we say
 
@@ -368,15 +321,14 @@ class Link:
             if self._fault is not None:
                 raise self._fault
             await self._drained()
-            while not self.exchange.silent and (messages := await self._exchanged(self.exchange.more)):
-                self._say(*messages)
+            while not self.conversation.silent and await self._alone(self.conversation.speak):
+                self._flush()
                 await self._drained()
-            self._owing = self.exchange.owed
-
-    async def _pass_on(self) -> None:
-        while True:
-            await anyio.sleep(HEARSAY_SECONDS)
-            self._say(*await self._exchanged(self.exchange.hearsay))
+            self._flush()
+            self._owing = self.conversation.owed
+            await self._tell(self.conversation.events())
+            if self.ended is not None:
+                self._end()
 
     async def _drained(self) -> None:
         """Wait until what was said has left for the socket, so that a slow peer costs no memory."""
@@ -384,6 +336,6 @@ class Link:
             await self._emptied.wait()
 
 
-def _monotonic() -> int:
+def steady_now() -> int:
     """Milliseconds that only ever go forward."""
     return int(anyio.current_time() * 1000)

@@ -3,6 +3,8 @@
 It stands alone so that whoever only reads a status need not load what a connection takes.
 """
 
+from collections.abc import Sequence
+
 import msgspec
 
 from lottisync.causality.vector_clock import Host
@@ -27,7 +29,8 @@ class PeerState(msgspec.Struct, rename="camel"):
     `away` a word for why there is no link (`why_away`), `addresses` where the device is looked for.
     `diverged` names the stores that differ although both know the same, `mended` says how many entities were put
     right, here and there; `comparing` how far a store has been read for a comparison, (done, of). `twice` is when a
-    second program with this device's key greeted last; `ahead` what its clock said (ISO 8601) when that was far ahead
+    second program with this device's key greeted last; `only_here` and `only_there` name stores that one of the two
+    does not have, so that they do not sync; `ahead` what its clock said (ISO 8601) when that was far ahead
     of ours."""
 
     device: str
@@ -40,6 +43,8 @@ class PeerState(msgspec.Struct, rename="camel"):
     diverged: list[str] = []
     mended: dict[str, int] = {}
     comparing: dict[str, tuple[int, int]] = {}
+    only_here: list[str] = []
+    only_there: list[str] = []
     twice: str | None = None
     ahead: str | None = None
     error: str | None = None
@@ -61,3 +66,13 @@ def told_of_clock(name: str, said: str) -> str:
         f"{name}'s clock is ahead: it said {said}. What is written there is kept, and is shown in place of"
         " what others write at the same time. Set the clock there"
     )
+
+
+def not_shared(name: str, only_here: Sequence[str], only_there: Sequence[str]) -> list[str]:
+    """In the person's words, of a device that does not have the same stores (SYNC-63)."""
+    said = []
+    if only_here:
+        said.append(f"{name} does not have {', '.join(only_here)}: it syncs everything else.")
+    if only_there:
+        said.append(f"{name} also has {', '.join(only_there)}, which this device does not: everything else syncs.")
+    return said

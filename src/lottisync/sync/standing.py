@@ -9,7 +9,7 @@ from lottisync.protocol import message as m
 class Standing(msgspec.Struct):
     """For people and for `status`: by store, the knowledge and the summary that the peer told last, where equal
     knowledge did not mean an equal digest, how many entities were mended, and how far the reading for a comparison has
-    come: (done, of)."""
+    come: (done, of). `only_here` and `only_there` name the stores that one of the two does not have."""
 
     told: dict[str, Knowledge] = {}
     summaries: dict[str, m.Summary] = {}
@@ -17,3 +17,5 @@ class Standing(msgspec.Struct):
     diverged: list[str] = []
     mended: dict[str, int] = {}
     comparing: dict[str, tuple[int, int]] = {}
+    only_here: list[str] = []
+    only_there: list[str] = []

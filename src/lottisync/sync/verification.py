@@ -24,8 +24,6 @@ from lottisync.sync.scrub import Scrub
 T = TypeVar("T")
 TRIES = 5
 """How often two stores are compared that go on being written to, before it is said that they could not be."""
-STEPS = 50
-"""How often, at most, it is written down how far the reading of a store is."""
 
 
 class State(StrEnum):
@@ -101,11 +99,13 @@ class Caller(Protocol):
 
 
 class Verification:
-    """`links` are those of the engine, by device; `report` is told (code, sentence)."""
+    """`space` is the store whose local table holds the requests, `links` are those of the engine, by device; `report`
+    is told (code, sentence)."""
 
     def __init__(
         self,
         stores: Mapping[str, Store],
+        space: Store,
         links: Mapping[str, Link],
         scrub: Scrub,
         call: Caller,
@@ -114,7 +114,7 @@ class Verification:
         report: Callable[[str, str], None],
     ) -> None:
         self._stores, self._links, self._scrub, self._call = stores, links, scrub, call
-        self._space = stores["space"]
+        self._space = space
         self._bells = self._space.file.parent / "bells"
         self._clock, self._report = clock, report
         self._news = anyio.Event()
@@ -168,7 +168,7 @@ class Verification:
     async def _ended(self) -> None:
         """The comparisons that have come to an end."""
         for (device, store), running in list(self._running.items()):
-            outcome = running.exchange.comparisons.verified.get(store)
+            outcome = running.conversation.verified.get(store)
             if outcome is None:
                 continue
             del self._running[device, store]
@@ -178,7 +178,7 @@ class Verification:
                 continue
             del self._tries[device, store]
             state = State.UNSETTLED if not outcome.comparable else State.EQUAL if outcome.equal else State.DIFFERS
-            await self._note(device, store, state, outcome.mended)
+            await self._note(device, store, state, outcome.mended, outcome.read)
             self._suspected[store] = self._scrub.found().get(store, frozenset())
             await self._scrub.look_again(store)
 
@@ -193,7 +193,7 @@ class Verification:
         return found
 
     def _same(self, link: Link, store: str) -> bool:
-        theirs = link.exchange.standing.summaries.get(store)
+        theirs = link.standing.summaries.get(store)
         with self._stores[store].reading() as reader:
             return theirs is not None and theirs.known == own_summary(reader).known
 
@@ -205,20 +205,25 @@ class Verification:
             withdraw(self._space, dead, self._clock())
         return [request for request in found if request.bell not in dead]
 
-    async def _note(self, device: str, store: str, state: State, mended: int = 0) -> None:
-        await self._call(lambda: self._write(device, store, "state = ?3, mended = mended + ?4", state, mended))
+    async def _note(self, device: str, store: str, state: State, mended: int = 0, read: int | None = None) -> None:
+        """How a request stands; `read` is how many entities were read in the end."""
+        what = "state = ?3, mended = mended + ?4, done = coalesce(?5, done), total = coalesce(?5, total)"
+        await self._call(lambda: self._write(device, store, what, state, mended, read))
 
-    def progress(self, device: str, store: str, done: int, total: int) -> None:
-        """How far the reading of a store is; called on whatever thread does it."""
-        if done % max(1, total // STEPS) >= 1_000 and done != total:
+    def note_progress(self) -> None:
+        """Write down how far the stores are read that are being compared; off the event loop."""
+        comparing = {
+            (device, store): far
+            for device, link in list(self._links.items())
+            for store, far in link.standing.comparing.items()
+        }
+        if not comparing:
             return
-        try:
-            if any((r.device, r.store) == (device, store) for r in requests(self._space)):
+        asked = {(request.device, request.store) for request in requests(self._space)}
+        for (device, store), (done, total) in comparing.items():
+            if (device, store) in asked:
                 self._write(device, store, "done = ?3, total = ?4", done, total)
-            else:
-                doorbell.ring(self._bells)  # for those who watch the status
-        except Problem:  # to show it is not worth a link
-            return
+        doorbell.ring(self._bells)  # for those who watch the status, too
 
     def _write(self, device: str, store: str, what: str, *values: object) -> None:
         with self._space.transaction(self._clock(), None) as tx:

@@ -2,16 +2,7 @@
 
 from tests.conformance.mutants.planting import run
 
-from lottisync.adapter.conversation import Conversation
-from lottisync.protocol import message as m
+from lottisync.sync.conversation import Conversation
 
-original = Conversation._accepted
-
-
-def accepted(self: Conversation, breath: list[m.AnyMessage]) -> bool:
-    original(self, breath)
-    return True
-
-
-Conversation._accepted = accepted  # type: ignore[method-assign]
+Conversation.waiting = property(lambda self: bool(self.pending or self._met))  # type: ignore[assignment, method-assign]
 run()

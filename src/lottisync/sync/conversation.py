@@ -1,0 +1,336 @@
+"""One side of a conversation between two devices, without the connection (docs/specs/07-sync.md).
+
+Bytes and time go in; bytes and events come out; the stores are changed in between. A conversation reads no socket and
+no clock, and calls nobody. So any transport can carry it:
+
+    receive(data, now) -> events     for bytes of the peer, in any pieces; what they ask for is done, and durable
+    data_to_send() -> bytes          the next frame for the peer; again and again, until it is empty
+    local_change()                   something was committed here, by whichever program
+    tick(now) -> events              every second or so: heartbeats, silence, what is passed on once a minute
+    close(code, reason)              say the last word; `data_to_send` has it
+    release()                        the connection is gone: let go of the stores
+
+A driver of a socket is a few lines:
+
+    conversation = Conversation(device=..., boot=..., stores=..., strangers=..., dialled=True, now=now())
+    while conversation.ended is None:
+        while frame := conversation.data_to_send():
+            socket.send(frame)
+        for event in conversation.receive(socket.recv(65536), now()):
+            ...
+    conversation.release()
+
+It is made of two parts. The session (`lottisync.protocol.session`) knows which message may follow which; the exchange
+(`lottisync.sync.exchange`) does on the stores what they say. A frame is made when it is asked for, so a peer that reads
+slowly costs no memory.
+
+A driver whose event loop must not wait for a disk takes the same steps apart. `feed`, `frame`, `tick` and `close`
+read no store; they belong to the loop. `carry_out` and `speak` do the stores' work, and may run on another thread, one
+at a time:
+
+    feed(data)                  what has arrived, as messages: they stand in `pending`
+    carry_out(now)              do what the next of them ask for; the answer is queued
+    speak()                     queue what this side has to say of itself, for one frame
+    frame() -> bytes            pack the next of what is queued
+
+Two clocks: `now` is the wall clock (ms), for what is written into the stores. Silence is measured on `steady`, a clock
+that nobody sets; a driver that has only one clock leaves it out.
+"""
+
+from collections import deque
+from collections.abc import Container, Mapping
+
+from lottisync.problem import Problem
+from lottisync.protocol import message as m
+from lottisync.protocol.session import Session
+from lottisync.store.reader import Moment
+from lottisync.store.store import Store
+from lottisync.sync.comparing import Verified
+from lottisync.sync.event import Answered, Event, Failed, Granted, Greeted, KeyRunsTwice, PeerChanged, Refused
+from lottisync.sync.exchange import Exchange
+from lottisync.sync.incoming import Strangers, Unacceptable
+from lottisync.sync.standing import Standing
+
+HEARSAY_SECONDS = 60
+"""How often the peer is told what others know, at most: it only decides what may be forgotten."""
+ALONE = (m.Hello, m.Twin, m.Ping, m.Pong, m.Credit, m.Close)
+"""Messages that are not for the stores: each is carried out by itself. (Of a greeting the second half is.)"""
+NEWS = (m.Hello, m.Want, m.End, m.Told, m.Mended)
+"""Messages that say something new of the peer's stores."""
+
+
+class Conversation:
+    """See the module. `stores` are in the order in which rounds deliver them. `strangers` finds hosts that belong to no
+    device of this person; `members` are the devices that are, or were, this person's (None: whichever are named).
+    `expected` is the device id that the transport has proved the peer to be; None if it proves nothing. Who has
+    `dialled` greets second."""
+
+    def __init__(
+        self,
+        *,
+        device: str,
+        boot: bytes,
+        stores: Mapping[str, Store],
+        strangers: Strangers,
+        dialled: bool,
+        now: int,
+        steady: int | None = None,
+        expected: str | None = None,
+        members: Container[str] | None = None,
+    ) -> None:
+        self.pending: deque[m.AnyMessage] = deque()
+        """What has arrived and was not carried out yet."""
+        self._session = Session(expected=expected, now=now if steady is None else steady)
+        self._exchange = Exchange(device=device, boot=boot, stores=stores, strangers=strangers, members=members)
+        self._dialled = dialled
+        self._now = now
+        self._passed_on = now if steady is None else steady
+        self._hello: m.Hello | None = None
+        self._met: m.Hello | None = None
+        self.queued: deque[list[m.Message]] = deque()
+        """What is to be said and was not packed yet, frame by frame."""
+        self._frames: deque[bytes] = deque()
+        self._ended: m.Close | None = None
+        self._due = False
+
+    # -- the whole of it
+
+    def receive(self, data: bytes, now: int, steady: int | None = None) -> list[Event]:
+        """Bytes of the peer: what they ask for has been done, and is durable, when this returns."""
+        self.feed(data, now if steady is None else steady)
+        while self.waiting:
+            self.carry_out(now)
+        return self.events()
+
+    def data_to_send(self) -> bytes:
+        """The next frame for the peer; empty if there is nothing to say now."""
+        return self.frame() or (self.frame() if self.speak() else b"")
+
+    def local_change(self, moments: Mapping[str, Moment] | None = None) -> None:
+        """Something was committed here: look whether the peer lacks it. With the stores' `moments` as they are now,
+        only if they have moved since the last look."""
+        self._exchange.local_change(moments)
+
+    def tick(self, now: int, steady: int | None = None) -> list[Event]:
+        """Time passes. Reads no store."""
+        self._now = now
+        at = now if steady is None else steady
+        self.pack()
+        if self.open and (ping := self._session.tick(at)):
+            self._frames.append(ping)
+        if at - self._passed_on >= HEARSAY_SECONDS * 1000 and self._session.greeted:
+            self._passed_on = at
+            self._due = True
+        return self.events()
+
+    def close(self, code: str, reason: str) -> None:
+        """Say the last word. The first one counts; nothing more is taken or said."""
+        if self.open:
+            self._ended = m.Close(code, reason[: m.MAX_TEXT])
+            self.queued.append([self._ended])
+
+    def release(self) -> None:
+        """Let go of what the conversation holds of the stores, and write down what the peer has told. The last call."""
+        self._exchange.close()
+
+    # -- step by step
+
+    def greet(self) -> None:
+        """Make the greeting from what the stores have now; the side that was dialled says it. Reads the stores. Done by
+        itself before anything else is said, if nobody has done it."""
+        if self._hello is None:
+            self._hello = self._exchange.hello()
+            if not self._dialled:
+                self._say(self._hello)
+
+    def feed(self, data: bytes, steady: int) -> None:
+        """Bytes of the peer, in any pieces."""
+        messages = self._session.receive(data, steady)
+        if self._ended is None:
+            self.pending += messages
+
+    @property
+    def waiting(self) -> bool:
+        """Whether there is something to carry out; nothing is, once this side has said its last word."""
+        return self._ended is None and bool(self.pending or self._met)
+
+    @property
+    def meeting(self) -> bool:
+        """Whether the peer has greeted, and the second half of that is still to be carried out."""
+        return self._met is not None
+
+    @property
+    def needs_stores(self) -> bool:
+        """Whether carrying out the next of it takes work of the stores."""
+        return self._met is not None or not isinstance(self.pending[0], ALONE)
+
+    def carry_out(self, now: int, most: int | None = None) -> None:
+        """Do what the next messages ask for that came together, at most `most` of them, and queue the answer. A
+        greeting takes two steps: between them the driver knows who it is (`Greeted`), and may close."""
+        self._now = now
+        if self._met is not None:
+            breath: list[m.AnyMessage] = [self._met]
+            self._met = None
+        else:
+            breath = next_breath(self.pending, most)
+            if isinstance(breath[0], ALONE):
+                self._take(breath[0])
+                return
+        try:
+            answer = self._exchange.hear(breath, now)
+        except Unacceptable as fault:
+            self._give_up(Refused(fault.code, str(fault)), fault.code, str(fault))
+        except Problem as problem:
+            self._give_up(Failed(problem), "failed", f"the device cannot go on ({problem.code})")
+        else:
+            self._say(*answer)
+            if any(isinstance(message, NEWS) for message in breath):
+                self._exchange.events.append(PeerChanged())
+
+    def speak(self) -> bool:
+        """Queue what this side has to say next, for one frame; whether it had anything."""
+        self.greet()
+        if not (self.open and self._session.greeted):
+            return bool(self.queued)
+        try:
+            if self._due:
+                self._due = False
+                self.pass_on(self._now)
+            if not self.queued:
+                self._say(*self._exchange.more(self._session.credit))
+        except Problem as problem:
+            self._give_up(Failed(problem), "failed", f"the device cannot go on ({problem.code})")
+        return bool(self.queued)
+
+    def pass_on(self, now: int) -> None:
+        """Write down what the peer has told, and queue what is heard of others; `tick` has it done once a minute."""
+        self._say(*self._exchange.pass_on(now))
+
+    def frame(self) -> bytes:
+        """Pack the next of what is queued; empty if there is nothing. Reads no store."""
+        while not self._frames and self.queued:
+            messages = self.queued.popleft()
+            if self._session.open:  # the peer may have closed while the answer was made
+                self._frames.append(self._session.send(*messages))
+        if self._frames:
+            return self._frames.popleft()
+        farewell, self._session.farewell = self._session.farewell, b""
+        return farewell
+
+    def pack(self) -> None:
+        """Pack all that is queued, in its order, before something else is said or what comes is judged."""
+        while self.queued and self._session.open:
+            self._frames.append(self._session.send(*self.queued.popleft()))
+
+    def events(self) -> list[Event]:
+        """What has happened since this was asked last."""
+        happened = self._exchange.events[:]
+        del self._exchange.events[: len(happened)]
+        return happened
+
+    def ping(self, steady: int) -> int:
+        """Queue a ping out of turn; its number, which `Answered` will have."""
+        self.pack()
+        number, said = self._session.ping(steady)
+        self._frames.append(said)
+        return number
+
+    def say_twin(self, boot: bytes) -> None:
+        """Queue that another program, started as `boot`, greets with the peer's key."""
+        self._say(m.Twin(boot))
+
+    def verify(self, store: str) -> None:
+        """Compare a store with the peer's, row by row, as soon as the two have agreed on it (`verified`)."""
+        self._exchange.verify(store)
+
+    # -- how it stands
+
+    @property
+    def peer(self) -> str:
+        """The device id that the peer has greeted with; "" until then."""
+        return self._exchange.peer
+
+    @property
+    def ended(self) -> m.Close | None:
+        """The first last word, whoever said it; None while the conversation goes on."""
+        return self._ended or self._session.closed
+
+    @property
+    def hung_up(self) -> bool:
+        """Whether the peer has said its last word, or what it said was no word at all."""
+        return self._session.closed is not None
+
+    @property
+    def open(self) -> bool:
+        """Whether anything may still be said."""
+        return self._ended is None and self._session.open
+
+    @property
+    def greeted(self) -> bool:
+        """Whether both sides have said hello."""
+        return self._session.greeted
+
+    @property
+    def silent(self) -> bool:
+        """Whether `speak` has nothing to say, as far as that shows without reading the stores."""
+        return not self._due and self._exchange.silent
+
+    @property
+    def owed(self) -> bool:
+        """Whether something waits for what the peer owes: credit, or the word that it has taken a round."""
+        return self._exchange.owed
+
+    @property
+    def receiving(self) -> bool:
+        """Whether a round is coming in."""
+        return self._exchange.rounds_in.incoming is not None
+
+    @property
+    def standing(self) -> Standing:
+        """What the peer has said of its stores."""
+        return self._exchange.standing
+
+    @property
+    def verified(self) -> Mapping[str, Verified]:
+        """How the comparisons that were asked for have ended, by store."""
+        return self._exchange.comparisons.verified
+
+    # -- parts
+
+    def _say(self, *messages: m.Message) -> None:
+        if messages and self.open:
+            self.queued.append(list(messages))
+
+    def _give_up(self, event: Event, code: str, reason: str) -> None:
+        self._exchange.events.append(event)
+        self.close(code, reason)
+
+    def _take(self, message: m.AnyMessage) -> None:
+        """What is not for the stores."""
+        events = self._exchange.events
+        match message:
+            case m.Hello():
+                if self._dialled:
+                    self.greet()
+                    assert self._hello is not None, "it was made just now"
+                    self._say(self._hello)
+                self._met = message
+                events.append(Greeted(message.device.hex(), message.boot))
+            case m.Ping(number=number):
+                self._say(m.Pong(number))
+            case m.Pong(number=number):
+                events.append(Answered(number))
+            case m.Credit(batches=batches):
+                events.append(Granted(batches))
+            case m.Twin() | m.Close(code="twin"):
+                events.append(KeyRunsTwice())
+            case _:
+                pass
+
+
+def next_breath(pending: deque[m.AnyMessage], most: int | None = None) -> list[m.AnyMessage]:
+    """Take from `pending` what came together for the stores, at most `most` messages; or one that is not for them."""
+    breath = [pending.popleft()]
+    while pending and len(breath) != most and not isinstance(breath[0], ALONE) and not isinstance(pending[0], ALONE):
+        breath.append(pending.popleft())
+    return breath

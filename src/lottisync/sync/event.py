@@ -1,0 +1,119 @@
+"""What happens in a conversation, for the program that drives it (`lottisync.sync.conversation`).
+
+Events are data: a driver looks at those that it has to act on, and shows people what `words` makes of the others.
+"""
+
+from typing import NamedTuple
+
+from lottisync.causality.vector_clock import Host
+from lottisync.problem import Problem
+from lottisync.sync.peer import not_shared
+
+
+class Greeted(NamedTuple):
+    """The peer has said hello. Nothing was agreed yet: a driver that does not want this peer closes now."""
+
+    device: str
+    boot: bytes
+
+
+class PeerChanged(NamedTuple):
+    """The peer has said something new of its stores (`Conversation.standing`)."""
+
+
+class StoresDiffer(NamedTuple):
+    """The peer has said which stores it has, and they are not ours: names, sorted. The others sync."""
+
+    only_here: tuple[str, ...]
+    only_there: tuple[str, ...]
+
+
+class Granted(NamedTuple):
+    """The peer has room for more large messages."""
+
+    batches: int
+
+
+class Answered(NamedTuple):
+    """The peer has answered the ping of this number."""
+
+    number: int
+
+
+class KeyRunsTwice(NamedTuple):
+    """The peer says that another program greets with this device's key (docs/specs/13-copies.md, section 6)."""
+
+
+class ClockAhead(NamedTuple):
+    """What this host wrote came with a time that is far ahead of ours (ms)."""
+
+    host: Host
+    millis: int
+
+
+class Diverged(NamedTuple):
+    """Both know the same of this store, and its digest differs (SYNC-7)."""
+
+    store: str
+
+
+class Quarantined(NamedTuple):
+    """A version that cannot be taken was kept as it came."""
+
+    store: str
+    reason: str
+
+
+class Repaired(NamedTuple):
+    """A version that came met a row that had been changed behind its store's back; the two were settled (SYNC-53)."""
+
+    store: str
+    entity: str
+
+
+class Mended(NamedTuple):
+    """A comparison has ended, and so many entities were mended here."""
+
+    store: str
+    entities: int
+
+
+class Refused(NamedTuple):
+    """The peer broke a rule that only a store can check: the conversation was closed."""
+
+    code: str
+    reason: str
+
+
+class Failed(NamedTuple):
+    """A store here cannot go on (a full disk): the conversation was closed."""
+
+    problem: Problem
+
+
+Event = (
+    Greeted | PeerChanged | StoresDiffer | Granted | Answered | KeyRunsTwice | ClockAhead | Diverged | Quarantined
+    | Repaired | Mended | Refused | Failed
+)  # fmt: skip
+
+
+def words(event: Event, peer: str) -> tuple[str, str] | None:
+    """A code and a sentence for people, who call the other device `peer`; None where there is nothing to say."""
+    match event:
+        case Diverged(store):
+            return "diverged", f"{store} differs from {peer} although both know the same"
+        case Quarantined(_, reason):
+            return "quarantined", f"{peer} sent what cannot be taken, kept as it came: {reason}"
+        case Repaired(store, entity):
+            return "mended", f"{store}: {entity} had been changed behind its store's back, and was mended"
+        case Mended(store, count):
+            entities = "1 entity" if count == 1 else f"{count:,} entities"
+            return "mended", f"mended {entities} of {store}: damaged here, or not as on {peer}"
+        case StoresDiffer(only_here, only_there):
+            return "stores-differ", " ".join(not_shared(peer, only_here, only_there))
+        case Refused(_, reason):
+            return "refused", f"{peer}: {reason}"
+        case Failed(problem):
+            return "failed", f"{peer}: {problem.message}"
+        case _:
+            return None

@@ -1,0 +1,54 @@
+"""The two sides of one exchange: who they are, our stores, and what we know of the peer's.
+
+All parts of an exchange share this: rounds that come in, rounds that go out, comparisons and hearsay.
+"""
+
+from collections.abc import Iterable, Mapping
+
+from lottisync.entities.schema import is_store_name
+from lottisync.store.store import Store
+from lottisync.sync.agreement import Agreement
+from lottisync.sync.event import Event, StoresDiffer
+from lottisync.sync.incoming import Unacceptable
+from lottisync.sync.standing import Standing
+
+MAX_UNKNOWN = 32
+"""Stores of the peer that are not here, which are shown to people: a peer may invent any number."""
+
+
+class Parties:
+    """`stores` are in the order in which rounds deliver them. `peer` is "" until it has greeted. `shared` are the
+    stores that both have; None until the peer has said which it has. `now` is the wall clock (ms) as the driver told
+    it last, and `events` is what has happened since the driver asked."""
+
+    def __init__(self, device: str, stores: Mapping[str, Store]) -> None:
+        self.device, self.peer = device, ""
+        self.stores = stores
+        self.agreements = {name: Agreement(name, store) for name, store in stores.items()}
+        self.shared: set[str] | None = None
+        self.standing = Standing()
+        self.events: list[Event] = []
+        self.now = 0
+
+    def agreement(self, name: str) -> Agreement:
+        """Raises `Unacceptable` for a store that is not here (SYNC-31)."""
+        if name not in self.agreements:
+            raise Unacceptable("unknown-store", f"there is no store {name[:40]!r} here")
+        return self.agreements[name]
+
+    def shares(self, names: Iterable[str]) -> None:
+        """The peer has these stores. The first time it says so it names all of them (SYNC-62)."""
+        theirs = set(names)
+        if self.shared is None:
+            self.shared = theirs & self.stores.keys()
+            only_here, only_there = sorted(self.stores.keys() - theirs), sorted(theirs - self.stores.keys())
+            if only_here or only_there:
+                self.standing.only_here = only_here
+                self.standing.only_there = [name for name in only_there if is_store_name(name)][:MAX_UNKNOWN]
+                self.events.append(StoresDiffer(tuple(only_here), tuple(self.standing.only_there)))
+        else:
+            self.shared |= theirs & self.stores.keys()
+
+    def shared_in_order(self) -> list[str]:
+        """The stores that both have, in the order of delivery; all that are here until the peer has said its own."""
+        return [name for name in self.stores if self.shared is None or name in self.shared]

@@ -1,0 +1,142 @@
+"""The rounds that come in: what an exchange does when the peer sends (docs/specs/07-sync.md, section 5).
+
+One order stands above all: *durable before visible*. What came together is one transaction. A batch is committed
+before its credit is given back; knowledge is adopted in the transaction that has checked that it may be; and `Told` is
+said after that commit.
+"""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from lottisync.protocol import message as m
+from lottisync.store.transaction import Transaction
+from lottisync.sync.comparing import Comparisons
+from lottisync.sync.event import ClockAhead, Event, Quarantined, Repaired
+from lottisync.sync.incoming import Incoming, Outdated, Strangers, Unacceptable
+from lottisync.sync.inventory import Inventory
+from lottisync.sync.parties import Parties
+from lottisync.sync.rounds_out import RoundsOut
+from lottisync.sync.want import fitting
+
+MAX_REFUSALS = 100
+"""Rounds of a store that are refused one after the other before the session ends: between correct peers it is a
+handful, whatever splits meanwhile."""
+GRANTED_TOGETHER = m.FIRST_CREDIT // 2
+"""Frames taken before their credit is given back, in one message."""
+InRound = m.Begin | m.Chain | m.Batch | m.Ids | m.End
+"""What is carried out in a transaction of the round's store."""
+
+
+class _Ending(msgspec.Struct):
+    """How the parts of a round that came together ended: with more to come, with all of it, or refused."""
+
+    events: list[Event] = []
+    refused: str | None = None
+    end: m.End | None = None
+    own: Inventory | None = None
+
+
+class RoundsIn:
+    """One round at a time. `strangers` finds hosts that belong to no device of this person."""
+
+    def __init__(self, parties: Parties, comparisons: Comparisons, rounds_out: RoundsOut, strangers: Strangers) -> None:
+        self._parties, self._comparisons, self._out, self._strangers = parties, comparisons, rounds_out, strangers
+        self.incoming: Incoming | None = None
+        self._taken = 0
+
+    def take(self, messages: Sequence[InRound]) -> list[m.Message]:
+        """Parts of one round that came together: one transaction, so that a small round costs one commit. Gives the
+        answer. Raises `Unacceptable`."""
+        granted = self.grant(messages)
+        if isinstance(messages[0], m.Begin):
+            self.incoming = Incoming(messages[0], self._parties.agreement(messages[0].store))
+        incoming = self.incoming
+        if incoming is None:
+            return granted
+        begin = incoming.begin
+        with self._parties.stores[begin.store].transaction(self._parties.now, None) as tx:
+            ending = self._carry_out(incoming, messages, tx)
+        self._parties.events += ending.events
+        if ending.refused is not None:
+            return [*self._refuse(begin, ending.refused), *granted]
+        self._parties.standing.receiving = (begin.store, incoming.arrived, begin.count)
+        theirs = self._parties.agreements[begin.store].theirs
+        assert theirs is not None, "the round stood until now"
+        # What the peer is about to send, it has: a change made here meanwhile must not take it back.
+        theirs.learns(begin.knowledge)
+        if ending.end is not None and ending.own is not None:
+            return [self._ended(incoming, ending.end, ending.own), *granted]
+        return granted
+
+    def cut(self) -> None:
+        """The running round is over; what is still to come of it is passed over."""
+        self.incoming = None
+        self._parties.standing.receiving = None
+
+    def grant(self, messages: Sequence[m.Message]) -> list[m.Message]:
+        """Credit for the large messages that were taken, some at a time."""
+        self._taken += sum(isinstance(message, m.Large) for message in messages)
+        if self._taken < GRANTED_TOGETHER:
+            return []
+        granted, self._taken = self._taken, 0
+        return [m.Credit(granted)]
+
+    def _carry_out(self, incoming: Incoming, messages: Sequence[InRound], tx: Transaction) -> _Ending:
+        """What came before a reason to refuse stays; it was good."""
+        ending = _Ending()
+        store = incoming.begin.store
+        try:
+            incoming.stands(tx)
+            for message in messages:
+                match message:
+                    case m.Chain():
+                        if incoming.chain(tx, message) is not None:
+                            raise Outdated("the chains of two copies of a store came together")
+                    case m.Batch():
+                        taken = incoming.batch(tx, message.versions, self._strangers)
+                        ending.events += [Quarantined(store, one.reason) for one in taken.kept]
+                        ending.events += [ClockAhead(host, millis) for host, millis in taken.ahead.items()]
+                        ending.events += [Repaired(store, entity) for entity in taken.mended]
+                    case m.Ids():
+                        incoming.ids(tx, message.keys)
+                    case m.End():
+                        ending.end, ending.own = message, incoming.end(tx)
+                        self._parties.agreements[store].sum_up(ending.own)
+                    case m.Begin():
+                        pass
+        except Outdated as reason:
+            ending.refused = str(reason)
+        incoming.refuse_strangers(tx, self._strangers)
+        return ending
+
+    def _ended(self, incoming: Incoming, end: m.End, own: Inventory) -> m.Told:
+        """A round is whole, and durable; `own` is what the store has since then."""
+        self.cut()
+        begin = incoming.begin
+        agreement = self._parties.agreements[begin.store]
+        agreement.claims(begin.knowledge)
+        agreement.refusals = 0
+        assert agreement.theirs is not None, "the round stood until now"
+        agreement.theirs.learns({}, incoming.held)
+        agreement.theirs.grows(incoming.ends, begin.forgotten)
+        self._comparisons.heard_from(begin.store, agreement.theirs.knowledge, end.summary, own.summary)
+        if agreement.has_news(own, closely=False) or self._out.unsettled():
+            self._out.look()
+        known = incoming.knowledge
+        beyond = {host: counter for host, counter in own.knowledge.items() if counter > known.get(host, 0)}
+        return m.Told(end.round, begin.store, beyond, own.summary)
+
+    def _refuse(self, begin: m.Begin, reason: str) -> list[m.Message]:
+        """If the two have yet to agree, that will say so; else the peer hears at once what is here now."""
+        self.cut()
+        agreement = self._parties.agreements[begin.store]
+        agreement.refusals += 1
+        if agreement.refusals > MAX_REFUSALS:
+            raise Unacceptable("no-agreement", f"{MAX_REFUSALS} rounds of {begin.store} could not be taken: {reason}")
+        answer: list[m.Message] = [m.Refuse(begin.round, begin.store, reason[: m.MAX_TEXT])]
+        if agreement.theirs is None:
+            agreement.refused = True
+        else:
+            answer.append(m.Want(fitting({begin.store: agreement.want()})))
+        return answer
