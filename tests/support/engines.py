@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from random import Random
 
 import anyio
+from anyio.abc import ByteStream
 from tests.support.household import Member, in_step, until
 
 from lottisync.device.addresses import renew
@@ -42,6 +43,22 @@ def engine_of(
         report=lambda code, text: member.reports.append((code, text)),
         patience=patience,
     )
+
+
+class NoStream(ByteStream):
+    """For links that are judged and never run."""
+
+    async def receive(self, max_bytes: int = 65536) -> bytes:
+        raise anyio.EndOfStream
+
+    async def send(self, item: bytes) -> None:
+        raise anyio.BrokenResourceError
+
+    async def send_eof(self) -> None:
+        raise anyio.BrokenResourceError
+
+    async def aclose(self) -> None:
+        return
 
 
 @contextlib.asynccontextmanager

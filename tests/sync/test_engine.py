@@ -9,7 +9,17 @@ import anyio
 import anyio.lowlevel
 import pytest
 from anyio.abc import ByteStream
-from tests.support.engines import HERE, announced, engine_of, exchange_secrets, free_port, introduce, linked, running
+from tests.support.engines import (
+    HERE,
+    NoStream,
+    announced,
+    engine_of,
+    exchange_secrets,
+    free_port,
+    introduce,
+    linked,
+    running,
+)
 from tests.support.household import Member, household, in_step, until
 from tests.support.messages import hello as greeting
 
@@ -178,22 +188,6 @@ async def test_net_11_both_ends_keep_the_connection_that_the_smaller_device_dial
             assert engine.links[other.device] is anew
             engine.links.clear()
             own.links.clear()
-
-
-class NoStream(ByteStream):
-    """For links that are judged and never run."""
-
-    async def receive(self, max_bytes: int = 65536) -> bytes:
-        raise anyio.EndOfStream
-
-    async def send(self, item: bytes) -> None:
-        raise anyio.BrokenResourceError
-
-    async def send_eof(self) -> None:
-        raise anyio.BrokenResourceError
-
-    async def aclose(self) -> None:
-        return
 
 
 async def test_net_11_a_dead_connection_gives_way_to_the_one_that_was_dialled_after_it(members: list[Member]) -> None:

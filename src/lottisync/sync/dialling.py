@@ -81,7 +81,8 @@ class _Search:
 
 class Dialling:
     """`connect` raises `Unreachable`; `meet` runs a link until it ends; `is_linked` says whether there is one;
-    `is_polite` whether this device lets that one dial first; `failed` is told of each attempt that came to nothing."""
+    `is_polite` whether this device lets that one dial first; `failed` is told of each connection that could not be
+    made."""
 
     def __init__(
         self,
@@ -202,6 +203,7 @@ class Dialling:
                 failure = (await self._meet(connected.stream, device, address)).failure
         except Unreachable as reason:
             failure = reason.failure
+            self._tell(device, address, failure)
         finally:
             del search.flying[address]
             search.wake()
@@ -212,4 +214,3 @@ class Dialling:
         rank = next((n for n, each in enumerate(in_turn(search.known)) if each.address == address), len(search.known))
         now = anyio.current_time()
         search.update(address, lambda known: failed(known, rank, now, self._chance, failure))
-        self._tell(device, address, failure)

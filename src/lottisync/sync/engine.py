@@ -317,7 +317,7 @@ class Engine:
 
     def _failed(self, device: str, address: Address, failure: Failure) -> None:
         state = self.peers.get(device)
-        if state is not None and device not in self.links and failure.code == "unreachable":
+        if state is not None and device not in self.links:
             state.error = f"{address}: {failure.text}"
         self._status()
 
