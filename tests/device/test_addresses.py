@@ -58,19 +58,18 @@ def counter(member: Member) -> int:
 
 
 def test_meet_1_a_device_says_where_it_is_reached(member: Member) -> None:
-    renew(member.stores["space"], member.device, [LAN, VPN], SECRET, 0, member.now)
+    renew(member.stores["space"], member.device, [LAN, VPN], SECRET, member.now)
     (known,) = reach(member.stores["space"]).values()
     assert known == Reach((LAN, VPN), (), SECRET, "2025-12-01T12:00:00.000Z")
 
 
 def test_meet_2_a_record_that_is_right_is_not_written_again(member: Member) -> None:
-    """Nor does its secret change."""
     space = member.stores["space"]
-    renew(space, member.device, [LAN], SECRET, 0, member.now)
+    renew(space, member.device, [LAN], SECRET, member.now)
     before = counter(member)
-    assert renew(space, member.device, [LAN], bytes(16), 0, member.now + 1) == (SECRET, False)
+    assert not renew(space, member.device, [LAN], SECRET, member.now + 1)
     assert counter(member) == before
-    renew(space, member.device, [VPN], bytes(16), 0, member.now + 1)
+    assert renew(space, member.device, [VPN], SECRET, member.now + 1)
     assert counter(member) == before + 1
     assert reach(space)[member.device][:3] == ((VPN,), (), SECRET)
 
@@ -80,7 +79,7 @@ def test_meet_5_an_address_is_added_and_taken_away_by_hand(member: Member) -> No
     space, name = member.stores["space"], parse("phone.tailnet.example:22067")
     give(space, member.device, name, member.now)
     give(space, member.device, name, member.now)
-    renew(space, member.device, [LAN], SECRET, 0, member.now)
+    renew(space, member.device, [LAN], SECRET, member.now)
     assert reach(space)[member.device][:2] == ((LAN,), (name,))
     assert take_away(space, member.device, name, member.now)
     assert not take_away(space, member.device, name, member.now)
@@ -94,26 +93,24 @@ def test_meet_5_a_person_cannot_add_without_end(member: Member) -> None:
         give(member.stores["space"], member.device, LAN, member.now)
 
 
-def test_meet_10_once_more_devices_were_revoked_a_device_draws_another_secret(member: Member) -> None:
+def test_meet_10_another_secret_takes_the_place_of_the_one_before(member: Member) -> None:
     space = member.stores["space"]
-    renew(space, member.device, [LAN], SECRET, 0, member.now)
-    assert renew(space, member.device, [LAN], bytes(16), 0, member.now) == (SECRET, False)
-    assert renew(space, member.device, [LAN], bytes(16), 1, member.now) == (bytes(16), True)
-    assert renew(space, member.device, [LAN], SECRET, 1, member.now) == (bytes(16), False)
+    renew(space, member.device, [LAN], SECRET, member.now)
+    assert renew(space, member.device, [LAN], bytes(16), member.now)
     assert reach(space)[member.device].secret == bytes(16)
 
 
 def test_meet_2_a_record_that_somebody_deleted_is_written_again(member: Member) -> None:
     space = member.stores["space"]
-    renew(space, member.device, [LAN], SECRET, 0, member.now)
+    renew(space, member.device, [LAN], SECRET, member.now)
     with space.transaction(member.now, HIGH) as tx:
         tx.delete(record_id(member.device))
     assert reach(space) == {}
-    renew(space, member.device, [VPN], SECRET, 0, member.now)
+    renew(space, member.device, [VPN], SECRET, member.now)
     assert reach(space)[member.device].addresses == (VPN,)
 
 
-@pytest.mark.parametrize("field", ["ways", "given", "secret", "renewedAt", "without"])
+@pytest.mark.parametrize("field", ["ways", "given", "secret", "renewedAt"])
 @generated(value=json)
 def test_meet_3_a_field_of_any_shape_counts_as_absent_and_hides_no_other(field: str, value: object) -> None:
     fields = {
@@ -121,12 +118,11 @@ def test_meet_3_a_field_of_any_shape_counts_as_absent_and_hides_no_other(field: 
         "given": {VPN.uri: True},
         "secret": "AAECAwQFBgcICQoLDA0ODw==",
         "renewedAt": "then",
-        "without": 2,
     }
     whole = reach_of(fields)
-    assert whole == Reach((LAN,), (VPN,), SECRET, "then", 2)
+    assert whole == Reach((LAN,), (VPN,), SECRET, "then")
     odd = reach_of(fields | {field: value})
-    place = ["ways", "given", "secret", "renewedAt", "without"].index(field)
+    place = ["ways", "given", "secret", "renewedAt"].index(field)
     assert [each for n, each in enumerate(odd) if n != place] == [each for n, each in enumerate(whole) if n != place]
 
 

@@ -1,4 +1,4 @@
-"""The announced value: MEET-7, MEET-8."""
+"""The announced value: MEET-7 to MEET-10."""
 
 import hashlib
 import hmac
@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lottisync.identity.announcement import announcement, recognised
-from lottisync.identity.device_key import IdentityError
+from lottisync.identity.announcement import announcement, announcement_secret, recognised
+from lottisync.identity.device_key import DeviceKey, IdentityError
 
 secrets = st.binary(min_size=16, max_size=16)
 nonces = st.binary(min_size=8, max_size=8)
@@ -47,3 +47,12 @@ def test_meet_7_the_value_to_the_byte() -> None:
     for bad in ((b"", nonce), (secret, b"")):
         with pytest.raises(IdentityError, match="takes 16 bytes and 8"):
             announcement(*bad)
+
+
+def test_meet_10_who_is_revoked_was_never_told_the_secret_that_follows() -> None:
+    """One secret for each set of devices that are out; and each device has its own."""
+    keys = [DeviceKey.from_seed(bytes([number]) * 32) for number in (1, 2)]
+    sets: list[tuple[str, ...]] = [(), (A,), (B,), (A, B)]
+    secrets = {announcement_secret(key, out) for key in keys for out in sets}
+    assert len(secrets) == 8
+    assert announcement_secret(keys[0], (B, A)) == announcement_secret(keys[0], (A, B))

@@ -11,7 +11,7 @@ from tests.support.household import Member, in_step, until
 
 from lottisync.device.addresses import renew
 from lottisync.device.peers import remember_address, remember_introduction
-from lottisync.identity.announcement import announcement
+from lottisync.identity.announcement import announcement, announcement_secret
 from lottisync.identity.pairing import Introduction
 from lottisync.net.address import Address
 from lottisync.net.discovery import Found
@@ -92,8 +92,8 @@ def announced(engine: Engine, by: Member, port: int) -> None:
 def exchange_secrets(a: Member, b: Member) -> None:
     """Let two devices recognise each other's announcements, as after pairing."""
     for one, other in ((a, b), (b, a)):
-        secret = bytes([other.number]) * 16
-        renew(other.stores["space"], other.device, [], secret, 0, other.now)
+        secret = announcement_secret(other.key, ())
+        renew(other.stores["space"], other.device, [], secret, other.now)
         remember_introduction(one.stores["space"], other.device, Introduction([], secret), one.now)
 
 

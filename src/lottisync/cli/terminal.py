@@ -6,7 +6,6 @@ for people: tables and colour where a terminal is there to show them, plain text
 
 import functools
 import os
-import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -42,8 +41,6 @@ _SIGNS = {
     **dict.fromkeys((*range(0x80, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A)), 0xFFFD),
 }
 """Control characters, and the marks that turn the direction of text, with the signs that stand for them."""
-_PORT = re.compile(r"\A[0-9]{1,5}\Z")
-"""ASCII only: `isdigit` also takes what `int` does not."""
 
 
 DRAWN_ROWS = 200
@@ -207,11 +204,12 @@ def judging_the_call() -> Iterator[None]:
 
 def address(text: str, *, what: str) -> tuple[str, int]:
     """`HOST:PORT` (or `[V6]:PORT`) in its parts; `Problem` with exit code 2 otherwise."""
-    host, colon, port = text.rpartition(":")
-    host = host.strip("[]")
-    if not colon or not host or not _PORT.match(port) or int(port) > 65535:
-        raise Usage("bad-address", f"{what} is HOST:PORT, like 127.0.0.1:4711; got {text!r}")
-    return host, int(port)
+    from lottisync.net.address import BadAddress, parse
+
+    try:
+        return parse(text)
+    except BadAddress as error:
+        raise Usage("bad-address", f"{what}: {error}") from None
 
 
 def shown(text: str) -> str:

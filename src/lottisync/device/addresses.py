@@ -36,14 +36,12 @@ GIVEN = "given"
 
 class Reach(NamedTuple):
     """How a device is reached: what it says itself, the likeliest first; what a person entered; and the secret by which
-    its announcements are recognised, if it has one. `renewed_at` is ISO 8601, or empty; `without` how many devices were
-    revoked when the secret was drawn."""
+    its announcements are recognised, if it has one. `renewed_at` is ISO 8601, or empty."""
 
     addresses: tuple[Address, ...] = ()
     given: tuple[Address, ...] = ()
     secret: bytes | None = None
     renewed_at: str = ""
-    without: int = 0
 
 
 def record_id(device: str) -> str:
@@ -63,38 +61,27 @@ def read_reach(reader: Reader) -> dict[str, Reach]:
     return found
 
 
-class Renewed(NamedTuple):
-    """The secret that is in force, and whether it is another one now."""
-
-    secret: bytes
-    drawn: bool
-
-
-def renew(space: Store, device: str, addresses: Iterable[Address], fresh: bytes, revoked: int, now: int) -> Renewed:
-    """Write down where this device is reached now, if the record does not say so already (MEET-2). `fresh` becomes its
-    secret if it has none, or if not as many devices were `revoked` when the one that it has was drawn (MEET-10)."""
+def renew(space: Store, device: str, addresses: Iterable[Address], secret: bytes, now: int) -> bool:
+    """Write down where this device is reached now, and the secret of its announcements; False if the record says so
+    already (MEET-2)."""
     ways = list(dict.fromkeys(address.within("").uri for address in addresses))[:MOST_WAYS]
     with space.reading() as reader:
-        fields, renewed = _changes(reader.entity(record_id(device)), ways, fresh, revoked, now)
+        fields = _changes(reader.entity(record_id(device)), ways, secret, now)
     if fields:
         with space.transaction(now, HIGH) as tx:
             before = tx.entity(record_id(device))
-            fields, renewed = _changes(before, ways, fresh, revoked, now)
-            _write(tx, device, before, fields)
-    return renewed
+            _write(tx, device, before, _changes(before, ways, secret, now))
+    return bool(fields)
 
 
-def _changes(
-    before: Entity | None, ways: list[str], fresh: bytes, revoked: int, now: int
-) -> tuple[dict[str, Any], Renewed]:
-    known = Reach() if before is None else _reach(path.nest(before.document()))
+def _changes(before: Entity | None, ways: list[str], secret: bytes, now: int) -> dict[str, Any]:
     fields: dict[str, Any] = {}
     if before is None or is_deleted(before) or before.value("ways") != ways:
         fields |= {"ways": ways, "renewedAt": iso(now)}
-    drawn = known.secret is None or revoked != known.without
-    if drawn:
-        fields |= {"secret": base64.b64encode(fresh).decode(), "without": revoked}
-    return fields, Renewed(fresh if drawn or known.secret is None else known.secret, drawn)
+    packed = base64.b64encode(secret).decode()
+    if before is None or before.value("secret") != packed:
+        fields["secret"] = packed
+    return fields
 
 
 def give(space: Store, device: str, address: Address, now: int) -> None:
@@ -131,13 +118,12 @@ def _write(tx: Transaction, device: str, before: Entity | None, fields: dict[str
 
 def _reach(fields: dict[str, Any]) -> Reach:
     ways, given = fields.get("ways"), fields.get(GIVEN)
-    renewed_at, without = fields.get("renewedAt"), fields.get("without")
+    renewed_at = fields.get("renewedAt")
     return Reach(
         _addresses(ways if isinstance(ways, list) else [], MOST_WAYS),
         _addresses(sorted(given) if isinstance(given, dict) else [], MOST_GIVEN),
         _secret(fields.get("secret")),
         renewed_at if isinstance(renewed_at, str) else "",
-        without if type(without) is int else 0,
     )
 
 

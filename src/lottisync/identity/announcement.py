@@ -1,6 +1,8 @@
 """What a program announces on the network: a value that the person's devices recognise, and nobody else.
 
-Each device has a secret, which replicates in `space`. The announced value is a random *nonce* and a keyed hash of it:
+Each device has a secret, which replicates in `space`. It follows from the device's key and from the set of devices that
+are out: who is revoked knows the secrets of before, and none of those that come after. The announced value is a random
+*nonce* and a keyed hash of it:
 
     value = hex(nonce || first 8 bytes of HMAC-SHA-256(secret, "lottisync/announcement/1" NUL || nonce))
 
@@ -15,16 +17,22 @@ Spec: docs/specs/16-meeting.md, MEET-7 to MEET-10.
 
 import hmac
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final
 
-from lottisync.identity.device_key import IdentityError
+from lottisync.identity.device_key import DeviceKey, IdentityError
 
 SECRET_BYTES: Final = 16
 NONCE_BYTES: Final = 8
 TAG_BYTES: Final = 8
+_SECRET_LABEL: Final = b"lottisync/announcement-secret/1\x00"
 _LABEL: Final = b"lottisync/announcement/1\x00"
 _VALUE: Final = re.compile(rf"\A[0-9a-f]{{{2 * (NONCE_BYTES + TAG_BYTES)}}}\Z")
+
+
+def announcement_secret(key: DeviceKey, revoked: Iterable[str]) -> bytes:
+    """The secret of a device, as long as these devices (their ids) are revoked."""
+    return key.derived(_SECRET_LABEL + "".join(sorted(revoked)).encode())[:SECRET_BYTES]
 
 
 def announcement(secret: bytes, nonce: bytes) -> str:

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import hmac
 import re
 import warnings
 from datetime import UTC, datetime
@@ -89,6 +90,10 @@ class DeviceKey:
     def sign(self, message: bytes) -> bytes:
         """64 bytes of Ed25519 signature. `message` begins with a label that says what it is (ID-7)."""
         return self._private.sign(message)
+
+    def derived(self, purpose: bytes) -> bytes:
+        """32 secret bytes for one purpose. `purpose` begins with a label that says what it is (ID-7)."""
+        return hmac.digest(self._seed, purpose, "sha256")
 
     def private_pem(self, password: bytes) -> bytes:
         """The key as PKCS#8 PEM, the form that `ssl` loads, encrypted under a password."""

@@ -152,11 +152,12 @@ Sealed = Annotated[bytes, msgspec.Meta(max_length=MAX_INTRODUCTION + 16)]
 
 
 class Introduction(msgspec.Struct, frozen=True):
-    """Where a device's program is reached (URIs, the likeliest first), and the secret by which its announcements are
-    recognised; empty if there is none yet. It never lets anybody in."""
+    """Where a device's program is reached (URIs, the likeliest first) and at which port (0: not known), and the secret
+    by which its announcements are recognised; empty if there is none yet. It never lets anybody in."""
 
     ways: Annotated[list[Annotated[str, msgspec.Meta(max_length=320)]], msgspec.Meta(max_length=MOST_WAYS)] = []
     secret: Annotated[bytes, msgspec.Meta(max_length=16)] = b""
+    port: Annotated[int, msgspec.Meta(ge=0, le=65535)] = 0
 
 
 NOTHING: Final = Introduction()

@@ -14,6 +14,8 @@ from anyio.abc import ByteStream, Listener, SocketAttribute, SocketListener, Soc
 from lottisync.net.address import Address
 
 EVERYWHERE = "::"
+DEFAULT_PORT = 22067
+"""Firewalls like a port that stays."""
 BACKLOG = 128
 _NO_IPV6 = (errno.EAFNOSUPPORT, errno.EADDRNOTAVAIL, errno.EPROTONOSUPPORT)
 _IPV4_IN_IPV6 = "::ffff:"

@@ -18,6 +18,7 @@ from contextlib import suppress
 from typing import NamedTuple
 
 import anyio
+import msgspec
 from anyio.abc import ByteStream, SocketStream
 from anyio.streams.memory import MemoryObjectReceiveStream
 from anyio.streams.tls import TLSAttribute, TLSStream
@@ -41,7 +42,7 @@ from lottisync.net import tls
 from lottisync.net.address import Address, BadAddress, parse
 from lottisync.net.discovery import Announcement, Found, discovering
 from lottisync.net.interfaces import links
-from lottisync.net.listener import listen, port_of
+from lottisync.net.listener import listen, port_of, remote_of
 from lottisync.problem import Problem
 from lottisync.protocol.framing import BadFrame, FrameBuffer, frame
 
@@ -125,6 +126,7 @@ async def show(
     done = anyio.Event()
 
     async def serve(raw: SocketStream) -> None:
+        remote = remote_of(raw)
         try:
             async with raw:
                 with anyio.fail_after(MESSAGE_SECONDS):
@@ -135,7 +137,7 @@ async def show(
         except (OSError, TimeoutError, BadFrame, anyio.EndOfStream, anyio.BrokenResourceError):
             complaint[:] = ["a device connected and went away"]
         else:
-            outcome.append(paired)
+            outcome.append(_met_at(remote, paired))
         if outcome or not offer.open_at(clock()):
             done.set()
 
@@ -312,11 +314,20 @@ async def _type_at(me: Self, code: str | Password, address: Address) -> Paired:
             "unreachable", f"no device shows a code at {address}. Is `lottisync pair` running there?"
         ) from None
     try:
-        return await _run_typed(_Channel(stream), stream, me, code)
+        return _met_at(address, await _run_typed(_Channel(stream), stream, me, code))
     except (OSError, TimeoutError, BadFrame, anyio.EndOfStream, anyio.BrokenResourceError):
         raise Problem("broken-off", f"the device at {address} broke the pairing off. Try again") from None
     finally:
         await anyio.aclose_forcefully(stream)
+
+
+def _met_at(address: Address | None, paired: Paired) -> Paired:
+    """With the address where the other device has just been met, and the port of its daemon (MEET-6)."""
+    handed = paired.introduction
+    if address is None or not handed.port:
+        return paired
+    ways = [Address(address.host, handed.port).uri, *handed.ways]
+    return msgspec.structs.replace(paired, introduction=msgspec.structs.replace(handed, ways=ways))
 
 
 async def _run_typed(channel: _Channel, stream: TLSStream, me: Self, code: str | Password) -> Paired:

@@ -165,7 +165,7 @@ class Engine:
             failed=self._failed,
         )
         self.meeting = Meeting(
-            device=self._key.device_id,
+            key=self._key,
             space=self._space,
             host=self._listen.host,
             port=self.port,
@@ -215,8 +215,7 @@ class Engine:
         self._tell_of_clocks()
 
     async def _look_for_members(self) -> None:
-        revoked = sum(member.status == "revoked" for member in self._roster.members.values())
-        await self.meeting.look(self._active, revoked)
+        await self.meeting.look(self._active, self._roster.revoked())
 
     async def _watch_commits(self, bell: Bell) -> None:
         seen: dict[str, Moment] = {}

@@ -19,7 +19,8 @@ from anyio.abc import TaskGroup
 from lottisync.device import addresses as records
 from lottisync.device.addresses import Reach, read_reach
 from lottisync.device.peers import introduced, remembered
-from lottisync.identity.announcement import NONCE_BYTES, SECRET_BYTES, announcement, recognised
+from lottisync.identity.announcement import NONCE_BYTES, announcement, announcement_secret, recognised
+from lottisync.identity.device_key import DeviceKey
 from lottisync.net.address import Address
 from lottisync.net.discovery import Announcement, Found, discovering
 from lottisync.net.interfaces import links, reached_at, watch
@@ -50,7 +51,7 @@ class Meeting:
     def __init__(
         self,
         *,
-        device: str,
+        key: DeviceKey,
         space: Store,
         host: str,
         port: int,
@@ -62,13 +63,13 @@ class Meeting:
         changed: Callable[[], None],
         network_changed: Callable[[set[str]], None],
     ) -> None:
-        self._device, self._space, self._host, self._port = device, space, host, port
+        self._key, self._space, self._host, self._port = key, space, host, port
         self._clock, self._chance, self._call = clock, chance, call
         self._dialling, self._report, self._changed = dialling, report, changed
         self._network_changed = network_changed
         self._active: set[str] = set()
-        self._revoked = 0
-        self._secret = chance.randbytes(SECRET_BYTES)
+        self._revoked: set[str] = set()
+        self._secret = announcement_secret(key, ())
         self._own: set[Address] = set()
         self._links: list[str] = []
         self._seen = _Seen({}, {}, {})
@@ -93,9 +94,9 @@ class Meeting:
         async with discovering(self._host, announce, self._found, self._lost, self._asks) as self._again:
             yield
 
-    async def look(self, active: Iterable[str], revoked: int) -> None:
-        """`space` has changed: who is to be looked for, and how many devices were revoked (MEET-10)."""
-        self._active, self._revoked = set(active), revoked
+    async def look(self, active: Iterable[str], revoked: Iterable[str]) -> None:
+        """`space` has changed: who is to be looked for, and who is out (MEET-10)."""
+        self._active, self._revoked = set(active), set(revoked)
         await self._renew()
         await self.look_again()
 
@@ -125,15 +126,13 @@ class Meeting:
         """Write down where this device is reached, and keep its secret from those who were taken out."""
         own = reached_at(self._host, self._port)
         self._own, self._links = set(own), links()
-        fresh = self._chance.randbytes(SECRET_BYTES)
+        secret = announcement_secret(self._key, self._revoked)
         try:
-            self._secret, drawn = await self._call(
-                lambda: records.renew(self._space, self._device, own, fresh, self._revoked, self._clock())
-            )
+            await self._call(lambda: records.renew(self._space, self._key.device_id, own, secret, self._clock()))
         except Problem as problem:  # a full disk: this device is found all the same, by those who know it
             self._report("failed", problem.message)
-            return
-        if drawn:
+        if secret != self._secret:
+            self._secret = secret
             self._again()
 
     def _read(self) -> _Seen:
