@@ -3,6 +3,7 @@
 
 import signal
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -156,7 +157,8 @@ def test_meet_5_an_address_that_is_entered_leads_across_a_network_that_tells_not
 
 @pytest.mark.deep
 def test_meet_16_loss_and_delay_and_one_that_is_stuck_hold_up_nobody_else(tmp_path: Path) -> None:
-    """Five devices; one far away and lossy, one stopped in its tracks, two of one name."""
+    """Five devices: one far away and lossy (where the kernel can do that), one stopped in its tracks, two of one
+    name."""
     with Network(tmp_path, 5) as network:
         for number, machine in enumerate(network.machines):
             machine.address("add", f"10.9.0.{number + 1}/24", f"fd09::{number + 1}/64")
