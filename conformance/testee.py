@@ -6,15 +6,18 @@ a fresh process. Everything that was asked and answered in a case is kept for th
 
 import contextlib
 import json
-import queue
+import os
+import select
 import subprocess
 import tempfile
-import threading
+import time
 from typing import Any
 
 Json = dict[str, Any]
 STDERR_TAIL = 2000
 """Characters of the adapter's standard error that a failure shows."""
+CHUNK = 65_536
+"""Bytes that are read at once."""
 
 
 class Failure(Exception):
@@ -43,7 +46,7 @@ class Testee:
     def __init__(self, command: list[str], timeout: float, label: str = "") -> None:
         self._command, self._timeout, self._label = command, timeout, label
         self._process: subprocess.Popen[bytes] | None = None
-        self._lines: queue.Queue[bytes] = queue.Queue()
+        self._unread = bytearray()
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the adapter does
         self._number = 0
         self.trace: list[Json] = []
@@ -77,11 +80,10 @@ class Testee:
             process.stdin.flush()
         except OSError:
             raise self._died(asked) from None
-        try:
-            raw = self._lines.get(timeout=self._timeout)
-        except queue.Empty:
+        raw = self._next_line(process)
+        if raw is None:
             self.kill()
-            raise Failure(f"no answer within {self._timeout:g} s to {asked[:300]}") from None
+            raise Failure(f"no answer within {self._timeout:g} s to {asked[:300]}")
         if not raw:
             raise self._died(asked)
         entry["answered"] = raw.decode(errors="replace").rstrip("\n")
@@ -97,6 +99,26 @@ class Testee:
             raise Failure("an error has a code and a message", got=answer)
         return answer
 
+    def _next_line(self, process: "subprocess.Popen[bytes]") -> bytes | None:
+        """What the adapter says next: a line, nothing if it has ended, None if it takes too long.
+
+        Waits with `select` and not with a thread: a signal that ends the runner may come at any place here.
+        """
+        assert process.stdout is not None
+        end = time.monotonic() + self._timeout
+        while (length := self._unread.find(b"\n") + 1) == 0:
+            readable, _, _ = select.select([process.stdout], [], [], max(0.0, end - time.monotonic()))
+            if not readable:
+                return None
+            more = os.read(process.stdout.fileno(), CHUNK)
+            if not more:
+                length = len(self._unread)
+                break
+            self._unread += more
+        line = bytes(self._unread[:length])
+        del self._unread[:length]
+        return line
+
     def _died(self, asked: str) -> Failure:
         process = self._process
         code = process.wait() if process else None
@@ -109,11 +131,10 @@ class Testee:
         if self._process is None:
             self._stderr.seek(0)
             self._stderr.truncate()
-            self._lines = queue.Queue()
+            self._unread.clear()
             self._process = subprocess.Popen(
                 self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._stderr
             )
-            threading.Thread(target=_read, args=(self._process, self._lines), daemon=True).start()
         return self._process
 
     def kill(self) -> None:
@@ -122,6 +143,8 @@ class Testee:
             self._process.kill()
             self._process.wait()
             assert self._process.stdin is not None
+            assert self._process.stdout is not None
+            self._process.stdout.close()
             with contextlib.suppress(OSError):
                 self._process.stdin.close()
             self._process = None
@@ -129,12 +152,3 @@ class Testee:
     def close(self) -> None:
         self.kill()
         self._stderr.close()
-
-
-def _read(process: subprocess.Popen[bytes], lines: "queue.Queue[bytes]") -> None:
-    """Every line of the adapter, then an empty one for its end. A thread, so that waiting can time out."""
-    assert process.stdout is not None
-    with process.stdout:
-        for line in process.stdout:
-            lines.put(line)
-    lines.put(b"")

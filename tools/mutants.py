@@ -63,17 +63,7 @@ def kill(mutant: Mutant, source: Path = SOURCE) -> None:
         if text.count(mutant.find) != 1:
             raise Survived(f"{mutant.name}: {mutant.find!r} stands {text.count(mutant.find)} times in {mutant.file}")
         target.write_text(text.replace(mutant.find, mutant.replace))
-        command = [
-            sys.executable,
-            "-m",
-            "pytest",
-            "-q",
-            "-x",
-            "-p",
-            "no:cacheprovider",
-            "--hypothesis-seed=1",
-            mutant.caught_by,
-        ]
+        command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", mutant.caught_by]
         environment = {**os.environ, "PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1"}
         done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=SECONDS, check=False)
     if done.returncode != 1:  # 0: nothing failed; 2 to 5: the test could not be run at all

@@ -1,14 +1,17 @@
 """`python -m tools.requirements`: which test shows which of the person's requirements.
 
-The list is `docs/specs/requirements.md`. A test shows a requirement by citing its id (`S0-17`) in its name
-(as `s0_17`), its docstring or a comment. `--missing` prints only what nobody shows yet; `--json` prints all of it
-for programs. An id that is cited and not in the list is an error: somebody mistyped it.
+The list is `docs/specs/requirements.md`. A test shows a requirement by citing its id (`S0-17`; `s0_17` in its
+name), as tools/citations.py says. `--missing` prints only what no test shows; `--json` prints all of it for programs.
+
+Exits with 1 for an id that is cited and not in the list (somebody mistyped it), for a requirement that no test shows
+and whose decision does not begin with "not yet" or "not applicable", and for a "not yet" that a test shows by now.
 """
 
 import argparse
 import json
 import re
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,8 +20,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from tools.citations import citing
+
 LIST = Path("docs/specs/requirements.md")
-PLACES = (Path("tests"), Path("conformance"))
 _ROW = re.compile(r"^\| ((?:S\d|C)-\d\d) \| (.*?) \| (.*?) \| (.*?) \|$", re.MULTILINE)
 _CITED = re.compile(r"(?<![A-Za-z0-9])(S[0-4]|C)[-_](\d\d)(?:\.\.(?:S[0-4]-|C-)?(\d\d))?(?!\d)", re.IGNORECASE)
 
@@ -26,13 +30,21 @@ _CITED = re.compile(r"(?<![A-Za-z0-9])(S[0-4]|C)[-_](\d\d)(?:\.\.(?:S[0-4]-|C-)?
 class Requirement(NamedTuple):
     id: str
     text: str
-    not_applicable: bool
+    decision: str
     shown_by: tuple[str, ...]
 
+    @property
+    def not_applicable(self) -> bool:
+        return self.decision.startswith("not applicable")
 
-def listed(text: str) -> dict[str, tuple[str, bool]]:
-    """Requirement id -> its text, and whether our decision says that it does not apply."""
-    return {ident: (line, "not applicable" in decision) for ident, _, line, decision in _ROW.findall(text)}
+    @property
+    def not_yet(self) -> bool:
+        return self.decision.startswith("not yet")
+
+
+def listed(text: str) -> dict[str, tuple[str, str]]:
+    """Requirement id -> its text, and our decision."""
+    return {ident: (line, decision) for ident, _, line, decision in _ROW.findall(text)}
 
 
 def cited(text: str) -> set[str]:
@@ -45,18 +57,25 @@ def cited(text: str) -> set[str]:
 
 
 def requirements(root: Path) -> tuple[list[Requirement], list[str]]:
-    """Every requirement with the files that show it, and complaints about ids that do not exist."""
+    """Every requirement with the tests that show it, and what is wrong with the list or the citations."""
     known = listed((root / LIST).read_text())
     shown: dict[str, list[str]] = {ident: [] for ident in known}
     complaints = []
-    for place in PLACES:
-        for file in sorted((root / place).rglob("*.py")):
-            for ident in sorted(cited(file.read_text())):
-                if ident in shown:
-                    shown[ident].append(str(file.relative_to(root)))
-                else:
-                    complaints.append(f"{file.relative_to(root)} cites {ident}, which is not in {LIST}")
-    return [Requirement(i, text, gone, tuple(shown[i])) for i, (text, gone) in known.items()], complaints
+    for test in citing(root):
+        for ident in sorted(cited(f"{test.name} {test.text}")):
+            if ident in shown:
+                shown[ident].append(test.place)
+            else:
+                complaints.append(f"{test.place} cites {ident}, which is not in {LIST}")
+    found = [Requirement(i, text, decision, tuple(shown[i])) for i, (text, decision) in known.items()]
+    return found, complaints + [complaint for r in found for complaint in _complaints(r)]
+
+
+def _complaints(requirement: Requirement) -> Iterator[str]:
+    if not requirement.shown_by and not requirement.not_applicable and not requirement.not_yet:
+        yield f"{requirement.id} is shown by no test; cite it in one, or say in {LIST}: not yet, and why"
+    if requirement.shown_by and requirement.not_yet:
+        yield f"{requirement.id} is shown by {requirement.shown_by[0]}; take its 'not yet' out of {LIST}"
 
 
 def main() -> int:
@@ -71,7 +90,7 @@ def main() -> int:
     else:
         table = Table("id", "requirement", "shown by", box=box.SIMPLE_HEAD)
         for r in open_ if given.missing else found:
-            shown = ", ".join(r.shown_by) or ("does not apply" if r.not_applicable else "nobody yet")
+            shown = "\n".join(r.shown_by) or r.decision
             table.add_row(r.id, Text(r.text), Text(shown, "" if r.shown_by or r.not_applicable else "yellow"))
         console = Console()
         console.print(table)

@@ -1,22 +1,21 @@
 """Which rule of the specifications is shown by which tests: `python -m tools.spec_coverage [ROOT]`.
 
 A rule is *defined* by a table row of docs/specs/*.md whose first cell is its id, as in `| SYNC-4 | A
-device MUST ... |`. It is *cited* by a test that has the id in its name (`test_sync_4_...`) or anywhere
-in its body, docstring and decorators included, or by a test class with the id in its docstring; what
-stands at the head of a module is an announcement and counts for nothing. Source files may cite rules
-in any place.
+device MUST ... |`. What it means that a test *cites* it is said in tools/citations.py. Source files may
+cite rules in any place.
 
 Prints a table. Exits with 1 for a rule that no test cites, for an id that is cited in tests or src and
-defined nowhere, and for an id that is defined twice. Ids of the requirements (S0-12, C-3) live outside
-of this repository and are passed over.
+defined nowhere, and for an id that is defined twice. Ids of the requirements (S0-12, C-3) are in a list
+of their own (tools/requirements.py) and are passed over.
 """
 
-import ast
 import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
+
+from tools.citations import Citing, citing
 
 ID = re.compile(r"\b([A-Z]{2,}-[0-9]+)\b(?!-)")
 DEFINED = re.compile(r"^\| *([A-Z]{2,}-[0-9]+) *\|", re.MULTILINE)
@@ -58,13 +57,9 @@ def read(root: Path) -> Coverage:
         for rule in DEFINED.findall(spec.read_text()):
             defined.setdefault(rule, []).append(spec.name)
     prefixes = {rule.partition("-")[0] for rule in defined}
-    tests = (cited for file in _python(root / "tests") for cited in in_tests(file, root, prefixes))
-    sources = (cited for file in _python(root / "src") for cited in in_source(file, root))
+    tests = (cited for test in citing(root) for cited in in_test(test, prefixes))
+    sources = (cited for file in sorted((root / "src").rglob("*.py")) for cited in in_source(file, root))
     return Coverage(defined, _by_id(tests), _by_id(sources))
-
-
-def _python(folder: Path) -> list[Path]:
-    return sorted(folder.rglob("*.py"))
 
 
 def _by_id(many: Iterator[Cited]) -> dict[str, list[str]]:
@@ -78,23 +73,11 @@ def _ids(text: str) -> set[str]:
     return {rule for rule in ID.findall(text) if rule.partition("-")[0] not in NAMES_OF_OTHER_THINGS}
 
 
-def in_tests(file: Path, root: Path, prefixes: set[str]) -> Iterator[Cited]:
-    text = file.read_text()
-    lines = text.splitlines()
-    place = file.relative_to(root).as_posix()
-    for node in ast.walk(ast.parse(text)):
-        match node:
-            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) if name.startswith("test"):
-                first = min((decorator.lineno for decorator in node.decorator_list), default=node.lineno)
-                ids = _ids("\n".join(lines[first - 1 : node.end_lineno]))
-                named = {f"{prefix.upper()}-{number}" for prefix, number in IN_NAME.findall(name)}
-                ids |= {rule for rule in named if rule.partition("-")[0] in prefixes}
-            case ast.ClassDef(name=name):
-                ids = _ids(ast.get_docstring(node) or "")
-            case _:
-                continue
-        for rule in sorted(ids):
-            yield Cited(rule, f"{place}::{name}")
+def in_test(test: Citing, prefixes: set[str]) -> Iterator[Cited]:
+    """The rules that a test cites; in a name, only words that begin the id of some rule do."""
+    named = {f"{prefix.upper()}-{number}" for prefix, number in IN_NAME.findall(test.name)}
+    ids = _ids(test.text) | {rule for rule in named if rule.partition("-")[0] in prefixes}
+    return (Cited(rule, test.place) for rule in sorted(ids))
 
 
 def in_source(file: Path, root: Path) -> Iterator[Cited]:

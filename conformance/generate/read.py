@@ -60,6 +60,8 @@ def cases() -> list[tuple[str, str, str, dict[str, Any]]]:
          entity({A: 2}, {"title": one, "deletedAt": [held(True, A, 2)]})),
         ("deletion-without-seen", "ENT-12", "nor does a time alone",
          entity({A: 2}, {"title": one, "deletedAt": [held({"at": "2026-01-01T00:00:00.000Z"}, A, 2)]})),
+        ("deletion-whose-seen-is-no-clock", "ENT-12", "nor does what was seen, if it is no clock",
+         entity({A: 2}, {"title": one, "deletedAt": [held(gone({A: 1, "x": 1}), A, 2)]})),
         ("edited-and-deleted-in-one-write", "MERGE-6", "what was written with the deletion is not unseen",
          entity({A: 2}, {"title": [held("last words", A, 2)], "deletedAt": [held(gone({A: 1}), A, 2)]})),
     ]  # fmt: skip

@@ -7,6 +7,7 @@ input name their error by hand. Entities are in the JSON form of ADAPTER.md.
 
 import hashlib
 import json
+import re
 from typing import Any
 
 Clock = dict[str, int]
@@ -86,7 +87,8 @@ def deletion(write: Json) -> bool:
         isinstance(value, dict)
         and isinstance(value.get("at"), str)
         and isinstance(value.get("seen"), dict)
-        and all(type(counter) is int for counter in value["seen"].values())
+        and all(re.fullmatch("[0-9a-f]{16}", host) for host in value["seen"])
+        and all(type(counter) is int and 0 <= counter < 2**53 for counter in value["seen"].values())
     )
 
 

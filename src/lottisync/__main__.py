@@ -1,5 +1,29 @@
-"""`python -m lottisync` is the `lottisync` command."""
+"""The `lottisync` command, and `python -m lottisync`.
 
-from lottisync.cli.main import main
+The data layer installs without what tasks, agents and the command line need. So that command can be
+there while its packages are not: it then names the extra that brings them.
+"""
 
-main()
+import sys
+
+APP = frozenset({"click", "fractional_indexing", "openai", "platformdirs", "pydantic", "rich"})
+"""The packages of the extra `app` in pyproject.toml, by the names they are imported under."""
+
+
+def main() -> None:
+    """Run the command line. Commands import their packages late, so the whole run is watched."""
+    try:
+        from lottisync.cli.main import main as command
+
+        command()
+    except ModuleNotFoundError as missing:
+        if missing.name not in APP:
+            raise
+        sys.exit(
+            f"lottisync: the command needs the Python package {missing.name!r}, which is not installed. "
+            "Run: pip install 'lottisync[app]'"
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,24 +1,39 @@
-"""What a person is told when something cannot be done: one line that says what was wrong, with which
-value, and what to do. The command line prints it and exits with `exit_code`; nothing was changed.
-Any other exception that reaches a person is a bug of ours."""
+"""What can go wrong, in one form: a code, a sentence, and the values in it.
+
+A `Problem` is what a person can act on. Its `code` is for programs. Its sentence is kept as a template and the values
+that go into it, so that one catalogue can translate all of them: the template is the message's id. Where a command of
+the application would help, `hint` names it by a word; the command line alone knows which command that is.
+
+Nothing was changed when a `Problem` is raised. Any other exception that reaches a person is a bug of ours.
+"""
 
 
 class Problem(Exception):
-    """An error that a person can act on. `code` is for programs, the text is for people."""
+    """An error that a person can act on.
+
+    `template` holds the sentence with `{name}` for each of the `arguments`, in the language of `str.format`. Without
+    arguments it is the sentence itself, letter by letter."""
 
     exit_code = 1
 
-    def __init__(self, code: str, message: str) -> None:
-        super().__init__(message)
+    def __init__(self, code: str, template: str, *, hint: str = "", **arguments: object) -> None:
+        super().__init__(template.format(**arguments) if arguments else template)
         self.code = code
-        self.message = message
+        self.template = template
+        self.arguments = arguments
+        self.hint = hint
 
-
-class LocalError(RuntimeError):
-    """Our own code tried what it may not: a bug of ours, of which nothing has been stored or said."""
+    @property
+    def message(self) -> str:
+        """The sentence in English, without the hint."""
+        return str(self.args[0])
 
 
 class Usage(Problem):
     """The call itself was wrong: exit code 2."""
 
     exit_code = 2
+
+
+class LocalError(RuntimeError):
+    """Our own code tried what it may not: a bug of ours, of which nothing has been stored or said."""

@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 from tests.agents.test_orchestrator import Daemon
 from tests.support.device import MINUTE, Device
+from tests.support.examples import examples
 from tests.support.scripted_model import Killed, ScriptedModel, call, say
 
 from lottisync.agents import agent, run_log
@@ -27,6 +28,7 @@ from lottisync.agents.model import Message, ToolMessage, Turn
 from lottisync.entities.entity import HIGH
 from lottisync.entities.view import view
 from lottisync.journal import tasks
+from lottisync.journal.toolbox import ACTIONS
 from lottisync.review.change import ChangeSet
 from lottisync.review.ledger import Ledger
 from lottisync.review.verdict import Verdicts
@@ -117,7 +119,7 @@ class Loop(RuleBasedStateMachine):
         if not waiting:
             return
         item = waiting[place % len(waiting)]
-        verdicts = Verdicts(device.journal, device.agents, device_id=device.id, new_id=device.new_id)
+        verdicts = Verdicts(device.journal, device.agents, ACTIONS, device_id=device.id, new_id=device.new_id)
         given = (
             verdicts.confirm(item.id, device.now())
             if confirmed
@@ -206,9 +208,7 @@ class Loop(RuleBasedStateMachine):
             return journal.digest(), agents.digest()
 
 
-Loop.TestCase.settings = settings(
-    max_examples=8, stateful_step_count=14, deadline=None, suppress_health_check=list(HealthCheck)
-)
+Loop.TestCase.settings = examples(8, stateful_step_count=14, suppress_health_check=list(HealthCheck))
 
 
 class TestLoop(Loop.TestCase):  # type: ignore[misc, valid-type]

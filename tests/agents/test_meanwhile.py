@@ -148,7 +148,7 @@ def test_a_clock_that_is_set_back_holds_no_backoff(laptop: Device, laura: str, d
 def test_a_run_is_closed_by_who_holds_the_agents_lock_only(
     laptop: Device, laura: str, daemon: Daemon, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """AGENT-8, AGENT-40: somebody types `agent wake` in the instant in which an orphaned run is closed."""
+    """AGENT-8, AGENT-40, AGENT-58: somebody types `agent wake` in the instant in which an orphaned run is closed."""
     laptop.do(lambda tx: tasks.add_note(tx, "n1", "t1", "It creaks"))
     [start] = daemon.after(100)
     with laptop.agents.transaction(laptop.now(), HIGH) as tx:

@@ -27,7 +27,7 @@ def anyio_backend() -> str:
 
 
 async def test_an_error_comes_back_with_its_code_and_without_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
-    """AGENT-38"""
+    """AGENT-38, AGENT-56"""
     monkeypatch.setenv("LOTTISYNC_MODEL_KEY", KEY)
     with ScriptedModelServer(lambda request: ServerError(status=401, message=f"{KEY} is no key")) as server:
         monkeypatch.setenv("LOTTISYNC_MODEL_URL", server.url)
@@ -61,8 +61,8 @@ async def test_a_question_that_is_cancelled_is_over(monkeypatch: pytest.MonkeyPa
 
 
 async def test_a_turn_comes_back_whole_and_nothing_of_the_client_stays() -> None:
-    """AGENT-38, AGENT-39: the agent's own model is asked, with the key of the environment; what has asked is as small
-    as before."""
+    """AGENT-38, AGENT-39, AGENT-57: the agent's own model is asked, with the key of the environment. The process that
+    asked is as small as before."""
     program = """
 import anyio, msgspec, sys
 from lottisync.agents.model_process import ModelProcess

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.agents.test_orchestrator import Daemon
 from tests.support.device import MINUTE, Device
+from tests.support.examples import examples
 from tests.support.scripted_model import Killed, ScriptedModel, call, say
 
 from lottisync.agents import agent, context, subscription
@@ -16,6 +17,7 @@ from lottisync.causality.vector_clock import Dot
 from lottisync.entities.entity import HIGH, LOW
 from lottisync.entities.view import view
 from lottisync.journal import tasks
+from lottisync.journal.toolbox import ACTIONS
 from lottisync.problem import Problem
 from lottisync.review.change import ChangeSet
 from lottisync.review.verdict import Verdicts
@@ -66,7 +68,7 @@ class History:
             case "elsewhere":
                 device.do(lambda tx: tasks.add_note(tx, f"e{self.number}", "t2", "Salt"))
             case "confirm":
-                verdicts = Verdicts(device.journal, device.agents, device_id=device.id, new_id=device.new_id)
+                verdicts = Verdicts(device.journal, device.agents, ACTIONS, device_id=device.id, new_id=device.new_id)
                 for made in (view(entity, ChangeSet) for entity in device.in_agents("changeSet")):
                     try:
                         verdicts.confirm(made.items[self.number % 2].id, device.now())
@@ -115,7 +117,7 @@ class History:
 histories = st.lists(st.sampled_from(PEOPLE + NOBODY + TROUBLE), max_size=14)
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(histories)
 def test_nothing_is_lost_and_nothing_wakes_for_nothing(events: list[str]) -> None:
     """AGENT-24, AGENT-27, AGENT-31, AGENT-32, S3-40, S3-54"""

@@ -524,15 +524,19 @@ def get_password(service, user):
 
 
 @pytest.fixture
-def keyring(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The package, as far as it is used: two keys, and one that it cannot give."""
+def keyring(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The package, as far as it is used: two keys, and one that it cannot give. It is not left to other tests."""
     package = tmp_path / "keyring"
     package.mkdir()
     (package / "__init__.py").write_text(KEYRING)
     (package / "errors.py").write_text("class KeyringError(Exception): ...")
     monkeypatch.syspath_prepend(tmp_path)
-    for name in ("keyring", "keyring.errors"):
+    names = ("keyring", "keyring.errors")
+    for name in names:
         monkeypatch.delitem(sys.modules, name, raising=False)
+    yield
+    for name in names:
+        sys.modules.pop(name, None)
 
 
 @pytest.mark.usefixtures("keyring")

@@ -20,6 +20,7 @@ from lottisync.entities.entity import HIGH, LOW
 from lottisync.entities.schema import link_id
 from lottisync.entities.view import view
 from lottisync.journal import tasks
+from lottisync.journal.toolbox import ACTIONS
 from lottisync.problem import Problem
 from lottisync.review.change import ChangeSet
 from lottisync.review.verdict import Verdicts
@@ -209,7 +210,7 @@ def test_a_change_that_arrives_by_sync_wakes_the_agent_at_home_only(
 
 
 def test_subscriptions_are_data_that_outlive_the_process(laptop: Device, laura: str, daemon: Daemon) -> None:
-    """AGENT-34, S3-52: a subscription that another program wrote counts; one that is none is passed over."""
+    """AGENT-34, AGENT-54, S3-52: a subscription that another program wrote counts; one that is none is passed over."""
     with laptop.agents.transaction(laptop.now(), HIGH) as tx:
         broken = {"types": "all of them"}
         only_due = {"types": ["task"], "ids": ["t2"], "fields": ["due"]}
@@ -236,7 +237,7 @@ def test_a_timer_wakes_once_at_its_time_whoever_is_running_then(laptop: Device, 
 
 
 def test_a_timer_that_is_nonsense_is_passed_over(laptop: Device, laura: str, daemon: Daemon) -> None:
-    """AGENT-26"""
+    """AGENT-26, AGENT-51"""
     with laptop.agents.transaction(laptop.now(), HIGH) as tx:
         tx.put(laura, "agent", {"timers": {"a": "soon", "b": 5, "c|d": iso(laptop.time)}})
         with pytest.raises(Problem, match="a timer's name has neither"):
@@ -280,7 +281,7 @@ def test_the_effect_of_its_own_proposal_does_not_wake_it_an_edit_beside_it_does(
     daemon.settle(ScriptedModel(proposing, say()))
     [made] = [view(entity, ChangeSet) for entity in laptop.in_agents("changeSet")]
     laptop.pass_minutes(5)
-    verdicts = Verdicts(laptop.journal, laptop.agents, device_id=laptop.id, new_id=laptop.new_id)
+    verdicts = Verdicts(laptop.journal, laptop.agents, ACTIONS, device_id=laptop.id, new_id=laptop.new_id)
     for item in made.items:
         verdicts.confirm(item.id, laptop.now())
     assert laptop.task().task.estimate == 120
@@ -296,7 +297,7 @@ def test_an_undo_wakes_it(laptop: Device, laura: str, daemon: Daemon) -> None:
     laptop.do(lambda tx: tasks.add_note(tx, "n1", "t1", "This takes two hours"))
     daemon.settle(ScriptedModel(say("", call("update_task_estimate", minutes=120)), say()))
     [made] = [view(entity, ChangeSet) for entity in laptop.in_agents("changeSet")]
-    verdicts = Verdicts(laptop.journal, laptop.agents, device_id=laptop.id, new_id=laptop.new_id)
+    verdicts = Verdicts(laptop.journal, laptop.agents, ACTIONS, device_id=laptop.id, new_id=laptop.new_id)
     verdicts.confirm(made.items[0].id, laptop.now())
     assert daemon.settle() == []
     verdicts.undo(made.items[0].id, laptop.now())
@@ -313,7 +314,7 @@ def test_the_effect_of_another_agents_proposal_is_news(laptop: Device, laura: st
     daemon.settle(ScriptedModel(say("", call("set_task_status", status="BLOCKED", reason="No pump")), say()))
     [made] = [view(entity, ChangeSet) for entity in laptop.in_agents("changeSet")]
     assert made.agent_id == other
-    verdicts = Verdicts(laptop.journal, laptop.agents, device_id=laptop.id, new_id=laptop.new_id)
+    verdicts = Verdicts(laptop.journal, laptop.agents, ACTIONS, device_id=laptop.id, new_id=laptop.new_id)
     verdicts.confirm(made.items[0].id, laptop.now())
     assert laptop.task("t2").task.status == "BLOCKED"
     laptop.pass_minutes(5)
@@ -400,7 +401,7 @@ def test_a_feed_that_is_read_twice_wakes_once(laptop: Device, laura: str, daemon
 
 
 def test_a_cursor_that_ran_ahead_is_made_up_for_at_the_start(laptop: Device, laura: str, daemon: Daemon) -> None:
-    """AGENT-33: what the agent subscribes to is compared with its watermark."""
+    """AGENT-33, AGENT-53: what the agent subscribes to is compared with its watermark."""
     laptop.do(lambda tx: tasks.add_note(tx, "n1", "t1", "Never heard of"))
     with laptop.journal.transaction(laptop.now(), HIGH) as tx:
         tx.execute("update cursors set feed = 1000000")
@@ -414,7 +415,7 @@ def test_a_cursor_that_ran_ahead_is_made_up_for_at_the_start(laptop: Device, lau
 def test_failures_back_off_and_the_fifth_sends_to_sleep_with_the_person_told(
     laptop: Device, laura: str, daemon: Daemon
 ) -> None:
-    """AGENT-31, S3-90"""
+    """AGENT-31, AGENT-52, S3-90"""
     laptop.do(lambda tx: tasks.add_note(tx, "n1", "t1", "Something"))
     tries: list[int] = []
     for _ in range(MAX_FAILURES):
@@ -548,7 +549,7 @@ def test_an_agent_sleeps_with_its_task_and_comes_back_with_it(laptop: Device, la
 def test_an_agent_that_moves_goes_on_at_its_new_home_from_where_it_was(
     laptop: Device, phone: Device, laura: str, daemon: Daemon
 ) -> None:
-    """AGENT-33: what was written before it came is found, what it had seen is not told again."""
+    """AGENT-33, AGENT-53: what was written before it came is found, what it had seen is not told again."""
     laptop.do(lambda tx: tasks.add_note(tx, "n1", "t1", "Seen at the old home"))
     daemon.settle(*quiet())
     elsewhere = Daemon(phone)
@@ -593,7 +594,7 @@ def test_the_whole_loop(laptop: Device, phone: Device, laura: str, daemon: Daemo
     phone.pull(laptop)
     phone.time = laptop.time + MINUTE
     [made] = [view(entity, ChangeSet) for entity in phone.in_agents("changeSet")]
-    verdicts = Verdicts(phone.journal, phone.agents, device_id=phone.id, new_id=phone.new_id)
+    verdicts = Verdicts(phone.journal, phone.agents, ACTIONS, device_id=phone.id, new_id=phone.new_id)
     verdicts.confirm(made.items[0].id, phone.now())
     verdicts.reject(made.items[1].id, phone.now(), reason="Not urgent at all")
     laptop.pull(phone)

@@ -7,7 +7,9 @@ from tests.support.device import Device
 from tests.support.scripted_model import Killed, ScriptedModel, call, say
 
 from lottisync.agents.run_log import interrupted
-from lottisync.review.inbox import Inbox, ItemView
+from lottisync.journal.toolbox import ACTIONS
+from lottisync.review.inbox import Inbox
+from lottisync.review.item_view import ItemView
 
 
 @pytest.fixture
@@ -21,7 +23,7 @@ def laura(laptop: Device) -> str:
 
 
 def waiting(device: Device) -> list[ItemView]:
-    sets = Inbox(device.journal, device.agents).open_sets(device.now())
+    sets = Inbox(device.journal, device.agents, ACTIONS).open_sets(device.now())
     return [item for one in sets for item in one.items if item.status == "pending"]
 
 

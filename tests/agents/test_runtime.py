@@ -12,7 +12,7 @@ from pathlib import Path
 import anyio
 import pytest
 from tests.support.child import running, said
-from tests.support.command_line import eventually, run_here
+from tests.support.command_line import BOUND_SECONDS, eventually, run_here
 from tests.support.device import Device
 from tests.support.scripted_model import ScriptedModel, Step, call, say
 
@@ -61,7 +61,7 @@ async def runtime(device: Device, *script: Step) -> AsyncIterator[list[tuple[str
 
 
 async def until(condition: Callable[[], object]) -> None:
-    with anyio.fail_after(20):
+    with anyio.fail_after(BOUND_SECONDS):
         while not condition():  # noqa: ASYNC110 -- what is waited for is in a store or on a screen
             await anyio.sleep(0.01)
 
@@ -116,7 +116,7 @@ async def test_a_runtime_that_is_stopped_leaves_its_wake_to_be_gone_on_with(lapt
     made = Runtime(laptop.journal, laptop.agents, laptop.id, lambda _: Silent(), machine, lambda *_: None)
     async with anyio.create_task_group() as tasks_:
         tasks_.start_soon(made.run)
-        with anyio.fail_after(20):
+        with anyio.fail_after(BOUND_SECONDS):
             await asked.wait()
         tasks_.cancel_scope.cancel()
     with laptop.agents.reading() as reader:
@@ -230,6 +230,6 @@ def test_a_daemon_without_a_model_says_so_once_and_runs(tmp_path: Path, monkeypa
 
 
 def test_the_model_client_loads_when_a_wake_needs_it() -> None:
-    """AGENT-39"""
+    """AGENT-39, AGENT-57"""
     code = "import lottisync.agents.runtime, lottisync.daemon.daemon, sys; sys.exit('openai' in sys.modules)"
     assert os.spawnl(os.P_WAIT, sys.executable, sys.executable, "-c", code) == 0

@@ -45,7 +45,7 @@ def test_two_devices_that_make_an_agent_at_the_same_time_have_made_one(laptop: D
 
 
 def test_making_it_again_changes_nothing_but_what_it_may_see(laptop: Device) -> None:
-    """AGENT-3, AGENT-7"""
+    """AGENT-3, AGENT-42, AGENT-7"""
     laptop.add_task()
     ident = laptop.add_agent()
     with laptop.agents.reading() as reader:

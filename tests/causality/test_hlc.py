@@ -8,7 +8,6 @@ from lottisync.causality.hlc import (
     MAX_DRIFT_MILLIS,
     MAX_MILLIS,
     MAX_TICKS,
-    ZERO,
     Hlc,
     HlcError,
     is_far_future,
@@ -16,6 +15,8 @@ from lottisync.causality.hlc import (
     tick,
     validate,
 )
+
+ZERO = Hlc(0, 0)
 
 readings = st.builds(Hlc, st.integers(0, 50), st.integers(0, 3) | st.just(MAX_TICKS))
 walls = st.integers(-10, 60)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.command_line import Result, environment, run, run_here, started
+from tests.support.command_line import BOUND_SECONDS, Result, environment, run, run_here, started
 
 from lottisync.cli.watch import changes
 from lottisync.daemon.home import TaskHome
@@ -100,7 +100,7 @@ def test_the_log_shows_every_call_and_its_answer(person: Person) -> None:
 
 
 def test_an_agent_that_gave_up_is_seen_in_list_and_show(person: Person) -> None:
-    """AGENT-31, S3-72, S3-90"""
+    """AGENT-31, AGENT-52, S3-72, S3-90"""
     person.answers[:] = [ServerError(status=400, message="We are out of order: slow down")]
     person.json("agent", "create", person.task)
     for _ in range(5):
@@ -132,7 +132,7 @@ def test_pause_destroy_and_list(person: Person) -> None:
     assert person.run("agent", "move", person.task).out == "Otto wakes on this device\n"
     assert person.run("agent", "wake", person.task).code == 1
     ident = person.json("agent", "list")[0]["id"]
-    assert person.json("agent", "destroy", person.task)["lifecycle"] == "destroyed"
+    assert person.json("agent", "destroy", person.task, "--yes")["lifecycle"] == "destroyed"
     [row] = person.json("agent", "list")
     assert (row["name"], row["lifecycle"], row["title"]) == ("Otto", "destroyed", "Repair the bicycle")
     assert person.json("agent", "show", ident)["lifecycle"] == "destroyed"
@@ -158,7 +158,7 @@ def test_a_home_that_was_not_seen_for_long_is_offered_for_take_over(person: Pers
     assert person.json("agent", "show", person.task)["home"]["offered"]
     assert f"Take over: lottisync agent move {person.task}" in person.run("agent", "show", person.task).out
     assert "home is away" in person.run("agent", "list").out
-    assert "0 devices of yours called 'phone'" in person.run("agent", "move", person.task, "--to", "phone").err
+    assert "no device is called 'phone'" in person.run("agent", "move", person.task, "--to", "phone").err
     person.json("agent", "move", person.task, "--to", "laptop")
     shown = person.json("agent", "show", person.task)
     assert (shown["home"]["name"], shown["home"]["offered"]) == ("laptop", False)
@@ -178,7 +178,7 @@ def test_an_agent_sleeps_while_its_task_is_gone(person: Person) -> None:
 
 
 def test_no_key_is_in_a_file_or_on_a_screen(person: Person, monkeypatch: pytest.MonkeyPatch) -> None:
-    """AGENT-38"""
+    """AGENT-38, AGENT-56"""
     monkeypatch.setenv("LOTTISYNC_MODEL_KEY", "sk-very-secret-0123")
     assert environment()["LOTTISYNC_MODEL_KEY"] == "sk-very-secret-0123"
     person.answers[:] = [ServerError(status=401, message="sk-very-secret-0123 is no key"), Say(text="x")]
@@ -230,7 +230,7 @@ def test_cli_26_a_page_that_is_watched_follows_what_others_commit(person: Person
             line = json.loads(watching.stdout.readline())
             told = line["agent"] if page == "task" else line
         watching.send_signal(signal.SIGINT)
-        assert watching.wait(20) == 0
+        assert watching.wait(BOUND_SECONDS) == 0
 
 
 def test_cli_26_every_page_that_is_named_can_be_watched(person: Person) -> None:

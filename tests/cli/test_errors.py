@@ -1,4 +1,4 @@
-"""What a person is told when something cannot be done: CLI-3 to CLI-6, with real processes."""
+"""What a person is told when something cannot be done."""
 
 import json
 import shutil
@@ -15,7 +15,7 @@ from random import Random
 import anyio
 import apsw
 import pytest
-from tests.support.command_line import Result, contents, environment, run
+from tests.support.command_line import BOUND_SECONDS, Result, contents, environment, run, run_here
 from tests.support.stores import NOON
 
 from lottisync.daemon.home import TaskHome
@@ -34,9 +34,9 @@ CODE = "123456789"
 def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A home with two tasks."""
     home = tmp_path_factory.mktemp("template") / "home"
-    assert run("init", "--name", "laptop", home=home).code == 0
-    assert run("task", "add", "Milk", "--item", "oat", home=home).code == 0
-    assert run("task", "add", "Bread", home=home).code == 0
+    assert run_here("init", "--name", "laptop", home=home).code == 0
+    assert run_here("task", "add", "Milk", "--item", "oat", home=home).code == 0
+    assert run_here("task", "add", "Bread", home=home).code == 0
     return home
 
 
@@ -60,9 +60,9 @@ def fails(result: Result, code: int, *words: str) -> None:
         assert word in result.err, result
 
 
-def check(home: Path, arguments: tuple[str | bytes, ...], code: int, *words: str, at: Path | None = None) -> None:
+def check(home: Path, arguments: tuple[str, ...], code: int, *words: str, at: Path | None = None) -> None:
     before = contents(home)
-    spoken = run(*arguments, "--json", home=at or home)
+    spoken = run_here(*arguments, "--json", home=at or home)
     fails(spoken, code, *words)
     error = json.loads(spoken.out)["error"]
     assert set(error) == {"code", "message"}
@@ -70,13 +70,12 @@ def check(home: Path, arguments: tuple[str | bytes, ...], code: int, *words: str
     assert contents(home) == before
 
 
-CALLS: dict[str, tuple[tuple[str | bytes, ...], int, tuple[str, ...]]] = {
+CALLS: dict[str, tuple[tuple[str, ...], int, tuple[str, ...]]] = {
     "unknown id": (("task", "show", "ffffffff"), 1, ("ffffffff",)),
     "unknown item": (("task", "check", "ffffffff"), 1, ("ffffffff",)),
     "bad due date": (("task", "add", "x", "--due", "tomorrow"), 2, ("tomorrow",)),
     "a day that does not exist": (("task", "add", "x", "--due", "2026-02-30"), 2, ("2026-02-30",)),
     "empty title": (("task", "add", "  "), 2, ()),
-    "title that is no text": (("task", "add", b"\xff\xfe"), 1, ("not Unicode",)),
     "bad priority": (("task", "add", "x", "--priority", "P9"), 2, ("P9",)),
     "bad estimate": (("task", "add", "x", "--estimate", "an hour"), 2, ("an hour",)),
     "negative estimate": (("task", "add", "x", "--estimate", "-5"), 2, ("-5",)),
@@ -106,8 +105,14 @@ def test_cli_3_a_call_that_cannot_be_done_says_so_in_one_line_and_changes_nothin
         check(home, arguments, code, *words)
 
 
+def test_cli_3_a_title_that_is_no_text(home: Path) -> None:
+    before = contents(home)
+    fails(run("task", "add", b"\xff\xfe", home=home), 1, "not Unicode")
+    assert contents(home) == before
+
+
 def test_cli_3_without_json_nothing_is_on_standard_output(home: Path) -> None:
-    plain, spoken = (run("task", "show", "ffffffff", *more, home=home) for more in ((), ("--json",)))
+    plain, spoken = (run_here("task", "show", "ffffffff", *more, home=home) for more in ((), ("--json",)))
     assert (plain.code, plain.out) == (1, "")
     assert plain.err == spoken.err
 
@@ -154,7 +159,7 @@ def test_cli_3_a_damaged_import_file_adds_nothing(home: Path, tmp_path: Path, co
     file = tmp_path / "tasks.json"
     file.write_bytes(content)
     before = contents(home)
-    result = run("import", str(file), home=home)
+    result = run_here("import", str(file), home=home)
     fails(result, result.code, "tasks.json")
     assert result.code in (1, 2)
     assert contents(home) == before
@@ -248,24 +253,24 @@ def test_store_29_a_damaged_row_is_named_and_hides_no_other_task(home: Path) -> 
     """STORE-29, CLI-3, CLI-7"""
     ident = written_over(home, "substr(serialized, 1, 20)")
     for options in ((), ("--json",)):
-        listed = run("task", "list", *options, home=home)
+        listed = run_here("task", "list", *options, home=home)
         fails(listed, 0, ident, "is damaged", "lottisync check", "lottisync verify")
         assert "Bread" in listed.out
         assert "Milk" not in listed.out
     assert [row["title"] for row in listed.json] == ["Bread"]
     for command in (("task", "show"), ("history",), ("agent", "create")):
         check(home, (*command, ident), 1, ident, "is damaged", "lottisync check")
-    assert ident in run("check", home=home).out
+    assert ident in run_here("check", home=home).out
 
 
 def test_store_29_a_row_whose_text_is_none(home: Path) -> None:
-    """STORE-29: the list names it. Where SQLite is asked for text it gives no row then, and `check` says which."""
+    """STORE-29: the list names it, and so does the page."""
     ident = written_over(home, "cast(x'7bfffe7d' as text)")
-    listed = run("task", "list", home=home)
+    listed = run_here("task", "list", home=home)
     fails(listed, 0, ident, "is damaged", "lottisync check")
     assert "Bread" in listed.out
-    fails(run("task", "show", ident, home=home), 1, "journal.sqlite", "lottisync check")
-    assert ident in run("check", home=home).out
+    fails(run_here("task", "show", ident, home=home), 1, ident, "is damaged", "lottisync check")
+    assert ident in run_here("check", home=home).out
 
 
 def test_cli_3_a_port_that_is_taken(home: Path) -> None:
@@ -289,8 +294,8 @@ def showing(clock: Callable[[], int]) -> Iterator[Address]:
 
     thread = threading.Thread(target=anyio.run, args=(show,))
     thread.start()
-    yield Address("127.0.0.1", ready.get(timeout=20))
-    thread.join(20)
+    yield Address("127.0.0.1", ready.get(timeout=BOUND_SECONDS))
+    thread.join(BOUND_SECONDS)
     assert not thread.is_alive()
 
 
@@ -298,8 +303,8 @@ def test_cli_3_a_wrong_code_is_refused_and_after_three_there_is_nobody(home: Pat
     before = contents(home)
     with showing(lambda: 1000) as at:
         for _ in range(3):
-            fails(run("pair", "987654321", "--at", str(at), home=home), 1, "code")
-    fails(run("pair", CODE, "--at", str(at), home=home), 1, str(at))
+            fails(run_here("pair", "987654321", "--at", str(at), home=home), 1, "code")
+    fails(run_here("pair", CODE, "--at", str(at), home=home), 1, str(at))
     assert contents(home) == before
 
 
@@ -307,13 +312,15 @@ def test_cli_3_an_expired_code_is_refused(home: Path) -> None:
     before = contents(home)
     moments = iter([1000])
     with showing(lambda: next(moments, 121_001)) as at:
-        fails(run("pair", CODE, "--at", str(at), home=home), 1, "expired")
+        fails(run_here("pair", CODE, "--at", str(at), home=home), 1, "expired")
     assert contents(home) == before
 
 
 def test_cli_6_a_reader_that_has_had_enough_is_no_error(home: Path) -> None:
     call = f'"{sys.executable}" -m lottisync task list --json --home "{home}" | true; exit "${{PIPESTATUS[0]}}"'
-    done = subprocess.run(["bash", "-c", call], capture_output=True, timeout=60, env=environment(), check=False)
+    done = subprocess.run(
+        ["bash", "-c", call], capture_output=True, timeout=BOUND_SECONDS, env=environment(), check=False
+    )
     assert (done.returncode, done.stderr) == (0, b"")
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import anyio
 import pytest
-from tests.support.command_line import contents, run
+from tests.support.command_line import BOUND_SECONDS, contents, run_here
 from tests.support.stores import NOON
 
 from lottisync.daemon.daemon import _tidy
@@ -22,7 +22,7 @@ PHONE = DeviceKey.from_seed(b"p" * 32)
 def home(tmp_path: Path) -> Path:
     """A laptop that is paired with a phone, has a task and has deleted two long ago."""
     folder = tmp_path / "home"
-    assert run("init", "--name", "laptop", home=folder).code == 0
+    assert run_here("init", "--name", "laptop", home=folder).code == 0
     opened = TaskHome.open(folder)
     opened.members.add("phone", PHONE.certificate, NOON)
     with opened.journal.transaction(NOON, HIGH) as tx:
@@ -51,28 +51,28 @@ def phone_knows_all(home: Path) -> None:
 
 
 def test_forget_5_a_device_that_was_never_heard_of_holds_all_back(home: Path) -> None:
-    result = run("purge", "--json", home=home).json
+    result = run_here("purge", "--json", home=home).json
     assert result == {
         "forgotten": {"space": 0, "journal": 0, "agent": 0},
         "heldBack": [{"name": "phone", "device": PHONE.device_id, "holdsBack": 2}],
     }
-    shown = run("purge", home=home).out
+    shown = run_here("purge", home=home).out
     assert "0 deleted entities forgotten." in shown
     assert "phone has not seen 2 more yet; they stay until it has." in shown
     assert ids(home) == ["t1", "t2", "t3"]
-    (peer,) = run("status", "--json", home=home).json["peers"]
+    (peer,) = run_here("status", "--json", home=home).json["peers"]
     assert peer["holdsBack"] == 2
-    assert "holds back 2 deleted" in run("status", home=home).out
+    assert "holds back 2 deleted" in run_here("status", home=home).out
 
 
 def test_forget_3_what_it_has_seen_goes(home: Path) -> None:
     phone_knows_all(home)
-    (peer,) = run("status", "--json", home=home).json["peers"]
+    (peer,) = run_here("status", "--json", home=home).json["peers"]
     assert (peer["holdsBack"], peer["lacks"]) == (0, {"journal": 0})
-    assert run("purge", "--days", "36500", "--json", home=home).json["forgotten"]["journal"] == 0
-    assert "2 deleted entities forgotten." in run("purge", home=home).out
+    assert run_here("purge", "--days", "36500", "--json", home=home).json["forgotten"]["journal"] == 0
+    assert "2 deleted entities forgotten." in run_here("purge", home=home).out
     assert ids(home) == ["t1"]
-    assert run("check", home=home).code == 0
+    assert run_here("check", home=home).code == 0
 
 
 def test_forget_2_status_counts_what_a_device_lacks_without_a_daemon(home: Path) -> None:
@@ -82,25 +82,25 @@ def test_forget_2_status_counts_what_a_device_lacks_without_a_daemon(home: Path)
         tx.put("t1", "task", {"title": "Bread"})
         tx.put("t1", "task", {"title": "Butter"})
     opened.close()
-    (peer,) = run("status", "--json", home=home).json["peers"]
+    (peer,) = run_here("status", "--json", home=home).json["peers"]
     assert peer["lacks"] == {"journal": 1}
 
 
 def test_roster_20_nobody_waits_for_a_retired_device_until_it_comes_back(home: Path) -> None:
-    assert run("devices", "retire", "phone", "--json", home=home).json == {
+    assert run_here("devices", "retire", "phone", "--json", home=home).json == {
         "name": "phone",
         "device": PHONE.device_id,
         "status": "retired",
     }
-    assert {row["name"]: row["status"] for row in run("devices", "--json", home=home).json} == {
+    assert {row["name"]: row["status"] for row in run_here("devices", "--json", home=home).json} == {
         "laptop": "active",
         "phone": "retired",
     }
-    assert run("purge", "--json", home=home).json == {
+    assert run_here("purge", "--json", home=home).json == {
         "forgotten": {"space": 0, "journal": 2, "agent": 0},
         "heldBack": [],
     }
-    assert run("status", "--json", home=home).json["peers"] == []
+    assert run_here("status", "--json", home=home).json["peers"] == []
 
 
 @pytest.mark.parametrize(
@@ -108,9 +108,9 @@ def test_roster_20_nobody_waits_for_a_retired_device_until_it_comes_back(home: P
 )
 def test_roster_20_what_cannot_be_retired_is_said(home: Path, name: str, code: str) -> None:
     if code == "not-active":
-        assert run("devices", "retire", "phone", home=home).code == 0
+        assert run_here("devices", "retire", "phone", home=home).code == 0
     before = contents(home)
-    result = run("devices", "retire", name, "--json", home=home)
+    result = run_here("devices", "retire", name, "--json", home=home)
     assert result.code != 0
     assert result.json["error"]["code"] == code
     assert contents(home) == before
@@ -135,7 +135,7 @@ async def test_forget_3_the_daemon_forgets_once_a_day(home: Path) -> None:
     opened = TaskHome.open(home)
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(_tidy, opened)
-        with anyio.fail_after(20):
+        with anyio.fail_after(BOUND_SECONDS):
             while ids(home) != ["t1"]:  # noqa: ASYNC110 - a condition has no event
                 await anyio.sleep(0.01)
         tasks.cancel_scope.cancel()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 import pytest
-from tests.support.command_line import environment, run
+from tests.support.command_line import BOUND_SECONDS, environment, run
 
 from lottisync.cli.main import COMMANDS, lottisync
 
@@ -64,7 +64,7 @@ def loaded(*arguments: str) -> set[str]:
         "main()\n"
     )
     done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, timeout=60, env=environment(), check=True
+        [sys.executable, "-c", script], capture_output=True, timeout=BOUND_SECONDS, env=environment(), check=True
     )
     return set(json.loads(done.stderr))
 
@@ -101,9 +101,11 @@ def test_cli_7_the_home_is_the_option_else_the_environment(tmp_path: Path) -> No
     assert run("init", "--name", "there", home=there).code == 0
     call = [sys.executable, "-m", "lottisync", "status", "--json"]
     given = {**environment(), "LOTTISYNC_HOME": str(here)}
-    done = subprocess.run(call, capture_output=True, env=given, timeout=60, check=True)
+    done = subprocess.run(call, capture_output=True, env=given, timeout=BOUND_SECONDS, check=True)
     assert json.loads(done.stdout)["name"] == "here"
-    done = subprocess.run([*call, "--home", str(there)], capture_output=True, env=given, timeout=60, check=True)
+    done = subprocess.run(
+        [*call, "--home", str(there)], capture_output=True, env=given, timeout=BOUND_SECONDS, check=True
+    )
     assert json.loads(done.stdout)["name"] == "there"
 
 
@@ -111,6 +113,6 @@ def test_cli_7_a_home_may_be_the_folder_one_stands_in(tmp_path: Path) -> None:
     folder = tmp_path / "home"
     folder.mkdir()
     call = [sys.executable, "-m", "lottisync", "init", "--name", "laptop", "--home", "."]
-    done = subprocess.run(call, capture_output=True, env=environment(), timeout=60, check=False, cwd=folder)
+    done = subprocess.run(call, capture_output=True, env=environment(), timeout=BOUND_SECONDS, check=False, cwd=folder)
     assert (done.returncode, done.stderr) == (0, b"")
     assert (folder / "device.json").exists()

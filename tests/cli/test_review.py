@@ -1,22 +1,26 @@
 """`lottisync review`: list, verdicts, the interactive mode, five languages, exit codes."""
 
 import json
+import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from tests.review.reviewer import Wake
 
 from lottisync.cli.main import lottisync
 from lottisync.daemon.home import TaskHome
 from lottisync.device import clock
 from lottisync.entities.entity import HIGH, LOW
 from lottisync.journal import tasks
+from lottisync.journal.toolbox import ACTIONS
 from lottisync.problem import Problem
-from lottisync.review.builder import Builder
+from lottisync.review.completion import Sagas
 from lottisync.review.verdict import Verdicts
 from lottisync.store import database
+from lottisync.store.instant import iso
 
 AGENT = "laura"
 BATCH = {"items": [{"title": title} for title in ("Milk", "Eggs", "Salt")]}
@@ -36,13 +40,14 @@ class Desk:
     def propose(self, tool: str, args: dict[str, Any], run: str = "r1") -> list[str]:
         with self.home.journal.reading() as reader:
             knowledge = reader.knowledge()
-        builder = Builder(
+        builder = Wake(
             self.home.journal,
             self.home.agent,
             agent_id=AGENT,
             task_id="t1",
             run_key=run,
             thread_id=run,
+            actions=ACTIONS,
             context_knowledge=knowledge,
         )
         assert "queued" in builder.queue(tool, args, clock.now())
@@ -69,6 +74,11 @@ class Desk:
         assert done.exit_code == code, (done.output, done.exception)
         return done.output
 
+    def name(self, place: int = 0) -> str:
+        """The name of an item that waits now."""
+        names = [item["name"] for one in self.ask() for item in one["items"]]
+        return str(names[place])
+
     def ask(self, *words: str, code: int = 0) -> Any:
         return json.loads(self.type(*words, "--json", code=code))
 
@@ -94,8 +104,8 @@ def test_rev80_the_list_shows_before_and_after(desk: Desk) -> None:
     assert "not done → done" in shown
     assert desk.type("list") == shown
     assert [one["items"][0]["summary"] for one in desk.ask()] == ["Set estimate to 60 minutes", 'Check off: "Flour"']
-    assert "why: It says so in the note" in desk.type("show", "2")
-    assert desk.ask("show", "1")["args"] == {"minutes": 60}
+    assert "why: It says so in the note" in desk.type("show", desk.name(1))
+    assert desk.ask("show", desk.name())["args"] == {"minutes": 60}
 
 
 def test_rev81_each_verb_has_its_effect_and_result(desk: Desk) -> None:
@@ -103,7 +113,7 @@ def test_rev81_each_verb_has_its_effect_and_result(desk: Desk) -> None:
     desk.propose("add_multiple_checklist_items", BATCH)
     desk.propose("update_task_estimate", {"minutes": 60}, "r2")
     desk.propose("set_task_title", {"title": "Rye"}, "r3")
-    assert [one["result"] for one in desk.ask("confirm", "2", "1")] == ["applied", "applied"]
+    assert [one["result"] for one in desk.ask("confirm", desk.name(1), desk.name(0))] == ["applied", "applied"]
     assert [item.title for item in desk.page.items] == ["Flour", "Milk", "Eggs"]
     items = {item["summary"]: item["id"] for one in desk.ask("--all") for item in one["items"]}
     assert desk.ask("edit", items["Set estimate to 60 minutes"], "minutes=75")[0]["result"] == "applied"
@@ -139,17 +149,18 @@ def test_rev82_what_could_not_be_done_is_exit_code_1_and_a_wrong_call_2(desk: De
     """REV-82, S1-71: was, is now, by whom, proposed."""
     desk.propose("update_task_estimate", {"minutes": 60})
     desk.edit(estimate=90)
-    shown = desk.type("confirm", "1", code=1)
+    name = desk.name()
+    shown = desk.type("confirm", name, code=1)
     assert "changed since" in shown
     assert "estimate: it was 30 and is now 90, by the user; proposed is 60" in shown
-    [outcome] = desk.ask("confirm", "1", code=1)
+    [outcome] = desk.ask("confirm", name, code=1)
     assert (outcome["result"], outcome["stale"][0]["now"]) == ("stale", 90)
-    assert desk.ask("confirm", "1", "--anyway")[0]["result"] == "applied"
-    assert "the list has 0 items" in desk.type("confirm", "1", code=1)
-    assert "no proposal has the id" in desk.type("undo", "nothing", code=1)
+    assert desk.ask("confirm", name, "--anyway")[0]["result"] == "applied"
+    assert "no proposal has the name" in desk.type("confirm", "1", code=1)
+    assert "no proposal has the name" in desk.type("undo", "nothing", code=1)
     assert "give an ITEM" in desk.type("confirm", code=2)
-    assert "give an ITEM" in desk.type("confirm", "1", "--all", code=2)
-    assert "like 2d" in desk.type("defer", "1", "--for", "soon", code=2)
+    assert "give an ITEM" in desk.type("confirm", name, "--all", code=2)
+    assert "like 2d" in desk.type("defer", name, "--for", "soon", code=2)
     assert "--interactive" in desk.type("-i", "--json", code=2)
 
 
@@ -158,17 +169,21 @@ def test_rev82_a_number_or_an_id_that_is_none(desk: Desk, which: str) -> None:
     """REV-82: a clear word, whatever counts as a digit somewhere."""
     desk.propose("update_task_estimate", {"minutes": 60})
     said = desk.type("confirm", which, code=1)
-    assert "no proposal has the id" in said or "the list has 1 items" in said
+    assert "no proposal has the name" in said
     assert "\x1b" not in said
 
 
 def test_s1_42_before_and_after_have_their_colours(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     """S1-42, REV-80: what goes is red, what comes is green; in a pipe there is no colour."""
     desk.propose("update_task_estimate", {"minutes": 60})
-    assert "\x1b" not in desk.type("show", "1")
+    assert "\x1b" not in desk.type("show", desk.name())
     environment = {"LANG": "C", "FORCE_COLOR": "1", "TERM": "xterm", "COLUMNS": "160"}
     monkeypatch.delenv("NO_COLOR", raising=False)
-    shown = CliRunner(env=environment).invoke(lottisync, ["review", "show", "1", "--home", str(desk.home.path)]).output
+    shown = (
+        CliRunner(env=environment)
+        .invoke(lottisync, ["review", "show", desk.name(), "--home", str(desk.home.path)])
+        .output
+    )
     assert "\x1b[31m30\x1b[0m → \x1b[32m60\x1b[0m" in shown
 
 
@@ -181,7 +196,7 @@ def test_rev82_each_verb_has_its_exit_codes_and_one_json_value(desk: Desk, verb:
     more = ["minutes=75"] if verb == "edit" else []
     desk.propose("update_task_estimate", {"minutes": 60})
     item = desk.ask()[0]["items"][0]["id"]
-    assert "no proposal has the id" in desk.type(verb, "x.0", *more, code=1)
+    assert "no proposal has the name" in desk.type(verb, "x.0", *more, code=1)
     assert desk.type(verb, "--nonsense", code=2) is not None
     desk.type(verb, code=2)
     if verb in ("undo", "keep"):
@@ -196,7 +211,13 @@ def test_cli13_a_title_cannot_pass_for_something_else_on_the_screen(desk: Desk) 
     title = "Rye\x1b[2K\x1b[1A\x08\x9b2J\u202eeyR"
     desk.propose("set_task_title", {"title": title})
     desk.propose("set_task_status", {"status": "BLOCKED", "reason": "no flour\n9  OPEN\x07"}, "r2")
-    shown = desk.type() + desk.type("show", "1") + desk.type("show", "2") + desk.type("ledger") + desk.type("-i")
+    shown = (
+        desk.type()
+        + desk.type("show", desk.name())
+        + desk.type("show", desk.name(1))
+        + desk.type("ledger")
+        + desk.type("-i")
+    )
     assert not {sign for sign in shown if not sign.isprintable()} - {"\n"}
     assert "Rye␛[2K" in shown
     assert not [line for line in desk.type("ledger").splitlines() if line.startswith("9  OPEN")]
@@ -209,13 +230,14 @@ def test_rev50_a_command_that_was_killed_is_finished_by_the_next_one(desk: Desk)
     class Killed(BaseException):
         pass
 
-    class DiesBeforeTheEffect(Verdicts):
-        def _take_effect(self, *_: Any) -> Any:
+    class DiesBeforeTheEffect(Sagas):
+        def take_effect(self, *_: Any) -> Any:
             raise Killed
 
     desk.propose("update_task_estimate", {"minutes": 60})
     item = desk.ask()[0]["items"][0]["id"]
-    dying = DiesBeforeTheEffect(desk.home.journal, desk.home.agent, device_id="laptop", new_id=clock.new_id)
+    stores = desk.home.journal, desk.home.agent
+    dying = Verdicts(*stores, ACTIONS, device_id="laptop", new_id=clock.new_id, sagas=DiesBeforeTheEffect)
     with pytest.raises(Killed):
         dying.confirm(item, clock.now())
     assert desk.page.task.estimate == 30
@@ -286,7 +308,7 @@ def test_s1_63_the_readers_language(desk: Desk, language: str, heading: str, cha
     assert change in by_lang
     assert desk.type("--language", language[:2]) == by_lang
     assert desk.type("list", "--language", language[:2]) == by_lang
-    assert change in desk.type("--language", language[:2], "show", "1")
+    assert change in desk.type("--language", language[:2], "show", desk.name())
     assert desk.ask()[0]["items"][0]["changes"] == [{"path": "estimate", "before": 30, "after": 60}]
 
 
@@ -296,7 +318,10 @@ def test_rev80_what_was_undone_is_called_so_and_not_retracted(desk: Desk) -> Non
     item = desk.ask()[0]["items"][0]["id"]
     desk.type("confirm", item)
     desk.type("undo", item)
-    assert desk.type("reject", item) == "left as it is  it was undone already\n"
+    said = desk.type("reject", item)
+    assert re.fullmatch(
+        r"left as it is  \w{4}\.0  Bake bread: Set estimate to 60 minutes  it was undone already\n", said
+    )
     assert "undone" in desk.type("show", item)
     assert "retracted" not in desk.type("show", item)
     assert "bleibt, wie es ist" in desk.type("confirm", item, language="de_DE.UTF-8")
@@ -314,9 +339,9 @@ def test_cli_28_status_says_how_many_proposals_wait(desk: Desk) -> None:
     assert json.loads(status("--json"))["waiting"] == 0
     desk.propose("add_multiple_checklist_items", BATCH)
     assert "3 proposals wait for you: lottisync review\n" in status()
-    desk.type("reject", "1")
+    desk.type("reject", desk.name())
     assert json.loads(status("--json"))["waiting"] == 2
-    desk.type("confirm", "2")
+    desk.type("confirm", desk.name(1))
     assert "1 proposal waits for you" in status()
 
 
@@ -331,3 +356,50 @@ def test_cli_28_an_index_that_cannot_be_kept_does_not_hide_the_rest(
     assert done.exit_code == 0, done.output
     assert json.loads(done.stdout)["waiting"] is None
     assert "what waits for you could not be counted" in done.stderr
+
+
+def test_rev45_a_verdict_of_a_later_version_is_shown_as_it_is_called(desk: Desk) -> None:
+    """REV-45: the log goes on."""
+    [change_set] = desk.propose("update_task_estimate", {"minutes": 60})
+    later = {
+        "agentId": AGENT,
+        "taskId": "t1",
+        "changeSetId": change_set,
+        "verdict": "delegated",
+        "humanSummary": "Ask Bo",
+    }
+    with desk.home.agent.transaction(clock.now(), HIGH) as tx:
+        tx.put("d-later", "changeDecision", later)
+    assert "delegated" in desk.type("log", "t1")
+
+
+def test_rev84_a_name_that_was_printed_means_the_same_item_for_ever(desk: Desk) -> None:
+    """REV-84, REV-85: what is decided leaves the list, and no name moves; the same key twice decides nothing else."""
+    desk.propose("update_task_estimate", {"minutes": 60})
+    desk.propose("add_multiple_checklist_items", BATCH, "r2")
+    names = {item["summary"]: item["name"] for one in desk.ask() for item in one["items"]}
+    assert len(set(names.values())) == 4
+    estimate = names["Set estimate to 60 minutes"]
+    assert desk.type("reject", estimate) == f"rejected  {estimate}  Bake bread: Set estimate to 60 minutes\n"
+    assert "already" in desk.type("reject", estimate)
+    assert {item["summary"]: item["name"] for one in desk.ask() for item in one["items"]}.items() <= names.items()
+    assert estimate in desk.type("ledger")
+    first = names['Add: "Milk"']
+    assert [one["result"] for one in desk.ask("confirm", f"{first}-1")] == ["applied", "applied"]
+    assert [item.title for item in desk.page.items] == ["Flour", "Milk", "Eggs"]
+    assert desk.ask("undo", estimate)[0]["result"] == "undone"
+    assert "no proposal has the name" in desk.type("confirm", f"{first}-9", code=1)
+
+
+def test_rev84_a_beginning_that_two_sets_have_is_refused_with_the_candidates(desk: Desk) -> None:
+    """REV-84."""
+    item = {"id": "", "toolName": "set_task_title", "args": {"title": "Rye"}, "humanSummary": "", "digest": ""}
+    for ident in ("abcd1", "abcd2"):
+        items = [{**item, "id": f"{ident}.0", "operationId": ident}]
+        fields = {"agentId": AGENT, "taskId": "t1", "items": items, "createdAt": iso(clock.now())}
+        with desk.home.agent.transaction(clock.now(), LOW) as tx:
+            tx.put(ident, "changeSet", fields)
+    said = desk.type("confirm", "abcd.0", code=1)
+    assert "abcd1.0, abcd2.0" in said
+    assert {item["name"] for one in desk.ask("--all") for item in one["items"]} <= {"abcd1.0", "abcd2.0"}
+    assert "Rye" in desk.type("show", "abcd2.0")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from tests.support.command_line import run
+from tests.support.command_line import run_here
 from tests.support.stores import send
 
 from lottisync.daemon.home import TaskHome
@@ -24,18 +24,18 @@ BAD = Version("t1", "task", b'{"aaaaaaaaaaaaaaaa":1}', b"[]", b"{}")
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
     folder = tmp_path / "home"
-    assert run("init", "--name", "laptop", home=folder).code == 0
+    assert run_here("init", "--name", "laptop", home=folder).code == 0
     return folder
 
 
 def test_store_24_status_counts_what_is_in_quarantine_and_check_names_it(home: Path) -> None:
     with TaskHome.open(home).journal.transaction(1, HIGH) as tx:
         tx.quarantine(BAD, "version of 't1': no register")
-    status = run("status", home=home)
+    status = run_here("status", home=home)
     assert "journal: 1 came that cannot be taken here. See: lottisync check" in status.out
-    stores = run("status", "--json", home=home).json["stores"]
+    stores = run_here("status", "--json", home=home).json["stores"]
     assert {name: store["quarantined"] for name, store in stores.items()} == {"journal": 1, "agent": 0, "space": 0}
-    check = run("check", home=home)
+    check = run_here("check", home=home)
     assert check.code == 1
     assert "t1: in quarantine, kept as it came: version of 't1': no register" in check.out
 
@@ -46,8 +46,8 @@ def test_store_28_status_names_what_the_daemon_found_damaged(home: Path) -> None
         fcntl.flock(lock, fcntl.LOCK_EX)
         said = DaemonStatus(os.getpid(), 1, "2025-12-01T12:00:00Z", damaged=["journal/t1"])
         (home / STATUS_FILE).write_bytes(msgspec.json.encode(said))
-        assert "journal/t1 is not what was stored. See: lottisync check" in run("status", home=home).out
-        assert run("status", "--json", home=home).json["damaged"] == ["journal/t1"]
+        assert "journal/t1 is not what was stored. See: lottisync check" in run_here("status", home=home).out
+        assert run_here("status", "--json", home=home).json["damaged"] == ["journal/t1"]
     finally:
         os.close(lock)
 
@@ -56,31 +56,31 @@ def test_copy_8_status_tells_once_that_a_device_was_restored_and_that_nothing_is
     home: Path, tmp_path: Path
 ) -> None:
     """Also that the copy is noticed at all: a home is opened where it lies (COPY-7)."""
-    run("task", "add", "Milk", home=home)
+    run_here("task", "add", "Milk", home=home)
     twin = tmp_path / "twin"
     shutil.copytree(home, twin)
-    run("task", "add", "Bread", home=twin)
+    run_here("task", "add", "Bread", home=twin)
     today = datetime.fromtimestamp(clock.now() / 1000).astimezone()
     sentence = f"laptop was restored from a backup of {today.day} {today:%B %Y} (or copied); "
-    as_json = run("status", "--json", home=twin).json["copies"]
+    as_json = run_here("status", "--json", home=twin).json["copies"]
     assert [(copy["name"], copy["kept"], copy["told"]) for copy in as_json] == [("laptop", 0, False)]
-    assert sentence + "no change made since then is known here." in run("status", home=twin).out
-    assert "restored" not in run("status", home=twin).out
-    assert [copy["told"] for copy in run("status", "--json", home=twin).json["copies"]] == [True]
+    assert sentence + "no change made since then is known here." in run_here("status", home=twin).out
+    assert "restored" not in run_here("status", home=twin).out
+    assert [copy["told"] for copy in run_here("status", "--json", home=twin).json["copies"]] == [True]
     for expected in ("1 change made since then was kept.", "2 changes made since then were kept."):
-        run("task", "add", "Butter", home=home)
+        run_here("task", "add", "Butter", home=home)
         at_home, at_twin = TaskHome.open(home), TaskHome.open(twin)
         send(at_home.journal, at_twin.journal)
         at_home.close()
         at_twin.close()
-        assert sentence + expected in run("status", home=twin).out
-    assert "restored" not in run("status", home=twin).out + run("status", home=home).out
-    assert run("status", "--json", home=home).json["copies"] == []
+        assert sentence + expected in run_here("status", home=twin).out
+    assert "restored" not in run_here("status", home=twin).out + run_here("status", home=home).out
+    assert run_here("status", "--json", home=home).json["copies"] == []
 
 
 def test_copy_8_history_says_which_device_wrote_what_is_on_a_branch(home: Path) -> None:
-    run("task", "add", "Milk", home=home)
-    run("task", "add", "Bread", home=home)
+    run_here("task", "add", "Milk", home=home)
+    run_here("task", "add", "Bread", home=home)
     opened = TaskHome.open(home)
     with opened.journal.transaction(1, HIGH) as tx:
         value = chain.value_at(tx, tx.host, 1)
@@ -88,5 +88,5 @@ def test_copy_8_history_says_which_device_wrote_what_is_on_a_branch(home: Path) 
         assert fork.split(tx, [value])
         ident = tx.by_type("task")[-1].id
     opened.close()
-    rows = run("history", ident, "--json", home=home).json
+    rows = run_here("history", ident, "--json", home=home).json
     assert {row["device"] for row in rows} == {"laptop"}

@@ -1,12 +1,10 @@
 """`check`, `history` and `conflicts`, as a person calls them."""
 
-import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.command_line import run_here
 from tests.support.stores import send
 
 from lottisync.daemon.home import TaskHome
@@ -15,11 +13,9 @@ from lottisync.entities.entity import HIGH
 
 
 def call(home: Path, *arguments: str, status: int = 0) -> Any:
-    done = subprocess.run(
-        [sys.executable, "-m", "lottisync", *arguments, "--json", "--home", str(home)], capture_output=True, text=True
-    )
-    assert done.returncode == status, done.stderr
-    return json.loads(done.stdout)
+    done = run_here(*arguments, "--json", home=home)
+    assert done.code == status, done.err
+    return done.json
 
 
 def meet(a: TaskHome, b: TaskHome) -> None:

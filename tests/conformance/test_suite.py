@@ -1,5 +1,4 @@
-"""The suite holds our adapter to its contract, and finds every fault that was planted in a copy of it (C-18,
-C-19, C-21)."""
+"""The suite holds our adapter to its contract, and finds every fault that was planted in a copy of it."""
 
 import json
 import os
@@ -13,14 +12,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from conformance.cases import all_cases
 from conformance.generate.__main__ import VECTORS, write_all
-from tests.support.command_line import eventually
+from tests.support.command_line import BOUND_SECONDS, eventually
 
 ROOT = Path(__file__).resolve().parents[2]
 XFAIL = ROOT / "conformance" / "lottisync.xfail"
 OURS = [sys.executable, "-m", "lottisync", "conformance-adapter"]
 HISTORIES = "40" if os.environ.get("CI") else "300"
 """Of the deep run; CI has a bounded budget."""
+LEVELS = {0: 100, 1: 200, 2: 50, 3: 50}
+"""Level -> how many cases it has at least. A test each, so that several cores can share them."""
 MUTANTS = {
     "clock_not_merged": "1-join/clock-is-merged",
     "counter_reused": "3-writing/a-closed-replica-goes-on-where-it-was",
@@ -77,12 +79,19 @@ def verdicts(report: Path) -> dict[str, str]:
     return {case["name"]: case["verdict"] for case in json.loads(report.read_text())["cases"]}
 
 
-def test_our_adapter_conforms(tmp_path: Path) -> None:
+def test_the_levels_are_those_that_cases_have() -> None:
+    assert {case.level for case in all_cases(seed=1, histories=1)} == LEVELS.keys()
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_our_adapter_conforms(level: int, tmp_path: Path) -> None:
+    """C-18"""
     report, junit = tmp_path / "out.json", tmp_path / "out.xml"
-    done = run("--xfail", str(XFAIL), "--histories", "5", "--report", str(report), "--junit", str(junit), adapter=OURS)
+    options = ("--xfail", str(XFAIL), "--histories", "5", "--report", str(report), "--junit", str(junit))
+    done = run("--level", str(level), *options, adapter=OURS)
     assert done.returncode == 0, done.stdout + done.stderr
     found = verdicts(report)
-    assert len(found) > 350
+    assert len(found) > LEVELS[level]
     assert set(found.values()) == {"passed"}
     assert xml.etree.ElementTree.parse(junit).getroot().attrib["failures"] == "0"
 
@@ -94,6 +103,7 @@ def test_every_planted_fault_has_a_case_that_finds_it() -> None:
 
 @pytest.mark.parametrize(("mutant", "killer"), MUTANTS.items())
 def test_a_planted_fault_is_found(mutant: str, killer: str, tmp_path: Path) -> None:
+    """C-21"""
     report = tmp_path / "out.json"
     adapter = [sys.executable, "-m", f"tests.conformance.mutants.{mutant}"]
     done = run("--only", killer, "--histories", "1", "--report", str(report), adapter=adapter)
@@ -185,6 +195,7 @@ for line in sys.stdin:
     ],
 )
 def test_an_adapter_that_does_not_answer_fails_the_case(program: str, words: str) -> None:
+    """C-19"""
     done = run("--only", ONE, "--timeout", "0.5", adapter=python(program))
     assert done.returncode == 1
     assert words in done.stdout
@@ -252,7 +263,7 @@ def test_a_runner_that_is_told_to_stop_leaves_no_folder(tmp_path: Path) -> None:
     ) as runner:
         eventually(lambda: list(tmp_path.glob("conformance-*")))
         runner.terminate()
-        runner.communicate(timeout=30)
+        runner.communicate(timeout=BOUND_SECONDS)
     assert runner.returncode == 128 + signal.SIGTERM
     assert list(tmp_path.iterdir()) == []
 

@@ -3,7 +3,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from tests.support.command_line import run, started
+from tests.support.command_line import BOUND_SECONDS, run, started
 
 
 @pytest.fixture(scope="module")
@@ -19,7 +19,7 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
         typed = run("pair", shown["code"], "--at", f"127.0.0.1:{shown['port']}", "--json", home=phone)
         assert typed.code == 0, typed
         told = json.loads(showing.stdout.readline())
-        assert showing.wait(20) == 0
+        assert showing.wait(BOUND_SECONDS) == 0
     assert typed.json["name"] == "laptop"
     assert told["name"] == "phone"
     assert typed.json["words"] == told["words"]

@@ -13,7 +13,7 @@ import pytest
 from tests.support.command_line import eventually, run
 from tests.support.daemons import daemon, introduce
 
-from lottisync.daemon.daemon import alone, one_problem
+from lottisync.daemon.daemon import _kept_up, alone, one_problem
 from lottisync.daemon.home import TaskHome
 from lottisync.daemon.status import LOCK_FILE, STATUS_FILE, DaemonStatus, read_status
 from lottisync.problem import Problem
@@ -68,7 +68,7 @@ def test_cli_25_a_device_that_is_linked_can_be_revoked_and_not_be_retired(homes:
             refused = run("devices", "retire", "phone", home=laptop)
             assert refused.code == 1
             assert "connected now" in refused.err
-            assert run("devices", "revoke", "phone", home=laptop).code == 0
+            assert run("devices", "revoke", "phone", "--yes", home=laptop).code == 0
             eventually(lambda: not status(phone)["peers"][0]["linked"])
             assert run("task", "add", "Secret", home=laptop).code == 0
             assert status(laptop)["peers"] == []
@@ -167,3 +167,19 @@ def test_cli_3_of_what_tasks_raise_a_problem_is_told_and_a_fault_stays_whole(
     with pytest.raises(Exception) as caught, one_problem():  # noqa: PT011 - which it is, is what is asked
         raise raised
     assert caught.value is (raised if told is None else told)
+
+
+def test_cli_49_what_the_system_refuses_one_task_is_said_once_and_tried_again() -> None:
+    """CLI-49, REL-D5: an `OSError` of one task ended the daemon."""
+    errors: list[Exception] = [OSError(24, os.strerror(24)), OSError(24, os.strerror(24)), Problem("disk-full", "full")]
+    said: list[str] = []
+
+    async def work() -> None:
+        if errors:
+            raise errors.pop(0)
+
+    anyio.run(_kept_up, "tidying", work, lambda code, text: said.append(text), 0.0)
+    assert said == [
+        "tidying failed, and is tried again: Too many open files",
+        "tidying failed, and is tried again: full",
+    ]

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.command_line import eventually, run, run_here, started
+from tests.support.command_line import BOUND_SECONDS, eventually, run, run_here, started
 from tests.support.daemons import daemon, introduce
 
 from lottisync.daemon.home import TaskHome
@@ -42,7 +42,7 @@ def twin(homes: tuple[Path, Path], tmp_path: Path) -> Path:
 def test_copy_11_a_renewed_copy_brings_all_that_it_wrote(homes: tuple[Path, Path], twin: Path) -> None:
     """COPY-21"""
     laptop, phone = homes
-    renewed = ok("devices", "renew", "tablet", home=twin)
+    renewed = ok("devices", "renew", "tablet", "--yes", home=twin)
     assert renewed["was"] == "phone"
     assert renewed["device"] != ok("status", home=phone)["device"]
     assert titles(twin) == {"Before", "On the copy"}
@@ -53,7 +53,7 @@ def test_copy_11_a_renewed_copy_brings_all_that_it_wrote(homes: tuple[Path, Path
         assert showing.stdout is not None
         shown = json.loads(showing.stdout.readline())
         assert run("pair", shown["code"], "--at", f"127.0.0.1:{shown['port']}", home=twin).code == 0
-        assert showing.wait(20) == 0
+        assert showing.wait(BOUND_SECONDS) == 0
     with daemon(laptop) as first:
         port = first.event("started")["port"]
         introduce(phone, laptop, port)
@@ -93,7 +93,7 @@ def test_copy_11_killed_it_is_the_copy_or_the_new_device(
     device = ok("status", home=twin)["device"]
     assert (device == was) is (moment == "before the key")
     assert titles(twin) == {"Before", "On the copy"}
-    ok("devices", "renew", "watch", home=twin)
+    ok("devices", "renew", "watch", "--yes", home=twin)
     assert ok("status", home=twin)["name"] == "watch"
     assert run("check", home=twin).code == 0
 
@@ -101,7 +101,7 @@ def test_copy_11_killed_it_is_the_copy_or_the_new_device(
 def test_copy_11_what_cannot_be_renewed_is_said(homes: tuple[Path, Path]) -> None:
     laptop, _ = homes
     with daemon(laptop):
-        refused = run("devices", "renew", "desk", home=laptop)
+        refused = run("devices", "renew", "desk", "--yes", home=laptop)
         assert (refused.code, "is running" in refused.err) == (1, True)
-    taken = run("devices", "renew", "phone", home=laptop)
+    taken = run("devices", "renew", "phone", "--yes", home=laptop)
     assert (taken.code, "Choose another name" in taken.err) == (2, True)

@@ -14,7 +14,7 @@ from typing import Any
 import apsw
 import msgspec
 import pytest
-from tests.support.command_line import environment, eventually, run, started
+from tests.support.command_line import BOUND_SECONDS, environment, eventually, run, started
 from tests.support.daemons import Daemon, daemon, introduce
 
 from lottisync.daemon.home import TaskHome
@@ -165,14 +165,14 @@ def test_cli_22_a_command_that_was_killed_leaves_no_request(homes: tuple[Path, P
         with started("verify", "phone", "--wait", "600", home=laptop) as asking:
             eventually(lambda: len(asked(laptop)) == 3, "the request")
             asking.send_signal(signal.SIGKILL)
-            asking.wait(20)
+            asking.wait(BOUND_SECONDS)
         eventually(lambda: asked(laptop) == [], "the end of the request")
         assert running.process.poll() is None
     # Nobody was there to remove it: the next one does.
     with started("verify", "phone", "--wait", "600", *ALONE, home=laptop) as asking:
         eventually(lambda: len(asked(laptop)) == 3, "the request")
         asking.send_signal(signal.SIGKILL)
-        asking.wait(20)
+        asking.wait(BOUND_SECONDS)
     assert len(asked(laptop)) == 3
     with daemon(laptop):
         eventually(lambda: asked(laptop) == [], "the end of the request")
@@ -186,7 +186,7 @@ def test_cli_22_a_daemon_that_is_killed_leaves_the_rest_to_the_command(homes: tu
         first.stop(signal.SIGKILL)
         with daemon(phone) as second:
             introduce(laptop, phone, second.event("started")["port"])
-            out, err = asking.communicate(timeout=40)
+            out, err = asking.communicate(timeout=BOUND_SECONDS)
     assert asking.returncode == 0, err
     assert {row["outcome"] for row in msgspec.json.decode(out)["compared"]} == {"equal"}
     assert asked(laptop) == []
@@ -254,7 +254,7 @@ def test_cli_23_the_command_draws_a_bar_where_a_person_is_watching(homes: tuple[
             while some := os.read(near, 4096):
                 drawn += some
         os.close(near)
-        assert process.wait(20) == 0
+        assert process.wait(BOUND_SECONDS) == 0
         assert b"compar" in drawn
         assert b"100%" in drawn
 

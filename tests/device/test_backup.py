@@ -13,13 +13,11 @@ from lottisync.device import backup
 from lottisync.device.backup import Backup
 from lottisync.device.clock import MACHINE
 from lottisync.device.home import Home
-from lottisync.device.space import SPACE
 from lottisync.entities.entity import HIGH
 from lottisync.journal.types import JOURNAL
 from lottisync.problem import Problem
 from lottisync.store.store import Store
 
-SCHEMAS = {"space": SPACE, "journal": JOURNAL, "agent": AGENT_STORE}
 SECOND = 1_000
 
 
@@ -124,9 +122,9 @@ def test_backup_5_the_newest_is_restored(house: House, tmp_path: Path) -> None:
     first = house.back_up(tmp_path / "backups").folder
     house.write("b")
     house.back_up(tmp_path / "backups")
-    backup.restore(tmp_path / "backups", tmp_path / "new", SCHEMAS)
+    backup.restore(tmp_path / "backups", tmp_path / "new")
     assert titles(tmp_path / "new") == ["a", "b"]
-    backup.restore(first, tmp_path / "older", SCHEMAS)
+    backup.restore(first, tmp_path / "older")
     assert titles(tmp_path / "older") == ["a"]
     assert stat.S_IMODE((tmp_path / "new").stat().st_mode) == 0o700
 
@@ -169,7 +167,7 @@ def test_backup_5_what_is_no_whole_backup_is_refused(
     folder = house.back_up(tmp_path / "backups").folder
     spoil(folder)
     with pytest.raises(Problem, match=sentence):
-        backup.restore(folder, tmp_path / "new", SCHEMAS)
+        backup.restore(folder, tmp_path / "new")
     assert not (tmp_path / "new").exists()
     assert not (tmp_path / "new.new").exists()
 
@@ -180,5 +178,5 @@ def test_backup_5_a_home_that_exists_is_left_as_it_is(house: House, tmp_path: Pa
     house.back_up(tmp_path / "backups")
     before = dump(house.journal)
     with pytest.raises(Problem, match="exists and is not empty"):
-        backup.restore(tmp_path / "backups", house.folder, SCHEMAS)
+        backup.restore(tmp_path / "backups", house.folder)
     assert dump(house.journal) == before

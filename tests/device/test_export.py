@@ -123,7 +123,7 @@ def test_backup_12_a_damaged_export_is_refused_with_its_line_and_changes_nothing
     assert dump(target) == before
 
 
-@settings(max_examples=40)
+@settings(max_examples=40, deadline=None)
 @given(
     st.dictionaries(
         st.sampled_from(["title", "note", "labels/x", "labels/y"]),

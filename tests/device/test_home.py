@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 from tests.support.stores import NOON
 
-from lottisync.daemon.home import TaskHome, default_path
+from lottisync.daemon.home import TaskHome
 from lottisync.device.clock import MACHINE
+from lottisync.device.home import default_path
 from lottisync.problem import Problem, Usage
 
 SEED = bytes(range(32))
@@ -94,7 +95,7 @@ def test_a_name_that_is_none_leaves_no_home(tmp_path: Path) -> None:
 
 def test_no_home(tmp_path: Path) -> None:
     """STORE-14"""
-    with pytest.raises(Problem, match="lottisync init") as caught:
+    with pytest.raises(Problem, match="is not a lottisync home") as caught:
         TaskHome.open(tmp_path)
     assert caught.value.code == "not-initialised"
 

@@ -12,7 +12,7 @@ from tests.support.stores import NOON, minting, send
 from lottisync.device.typed import Reading, Writing
 from lottisync.entities.entity import HIGH, LOW
 from lottisync.entities.schema import EntityType, schema
-from lottisync.problem import LocalError, Problem
+from lottisync.problem import Problem
 from lottisync.store.store import Store
 
 
@@ -162,15 +162,13 @@ def test_a_type_without_a_struct_is_not_edited(kitchen: Kitchen) -> None:
         tx.edit("x", title="Monday")
 
 
-def test_the_lower_precedence_cannot_be_exceeded(kitchen: Kitchen) -> None:
+def test_a_write_has_the_precedence_of_its_transaction(kitchen: Kitchen) -> None:
     """STORE-31"""
     with kitchen.write(LOW) as tx:
         soup = tx.add(Recipe(title="Soup"))
     entity = kitchen.store.read(soup)
     assert entity is not None
-    assert {stamp.precedence for stamp in entity.stamps()} == {LOW}
-    with pytest.raises(LocalError), kitchen.store.transaction(NOON, None) as bare:
-        Writing(bare, str).edit(soup, title="x")
+    assert {stamp.precedence for stamp in entity.registers.all_stamps()} == {LOW}
 
 
 def test_both_of_two_concurrent_edits_are_kept_and_can_be_settled(tmp_path: Path) -> None:

@@ -1,8 +1,9 @@
 """Registers, join, deletion: the laws of merging, against a reference that knows no clocks."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.examples import examples
 from tests.support.strategies import ENTITY, HOSTS, History, histories, one_write, related
 
 from lottisync.causality.vector_clock import Clock, Dot, covers, has_seen, merge
@@ -13,8 +14,6 @@ from lottisync.entities.entity import (
     LOW,
     Entity,
     EqualDots,
-    Stamp,
-    Write,
     deletion,
     has_unseen_edit,
     is_clean_tombstone,
@@ -22,9 +21,10 @@ from lottisync.entities.entity import (
     join,
     write,
 )
+from lottisync.entities.registers import Registers, Stamp, Write
 
 A, B, C = HOSTS
-ABSENT = Entity(ENTITY, "task", {}, {})
+ABSENT = Entity(ENTITY, "task", {}, Registers.of({}))
 AT = "2026-01-01T00:00:00.000Z"
 
 
@@ -82,7 +82,7 @@ def test_join_only_adds_to_what_was_seen(states: tuple[Entity, Entity]) -> None:
 
 
 @given(histories())
-@settings(max_examples=200)
+@examples(200)
 def test_every_replica_holds_what_nobody_overwrote_and_nothing_else(history: History) -> None:
     """MERGE-2, against the reference."""
     for replica, state in history.now.items():
@@ -90,7 +90,7 @@ def test_every_replica_holds_what_nobody_overwrote_and_nothing_else(history: His
 
 
 @given(histories())
-@settings(max_examples=200)
+@examples(200)
 def test_every_replica_shows_the_greatest_stamp(history: History) -> None:
     """MERGE-4, against the reference."""
     for replica, state in history.now.items():
@@ -100,7 +100,7 @@ def test_every_replica_shows_the_greatest_stamp(history: History) -> None:
 
 
 @given(histories())
-@settings(max_examples=200)
+@examples(200)
 def test_deleted_is_what_the_reference_calls_deleted(history: History) -> None:
     """MERGE-6, MERGE-13, MERGE-7, against the reference."""
     for replica, state in history.now.items():
@@ -185,8 +185,8 @@ def test_what_a_stale_writer_had_not_read_stays_beside_its_write() -> None:
 
 def test_a_register_whose_writes_are_all_overwritten_elsewhere_goes() -> None:
     """MERGE-2: no register with nothing in it."""
-    emptied = Entity(ENTITY, "task", {A: 1, B: 1}, {"due": (one_write("d", host=B),)})
-    start = Entity(ENTITY, "task", {A: 1}, {"title": (one_write("t"),)})
+    emptied = Entity(ENTITY, "task", {A: 1, B: 1}, Registers.of({"due": (one_write("d", host=B),)}))
+    start = Entity(ENTITY, "task", {A: 1}, Registers.of({"title": (one_write("t"),)}))
     assert set(join(start, emptied).registers) == {"due"}
 
 
@@ -305,6 +305,12 @@ def test_a_null_beside_a_deletion_is_a_conflict() -> None:
         b'{"at":1,"seen":{}}',
         b'{"at":"x","seen":{"0000000000000001":"1"}}',
         b'{"at":"x","seen":[]}',
+        b'{"at":"x","seen":{"x":1}}',
+        b'{"at":"x","seen":{"000000000000000A":1}}',
+        b'{"at":"x","seen":{"0000000000000001\\n":1}}',
+        b'{"at":"x","seen":{"0000000000000001":-1}}',
+        b'{"at":"x","seen":{"0000000000000001":9007199254740992}}',
+        b'{"at":"x","seen":{"0000000000000001":true}}',
     ],
 )
 def test_a_value_of_another_shape_is_no_deletion(value: bytes) -> None:

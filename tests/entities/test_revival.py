@@ -12,13 +12,13 @@ from lottisync.entities.entity import (
     HIGH,
     LOW,
     Entity,
-    Write,
     deletion,
     has_unseen_edit,
     is_clean_tombstone,
     is_deleted,
     join,
 )
+from lottisync.entities.registers import Registers, Write
 from lottisync.entities.revival import revived
 from lottisync.entities.version import close, open_foreign
 
@@ -49,7 +49,7 @@ def test_forget_9_all_that_was_said_is_said_again(entity: Entity, forgotten: Clo
 def test_forget_9_siblings_are_revived_under_names_of_their_own() -> None:
     """FORGET-9: two titles that did not know of each other are two afterwards, and the winner is the same."""
     milk, oats = one_write("Milk", host=HOSTS[0], counter=1), one_write("Oat milk", host=HOSTS[1], counter=1)
-    entity = Entity("t1", "task", {HOSTS[0]: 1, HOSTS[1]: 1}, {"title": (oats, milk)})
+    entity = Entity("t1", "task", {HOSTS[0]: 1, HOSTS[1]: 1}, Registers.of({"title": (oats, milk)}))
     after, dots = revived(entity, SELF, 7, {})
     assert dots == 2
     assert [(write.value, write.stamp.dot) for write in after.registers["title"]] == [
@@ -85,12 +85,12 @@ def test_forget_10_a_deletion_of_the_agent_stays_one_over_an_edit_of_the_user_th
     h = HOSTS[0]
     title = one_write("Milk", precedence=HIGH, counter=1)
     gone = Write(title.stamp._replace(precedence=LOW, counter=2), deletion("2026-01-01T00:00:00.000Z", {h: 1}))
-    tombstone = Entity("t1", "task", {h: 2}, {"title": (title,), DELETED_AT: (gone,)})
+    tombstone = Entity("t1", "task", {h: 2}, Registers.of({"title": (title,), DELETED_AT: (gone,)}))
     assert is_clean_tombstone(tombstone)
     after, _ = revived(tombstone, SELF, 7, {HOSTS[1]: 9})
     assert is_clean_tombstone(after)
     edited = one_write("Oat milk", precedence=HIGH, host=HOSTS[1], counter=3)
-    unseen = Entity("t1", "task", {h: 2, HOSTS[1]: 3}, {"title": (edited, title), DELETED_AT: (gone,)})
+    unseen = Entity("t1", "task", {h: 2, HOSTS[1]: 3}, Registers.of({"title": (edited, title), DELETED_AT: (gone,)}))
     assert not is_deleted(unseen)
     again, _ = revived(unseen, SELF, 7, {})
     assert not is_deleted(again)

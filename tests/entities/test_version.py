@@ -9,7 +9,8 @@ from hypothesis import given
 from tests.support.faults import FAULTS, GOOD, altered
 from tests.support.strategies import HOSTS, entities
 
-from lottisync.entities.entity import HIGH, LOW, Entity, Stamp, Write
+from lottisync.entities.entity import HIGH, LOW, Entity
+from lottisync.entities.registers import Registers, Stamp, Write
 from lottisync.entities.version import (
     MAX_VERSION,
     BadVersion,
@@ -42,7 +43,7 @@ def test_there_is_one_form_of_an_entity(entity: Entity) -> None:
         entity.id,
         entity.type,
         dict(reversed(list(entity.clock.items()))),
-        dict(reversed(list(entity.registers.items()))),
+        Registers.of(dict(reversed(list(entity.registers.items())))),
     )
     assert close(backwards) == close(entity)
     assert close(open_foreign(close(entity))) == close(entity)
@@ -72,11 +73,13 @@ def test_the_form_to_the_byte() -> None:
         "t1",
         "task",
         {B: 1, A: 3},
-        {
-            "title": (Write(stamp(0, 2), b'"x"'),),
-            "labels/bug": (Write(stamp(0, 2), b"true"),),
-            "due": (Write(stamp(0, 3, millis=9), b"null"), Write(stamp(1, 1, precedence=LOW, millis=9), b'"d"')),
-        },
+        Registers.of(
+            {
+                "title": (Write(stamp(0, 2), b'"x"'),),
+                "labels/bug": (Write(stamp(0, 2), b"true"),),
+                "due": (Write(stamp(0, 3, millis=9), b"null"), Write(stamp(1, 1, precedence=LOW, millis=9), b'"d"')),
+            }
+        ),
     )
     raw = (
         b'["t1","task",{"0000000000000001":3,"0000000000000002":1},'
@@ -92,7 +95,10 @@ def test_the_form_to_the_byte() -> None:
 def test_of_equally_frequent_stamps_the_greatest_is_the_base() -> None:
     """ENT-8"""
     entity = Entity(
-        "t1", "task", {A: 2}, {"a": (Write(stamp(0, 1, millis=9), b"1"),), "b": (Write(stamp(0, 2), b"2"),)}
+        "t1",
+        "task",
+        {A: 2},
+        Registers.of({"a": (Write(stamp(0, 1, millis=9), b"1"),), "b": (Write(stamp(0, 2), b"2"),)}),
     )
     assert json.loads(close(entity).stamps)[0] == [1, 9, 0, A, 1]
 
@@ -102,9 +108,9 @@ def test_a_clean_tombstone_adds_nothing_to_a_digest() -> None:
     live = {"title": (Write(stamp(0, 1), b'"x"'),)}
     gone = {**live, "deletedAt": (Write(stamp(0, 2), b'{"at":"x","seen":{"0000000000000001":1}}'),)}
     unseen = {**gone, "due": (Write(stamp(1, 1), b'"d"'),)}
-    assert adds_to_digest(Entity("t1", "task", {A: 1}, live))
-    assert not adds_to_digest(Entity("t1", "task", {A: 2}, gone))
-    assert adds_to_digest(Entity("t1", "task", {A: 2, B: 1}, unseen))
+    assert adds_to_digest(Entity("t1", "task", {A: 1}, Registers.of(live)))
+    assert not adds_to_digest(Entity("t1", "task", {A: 2}, Registers.of(gone)))
+    assert adds_to_digest(Entity("t1", "task", {A: 2, B: 1}, Registers.of(unseen)))
 
 
 # -- a foreign version

@@ -10,15 +10,17 @@ from tests.support.strategies import HOSTS, one_write
 
 from lottisync.agents.types import Agent, AgentMessage
 from lottisync.entities import version
+from lottisync.entities.canonical import UNREADABLE
 from lottisync.entities.entity import Entity
 from lottisync.entities.path import flatten
-from lottisync.entities.view import BATCH, UNREADABLE, view, view_stored, views_stored
+from lottisync.entities.registers import Registers
+from lottisync.entities.view import BATCH, view, view_stored, views_stored
 from lottisync.journal.types import ChecklistItem, Label, Task
 
 
 def entity(fields: dict[str, Any], type_name: str = "task") -> Entity:
     registers = {path: (one_write(value),) for path, value in flatten(fields).items()}
-    return Entity("t1", type_name, {HOSTS[0]: 1}, registers)
+    return Entity("t1", type_name, {HOSTS[0]: 1}, Registers.of(registers))
 
 
 def test_a_view_has_the_winning_values_under_the_programs_names() -> None:

@@ -94,8 +94,8 @@ def context(own: DeviceKey, peer: DeviceKey, protocol: int, at: Path) -> ssl.SSL
     made.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
     made.load_verify_locations(cadata=peer.certificate)
     pem = at / f"{own.device_id}.pem"
-    pem.write_bytes(own.private_pem(b"once") + own.certificate_pem())
-    made.load_cert_chain(pem, password=b"once")
+    pem.write_bytes(own.private_pem() + own.certificate_pem())
+    made.load_cert_chain(pem)
     return made
 
 
@@ -252,4 +252,11 @@ def test_a_name_is_what_people_write(name: str) -> None:
 def test_a_name_cannot_move_anything(name: str) -> None:
     """ID-8"""
     with pytest.raises(IdentityError, match="device name"):
+        parse_device_name(name)
+
+
+@pytest.mark.parametrize("name", ["\u200b", "\u3164", "\u00a0\u2800", "\U000e0041", "\ufe0f\u200d", "\u115f "])
+def test_id_8_a_name_can_be_seen(name: str) -> None:
+    """ID-8, REL-D13: a device whose name nobody can see cannot be told from another."""
+    with pytest.raises(IdentityError, match="can be seen"):
         parse_device_name(name)

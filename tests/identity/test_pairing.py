@@ -7,8 +7,9 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.examples import examples
 
 from lottisync.identity import pairing
 from lottisync.identity.device_key import DeviceKey, IdentityError
@@ -70,7 +71,7 @@ def fails(code: str, act: Callable[[], object]) -> PairingError:
     with pytest.raises(PairingError) as caught:
         act()
     assert caught.value.code == code
-    assert str(caught.value) == caught.value.sentence
+    assert str(caught.value) == caught.value.message
     return caught.value
 
 
@@ -113,7 +114,7 @@ def test_there_are_256_words_to_tell_apart() -> None:
 
 
 @given(st.integers(0, 10**9 - 1).filter(lambda drawn: drawn != 123456789))
-@settings(max_examples=30)
+@examples(30)
 def test_a_wrong_code_is_refused_and_nothing_given_away(guess: int) -> None:
     """PAIR-8, PAIR-14"""
     types, shows = typed(code=f"{guess:09d}"), shown(offer())
@@ -251,7 +252,7 @@ def test_a_run_is_used_up_when_it_begins() -> None:
     types = typed()
     types.start()
     assert refusal is not None
-    assert "too often" in fails("too-many-runs", lambda: types.receive(refusal)).sentence
+    assert "too often" in fails("too-many-runs", lambda: types.receive(refusal)).message
 
 
 def test_what_cannot_be_answered_uses_up_nothing() -> None:
@@ -475,7 +476,7 @@ def test_another_version_is_called_so() -> None:
     """PAIR-17: even if nothing else of the message is known."""
     later = msgspec.msgpack.encode({"t": "hallo", "v": PAIRING_VERSION + 1, "new": True})
     error = fails("version", lambda: shown(offer()).receive(later, NOW))
-    assert "version 2" in error.sentence
+    assert "version 2" in error.message
     run = types_in(State.REPLY)
     fails("version", lambda: run.receive(later))
 
@@ -495,14 +496,14 @@ def test_a_refusal_is_said_in_our_words() -> None:
     for code in pairing._REFUSED_BECAUSE:
         known = refused(code, lie)
         assert known.code == code
-        assert "number" not in known.sentence
+        assert "number" not in known.message
     unknown = refused("tired", lie)
     assert unknown.code == "refused"
-    assert "tired" in unknown.sentence
-    assert "\x1b" not in unknown.sentence
-    assert len(refused("tired", "x" * 3_000).sentence) < 300
+    assert "tired" in unknown.message
+    assert "\x1b" not in unknown.message
+    assert len(refused("tired", "x" * 3_000).message) < 300
     assert refused("Not a code!", lie).code == "malformed"
-    assert "number" not in refused("Not a code!", lie).sentence
+    assert "number" not in refused("Not a code!", lie).message
 
 
 def test_no_message_holds_the_code_or_a_key() -> None:
@@ -557,7 +558,7 @@ def test_a_code_is_read_as_people_write_it(text: str) -> None:
 def test_anything_else_is_no_code(text: str) -> None:
     """PAIR-4"""
     error = fails("malformed-code", lambda: parse_code(text))
-    assert error.sentence.startswith("a pairing code has 9 digits, like 123-456-789; got ")
+    assert error.message.startswith("a pairing code has 9 digits, like 123-456-789; got ")
     fails("malformed-code", lambda: typed(code=text))
 
 

@@ -8,8 +8,9 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.examples import examples
 
 from lottisync.identity.device_key import DeviceKey, IdentityError, grouped
 from lottisync.identity.roster import MAX_AT_MS, HostBinding, MembershipRecord, Roster
@@ -95,7 +96,7 @@ HOSTS = st.builds(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(
     st.lists(statements([*FAMILY, EVE]), max_size=12), st.lists(HOSTS, max_size=4), st.randoms(use_true_random=False)
 )
@@ -110,7 +111,7 @@ def test_order_and_duplicates_do_not_matter(
     assert fold(*shuffled, hosts=hosts_again) == expected
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(
     st.lists(statements(FAMILY), max_size=8).map(
         lambda made: [record for record in made if record.kind != "added" or record.device != EVE.device_id]
@@ -131,7 +132,7 @@ def test_a_stranger_changes_nothing(
         assert reasons(after, record)
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(
     st.lists(statements(FAMILY), min_size=1, max_size=8),
     st.integers(0, 7),
@@ -150,7 +151,7 @@ def test_a_forged_signature_is_as_no_record(records: list[MembershipRecord], whi
     assert reasons(got, forged)
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(st.lists(statements([*FAMILY, EVE]), max_size=10), statements(FAMILY))
 def test_a_revocation_only_takes_away(records: list[MembershipRecord], one: MembershipRecord) -> None:
     """ROSTER-9, ROSTER-7: whoever signs it; and this device itself is never taken out."""
@@ -161,7 +162,7 @@ def test_a_revocation_only_takes_away(records: list[MembershipRecord], one: Memb
     assert status(fold(*records, one), ME) in ("active", "retired")
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(st.lists(statements(FAMILY), max_size=8), st.lists(statements([EVE]), max_size=6))
 def test_nothing_a_revoked_device_says_brings_anybody_in(
     records: list[MembershipRecord], late: list[MembershipRecord]
@@ -174,7 +175,7 @@ def test_nothing_a_revoked_device_says_brings_anybody_in(
     assert (status(before, ME), status(after, ME)) != ("active", "retired")
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(st.lists(statements([*FAMILY, EVE]), max_size=12), st.sampled_from(FAMILY[1:]))
 def test_resting_on_tells_whom_a_revocation_costs(records: list[MembershipRecord], whom: DeviceKey) -> None:
     """ROSTER-18, ROSTER-19"""

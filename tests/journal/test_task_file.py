@@ -129,7 +129,7 @@ def test_an_import_adds_what_is_new_in_the_file(store: Store) -> None:
 
 @pytest.mark.parametrize("gone", [BOILER, derived_id("checklist", BOILER)])
 def test_an_import_adds_nothing_to_what_was_deleted(store: Store, gone: str) -> None:
-    """JOUR-10"""
+    """JOUR-17"""
     load(store)
     do(store, lambda tx: tx.delete(gone))
     longer = copy.deepcopy(LIST)
@@ -146,7 +146,7 @@ def test_an_import_adds_nothing_to_what_was_deleted(store: Store, gone: str) -> 
 
 
 def test_progress_counts_all_that_the_file_describes(store: Store) -> None:
-    """JOUR-11: whatever became of it."""
+    """JOUR-19: an entity that is there already counts, too."""
     file = task_file.parse(json.dumps(LIST).encode(), "list.json")
     assert task_file.size(file) == 7
     for _ in range(2):
@@ -244,7 +244,7 @@ def test_a_file_that_is_too_large_is_not_even_read(monkeypatch: pytest.MonkeyPat
 
 
 def test_an_import_that_fails_half_way_leaves_nothing(store: Store) -> None:
-    """JOUR-11, STORE-4: it is one transaction."""
+    """JOUR-18, STORE-4: it is one transaction."""
     before = dump(store)
 
     def stop(done: int) -> None:

@@ -116,7 +116,7 @@ def test_what_is_deleted_is_refused(store: Store, verb: str) -> None:
 
 
 def test_a_verb_writes_only_the_fields_that_it_changes(store: Store) -> None:
-    """JOUR-1: two devices that edit different fields have no conflict."""
+    """JOUR-12: two devices that edit different fields have no conflict."""
     do(store, lambda tx: tasks.edit_task(tx, "t1", {"priority": "P0"}), precedence=LOW)
     entity = store.read("t1")
     assert entity is not None
@@ -137,7 +137,7 @@ def test_all_tasks_are_the_live_ones(store: Store) -> None:
 
 
 def test_an_abbreviated_id_is_found_if_only_one_fits(store: Store) -> None:
-    """JOUR-8: by its first or last characters; a whole id always is itself."""
+    """JOUR-16: by its first or last characters; a whole id always is itself."""
     for ident in ("abc-1", "abd-1", "abc"):
         add_task(store, ident)
     with store.reading() as reader:
@@ -247,7 +247,7 @@ def test_two_devices_that_make_the_default_checklist_make_one(tmp_path: Path) ->
 
 
 def test_a_default_checklist_that_was_deleted_comes_back_with_the_next_item(store: Store) -> None:
-    """JOUR-7: an item on a deleted list would be seen by nobody."""
+    """JOUR-15: an item on a deleted list would be seen by nobody."""
     do(store, lambda tx: tasks.add_item(tx, "i1", "t1", "a"))
     do(store, lambda tx: tx.delete(derived_id("checklist", "t1")))
     do(store, lambda tx: tasks.add_item(tx, "i2", "t1", "b"))
@@ -310,7 +310,7 @@ def test_a_note_records_what_the_journal_knew(store: Store) -> None:
 
 
 def test_whose_word_a_note_is(store: Store) -> None:
-    """JOUR-6"""
+    """JOUR-14"""
     do(store, lambda tx: tasks.add_note(tx, "e1", "t1", "x"))
     do(store, lambda tx: tasks.add_note(tx, "e2", "t1", "x", author="agent"), precedence=LOW)
     precedences = []

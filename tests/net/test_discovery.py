@@ -1,5 +1,8 @@
-"""Discovery on loopback: NET-7 to NET-9, NET-12, MEET-8, MEET-9."""
+"""Discovery on loopback."""
 
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 
 import anyio
@@ -74,6 +77,54 @@ async def test_meet_8_who_announces_anew_has_another_name() -> None:
         await until(lambda: "aa" * 16 in found)
         again()
         await until(lambda: "bb" * 16 in found and "aa" * 16 in lost)
+
+
+PAIR_ELSEWHERE = """
+import sys
+import anyio
+from lottisync.net.discovery import Announcement, discovering
+
+async def main():
+    met = anyio.Event()
+    async with discovering("127.0.0.1", Announcement("sync", 4715, lambda: "ee" * 16), lambda found: None):
+        async with discovering("127.0.0.1", Announcement("sync", 4716, lambda: "ff" * 16), lambda found: met.set()):
+            await met.wait()
+            print("met", end="", flush=True)
+            await anyio.to_thread.run_sync(sys.stdin.read)
+
+anyio.run(main)
+"""
+
+
+async def test_net_13_programs_with_another_service_are_not_found() -> None:
+    """Two of them announce themselves here: they find each other, and are not found by others."""
+    environment = os.environ | {"LOTTISYNC_SERVICE": "lt-elsewhere"}
+    call = [sys.executable, "-c", PAIR_ELSEWHERE]
+    found: list[str] = []
+    async with await anyio.open_process(call, env=environment, stderr=None) as elsewhere:
+        assert elsewhere.stdout is not None
+        assert elsewhere.stdin is not None
+        assert await elsewhere.stdout.receive() == b"met"
+        announced = named("sync", 4717, "aa" * 16)
+        async with (
+            discovering(HERE, None, lambda service: found.append(service.name)),
+            discovering(HERE, announced, lambda service: None),
+        ):
+            await until(lambda: "aa" * 16 in found)
+        await elsewhere.stdin.aclose()
+    assert set(found) == {"aa" * 16}
+
+
+def test_net_13_the_service_is_taken_from_the_environment() -> None:
+    program = "from lottisync.net import discovery; print(discovery.SERVICE)"
+    plain = {name: value for name, value in os.environ.items() if name != "LOTTISYNC_SERVICE"}
+    for environment, service in (
+        (plain, "_lottisync._tcp.local."),
+        (plain | {"LOTTISYNC_SERVICE": "lt-x"}, "_lt-x._tcp.local."),
+    ):
+        call = [sys.executable, "-c", program]
+        done = subprocess.run(call, env=environment, stdout=subprocess.PIPE, text=True, check=True)
+        assert done.stdout.strip() == service
 
 
 async def test_net_12_interfaces_that_change_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,19 +1,23 @@
-"""TLS between pinned devices, over real sockets: NET-1 to NET-3."""
+"""TLS between pinned devices, over real sockets: NET-1 to NET-3, NET-20, NET-21."""
 
 import contextlib
+import errno
 import os
 import ssl
 import tempfile
 from collections.abc import AsyncIterator, Callable
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import anyio
 import pytest
 from anyio.abc import SocketAttribute, SocketStream
 from anyio.streams.tls import TLSAttribute, TLSStream
+from cryptography import x509
 from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from lottisync.identity.device_key import DeviceKey
+from lottisync.identity.device_key import DeviceKey, device_id_of
 from lottisync.net import tls
 
 pytestmark = pytest.mark.anyio
@@ -140,26 +144,62 @@ async def test_net_3_no_session_is_resumed() -> None:
             assert second.extra(TLSAttribute.ssl_object).session_reused is False
 
 
-def test_net_3_a_key_that_was_loaded_leaves_no_file(monkeypatch: pytest.MonkeyPatch, tmp_path: object) -> None:
-    import tempfile
-    from pathlib import Path
-
-    folder = Path(str(tmp_path))
-    monkeypatch.setattr(tempfile, "tempdir", str(folder))
-    tls.sync_context(A, [B.certificate], server=True)
-    tls.pairing_context(A)
-    assert list(folder.iterdir()) == []
-
-
 @pytest.mark.parametrize("made", [tls.pairing_context, lambda key: tls.sync_context(key, [B.certificate], server=True)])
-def test_a_key_that_a_killed_process_leaves_behind_is_of_no_use(
-    made: Callable[[DeviceKey], ssl.SSLContext], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+def test_net_20_no_file_is_needed_for_a_key(
+    made: Callable[[DeviceKey], ssl.SSLContext], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The file that `ssl` reads the key from is gone when the context is made; and if it were not, it says nothing."""
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    monkeypatch.setattr(os, "unlink", lambda name: None)
+    """NET-20, REL-D5: a full folder for temporary files ended the daemon when the roster changed."""
+
+    def full(*arguments: object, **options: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    for name in ("mkstemp", "NamedTemporaryFile", "TemporaryFile"):
+        monkeypatch.setattr(tempfile, name, full)
+    monkeypatch.setattr(tempfile, "tempdir", "/nonexistent")
+    before = len(list(Path("/dev/fd").iterdir()))
     made(A)
-    (left,) = tmp_path.iterdir()
-    assert left.stat().st_mode & 0o077 == 0
-    with pytest.raises(TypeError, match="encrypted"):
-        serialization.load_pem_private_key(left.read_bytes(), password=None)
+    assert len(list(Path("/dev/fd").iterdir())) == before
+
+
+class Dated(DeviceKey):
+    """A device key whose certificate is good for one day of 1990 only: as if all clocks were wrong."""
+
+    @property
+    def certificate(self) -> bytes:
+        made = x509.load_der_x509_certificate(super().certificate)
+        key = serialization.load_pem_private_key(self.private_pem(), None)
+        assert isinstance(key, Ed25519PrivateKey)
+        day = datetime(1990, 1, 1, tzinfo=UTC)
+        return (
+            x509.CertificateBuilder(
+                made.subject, made.subject, key.public_key(), made.serial_number, day, day + timedelta(days=1)
+            )
+            .sign(key, None)
+            .public_bytes(serialization.Encoding.DER)
+        )
+
+    def certificate_pem(self) -> bytes:
+        return x509.load_der_x509_certificate(self.certificate).public_bytes(serialization.Encoding.PEM)
+
+
+async def test_net_21_the_dates_of_a_pinned_certificate_do_not_matter() -> None:
+    """NET-21, REL-D8: a device whose clock said 1970 or 2125 paired and never linked."""
+    served: list[str] = []
+    old_a, old_b = Dated(bytes([1]) * 32), Dated(bytes([2]) * 32)
+    pins = [old_a.certificate, old_b.certificate]
+    async with serving(tls.sync_context(old_a, pins, server=True), served) as port:
+        async with await welcomed(port, tls.sync_context(old_b, pins, server=False)) as stream:
+            assert tls.peer_device(stream) == A.device_id
+        with pytest.raises(REFUSED):  # and another key's is refused all the same
+            await welcomed(port, tls.sync_context(Dated(bytes([4]) * 32), pins, server=False))
+    assert served == [B.device_id, "refused"]
+
+
+async def test_net_21_pairing_looks_at_no_dates_either() -> None:
+    served: list[str] = []
+    async with serving(tls.pairing_context(Dated(bytes([1]) * 32)), served) as port:
+        raw = await anyio.connect_tcp(HERE, port)
+        async with await tls.secured(raw, tls.pairing_context(None), server=False) as stream:
+            shown = stream.extra(TLSAttribute.peer_certificate_binary)
+            assert shown is not None
+            assert device_id_of(shown) == A.device_id

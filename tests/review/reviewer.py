@@ -7,18 +7,24 @@ from typing import Any
 
 from tests.support.stores import send
 
+from lottisync.agents.toolbox import TOOLBOX, RetractSuggestions
 from lottisync.causality.vector_clock import Host
 from lottisync.daemon.stores import AGENT_STORE
 from lottisync.device.folder import StoreFolder
 from lottisync.entities.entity import HIGH, LOW
 from lottisync.journal import tasks
+from lottisync.journal.action import Action, Batch
+from lottisync.journal.toolbox import ACTIONS, BadCall
 from lottisync.journal.types import JOURNAL, ChecklistItem
 from lottisync.review.builder import Builder
 from lottisync.review.change import ChangeDecision, ChangeItem
+from lottisync.review.completion import Sagas
 from lottisync.review.fate import decisions
-from lottisync.review.inbox import Inbox, ItemView
+from lottisync.review.inbox import Inbox
+from lottisync.review.item_view import ItemView
 from lottisync.review.ledger import Ledger
 from lottisync.review.projection import SetState
+from lottisync.review.retraction import Staged
 from lottisync.review.verdict import Verdicts
 from lottisync.store.transaction import Transaction
 
@@ -27,13 +33,28 @@ SECOND, DAY = 1_000, 86_400_000
 LAURA = "laura"
 
 
+class Wake(Builder):
+    """A builder that takes calls by the names of their tools, as a model makes them."""
+
+    def queue(self, tool: str, args: Mapping[str, Any], now: int) -> str:
+        match TOOLBOX.checked(tool, args):
+            case BadCall() as bad:
+                return bad.text
+            case Action() | Batch() as call:
+                return self.propose(call, now)
+            case RetractSuggestions() as own:
+                return self.retract([Staged(one.id, one.reason) for one in own.proposals], now)
+            case other:
+                return f"{other.tool} is not a change that is proposed."
+
+
 class Reviewer:
     def __init__(self, folder: Path, number: int = 1, now: int = START) -> None:
         folder.mkdir(exist_ok=True)
         self.folder, self.number, self.now = folder, number, now
         self._hosts = self._ids = 0
         self.stores = StoreFolder(folder, (JOURNAL, AGENT_STORE), self._mint, detect="late")
-        self.stores.create_missing()
+        self.stores.create(self.stores.missing())
         self.journal, self.agents = self.stores.values()
         self.verdicts = self._verdicts()
 
@@ -53,14 +74,15 @@ class Reviewer:
         self._ids += 1
         return f"d{self.number}-{self._ids:04}"
 
-    def _verdicts(self, kind: type[Verdicts] = Verdicts) -> Verdicts:
-        return kind(self.journal, self.agents, device_id=f"device-{self.number}", new_id=self.new_id)
+    def _verdicts(self, sagas: type[Sagas] = Sagas) -> Verdicts:
+        name = f"device-{self.number}"
+        return Verdicts(self.journal, self.agents, ACTIONS, device_id=name, new_id=self.new_id, sagas=sagas)
 
-    def restarted(self, kind: type[Verdicts] = Verdicts) -> Verdicts:
+    def restarted(self, sagas: type[Sagas] = Sagas) -> Verdicts:
         """Close both files and open them again, as the next start of the process does."""
         self.close()
         self.journal, self.agents = self.stores.values()
-        self.verdicts = self._verdicts(kind)
+        self.verdicts = self._verdicts(sagas)
         return self.verdicts
 
     def close(self) -> None:
@@ -110,17 +132,18 @@ class Reviewer:
 
     # -- the agent at work
 
-    def builder(self, run: str = "run1", task_id: str = "t1", agent: str = LAURA) -> Builder:
+    def builder(self, run: str = "run1", task_id: str = "t1", agent: str = LAURA) -> Wake:
         """A wake whose context is read now."""
         with self.journal.reading() as reader:
             knowledge = reader.knowledge()
-        return Builder(
+        return Wake(
             self.journal,
             self.agents,
             agent_id=agent,
             task_id=task_id,
             run_key=run,
             thread_id=f"thread-{run}",
+            actions=ACTIONS,
             context_knowledge=knowledge,
         )
 
@@ -142,7 +165,7 @@ class Reviewer:
     def waiting(self, task_id: str | None = None) -> list[ItemView]:
         return [
             item
-            for shown in Inbox(self.journal, self.agents).open_sets(self.now, task_id)
+            for shown in Inbox(self.journal, self.agents, ACTIONS).open_sets(self.now, task_id)
             for item in shown.items
             if item.status == "pending" and not item.expired
         ]

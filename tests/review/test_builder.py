@@ -3,14 +3,15 @@
 from typing import Any
 
 import pytest
-from tests.review.reviewer import DAY, Reviewer
+from tests.review.reviewer import DAY, Reviewer, Wake
 
 from lottisync.causality.vector_clock import Dot
 from lottisync.entities.entity import HIGH
 from lottisync.entities.version import open_foreign
 from lottisync.entities.view import view
 from lottisync.journal import tasks
-from lottisync.review.builder import MAX_ITEMS, Builder
+from lottisync.journal.toolbox import ACTIONS
+from lottisync.review.builder import MAX_ITEMS
 from lottisync.review.change import ChangeSet
 from lottisync.review.proposal import set_of
 
@@ -55,10 +56,9 @@ def test_rev12_nothing_queued_nothing_built(laptop: Reviewer) -> None:
     """REV-12, S1-24, S1-65."""
     laptop.add_task()
     builder = laptop.builder()
-    assert not builder.has_items
     assert laptop.built(builder) == []
     builder.queue("set_task_title", {"title": "Rye bread"}, laptop.now)
-    assert builder.has_items
+    assert len(laptop.built(builder)) == 1
 
 
 def test_rev15_at_most_ten_items_a_set_and_none_is_executed(laptop: Reviewer) -> None:
@@ -245,13 +245,14 @@ def test_rev17_what_a_cut_off_round_left_counts_as_read(laptop: Reviewer, phone:
     assert laptop.builder().queue("update_task_estimate", {"minutes": 45}, laptop.now).startswith("Skipped: changed")
     with laptop.journal.reading() as reader:
         knowledge = reader.knowledge()
-    builder = Builder(
+    builder = Wake(
         laptop.journal,
         laptop.agents,
         agent_id="laura",
         task_id="t1",
         run_key="r",
         thread_id="th",
+        actions=ACTIONS,
         context_knowledge=knowledge,
         context_beyond=beyond,
     )

@@ -3,6 +3,7 @@
 import pytest
 from tests.review.reviewer import DAY, Reviewer
 
+from lottisync.journal.toolbox import ACTIONS
 from lottisync.review.cleanup import RETENTION, remove_old_sets
 from lottisync.review.inbox import Inbox
 
@@ -58,7 +59,7 @@ def test_rev36_two_devices_that_clean_up_meet(laptop: Reviewer, phone: Reviewer)
         assert remove_old_sets(device.agents, device.later(100 * DAY)) == 1
     laptop.meet(phone)
     assert laptop.same_as(phone)
-    assert Inbox(laptop.journal, laptop.agents).unsettled_sets(laptop.now) == []
+    assert Inbox(laptop.journal, laptop.agents, ACTIONS).unsettled_sets(laptop.now) == []
 
 
 def test_rev36_what_was_put_off_elsewhere_meanwhile_comes_back(laptop: Reviewer, phone: Reviewer) -> None:

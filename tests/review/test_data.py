@@ -9,6 +9,7 @@ from tests.review.reviewer import DAY, LAURA, START, Reviewer
 
 from lottisync.entities.entity import HIGH
 from lottisync.entities.view import view
+from lottisync.journal.toolbox import ACTIONS
 from lottisync.review import history
 from lottisync.review.change import ChangeDecision, ChangeItem, ChangeSet
 from lottisync.review.fate import fates
@@ -64,9 +65,9 @@ def test_s1_58_what_is_pending_for_a_task_and_what_was_decided(laptop: Reviewer)
     laptop.add_task("t2")
     laptop.propose("set_task_title", {"title": "Rye"})
     laptop.propose("set_task_title", {"title": "Oats"}, run="r2", task_id="t2")
-    [one] = Inbox(laptop.journal, laptop.agents).open_sets(laptop.now, "t1")
+    [one] = Inbox(laptop.journal, laptop.agents, ACTIONS).open_sets(laptop.now, "t1")
     laptop.verdicts.reject(one.items[0].id, laptop.later(), "I like it as it is")
-    assert Inbox(laptop.journal, laptop.agents).open_sets(laptop.now, "t1") == []
+    assert Inbox(laptop.journal, laptop.agents, ACTIONS).open_sets(laptop.now, "t1") == []
     told = history.recent_decisions(laptop.agents, laptop.now, agent_id=LAURA, task_id="t1")
     assert "I like it as it is" in told
     assert history.recent_decisions(laptop.agents, laptop.now, agent_id=LAURA, task_id="t2") == ""
@@ -127,8 +128,7 @@ def test_s1_60_batches_are_split_and_single_calls_are_not(laptop: Reviewer) -> N
         ("add_multiple_checklist_items", {"items": [{"title": "Milk"}, {"title": "Eggs"}]}),
     ):
         builder.queue(tool, args, laptop.now)
-    assert builder.has_items
-    laptop.built(builder)
+    assert len(laptop.built(builder)) == 1
     assert [item.tool for item in laptop.waiting()] == ["set_task_title", "add_checklist_item", "add_checklist_item"]
 
 
@@ -158,7 +158,7 @@ def test_rev45_a_set_that_no_builder_wrote_keeps_no_other_from_being_shown(
     with laptop.agents.transaction(laptop.later(), HIGH) as tx:
         tx.put(ident, "changeSet", {"items": [item | {"toolName": tool, "args": args}]})
     assert len(laptop.waiting()) == 2
-    assert len(fates(laptop.journal, laptop.agents, laptop.now)) == 2
+    assert len(fates(laptop.journal, laptop.agents, ACTIONS, laptop.now)) == 2
     [bad] = [shown.id for shown in laptop.waiting() if shown.error]
     for against in ("base", "current"):
         assert laptop.verdicts.confirm(bad, laptop.later(), against=against).result == "failed"

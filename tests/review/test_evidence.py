@@ -6,10 +6,12 @@ import pytest
 from tests.review.reviewer import DAY, LAURA, Reviewer
 
 from lottisync.entities.entity import HIGH, LOW
-from lottisync.review import immediate
-from lottisync.review.evidence import Grade, grade
+from lottisync.journal.actions.update_checklist_item import UpdateChecklistItem, at_once
+from lottisync.journal.evidence import grade
+from lottisync.journal.toolbox import ACTIONS
+from lottisync.review.action import Grade
+from lottisync.review.answer import QUEUED
 from lottisync.review.fate import fates
-from lottisync.review.redundancy import QUEUED
 from lottisync.review.terms import Terms
 from lottisync.review.verdict import Verdicts
 
@@ -28,7 +30,7 @@ def untick(device: Reviewer, *cited: str, run: str = "r1", item: str = "t1-i0") 
 
 def graded(device: Reviewer, *cited: str, item: str = "t1-i0") -> Grade:
     with device.journal.reading() as reader:
-        return grade(reader, reader.entity(item), "t1", {"evidenceEntryIds": list(cited)})
+        return grade(reader, reader.entity(item), "t1", list(cited))
 
 
 def test_s0_04_a_note_after_the_tick_unlocks_it(laptop: Reviewer) -> None:
@@ -147,7 +149,7 @@ def test_sov11_the_stricter_of_device_and_agent_counts_and_is_asked_at_confirm(l
     assert untick(laptop) == QUEUED
     [item] = laptop.waiting()
     ids = laptop.new_id
-    strictly = Verdicts(laptop.journal, laptop.agents, device_id="d", new_id=ids, sovereignty="evidence")
+    strictly = Verdicts(laptop.journal, laptop.agents, ACTIONS, device_id="d", new_id=ids, sovereignty="evidence")
     assert strictly.confirm(item.id, laptop.later()).message.startswith("User set this item at")
     strict(laptop)
     [item] = laptop.waiting()
@@ -178,7 +180,7 @@ def test_sov13_where_no_person_judges_it_unlocks_nothing(laptop: Reviewer, phone
     laptop.pull(phone)
     args = {"id": "t1-i0", "isChecked": False, "reason": REASON, "evidenceEntryIds": ["beside"]}
     with laptop.journal.transaction(laptop.later(), HIGH) as tx:
-        said = immediate.update_item(tx, LAURA, "t1", args, Terms(sovereignty="evidence"))
+        said = at_once(tx, LAURA, "t1", UpdateChecklistItem.model_validate(args), Terms(sovereignty="evidence"))
     assert said is not None
     assert said.startswith("Skipped: User set this item")
     assert laptop.item().is_checked
@@ -192,7 +194,7 @@ def test_s0_45_the_reason_is_readable_in_the_items_history(laptop: Reviewer) -> 
     laptop.propose("update_checklist_item", {"id": "t1-i1", "title": "Dry yeast"}, run="r2")
     [item, _] = laptop.waiting()
     laptop.verdicts.confirm(item.id, laptop.later())
-    [fate] = fates(laptop.journal, laptop.agents, laptop.now, about="t1-i0")
+    [fate] = fates(laptop.journal, laptop.agents, ACTIONS, laptop.now, about="t1-i0")
     assert (fate.summary, fate.fate, fate.why) == ('Uncheck: "Flour"', "confirmed", REASON)
     assert [decision.device for decision in fate.decisions] == ["device-1"]
     assert laptop.item().check_reason == REASON

@@ -7,6 +7,7 @@ from tests.review.reviewer import DAY, LAURA, Reviewer
 from tests.review.test_recovery import DiesBeforeTheEffect, dead
 
 from lottisync.entities.entity import HIGH
+from lottisync.journal.toolbox import ACTIONS
 from lottisync.review import retraction
 from lottisync.review.inbox import Inbox
 from lottisync.review.outcome import Outcome
@@ -111,7 +112,7 @@ def test_rev75_the_agent_is_told_what_became_of_what_it_can_not_take_back(
 ) -> None:
     FATES[fate](laptop, phone, item)
     with laptop.agents.reading() as reader:
-        staged, answer = retraction.considered(reader, LAURA, "t1", [{"id": item, "reason": "old"}], laptop.now)
+        staged, answer = retraction.considered(reader, LAURA, "t1", [Staged(item, "old")], laptop.now)
     assert bool(staged) == (fate not in TOLD_TO_THE_AGENT)
     if not staged:
         assert answer.endswith(f"- {item}: not open, {TOLD_TO_THE_AGENT[fate]}")
@@ -120,7 +121,7 @@ def test_rev75_the_agent_is_told_what_became_of_what_it_can_not_take_back(
 def test_rev75_the_agent_is_told_of_a_verdict_that_is_under_way(laptop: Reviewer) -> None:
     begun = dead(laptop, "update_task_estimate", {"minutes": 60}, DiesBeforeTheEffect)
     with laptop.agents.reading() as reader:
-        _, answer = retraction.considered(reader, LAURA, "t1", [{"id": begun, "reason": "old"}], laptop.now)
+        _, answer = retraction.considered(reader, LAURA, "t1", [Staged(begun, "old")], laptop.now)
     assert answer.endswith(f"- {begun}: not open, the user is confirming it")
 
 
@@ -129,7 +130,7 @@ def test_rev80_the_view_tells_what_was_undone_from_what_the_agent_took_back(
     laptop: Reviewer, phone: Reviewer, item: str, fate: str
 ) -> None:
     FATES[fate](laptop, phone, item)
-    shown = Inbox(laptop.journal, laptop.agents).item(item, laptop.now)
+    shown = Inbox(laptop.journal, laptop.agents, ACTIONS).item(item, laptop.now)
     assert (shown.undone, shown.expired, shown.contested) == (fate == "undone", fate == "expired", fate == "contested")
 
 

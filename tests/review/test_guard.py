@@ -2,7 +2,7 @@
 
 import pytest
 
-from lottisync.review.guard import MIN_REASON, objection
+from lottisync.journal.guard import MIN_REASON, objection
 
 REASON = "The 22:30 note says it is not done"
 

@@ -9,9 +9,11 @@ from tests.review.reviewer import DAY, LAURA, START, Reviewer
 
 from lottisync.entities.entity import HIGH, is_deleted
 from lottisync.entities.view import view
+from lottisync.journal.toolbox import ACTIONS
 from lottisync.problem import Problem
 from lottisync.review import retraction, saga
 from lottisync.review.change import ChangeSet
+from lottisync.review.completion import Sagas
 from lottisync.review.fate import fates
 from lottisync.review.inbox import Inbox
 from lottisync.review.ledger import fields
@@ -25,8 +27,8 @@ class Killed(BaseException):
     """The process ends here."""
 
 
-class DiesBeforeTheEffect(Verdicts):
-    def _take_effect(self, *_: Any) -> Any:
+class DiesBeforeTheEffect(Sagas):
+    def take_effect(self, *_: Any) -> Any:
         raise Killed
 
 
@@ -83,7 +85,7 @@ def test_rev45_an_item_that_builds_on_a_set_that_is_not_here_hides_nothing(lapto
     assert (outcome.result, "builds on another item" in outcome.message) == ("failed", True)
     assert laptop.verdicts.confirm(other, laptop.later()).result == "applied"
     assert laptop.verdicts.reject(waits, laptop.later()).result == "rejected"
-    assert len(fates(laptop.journal, laptop.agents, laptop.now)) == 2
+    assert len(fates(laptop.journal, laptop.agents, ACTIONS, laptop.now)) == 2
 
 
 def test_rev48_what_fell_with_a_rejection_comes_back_with_it(laptop: Reviewer) -> None:
@@ -165,11 +167,11 @@ def test_rev53_a_saga_that_another_process_closed_writes_no_decision(laptop: Rev
     ident = one(laptop, "update_task_estimate", {"minutes": 60})
     device = laptop
 
-    class Overtaken(Verdicts):
-        def _settle(self, *args: Any) -> Any:
+    class Overtaken(Sagas):
+        def settle(self, *args: Any) -> Any:
             with device.agents.transaction(device.later(), HIGH) as tx:
                 saga.forget(tx, device.proposal(ident).operation_id)
-            return super()._settle(*args)
+            return super().settle(*args)
 
     assert laptop.restarted(Overtaken).confirm(ident, laptop.later()).result == "already"
     assert laptop.decisions() == []
@@ -248,11 +250,12 @@ def test_rev47_two_processes_at_once_decide_one_item_once(laptop: Reviewer) -> N
     ident = one(laptop, "update_task_estimate", {"minutes": 60})
     device, told = laptop, []
 
-    class Interrupted(Verdicts):
-        def _take_effect(self, *args: Any) -> Any:
-            other = Verdicts(device.journal, device.agents, device_id="device-1", new_id=device.new_id)
-            told.append(other.reject(ident, device.later()).result)
-            return super()._take_effect(*args)
+    class Interrupted(Sagas):
+        def finish(self, begun: Any, now: int) -> Any:
+            if begun:
+                other = Verdicts(device.journal, device.agents, ACTIONS, device_id="device-1", new_id=device.new_id)
+                told.append(other.reject(ident, device.later()).result)
+            return super().finish(begun, now)
 
     assert laptop.restarted(Interrupted).confirm(ident, laptop.later()).result == "already"
     assert told == ["already"]
@@ -263,8 +266,8 @@ def test_rev47_two_processes_at_once_decide_one_item_once(laptop: Reviewer) -> N
 def test_rev50_every_verb_finishes_first_what_was_begun(laptop: Reviewer) -> None:
     """REV-50: an undo that died is finished by the next word, whatever that is."""
 
-    class DiesBeforeItIsTakenBack(Verdicts):
-        def _take_back(self, *_: Any) -> Any:
+    class DiesBeforeItIsTakenBack(Sagas):
+        def take_back(self, *_: Any) -> Any:
             raise Killed
 
     laptop.add_task()
@@ -280,9 +283,9 @@ def test_rev50_every_verb_finishes_first_what_was_begun(laptop: Reviewer) -> Non
 def test_rev53_what_began_between_a_look_and_the_transaction_is_finished(laptop: Reviewer) -> None:
     """REV-47, REV-53: asked again in the transaction, for confirm, reject and undo."""
 
-    class LooksTooEarly(Verdicts):
-        def _finish_begun(self, *_: Any) -> None:
-            return None
+    class LooksTooEarly(Sagas):
+        def finish_begun(self, *_: Any) -> dict[str, Any]:
+            return {}
 
     laptop.add_task()
     first, second = (one(laptop, "add_checklist_item", {"title": title}, title) for title in ("Milk", "Eggs"))
@@ -425,7 +428,7 @@ def test_rev47_ids_that_are_none(laptop: Reviewer, verb: str, ident: str) -> Non
         getattr(laptop.verdicts, verb)([item, asked] if verb == "confirm_selected" else asked, laptop.later())
     assert laptop.decisions() == []
     with pytest.raises(Problem, match="there is no proposal"):
-        Inbox(laptop.journal, laptop.agents).item(asked, laptop.now)
+        Inbox(laptop.journal, laptop.agents, ACTIONS).item(asked, laptop.now)
 
 
 def test_s1_65_a_set_without_items_and_one_that_was_rejected_whole(laptop: Reviewer) -> None:
@@ -437,5 +440,5 @@ def test_s1_65_a_set_without_items_and_one_that_was_rejected_whole(laptop: Revie
     with laptop.agents.transaction(laptop.later(), HIGH) as tx:
         tx.put("empty", "changeSet", fields(empty))
     assert laptop.states()[ident].status == "resolved"
-    assert Inbox(laptop.journal, laptop.agents).unsettled_sets(laptop.now) == []
+    assert Inbox(laptop.journal, laptop.agents, ACTIONS).unsettled_sets(laptop.now) == []
     assert laptop.verdicts.confirm_all("empty", laptop.later()) == []

@@ -3,13 +3,19 @@
 import pytest
 from tests.review.reviewer import Reviewer
 
+from lottisync.agents.toolbox import TOOLBOX
 from lottisync.entities.entity import LOW
-from lottisync.review.immediate import set_language
+from lottisync.journal.actions.set_task_language import SetTaskLanguage
+from lottisync.journal.toolbox import BadCall
 
 
 def said(device: Reviewer, code: str, confidence: str = "high") -> str:
     with device.journal.transaction(device.later(), LOW) as tx:
-        return set_language(tx, "t1", {"languageCode": code, "confidence": confidence})
+        call = TOOLBOX.checked("set_task_language", {"languageCode": code, "confidence": confidence})
+        if isinstance(call, BadCall):
+            return call.text
+        assert isinstance(call, SetTaskLanguage)
+        return call.at_once(tx, "t1")
 
 
 def test_s1_16_an_agent_records_the_language_and_corrects_itself(laptop: Reviewer) -> None:

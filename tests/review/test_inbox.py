@@ -3,7 +3,9 @@
 from tests.review.reviewer import DAY, LAURA, Reviewer
 
 from lottisync.entities.entity import HIGH
-from lottisync.review.inbox import Change, Inbox
+from lottisync.journal.toolbox import ACTIONS
+from lottisync.review.action import Change
+from lottisync.review.inbox import Inbox
 
 
 def named(device: Reviewer, name: str = "Laura") -> None:
@@ -20,7 +22,7 @@ def test_s1_34_a_set_names_its_agent_its_task_and_how_much_waits(laptop: Reviewe
     builder.queue("update_checklist_item", {"id": "t1-i0", "title": "Rye"}, laptop.now)
     builder.queue("add_checklist_item", {"title": "Salt"}, laptop.now)
     [ident] = laptop.built(builder)
-    [shown] = Inbox(laptop.journal, laptop.agents).open_sets(laptop.now)
+    [shown] = Inbox(laptop.journal, laptop.agents, ACTIONS).open_sets(laptop.now)
     assert (shown.id, shown.agent_name, shown.task_title, shown.status, shown.waiting) == (
         ident,
         "Laura",
@@ -55,12 +57,12 @@ def test_s1_45_sets_stay_until_every_item_is_decided_and_decided_items_stay_in_p
     laptop.propose("set_task_title", {"title": "Other"}, run="r2", task_id="t2")
     milk, eggs, _ = laptop.waiting()
     laptop.verdicts.confirm(milk.id, laptop.later())
-    [shown] = Inbox(laptop.journal, laptop.agents).open_sets(laptop.now, "t1")
+    [shown] = Inbox(laptop.journal, laptop.agents, ACTIONS).open_sets(laptop.now, "t1")
     assert shown.status == "partiallyResolved"
     assert [(item.id, item.status) for item in shown.items] == [(milk.id, "confirmed"), (eggs.id, "pending")]
     laptop.verdicts.reject(eggs.id, laptop.later())
-    assert Inbox(laptop.journal, laptop.agents).open_sets(laptop.now, "t1") == []
-    assert len(Inbox(laptop.journal, laptop.agents).open_sets(laptop.now)) == 1
+    assert Inbox(laptop.journal, laptop.agents, ACTIONS).open_sets(laptop.now, "t1") == []
+    assert len(Inbox(laptop.journal, laptop.agents, ACTIONS).open_sets(laptop.now)) == 1
 
 
 def test_s1_54_expired_sets_are_out_of_sight(laptop: Reviewer) -> None:
@@ -68,8 +70,8 @@ def test_s1_54_expired_sets_are_out_of_sight(laptop: Reviewer) -> None:
     laptop.add_task()
     laptop.propose("set_task_title", {"title": "Rye"})
     laptop.later(8 * DAY)
-    assert Inbox(laptop.journal, laptop.agents).open_sets(laptop.now) == []
-    [shown] = Inbox(laptop.journal, laptop.agents).unsettled_sets(laptop.now)
+    assert Inbox(laptop.journal, laptop.agents, ACTIONS).open_sets(laptop.now) == []
+    [shown] = Inbox(laptop.journal, laptop.agents, ACTIONS).unsettled_sets(laptop.now)
     assert (shown.status, shown.items[0].expired) == ("expired", True)
 
 

@@ -10,6 +10,7 @@ from tests.review.reviewer import DAY, Reviewer
 
 from lottisync.entities.entity import HIGH
 from lottisync.entities.version import open_foreign
+from lottisync.journal.toolbox import ACTIONS
 from lottisync.review import index
 from lottisync.review.cleanup import remove_old_sets
 from lottisync.review.inbox import Inbox
@@ -209,7 +210,7 @@ def steps(store: Store, deed: Callable[[], Any]) -> int:
 def test_rev39_a_list_costs_what_waits_and_not_what_was_settled(laptop: Reviewer) -> None:
     """REV-39: one item waits; ten times as much that was settled, on the same task, changes nothing."""
     laptop.add_task()
-    inbox = Inbox(laptop.journal, laptop.agents)
+    inbox = Inbox(laptop.journal, laptop.agents, ACTIONS)
 
     def settle(many: int, first: int) -> None:
         for number in range(first, first + many):
@@ -259,7 +260,7 @@ def test_cli_28_what_is_counted_is_what_the_inbox_shows(laptop: Reviewer, phone:
         counts = {index.waiting(device.agents, device.now) for device in (laptop, phone)}
         shown = [
             item
-            for one in Inbox(laptop.journal, laptop.agents).open_sets(laptop.now)
+            for one in Inbox(laptop.journal, laptop.agents, ACTIONS).open_sets(laptop.now)
             for item in one.items
             if item.contested or (item.status == "pending" and not item.expired)
         ]
@@ -292,7 +293,7 @@ def test_cli_28_what_is_counted_is_what_the_inbox_shows(laptop: Reviewer, phone:
 def test_rev39_showing_one_item_reads_its_set_and_no_other(laptop: Reviewer) -> None:
     """REV-39."""
     milk, _ = two_items(laptop)
-    inbox = Inbox(laptop.journal, laptop.agents)
+    inbox = Inbox(laptop.journal, laptop.agents, ACTIONS)
     inbox.item(milk, laptop.now)
     few = steps(laptop.agents, lambda: inbox.item(milk, laptop.now))
     for number in range(30):

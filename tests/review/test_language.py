@@ -12,28 +12,45 @@ from babel.messages.pofile import read_po
 from tests.review.reviewer import Reviewer
 
 import lottisync
+from lottisync.journal.action import Action
+from lottisync.journal.actions.link_task import SENTENCES
+from lottisync.journal.language import ACTIONS as ACTION_SENTENCES
+from lottisync.journal.toolbox import ACTIONS
 from lottisync.journal.types import INVERSES, RELATIONS
 from lottisync.review.inbox import Inbox
-from lottisync.review.language import CATALOGUES, DOMAIN, LANGUAGES, chosen, words
-from lottisync.review.proposal import LINKED, summary
+from lottisync.review.language import LANGUAGES, REVIEW, Catalogue, chosen, words
 
 SOURCE = Path(lottisync.__file__).parent
 TRANSLATED = [language for language in LANGUAGES if language != "en"]
 KEYWORDS = {"gettext": None, "ngettext": (1, 2), "marked": None, "_say": None}
 
 
-def catalogue(language: str) -> Catalog:
-    with (CATALOGUES / language / "LC_MESSAGES" / f"{DOMAIN}.po").open("rb") as file:
+SENTENCES_OF = {
+    REVIEW: (*sorted((SOURCE / "review").glob("*.py")), SOURCE / "cli" / "reviews.py"),
+    ACTION_SENTENCES: tuple(sorted((SOURCE / "journal").rglob("*.py"))),
+}
+"""Each catalogue with the files whose sentences are in it."""
+each_catalogue = pytest.mark.parametrize("catalogue", SENTENCES_OF, ids=lambda one: one.domain)
+
+
+def held(catalogue: Catalogue, language: str) -> Catalog:
+    with (catalogue.folder / language / "LC_MESSAGES" / f"{catalogue.domain}.po").open("rb") as file:
         return read_po(file, locale=language)
 
 
-def said() -> set[str]:
+def said(catalogue: Catalogue) -> set[str]:
     """Every sentence in the code that is looked up in a catalogue, its singular."""
     found: set[str] = set()
-    for file in (*sorted((SOURCE / "review").glob("*.py")), SOURCE / "cli" / "reviews.py"):
+    for file in SENTENCES_OF[catalogue]:
         for _, message, _, _ in extract_from_file("python", file, keywords=KEYWORDS):
             found.add(message[0] if isinstance(message, tuple) else message)
     return found
+
+
+def summary(tool: str, args: dict[str, Any], name: str | None = None, language: str = "en") -> str:
+    action = ACTIONS.tools[tool].model_construct(**args)
+    assert isinstance(action, Action)
+    return action.summary(name, language)
 
 
 def texts(message: Message) -> list[str]:
@@ -48,11 +65,12 @@ def fields(text: str) -> set[str]:
     return {name for _, name, _, _ in Formatter().parse(text) if name is not None}
 
 
+@each_catalogue
 @pytest.mark.parametrize("language", TRANSLATED)
-def test_rev14_every_sentence_is_translated_and_no_other(language: str) -> None:
+def test_rev14_every_sentence_is_translated_and_no_other(catalogue: Catalogue, language: str) -> None:
     """REV-14, S1-63: with the same fields, none fuzzy, none left over."""
-    messages = [message for message in catalogue(language) if message.id]
-    assert {singular(message) for message in messages} == said()
+    messages = [message for message in held(catalogue, language) if message.id]
+    assert {singular(message) for message in messages} == said(catalogue)
     for message in messages:
         source = singular(message)
         assert not message.fuzzy
@@ -61,12 +79,13 @@ def test_rev14_every_sentence_is_translated_and_no_other(language: str) -> None:
             assert fields(text) == fields(source), source
 
 
+@each_catalogue
 @pytest.mark.parametrize("language", TRANSLATED)
-def test_rev14_the_compiled_catalogue_is_that_of_the_source(language: str) -> None:
+def test_rev14_the_compiled_catalogue_is_that_of_the_source(catalogue: Catalogue, language: str) -> None:
     """REV-14."""
-    with (CATALOGUES / language / "LC_MESSAGES" / f"{DOMAIN}.mo").open("rb") as file:
+    with (catalogue.folder / language / "LC_MESSAGES" / f"{catalogue.domain}.mo").open("rb") as file:
         compiled = {singular(m): texts(m) for m in read_mo(file) if m.id}
-    assert compiled == {singular(m): texts(m) for m in catalogue(language) if m.id}
+    assert compiled == {singular(m): texts(m) for m in held(catalogue, language) if m.id}
 
 
 @pytest.mark.parametrize(
@@ -103,7 +122,7 @@ def test_rev14_a_proposal_reads_in_the_language_of_whoever_looks(
     laptop.add_task(items=("Flour",))
     laptop.propose("suggest_checklist_completion", {"items": [{"id": "t1-i0", "reason": "The note of 22:30 says so"}]})
     phone.pull(laptop)
-    [one] = Inbox(phone.journal, phone.agents, language=language).open_sets(phone.now)
+    [one] = Inbox(phone.journal, phone.agents, ACTIONS, language=language).open_sets(phone.now)
     assert one.items[0].summary == sentence
 
 
@@ -115,13 +134,10 @@ def test_rev14_braces_in_a_title_are_a_title() -> None:
 
 def test_rev14_every_relation_can_be_said() -> None:
     """REV-14."""
-    assert set(LINKED) == {*RELATIONS, *INVERSES}
+    assert set(SENTENCES) == {*RELATIONS, *INVERSES}
     for language in TRANSLATED:
-        links = [
-            summary("link_task", {"relation": r, "targetTaskId": "t2"}, item_title="X", language=language)
-            for r in LINKED
-        ]
-        assert len(set(links)) == len(LINKED)
+        links = [summary("link_task", {"relation": r, "target_task_id": "t2"}, "X", language) for r in SENTENCES]
+        assert len(set(links)) == len(SENTENCES)
 
 
 @pytest.mark.parametrize(

@@ -3,10 +3,12 @@
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from tests.review.reviewer import DAY, Reviewer
+from tests.support.examples import examples
 
+from lottisync.journal.toolbox import ACTIONS
 from lottisync.review.inbox import Inbox
 
 BATCH = {"items": [{"title": title} for title in ("Milk", "Eggs", "Salt", "Yeast")]}
@@ -81,7 +83,7 @@ def test_rev55_confirmed_and_rejected_is_contested_and_the_effect_stands(laptop:
         assert device.page().task.estimate == 60
         [state] = device.states().values()
         assert (state.items[ident].status, state.items[ident].contested) == ("confirmed", True)
-        [shown] = Inbox(device.journal, device.agents).open_sets(device.now)
+        [shown] = Inbox(device.journal, device.agents, ACTIONS).open_sets(device.now)
         assert (shown.items[0].contested, shown.items[0].reason, shown.waiting) == (True, "I know better", 0)
 
 
@@ -147,7 +149,7 @@ _steps = st.lists(
 )
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@examples(40, suppress_health_check=[HealthCheck.too_slow])
 @given(_steps)
 def test_rev54_rev55_whatever_two_devices_do(tmp_path_factory: pytest.TempPathFactory, steps: Any) -> None:
     """REV-54, REV-55: laws of any history. Equal state after meeting, one effect per operation, no edit overwritten

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 from tests.review.reviewer import Reviewer
 
+from lottisync.journal.toolbox import ACTIONS
+from lottisync.review.completion import Sagas
 from lottisync.review.effect import receipt_path
 from lottisync.review.verdict import Verdicts
 
@@ -16,13 +18,13 @@ class Killed(BaseException):
     """The process ends here: nothing of ours catches it."""
 
 
-class DiesBeforeTheEffect(Verdicts):
-    def _take_effect(self, *_: Any) -> Any:
+class DiesBeforeTheEffect(Sagas):
+    def take_effect(self, *_: Any) -> Any:
         raise Killed
 
 
-class DiesBeforeTheDecision(Verdicts):
-    def _settle(self, *_: Any) -> Any:
+class DiesBeforeTheDecision(Sagas):
+    def settle(self, *_: Any) -> Any:
         raise Killed
 
 
@@ -34,7 +36,7 @@ CALLS = [
 ]
 
 
-def dead(device: Reviewer, tool: str, args: dict[str, Any], kind: type[Verdicts], **how: Any) -> str:
+def dead(device: Reviewer, tool: str, args: dict[str, Any], kind: type[Sagas], **how: Any) -> str:
     """A confirmation in which the process dies; the item's id. The next process has not recovered yet."""
     device.add_task(items=("Flour",))
     device.propose(tool, args)
@@ -55,7 +57,7 @@ def effects(device: Reviewer) -> int:
 @pytest.mark.parametrize("gap", GAPS)
 @pytest.mark.parametrize(("tool", "args"), CALLS)
 def test_rev50_what_was_begun_is_finished_once(
-    laptop: Reviewer, gap: type[Verdicts], tool: str, args: dict[str, Any]
+    laptop: Reviewer, gap: type[Sagas], tool: str, args: dict[str, Any]
 ) -> None:
     """REV-50, S3-93: and a second start finds nothing more to do."""
     ident = dead(laptop, tool, args, gap)
@@ -72,7 +74,7 @@ def test_rev50_what_was_begun_is_finished_once(
 
 
 @pytest.mark.parametrize("gap", GAPS)
-def test_rev50_a_tap_before_the_recovery_finishes_what_was_said_first(laptop: Reviewer, gap: type[Verdicts]) -> None:
+def test_rev50_a_tap_before_the_recovery_finishes_what_was_said_first(laptop: Reviewer, gap: type[Sagas]) -> None:
     """REV-50."""
     ident = dead(laptop, "update_task_estimate", {"minutes": 60}, gap, edited_args={"minutes": 75})
     laptop.verdicts.confirm(ident, laptop.later(), edited_args={"minutes": 90})
@@ -82,7 +84,7 @@ def test_rev50_a_tap_before_the_recovery_finishes_what_was_said_first(laptop: Re
 
 
 @pytest.mark.parametrize("gap", GAPS)
-def test_rev50_a_rejection_comes_too_late_for_what_was_begun(laptop: Reviewer, gap: type[Verdicts]) -> None:
+def test_rev50_a_rejection_comes_too_late_for_what_was_begun(laptop: Reviewer, gap: type[Sagas]) -> None:
     """REV-50."""
     ident = dead(laptop, "update_task_estimate", {"minutes": 60}, gap)
     assert laptop.verdicts.reject(ident, laptop.later()).result == "already"
@@ -151,11 +153,11 @@ def test_rev53_two_processes_that_finish_one_saga_write_one_decision(laptop: Rev
     [item] = laptop.waiting()
     device = laptop
 
-    class Overtaken(Verdicts):
-        def _settle(self, *args: Any) -> Any:
-            other = Verdicts(device.journal, device.agents, device_id="device-1", new_id=device.new_id)
+    class Overtaken(Sagas):
+        def settle(self, *args: Any) -> Any:
+            other = Verdicts(device.journal, device.agents, ACTIONS, device_id="device-1", new_id=device.new_id)
             assert [outcome.result for outcome in other.recover(device.later())] == ["already"]
-            return super()._settle(*args)
+            return super().settle(*args)
 
     assert laptop.restarted(Overtaken).confirm(item.id, laptop.later()).result == "already"
     assert len(laptop.decisions()) == 1

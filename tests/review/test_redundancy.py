@@ -4,14 +4,17 @@ from typing import Any
 
 import pytest
 
-from lottisync.review import redundancy, tools
-from lottisync.review.tools import ParsedCall
+from lottisync.journal.action import TaskField
+from lottisync.journal.actions.add_checklist_item import AddChecklistItem
+from lottisync.journal.actions.update_checklist_item import UpdateChecklistItem
+from lottisync.journal.toolbox import ACTIONS
+from lottisync.review import answer
 
 
-def normal(tool: str, args: dict[str, Any]) -> dict[str, Any]:
-    call = tools.checked_call(tool, args)
-    assert isinstance(call, ParsedCall)
-    return call.args
+def redundancy(tool: str, args: dict[str, Any], current: dict[str, Any]) -> str | None:
+    call = ACTIONS.checked(tool, args)
+    assert isinstance(call, TaskField | AddChecklistItem | UpdateChecklistItem)
+    return call.redundancy(current)
 
 
 @pytest.mark.parametrize(
@@ -36,7 +39,7 @@ def normal(tool: str, args: dict[str, Any]) -> dict[str, Any]:
 )
 def test_rev20_task_fields(tool: str, args: dict[str, Any], current: dict[str, Any], said: str | None) -> None:
     """REV-20, S4-05..S4-09, S4-19: compared in normal form."""
-    assert redundancy.task_field(tool, normal(tool, args), current) == said
+    assert redundancy(tool, args, current) == said
 
 
 @pytest.mark.parametrize(
@@ -52,20 +55,26 @@ def test_rev20_task_fields(tool: str, args: dict[str, Any], current: dict[str, A
 )
 def test_rev20_checklist_items(args: dict[str, Any], is_checked: bool, said: str | None) -> None:
     """REV-20, S4-03, S4-04: suppressed if neither the tick nor the title would change."""
-    assert redundancy.checklist_item(args, "Buy groceries", is_checked) == said
+    assert (
+        redundancy("update_checklist_item", {"id": "i1", **args}, {"title": "Buy groceries", "isChecked": is_checked})
+        == said
+    )
 
 
 def test_rev20_an_item_of_that_name_is_there() -> None:
     """REV-20."""
-    assert redundancy.addition("Milk", ["Bread", " milk "]) == '"Milk" is already on the checklist'
-    assert redundancy.addition("Milk", ["Bread"]) is None
+    assert (
+        redundancy("add_checklist_item", {"title": "Milk"}, {"titles": ["Bread", " milk "]})
+        == '"Milk" is already on the checklist'
+    )
+    assert redundancy("add_checklist_item", {"title": "Milk"}, {"titles": ["Bread"]}) is None
 
 
 def test_rev21_the_words_of_adr_0009() -> None:
     """REV-21, S4-10, S4-11, S4-16: what was redundant is counted, and told item by item."""
-    assert redundancy.skipped("estimate is already 120 minutes") == "Skipped: estimate is already 120 minutes."
+    assert answer.skipped("estimate is already 120 minutes") == "Skipped: estimate is already 120 minutes."
     redundant = ['"Buy groceries" is already checked', '"Walk dog" is already checked']
-    assert redundancy.batch_answer(1, redundant, [], []) == (
+    assert answer.batch_answer(1, redundant, [], []) == (
         "Proposal queued for user review (1 item(s) queued).\n"
         'Skipped 2 redundant update(s): "Buy groceries" is already checked; "Walk dog" is already checked.'
     )
@@ -77,5 +86,5 @@ def test_rev22_a_lookup_that_fails_finds_nothing() -> None:
     def broken() -> int:
         raise OSError("disk")
 
-    assert redundancy.looked_up(broken) is None
-    assert redundancy.looked_up(lambda: 5) == 5
+    assert answer.looked_up(broken) is None
+    assert answer.looked_up(lambda: 5) == 5

@@ -7,10 +7,11 @@ import shutil
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from tests.review.reviewer import Reviewer
 from tests.review.test_recovery import effects
+from tests.support.examples import examples
 from tests.support.stores import greet
 
 from lottisync.entities.entity import has_conflict
@@ -259,7 +260,7 @@ _steps = st.lists(
 )
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@examples(25, suppress_health_check=[HealthCheck.too_slow])
 @given(_steps)
 def test_rev61_whatever_is_restored_when(tmp_path_factory: pytest.TempPathFactory, steps: Any) -> None:
     """REV-61, REV-54: laws of any history in which journals are put back. Whatever was confirmed has its effect, once,

@@ -4,8 +4,10 @@ from typing import Any
 
 from tests.review.reviewer import LAURA, Reviewer
 
+from lottisync.agents.toolbox import TOOLBOX, RetractSuggestions
 from lottisync.entities.entity import LOW
-from lottisync.review import history, retraction, tools
+from lottisync.journal.toolbox import ACTIONS
+from lottisync.review import history, retraction
 
 
 def retract(device: Reviewer, *idents: str, agent: str = LAURA, run: str = "r2", **more: Any) -> str:
@@ -21,7 +23,7 @@ def test_rev75_an_agents_own_open_proposals(laptop: Reviewer) -> None:
     laptop.add_task()
     laptop.propose("add_multiple_checklist_items", {"items": [{"title": "Milk"}, {"title": "Eggs"}]})
     milk, eggs = laptop.waiting()
-    listed = retraction.open_proposals(laptop.agents, laptop.now, agent_id=LAURA)
+    listed = retraction.open_proposals(laptop.agents, ACTIONS, laptop.now, agent_id=LAURA)
     assert [(one.id, one.summary) for one in listed] == [(milk.id, 'Add: "Milk"'), (eggs.id, 'Add: "Eggs"')]
     assert retract(laptop, milk.id) == "Retracted 1 proposal(s)."
     assert [item.id for item in laptop.waiting()] == [eggs.id]
@@ -110,5 +112,5 @@ def test_rev75_the_person_can_have_it_back(laptop: Reviewer) -> None:
 
 def test_rev1_the_tool_is_offered_to_whoever_routes_it() -> None:
     """REV-1, S1-20."""
-    assert "retract_suggestions" not in {tool["name"] for tool in tools.definitions()}
-    assert "retract_suggestions" in {tool["name"] for tool in tools.definitions(retracting=True)}
+    assert "retract_suggestions" not in {tool["name"] for tool in TOOLBOX.definitions()}
+    assert "retract_suggestions" in {tool["name"] for tool in TOOLBOX.definitions(RetractSuggestions)}

@@ -9,11 +9,13 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 from tests.review.reviewer import DAY, Reviewer
+from tests.support.examples import examples
 
+from lottisync.journal.toolbox import ACTIONS
 from lottisync.review import index
 from lottisync.review.fate import fates
 from lottisync.review.inbox import Inbox
@@ -121,8 +123,8 @@ class ThreeDevices(RuleBasedStateMachine):
     @invariant()
     def every_device_can_show_what_it_has(self) -> None:
         for device in getattr(self, "devices", []):
-            Inbox(device.journal, device.agents).unsettled_sets(device.now)
-            fates(device.journal, device.agents, device.now)
+            Inbox(device.journal, device.agents, ACTIONS).unsettled_sets(device.now)
+            fates(device.journal, device.agents, ACTIONS, device.now)
 
     def meet_all(self) -> None:
         for _ in range(2):
@@ -172,9 +174,7 @@ class ThreeDevices(RuleBasedStateMachine):
             assert len(holders) == 1 or any(d.result == "no-op" for d in known.values())
 
 
-ThreeDevices.TestCase.settings = settings(
-    max_examples=25, stateful_step_count=14, deadline=None, suppress_health_check=list(HealthCheck)
-)
+ThreeDevices.TestCase.settings = examples(25, stateful_step_count=14, suppress_health_check=list(HealthCheck))
 
 
 class TestThreeDevices(ThreeDevices.TestCase):  # type: ignore[misc, valid-type]

@@ -1,33 +1,41 @@
 """The registry: classes, schemas, and what is accepted of what a model sends."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lottisync.review import tools
-from lottisync.review.tools import BadCall, ParsedCall, parse_call
+from lottisync.agents.toolbox import TOOLBOX, RetractSuggestions
+from lottisync.journal.action import Action, Batch
+from lottisync.journal.actions.add_multiple_checklist_items import AddMultipleChecklistItems
+from lottisync.journal.actions.set_task_status import PROPOSED_STATUSES
+from lottisync.journal.arguments import Call
+from lottisync.journal.toolbox import BadCall, schema
 
 
 def accepted(name: str, args: Any) -> dict[str, Any]:
-    call = parse_call(name, json.dumps(args))
-    assert isinstance(call, ParsedCall), call
-    return call.args
+    call = TOOLBOX.parse(name, json.dumps(args))
+    assert not isinstance(call, BadCall), call
+    return call.arguments()
 
 
 def refused(name: str, args: Any) -> str:
-    call = parse_call(name, args if isinstance(args, str) else json.dumps(args))
+    call = TOOLBOX.parse(name, args if isinstance(args, str) else json.dumps(args))
     assert isinstance(call, BadCall), call
     return call.text
 
 
 def test_rev1_classes_of_tools() -> None:
     """REV-1, S1-15..S1-21, S2-01, S2-02, S2-05, S2-24."""
-    assert {"update_report", "record_observations"} == tools.LOCAL
-    assert {"set_task_language", "retract_suggestions"} == tools.IMMEDIATE
-    assert {
+    deferred = {name for name, tool in TOOLBOX.tools.items() if issubclass(tool, Action | Batch)}
+    assert TOOLBOX.tools.keys() - deferred == {
+        *("update_report", "record_observations"),  # kept with the agent
+        *("set_task_language", "retract_suggestions"),  # done at once, or at the end of the wake
+    }
+    assert deferred == {
         "set_task_title",
         "update_task_estimate",
         "update_task_due_date",
@@ -42,14 +50,25 @@ def test_rev1_classes_of_tools() -> None:
         "assign_task_label",
         "create_follow_up_task",
         "link_task",
-    } == tools.DEFERRED
-    assert all(singular in tools.TOOLS for _, singular in tools.EXPLODED.values())
-    assert tools.EXPLODED["update_checklist_items"] == ("items", "update_checklist_item")
+    }
+
+
+def test_rev2_what_a_model_reads_is_what_it_read_before() -> None:
+    """REV-2: names, order, descriptions and schemas, byte by byte. A change here changes what every agent is told."""
+    pinned = json.loads((Path(__file__).parent.parent / "journal" / "tool_schemas.json").read_text())
+    assert json.dumps(TOOLBOX.definitions()) == json.dumps(pinned["definitions"])
+    assert [one["name"] for one in TOOLBOX.definitions(RetractSuggestions)] == pinned["retracting"]
+    all_tools = [
+        {"name": tool.tool, "description": tool.purpose, "parameters": schema(tool)} for tool in TOOLBOX.tools.values()
+    ]
+    in_any_order = [sorted(tools, key=lambda tool: str(tool["name"])) for tools in (all_tools, pinned["all"])]
+    assert json.dumps(in_any_order[0]) == json.dumps(in_any_order[1])
+    assert TOOLBOX.aliases == pinned["aliases"]
 
 
 def test_rev2_one_source_for_schema_and_description() -> None:
     """REV-2, S0-29..S0-31, S0-35: the required sentences, and no JSON schema construct that small servers lack."""
-    offered = {tool["name"]: tool for tool in tools.definitions()}
+    offered = {tool["name"]: tool for tool in TOOLBOX.definitions()}
     assert "update_checklist_item" not in offered
     batch = offered["update_checklist_items"]
     assert "AFTER the user's action" in batch["description"]
@@ -59,10 +78,10 @@ def test_rev2_one_source_for_schema_and_description() -> None:
     assert "Must cite specific evidence" in element["properties"]["reason"]["description"]
     assert "will be rejected for user-set items" in element["properties"]["isChecked"]["description"]
     assert element["required"] == ["id"]
-    text = json.dumps(tools.definitions())
+    text = json.dumps(TOOLBOX.definitions())
     assert "$ref" not in text
     assert "anyOf" not in text
-    assert offered["set_task_status"]["parameters"]["properties"]["status"]["enum"] == list(tools.PROPOSED_STATUSES)
+    assert offered["set_task_status"]["parameters"]["properties"]["status"]["enum"] == list(PROPOSED_STATUSES)
     assert offered["set_task_title"]["parameters"]["properties"]["title"]["maxLength"] == 400
     assert offered["set_task_title"]["parameters"]["required"] == ["title"]
 
@@ -79,11 +98,11 @@ def test_rev3_estimates_that_are_none(given_minutes: Any) -> None:
     assert "minutes" in refused("update_task_estimate", {"minutes": given_minutes})
 
 
-@pytest.mark.parametrize("alias", sorted(tools.ALIASES))
+@pytest.mark.parametrize("alias", sorted(TOOLBOX.aliases))
 def test_rev3_aliases(alias: str) -> None:
     """REV-3."""
-    assert tools.ALIASES[alias] in tools.TOOLS
-    assert refused(alias, {}).startswith(tools.ALIASES[alias])
+    assert TOOLBOX.aliases[alias] in TOOLBOX.tools
+    assert refused(alias, {}).startswith(TOOLBOX.aliases[alias])
 
 
 @pytest.mark.parametrize(
@@ -131,9 +150,9 @@ def test_rev3_normal_forms() -> None:
 def test_rev3_the_reason_survives_explosion() -> None:
     """REV-3, S0-32, S1-25: N elements, N calls, each with its own arguments."""
     items = [{"id": "a", "isChecked": True, "reason": "The note of 22:30 says so", "evidenceEntryIds": ["e1"]}]
-    call = parse_call("update_checklist_items", json.dumps({"items": [*items, {"id": "b", "title": "B"}]}))
-    assert isinstance(call, ParsedCall)
-    assert tools.exploded(call) == [
+    call = TOOLBOX.parse("update_checklist_items", json.dumps({"items": [*items, {"id": "b", "title": "B"}]}))
+    assert isinstance(call, Batch)
+    assert [(part.tool, part.arguments()) for part in call.parts()] == [
         ("update_checklist_item", items[0]),
         ("update_checklist_item", {"id": "b", "title": "B"}),
     ]
@@ -151,10 +170,9 @@ def test_rev3_the_reason_survives_explosion() -> None:
 )
 def test_rev4_arguments_that_were_encoded_twice_or_wrapped(text: str) -> None:
     """REV-4."""
-    assert parse_call("add_multiple_checklist_items", text) == (
-        "add_multiple_checklist_items",
-        {"items": [{"title": "Milk"}]},
-    )
+    call = TOOLBOX.parse("add_multiple_checklist_items", text)
+    assert isinstance(call, AddMultipleChecklistItems)
+    assert call.arguments() == {"items": [{"title": "Milk"}]}
 
 
 @pytest.mark.parametrize("text", ['{"title": "x"', "[1]", "null", "title=x", '"x"', "[" * 100_000, "x" * 100_001])
@@ -171,7 +189,7 @@ def test_rev4_half_a_character_is_refused() -> None:
 @given(st.text(max_size=60), st.text(max_size=200))
 def test_rev4_whatever_a_model_sends_is_answered(name: str, text: str) -> None:
     """REV-4."""
-    assert isinstance(parse_call(name, text), BadCall | ParsedCall)
+    assert isinstance(TOOLBOX.parse(name, text), BadCall | Call)
 
 
 _json = st.recursive(
@@ -184,11 +202,11 @@ _json = st.recursive(
 
 
 @given(
-    st.sampled_from(sorted(tools.TOOLS)),
+    st.sampled_from(sorted(TOOLBOX.tools)),
     st.dictionaries(st.sampled_from(["title", "minutes", "items", "status"]), _json),
 )
 def test_rev3_a_normal_form_is_its_own_normal_form(tool: str, args: dict[str, Any]) -> None:
     """REV-3."""
-    once = tools.checked_call(tool, args)
-    if isinstance(once, ParsedCall):
-        assert tools.checked_call(once.tool, once.args) == once
+    once = TOOLBOX.checked(tool, args)
+    if not isinstance(once, BadCall):
+        assert TOOLBOX.checked(once.tool, once.arguments()) == once

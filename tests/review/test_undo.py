@@ -8,13 +8,14 @@ from tests.review.test_recovery import Killed, effects
 
 from lottisync.entities.entity import is_deleted
 from lottisync.journal import tasks
+from lottisync.journal.toolbox import ACTIONS
 from lottisync.problem import Problem
 from lottisync.review import history
+from lottisync.review.completion import Sagas
 from lottisync.review.effect import receipt_path
 from lottisync.review.inbox import Inbox
 from lottisync.review.projection import ItemState
 from lottisync.review.proposal import created_id, undo_operation
-from lottisync.review.verdict import Verdicts
 
 REASON = "The note of 22:30 says it is done"
 
@@ -274,7 +275,7 @@ def test_rev58_a_contest_is_settled_by_keep_or_undo(
     for device in (laptop, phone):
         state = state_of(device, ident)
         assert (state.status, state.contested, device.page().task.estimate) == (status, False, minutes)
-        assert Inbox(device.journal, device.agents).open_sets(device.now) == []
+        assert Inbox(device.journal, device.agents, ACTIONS).open_sets(device.now) == []
 
 
 def test_rev58_keep_settles_two_edits_in_the_journal_too(laptop: Reviewer, phone: Reviewer) -> None:
@@ -414,19 +415,19 @@ def test_rev70_an_undo_is_told_to_the_model(laptop: Reviewer) -> None:
 # -- a process that dies
 
 
-class DiesBeforeTheUndo(Verdicts):
-    def _take_back(self, *_: Any) -> Any:
+class DiesBeforeTheUndo(Sagas):
+    def take_back(self, *_: Any) -> Any:
         raise Killed
 
 
-class DiesBeforeItsDecision(Verdicts):
-    def _settle(self, *_: Any) -> Any:
+class DiesBeforeItsDecision(Sagas):
+    def settle(self, *_: Any) -> Any:
         raise Killed
 
 
 @pytest.mark.parametrize("gap", [DiesBeforeTheUndo, DiesBeforeItsDecision])
 @pytest.mark.parametrize("tool", ["update_task_estimate", "add_checklist_item"])
-def test_rev50_an_undo_that_was_begun_is_finished_once(laptop: Reviewer, gap: type[Verdicts], tool: str) -> None:
+def test_rev50_an_undo_that_was_begun_is_finished_once(laptop: Reviewer, gap: type[Sagas], tool: str) -> None:
     """REV-50, REV-56."""
     laptop.add_task()
     ident = confirmed(laptop, tool, {"minutes": 60} if tool == "update_task_estimate" else {"title": "Milk"})

@@ -9,6 +9,7 @@ from lottisync.entities.entity import HIGH
 from lottisync.entities.schema import derived_id
 from lottisync.entities.version import MAX_DOCUMENT
 from lottisync.journal import tasks
+from lottisync.journal.toolbox import ACTIONS
 from lottisync.problem import Problem
 from lottisync.review.effect import receipt_path
 from lottisync.review.inbox import Inbox
@@ -290,7 +291,7 @@ def test_rev45_arguments_are_checked_again(laptop: Reviewer, tool: str, args: di
     """REV-45, S2-25: another device's model is no more to be trusted than ours."""
     laptop.add_task(items=("Flour",))
     ident = smuggled(laptop, args, tool)
-    shown = Inbox(laptop.journal, laptop.agents).open_sets(laptop.now)
+    shown = Inbox(laptop.journal, laptop.agents, ACTIONS).open_sets(laptop.now)
     assert len(shown) == 1
     outcome = laptop.verdicts.confirm(ident, laptop.later())
     assert outcome.result == "failed"
@@ -404,8 +405,8 @@ def test_rev34_defer_leaves_the_inbox_and_comes_back(laptop: Reviewer) -> None:
         laptop.verdicts.defer(ident, laptop.now, laptop.now)
     assert laptop.verdicts.defer(ident, laptop.now + DAY, laptop.later()).result == "deferred"
     assert laptop.waiting() == []
-    assert Inbox(laptop.journal, laptop.agents).open_sets(laptop.now) == []
-    [shown] = Inbox(laptop.journal, laptop.agents).unsettled_sets(laptop.now)
+    assert Inbox(laptop.journal, laptop.agents, ACTIONS).open_sets(laptop.now) == []
+    [shown] = Inbox(laptop.journal, laptop.agents, ACTIONS).unsettled_sets(laptop.now)
     assert shown.items[0].status == "deferred"
     laptop.later(DAY)
     assert [item.id for item in laptop.waiting()] == [ident]

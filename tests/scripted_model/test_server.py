@@ -39,7 +39,7 @@ def send(url: str, path: str, body: bytes | None, key: str = "none") -> Iterator
     parts = urlsplit(url)
     assert parts.hostname is not None
     headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
-    with closing(HTTPConnection(parts.hostname, parts.port, timeout=5)) as connection:
+    with closing(HTTPConnection(parts.hostname, parts.port, timeout=60)) as connection:
         connection.request("GET" if body is None else "POST", f"{parts.path}{path}", body, headers)
         with connection.getresponse() as response:
             yield response
@@ -214,7 +214,7 @@ def test_closing_does_not_wait_for_idle_clients() -> None:
     with ScriptedModelServer(hello) as server:
         parts = urlsplit(server.url)
         assert parts.hostname is not None
-        idle = HTTPConnection(parts.hostname, parts.port, timeout=5)
+        idle = HTTPConnection(parts.hostname, parts.port, timeout=60)
         idle.request("GET", "/v1/models")
         idle.getresponse().read()
         assert not server.wait_until_idle(0)
@@ -237,6 +237,6 @@ def test_it_runs_as_a_program_until_told_to_stop(tmp_path: Path) -> None:
             _, answer = ask(url, USER)
         finally:
             program.send_signal(signal.SIGTERM)
-        assert program.wait(5) == 0
+        assert program.wait(60) == 0
     assert answer["choices"][0]["message"]["content"] == "Served."
     assert json.loads(record.read_text()) == {"model": "m", "messages": [USER]}

@@ -11,6 +11,7 @@ from lottisync.causality.chain import LINK_BYTES
 from lottisync.causality.knowledge import Knowledge
 from lottisync.causality.vector_clock import Clock, Host
 from lottisync.entities import canonical, entity
+from lottisync.entities.registers import Write
 from lottisync.protocol.message import Summary
 from lottisync.store import chain
 from lottisync.store.forgetting import told
@@ -111,7 +112,7 @@ def _registers(held: entity.Entity | None) -> Registers:
     return {path: tuple(_shown(path, write) for write in writes) for path, writes in held.registers.items()}
 
 
-def _shown(path: str, write: entity.Write) -> Shown:
+def _shown(path: str, write: Write) -> Shown:
     value: Any = canonical.decode(write.value)
     precedence, millis, ticks = write.stamp[:3]
     if path == DELETED_AT and isinstance(value, dict):

@@ -21,8 +21,10 @@ from tests.simulation.world import World, run, small
 from lottisync.causality import hlc
 from lottisync.causality.vector_clock import Clock
 from lottisync.entities import entity
-from lottisync.store import database, forgetting, links, mending, transaction
-from lottisync.store.transaction import Transaction
+from lottisync.entities.registers import Registers, ordered
+from lottisync.store import database, forgetting, links, mending, merge, rows
+from lottisync.store.merge import Merge
+from lottisync.store.rows import Rows
 from lottisync.sync import incoming, outgoing
 from lottisync.sync.agreement import Agreement, Believed
 from lottisync.sync.parties import Parties
@@ -218,7 +220,7 @@ def _adopt_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Knowledge is taken over before the round is whole."""
     batch = incoming.Incoming.batch
 
-    def hasty(self: incoming.Incoming, tx: Transaction, *rest: Any) -> Any:
+    def hasty(self: incoming.Incoming, tx: Merge, *rest: Any) -> Any:
         tx.adopt(self.begin.knowledge)
         return batch(self, tx, *rest)
 
@@ -253,7 +255,7 @@ def _nothing_was_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _old_hashes_stay_in_the_digest(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Transaction, "_weight", lambda self, row: 0)
+    monkeypatch.setattr(Rows, "_weight", lambda self, row: 0)
 
 
 def _no_chains_are_sent(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -292,10 +294,10 @@ def _the_past_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def hoard(a: entity.Entity, b: entity.Entity) -> entity.Entity:
         joined = entity.join(a, b)
-        registers = {p: entity.ordered((*a.registers.get(p, ()), *b.registers.get(p, ()))) for p in joined.registers}
-        return entity.Entity(a.id, a.type, joined.clock, registers)
+        registers = {p: ordered((*a.registers.get(p, ()), *b.registers.get(p, ()))) for p in joined.registers}
+        return entity.Entity(a.id, a.type, joined.clock, Registers.of(registers))
 
-    monkeypatch.setattr(transaction, "join", hoard)
+    monkeypatch.setattr(merge, "join", hoard)
 
 
 def _a_tombstone_hides_every_edit(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -313,7 +315,7 @@ def _every_deletion_holds(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _no_index_is_cleared(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(transaction, "DELETE_COMPONENT", transaction.DELETE_COMPONENT + " and 0")
+    monkeypatch.setattr(rows, "DELETE_COMPONENT", rows.DELETE_COMPONENT + " and 0")
 
 
 def _what_was_told_is_not_believed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -357,7 +359,7 @@ def _commits_are_not_synced(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def _nobody_takes_a_new_host(monkeypatch: pytest.MonkeyPatch) -> None:
     """A store that has gone back writes on under the name that it had, though it is shown its own later writes."""
-    monkeypatch.setattr(Transaction, "rolled_back", lambda self: self.host)
+    monkeypatch.setattr(Merge, "rolled_back", lambda self: self.host)
 
 
 FAULTS: list[tuple[Callable[[pytest.MonkeyPatch], None], str, str]] = [

@@ -31,6 +31,7 @@ from lottisync.problem import Problem
 from lottisync.protocol import message as m
 from lottisync.protocol.framing import frame as framed
 from lottisync.store import chain, forgetting
+from lottisync.store.merge import Merge
 from lottisync.store.reader import Reader
 from lottisync.store.transaction import Transaction
 from lottisync.sync import outgoing, rounds_out
@@ -274,7 +275,7 @@ class World:
         self._owned.add(host)
         return host
 
-    def _stranger(self, tx: Transaction, hosts: Iterable[Host]) -> Host | None:
+    def _stranger(self, tx: Merge, hosts: Iterable[Host]) -> Host | None:
         return next((host for host in hosts if not {host, chain.root(tx, host)} & self._owned), None)
 
     def _add(self) -> Device:

@@ -4,13 +4,13 @@ import hashlib
 from pathlib import Path
 
 import pytest
-from tests.support.stores import NOON, copied, dump, greet, meet, new_store, send, send_links
+from tests.support.stores import NOON, copied, dump, greet, links_beyond, meet, new_store, send, send_links
 
 from lottisync.causality.chain import LINK_BYTES, Links, LogEnd, branch_name, chained, genesis
 from lottisync.causality.vector_clock import MAX_COUNTER, Host
 from lottisync.entities.entity import HIGH
 from lottisync.store import chain, fork
-from lottisync.store.chain import SEGMENT_LINKS, links_beyond, value_at
+from lottisync.store.chain import SEGMENT_LINKS, value_at
 from lottisync.store.check import broken_invariants
 from lottisync.store.links import BadLinks, Gap, extend
 from lottisync.store.store import Store

@@ -6,7 +6,8 @@ import pytest
 from tests.support.stores import NOON, digest_of, new_store, send, with_links
 
 from lottisync.causality.vector_clock import Host
-from lottisync.entities.entity import HIGH, LOW, Entity, Stamp, Write
+from lottisync.entities.entity import HIGH, LOW, Entity
+from lottisync.entities.registers import Registers, Stamp, Write
 from lottisync.entities.version import close
 from lottisync.problem import Problem
 from lottisync.store import conflict
@@ -80,7 +81,9 @@ def test_a_map_that_somebody_wrote_as_one_value_can_be_kept(tmp_path: Path) -> N
     with_links(store, {a: 1, b: 1})
     with store.transaction(NOON, HIGH) as tx:
         for host, value in ((a, b'{"x":1}'), (b, b'{"x":2}')):
-            entity = Entity("t", "task", {host: 1}, {"config": (Write(Stamp(1, NOON, 0, host, 1), value),)})
+            entity = Entity(
+                "t", "task", {host: 1}, Registers.of({"config": (Write(Stamp(1, NOON, 0, host, 1), value),)})
+            )
             tx.apply([(close(entity), entity)])
     with store.transaction(NOON, HIGH) as tx:
         conflict.keep(tx, "t", "config", 2)

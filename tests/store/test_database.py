@@ -61,8 +61,8 @@ def test_a_file_that_cannot_be_made_durable_is_refused(tmp_path: Path) -> None:
 def test_a_missing_file(tmp_path: Path) -> None:
     """STORE-2: and it is not made."""
     problem = refused(tmp_path / "journal.sqlite")
-    assert problem.code == "not-initialised"
-    assert "lottisync init" in problem.message
+    assert problem.code == "missing"
+    assert problem.hint == "init-missing"
     assert list(tmp_path.iterdir()) == []
 
 
@@ -184,4 +184,4 @@ def test_the_files_say_whose_they_are(tmp_path: Path) -> None:
     """STORE-2: to the byte, so that tools can tell them."""
     raw = existing(tmp_path).read_bytes()
     assert int.from_bytes(raw[68:72], "big") == APPLICATION_ID == 0x4C4F5453
-    assert int.from_bytes(raw[60:64], "big") == FORMAT == 4
+    assert int.from_bytes(raw[60:64], "big") == FORMAT == 5

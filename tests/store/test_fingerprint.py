@@ -3,9 +3,10 @@
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.comparison import compare, compare_stores
+from tests.support.examples import examples
 from tests.support.stores import NOON, lacking, new_store, true_digest
 
 from lottisync.causality.vector_clock import Host
@@ -93,7 +94,7 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> tuple[Store, Store]:
     return a, b
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(
     here=st.sets(st.integers(0, 1_499), max_size=20),
     there=st.sets(st.integers(0, 1_499), max_size=20),

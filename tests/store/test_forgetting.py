@@ -4,8 +4,9 @@ import contextlib
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.examples import examples
 from tests.support.stores import (
     NOON,
     digest_of,
@@ -240,7 +241,7 @@ def test_forget_5_who_holds_how_many_back(pair: tuple[Store, Store]) -> None:
         assert forgetting.holding_back(reader, [], 0, LATER) == {}
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(
     plan=st.lists(st.tuples(st.sampled_from("wdups"), st.integers(0, 1), st.integers(0, 3)), max_size=25),
 )

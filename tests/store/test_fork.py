@@ -8,13 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.examples import examples
 from tests.support.stores import NOON, copied, digest_of, every_version, greet, meet, new_store, send, true_digest
 
 from lottisync.causality.chain import branch_name, genesis
 from lottisync.causality.vector_clock import Dot, Host
-from lottisync.entities.entity import HIGH, Entity, Stamp, Write
+from lottisync.entities.entity import HIGH, Entity
+from lottisync.entities.registers import Registers, Stamp, Write
 from lottisync.entities.version import Version, close, open_foreign
 from lottisync.store import chain, fork
 from lottisync.store.chain import value_at
@@ -226,7 +228,9 @@ def test_copy_5_all_that_names_a_write_is_renamed(tmp_path: Path) -> None:
     for n in range(1, 6):
         put(a, "t1", {"title": f"{n}"}, NOON + n)
     host = host_of(a)
-    kept = close(Entity("q", "entryLink", {host: 4}, {"title": (Write(Stamp(1, NOON, 0, host, 4), b'"x"'),)}))
+    kept = close(
+        Entity("q", "entryLink", {host: 4}, Registers.of({"title": (Write(Stamp(1, NOON, 0, host, 4), b'"x"'),)}))
+    )
     raw = Version("r", "task", b'{"%b":5}' % host.encode(), b"[]", b"{}")
     with a.transaction(NOON, HIGH) as tx:
         for made in (kept, raw):
@@ -434,10 +438,10 @@ class Line:
 
 def kept_raw(host: Host, counter: int, entity: int) -> Version:
     made = {"title": (Write(Stamp(1, NOON, 0, host, counter), b'"kept"'),)}
-    return close(Entity(f"t{entity}", "strange", {host: counter}, made))
+    return close(Entity(f"t{entity}", "strange", {host: counter}, Registers.of(made)))
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(data=st.data())
 def test_copy_5_the_order_in_which_nodes_become_known_makes_no_difference(folder: Path, data: st.DataObject) -> None:
     line = Line(folder, data)
@@ -456,7 +460,7 @@ def test_copy_5_the_order_in_which_nodes_become_known_makes_no_difference(folder
         assert faults(one_by_one) == []
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(data=st.data())
 def test_copy_5_to_split_and_to_join_can_change_places(folder: Path, data: st.DataObject) -> None:
     line = Line(folder, data)
@@ -534,7 +538,7 @@ steps = st.tuples(
 )
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(taken=st.lists(steps, min_size=4, max_size=18))
 def test_copy_5_nothing_on_any_branch_is_lost_and_all_end_equal(
     folder: Path, taken: list[tuple[str, int, int]]

@@ -4,16 +4,20 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.comparison import compare_stores, meet, repair
+from tests.support.examples import examples
 from tests.support.stores import NOON, digest_of, dump, new_store, send, true_digest, with_links
 
 from lottisync.causality.vector_clock import Host
-from lottisync.entities.entity import HIGH, Entity, Stamp, Write
-from lottisync.entities.version import BadVersion, close, open_foreign
+from lottisync.entities.entity import HIGH, Entity
+from lottisync.entities.registers import Registers, Stamp, Write
+from lottisync.entities.version import BadVersion, Damaged, Version, close, open_foreign
+from lottisync.journal.types import Task
 from lottisync.store import mending
 from lottisync.store.check import broken_invariants
+from lottisync.store.fingerprint import Fingerprints
 from lottisync.store.store import Store
 
 A, B = Host("a" * 16), Host("b" * 16)
@@ -26,7 +30,7 @@ def made(clock: dict[Host, int], **values: tuple[Host, int, str]) -> Entity:
         path: (Write(Stamp(1, NOON, 0, host, counter), f'"{text}"'.encode()),)
         for path, (host, counter, text) in values.items()
     }
-    return Entity("t1", "task", clock, registers)
+    return Entity("t1", "task", clock, Registers.of(registers))
 
 
 def holding(folder: Path, number: int, entity: Entity) -> Store:
@@ -327,7 +331,7 @@ def unreadable(store: Store) -> set[str]:
     return found
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(
     damage=st.dictionaries(
         st.tuples(st.integers(0, 1), st.integers(0, 5)), st.sampled_from(sorted(DAMAGES)), max_size=8
@@ -400,3 +404,61 @@ def test_mend_7_a_version_of_the_own_future_mints_a_host(tmp_path: Path) -> None
         mending.mend(tx, [(close(entity), entity)])
     with store.reading() as reader:
         assert reader.host != own
+
+
+# -- one damaged row beside sound ones
+
+BYTES = {
+    "clock": "update journal_entities set clock = cast(x'7B22FF223A317D' as text) where id = 't1'",
+    "stamps": "update journal_entities set stamps = cast(replace(cast(stamps as blob), x'61', x'E1') as text)"
+    " where id = 't1'",
+    "serialized": "update journal_entities set serialized = cast(x'7B227469746C65223A22FF227D' as text)"
+    " where id = 't1'",
+    "nested": "update journal_entities set stamps = '[' || replace(hex(zeroblob(100000)), '0', '[') where id = 't1'",
+}
+
+
+@pytest.mark.parametrize("damage", BYTES.values(), ids=BYTES.keys())
+def test_rel_d2_one_error_whatever_the_bytes(damage: str, tmp_path: Path) -> None:
+    """STORE-29, MEND-4: bytes that are not even text are damage like any other, and a peer mends them."""
+    entity = made({A: 1}, title=(A, 1, "Milk"))
+    store = holding(tmp_path, 1, entity)
+    with store.transaction(NOON, HIGH) as tx:
+        tx.put("t2", "task", {"title": "Tea"})
+    sql(store, damage)
+    with pytest.raises(Damaged):
+        store.read("t1")
+    with store.reading() as reader:
+        Fingerprints(reader)
+        broken_invariants(reader)
+    assert mend(store, entity) == 1
+    assert store.read("t1") == entity
+    assert faults(store) == []
+
+
+def test_rel_d7_a_damaged_id_hides_no_other(tmp_path: Path) -> None:
+    """STORE-29"""
+    store = holding(tmp_path, 1, made({A: 1}, title=(A, 1, "Milk")))
+    with store.transaction(NOON, HIGH) as tx:
+        tx.put("t2", "task", {"title": "Tea"})
+    sql(store, "update journal_entities set id = cast(x'74FF' as text) where id = 't1'")
+    with store.reading() as reader:
+        found, damaged = reader.views("task", Task)
+    assert [task.title for task in found] == ["Tea"]
+    assert len(damaged) == 1
+
+
+def test_mend_24_a_damaged_row_is_neither_joined_nor_written_to(tmp_path: Path) -> None:
+    """MEND-24: what came is put in its place, and the write is refused."""
+    store = holding(tmp_path, 1, made({A: 1}, title=(A, 1, "Milk")))
+    sql(store, FLIP)
+    with pytest.raises(Damaged), store.transaction(LATER, HIGH) as tx:
+        tx.put("t1", "task", {"due": "2026-12-01"})
+    news = made({A: 1, B: 1}, title=(A, 1, "Milk"), due=(B, 1, "2026-12-01"))
+    with_links(store, news.clock)
+    clashes: list[tuple[Version, Entity]] = []
+    with store.transaction(LATER, None) as tx:
+        tx.apply([(close(news), news)], clashes=clashes)
+        mending.mend(tx, clashes)
+    assert store.read("t1") == news
+    assert faults(store) == []

@@ -6,19 +6,17 @@ id that is not its own is an entity of some type that it has never heard of."""
 from itertools import permutations
 from pathlib import Path
 
-import apsw
 import pytest
 from tests.support.stores import NOON, digest_of, dump, lacking, new_store, send
 
 from lottisync.causality.vector_clock import Host
-from lottisync.entities.entity import HIGH, Entity, Stamp, Write
+from lottisync.entities.entity import HIGH, Entity
+from lottisync.entities.registers import Registers, Stamp, Write
 from lottisync.entities.schema import schema
 from lottisync.entities.version import MAX_DOCUMENT, MAX_VERSION, BadVersion, Version, clock_of, close, open_foreign
 from lottisync.journal.types import JOURNAL
 from lottisync.problem import Problem
 from lottisync.store.check import broken_invariants
-from lottisync.store.database import FORMAT
-from lottisync.store.migration import upgrade
 from lottisync.store.store import Store
 
 LAX = schema("journal", [], owner_column=JOURNAL.owner_column)
@@ -28,7 +26,7 @@ A, B, C = (Host(f"{digit * 16}") for digit in "abc")
 def made(clock: dict[Host, int], kind: str = "task", title: str = "Milk", entity_id: str = "t") -> Version:
     writer = max(clock)
     stamp = Stamp(1, NOON, 0, writer, clock[writer])
-    return close(Entity(entity_id, kind, clock, {"title": (Write(stamp, f'"{title}"'.encode()),)}))
+    return close(Entity(entity_id, kind, clock, Registers.of({"title": (Write(stamp, f'"{title}"'.encode()),)})))
 
 
 def bad(clock: dict[Host, int], title: str = "Poison") -> Version:
@@ -234,33 +232,3 @@ def test_store_20_check_finds_what_was_changed_in_quarantine_by_hand(tmp_path: P
         take(store, bad({A: 1}))
         store._connection.execute(change).fetchall()
         assert any(found in text for text in faults(store)), change
-
-
-FORMAT_1 = """drop table quarantine; drop table chain; drop table forks; drop table copies; drop table forgotten;
-    drop table told; alter table hosts drop column parent; alter table state drop column place;
-    drop index idx_journal_entities_tombstones; drop index idx_journal_links_tombstones;
-    drop index idx_journal_entities_task_type; drop index idx_journal_entities_type;
-    create index idx_journal_entities_task_id on journal_entities(task_id);
-    create index idx_journal_entities_type on journal_entities(type, task_id, created_at desc);
-    create index idx_journal_entities_task_type_sub on journal_entities(task_id, type, subtype, created_at desc);
-    create table chain (host integer not null, counter integer not null, value blob not null,
-        primary key (host, counter)) strict, without rowid;
-    pragma user_version=1"""
-
-
-def test_store_19_a_file_without_a_quarantine_gets_one(tmp_path: Path) -> None:
-    store = new_store(tmp_path)
-    take(store, GOOD)
-    store._connection.execute(FORMAT_1).fetchall()
-    store.close()
-    again = Store.open(store.file, JOURNAL, lambda: C)
-    assert kept(again) == []
-    assert again.read("t") is not None
-    indexes = "select name, sql from sqlite_schema where type = 'index' and tbl_name like 'journal%' order by name"
-    with again.reading() as upgraded, new_store(tmp_path, 2).reading() as made:
-        assert upgraded.local(indexes) == made.local(indexes)
-    assert store.file.with_name(f"{store.file.name}.format-1.backup").exists()
-    again.close()
-    connection = apsw.Connection(str(store.file))
-    assert upgrade(connection, store.file, FORMAT) is None
-    connection.close()

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.stores import NOON, digest_of, lacking, new_store, send
+from tests.support.stores import NOON, digest_of, lacking, links_beyond, new_store, send
 
 from lottisync.causality.chain import genesis
 from lottisync.causality.vector_clock import Host
@@ -15,7 +15,7 @@ from lottisync.entities.entity import HIGH, is_deleted
 from lottisync.entities.schema import link_id
 from lottisync.entities.version import MAX_DOCUMENT, open_foreign
 from lottisync.problem import Problem
-from lottisync.store.chain import links_beyond, value_at
+from lottisync.store.chain import value_at
 from lottisync.store.check import broken_invariants
 from lottisync.store.store import Store
 from lottisync.store.write_buffer import GATHERED_ROWS, HISTORY_PER_FIELD

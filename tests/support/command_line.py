@@ -18,7 +18,8 @@ import pytest
 
 from lottisync.cli.main import main
 
-BOUND_SECONDS = 20.0
+BOUND_SECONDS = 60.0
+"""How long a test waits for something before it gives up: long enough for a machine that does ten other things."""
 
 
 class Result(NamedTuple):
@@ -46,7 +47,7 @@ def run(*arguments: str | bytes, home: Path | None = None) -> Result:
     call = [sys.executable, "-m", "lottisync", *arguments]
     if home is not None:
         call += ["--home", str(home)]
-    done = subprocess.run(call, capture_output=True, timeout=60, env=environment(), check=False)
+    done = subprocess.run(call, capture_output=True, timeout=BOUND_SECONDS, env=environment(), check=False)
     return Result(done.returncode, done.stdout.decode(), done.stderr.decode())
 
 

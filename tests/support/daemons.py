@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tests.support.command_line import eventually, started
+from tests.support.command_line import BOUND_SECONDS, eventually, started
 
 from lottisync.daemon.home import TaskHome
 from lottisync.device.addresses import give
@@ -40,8 +40,8 @@ class Daemon:
 
     def stop(self, number: signal.Signals = signal.SIGTERM) -> tuple[int, str]:
         self.process.send_signal(number)
-        code = self.process.wait(20)
-        self._reader.join(20)
+        code = self.process.wait(BOUND_SECONDS)
+        self._reader.join(BOUND_SECONDS)
         assert self.process.stderr is not None
         return code, self.process.stderr.read()
 

@@ -34,7 +34,7 @@ class Device:
         self._minted = 0
         self._named = 0
         self.stores = StoreFolder(folder, (JOURNAL, AGENT_STORE), self._mint)
-        self.stores.create_missing()
+        self.stores.create(self.stores.missing())
         self.journal, self.agents = self.stores.values()
 
     def _mint(self) -> Host:

@@ -30,7 +30,7 @@ from lottisync.sync.link import Link, steady_now
 
 T = TypeVar("T")
 NOON = 1_764_590_400_000  # 2025-12-01T12:00:00Z
-BOUND_SECONDS = 15.0
+BOUND_SECONDS = 60.0
 
 
 async def inline(work: Callable[[], T]) -> T:
@@ -67,7 +67,7 @@ class Member(Device):
         super().__init__(files, lambda: DeviceKey.from_seed(seed), environment)
         self.files = files
         if files.missing():
-            files.create_missing()
+            files.create(files.missing())
             self.admit(self)
             self.bind_hosts(self.now)
 

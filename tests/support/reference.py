@@ -9,7 +9,8 @@ the code that does.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from lottisync.entities.entity import DELETED_AT, Entity, Stamp, Write
+from lottisync.entities.entity import DELETED_AT, Entity
+from lottisync.entities.registers import Stamp, Write
 
 Place = tuple[int, str]
 """A replica and an entity."""

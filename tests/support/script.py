@@ -1,6 +1,7 @@
 """What a peer says that a test speaks for, from the stores of a member of the household."""
 
 from tests.support.household import Member
+from tests.support.stores import links_beyond
 
 from lottisync.causality.chain import Links
 from lottisync.entities.version import Version
@@ -29,7 +30,7 @@ def round_of(
         lacked = [
             each
             for host in chain.log_ends(ours)
-            if (each := chain.links_beyond(ours, host, here.get(host, 0), m.MAX_LINKS)) is not None
+            if (each := links_beyond(ours, host, here.get(host, 0), m.MAX_LINKS)) is not None
         ]
         forgotten = dict(forgetting.forgotten(ours))
     chains = [m.Chain(1, number, *each) for number, each in enumerate([*lacked, *links])]

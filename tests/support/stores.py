@@ -53,7 +53,7 @@ def send_links(sender: Store, receiver: Store, *, now: int = NOON, limit: int = 
         for host in chain.log_ends(reader):
             held = chain.log_of(tx, host)
             after = held.end.end if held else 0
-            while links := chain.links_beyond(reader, host, after, limit):
+            while links := links_beyond(reader, host, after, limit):
                 if node := extend(tx, links):
                     return node
                 after = links.end
@@ -167,3 +167,9 @@ def every_version(store: Store) -> Iterator[Version]:
             version = reader.version(ident)
             assert version is not None
             yield version
+
+
+def links_beyond(reader: Reader, host: Host, after: int, limit: int) -> Links | None:
+    """At most `limit` links of a host's log behind counter `after`; None if there are none."""
+    log = chain.log_of(reader, host)
+    return None if log is None else chain.links_in(reader, host, log, after, limit)

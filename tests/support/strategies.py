@@ -11,7 +11,8 @@ from lottisync.causality import hlc
 from lottisync.causality.hlc import Hlc
 from lottisync.causality.vector_clock import Clock, Host
 from lottisync.entities import canonical
-from lottisync.entities.entity import DELETED_AT, HIGH, LOW, Entity, Stamp, Write, deletion, join, write
+from lottisync.entities.entity import DELETED_AT, HIGH, LOW, Entity, deletion, join, write
+from lottisync.entities.registers import Registers, Stamp, Write
 
 HOSTS = tuple(Host(f"{number:016x}") for number in (1, 2, 3))
 PATHS = ("title", "due", "labels/bug")
@@ -73,12 +74,12 @@ class History:
     def _write(self, step: Step, state: State | None, values: dict[str, bytes], *, deletes: bool) -> None:
         r = step.replica
         counter = self._counters[r] = self._counters.get(r, 0) + 1
-        clock = self._clocks[r] = hlc.tick(self._clocks.get(r, hlc.ZERO), step.wall)
+        clock = self._clocks[r] = hlc.tick(self._clocks.get(r, hlc.Hlc(0, 0)), step.wall)
         stamp = Stamp(step.precedence, *clock, HOSTS[r], counter)
         earlier = [s for s in self.states if s.replica == r]
         read = earlier[step.other % len(earlier)] if step.does == "stale" and earlier else None
         seen: Clock | None = read.entity.clock if read else None
-        before = state.entity if state else Entity(ENTITY, "task", {}, {})
+        before = state.entity if state else Entity(ENTITY, "task", {}, Registers.of({}))
         place = (r, ENTITY)
         self.reference.wrote(place, values, stamp, saw=read.records if read else None, deletes=deletes)
         self._became(r, write(before, values, stamp, seen), self.reference.at(place))

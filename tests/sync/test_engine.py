@@ -576,4 +576,4 @@ async def test_caus_11_a_device_whose_clock_is_far_ahead_is_named_once(members: 
         a.put("t3", "now")
         entity = a.stores["journal"].read("t3")
         assert entity is not None
-        assert max(stamp.millis for stamp in entity.stamps()) < b.now - 24 * 3_600_000
+        assert max(stamp.millis for stamp in entity.registers.all_stamps()) < b.now - 24 * 3_600_000

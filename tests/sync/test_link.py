@@ -12,6 +12,7 @@ import pytest
 from tests.support.household import Cable, Member, household, in_step, meet, quiet, until
 from tests.support.messages import SUMMARY, hello
 from tests.support.script import round_of, wanting
+from tests.support.stores import links_beyond
 
 from lottisync.causality import vector_clock
 from lottisync.causality.chain import Links, genesis
@@ -519,7 +520,7 @@ async def test_sync_9_a_host_of_nobody_is_refused_and_nothing_is_stored(pair: li
     with stranger.transaction(a.now, HIGH) as tx:
         tx.put("evil", "task", {"title": "Poison"})
     with stranger.reading() as reader:
-        version, links = reader.version("evil"), chain.links_beyond(reader, STRANGE, 0, 1)
+        version, links = reader.version("evil"), links_beyond(reader, STRANGE, 0, 1)
     stranger.close()
     assert links is not None
     assert version is not None

@@ -1,4 +1,4 @@
-"""Stores of a program's own, and devices with different ones: SYNC-62 to SYNC-64, FORGET-11, STORE-40."""
+"""Stores of a program's own, and devices with different ones: SYNC-62 to SYNC-64, FORGET-11, STORE-39."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -56,7 +56,7 @@ def same(name: str, *members: Member) -> bool:
 async def test_sync_64_a_store_of_a_programs_own_is_delivered_in_the_order_that_it_was_given(
     pair: list[Member],
 ) -> None:
-    """STORE-40: under its own name, which may have a hyphen."""
+    """STORE-39: under its own name, which may have a hyphen."""
     a, b = (again(pair, number, SPACE, RECIPES) for number in (0, 1))
     a.put("soup", "Lentil soup", store="recipe-book", kind="recipe")
     cable = await meet(a, b)

@@ -9,6 +9,7 @@ from tests.support.engines import engine_of, faults, introduce, linked, running
 from tests.support.household import Member, in_step, until
 
 from lottisync.entities.entity import HIGH, Entity
+from lottisync.entities.registers import Registers
 from lottisync.protocol import message as m
 from lottisync.store import doorbell
 from lottisync.store.doorbell import Bell
@@ -168,7 +169,7 @@ async def test_mend_11_stores_that_do_not_know_the_same_wait_until_they_do(membe
     a, b = members
     async with linked(a, b) as (first, second):
         (link,), (other,) = first.links.values(), second.links.values()
-        await until(lambda: link.conversation.silent and other.conversation.silent, "the first rounds")
+        await until(lambda: link.idle and other.idle, "the first rounds")
         held_back = link.local_change
         link.local_change = lambda moments=None: None  # type: ignore[method-assign]
         link.look = lambda moments: None  # type: ignore[method-assign]
@@ -192,7 +193,7 @@ async def test_mend_11_a_comparison_that_is_given_up_takes_no_damage_for_good(me
                 link.local_change = lambda moments=None: None  # type: ignore[method-assign]
                 link.look = lambda moments: None  # type: ignore[method-assign]
         (mine,), (theirs,) = first.links.values(), second.links.values()
-        await until(lambda: mine.conversation.silent and theirs.conversation.silent)
+        await until(lambda: mine.idle and theirs.idle)
         a.put("t0", "Oat milk")
         await theirs.verify("journal")
         await until(lambda: mine.conversation.verified and theirs.conversation.verified)
@@ -261,7 +262,7 @@ async def test_sync_7_a_digest_that_differs_is_found_mended_and_said(members: li
                 path: tuple(held._replace(value=held.value.replace(b"Milk", b"Beer")) for held in writes)
                 for path, writes in made.registers.items()
             }
-            tx.replace(Entity(made.id, made.type, made.clock, registers))
+            tx.replace(Entity(made.id, made.type, made.clock, Registers.of(registers)))
         assert not in_step(a, b)
         a.put("t0", "Oat milk")
         await until(lambda: b.title("t0") == "Oat milk")

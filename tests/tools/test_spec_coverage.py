@@ -51,30 +51,6 @@ def test_a_rule_that_no_test_cites_is_a_fault(root: Path, capsys: pytest.Capture
     assert f"{THREE} (02-more.md) is cited by no test" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("text", ['"""{}"""\n', "# {}\n", 'def helper() -> None:\n    """{}"""\n'])
-def test_what_no_test_carries_is_no_citation(root: Path, text: str) -> None:
-    (root / "docs/specs/02-more.md").write_text(f"| {THREE} | A device MUST. |\n")
-    write(root, "tests/test_more.py", text.format(THREE))
-    assert read(root).untested() == [THREE]
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        'def test_x() -> None:\n    """{}: why"""\n',
-        "def test_x() -> None:\n    assert True  # {}\n",
-        'import pytest\n\n\n@pytest.mark.parametrize("x", ["{}"])\ndef test_x(x: str) -> None:\n    assert x\n',
-        'class Machine:\n    """{}"""\n',
-        'async def test_x() -> None:\n    """{}"""\n',
-        'class TestX:\n    def test_y(self) -> None:\n        """{}"""\n',
-    ],
-)
-def test_what_a_test_carries_is_a_citation(root: Path, text: str) -> None:
-    (root / "docs/specs/02-more.md").write_text(f"| {THREE} | A device MUST. |\n")
-    write(root, "tests/test_more.py", text.format(THREE))
-    assert main([str(root)]) == 0
-
-
 @pytest.mark.parametrize(
     ("path", "text"),
     [

@@ -18,20 +18,25 @@ from lottisync.adapter import request as r
 from lottisync.adapter.replica import Replica
 from lottisync.adapter.request import Request
 from lottisync.adapter.wire_entity import BadRequest
+from lottisync.agents.toolbox import TOOLBOX, RetractSuggestions
 from lottisync.causality.vector_clock import Dot
 from lottisync.entities.schema import derived_id
-from lottisync.journal import tasks
-from lottisync.review import guard, immediate, precedence, proposal, redundancy, retraction, tools
+from lottisync.journal import guard, tasks
+from lottisync.journal.action import Action, Batch, TaskField
+from lottisync.journal.actions.add_checklist_item import AddChecklistItem
+from lottisync.journal.actions.set_task_language import SetTaskLanguage
+from lottisync.journal.actions.update_checklist_item import UpdateChecklistItem
+from lottisync.journal.toolbox import ACTIONS, BadCall
+from lottisync.review import precedence, proposal, retraction
+from lottisync.review.action import Grade
 from lottisync.review.builder import Builder
 from lottisync.review.change import ChangeDecision, ChangeSet
-from lottisync.review.evidence import Grade
 from lottisync.review.fate import decisions
 from lottisync.review.inbox import Inbox
 from lottisync.review.ledger import Ledger, one_set
 from lottisync.review.outcome import Outcome
 from lottisync.review.precedence import PERSON
 from lottisync.review.projection import project
-from lottisync.review.tools import BadCall
 from lottisync.review.verdict import Verdicts
 from lottisync.store.store import Store
 from lottisync.store.transaction import Transaction
@@ -72,16 +77,12 @@ def _guard(request: Request) -> str | None:
 
 
 def _redundancy(request: Request) -> str | None:
-    call = tools.checked_call(r.text(request, "tool"), r.mapping(request, "args"))
+    call = ACTIONS.checked(r.text(request, "tool"), r.mapping(request, "args"))
     if isinstance(call, BadCall):
         raise BadRequest(call.text)
-    current = r.mapping(request, "current")
-    match call.tool:
-        case "add_checklist_item":
-            return redundancy.addition(call.args["title"], current["titles"])
-        case "update_checklist_item":
-            return redundancy.checklist_item(call.args, current["title"], current["isChecked"])
-    return redundancy.task_field(call.tool, call.args, current)
+    if not isinstance(call, TaskField | AddChecklistItem | UpdateChecklistItem):
+        raise BadRequest(f"redundancy is asked of a field or an item; got {call.tool}")
+    return call.redundancy(r.mapping(request, "current"))
 
 
 def _project(request: Request) -> dict[str, Any]:
@@ -179,6 +180,7 @@ class Proposals:
         return Verdicts(
             self._journal(request),
             agents,
+            ACTIONS,
             device_id=r.text(request, "replica"),
             new_id=new_id,
             sovereignty=self._strictness(request),
@@ -275,6 +277,7 @@ class Proposals:
             task_id=task_id,
             run_key=str(run),
             thread_id=str(run),
+            actions=ACTIONS,
             context_knowledge=knowledge,
             context_beyond=beyond,
             sovereignty=self._strictness(request),
@@ -294,15 +297,18 @@ class Proposals:
     def _answer(self, journal: Store, builder: Builder, task_id: str, call: dict[str, Any], now: int) -> str:
         raw = call.get("args", {})
         text = raw if isinstance(raw, str) else msgspec.json.encode(raw).decode()
-        parsed = tools.parse_call(str(call["tool"]), text)
-        if isinstance(parsed, BadCall):
-            return parsed.text
-        if parsed.tool == "set_task_language":
-            with journal.transaction(now, precedence.AGENT) as tx:
-                return immediate.set_language(tx, task_id, parsed.args)
-        if parsed.tool in tools.LOCAL:
-            return f"{parsed.tool}: noted."
-        return builder.queue(parsed.tool, parsed.args, now)
+        match TOOLBOX.parse(str(call["tool"]), text):
+            case BadCall() as bad:
+                return bad.text
+            case SetTaskLanguage() as language:
+                with journal.transaction(now, precedence.AGENT) as tx:
+                    return language.at_once(tx, task_id)
+            case Action() | Batch() as proposed:
+                return builder.propose(proposed, now)
+            case RetractSuggestions() as own:
+                return builder.retract([retraction.Staged(one.id, one.reason) for one in own.proposals], now)
+            case other:
+                return f"{other.tool}: noted."
 
     def _retract(self, request: Request) -> dict[str, Any]:
         agents, item_id, now = self._agents(request), r.text(request, "item"), r.now(request)
@@ -317,7 +323,7 @@ class Proposals:
     # -- the person's word
 
     def _inbox(self, request: Request) -> list[dict[str, Any]]:
-        inbox = Inbox(self._journal(request), self._agents(request), sovereignty=self._strictness(request))
+        inbox = Inbox(self._journal(request), self._agents(request), ACTIONS, sovereignty=self._strictness(request))
         sets = inbox.unsettled_sets(r.now(request), request.get("task"))
         return [
             {

@@ -62,9 +62,11 @@ class Replica:
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise Problem("cannot-open", f"{folder} cannot be made: {error.strerror or error}") from None
+            raise Problem(
+                "cannot-open", "{folder} cannot be made: {strerror}", folder=folder, strerror=error.strerror or error
+            ) from None
         try:
-            self.stores.create_missing()
+            self.stores.create(self.stores.missing())
             for store in self.stores.values():
                 store.settle(now)
         except BaseException:
@@ -154,10 +156,10 @@ class Replica:
         with self.store(store).transaction(0, None) as tx:
             rows = tx.local("select serialized from rows where id = ?", (entity,))
             if not rows:
-                raise Problem("unknown-id", f"there is no {entity} in the {store} store")
+                raise Problem("unknown-id", "there is no {entity} in the {store} store", entity=entity, store=store)
             document: dict[str, msgspec.Raw] = msgspec.json.decode(rows[0][0], type=dict[str, msgspec.Raw])
             if path not in document:
-                raise Problem("unknown-path", f"{entity} has no {path!r}")
+                raise Problem("unknown-path", "{entity} has no {path!r}", entity=entity, path=path)
             if drop:
                 del document[path]
             else:

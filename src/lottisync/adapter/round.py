@@ -83,11 +83,15 @@ class Round:
                     case m.End():
                         own = self._incoming.end(tx).summary
         except Outdated as reason:
-            raise Problem("refused", f"{self.target.name} cannot take the round: {reason}") from None
+            raise Problem(
+                "refused", "{name} cannot take the round: {reason}", name=self.target.name, reason=reason
+            ) from None
         except Unacceptable as fault:
             raise Problem(fault.code, str(fault)) from None
         if isinstance(message, m.Chain) and forked:
-            raise Problem("refused", f"{self.target.name} cannot take the round: it has met another copy meanwhile")
+            raise Problem(
+                "refused", "{name} cannot take the round: it has met another copy meanwhile", name=self.target.name
+            )
         if isinstance(message, m.End):
             self.complete = True
             _note(self.source, self.target, self.store_name, self.now)
@@ -100,7 +104,9 @@ def agreed(source: Replica, target: Replica, store: str, now: int) -> tuple[Agre
     talk: list[tuple[int, m.Message]] = [(side, m.Want({store: own.want()})) for side, own in sides.items()]
     for said, (side, message) in enumerate(talk):
         if said > MAX_TALK:
-            raise Problem("no-agreement", f"{source.name} and {target.name} do not come to an end")
+            raise Problem(
+                "no-agreement", "{name} and {name2} do not come to an end", name=source.name, name2=target.name
+            )
         other = 1 - side
         match message:
             case m.Want():

@@ -80,13 +80,13 @@ class Space:
     def _replica(self, request: Request, field: str = "replica") -> Replica:
         name = r.text(request, field)
         if name not in self._replicas:
-            raise Problem("unknown-replica", f"no replica {name!r} is open")
+            raise Problem("unknown-replica", "no replica {name!r} is open", name=name)
         return self._replicas[name]
 
     def _open(self, request: Request) -> dict[str, Any]:
         name, folder = r.text(request, "replica"), Path(r.text(request, "dir"))
         if name in self._replicas:
-            raise Problem("open-already", f"replica {name!r} is open already")
+            raise Problem("open-already", "replica {name!r} is open already", name=name)
         detect = request.get("detect", "early")
         if detect not in ("early", "late"):
             raise BadRequest("'detect' is early or late")
@@ -189,7 +189,7 @@ class Space:
     def _running(self, request: Request) -> tuple[int, Round]:
         number = r.whole(request, "round")
         if number not in self._rounds:
-            raise Problem("unknown-round", f"no round {number} is running")
+            raise Problem("unknown-round", "no round {number} is running", number=number)
         return number, self._rounds[number]
 
     def _round_step(self, request: Request) -> dict[str, bool]:
@@ -230,7 +230,7 @@ class Space:
         active = self._active(self._replica(request))
         device = device_of(r.text(request, "target"))
         if device not in active:
-            raise Problem("unknown-replica", f"no replica {request['target']!r} is waited for")
+            raise Problem("unknown-replica", "no replica {request!r} is waited for", request=request["target"])
         active.remove(device)
 
     # -- sessions
@@ -250,7 +250,7 @@ class Space:
     def _session(self, request: Request) -> tuple[int, Conversation]:
         number = r.whole(request, "session")
         if number not in self._sessions:
-            raise Problem("unknown-session", f"no session {number} is open")
+            raise Problem("unknown-session", "no session {number} is open", number=number)
         return number, self._sessions[number]
 
     def _session_receive(self, request: Request) -> dict[str, Any]:

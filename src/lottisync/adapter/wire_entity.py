@@ -11,7 +11,8 @@ import msgspec
 from lottisync.causality.hlc import Hlc
 from lottisync.causality.vector_clock import Host
 from lottisync.entities import canonical, version
-from lottisync.entities.entity import Entity, Stamp, Write, ordered
+from lottisync.entities.entity import Entity
+from lottisync.entities.registers import Registers, Stamp, Write, ordered
 
 
 class BadRequest(ValueError):
@@ -41,19 +42,17 @@ def read(raw: Any) -> Entity:
             wire.id,
             wire.type,
             {host: counter for host, counter in wire.clock.items() if counter},
-            {
-                p: ordered(
-                    Write(Stamp(w.precedence, *w.hlc, w.host, w.counter), canonical.encode(w.value)) for w in writes
-                )
-                for p, writes in wire.registers.items()
-                if writes
-            },
+            Registers.of({p: ordered(map(_write, writes)) for p, writes in wire.registers.items() if writes}),
         )
         if not entity.registers:
             raise BadRequest(f"entity {entity.id[:80]!r} has no register")
         return version.open_foreign(version.close(entity))
     except (msgspec.ValidationError, ValueError) as error:
         raise BadRequest(str(error)) from None
+
+
+def _write(wire: WireWrite) -> Write:
+    return Write(Stamp(wire.precedence, *wire.hlc, wire.host, wire.counter), canonical.encode(wire.value))
 
 
 def written(entity: Entity) -> dict[str, Any]:

@@ -20,22 +20,34 @@ def refusal(journal: Reader, living: Agent, state: AgentState, device: str) -> P
     except Problem as problem:
         because = agent.asleep_because(state)
         if living.lifecycle == agent.DORMANT and because is not None:
-            return Problem("gave-up", f"{name} sleeps after {because}. When that is mended: lottisync agent resume")
+            return Problem(
+                "gave-up",
+                "{name} sleeps after {because}. When that is mended: lottisync agent resume",
+                name=name,
+                because=because,
+            )
         return problem
     if living.home_device != device:
         return Problem(
             "not-at-home",
-            f"{name} lives on device {living.home_device}, not here. Wake it there, or move it: lottisync agent move",
+            "{name} lives on device {home_device}, not here. Wake it there, or move it: lottisync agent move",
+            name=name,
+            home_device=living.home_device,
         )
     if agent.asleep_without_task(journal, state):
         return Problem(
             "task-gone",
-            f"{name} sleeps: its task {task_id} is deleted or not here. It goes on when the task is back",
+            "{name} sleeps: its task {task_id} is deleted or not here. It goes on when the task is back",
+            name=name,
+            task_id=task_id,
         )
     task = tasks.read(journal, task_id, "task", Task)
     if not context.may_see(living, task):
         return Problem(
             "not-allowed",
-            f"{name} may not work in category {task.category_id}. Allow it: lottisync agent create {task_id}",
+            "{name} may not work in category {category_id}. Allow it: lottisync agent create {task_id}",
+            name=name,
+            category_id=task.category_id,
+            task_id=task_id,
         )
     return None

@@ -63,7 +63,7 @@ def read(reader: Reader, agent_id: str) -> Agent:
     """The agent; `Problem("unknown-id")` if this device knows none of that id."""
     entity = reader.entity(agent_id)
     if entity is None or entity.type != "agent":
-        raise Problem("unknown-id", f"there is no agent {agent_id}. See: lottisync agent list")
+        raise Problem("unknown-id", "there is no agent {agent_id}. See: lottisync agent list", agent_id=agent_id)
     return view(entity, Agent)
 
 
@@ -95,14 +95,26 @@ def after(agent: Agent, event: str) -> str:
     following = TRANSITIONS.get((agent.lifecycle, event))
     if following is None:
         advice = _ADVICE.get(agent.lifecycle, "This program does not know that state; install a newer lottisync")
-        raise Problem("wrong-lifecycle", f"{agent.display_name} is {agent.lifecycle}; cannot {event}. {advice}")
+        raise Problem(
+            "wrong-lifecycle",
+            "{display_name} is {lifecycle}; cannot {event}. {advice}",
+            display_name=agent.display_name,
+            lifecycle=agent.lifecycle,
+            event=event,
+            advice=advice,
+        )
     return following
 
 
 def checked_name(text: str) -> str:
     name = " ".join(text.split())
     if not 1 <= len(name) <= MAX_NAME:
-        raise Problem("bad-value", f"an agent's name has 1 to {MAX_NAME} characters; got {len(name)}")
+        raise Problem(
+            "bad-value",
+            "an agent's name has 1 to {max_name} characters; got {count}",
+            max_name=MAX_NAME,
+            count=len(name),
+        )
     return name
 
 
@@ -135,7 +147,7 @@ def move(tx: Transaction, agent_id: str, device: str) -> None:
 def set_timer(tx: Transaction, agent_id: str, timer_id: str, at: str | None) -> None:
     """Let the agent wake at that instant (ISO 8601, UTC), on whatever device is its home then; None forgets it."""
     if "|" in timer_id or "/" in timer_id or not timer_id:
-        raise Problem("bad-value", f"a timer's name has neither '|' nor '/'; got {timer_id!r}")
+        raise Problem("bad-value", "a timer's name has neither '|' nor '/'; got {timer_id!r}", timer_id=timer_id)
     read(tx, agent_id)
     tx.put(agent_id, "agent", {f"timers/{timer_id}": at})
 

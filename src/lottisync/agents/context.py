@@ -25,6 +25,7 @@ from lottisync.entities.path import split
 from lottisync.entities.view import view
 from lottisync.journal import tasks
 from lottisync.journal.tasks import TaskPage
+from lottisync.journal.toolbox import ACTIONS
 from lottisync.journal.types import ENTRY_LINK, Label, Task
 from lottisync.review import history, retraction
 from lottisync.review.precedence import PERSON
@@ -75,7 +76,7 @@ def read(journal: Store, agents: Store, agent_id: str, now: int) -> Context:
         decided = history.recent_decisions(agents, now, agent_id=agent_id, task_id=task_id)
         waiting = [
             {"id": proposal.id, "summary": proposal.summary, "proposedAt": proposal.created_at}
-            for proposal in retraction.open_proposals(agents, now, agent_id=agent_id, task_id=task_id)
+            for proposal in retraction.open_proposals(agents, ACTIONS, now, agent_id=agent_id, task_id=task_id)
         ]
         page = tasks.page(current, task_id)
         everything = _entities(current, page)

@@ -16,6 +16,8 @@ from typing import Any, Literal, Protocol
 
 import msgspec
 
+from lottisync.problem import Problem
+
 ModelErrorCode = Literal[
     "not-configured",  # nobody said which model to use
     "unreachable",  # no connection to the server
@@ -31,17 +33,17 @@ ModelErrorCode = Literal[
 ]
 
 
-class ModelError(Exception):
-    """No turn could be had. `code` is for programs; `message` is one line for a person and says what to do.
+class ModelError(Problem):
+    """No turn could be had; the sentence says what to do.
 
     The message never holds a key, and `str()` of the error is that message. Adapters raise it with no exception
     chained to it, since a chained one may hold the request and, in its headers, the key.
     """
 
-    def __init__(self, code: ModelErrorCode, message: str) -> None:
-        super().__init__(message)
-        self.code: ModelErrorCode = code
-        self.message = message
+    code: ModelErrorCode
+
+    def __init__(self, code: ModelErrorCode, template: str, *, hint: str = "", **arguments: object) -> None:
+        super().__init__(code, template, hint=hint, **arguments)
 
 
 class ToolCall(msgspec.Struct, frozen=True):

@@ -112,8 +112,10 @@ class OpenAIModel:
         answer: Answer = self._dialect.Answer(id_prefix=f"call-{len(messages)}")
         failure = ModelError(
             "timed-out",
-            f"{self._address} did not finish its answer within {self._call_seconds:g} s: try again, or use a "
-            "smaller or faster model",
+            "{address} did not finish its answer within {call_seconds:g} s: try again, or use a smaller or "
+            "faster model",
+            address=self._address,
+            call_seconds=self._call_seconds,
         )
         with anyio.move_on_after(self._call_seconds):
             failure = await self._ask(messages, tools, answer)
@@ -144,8 +146,10 @@ class OpenAIModel:
                     if not media_type.startswith("text/event-stream"):
                         return ModelError(
                             "malformed",
-                            f"{self._address} answered with {self._quoted(media_type)} and not with a stream: is "
-                            "it an OpenAI-compatible server, and does its address end in /v1?",
+                            "{address} answered with {quoted} and not with a stream: is it an OpenAI-compatible "
+                            "server, and does its address end in /v1?",
+                            address=self._address,
+                            quoted=self._quoted(media_type),
                         )
                     async for event in stream:
                         answer.add(event)
@@ -154,10 +158,16 @@ class OpenAIModel:
         except (json.JSONDecodeError, UnicodeDecodeError, msgspec.ValidationError):
             return ModelError(
                 "malformed",
-                f"{self._address} sent something that is not an answer of a model: is it an OpenAI-compatible server?",
+                "{address} sent something that is not an answer of a model: is it an OpenAI-compatible server?",
+                address=self._address,
             )
         if answer.failure is not None:
-            return ModelError("server-error", f"{self._address} broke off: {self._quoted(answer.failure)}")
+            return ModelError(
+                "server-error",
+                "{address} broke off: {quoted}",
+                address=self._address,
+                quoted=self._quoted(answer.failure),
+            )
         return self._truncated()
 
     def _client(self) -> "openai.AsyncOpenAI":
@@ -177,13 +187,16 @@ class OpenAIModel:
         if turn.finish_reason == "length":
             raise ModelError(
                 "output-limit",
-                f"{self.model} stopped at the length it may write, in the middle of its answer: nothing of it was "
+                "{model} stopped at the length it may write, in the middle of its answer: nothing of it was "
                 "used; use a model with a larger limit",
+                model=self.model,
             )
         if turn.finish_reason == "content_filter":
-            raise ModelError("refused", f"a content filter of {self._address} withheld the answer")
+            raise ModelError("refused", "a content filter of {address} withheld the answer", address=self._address)
         if answer.refusal:
-            raise ModelError("refused", f"{self.model} declined to answer: {self._quoted(answer.refusal)}")
+            raise ModelError(
+                "refused", "{model} declined to answer: {quoted}", model=self.model, quoted=self._quoted(answer.refusal)
+            )
         return turn
 
     def _explained(self, error: "openai.APIError", *, begun: bool) -> ModelError:
@@ -192,20 +205,27 @@ class OpenAIModel:
         if isinstance(error, openai.APITimeoutError):
             return ModelError(
                 "timed-out",
-                f"{self._address} was silent for too long (limits: {self._connect_seconds:g} s to connect, "
-                f"{self._silence_seconds:g} s without a byte): is it overloaded, or still loading the model?",
+                "{address} was silent for too long (limits: {connect_seconds:g} s to connect, "
+                "{silence_seconds:g} s without a byte): is it overloaded, or still loading the model?",
+                address=self._address,
+                connect_seconds=self._connect_seconds,
+                silence_seconds=self._silence_seconds,
             )
         if isinstance(error, openai.APIConnectionError):
             if begun:
                 return self._truncated()
             return ModelError(
                 "unreachable",
-                f"cannot reach {self._address} ({self._quoted(_first_cause(error))}): is the server running, and "
-                "is the address right?",
+                "cannot reach {address} ({quoted}): is the server running, and is the address right?",
+                address=self._address,
+                quoted=self._quoted(_first_cause(error)),
             )
         if not isinstance(error, openai.APIStatusError):
             return ModelError(
-                "server-error", f"{self._address} broke off with an error: {self._quoted(_server_words(error))}"
+                "server-error",
+                "{address} broke off with an error: {quoted}",
+                address=self._address,
+                quoted=self._quoted(_server_words(error)),
             )
         status = error.status_code
         words = self._quoted(_server_words(error))
@@ -213,30 +233,53 @@ class OpenAIModel:
             # The server's words stay out: some of them repeat the key, or a part of it.
             return ModelError(
                 "unauthorized",
-                f"{self._address} did not accept the key (HTTP {status}): set a valid one in OPENAI_API_KEY, or in "
+                "{address} did not accept the key (HTTP {status}): set a valid one in OPENAI_API_KEY, or in "
                 "LOTTISYNC_MODEL_KEY for the server of LOTTISYNC_MODEL_URL, or in your keyring",
+                address=self._address,
+                status=status,
             )
         if status == 429 and error.code == "insufficient_quota":
             return ModelError(
-                "rate-limited", f"the account at {self._address} has nothing left: check its plan and billing"
+                "rate-limited",
+                "the account at {address} has nothing left: check its plan and billing",
+                address=self._address,
             )
         if status == 429:
-            return ModelError("rate-limited", f"{self._address} asks to slow down: try again later ({words})")
+            return ModelError(
+                "rate-limited",
+                "{address} asks to slow down: try again later ({words})",
+                address=self._address,
+                words=words,
+            )
         if status == 404:
             return ModelError(
                 "rejected",
-                f"{self._address} knows no model {self.model!r}, or nothing at this address (HTTP 404): check "
+                "{address} knows no model {model!r}, or nothing at this address (HTTP 404): check "
                 "LOTTISYNC_MODEL, and that LOTTISYNC_MODEL_URL ends in /v1",
+                address=self._address,
+                model=self.model,
             )
         if status == 408 or status >= 500:
-            return ModelError("server-error", f"{self._address} failed (HTTP {status}): try again later ({words})")
-        return ModelError("rejected", f"{self._address} rejected the request (HTTP {status}): {words}")
+            return ModelError(
+                "server-error",
+                "{address} failed (HTTP {status}): try again later ({words})",
+                address=self._address,
+                status=status,
+                words=words,
+            )
+        return ModelError(
+            "rejected",
+            "{address} rejected the request (HTTP {status}): {words}",
+            address=self._address,
+            status=status,
+            words=words,
+        )
 
     def _truncated(self) -> ModelError:
         return ModelError(
             "truncated",
-            f"the stream from {self._address} ended before the answer did: nothing of it was used, so asking "
-            "again is safe",
+            "the stream from {address} ended before the answer did: nothing of it was used, so asking again is safe",
+            address=self._address,
         )
 
     def _quoted(self, words: str) -> str:
@@ -269,7 +312,7 @@ def model_from_environment(environ: Mapping[str, str]) -> OpenAIModel:
         case None | "chat" | "responses" as known:
             said = known
         case other:
-            raise ModelError("not-configured", f"LOTTISYNC_MODEL_API is chat or responses; got {other!r}")
+            raise ModelError("not-configured", "LOTTISYNC_MODEL_API is chat or responses; got {other!r}", other=other)
     if url := value("LOTTISYNC_MODEL_URL"):
         return OpenAIModel(url, value("LOTTISYNC_MODEL_KEY") or kept_key(url), model, api=said or "chat")
     if key := value("OPENAI_API_KEY") or kept_key(OPENAI_URL):

@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 from lottisync.agents.seen import Seen
 from lottisync.causality.vector_clock import Dot, Host
+from lottisync.store.merge import Merge
 from lottisync.store.reader import Reader
-from lottisync.store.transaction import Transaction
 
 TABLE = """
 create table if not exists wake_queue (agent_id text not null, subscription_id text not null, host text not null,
@@ -33,7 +33,7 @@ class Waiting(NamedTuple):
     since: int
 
 
-def add(tx: Transaction, agent_id: str, subscription_id: str, dots: Iterable[Dot]) -> None:
+def add(tx: Merge, agent_id: str, subscription_id: str, dots: Iterable[Dot]) -> None:
     """Let the agent wake for those writes. What waits already keeps its place."""
     for host, counter in sorted(dots):
         tx.execute(
@@ -63,19 +63,19 @@ def agents(reader: Reader) -> set[str]:
     return {agent_id for (agent_id,) in reader.local("select distinct agent_id from wake_queue")}
 
 
-def forget(tx: Transaction, told: Iterable[Waiting]) -> None:
+def forget(tx: Merge, told: Iterable[Waiting]) -> None:
     """Drop exactly these: a wake has read what they name."""
     for each in told:
         _drop(tx, each, each.dots)
 
 
-def forget_seen(tx: Transaction, agent_id: str, seen: Seen) -> None:
+def forget_seen(tx: Merge, agent_id: str, seen: Seen) -> None:
     """Drop what the agent has seen by now."""
     for each in waiting(tx, agent_id):
         _drop(tx, each, (dot for dot in each.dots if seen.has(dot)))
 
 
-def _drop(tx: Transaction, each: Waiting, dots: Iterable[Dot]) -> None:
+def _drop(tx: Merge, each: Waiting, dots: Iterable[Dot]) -> None:
     for host, counter in sorted(dots):
         tx.execute(
             "delete from wake_queue where agent_id = ? and subscription_id = ? and host = ? and counter = ?",

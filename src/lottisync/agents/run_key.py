@@ -10,12 +10,12 @@ A change is named by its dots, which are the same on every device that holds it.
 would depend on what else arrived in the same batch (S3-37).
 """
 
-import hashlib
 from collections.abc import Iterable
 from typing import Literal
 
 import msgspec
 
+from lottisync.causality.digest import sha256
 from lottisync.causality.vector_clock import Dot
 
 Reason = Literal["userInitiated", "subscription", "timer"]
@@ -48,7 +48,7 @@ def timer(agent_id: str, timer_id: str, scheduled_at: str) -> Trigger:
 
 def logical_change_key(dots: Iterable[Dot]) -> str:
     """SHA-256 (hex) of the distinct dots as `host:counter`, sorted by host and counter, joined by commas."""
-    return hashlib.sha256(",".join(f"{host}:{counter}" for host, counter in sorted(set(dots))).encode()).hexdigest()
+    return sha256(",".join(f"{host}:{counter}" for host, counter in sorted(set(dots))).encode()).hex()
 
 
 def _key(*parts: str) -> str:
@@ -56,4 +56,4 @@ def _key(*parts: str) -> str:
     for part in parts:
         if "|" in part:
             raise ValueError(f"a part of a run key holds no '|'; got {part!r}")
-    return hashlib.sha256("|".join(parts).encode()).hexdigest()
+    return sha256("|".join(parts).encode()).hex()

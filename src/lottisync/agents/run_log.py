@@ -20,9 +20,9 @@ from typing import NamedTuple
 from lottisync.agents.run_key import Reason, Trigger
 from lottisync.problem import Problem
 from lottisync.store.instant import iso
+from lottisync.store.merge import Merge
 from lottisync.store.reader import Reader
 from lottisync.store.store import Store
-from lottisync.store.transaction import Transaction
 
 TABLE = """
 create table if not exists wake_run_log (run_key text not null primary key, agent_id text not null,
@@ -98,7 +98,9 @@ def single_flight(agents: Store, agent_id: str) -> Iterator[None]:
             except BlockingIOError:
                 if attempt == LOCK_TRIES - 1:
                     raise Problem(
-                        "awake", f"agent {agent_id} is awake already on this device. Wait until it is done"
+                        "awake",
+                        "agent {agent_id} is awake already on this device. Wait until it is done",
+                        agent_id=agent_id,
                     ) from None
             time.sleep(0.002)
         yield
@@ -151,7 +153,7 @@ def interrupted(reader: Reader, agent_id: str) -> Trigger | None:
     return latest[0].trigger if latest and latest[0].is_open else None
 
 
-def enqueue(tx: Transaction, trigger: Trigger, agent_id: str, thread_id: str) -> Run:
+def enqueue(tx: Merge, trigger: Trigger, agent_id: str, thread_id: str) -> Run:
     """The run of that key: the one that is there, else a new row with status `queued`."""
     tx.execute(
         """insert or ignore into wake_run_log(run_key, agent_id, reason, reason_id, thread_id, status,
@@ -172,7 +174,7 @@ def enqueue(tx: Transaction, trigger: Trigger, agent_id: str, thread_id: str) ->
     return run
 
 
-def move(tx: Transaction, run_key: str, event: str, why: str | None = None) -> None:
+def move(tx: Merge, run_key: str, event: str, why: str | None = None) -> None:
     """Let that happen to the run; `why` is for the person. `KeyError` for what cannot happen to it, which is a bug."""
     run = find(tx, run_key)
     assert run is not None
@@ -185,7 +187,7 @@ def move(tx: Transaction, run_key: str, event: str, why: str | None = None) -> N
     )
 
 
-def begin(tx: Transaction, run: Run) -> None:
+def begin(tx: Merge, run: Run) -> None:
     """Mark the run started, and every other open run of this agent failed: the caller holds the lock, so whoever
     began those is gone and nobody will go on with them."""
     for other in _open_runs(tx, run.agent_id):
@@ -208,7 +210,7 @@ def _open_runs(reader: Reader, agent_id: str) -> list[str]:
     return [run_key for (run_key,) in rows]
 
 
-def rethread(tx: Transaction, run: Run, thread_id: str) -> Run:
+def rethread(tx: Merge, run: Run, thread_id: str) -> Run:
     """Go on with the run in a new thread, its old one having come to nothing."""
     tx.execute("update wake_run_log set thread_id = ? where run_key = ?", (thread_id, run.run_key))
     return run._replace(thread_id=thread_id)

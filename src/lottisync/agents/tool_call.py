@@ -1,38 +1,39 @@
-"""What becomes of a tool call (docs/specs/09-agents.md, section 7; seeds 001, section 4, and 002, "Routing").
+"""What becomes of a tool call (docs/specs/09-agents.md, section 7).
 
-| class     | tools                              | what is done                                                |
-|-----------|------------------------------------|-------------------------------------------------------------|
-| local     | update_report, record_observations | kept for the end of the wake                                |
-| immediate | set_task_language                  | one write to the task, with the agent's precedence          |
-| deferred  | all others                         | queued in the `Builder`; a person decides                   |
-| none      | unknown name, bad arguments        | nothing; the answer says what was wrong                     |
+| class     | tools                           | what is done                                                |
+|-----------|---------------------------------|-------------------------------------------------------------|
+| local     | report, observations            | kept for the end of the wake                                |
+| immediate | language                        | one write to the task, with the agent's precedence          |
+| immediate | retraction                      | kept by the `Builder` for the end of the wake               |
+| deferred  | all others                      | queued in the `Builder`; a person decides                   |
+| none      | unknown name, bad arguments     | nothing; the answer says what was wrong                     |
 
 Every call is answered, in a sentence that a model can act on; no call is an error of the program.
 
 The immediate write is the only one that an agent makes to the journal without a verdict. It yields to the person
-here and on every other device (`lottisync.review.immediate`).
+here and on every other device.
 """
 
-from typing import Any, NamedTuple, assert_never
+from typing import NamedTuple
 
 from lottisync.agents import report, thread
 from lottisync.agents.model import ToolCall
 from lottisync.agents.report import Words
 from lottisync.agents.run_log import Run
 from lottisync.agents.seen import Seen
-from lottisync.review import immediate, tools
+from lottisync.agents.toolbox import TOOLBOX, RecordObservations, RetractSuggestions, UpdateReport
+from lottisync.journal.action import Action, Batch
+from lottisync.journal.actions.set_task_language import SetTaskLanguage
+from lottisync.journal.arguments import Call
+from lottisync.journal.toolbox import ACTIONS, BadCall
 from lottisync.review.builder import Builder
 from lottisync.review.precedence import AGENT
+from lottisync.review.retraction import Staged
 from lottisync.review.terms import terms_of
-from lottisync.review.tools import BadCall, ParsedCall
 from lottisync.store.store import Store
 
 MAX_OBSERVATIONS = 20
 """Notes of one wake; an agent that notes more is keeping a transcript."""
-
-
-RETRACT = "retract_suggestions"
-"""Takes the agent's own proposals back: kept by the builder until the end of the wake, like what it proposes."""
 
 
 class Answer(NamedTuple):
@@ -58,6 +59,7 @@ class Calls:
             task_id=task_id,
             run_key=run.run_key,
             thread_id=run.thread_id,
+            actions=ACTIONS,
             context_knowledge=seen.knowledge,
             context_beyond=seen.beyond,
         )
@@ -67,61 +69,60 @@ class Calls:
         parsed = _parsed(call)
         if isinstance(parsed, BadCall):
             return Answer(parsed.text)
-        match tools.TOOLS[parsed.tool].kind:
-            case "local":
-                return Answer(self._keep(parsed))
-            case "immediate" if parsed.tool == RETRACT:
-                return Answer(self.builder.queue(parsed.tool, parsed.args, now))
-            case "immediate":
-                return self._set_language(parsed.args, now)
-            case "deferred":
-                return Answer(self._propose(parsed, now))
-            case kind:
-                assert_never(kind)
+        if isinstance(parsed, SetTaskLanguage):
+            return self._set_language(parsed, now)
+        return Answer(self._take(parsed, now))
 
     def recall(self, call: ToolCall, now: int) -> None:
         """Bring back what a call left for the end, one that was answered before the process was killed. What it
         wrote to the journal is there already."""
         parsed = _parsed(call)
-        if isinstance(parsed, ParsedCall) and parsed.tool in tools.LOCAL:
-            self._keep(parsed)
-        elif isinstance(parsed, ParsedCall) and parsed.tool in tools.DEFERRED:
-            self._propose(parsed, now)
-        elif isinstance(parsed, ParsedCall) and parsed.tool == RETRACT:
-            self.builder.queue(parsed.tool, parsed.args, now)
+        if not isinstance(parsed, BadCall | SetTaskLanguage):
+            self._take(parsed, now)
 
-    def _propose(self, call: ParsedCall, now: int) -> str:
-        parts = sum(1 for _ in tools.exploded(call))
+    def _take(self, call: Call, now: int) -> str:
+        """Keep what is for the end of the wake; returns the answer."""
+        match call:
+            case Action() | Batch():
+                return self._propose(call, now)
+            case RetractSuggestions():
+                return self.builder.retract([Staged(one.id, one.reason) for one in call.proposals], now)
+            case UpdateReport():
+                self.words = report.words_from(call.arguments())
+                return "Report updated."
+            case RecordObservations():
+                return self._note(call)
+        raise AssertionError(f"nobody handles {call.tool}")
+
+    def _propose(self, call: Action | Batch, now: int) -> str:
+        parts = len(call.parts())
         if self._considered + parts > self._most:
             return (
                 f"Rejected: a wake proposes at most {self._most} changes, and {self._considered} were considered. "
                 "Keep the rest for a later wake."
             )
         self._considered += parts
-        return self.builder.queue(call.tool, call.args, now)
+        return self.builder.propose(call, now)
 
-    def _keep(self, call: ParsedCall) -> str:
-        if call.tool == "update_report":
-            self.words = report.words_from(call.args)
-            return "Report updated."
-        noted = call.args["observations"]
+    def _note(self, call: RecordObservations) -> str:
+        noted = call.observations
         room = MAX_OBSERVATIONS - len(self.observations)
         self.observations += noted[:room]
         if len(noted) > room:
             return f"Noted {room} of {len(noted)}: a wake keeps {MAX_OBSERVATIONS} observations."
         return f"Noted {len(noted)} observation(s)."
 
-    def _set_language(self, args: dict[str, Any], now: int) -> Answer:
+    def _set_language(self, call: SetTaskLanguage, now: int) -> Answer:
         with self._agents.reading() as reader:
             terms = terms_of(reader, self._agent_id)
         with self._journal.transaction(now, AGENT) as tx:
             before = tx.entity(self._task_id)
-            text = immediate.set_language(tx, self._task_id, args, terms)
+            text = call.at_once(tx, self._task_id, terms)
             after = tx.entity(self._task_id)
         return Answer(text, self._task_id if before != after else None)
 
 
-def _parsed(call: ToolCall) -> ParsedCall | BadCall:
+def _parsed(call: ToolCall) -> Call | BadCall:
     if len(call.arguments) > thread.MAX_TEXT:
         return BadCall(f"{call.name}: the arguments have more than {thread.MAX_TEXT} characters. Ask for less at once.")
-    return tools.parse_call(call.name, call.arguments)
+    return TOOLBOX.parse(call.name, call.arguments)

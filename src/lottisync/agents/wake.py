@@ -45,9 +45,9 @@ from lottisync.agents.schedule import MAX_FAILURES, backoff
 from lottisync.agents.task_agent import MAX_TURNS
 from lottisync.agents.thread import Opening, RecordedCall, RecordedTurn, Thread
 from lottisync.agents.tool_call import Calls
+from lottisync.agents.toolbox import TOOLBOX, RetractSuggestions
 from lottisync.agents.types import Agent, AgentMessage
 from lottisync.problem import Problem
-from lottisync.review import tools
 from lottisync.review.builder import MAX_ITEMS
 from lottisync.review.precedence import AGENT
 from lottisync.store.instant import iso
@@ -177,7 +177,9 @@ def _repeated(reader: Reader, run: Run) -> WakeResult:
     for message in thread.messages(reader, run.agent_id, run.thread_id):
         if message.metadata.get("milestone") == COMPLETED_MILESTONE:
             return msgspec.convert(message.metadata["result"] | {"repeated": True}, WakeResult)
-    raise Problem("no-record", f"wake {run.run_key} was completed, but its record is gone. Wake the agent anew")
+    raise Problem(
+        "no-record", "wake {run_key} was completed, but its record is gone. Wake the agent anew", run_key=run.run_key
+    )
 
 
 def _is_for(run: Run, each: queue.Waiting) -> bool:
@@ -254,7 +256,7 @@ class _Wake:
             self._take(recorded)
             if self._is_done:
                 return
-        offered = [ToolSchema(**definition) for definition in tools.definitions(retracting=True)]
+        offered = [ToolSchema(**definition) for definition in TOOLBOX.definitions(RetractSuggestions)]
         while self._turns < self._limit and not self._is_done:
             self._watch(Progress(self._turns + 1, self._limit))
             turn, ignored = thread.heard(self._turns, await model.complete(self._messages, offered))
@@ -308,8 +310,11 @@ class _Wake:
         with self._agents.transaction(self._now(), AGENT) as tx:
             living = agent.read(tx, self._run.agent_id)
             if living.lifecycle == DESTROYED:
-                message = f"{living.display_name} was destroyed while it was awake; what it wanted to say was dropped"
-                raise Problem("destroyed", message)
+                raise Problem(
+                    "destroyed",
+                    "{agent} was destroyed while it was awake; what it wanted to say was dropped",
+                    agent=living.display_name,
+                )
             return self._write(tx, living)
 
     def _write(self, tx: Transaction, living: Agent) -> WakeResult:

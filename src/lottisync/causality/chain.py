@@ -12,6 +12,7 @@ under a host that is named by the first of them; every device that knows the nod
 
 from typing import NamedTuple
 
+from lottisync.causality.digest import sha256
 from lottisync.causality.vector_clock import Host
 
 LINK_BYTES = 16
@@ -45,20 +46,14 @@ class Links(NamedTuple):
 
 def genesis(host: str) -> bytes:
     """The chain's value before a host's first write."""
-    import hashlib
-
-    return hashlib.sha256(_LABEL + host.encode()).digest()[:LINK_BYTES]
+    return sha256(_LABEL + host.encode())[:LINK_BYTES]
 
 
 def chained(before: bytes, version_hash: bytes) -> bytes:
     """The chain's value after a write that made the version with this hash."""
-    import hashlib  # here: it loads OpenSSL, and a command that only reads hashes nothing
-
-    return hashlib.sha256(before + version_hash).digest()[:LINK_BYTES]
+    return sha256(before + version_hash)[:LINK_BYTES]
 
 
 def branch_name(first: bytes) -> Host:
     """The host of the branch whose first write has this chain value."""
-    import hashlib
-
-    return Host(hashlib.sha256(_BRANCH_LABEL + first).hexdigest()[:16])
+    return Host(sha256(_BRANCH_LABEL + first).hex()[:16])

@@ -23,9 +23,6 @@ class Hlc(NamedTuple):
     ticks: int
 
 
-ZERO = Hlc(0, 0)
-
-
 class HlcError(ValueError):
     """A reading outside of its 48 and 16 bits."""
 

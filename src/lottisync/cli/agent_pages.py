@@ -10,7 +10,7 @@ from lottisync.agents.model import Usage
 from lottisync.agents.openai_client import DEFAULT_MODEL
 from lottisync.agents.report import latest_report
 from lottisync.agents.types import Agent, AgentState
-from lottisync.cli.terminal import Terminal, common, short
+from lottisync.cli.terminal import MARGIN, Terminal, common, short
 from lottisync.cli.watch import watchable
 from lottisync.daemon.home import TaskHome
 from lottisync.device import clock
@@ -172,24 +172,32 @@ def report(terminal: Terminal, which: str) -> None:
     with home.agent.reading() as reader:
         latest = latest_report(reader, found.id)
     if latest is None:
-        raise Problem("no-report", f"{found.display_name} has not reported yet. Run: lottisync agent wake {which}")
+        raise Problem(
+            "no-report",
+            "{display_name} has not reported yet. Run: lottisync agent wake {which}",
+            display_name=found.display_name,
+            which=which,
+        )
     value = {"id": latest.id, "agent": found.id, "createdAt": latest.created_at, "content": latest.content}
     terminal.emit(value, lambda: _show_report(terminal, found, latest.content))
 
 
 def _show_report(terminal: Terminal, found: Agent, content: dict[str, Any]) -> None:
-    terminal.line(f"{content.get('title', '')}", "bold")
+    terminal.line(content.get("title", ""), "bold")
     facts = [str(content[key]) for key in ("status", "priority", "estimate", "dueDate") if content.get(key)]
     terminal.line("  ".join(facts), "dim")
-    terminal.line(f"\n{content.get('tldr', '')}")
+    terminal.line()
+    terminal.text(str(content.get("tldr", "")))
     if content.get("goal"):
-        terminal.line(f"\nGoal: {content['goal']}")
+        terminal.line()
+        terminal.text(str(content["goal"]), "Goal: ")
     for key, heading in (("achieved", "Achieved"), ("remaining", "Remaining"), ("learnings", "Learnt")):
         if content.get(key):
-            terminal.line(f"\n{heading}", "bold")
+            terminal.heading(heading)
             for line in content[key]:
                 terminal.line(f"  · {line}")
-    terminal.line(f"\n{found.display_name}, {content.get('lastUpdated', '')}", "dim")
+    terminal.line()
+    terminal.line(f"{found.display_name}, {content.get('lastUpdated', '')}", "dim")
 
 
 @click.command("log")
@@ -241,7 +249,13 @@ def log(terminal: Terminal, which: str, run: str | None) -> None:
 def _show_run(terminal: Terminal, found: Agent, runs: list[run_log.Run], abbreviated: str) -> None:
     meant = [each for each in runs if each.run_key.startswith(abbreviated)]
     if len(meant) != 1:
-        raise Problem("unknown-id", f"{counted(len(meant), 'wake')} of {found.display_name} begin with {abbreviated}")
+        raise Problem(
+            "unknown-id",
+            "{counted} of {display_name} begin with {abbreviated}",
+            counted=counted(len(meant), "wake"),
+            display_name=found.display_name,
+            abbreviated=abbreviated,
+        )
     with terminal.home.agent.reading() as reader:
         said: list[dict[str, Any]] = [
             {
@@ -256,7 +270,7 @@ def _show_run(terminal: Terminal, found: Agent, runs: list[run_log.Run], abbrevi
     def shown() -> None:
         for each in said:
             terminal.line(f"{each['at'][11:19]}  {each['kind']:<11} {each['tool'] or ''}", "dim")
-            terminal.line(str(each["text"]))
+            terminal.text(str(each["text"]), MARGIN)
 
     terminal.emit(said, shown)
 
@@ -273,5 +287,5 @@ def agent_of(home: TaskHome, which: str) -> Agent:
     with home.agent.reading() as reader:
         found = task_agent.agent_for_task(reader, task_id)
     if found is None:
-        raise Problem("no-agent", f"no agent minds this task. Run: lottisync agent create {which}")
+        raise Problem("no-agent", "no agent minds this task. Run: lottisync agent create {which}", which=which)
     return found

@@ -17,7 +17,8 @@ from lottisync.agents.openai_client import DEFAULT_MODEL, model_for
 from lottisync.agents.run_key import user_initiated
 from lottisync.agents.types import Agent
 from lottisync.agents.wake import Progress, WakeResult, wake
-from lottisync.cli.agent_pages import agent_of, counted, list_agents, log, report, show
+from lottisync.cli.agent_pages import agent_of, list_agents, log, report, show
+from lottisync.cli.options import everywhere
 from lottisync.cli.terminal import Terminal, common
 from lottisync.daemon.home import TaskHome
 from lottisync.device import clock
@@ -25,6 +26,7 @@ from lottisync.journal import tasks
 from lottisync.problem import Problem
 from lottisync.problem import Usage as WrongCall
 from lottisync.review.precedence import PERSON
+from lottisync.shown import quoted
 from lottisync.store.instant import iso, millis
 from lottisync.store.reader import Reader
 from lottisync.store.transaction import Transaction
@@ -34,7 +36,8 @@ TIMER = "person"
 
 
 @click.group()
-def agent() -> None:
+@everywhere
+def agent(home: str | None, as_json: bool) -> None:
     """Create a task's agent, wake it, read its report and its log."""
 
 
@@ -177,7 +180,7 @@ def configure(terminal: Terminal, which: str, changes: tuple[str, ...]) -> None:
         value: Any = {"true": True, "false": False}.get(text, text)
         if value not in SETTINGS.get(name, ()):
             known = ", ".join(f"{key}={'|'.join(str(v).lower() for v in values)}" for key, values in SETTINGS.items())
-            raise WrongCall("bad-value", f"the settings are {known}; got {change!r}")
+            raise WrongCall("bad-value", f"the settings are {known}; got {quoted(change)}")
         fields[f"config/{name}"] = value
     _change(terminal, which, lambda tx, ident: _put(tx, ident, fields), f"goes by {', '.join(changes)} from now on")
 
@@ -204,9 +207,12 @@ def resume(terminal: Terminal, which: str) -> None:
 
 @agent.command("destroy")
 @click.argument("which", metavar="TASK")
+@click.option("--yes", is_flag=True, help="Do it without asking.")
 @common
-def destroy(terminal: Terminal, which: str) -> None:
+def destroy(terminal: Terminal, which: str, yes: bool) -> None:
     """End the agent of TASK. What it wrote stays readable."""
+    found = agent_of(terminal.home, which)
+    terminal.confirm(f"End {found.display_name}, the agent of this task, for good?", yes=yes)
     _change(terminal, which, agents.destroy, "is ended; what it wrote stays readable")
 
 
@@ -217,19 +223,19 @@ def destroy(terminal: Terminal, which: str) -> None:
 def move(terminal: Terminal, which: str, name: str | None) -> None:
     """Make this device, or another, the one on which the agent of TASK wakes."""
     home = terminal.home
-    device = home.key.device_id if name is None else _device_called(home, name)
+    device = home.key.device_id if name is None else _active(home, name)
     _change(terminal, which, lambda tx, ident: agents.move(tx, ident, device), f"wakes on {name or 'this device'}")
 
 
-def _device_called(home: TaskHome, name: str) -> str:
-    roster = home.roster()
-    known = [*roster.active_peers(), roster.members[home.key.device_id]]
-    meant = [member.device for member in known if member.name == name or member.device == name]
-    if len(meant) != 1:
+def _active(home: TaskHome, name: str) -> str:
+    from lottisync.device.membership import member_named
+
+    member = member_named(home.roster(), name)
+    if member.status != "active":
         raise Problem(
-            "unknown-device", f"{counted(len(meant), 'device')} of yours called {name!r}. See: lottisync status"
+            "not-active", "{name} is {status}. See: lottisync devices", name=member.name, status=member.status
         )
-    return meant[0]
+    return member.device
 
 
 def _change(terminal: Terminal, which: str, change: Callable[[Transaction, str], None], said: str) -> None:

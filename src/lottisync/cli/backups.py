@@ -8,7 +8,6 @@ from pathlib import Path
 import click
 
 from lottisync.cli.terminal import Terminal, common
-from lottisync.daemon.stores import STORES
 from lottisync.device import clock
 from lottisync.problem import Problem
 
@@ -54,9 +53,8 @@ def restore(terminal: Terminal, folder: Path) -> None:
     """
     from lottisync.device import backup
 
-    schemas = {schema.name: schema for schema in STORES}
     with _gauged(terminal) as progress:
-        restored = backup.restore(folder, terminal.path, schemas, progress)
+        restored = backup.restore(folder, terminal.path, progress)
     said = restored.described
     value = {"home": str(terminal.path), "device": said.device, "name": said.name, "at": said.at}
 
@@ -108,7 +106,9 @@ def _write(file: Path, lines: Iterator[bytes]) -> None:
                 written.write(line + b"\n")
         building.replace(file)
     except OSError as error:
-        raise Problem("cannot-write", f"{file} cannot be written: {error.strerror or error}") from None
+        raise Problem(
+            "cannot-write", "{file} cannot be written: {strerror}", file=file, strerror=error.strerror or error
+        ) from None
     finally:
         building.unlink(missing_ok=True)
 

@@ -1,10 +1,7 @@
 """`daemon`."""
 
-import sys
-
 import anyio
 import click
-import msgspec
 
 from lottisync.cli.terminal import Terminal, address, common
 from lottisync.device import clock
@@ -29,16 +26,14 @@ def daemon(terminal: Terminal, listen: str | None, no_discovery: bool, no_agents
     def say(code: str, text: str) -> None:
         if terminal.as_json:
             event = {"at": iso(clock.now()), "event": code, "text": text}
-            sys.stdout.write(msgspec.json.encode(event).decode() + "\n")
-            sys.stdout.flush()
+            terminal.event(event)
         else:
             terminal.line(f"{iso(clock.now())[11:19]}  {text}", {"linked": "green", "diverged": "bold red"}.get(code))
 
     def started(port: int) -> None:
         if terminal.as_json:
             event = {"at": iso(clock.now()), "event": "started", "port": port, "text": f"listening on port {port}"}
-            sys.stdout.write(msgspec.json.encode(event).decode() + "\n")
-            sys.stdout.flush()
+            terminal.event(event)
         else:
             say("started", f"{home.name} listens on {where.host}:{port}")
 

@@ -1,9 +1,9 @@
 """`devices` and `pair`."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import anyio
 import click
@@ -11,24 +11,33 @@ import click
 from lottisync.cli.terminal import Terminal, address, common
 from lottisync.daemon.home import TaskHome
 from lottisync.device import clock
+from lottisync.device.membership import SHOWN_OF_AN_ID
 from lottisync.identity.device_key import IdentityError, grouped
-from lottisync.identity.pairing import OFFER_LIFETIME_MS, CodeOffer, Paired, PairingError, new_code, parse_code
+from lottisync.identity.pairing import OFFER_LIFETIME_MS, CodeOffer, Paired, new_code, parse_code
 from lottisync.net.address import Address
 from lottisync.problem import Problem, Usage
+from lottisync.shown import quoted
 
 if TYPE_CHECKING:
     from lottisync.identity.roster import Member
 
+F = TypeVar("F", bound=Callable[..., Any])
+
 
 @contextmanager
 def identity_problems() -> Iterator[None]:
-    """Identity and pairing errors are already sentences for people; here they get their exit code."""
+    """A name, an id or a code that cannot be one is, given on the command line, a wrong call: exit code 2."""
     try:
         yield
-    except PairingError as error:
-        raise (Usage if error.code == "malformed-code" else Problem)(error.code, error.sentence) from None
     except IdentityError as error:
-        raise Usage("bad-value", str(error)) from None
+        if error.code in ("bad-value", "malformed-code"):
+            error.exit_code = Usage.exit_code
+        raise
+
+
+def sure(function: F) -> F:
+    """Give a command that cannot be taken back `--yes`."""
+    return click.option("--yes", is_flag=True, help="Do it without asking.")(function)
 
 
 @click.group(invoke_without_command=True)
@@ -107,13 +116,13 @@ def device_address(terminal: Terminal, name: str, where: str | None, remove: str
     if where is not None:
         at = Address(*address(where, what="an address"))
         if not at.port:
-            raise Usage("bad-address", f"the port of {member.name}'s daemon is 1 to 65535; got {at}")
+            raise Usage("bad-address", "the port of {name}'s daemon is 1 to 65535; got {at}", name=member.name, at=at)
         give(home.space, member.device, at, clock.now())
         said = f"{member.name} is looked for at {at}, too."
     else:
         at = Address(*address(str(remove), what="--remove"))
         if not take_away(home.space, member.device, at, clock.now()):
-            raise Problem("unknown-address", f"{at} was not entered for {member.name}. See: lottisync devices")
+            raise Problem("unknown-address", "{at} was not entered for {name}", hint="devices", at=at, name=member.name)
         said = f"{member.name} is no longer looked for at {at}."
     value = {"name": member.name, "device": member.device, "address": str(at), "given": where is not None}
     terminal.emit(value, lambda: terminal.line(said, "green"))
@@ -133,12 +142,16 @@ def retire(terminal: Terminal, name: str) -> None:
     member = _other(home, name)
     running = read_status(home)
     if member.status != "active":
-        raise Problem("not-active", f"{member.name} is {member.status} already. See: lottisync devices")
+        raise Problem(
+            "not-active", "{name} is {status} already. See: lottisync devices", name=member.name, status=member.status
+        )
     if running and any(peer.device == member.device and peer.linked for peer in running.peers):
         raise Problem(
             "linked",
-            f"{member.name} is connected now, and would come back at once. Switch it off first; "
-            f"to take it out for good: lottisync devices revoke {name}",
+            "{name} is connected now, and would come back at once. Switch it off first; to take it out for "
+            "good: lottisync devices revoke {name2}",
+            name=member.name,
+            name2=name,
         )
     with identity_problems():
         home.members.retire(member.device, clock.now())
@@ -150,8 +163,9 @@ def retire(terminal: Terminal, name: str) -> None:
 @click.argument("name")
 @click.option("--keep", multiple=True, metavar="NAME", help="A device that it brought in, and that stays.")
 @click.option("--keep-none", is_flag=True, help="All that it alone brought in go with it.")
+@sure
 @common
-def revoke(terminal: Terminal, name: str, keep: tuple[str, ...], keep_none: bool) -> None:
+def revoke(terminal: Terminal, name: str, keep: tuple[str, ...], keep_none: bool, yes: bool) -> None:
     """Take the device NAME out for good: it was lost, stolen or sold.
 
     No device of yours talks to it from the moment it hears of this. What it already holds can't be recalled."""
@@ -160,27 +174,34 @@ def revoke(terminal: Terminal, name: str, keep: tuple[str, ...], keep_none: bool
     home = terminal.home
     member, roster = _other(home, name), home.roster()
     if member.status == "revoked":
-        raise Problem("not-active", f"{member.name} is revoked already. See: lottisync devices")
+        raise Problem("not-active", "{name} is revoked already. See: lottisync devices", name=member.name)
     resting = [roster.members[device] for device in roster.resting_on(member.device)]
     kept = {member_named(roster, each).device for each in keep}
     if stray := kept - {each.device for each in resting}:
         raise Usage(
-            "bad-value", f"{roster.members[min(stray)].name} stays anyway; --keep is for whom {name} brought in"
+            "bad-value",
+            "{name} stays anyway; --keep is for whom {name2} brought in",
+            name=roster.members[min(stray)].name,
+            name2=name,
         )
     if resting and not keep and not keep_none:
         names = ", ".join(each.name for each in resting)
         raise Problem(
             "others-rest-on-it",
-            f"{member.name} alone brought in {names}, and whoever has it may have done that. Say who stays: "
-            f"--keep NAME for each of them, or --keep-none",
+            "{name} alone brought in {names}, and whoever has it may have done that. Say who stays: --keep "
+            "NAME for each of them, or --keep-none",
+            name=member.name,
+            names=names,
         )
+    gone = [each.name for each in resting if each.device not in kept]
+    names = " and ".join([member.name, *gone])
+    terminal.confirm(f"Take out {names} ({grouped(member.device)[:SHOWN_OF_AN_ID]}) for good?", yes=yes)
     with identity_problems():
         home.members.revoke(member.device, kept, clock.now())
-    gone = [each.name for each in resting if each.device not in kept]
     value = {"name": member.name, "device": member.device, "status": "revoked", "alsoOut": gone}
 
     def said() -> None:
-        terminal.line(f"{' and '.join([member.name, *gone])} out: no device of yours talks to it any more.", "green")
+        terminal.line(f"{names} out: no device of yours talks to it any more.", "green")
         terminal.line("What it already holds can't be recalled.", "dim")
 
     terminal.emit(value, said)
@@ -196,6 +217,7 @@ def rename(terminal: Terminal, name: str, new_name: str) -> None:
 
     home = terminal.home
     member = member_named(home.roster(), name)
+    _refuse_taken(home, new_name, but=member.device)
     with identity_problems():
         home.members.rename(member.device, new_name, clock.now())
     value = {"name": new_name, "device": member.device, "status": member.status}
@@ -204,8 +226,9 @@ def rename(terminal: Terminal, name: str, new_name: str) -> None:
 
 @devices.command()
 @click.argument("name")
+@sure
 @common
-def renew(terminal: Terminal, name: str) -> None:
+def renew(terminal: Terminal, name: str, yes: bool) -> None:
     """Make this home, a copy of another device's, a device of its own called NAME.
 
     For a home that was copied to a second machine, where both are used: a device can't run twice. All that the
@@ -214,8 +237,8 @@ def renew(terminal: Terminal, name: str) -> None:
 
     home = terminal.home
     was = home.name
-    if any(member.name == name for member in home.roster().members.values()):
-        raise Usage("exists", f"a device of yours is called {name!r} already. Choose another name")
+    _refuse_taken(home, name)
+    terminal.confirm(f"Make this home, a copy of {was}'s, a device of its own called {name}?", yes=yes)
 
     async def change() -> None:
         async with alone(home):
@@ -232,13 +255,24 @@ def renew(terminal: Terminal, name: str) -> None:
     )
 
 
+def _refuse_taken(home: TaskHome, name: str, but: str = "") -> None:
+    """A name that a person would take for another device's is a wrong call."""
+    from lottisync.device.membership import same_name
+
+    taken = same_name(home.roster(), name, {but})
+    if taken is not None:
+        raise Usage(
+            "exists", "a device of yours is called {quoted} already. Choose another name", quoted=quoted(taken.name)
+        )
+
+
 def _other(home: TaskHome, name: str) -> "Member":
     """A device that is not this one."""
     from lottisync.device.membership import member_named
 
     member = member_named(home.roster(), name)
     if member.device == home.key.device_id:
-        raise Usage("this-device", f"{member.name} is this device. Do it on another one, which waits for it")
+        raise Usage("this-device", "{name} is this device. Do it on another one, which waits for it", name=member.name)
     return member
 
 
@@ -249,6 +283,7 @@ def _other(home: TaskHome, name: str) -> "Member":
 @click.option("--minutes", type=click.IntRange(1, 1440), default=15, help="How long the invitation is good.")
 @click.option("--listen", metavar="HOST:PORT", default="[::]:0", help="Where to wait for the other device.")
 @click.option("--no-discovery", is_flag=True, help="Do not announce this device by mDNS while the code is shown.")
+@click.option("--yes", is_flag=True, help="Also take back a device that was taken out for good.")
 @common
 def pair(
     terminal: Terminal,
@@ -258,6 +293,7 @@ def pair(
     minutes: int,
     listen: str,
     no_discovery: bool,
+    yes: bool,
 ) -> None:
     """Without CODE, show one and wait; with CODE, or the invitation that another device shows, pair with it."""
     from lottisync.cli.invitations import accepted, own_side, shown_invitation
@@ -291,9 +327,19 @@ def pair(
             digits = parse_code(code)
             target = Address(*address(at, what="--at")) if at else None
             paired = anyio.run(lambda: type_code(me, digits, at=target, search_from=where.host))
-        admit(home, paired)
-    value = {"name": paired.peer_name, "device": paired.peer_id, "words": paired.words}
-    terminal.emit(value, lambda: _show_paired(terminal, paired))
+        _ask_about_revoked(terminal, paired, yes=yes)
+        name, own = admit(home, paired)
+    value = {"name": name, "device": paired.peer_id, "words": paired.words, "thisDevice": own}
+    names = (("the other device", paired.peer_name, name), ("this one", me.name, own))
+    terminal.emit(value, lambda: _show_paired(terminal, paired, names))
+
+
+def _ask_about_revoked(terminal: Terminal, paired: Paired, *, yes: bool) -> None:
+    """The person took this device out for good: lost, stolen, sold. Who has it now may be somebody else."""
+    member = terminal.home.roster().members.get(paired.peer_id)
+    if member is not None and member.status == "revoked":
+        was = f"{member.name} ({grouped(member.device)[:SHOWN_OF_AN_ID]})"
+        terminal.confirm(f"{was} was taken out for good. It has this code now. Take it back in?", yes=yes)
 
 
 def _show_code(terminal: Terminal, code: str, port: int) -> None:
@@ -301,7 +347,15 @@ def _show_code(terminal: Terminal, code: str, port: int) -> None:
     terminal.line(f"(if it finds nothing:  lottisync pair {code} --at THIS-MACHINE:{port})", "dim")
 
 
-def _show_paired(terminal: Terminal, paired: Paired) -> None:
+def _show_paired(terminal: Terminal, paired: Paired, names: tuple[tuple[str, str, str], ...]) -> None:
+    """`names` are which of the two, what it was called and what it is called now."""
     terminal.line(f"Paired with {paired.peer_name}.", "green")
+    for which, was, now in names:
+        if now != was:
+            terminal.line(
+                f"Two of your devices were called {was}: {which} is called {now} now. For another name:"
+                f" lottisync devices rename {quoted(now)} NEW",
+                "yellow",
+            )
     terminal.line(f"Both devices show the same words:  {' '.join(paired.words)}")
     terminal.line(f"device  {grouped(paired.peer_id)}", "dim")

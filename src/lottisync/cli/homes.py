@@ -1,12 +1,14 @@
 """`init` and `status`."""
 
 import os
+import socket
 from datetime import datetime
 from typing import Any
 
 import click
 import msgspec
 
+from lottisync.cli.hints import told
 from lottisync.cli.stores import device_names
 from lottisync.cli.terminal import Terminal, common, waits_for_you
 from lottisync.cli.watch import watchable
@@ -21,9 +23,10 @@ from lottisync.sync.twin import REMEMBERED_MS, told_of
 
 
 @click.command()
-@click.option("--name", required=True, help="What people call this device, like laptop.")
+@click.option("--name", help="What people call this device, like laptop; the name of this machine if not given.")
+@click.option("--missing", is_flag=True, help="Of a home: make the stores that are missing, for the others to fill.")
 @common
-def init(terminal: Terminal, name: str) -> None:
+def init(terminal: Terminal, name: str | None, missing: bool) -> None:
     """Make this device's home: its key and its three stores.
 
     With an invitation in LOTTISYNC_INVITE it joins at once."""
@@ -32,6 +35,10 @@ def init(terminal: Terminal, name: str) -> None:
     from lottisync.identity.device_key import grouped
     from lottisync.identity.invitation import parse_invitation
 
+    name = name or machine_name()
+    if missing:
+        _make_missing(terminal, name)
+        return
     with identity_problems():
         uri = os.environ.get(VARIABLE)
         if uri:
@@ -49,6 +56,33 @@ def init(terminal: Terminal, name: str) -> None:
 
     value = {"home": str(home.path), "device": device, "name": name}
     terminal.emit(value | ({"paired": paired.peer_name} if paired else {}), shown)
+
+
+def machine_name() -> str:
+    """What this machine is called, as far as that is a name for a device."""
+    from lottisync.identity.device_key import IdentityError
+    from lottisync.identity.device_name import MAX_NAME_CHARACTERS, parse_device_name
+
+    try:
+        return parse_device_name(socket.gethostname().partition(".")[0][:MAX_NAME_CHARACTERS])
+    except IdentityError:
+        return "device"
+
+
+def _make_missing(terminal: Terminal, name: str) -> None:
+    from lottisync.cli.devices import identity_problems
+
+    with identity_problems():
+        made = terminal.home.replace_lost(name)
+    if not made:
+        raise Problem("nothing-missing", "no store is missing in {path}; it was left as it is", path=terminal.path)
+
+    def shown() -> None:
+        terminal.line(f"Made, empty: {', '.join(made)}. The other devices fill what they have.", "green")
+        if "space" in made:
+            terminal.line(f"This device is called {name} and knows no other. Pair it again: lottisync pair", "yellow")
+
+    terminal.emit({"home": str(terminal.path), "made": made}, shown)
 
 
 @click.command()
@@ -162,7 +196,7 @@ def _waiting(terminal: Terminal) -> int | None:
     try:
         return index.waiting(terminal.home.agent, clock.now())
     except Problem as problem:
-        terminal.warn(f"what waits for you could not be counted: {problem.message}")
+        terminal.warn(f"what waits for you could not be counted: {told(problem)}")
         return None
 
 

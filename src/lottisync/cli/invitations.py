@@ -50,9 +50,7 @@ def shown_invitation(terminal: Terminal, me: "Self", where: Address, minutes: in
         return InvitationOffer(invitation, expires)
 
     return anyio.run(
-        lambda: show(
-            me, make, where, digit=None, clock=clock.now, ready=lambda port: None, again="lottisync pair --invite"
-        )
+        lambda: show(me, make, where, digit=None, clock=clock.now, ready=lambda port: None, again="invite-again")
     )
 
 

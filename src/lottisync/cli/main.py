@@ -2,18 +2,23 @@
 
 Commands are found by name and imported when they are called, so `lottisync --help` and
 `lottisync task list` load nothing they don't need. This module is also the boundary of errors: a
-`Problem` becomes one line on standard error and its exit code, a call that click can't read does
-likewise, and nothing else is caught here. Exit codes: 0 done, 1 could not be done, 2 the call was
+`Problem` becomes one line on standard error and its exit code; so do a call that click can't read and what the
+system refuses. Nothing else is caught here. Exit codes: 0 done, 1 could not be done, 2 the call was
 wrong (docs/specs/11-command-line.md).
 """
 
 import importlib
 import sys
+from contextlib import suppress
 from typing import Any
 
 import click
 
+from lottisync.cli.hints import told
+from lottisync.cli.options import everywhere
+from lottisync.cli.output import drop, finish, json_line, prepare, writing
 from lottisync.problem import Problem
+from lottisync.shown import one_line
 
 COMMANDS = {
     "init": ("lottisync.cli.homes:init", "Make this device's home."),
@@ -45,7 +50,7 @@ class LazyGroup(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
-            return None
+            raise click.exceptions.NoSuchCommand(cmd_name, possibilities=COMMANDS, ctx=ctx)
         module, _, attribute = COMMANDS[cmd_name][0].partition(":")
         command: click.Command = getattr(importlib.import_module(module), attribute)
         return command
@@ -57,18 +62,21 @@ class LazyGroup(click.Group):
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="lottisync")
-def lottisync() -> None:
+@everywhere
+def lottisync(home: str | None, as_json: bool) -> None:
     """Your tasks on all your devices; what an agent proposes on one, you confirm on another."""
 
 
 def main(arguments: list[str] | None = None) -> None:
     given = sys.argv[1:] if arguments is None else arguments
     try:
+        prepare()
         result: Any = lottisync.main(given, prog_name="lottisync", standalone_mode=False)
-        sys.stdout.flush()
+        with writing():
+            sys.stdout.flush()
         sys.exit(result if isinstance(result, int) else 0)
     except Problem as problem:
-        _tell(given, problem.code, problem.message)
+        _tell(given, problem.code, told(problem))
         sys.exit(problem.exit_code)
     except click.exceptions.NoArgsIsHelpError as error:
         error.show()
@@ -79,10 +87,16 @@ def main(arguments: list[str] | None = None) -> None:
     except (click.Abort, KeyboardInterrupt):
         sys.exit(130)
     except BrokenPipeError:
-        from lottisync.cli.terminal import drop_output
-
-        drop_output()
+        drop()
         sys.exit(0)
+    except OSError as error:
+        # The system refused something that no command expected. That is no fault of ours, so it is no traceback.
+        what = error.filename or "something that the command needs"
+        _tell(
+            given, "refused-by-system", f"the system refused {what}: {error.strerror or error}. Mend that and try again"
+        )
+        finish()
+        sys.exit(1)
 
 
 def _one_line(error: click.ClickException) -> str:
@@ -93,7 +107,8 @@ def _one_line(error: click.ClickException) -> str:
 
 def _tell(given: list[str], code: str, message: str) -> None:
     if "--json" in given:
-        import msgspec
-
-        sys.stdout.write(msgspec.json.encode({"error": {"code": code, "message": message}}).decode() + "\n")
-    sys.stderr.write(f"lottisync: {message}\n")
+        with suppress(OSError):
+            json_line({"error": {"code": code, "message": message}})
+        finish()
+    with suppress(OSError):
+        sys.stderr.write(f"lottisync: {one_line(message)}\n")

@@ -1,6 +1,6 @@
 """`review`: what agents propose, and the person's word on it.
 
-Every verb takes items by their id, by the end of it, or by their number in the list. What is said here
+Every verb takes items by the names that stand beside them, like `k7f2.3`, and ranges like `k7f2.2-5`. What is said here
 is said in the reader's language (`--language`, else the environment's); `--json` is for programs and is
 the same in all of them.
 """
@@ -14,23 +14,24 @@ from typing import Any, TypeVar
 import click
 import msgspec
 
-from lottisync.cli.terminal import Terminal, common, short
+from lottisync.cli.terminal import Terminal, common
 from lottisync.cli.watch import watchable
 from lottisync.device import clock
+from lottisync.journal.toolbox import ACTIONS
 from lottisync.problem import Problem, Usage
 from lottisync.review import index
 from lottisync.review.effect import StaleField
 from lottisync.review.fate import Fate, decisions, fates
-from lottisync.review.inbox import Inbox, ItemView, SetView
+from lottisync.review.inbox import Inbox, SetView
+from lottisync.review.item_view import ItemView
 from lottisync.review.language import LANGUAGES, chosen, marked, words
-from lottisync.review.ledger import SET
+from lottisync.review.names import meant
 from lottisync.review.outcome import Outcome
 from lottisync.review.verdict import Verdicts
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 CHANGED = ("applied", "no-op", "already", "rejected", "deferred", "undone", "kept")
-_NUMBER = re.compile(r"\A[0-9]{1,4}\Z")
 _SPAN = re.compile(r"\A(\d{1,4})([hdw])\Z")
 _SPAN_MILLIS = {"h": 3_600_000, "d": 86_400_000, "w": 7 * 86_400_000}
 _LANGUAGE = "lottisync.language"
@@ -68,8 +69,8 @@ def _say(text: str, **values: Any) -> str:
 
 
 def _word(state: str) -> str:
-    """A status or a result."""
-    return words(_language()).gettext(STATES[state])
+    """A status or a result; one that this version does not know stands for itself."""
+    return words(_language()).gettext(STATES.get(state, state))
 
 
 def _language() -> str:
@@ -104,7 +105,8 @@ def spoken(function: F) -> F:
 def review(
     context: click.Context, terminal: Terminal, task_id: str | None, everything: bool, interactive: bool
 ) -> None:
-    """Without a verb: list what waits for you. ITEM is an item's id, or its number in the list."""
+    """Without a verb: list what waits for you. ITEM is the name that stands beside it, like k7f2.3, or a range:
+    k7f2.2-5."""
     if context.invoked_subcommand is not None:
         return
     if interactive:
@@ -126,7 +128,7 @@ def list_(terminal: Terminal, task_id: str | None, everything: bool) -> None:
 
 def _list(terminal: Terminal, task_id: str | None, *, everything: bool) -> None:
     sets = _listed(terminal, task_id, everything)
-    terminal.emit([msgspec.to_builtins(one) for one in sets], lambda: _show(terminal, sets, numbered=not everything))
+    terminal.emit([msgspec.to_builtins(one) for one in sets], lambda: _show(terminal, sets))
 
 
 def _task(terminal: Terminal, task_id: str | None) -> str | None:
@@ -143,22 +145,17 @@ def _listed(terminal: Terminal, task_id: str | None = None, everything: bool = F
     return inbox.unsettled_sets(clock.now(), task) if everything else inbox.open_sets(clock.now(), task)
 
 
-def _show(terminal: Terminal, sets: list[SetView], *, numbered: bool) -> None:
+def _show(terminal: Terminal, sets: list[SetView]) -> None:
     from rich.text import Text
 
     if not sets:
         terminal.line(_say("Nothing waits for you."), "green")
         return
-    number = 0
     for one in sets:
         terminal.line(_heading(one), "bold")
-        rows = []
-        for item in one.items:
-            number += 1
-            name = str(number) if numbered else short(item.id)
-            rows.append((Text(name, "dim"), _summary(item), _change(item), _state(item)))
+        rows = [(Text(item.name, "dim"), _summary(item), _change(item), _state(item)) for item in one.items]
         terminal.table(["", "", _say("now → then"), ""], rows)
-    verbs = "lottisync review -i · confirm N... · edit N FIELD=VALUE · reject N --reason ... · confirm --all"
+    verbs = "lottisync review -i · confirm NAME... · edit NAME FIELD=VALUE · reject NAME --reason ... · confirm --all"
     terminal.line(verbs, "dim")
 
 
@@ -182,7 +179,7 @@ def _change(item: ItemView) -> Any:
     for change in item.changes:
         if text:
             text.append(", ")
-        if item.tool not in ("add_checklist_item", "create_follow_up_task"):
+        if not item.creates:
             text.append(_plain(change.before), "red")
             text.append(" → ")
         text.append(_plain(change.after), "green")
@@ -242,7 +239,7 @@ def _show_item(terminal: Terminal, item: ItemView) -> None:
     state = _state(item)
     if state.plain:
         terminal.line(_indented(state))
-    terminal.line(f"  {item.tool} {msgspec.json.encode(item.args).decode()}  {item.id}", "dim")
+    terminal.line(f"  {item.tool} {msgspec.json.encode(item.args).decode()}  {item.name}", "dim")
 
 
 def _indented(text: Any) -> Any:
@@ -278,12 +275,14 @@ def confirm(terminal: Terminal, items: tuple[str, ...], everything: bool, anyway
         raise Usage("bad-usage", "give an ITEM, or --all")
     verdicts = _verdicts(terminal)
     if everything:
-        outcomes = [outcome for one in _listed(terminal) for outcome in verdicts.confirm_all(one.id, clock.now())]
-    elif anyway:
-        found = [_find(terminal, item) for item in items]
-        outcomes = [verdicts.confirm(item.id, clock.now(), against="current") for item in found]
+        waiting = [
+            item for one in _listed(terminal) for item in one.items if item.status == "pending" and not item.expired
+        ]
+        outcomes = verdicts.confirm_selected([item.id for item in waiting], clock.now(), shown=_shown(waiting))
     else:
-        outcomes = verdicts.confirm_selected([_find(terminal, item).id for item in items], clock.now())
+        found = _find_all(terminal, items)
+        against: Any = "current" if anyway else "base"
+        outcomes = verdicts.confirm_selected([item.id for item in found], clock.now(), against=against)
     _report(terminal, outcomes)
 
 
@@ -299,7 +298,12 @@ def edit(terminal: Terminal, item: str, changes: tuple[str, ...]) -> None:
     for change in changes:
         name, equals, value = change.partition("=")
         if not equals or name not in args:
-            raise Usage("bad-usage", f"this item has the fields {', '.join(args)}, as FIELD=VALUE; got {change!r}")
+            raise Usage(
+                "bad-usage",
+                "this item has the fields {args}, as FIELD=VALUE; got {change!r}",
+                args=", ".join(args),
+                change=change,
+            )
         args[name] = _typed(args[name], value)
     _report(terminal, [_verdicts(terminal).confirm(found.id, clock.now(), edited_args=args)])
 
@@ -319,8 +323,8 @@ def _typed(before: Any, text: str) -> Any:
 @common
 def reject(terminal: Terminal, items: tuple[str, ...], reason: str | None) -> None:
     """Reject ITEM."""
-    found, verdicts = [_find(terminal, item) for item in items], _verdicts(terminal)
-    _report(terminal, [verdicts.reject(item.id, clock.now(), reason) for item in found])
+    found, verdicts = _find_all(terminal, items), _verdicts(terminal)
+    _report(terminal, verdicts.reject_selected([item.id for item in found], clock.now(), reason))
 
 
 @review.command("defer")
@@ -332,8 +336,8 @@ def defer(terminal: Terminal, items: tuple[str, ...], span: str) -> None:
     """Put ITEM off: it leaves the list and comes back later."""
     match = _SPAN.match(span)
     if match is None:
-        raise Usage("bad-usage", f"--for is a number with h, d or w, like 2d; got {span!r}")
-    found, verdicts = [_find(terminal, item) for item in items], _verdicts(terminal)
+        raise Usage("bad-usage", "--for is a number with h, d or w, like 2d; got {span!r}", span=span)
+    found, verdicts = _find_all(terminal, items), _verdicts(terminal)
     until = clock.now() + int(match[1]) * _SPAN_MILLIS[match[2]]
     _report(terminal, [verdicts.defer(item.id, until, clock.now()) for item in found])
 
@@ -380,7 +384,9 @@ def ledger(terminal: Terminal, task_id: str | None, about: str | None) -> None:
     if about is not None:
         with home.journal.reading() as reader:
             about = tasks.resolve(reader, about, "checklistItem")
-    found = fates(home.journal, home.agent, clock.now(), _task(terminal, task_id), about=about, language=_language())
+    found = fates(
+        home.journal, home.agent, ACTIONS, clock.now(), _task(terminal, task_id), about=about, language=_language()
+    )
     terminal.emit([msgspec.to_builtins(one) for one in found], lambda: _show_ledger(terminal, found))
 
 
@@ -391,8 +397,8 @@ def _show_ledger(terminal: Terminal, found: list[Fate]) -> None:
     rows = []
     for one in found:
         why = next((d.reason for d in reversed(one.decisions) if d.reason), one.why)
-        rows.append((_minute(one.proposed_at), one.agent_name, one.summary, _word(one.fate), why or ""))
-    terminal.table(["", "", "", "", ""], rows)
+        rows.append((one.name, _minute(one.proposed_at), one.agent_name, one.summary, _word(one.fate), why or ""))
+    terminal.table([""] * 6, rows)
 
 
 @review.command("log")
@@ -452,13 +458,13 @@ def _ask_about(terminal: Terminal, item: ItemView, keys: Iterator[str]) -> str:
         against: Any = "current" if seen_stale else "base"
         match key:
             case "y":
-                outcome = verdicts.confirm(item.id, clock.now(), against=against)
+                outcome = verdicts.confirm(item.id, clock.now(), against=against, shown=item.shown)
             case "n":
                 terminal.line(_say("Why? (may be left out)"))
                 outcome = verdicts.reject(item.id, clock.now(), next(keys, "").strip())
             case "e":
                 edited = _edited(terminal, item, keys)
-                outcome = verdicts.confirm(item.id, clock.now(), edited_args=edited, against=against)
+                outcome = verdicts.confirm(item.id, clock.now(), edited_args=edited, against=against, shown=item.shown)
             case "d":
                 outcome = verdicts.defer(item.id, clock.now() + _SPAN_MILLIS["d"], clock.now())
             case "s" | "q":
@@ -469,7 +475,9 @@ def _ask_about(terminal: Terminal, item: ItemView, keys: Iterator[str]) -> str:
                 continue
         _show_outcomes(terminal, [outcome])
         if outcome.result == "stale":
-            seen_stale = True
+            item = _inbox(terminal).item(item.id, clock.now())
+            _show_item(terminal, item)
+            seen_stale = item.stale
             continue
         return "done" if outcome.result in CHANGED else "failed"
 
@@ -495,31 +503,38 @@ def _keys() -> Iterator[str]:
 
 def _inbox(terminal: Terminal) -> Inbox:
     _verdicts(terminal)
-    return Inbox(terminal.home.journal, terminal.home.agent, language=_language())
+    return Inbox(terminal.home.journal, terminal.home.agent, ACTIONS, language=_language())
 
 
 def _verdicts(terminal: Terminal) -> Verdicts:
     """Those of this device; what an earlier command or another process left half done is finished first."""
     home = terminal.home
-    verdicts = Verdicts(home.journal, home.agent, device_id=home.key.device_id, new_id=clock.new_id)
+    verdicts = Verdicts(home.journal, home.agent, ACTIONS, device_id=home.key.device_id, new_id=clock.new_id)
     verdicts.recover(clock.now())
     return verdicts
 
 
+def _shown(items: list[ItemView]) -> dict[str, str]:
+    """What a verdict says that the person was shown."""
+    return {item.id: item.shown for item in items}
+
+
 def _find(terminal: Terminal, which: str) -> ItemView:
-    """The item a person means: its id, the end of its id, or its number in the list."""
-    if _NUMBER.match(which):
-        shown = [item for one in _listed(terminal) for item in one.items]
-        if 1 <= int(which) <= len(shown):
-            return shown[int(which) - 1]
-        raise Problem("unknown-id", f"the list has {len(shown)} items; got {which}. See: lottisync review")
-    of_set, _, ordinal = which.rpartition(".")
+    """The one item that a person means by its name."""
+    found = _find_all(terminal, (which,))
+    if len(found) != 1:
+        raise Problem(
+            "ambiguous-id", "{which!r} means {count} proposals; name one of them", which=which[:80], count=len(found)
+        )
+    return found[0]
+
+
+def _find_all(terminal: Terminal, names: tuple[str, ...]) -> list[ItemView]:
+    """The items that a person means by their names, and by ranges of names."""
     with terminal.home.agent.reading() as reader:
-        sets = reader.ids_like(of_set, 2, SET) if of_set and of_set.isascii() and _NUMBER.match(ordinal) else []
-    if len(sets) != 1:
-        what = "several proposals have" if sets else "no proposal has"
-        raise Problem("unknown-id", f"{what} the id {which[:80]!r}. See: lottisync review")
-    return _inbox(terminal).item(f"{sets[0]}.{ordinal}", clock.now())
+        wanted = [ident for name in names for ident in meant(reader, name)]
+    inbox, now = _inbox(terminal), clock.now()
+    return [inbox.item(ident, now) for ident in dict.fromkeys(wanted)]
 
 
 def _report(terminal: Terminal, outcomes: list[Outcome]) -> None:
@@ -532,8 +547,11 @@ def _report(terminal: Terminal, outcomes: list[Outcome]) -> None:
 def _show_outcomes(terminal: Terminal, outcomes: list[Outcome]) -> None:
     if not outcomes:
         terminal.line(_say("Nothing waits for you."), "green")
+    inbox, now = _inbox(terminal), clock.now()
     for outcome in outcomes:
         style = "green" if outcome.result in CHANGED else "yellow"
-        terminal.line(f"{_word(outcome.result)}  {outcome.message}".rstrip(), style)
+        item = inbox.item(outcome.item, now)
+        said = f"{_word(outcome.result)}  {item.name}  {item.task_title}: {item.summary}"
+        terminal.line(f"{said}  {outcome.message}".rstrip(), style)
         for field in outcome.stale:
             terminal.line("  " + _stale(field), "yellow")

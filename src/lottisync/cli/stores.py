@@ -10,10 +10,12 @@ from lottisync.cli.terminal import Terminal, common
 from lottisync.daemon.home import TaskHome
 from lottisync.device import clock, purging
 from lottisync.entities import canonical
-from lottisync.entities.entity import DELETED_AT, Stamp
+from lottisync.entities.entity import DELETED_AT
+from lottisync.entities.registers import Stamp
 from lottisync.problem import Problem
 from lottisync.review import index
 from lottisync.review.precedence import PERSON
+from lottisync.shown import quoted
 from lottisync.store import conflict as conflicts_of
 from lottisync.store.chain import roots
 from lottisync.store.check import broken_invariants
@@ -202,9 +204,9 @@ def show_conflicts(terminal: Terminal, entity_id: str) -> None:
                 for n, c in enumerate(one.candidates, 1)
             ]
             terminal.table(["", one.path, "by", "on", "at"], rows)
-        if not found:
-            terminal.line("No conflict.", "green")
 
+    if not found:
+        raise Problem("no-conflict", "{ident} has no conflict. See: lottisync conflicts", ident=ident)
     terminal.emit([_as_json(c, names) for c in found], shown)
 
 
@@ -261,7 +263,7 @@ def _where(home: TaskHome, abbreviated: str) -> tuple[Store, str]:
     if len(found) == 1:
         return found[0]
     what = "nothing has" if not found else "several things have"
-    raise Problem("unknown-id", f"{what} an id that begins or ends with {abbreviated!r}")
+    raise Problem("unknown-id", "{what} an id that begins or ends with {quoted}", what=what, quoted=quoted(abbreviated))
 
 
 def device_names(home: TaskHome) -> dict[Host, str]:

@@ -9,6 +9,8 @@ from typing import Any
 import click
 import msgspec
 
+from lottisync.cli.hints import told
+from lottisync.cli.options import everywhere
 from lottisync.cli.terminal import Cell, Terminal, common, judging_the_call, short, waits_for_you
 from lottisync.cli.watch import watchable
 from lottisync.device import clock
@@ -16,6 +18,7 @@ from lottisync.journal import tasks
 from lottisync.journal.types import PRIORITIES, ChecklistItem
 from lottisync.problem import Problem
 from lottisync.review.precedence import PERSON
+from lottisync.shown import quoted
 from lottisync.store.instant import iso
 
 OPEN_STATUSES = ("OPEN", "GROOMED", "IN PROGRESS", "BLOCKED", "ON HOLD")
@@ -38,7 +41,7 @@ def import_file(terminal: Terminal, file: Path, dry_run: bool) -> None:
     try:
         raw = sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()
     except OSError as error:
-        raise Problem("no-file", f"{file} cannot be read: {error.strerror}") from None
+        raise Problem("no-file", "{file} cannot be read: {strerror}", file=file, strerror=error.strerror) from None
     if export.FORMAT.encode() in raw[:200]:
         _import_export(terminal, raw.splitlines(), dry_run=dry_run)
         return
@@ -78,7 +81,8 @@ class _DryRun(Exception):
 
 
 @click.group()
-def task() -> None:
+@everywhere
+def task(home: str | None, as_json: bool) -> None:
     """List, show, add and tick."""
 
 
@@ -91,7 +95,7 @@ def list_tasks(terminal: Terminal, everything: bool) -> None:
     with terminal.home.journal.reading() as reader:
         found, damaged = tasks.all_tasks(reader)
     for problem in damaged:
-        terminal.warn(problem.message)
+        terminal.warn(told(problem))
     shown = [t for t in found if everything or t.status in OPEN_STATUSES]
     shown.sort(key=lambda t: (t.priority, t.due or "9999", t.created_at, t.id))
     if terminal.as_json:
@@ -171,15 +175,16 @@ def show_page(terminal: Terminal, page: tasks.TaskPage, agent: dict[str, Any] | 
     for checklist in page.checklists:
         items = [item for item in page.items if item.checklist_id == checklist.id]
         done = sum(item.is_checked for item in items)
-        terminal.line(f"\n{checklist.title}  {done}/{len(items)}", "bold")
+        terminal.heading(f"{checklist.title}  {done}/{len(items)}")
         for item in items:
             terminal.line(f"  {'✓' if item.is_checked else '·'} {item.title}  {_origin(item)}")
     if page.entries:
-        terminal.line("\nNotes", "bold")
+        terminal.heading("Notes")
     for entry in page.entries:
         spent = f" ({minutes(entry.minutes)})" if entry.minutes else ""
-        terminal.line(f"  {entry.at[:16].replace('T', ' ')}{spent}  {entry.text}")
-    terminal.line(f"\nid {t.id}", "dim")
+        terminal.text(entry.text, f"  {entry.at[:16].replace('T', ' ')}{spent}  ")
+    terminal.line()
+    terminal.line(f"id {t.id}", "dim")
 
 
 def _origin(item: ChecklistItem) -> str:
@@ -213,7 +218,9 @@ def add_task(
         for item in items:
             tasks.add_item(tx, clock.new_id(now), task_id, item)
         page = tasks.page(tx, task_id)
-    terminal.emit(tasks.as_json(page), lambda: terminal.line(f"Added {page.task.title!r}  {short(task_id)}", "green"))
+    terminal.emit(
+        tasks.as_json(page), lambda: terminal.line(f"Added {quoted(page.task.title)}  {short(task_id)}", "green")
+    )
 
 
 @task.command("check")
@@ -228,7 +235,7 @@ def check_item(terminal: Terminal, item_id: str, off: bool) -> None:
         item = tasks.read(tx, resolved, "checklistItem", ChecklistItem)
     state = "ticked" if item.is_checked else "not ticked"
     value = {"id": item.id, "title": item.title, "isChecked": item.is_checked, "changed": changed}
-    terminal.emit(value, lambda: terminal.line(f"{item.title!r} is {state}{'' if changed else ' already'}."))
+    terminal.emit(value, lambda: terminal.line(f"{quoted(item.title)} is {state}{'' if changed else ' already'}."))
 
 
 @cache

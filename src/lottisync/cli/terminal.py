@@ -5,7 +5,6 @@ for people: tables and colour where a terminal is there to show them, plain text
 """
 
 import functools
-import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -13,10 +12,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
-import msgspec
 
-from lottisync.daemon.home import TaskHome, default_path
+from lottisync.cli.options import asked, everywhere
+from lottisync.cli.output import drop, json_line, writing
+from lottisync.daemon.home import TaskHome
+from lottisync.device.home import default_path
 from lottisync.problem import Problem, Usage
+from lottisync.shown import lines, one_line
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -35,15 +37,8 @@ class Cell(str):
         return cell
 
 
-_SIGNS = {
-    **{code: 0x2400 + code for code in range(0x20) if chr(code) not in "\t\n"},
-    0x7F: 0x2421,
-    **dict.fromkeys((*range(0x80, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A)), 0xFFFD),
-}
-"""Control characters, and the marks that turn the direction of text, with the signs that stand for them."""
-
-
 DRAWN_ROWS = 200
+MARGIN = "  │ "
 
 
 class Terminal:
@@ -79,24 +74,42 @@ class Terminal:
     def emit(self, value: Any, shown: Callable[[], None]) -> None:
         """The result of a command: `value` for programs, or `shown()` for people."""
         if self.as_json:
-            sys.stdout.write(msgspec.json.encode(value).decode() + "\n")
-            sys.stdout.flush()
+            self.event(value)
         else:
             shown()
+
+    def event(self, value: Any) -> None:
+        """One JSON value on a line of its own, at once."""
+        with writing():
+            json_line(value)
 
     def line(self, text: Any = "", style: str | None = None) -> None:
         """A line for people, `text` (or rich `Text`) taken literally; nothing with `--json`."""
         if not self.as_json:
-            self.console.print(_literal(text, style or ""))
+            with writing():
+                self.console.print(_literal(text, style or ""))
+
+    def heading(self, text: str) -> None:
+        """The heading of a part of a page, below an empty line."""
+        self.line()
+        self.line(text, "bold")
 
     def warn(self, text: str) -> None:
         """What keeps the command from nothing, but must be known: a line on standard error, with `--json`, too."""
-        click.echo(f"lottisync: {shown(text)}", err=True)
+        click.echo(f"lottisync: {one_line(text)}", err=True)
+
+    def text(self, text: str, head: str = "") -> None:
+        """Text of several lines for people, the first one behind `head`. Each further line stands behind a mark that no
+        line of ours begins with."""
+        first, *rest = lines(text)
+        for line in (head + first, *(MARGIN + line for line in rest)):
+            self.line(line)
 
     def markup(self, text: str) -> None:
         """A line for people in rich's markup; never with text that came from outside."""
         if not self.as_json:
-            self.console.print(text)
+            with writing():
+                self.console.print(text)
 
     def table(self, columns: Sequence[str], rows: Iterable[Sequence[Any]], *, title: str | None = None) -> None:
         """A table; cells are text, taken literally, a `Cell`, or rich `Text`. In a pipe, and for more rows than anybody
@@ -111,19 +124,33 @@ class Terminal:
         table = Table(*columns, title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
         for row in listed:
             table.add_row(*(_literal(cell) for cell in row))
-        self.console.print(table)
+        with writing():
+            self.console.print(table)
 
     def _plain_table(self, columns: Sequence[str], rows: list[Sequence[Any]], title: str | None) -> None:
         drawn, layout = [], []
         for cells in zip(columns, *rows, strict=True):
             texts = cells if set(map(type, cells)) <= {str, Cell} else tuple(map(str, cells))
-            if not "".join(texts).isprintable():
-                texts = tuple(shown(text).replace("\n", " ") for text in texts)
+            if not ((joined := "".join(texts)).isascii() and joined.isprintable()):
+                texts = tuple(map(one_line, texts))
             drawn.append(texts)
             layout.append(f"%-{max(map(len, texts))}s")
         aligned = "  ".join([*layout[:-1], "%s"])
         lines = [(aligned % cells).rstrip() for cells in zip(*drawn, strict=True)]
-        sys.stdout.write("\n".join([title, *lines] if title else lines) + "\n")
+        with writing():
+            sys.stdout.write("\n".join([title, *lines] if title else lines) + "\n")
+
+    def confirm(self, question: str, *, yes: bool) -> None:
+        """Ask the person before what cannot be taken back; `yes` is `--yes`. Raises `Problem` for a no, and `Usage`
+        where there is nobody to ask."""
+        if yes:
+            return
+        if self.as_json or not sys.stdin.isatty():
+            raise Usage(
+                "not-confirmed", "{one_line} Nobody is here to ask. If it is so, say --yes", one_line=one_line(question)
+            )
+        if not click.confirm(one_line(question), err=True):
+            raise Problem("not-confirmed", "nothing was changed")
 
     @contextmanager
     def progress(self, label: str, total: int) -> Iterator[Callable[[int], None]]:
@@ -167,16 +194,15 @@ class Terminal:
 def common(function: F) -> F:
     """Give a command `--home` and `--json`, and a `Terminal` as its first argument."""
 
-    @click.option("--home", metavar="DIR", help="The home to use; else LOTTISYNC_HOME, else the platform's folder.")
-    @click.option("--json", "as_json", is_flag=True, help="Print one JSON value.")
+    @everywhere
     @functools.wraps(function)
     def command(*args: Any, home: str | None, as_json: bool, **kwargs: Any) -> Any:
-        terminal = Terminal(home, as_json)
+        terminal = Terminal(*asked(click.get_current_context()))
         try:
             return function(terminal, *args, **kwargs)
         except BrokenPipeError:
             # Here, because click turns it into exit code 1.
-            drop_output()
+            drop()
             return 0
         finally:
             if "home" in terminal.__dict__:
@@ -185,21 +211,14 @@ def common(function: F) -> F:
     return command  # type: ignore[return-value]
 
 
-def drop_output() -> None:
-    """Whoever read our output has had enough (`| head`); that is not an error. What is still buffered goes
-    nowhere, or the interpreter would complain about it when it ends."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, sys.stdout.fileno())
-    os.close(nowhere)
-
-
 @contextmanager
 def judging_the_call() -> Iterator[None]:
     """A value that breaks a rule of the journal is, given on the command line, a wrong call: exit code 2."""
     try:
         yield
     except Problem as problem:
-        raise Usage(problem.code, problem.message) from None
+        problem.exit_code = Usage.exit_code
+        raise
 
 
 def address(text: str, *, what: str) -> tuple[str, int]:
@@ -209,23 +228,18 @@ def address(text: str, *, what: str) -> tuple[str, int]:
     try:
         return parse(text)
     except BadAddress as error:
-        raise Usage("bad-address", f"{what}: {error}") from None
-
-
-def shown(text: str) -> str:
-    """Text from anywhere, fit for a terminal: what would move the cursor, clear the screen or turn the direction
-    of writing is shown as a sign (CLI-13). A model must not choose what a person sees beside its proposal."""
-    return text.translate(_SIGNS)
+        raise Usage("bad-address", "{what}: {error}", what=what, error=error) from None
 
 
 def _literal(text: Any, style: str = "") -> Any:
-    """Rich `Text` of what may come from outside."""
+    """Rich `Text` of what may come from outside, as one line: a model must not choose what a person sees beside its
+    proposal (CLI-13)."""
     from rich.text import Text
 
     if isinstance(text, Cell):
         style = text.style
     literal = text.copy() if isinstance(text, Text) else Text(str(text), style=style)
-    literal.plain = shown(literal.plain)  # sign by sign, so that the styles stay where they are
+    literal.plain = one_line(literal.plain)  # sign by sign, so that the styles stay where they are
     return literal
 
 

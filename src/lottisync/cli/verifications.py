@@ -55,9 +55,13 @@ def verify(terminal: Terminal, peer: str | None, wait: int, listen: str | None, 
     if peer is not None:
         member = member_named(roster, peer)
         if member.device == home.key.device_id:
-            raise Usage("this-device", f"{member.name} is this device. Name another one. See: lottisync devices")
+            raise Usage(
+                "this-device", "{name} is this device. Name another one. See: lottisync devices", name=member.name
+            )
         if member.device not in active:
-            raise Problem("not-active", f"{member.name} is {member.status}. See: lottisync devices")
+            raise Problem(
+                "not-active", "{name} is {status}. See: lottisync devices", name=member.name, status=member.status
+            )
         asked = [member.device]
     else:
         linked = {state.device for state in running.peers if state.linked} if running else set(active)
@@ -88,7 +92,10 @@ def verify(terminal: Terminal, peer: str | None, wait: int, listen: str | None, 
         names = " and ".join(active[device] for device in (*asked, *unasked))
         verb = "is" if len(asked) + len(unasked) == 1 else "are"
         raise Problem(
-            "not-reachable", f"{names} {verb} not reachable now: nothing was compared. Start there: lottisync daemon"
+            "not-reachable",
+            "{names} {verb} not reachable now: nothing was compared. Start there: lottisync daemon",
+            names=names,
+            verb=verb,
         )
     rows = [row for row in rows if row["device"] not in away]
 

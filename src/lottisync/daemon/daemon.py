@@ -10,11 +10,13 @@ A stop (SIGTERM, SIGINT) closes the links with a word and leaves nothing behind.
 it, the stores are what they were at the last commit.
 """
 
+import errno
 import fcntl
 import os
 import signal
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
+from functools import partial
 from random import SystemRandom
 
 import anyio
@@ -32,6 +34,8 @@ SETTLE_SECONDS = 0.05
 STATUS_PAUSE_SECONDS = 0.4
 """How long it is not written again after that: nobody reads it so often, and every change would wait for it."""
 TIDY_SECONDS = 24 * 60 * 60
+AGAIN_SECONDS = 30.0
+"""Until what failed is tried again."""
 LOCK_TRIES = 20
 """Who asks for the status tries the lock, too, for an instant; only a lock that stays taken is a daemon's."""
 
@@ -101,9 +105,9 @@ async def run(
                     port = await tasks.start(engine.run)
                     await write_status()
                     started(port)
-                    tasks.start_soon(_tidy, home)
+                    tasks.start_soon(_kept_up, "tidying", partial(_tidy, home), say)
                     if agents:
-                        tasks.start_soon(_run_agents, home, say)
+                        tasks.start_soon(_kept_up, "waking agents", partial(_run_agents, home, say), say)
         finally:
             with suppress(FileNotFoundError):
                 (home.path / STATUS_FILE).unlink()
@@ -151,7 +155,15 @@ def one_problem() -> Iterator[None]:
 async def alone(home: TaskHome, tries: int = LOCK_TRIES) -> AsyncIterator[None]:
     """Hold the home's lock. The system lets go of it when the process ends, however it ends. Raises `Problem` if
     another program holds it."""
-    file = os.open(home.path / LOCK_FILE, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        file = os.open(home.path / LOCK_FILE, os.O_RDWR | os.O_CREAT, 0o600)
+    except OSError as error:
+        raise Problem(
+            "read-only" if error.errno == errno.EROFS else "cannot-lock",
+            "{value} cannot be opened: {strerror}. Make the home writable",
+            value=home.path / LOCK_FILE,
+            strerror=error.strerror or error,
+        ) from None
     try:
         for attempt in range(tries):
             try:
@@ -160,7 +172,7 @@ async def alone(home: TaskHome, tries: int = LOCK_TRIES) -> AsyncIterator[None]:
             except BlockingIOError:
                 if attempt == tries - 1:
                     raise Problem(
-                        "running", f"a daemon is running for {home.path} already. See: lottisync status"
+                        "running", "a daemon is running for {path} already. See: lottisync status", path=home.path
                     ) from None
             await anyio.sleep(0.01)
         yield
@@ -169,14 +181,33 @@ async def alone(home: TaskHome, tries: int = LOCK_TRIES) -> AsyncIterator[None]:
 
 
 def _recover(home: TaskHome, say: Callable[[str, str], None]) -> None:
+    from lottisync.journal.toolbox import ACTIONS
     from lottisync.review.verdict import Verdicts
 
-    verdicts = Verdicts(home.journal, home.agent, device_id=home.key.device_id, new_id=clock.new_id)
+    verdicts = Verdicts(home.journal, home.agent, ACTIONS, device_id=home.key.device_id, new_id=clock.new_id)
     for outcome in verdicts.recover(clock.now()):
         say(
             "recovered",
             f"finished a verdict that was interrupted: {outcome.item} {outcome.result} {outcome.message}".rstrip(),
         )
+
+
+async def _kept_up(
+    what: str, work: Callable[[], Awaitable[None]], say: Callable[[str, str], None], pause: float = AGAIN_SECONDS
+) -> None:
+    """Do `work` until it ends by itself. Where the disk or the system refuses something, that is said once for each
+    reason, and it is tried again: it stops nothing that runs beside it (CLI-49)."""
+    told = ""
+    while True:
+        try:
+            await work()
+            return
+        except (OSError, Problem) as error:
+            reason = error.message if isinstance(error, Problem) else error.strerror or str(error)
+            if reason != told:
+                say("failed", f"{what} failed, and is tried again: {reason}")
+            told = reason
+        await anyio.sleep(pause)
 
 
 async def _tidy(home: TaskHome) -> None:

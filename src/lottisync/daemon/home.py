@@ -3,21 +3,9 @@
 A program's own stores may lie in the same home; they come after these.
 """
 
-import os
-from pathlib import Path
-
 from lottisync.daemon.stores import STORES
 from lottisync.device.home import Home
 from lottisync.store.store import Store
-
-
-def default_path(given: str | None) -> Path:
-    """`--home`, else `LOTTISYNC_HOME`, else the platform's data directory."""
-    if given := given or os.environ.get("LOTTISYNC_HOME"):
-        return Path(given).expanduser().absolute()
-    import platformdirs
-
-    return Path(platformdirs.user_data_dir("lottisync", appauthor=False))
 
 
 class TaskHome(Home):

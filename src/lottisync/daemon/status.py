@@ -36,10 +36,10 @@ class DaemonStatus(msgspec.Struct, rename="camel"):
 
 
 def read_status(home: TaskHome) -> DaemonStatus | None:
-    """What the running daemon says; None if none is running (whatever an old file says)."""
+    """What the running daemon says; None if none is running (whatever an old file says), or nobody can tell."""
     try:
-        file = os.open(home.path / LOCK_FILE, os.O_RDWR)
-    except FileNotFoundError:
+        file = os.open(home.path / LOCK_FILE, os.O_RDONLY)
+    except OSError:
         return None
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -50,7 +50,7 @@ def read_status(home: TaskHome) -> DaemonStatus | None:
         os.close(file)
     try:
         return msgspec.json.decode((home.path / STATUS_FILE).read_bytes(), type=DaemonStatus)
-    except (FileNotFoundError, msgspec.MsgspecError):
+    except (OSError, msgspec.MsgspecError):
         return None
 
 

@@ -27,7 +27,7 @@ AGENT_STORE = schema(
         "agent_id": "agent_id",
         "type": "type, agent_id, created_at desc",
         "agent_type_sub": "agent_id, type, subtype, created_at desc",
-    },  # the plan's (S3-12)
+    },  # the three that S3-12 asks for
     local_tables=LOCAL_TABLES,
 )
 """What agents are and say, what they propose, and what was decided."""

@@ -17,8 +17,10 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 COMMAND = (sys.executable, "-m", "lottisync")
 LOOPBACK = "127.0.0.1:0"
-PATIENCE_SECONDS = 30.0
+PATIENCE_SECONDS = 60.0
 LOOK_SECONDS = 0.05
+OWN_NETWORK = {"LOTTISYNC_SERVICE": f"demo-{os.getpid()}"}
+"""The demo's devices find each other and nobody else's (NET-13)."""
 
 
 class DemoFailed(Exception):
@@ -41,7 +43,7 @@ class Device:
     def __init__(self, name: str, home: Path, environment: Mapping[str, str]) -> None:
         self.name = name
         self.home = home
-        self._environment = {**os.environ, **environment, "LOTTISYNC_HOME": str(home)}
+        self._environment = {**OWN_NETWORK, **os.environ, **environment, "LOTTISYNC_HOME": str(home)}
         self._processes: list[subprocess.Popen[str]] = []
 
     def run(self, *arguments: str) -> Any:

@@ -167,7 +167,7 @@ class Story:
         waited = time.monotonic() - started
         items: list[dict[str, Any]] = [item for one in sets for item in one["items"]]
         self.stage.step("Phone shows them at once", [], [f"lottisync review   ({waited:.1f} s)"])
-        rows = [(str(n), item["summary"], _change(item)) for n, item in enumerate(items, 1)]
+        rows = [(item["name"], item["summary"], _change(item)) for item in items]
         self.stage.table(f"{sets[0]['agentName']} suggests {len(items)} changes", ["", "", "now → then"], rows)
         return items
 
@@ -175,9 +175,9 @@ class Story:
     def review(self, items: list[dict[str, Any]]) -> None:
         edited, change = self.to_edit(items)
         rejected = self.to_reject([item for item in items if item is not edited])
-        lines: list[Line] = [f"lottisync review edit {items.index(edited) + 1} {change}"]
+        lines: list[Line] = [f"lottisync review edit {edited['name']} {change}"]
         lines.append((_result(self.phone.run("review", "edit", edited["id"], change)), "green"))
-        lines.append(f"lottisync review reject {items.index(rejected) + 1} --reason {REASON!r}")
+        lines.append(f"lottisync review reject {rejected['name']} --reason {REASON!r}")
         lines.append((_result(self.phone.run("review", "reject", rejected["id"], "--reason", REASON)), "red"))
         outcomes = self.phone.run("review", "confirm", "--all")
         require(len(outcomes) == len(items) - 2, "the rest is confirmed")

@@ -93,7 +93,8 @@ def give(space: Store, device: str, address: Address, now: int) -> None:
             if len(given) >= MOST_GIVEN:
                 raise Problem(
                     "too-many",
-                    f"a device has at most {MOST_GIVEN} addresses entered by hand. Take one away with --remove",
+                    "a device has at most {most} addresses entered by hand. Take one away first",
+                    most=MOST_GIVEN,
                 )
             _write(tx, device, before, {path.join(GIVEN, address.uri): True})
 

@@ -7,7 +7,7 @@ on writing; then it is checked row by row. It holds the device's key.
 
 import os
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
@@ -16,7 +16,6 @@ import msgspec
 
 from lottisync.causality.vector_clock import Host
 from lottisync.device.home import KEY_FILE, Home
-from lottisync.entities.schema import StoreSchema
 from lottisync.problem import Problem
 from lottisync.store.check import broken_invariants
 from lottisync.store.store import Store
@@ -55,7 +54,7 @@ def back_up(home: Home, into: Path, now: int, progress: Progress = _quiet) -> Ba
     at = datetime.fromtimestamp(now / 1000, UTC)
     folder = into / at.strftime("%Y%m%d-%H%M%S")
     if folder.exists():
-        raise Problem("exists", f"{folder} exists already; it was left as it is. Try again in a second")
+        raise Problem("exists", "{folder} exists already; it was left as it is. Try again in a second", folder=folder)
     building = folder.with_name(f".{folder.name}.new")
     try:
         into.mkdir(parents=True, exist_ok=True)
@@ -71,12 +70,17 @@ def back_up(home: Home, into: Path, now: int, progress: Progress = _quiet) -> Ba
         shutil.copy(home.path / KEY_FILE, building / KEY_FILE)
         (building / KEY_FILE).chmod(0o600)
         (building / FILE).write_bytes(msgspec.json.format(msgspec.json.encode(described)) + b"\n")
-        _check(Backup(building, described), {each: store.schema for each, store in home.stores.items()}, progress)
+        _check(Backup(building, described), progress)
         _sync(building)
         building.rename(folder)
         return Backup(folder, described)
     except OSError as error:
-        raise Problem("cannot-write", f"the backup {folder} cannot be made: {error.strerror or error}") from None
+        raise Problem(
+            "cannot-write",
+            "the backup {folder} cannot be made: {strerror}",
+            folder=folder,
+            strerror=error.strerror or error,
+        ) from None
     finally:
         shutil.rmtree(building, ignore_errors=True)
 
@@ -104,15 +108,17 @@ def rotate(folder: Path, device: str, keep: int) -> list[Backup]:
     return gone
 
 
-def restore(folder: Path, home: Path, schemas: Mapping[str, StoreSchema], progress: Progress = _quiet) -> Backup:
+def restore(folder: Path, home: Path, progress: Progress = _quiet) -> Backup:
     """Make a home of a backup, or of the newest one in a folder.
 
     Raises `Problem`: `exists`, `no-backup`, `damaged`; nothing is left behind then."""
     if home.exists() and (not home.is_dir() or any(home.iterdir())):
-        raise Problem("exists", f"{home} exists and is not empty; a backup is restored into a folder that is not there")
+        raise Problem(
+            "exists", "{home} exists and is not empty; a backup is restored into a folder that is not there", home=home
+        )
     found = backups(folder)
     if not found:
-        raise Problem("no-backup", f"{folder} is no backup, and holds none. Name a folder that `lottisync backup` made")
+        raise Problem("no-backup", "{folder} is no backup, and holds none", hint="backup", folder=folder)
     backup = found[-1]
     building = home.with_name(f"{home.name}.new")
     try:
@@ -122,24 +128,28 @@ def restore(folder: Path, home: Path, schemas: Mapping[str, StoreSchema], progre
         for name in (KEY_FILE, *(f"{store}.sqlite" for store in backup.described.stores)):
             shutil.copy(backup.folder / name, building / name)
         (building / KEY_FILE).chmod(0o600)
-        _check(Backup(building, backup.described), schemas, progress)
+        _check(Backup(building, backup.described), progress)
         _sync(building)
         if home.exists():
             home.rmdir()
         building.rename(home)
         return backup
     except FileNotFoundError as error:
-        raise Problem("damaged", f"the backup {backup.folder} lacks {Path(str(error.filename)).name}") from None
+        raise Problem(
+            "damaged", "the backup {folder} lacks {name}", folder=backup.folder, name=Path(str(error.filename)).name
+        ) from None
     except OSError as error:
-        raise Problem("cannot-write", f"{home} cannot be made: {error.strerror or error}") from None
+        raise Problem(
+            "cannot-write", "{home} cannot be made: {strerror}", home=home, strerror=error.strerror or error
+        ) from None
     finally:
         shutil.rmtree(building, ignore_errors=True)
 
 
-def _check(copy: Backup, schemas: Mapping[str, StoreSchema], progress: Progress) -> None:
+def _check(copy: Backup, progress: Progress) -> None:
     """Look at every row of a copy, and compare the digests with those that were read from the stores."""
     for name, digest in copy.described.stores.items():
-        store = Store.open(copy.folder / f"{name}.sqlite", schemas[name], _no_host, detect="late")
+        store = Store.open(copy.folder / f"{name}.sqlite", None, _no_host, detect="late")
         try:
             with store.reading() as reader:
                 broken = broken_invariants(reader, lambda done, of: progress("check", done, of))
@@ -148,7 +158,12 @@ def _check(copy: Backup, schemas: Mapping[str, StoreSchema], progress: Progress)
         finally:
             store.close()
         if broken:
-            raise Problem("damaged", f"{name} in the backup is damaged ({broken[0]}); nothing was made of it")
+            raise Problem(
+                "damaged",
+                "{name} in the backup is damaged ({broken}); nothing was made of it",
+                name=name,
+                broken=broken[0],
+            )
 
 
 def _no_host() -> Host:

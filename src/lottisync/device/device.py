@@ -51,7 +51,12 @@ class Device:
     def store(self, name: str) -> Store:
         """One store; `Problem` if the device has none of this name."""
         if name not in self.stores:
-            raise Problem("unknown-store", f"there is no store {name!r} here, only {', '.join(self.stores)}")
+            raise Problem(
+                "unknown-store",
+                "there is no store {name!r} here, only {stores}",
+                name=name,
+                stores=", ".join(self.stores),
+            )
         return self.stores[name]
 
     @property

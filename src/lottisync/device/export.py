@@ -16,7 +16,8 @@ from typing import Any, NamedTuple
 import msgspec
 
 from lottisync.entities import canonical
-from lottisync.entities.entity import DELETED_AT, HIGH, LOW, Entity, Write, is_deleted
+from lottisync.entities.entity import DELETED_AT, HIGH, LOW, Entity, is_deleted
+from lottisync.entities.registers import Write
 from lottisync.problem import Problem
 from lottisync.store.reader import Overwritten
 from lottisync.store.store import Store
@@ -143,7 +144,13 @@ def _read(export: Iterable[bytes], stores: Mapping[str, Store]) -> list[EntityRe
         if not line.strip():
             continue
         if len(line) > MAX_LINE:
-            raise Problem("bad-export", f"line {number} has {len(line)} bytes; a line may have {MAX_LINE}")
+            raise Problem(
+                "bad-export",
+                "line {number} has {count} bytes; a line may have {max_line}",
+                number=number,
+                count=len(line),
+                max_line=MAX_LINE,
+            )
         try:
             if not header:
                 _check_header(msgspec.json.decode(line, type=Header))
@@ -153,19 +160,36 @@ def _read(export: Iterable[bytes], stores: Mapping[str, Store]) -> list[EntityRe
             for value in record.fields.values():
                 canonical.decode(bytes(value))
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, canonical.NotCanonical) as error:
-            raise Problem("bad-export", f"line {number} is not of the format {FORMAT}: {error}") from None
+            raise Problem(
+                "bad-export",
+                "line {number} is not of the format {format}: {error}",
+                number=number,
+                format=FORMAT,
+                error=error,
+            ) from None
         if record.store not in stores:
             names = ", ".join(stores)
-            raise Problem("unknown-store", f"line {number} is of the store {record.store!r}; this device has {names}")
+            raise Problem(
+                "unknown-store",
+                "line {number} is of the store {store!r}; this device has {names}",
+                number=number,
+                store=record.store,
+                names=names,
+            )
         found.append(record)
     if not header:
-        raise Problem("bad-export", f"there is no line; an export begins with one that names {FORMAT}")
+        raise Problem("bad-export", "there is no line; an export begins with one that names {format}", format=FORMAT)
     return found
 
 
 def _check_header(header: Header) -> None:
     if header.format != FORMAT:
-        raise Problem("bad-export", f"the format is {header.format[:40]!r}; this program reads {FORMAT}")
+        raise Problem(
+            "bad-export",
+            "the format is {format!r}; this program reads {format2}",
+            format=header.format[:40],
+            format2=FORMAT,
+        )
 
 
 def _add(store: Store, records: list[EntityRecord], now: int, *, dry_run: bool) -> int:

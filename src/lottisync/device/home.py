@@ -8,6 +8,7 @@ daemon.json      where a running daemon can be reached, and what it said last
 
 import os
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Self
 
@@ -16,7 +17,7 @@ import msgspec
 from lottisync.device.clock import MACHINE, Environment
 from lottisync.device.device import Device
 from lottisync.device.folder import StoreFolder
-from lottisync.device.space import SPACE
+from lottisync.device.space import HOST_BINDING, SPACE
 from lottisync.entities.schema import StoreSchema
 from lottisync.problem import Problem, Usage
 
@@ -55,13 +56,13 @@ class Home(Device):
 
     @classmethod
     def open(cls, path: Path, schemas: Iterable[StoreSchema] = (), *, environment: Environment = MACHINE) -> Self:
-        """An initialised home. A store that is listed and not there yet is made. Raises `Problem` if there is no
-        home."""
+        """An initialised home. A store of the program's own that is listed and new to it is made; one that every home
+        of the class has was lost, and is not made in silence. Raises `Problem` if there is no home."""
         if not (path / KEY_FILE).exists():
-            raise Problem("not-initialised", f"{path} is not a lottisync home. Run: lottisync init --name NAME")
+            raise Problem("not-initialised", "{path} is not a lottisync home", hint="init", path=path)
         home = cls(path, schemas, environment)
         if home.folder.missing():
-            home.add_missing_stores()
+            home.add_new_stores()
         return home
 
     @classmethod
@@ -73,9 +74,18 @@ class Home(Device):
         import shutil  # here: every command would load it, and the compressors with it
 
         if (path / KEY_FILE).exists():
-            raise Problem("exists", f"{path} is a lottisync home already; it was left as it is")
+            lost = cls(path, schemas, environment).lost()
+            if lost:
+                raise Problem(
+                    "exists",
+                    "{path} is a lottisync home already; it was left as it is. Missing is {lost}",
+                    hint="init-missing",
+                    path=path,
+                    lost=" and ".join(lost),
+                )
+            raise Problem("exists", "{path} is a lottisync home already; it was left as it is", path=path)
         if path.exists() and (not path.is_dir() or any(path.iterdir())):
-            raise Usage("exists", f"{path} exists and is not empty. Choose another folder with --home")
+            raise Usage("exists", "{path} exists and is not empty. Choose another folder with --home", path=path)
         schemas = list(schemas)
         building = path.with_name(path.name + ".new")
         home = cls(building, schemas, environment)
@@ -89,7 +99,9 @@ class Home(Device):
             home.close()
             shutil.rmtree(building, ignore_errors=True)
             if isinstance(error, OSError):
-                raise Problem("cannot-create", f"{path} cannot be made: {error.strerror or error}") from None
+                raise Problem(
+                    "cannot-create", "{path} cannot be made: {strerror}", path=path, strerror=error.strerror or error
+                ) from None
             raise
         return cls(path, schemas, environment)
 
@@ -99,15 +111,49 @@ class Home(Device):
 
         now = self.environment.now()
         _write_key(self.path / KEY_FILE, DeviceKey.from_seed(self.environment.new_seed()))
-        self.folder.create_missing()
+        self.folder.create(self.folder.missing())
         self.members.add(name, self.key.certificate, now)
         self.bind_hosts(now)
 
-    def add_missing_stores(self) -> None:
-        """Make the listed stores that are not there yet. Their hosts are bound to this device."""
-        _ = self.key  # before anything is made: it may be damaged
-        self.folder.create_missing()
-        self.bind_hosts(self.environment.now())
+    def add_new_stores(self) -> None:
+        """Make the listed stores that this device has never had. One that it has had, and that is gone, is not made
+        again: opening it says that the file is missing."""
+        if (missing := self.folder.missing()) and not self._file_of_space_is_lost():
+            own = self.id  # first, for a damaged key is to be said before anything else
+            with self.space.reading() as reader:
+                new = [each for each in missing if not reader.by_type(HOST_BINDING, owner=own, subtype=each.name)]
+            if new:
+                self.folder.create(new)
+                self.bind_hosts(self.environment.now())
+
+    def lost(self) -> list[str]:
+        """The names of the stores that each home of the class has, that this one has had, and whose file is gone."""
+        own = {schema.name for schema in self.SCHEMAS}
+        missing = [schema.name for schema in self.folder.missing() if schema.name in own]
+        if not missing or self._file_of_space_is_lost():
+            return missing
+        with self.space.reading() as reader:
+            return [name for name in missing if reader.by_type(HOST_BINDING, owner=self.id, subtype=name)]
+
+    def _file_of_space_is_lost(self) -> bool:
+        """Then nothing says which stores this device has had."""
+        return SPACE.name in {schema.name for schema in self.folder.missing()}
+
+    def replace_lost(self, name: str) -> list[str]:
+        """Make the stores that were lost, empty and with hosts of their own; the other devices fill them again. Gives
+        their names. Where `space` was lost, this device is called `name` and knows no other: it has to be paired again.
+        What is left of a store beside its file (its write-ahead log) is kept under another name."""
+        _ = self.key
+        lost, now = self.lost(), self.environment.now()
+        for store in lost:
+            for rest in ("-wal", "-shm"):
+                with suppress(FileNotFoundError):
+                    (self.path / f"{store}.sqlite{rest}").rename(self.path / f"{store}.sqlite{rest}.{now}.kept")
+        self.folder.create([schema for schema in self.folder.missing() if schema.name in lost])
+        if SPACE.name in lost:
+            self.members.add(name, self.key.certificate, now)
+        self.bind_hosts(now)
+        return lost
 
     def renew(self, name: str) -> None:
         """Make a home that was copied a device of its own, called `name`: a new key, new hosts, and all that the copy
@@ -145,9 +191,11 @@ def _read_key(file: Path) -> "DeviceKey":
     except (msgspec.MsgspecError, ValueError, RecursionError, IdentityError):
         damaged = True
     except OSError as error:
-        raise Problem("cannot-open", f"{file} cannot be read: {error.strerror or error}") from None
+        raise Problem(
+            "cannot-open", "{file} cannot be read: {strerror}", file=file, strerror=error.strerror or error
+        ) from None
     if damaged:
-        raise Problem("damaged", f"{file} is damaged. Restore it from a backup, or pair this device anew")
+        raise Problem("damaged", "{file} is damaged. Restore it from a backup, or pair this device anew", file=file)
     return key
 
 

@@ -4,22 +4,29 @@
 replicated documents that carry them.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+import re
+from collections.abc import Callable, Container, Iterable, Mapping
 from typing import TypeVar
 
 from lottisync.causality.vector_clock import Host
 from lottisync.device.space import HOST_BINDING, MEMBERSHIP
 from lottisync.entities.entity import HIGH, Entity
 from lottisync.entities.path import nest
-from lottisync.identity.device_key import DeviceKey, IdentityError, device_id_of
+from lottisync.identity.device_key import DeviceKey, IdentityError, device_id_of, grouped
+from lottisync.identity.device_name import MAX_NAME_CHARACTERS, likeness
 from lottisync.identity.roster import HostBinding, Member, MembershipRecord, Roster, binding_id
 from lottisync.problem import Problem
+from lottisync.shown import quoted
 from lottisync.store import chain
+from lottisync.store.merge import Merge
 from lottisync.store.reader import Reader
 from lottisync.store.store import Store
 from lottisync.store.transaction import Transaction
 
 R = TypeVar("R", MembershipRecord, HostBinding)
+IN_USE = ("active", "retired")
+LEAST_OF_AN_ID = 4
+SHOWN_OF_AN_ID = 9
 
 
 def read_roster(reader: Reader, own_certificate: bytes) -> Roster:
@@ -31,16 +38,46 @@ def read_roster(reader: Reader, own_certificate: bytes) -> Roster:
 
 
 def member_named(roster: Roster, name: str) -> Member:
-    """The device that a person calls by name, or by the beginning of its id; `Problem` if none or several fit."""
+    """The device that a person calls by name, or by the beginning of its id as it is printed: with dashes or without,
+    in capitals or not, cut or whole. `Problem` if none or several fit."""
+    ident = re.sub(r"[\s.…-]", "", name).lower()
     fitting = [
         member
         for member in roster.members.values()
-        if member.name == name or (len(name) >= 6 and member.device.startswith(name.lower()))
+        if member.name == name or (len(ident) >= LEAST_OF_AN_ID and member.device.startswith(ident))
     ]
-    if len(fitting) != 1:
-        what = "no device is" if not fitting else f"{len(fitting)} devices are"
-        raise Problem("unknown-device", f"{what} called {name!r}. See: lottisync devices")
-    return fitting[0]
+    if len(in_use := [member for member in fitting if member.status in IN_USE]) == 1:
+        return in_use[0]
+    if len(fitting) == 1:
+        return fitting[0]
+    if not fitting:
+        raise Problem("unknown-device", "no device is called {quoted}", hint="devices", quoted=quoted(name))
+    known = ", ".join(f"{member.name} {grouped(member.device)[:SHOWN_OF_AN_ID]}" for member in fitting)
+    raise Problem(
+        "unknown-device",
+        "{count} devices are called {quoted}: {known}. Give the id of one",
+        count=len(fitting),
+        quoted=quoted(name),
+        known=known,
+    )
+
+
+def same_name(roster: Roster, name: str, but: Container[str] = ()) -> Member | None:
+    """A device in use, other than those with the ids `but`, whose name a person would take for `name`."""
+    return next(
+        (
+            member
+            for member in roster.members.values()
+            if member.device not in but and member.status in IN_USE and likeness(member.name) == likeness(name)
+        ),
+        None,
+    )
+
+
+def free_name(roster: Roster, name: str, but: Container[str] = ()) -> str:
+    """`name`, or with the first number from 2 on that makes it a name which no device in use has."""
+    numbered = (f"{name[: MAX_NAME_CHARACTERS - 4]} {number}" for number in range(2, len(roster.members) + 3))
+    return next(each for each in (name, *numbered) if same_name(roster, each, but) is None)
 
 
 def _records(entities: Iterable[Entity], read: Callable[[dict[str, object]], R]) -> list[R]:
@@ -71,6 +108,20 @@ class Members:
         """Take in a device: this one at the beginning, another one after pairing with it."""
         at_ms = self.roster().next_at(device_id_of(certificate), now)
         self.publish([MembershipRecord.adding(self._key, certificate=certificate, name=name, at_ms=at_ms)], now)
+
+    def add_paired(self, name: str, certificate: bytes, now: int) -> tuple[str, str]:
+        """Take in the device that was paired with, and see to it that no two devices are called alike (CLI-48): what it
+        and this device are called then. Where the two have one name, the one with the greater id gets another; as both
+        do this, they agree."""
+        peer, me = device_id_of(certificate), self._key.device_id
+        roster = self.roster()
+        own_name = roster.members[me].name
+        peer_name = free_name(roster, name, {peer} if me < peer else {peer, me})
+        self.add(peer_name, certificate, now)
+        free = free_name(self.roster(), own_name, {me})
+        if free != own_name:
+            self.rename(me, free, now)
+        return peer_name, free
 
     def retire(self, device: str, now: int) -> None:
         """Say that nobody waits for a device any more."""
@@ -117,7 +168,7 @@ class Strangers:
         self._space, self._certificate = space, own_certificate
         self._owned: frozenset[Host] = frozenset()
 
-    def __call__(self, tx: Transaction, hosts: Iterable[Host]) -> Host | None:
+    def __call__(self, tx: Merge, hosts: Iterable[Host]) -> Host | None:
         """The first of these hosts that is a stranger's; `tx` is a transaction of the store that they write in."""
         roots = {host: chain.root(tx, host) for host in hosts if host not in self._owned}
         if roots:

@@ -89,11 +89,11 @@ async def pair(device: Device, code: str, *, at: Address | None = None) -> Paire
     return paired
 
 
-def admit(device: Device, paired: Paired) -> None:
-    """Take a device in that was paired with, and remember where it is."""
+def admit(device: Device, paired: Paired) -> tuple[str, str]:
+    """Take a device in that was paired with, and remember where it is; what it and this device are called then."""
     now = device.environment.now()
     remember_introduction(device.space, paired.peer_id, paired.introduction, now)
-    device.members.add(paired.peer_name, paired.peer_certificate, now)
+    return device.members.add_paired(paired.peer_name, paired.peer_certificate, now)
 
 
 def introduction(device: Device, port: int | None = None) -> Introduction:

@@ -10,9 +10,9 @@ from lottisync.identity.announcement import SECRET_BYTES
 from lottisync.identity.pairing import Introduction
 from lottisync.net.address import Address, from_uri
 from lottisync.store.instant import iso
+from lottisync.store.merge import Merge
 from lottisync.store.reader import Reader
 from lottisync.store.store import Store
-from lottisync.store.transaction import Transaction
 
 MOST_REMEMBERED = 8
 """Addresses of a device that are kept, those that worked last. A device leaves one in every network."""
@@ -75,7 +75,7 @@ def introduced(reader: Reader) -> dict[str, bytes]:
     return dict(reader.local("select device, secret from introductions"))
 
 
-def _remember(tx: Transaction, rows: Iterable[tuple[str, str, int, str]]) -> None:
+def _remember(tx: Merge, rows: Iterable[tuple[str, str, int, str]]) -> None:
     for row in rows:
         tx.execute(
             "insert into peers(device, host, port, seen_at) values (?, ?, ?, ?)"

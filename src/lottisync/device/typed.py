@@ -60,7 +60,13 @@ class Reading:
             column = columns.get(_encoded(kind, name))
             if column is None:
                 indexed = ", ".join(sorted(field for field in columns if field is not None)) or "none"
-                raise Problem("not-indexed", f"{described.name}.{name} has no index; indexed fields: {indexed}")
+                raise Problem(
+                    "not-indexed",
+                    "{name}.{name2} has no index; indexed fields: {indexed}",
+                    name=described.name,
+                    name2=name,
+                    indexed=indexed,
+                )
             by[column] = value
         documents = self._reader.documents(described.name, owner=by.get("owner"), subtype=by.get("subtype"))
         return [document.view(kind) for document in documents]
@@ -94,7 +100,9 @@ class Writing(Reading):
         described = _described(self._tx.schema, kind)
         ident = id_of(entity) or self._new_id(self._tx.now)
         if self._tx.document(ident) is not None:
-            raise Problem("exists", f"there is a {described.name} {ident} already; to change it, edit it")
+            raise Problem(
+                "exists", "there is a {name} {ident} already; to change it, edit it", name=described.name, ident=ident
+            )
         values = {
             field.encode_name: value
             for field in msgspec.structs.fields(kind)
@@ -114,10 +122,17 @@ class Writing(Reading):
         ident = id_of(entity)
         document = self._tx.document(ident)
         if document is None:
-            raise Problem("unknown-id", f"there is no {ident} in the {self._tx.schema.name} store")
+            raise Problem(
+                "unknown-id", "there is no {ident} in the {name} store", ident=ident, name=self._tx.schema.name
+            )
         described = self._tx.schema.types.get(document.type)
         if described is None or described.view is None:
-            raise Problem("unknown-type", f"{ident} is a {document.type}, of which this program has no struct")
+            raise Problem(
+                "unknown-type",
+                "{ident} is a {type}, of which this program has no struct",
+                ident=ident,
+                type=document.type,
+            )
         self._put(ident, described, described.view, {_encoded(described.view, name): v for name, v in fields.items()})
 
     def delete(self, entity: Named) -> None:
@@ -143,7 +158,14 @@ class Writing(Reading):
             try:
                 msgspec.convert(_present(value), types[name])
             except msgspec.ValidationError as error:
-                raise Problem("bad-value", f"{described.name}.{name} cannot be {value!r}: {error}") from None
+                raise Problem(
+                    "bad-value",
+                    "{name}.{name2} cannot be {value!r}: {error}",
+                    name=described.name,
+                    name2=name,
+                    value=value,
+                    error=error,
+                ) from None
         self._tx.put(ident, described.name, plain)
 
 
@@ -155,12 +177,16 @@ def _described(schema: StoreSchema, kind: type[msgspec.Struct]) -> EntityType:
     for described in schema.types.values():
         if described.view is kind:
             return described
-    raise Problem("unknown-type", f"the {schema.name} store has no type that is read as {kind.__name__}")
+    raise Problem(
+        "unknown-type", "the {name} store has no type that is read as {name2}", name=schema.name, name2=kind.__name__
+    )
 
 
 def _same_type(document: Document, described: EntityType) -> None:
     if document.type != described.name:
-        raise Problem("wrong-type", f"{document.id} is a {document.type}, not a {described.name}")
+        raise Problem(
+            "wrong-type", "{id} is a {type}, not a {name}", id=document.id, type=document.type, name=described.name
+        )
 
 
 @lru_cache(maxsize=1024)
@@ -170,7 +196,9 @@ def _encoded(kind: type[msgspec.Struct], name: str) -> str:
         if field.name == name and name != "id":
             return field.encode_name
     names = ", ".join(field.name for field in msgspec.structs.fields(kind) if field.name != "id")
-    raise Problem("unknown-field", f"{kind.__name__} has no field {name!r}; it has: {names}")
+    raise Problem(
+        "unknown-field", "{name} has no field {name2!r}; it has: {names}", name=kind.__name__, name2=name, names=names
+    )
 
 
 def _default(field: msgspec.structs.FieldInfo) -> Any:

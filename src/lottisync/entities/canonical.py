@@ -18,6 +18,9 @@ MAX_EXACT = 2**53 - 1
 
 Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 
+UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+"""Every way in which bytes that should be JSON of some shape can turn out to be something else."""
+
 PLAIN = frozenset({str, bool, type(None)})
 """Types of which every value is in normal form already."""
 
@@ -53,7 +56,7 @@ def check(raw: bytes) -> None:
     """Raise `NotCanonical` unless `raw` is what `encode` would have written (ENT-9)."""
     try:
         again = encode(_decode(raw))
-    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
+    except UNREADABLE as error:
         raise NotCanonical(f"not JSON: {error}") from None
     if again != raw:
         raise NotCanonical("not in canonical form")
@@ -69,7 +72,7 @@ def decode_document(raw: bytes) -> dict[str, Any]:
         except msgspec.ValidationError:
             document = {p: normal(value) for p, value in _decode_document(raw).items()}
         again = encode_normal(document)
-    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
+    except UNREADABLE as error:
         raise NotCanonical(f"not a JSON object: {error}") from None
     if again != raw:
         raise NotCanonical("not in canonical form")

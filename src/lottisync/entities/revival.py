@@ -17,7 +17,8 @@ from typing import Any
 from lottisync.causality import vector_clock
 from lottisync.causality.vector_clock import Clock, Host
 from lottisync.entities import canonical
-from lottisync.entities.entity import DELETED_AT, Deletion, Entity, Stamp, Write, as_deletion, ordered
+from lottisync.entities.entity import DELETED_AT, Deletion, Entity, as_deletion
+from lottisync.entities.registers import Registers, Stamp, Write, ordered
 
 _SEEN, _UNSEEN, _DELETION = range(3)
 
@@ -41,7 +42,7 @@ def revived(entity: Entity, host: Host, counter: int, forgotten: Clock) -> tuple
                 fresh.append(Write(stamp, _seeing(write, host, last[_SEEN]) if p == DELETED_AT else write.value))
         registers[p] = ordered(fresh)
     clock = vector_clock.merge(entity.clock, forgotten) | {host: last[-1]}
-    return Entity(entity.id, entity.type, clock, registers), sum(sizes)
+    return Entity(entity.id, entity.type, clock, Registers.of(registers)), sum(sizes)
 
 
 def _grouped(p: str, writes: tuple[Write, ...], deletions: list[tuple[Stamp, Deletion]]) -> list[list[Write]]:
@@ -55,7 +56,7 @@ def _grouped(p: str, writes: tuple[Write, ...], deletions: list[tuple[Stamp, Del
             kind = _DELETION
         else:
             dot = write.stamp.dot
-            seen = any(dot == by.dot or vector_clock.has_seen(deletion.seen, dot) for by, deletion in deletions)
+            seen = any(dot == by.dot or deletion.has_seen(dot) for by, deletion in deletions)
             kind = _SEEN if seen else _UNSEEN
         groups[kind].append(write)
     return groups

@@ -11,6 +11,8 @@ from typing import Final
 
 import msgspec
 
+from lottisync.causality.digest import sha256
+
 
 class EntityType(msgspec.Struct, frozen=True):
     """`view` is the struct as which an entity of the type is read (None: by its own code, as signed records are),
@@ -95,13 +97,8 @@ def is_store_name(name: str) -> bool:
 def derived_id(*parts: str) -> str:
     """An id that every device computes alike from what makes the entity unique (ENT-5): 32 hexadecimal
     digits of SHA-256 over the parts, each preceded by its length."""
-    import hashlib  # here: it loads OpenSSL, and a command that only reads hashes nothing
-
-    digest = hashlib.sha256()
-    for part in parts:
-        raw = part.encode()
-        digest.update(len(raw).to_bytes(4, "big") + raw)
-    return digest.hexdigest()[:32]
+    raws = [part.encode() for part in parts]
+    return sha256(b"".join(len(raw).to_bytes(4, "big") + raw for raw in raws)).hex()[:32]
 
 
 def link_id(type_name: str, from_id: str, to_id: str) -> str:

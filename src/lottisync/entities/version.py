@@ -14,17 +14,19 @@ equally frequent, so that one entity has exactly one form.
 """
 
 import re
-from collections import Counter
 from functools import lru_cache
 from typing import Any
 
 import msgspec
 
 from lottisync.causality import vector_clock
+from lottisync.causality.digest import sha256
 from lottisync.causality.hlc import Hlc
 from lottisync.causality.vector_clock import ClockError, Dot, Host
 from lottisync.entities import canonical, path
-from lottisync.entities.entity import Entity, Registers, Stamp, Write, is_clean_tombstone
+from lottisync.entities.canonical import UNREADABLE
+from lottisync.entities.entity import Entity, is_clean_tombstone
+from lottisync.entities.registers import Registers, Stamp, Write
 from lottisync.problem import Problem
 
 MAX_DOCUMENT = 300 * 1024
@@ -50,9 +52,8 @@ class Damaged(Problem):
     """What this store itself wrote, or checked, and is not that any more: the disk's fault, or a hand's."""
 
     def __init__(self, entity_id: str, error: Exception) -> None:
-        said = f"what is stored of {entity_id} is damaged ({error})"
         super().__init__(
-            "damaged-row", f"{said}. See all of it with: lottisync check; mend it from another device: lottisync verify"
+            "damaged-row", "what is stored of {entity} is damaged ({error})", hint="mend", entity=entity_id, error=error
         )
 
 
@@ -86,9 +87,7 @@ class Version(msgspec.Struct, array_like=True, frozen=True, forbid_unknown_field
 
     def hash(self) -> bytes:
         """SHA-256 of the canonical form."""
-        import hashlib  # here: it loads OpenSSL, and a command that only reads hashes nothing
-
-        return hashlib.sha256(self.canonical()).digest()
+        return sha256(self.canonical())
 
     def read_clock(self) -> dict[Host, int]:
         return _read_clock(self.clock)  # type: ignore[return-value]
@@ -99,18 +98,7 @@ class Version(msgspec.Struct, array_like=True, frozen=True, forbid_unknown_field
 
 def close(entity: Entity) -> Version:
     """The one version of an entity."""
-    if isinstance(entity.registers, Registers):
-        return _closed(entity, entity.registers)
-    winners = {p: writes[0] for p, writes in entity.registers.items()}
-    counts = Counter(write.stamp for write in winners.values())
-    base = max(counts, key=lambda stamp: (counts[stamp], stamp))
-    stamps = {p: write.stamp for p, write in winners.items() if write.stamp != base}
-    siblings = {p: writes[1:] for p, writes in entity.registers.items() if len(writes) > 1}
-    document = _encode({p: msgspec.Raw(write.value) for p, write in winners.items()})
-    return _closed(entity, Registers(base, stamps, siblings, document))
-
-
-def _closed(entity: Entity, registers: Registers) -> Version:
+    registers = entity.registers
     siblings = {p: [(w.stamp, msgspec.Raw(w.value)) for w in writes] for p, writes in registers.siblings.items()}
     stamps = _encode((registers.base, registers.stamps, siblings))
     return Version(entity.id, entity.type, _encode(entity.clock), stamps, registers.stored)
@@ -127,19 +115,21 @@ def first(entity_id: str, type_name: str, precedence: int, reading: Hlc, dot: Do
 
 
 def open_stored(version: Version) -> Entity:
-    """The entity of a version that this store wrote or checked itself. Raises `Damaged`."""
+    """The entity of a version that this store wrote or checked itself. Raises `Damaged`, whatever is wrong with it."""
     try:
+        for part in (version.document, version.stamps):  # of which values are decoded only when somebody needs them
+            str(part, "utf-8")
         registers = _registers(version)
-        _ = registers.raw  # now is the time to find that it is no document
+        _ = registers.raw
         return Entity(version.id, version.type, version.read_clock(), registers)
-    except msgspec.MsgspecError as error:
+    except UNREADABLE as error:
         raise Damaged(version.id, error) from None
 
 
 def _registers(version: Version, decoded: dict[str, Any] | None = None) -> Registers:
     base, stamps, siblings = _read_stamps(version.stamps)
     held = {p: tuple(Write(stamp, bytes(value)) for stamp, value in writes) for p, writes in siblings.items()}
-    return Registers(base, stamps, held, version.document, decoded)
+    return Registers(base, stamps, held, version.document, decoded=decoded)
 
 
 def clock_of(version: Version) -> dict[Host, int]:
@@ -149,7 +139,7 @@ def clock_of(version: Version) -> dict[Host, int]:
     try:
         clock = version.read_clock()
         vector_clock.validate(clock)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, ClockError) as error:
+    except (*UNREADABLE, ClockError) as error:
         raise BadVersion(f"version of {version.id}: {error}") from None
     if not clock:
         raise BadVersion(f"version of {version.id} has an empty clock")
@@ -173,7 +163,7 @@ def open_foreign(version: Version) -> Entity:
     """The entity of a version that came from a peer, every part checked (ENT-10). Raises `BadVersion`."""
     try:
         return _checked(version)
-    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError, KeyError) as error:
+    except (*UNREADABLE, KeyError) as error:
         raise BadVersion(f"version of {version.id[:80]!r}: {error}") from None
     except (ClockError, canonical.NotCanonical, path.PathError) as error:
         raise BadVersion(f"version of {version.id[:80]!r}: {error}") from None
@@ -193,7 +183,7 @@ def _checked(version: Version) -> Entity:
     path.validate(tuple(document))
     registers = _registers(version, document)
     entity = Entity(version.id, version.type, clock, registers)
-    for stamp in entity.stamps():
+    for stamp in registers.all_stamps():
         _check_stamp(version.id, stamp, clock)
     if registers.siblings:
         return _checked_writes(version, entity)
@@ -212,7 +202,7 @@ def _checked_writes(version: Version, entity: Entity) -> Entity:
             raise BadVersion(f"version of {version.id} names two writes of {p!r} alike")
         for sibling in writes[1:]:
             canonical.check(sibling.value)
-    if close(Entity(entity.id, entity.type, entity.clock, registers)) != version:
+    if close(Entity(entity.id, entity.type, entity.clock, Registers.of(registers))) != version:
         raise BadVersion(f"version of {version.id} is not in canonical form")
     return entity
 

@@ -15,13 +15,12 @@ from typing import Any, Protocol, TypeVar, get_origin
 import msgspec
 
 from lottisync.entities import path
+from lottisync.entities.canonical import UNREADABLE
 
 T = TypeVar("T", bound=msgspec.Struct)
 Kind = type[T]
 BATCH = 100
 """Documents that are decoded together: enough to be quick, few enough to stay in the processor's cache."""
-UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError)
-"""What reading a damaged document raises, the second where its text is none."""
 _id_of = attrgetter("id")
 
 

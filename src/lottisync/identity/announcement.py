@@ -39,7 +39,9 @@ def announcement(secret: bytes, nonce: bytes) -> str:
     """The value to announce: 32 hexadecimal digits. `secret` has 16 bytes; `nonce` has 8, drawn for this value.
     Raises `IdentityError`."""
     if len(secret) != SECRET_BYTES or len(nonce) != NONCE_BYTES:
-        raise IdentityError(f"an announcement takes 16 bytes and 8; got {len(secret)} and {len(nonce)}")
+        raise IdentityError(
+            "an announcement takes 16 bytes and 8; got {secret} and {nonce}", secret=len(secret), nonce=len(nonce)
+        )
     return (nonce + _tag(secret, nonce)).hex()
 
 

@@ -109,7 +109,9 @@ def _elligator2(element: int) -> int:
 
 def _multiply(scalar: bytes, point: bytes) -> bytes:
     if len(scalar) != SCALAR_BYTES or len(point) != SHARE_BYTES:
-        raise CPaceError(f"a CPace scalar and a share have 32 bytes; got {len(scalar)} and {len(point)}")
+        raise CPaceError(
+            "a CPace scalar and a share have 32 bytes; got {count} and {count2}", count=len(scalar), count2=len(point)
+        )
     try:
         return X25519PrivateKey.from_private_bytes(scalar).exchange(X25519PublicKey.from_public_bytes(point))
     except ValueError as error:

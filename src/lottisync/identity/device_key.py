@@ -32,6 +32,8 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 from cryptography.x509.oid import NameOID
 
+from lottisync.problem import Problem
+
 SEED_BYTES = 32
 SIGNATURE_BYTES = 64
 DEVICE_ID_CHARACTERS = 64
@@ -46,8 +48,11 @@ _DEVICE_ID = re.compile(r"\A[0-9a-f]{64}\Z")
 _GROUP = 4
 
 
-class IdentityError(Exception):
+class IdentityError(Problem):
     """A key, certificate, name, record or message of this package is not what it has to be."""
+
+    def __init__(self, template: str, *, code: str = "bad-value", hint: str = "", **arguments: object) -> None:
+        super().__init__(code, template, hint=hint, **arguments)
 
 
 class DeviceKey:
@@ -60,7 +65,9 @@ class DeviceKey:
 
     def __init__(self, seed: bytes) -> None:
         if len(seed) != SEED_BYTES:
-            raise IdentityError(f"a device key is made of {SEED_BYTES} bytes; got {len(seed)}")
+            raise IdentityError(
+                "a device key is made of {seed_bytes} bytes; got {count}", seed_bytes=SEED_BYTES, count=len(seed)
+            )
         self._seed = bytes(seed)
         self._private = Ed25519PrivateKey.from_private_bytes(self._seed)
         spki = _spki(self._private.public_key())
@@ -95,12 +102,10 @@ class DeviceKey:
         """32 secret bytes for one purpose. `purpose` begins with a label that says what it is (ID-7)."""
         return hmac.digest(self._seed, purpose, "sha256")
 
-    def private_pem(self, password: bytes) -> bytes:
-        """The key as PKCS#8 PEM, the form that `ssl` loads, encrypted under a password."""
+    def private_pem(self) -> bytes:
+        """The key as PKCS#8 PEM, the form that `ssl` loads; not encrypted, so it never goes into a file."""
         return self._private.private_bytes(
-            serialization.Encoding.PEM,
-            serialization.PrivateFormat.PKCS8,
-            serialization.BestAvailableEncryption(password),
+            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
         )
 
     def certificate_pem(self) -> bytes:
@@ -138,7 +143,11 @@ def verify(certificate_der: bytes, signature: bytes, message: bytes) -> bool:
 def parse_device_id(text: str) -> str:
     """Return `text` if it is 64 lowercase hex characters, else raise `IdentityError`."""
     if not _DEVICE_ID.match(text):
-        raise IdentityError(f"a device id has {DEVICE_ID_CHARACTERS} lowercase hex characters; got {text[:80]!r}")
+        raise IdentityError(
+            "a device id has {device_id_characters} lowercase hex characters; got {text!r}",
+            device_id_characters=DEVICE_ID_CHARACTERS,
+            text=text[:80],
+        )
     return text
 
 
@@ -169,7 +178,9 @@ def _self_signed(private: Ed25519PrivateKey, spki: bytes) -> bytes:
 def _key_of(certificate_der: bytes) -> Ed25519PublicKey:
     if len(certificate_der) > MAX_CERTIFICATE_BYTES:
         raise IdentityError(
-            f"a device certificate has at most {MAX_CERTIFICATE_BYTES} bytes; got {len(certificate_der)}"
+            "a device certificate has at most {max_certificate_bytes} bytes; got {count}",
+            max_certificate_bytes=MAX_CERTIFICATE_BYTES,
+            count=len(certificate_der),
         )
     # InvalidVersion is no ValueError, and an algorithm OpenSSL was built without is neither. What the parser only
     # warns of (a negative serial number) is refused: a stranger does not get to write to our log.
@@ -179,9 +190,9 @@ def _key_of(certificate_der: bytes) -> Ed25519PublicKey:
             certificate = x509.load_der_x509_certificate(certificate_der)
             key = certificate.public_key()
     except (ValueError, x509.InvalidVersion, UnsupportedAlgorithm, Warning) as error:
-        raise IdentityError(f"this is not a certificate: {error}") from error
+        raise IdentityError("this is not a certificate: {error}", error=error) from error
     if not isinstance(key, Ed25519PublicKey):
-        raise IdentityError(f"a device certificate holds an Ed25519 key; this one holds {type(key).__name__}")
+        raise IdentityError("a device certificate holds an Ed25519 key; this one holds {name}", name=type(key).__name__)
     # Signed by its own key: whoever hands on a certificate of somebody else's device cannot have altered it. The
     # signature covers all but its own wrapping, and the parser lets a bit string with unused bits pass.
     try:

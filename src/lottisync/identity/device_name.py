@@ -12,8 +12,10 @@ Spec: docs/specs/06-identity-and-pairing.md, ID-8.
 from __future__ import annotations
 
 import re
+import unicodedata
 
 from lottisync.identity.device_key import IdentityError
+from lottisync.shown import INVISIBLE, quoted
 
 # As long as a line of a terminal has room for beside an id; a name is shown whole, never cut.
 MAX_NAME_CHARACTERS = 64
@@ -26,12 +28,25 @@ _UNSHOWABLE = re.compile(
     "\ud800-\udfff"  # halves of a pair: not text, and not encodable
     "]"
 )
+_BLANK = re.compile(rf"[\u0020\u00a0\u1680\u2000-\u200a\u202f\u205f\u2800\u3000{INVISIBLE}]*\Z")
 
 
 def parse_device_name(text: str) -> str:
-    """Return `text` if it is 1 to 64 showable characters and not only spaces, else raise `IdentityError`."""
-    if not 1 <= len(text) <= MAX_NAME_CHARACTERS or not text.strip(" "):
-        raise IdentityError(f"a device name has 1 to {MAX_NAME_CHARACTERS} characters; got {len(text)}")
+    """Return `text` if it is 1 to 64 showable characters of which one can be seen, else raise `IdentityError`."""
+    if not 1 <= len(text) <= MAX_NAME_CHARACTERS:
+        raise IdentityError(
+            "a device name has 1 to {max_name_characters} characters; got {count}",
+            max_name_characters=MAX_NAME_CHARACTERS,
+            count=len(text),
+        )
     if _UNSHOWABLE.search(text):
-        raise IdentityError(f"a device name has no control characters; got {text!r}")
+        raise IdentityError("a device name has no control characters; got {quoted}", quoted=quoted(text))
+    if _BLANK.match(text):
+        raise IdentityError("a device name has a character that can be seen; got {quoted}", quoted=quoted(text))
     return text
+
+
+def likeness(name: str) -> str:
+    """What two names share that a person cannot tell apart: capitals, forms of a letter and what cannot be seen do not
+    count. For this device's own advice only, since Unicode changes."""
+    return re.sub(rf"[{INVISIBLE}]", "", unicodedata.normalize("NFKC", name)).casefold().strip()

@@ -110,7 +110,7 @@ def parse_invitation(text: str) -> Invitation:
 
 def _malformed(why: str) -> PairingError:
     return PairingError(
-        "malformed-invitation", f"this is not a whole invitation ({why}). Copy all of it, or make a new one"
+        "malformed-invitation", "this is not a whole invitation ({why}). Copy all of it, or make a new one", why=why
     )
 
 

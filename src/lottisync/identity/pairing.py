@@ -126,13 +126,15 @@ _REFUSED_BECAUSE: Final[dict[str, tuple[PairingCode, str]]] = {
 class PairingError(IdentityError):
     """A run, a code or a message of pairing failed.
 
-    `code` is for programs and `sentence` for people. `from_peer` tells that the other side said so.
+    `from_peer` says that the other side said so.
     """
 
-    def __init__(self, code: PairingCode, sentence: str, *, from_peer: bool = False) -> None:
-        super().__init__(sentence)
-        self.code = code
-        self.sentence = sentence
+    code: PairingCode
+
+    def __init__(
+        self, code: PairingCode, template: str, *, from_peer: bool = False, hint: str = "", **arguments: object
+    ) -> None:
+        super().__init__(template, code=code, hint=hint, **arguments)
         self.from_peer = from_peer
 
     @property
@@ -140,7 +142,7 @@ class PairingError(IdentityError):
         """The message to send before closing; None when the other side ended the run (PAIR-14)."""
         if self.from_peer:
             return None
-        return _encode(Refused(code=self.code, sentence=self.sentence[:MAX_SENTENCE_CHARACTERS]))
+        return _encode(Refused(code=self.code, sentence=self.message[:MAX_SENTENCE_CHARACTERS]))
 
 
 Nonce = Annotated[bytes, msgspec.Meta(min_length=NONCE_BYTES, max_length=NONCE_BYTES)]
@@ -264,7 +266,9 @@ def parse_code(text: str) -> str:
     """The nine digits of what a person typed: '123456789', '123-456-789' or '123 456 789'."""
     typed = text.strip(" \t\r\n")
     if not (groups := _CODE.match(typed)):
-        raise PairingError("malformed-code", f"a pairing code has 9 digits, like 123-456-789; got {typed[:20]!r}")
+        raise PairingError(
+            "malformed-code", "a pairing code has 9 digits, like 123-456-789; got {typed!r}", typed=typed[:20]
+        )
     return "".join(groups.groups())
 
 
@@ -309,17 +313,17 @@ class Offer:
     def begin(self, now_ms: int) -> None:
         """Use up one run (PAIR-5, PAIR-6). Raises `PairingError` used, too-many-runs or expired."""
         if self.used:
-            raise PairingError("used", f"this {self.what} has paired a device already; make a new one")
+            raise PairingError("used", "this {what} has paired a device already; make a new one", what=self.what)
         if self.runs_left <= 0:
-            raise PairingError("too-many-runs", f"this {self.what} was tried too often; make a new one")
+            raise PairingError("too-many-runs", "this {what} was tried too often; make a new one", what=self.what)
         if now_ms >= self.expires_at_ms:
-            raise PairingError("expired", f"this {self.what} has expired; make a new one")
+            raise PairingError("expired", "this {what} has expired; make a new one", what=self.what)
         self.runs_left -= 1
 
     def take(self) -> None:
         """It has done its work; of the runs under way only this one may end well (PAIR-7)."""
         if self.used:
-            raise PairingError("used", f"this {self.what} has paired a device already; make a new one")
+            raise PairingError("used", "this {what} has paired a device already; make a new one", what=self.what)
         self.used = True
 
     def __repr__(self) -> str:
@@ -411,7 +415,7 @@ class _Run:
             parse_device_name(card.name)
             peer_id = device_id_of(card.certificate)
         except IdentityError as error:
-            raise PairingError("malformed", f"the other device introduced itself badly: {error}") from error
+            raise PairingError("malformed", "the other device introduced itself badly: {error}", error=error) from error
         if peer_id == self._key.device_id:
             raise PairingError("same-device", "this is the same device, or a copy of its key")
         return peer_id
@@ -613,14 +617,16 @@ def _own_share(password: Password, scalar: bytes, nonce: bytes, *, session_id: b
 
 def _check_chance(scalar: bytes, nonce: bytes) -> None:
     if len(scalar) != cpace.SCALAR_BYTES or len(nonce) != NONCE_BYTES:
-        raise IdentityError(f"a pairing run takes 32 bytes twice; got {len(scalar)} and {len(nonce)}")
+        raise IdentityError(
+            "a pairing run takes 32 bytes twice; got {count} and {count2}", count=len(scalar), count2=len(nonce)
+        )
 
 
 def _point(scalar: bytes, share: bytes) -> bytes:
     try:
         return cpace.shared_point(scalar, share)
     except cpace.CPaceError as error:
-        raise PairingError("malformed", f"the other device sent an unfit share: {error}") from error
+        raise PairingError("malformed", "the other device sent an unfit share: {error}", error=error) from error
 
 
 def _paired(peer: Hello | Reply, secret: _Secret, introduction: Introduction) -> Paired:
@@ -657,13 +663,19 @@ def _decode(data: bytes) -> Message:
     # The one place where bytes of a stranger become messages (PAIR-13). The version is read before the rest:
     # a later version may have other fields, and "malformed" would send the person looking for the wrong fault.
     if len(data) > MAX_PAIRING_MESSAGE:
-        raise PairingError("malformed", f"a pairing message has at most {MAX_PAIRING_MESSAGE} bytes")
+        raise PairingError(
+            "malformed",
+            "a pairing message has at most {max_pairing_message} bytes",
+            max_pairing_message=MAX_PAIRING_MESSAGE,
+        )
     try:
         version = _version_decoder.decode(data).v
         if version != PAIRING_VERSION:
             raise PairingError(
                 "version",
-                f"the other device speaks pairing version {version}, this one {PAIRING_VERSION}; update the older",
+                "the other device speaks pairing version {version}, this one {pairing_version}; update the older",
+                version=version,
+                pairing_version=PAIRING_VERSION,
             )
         return _message_decoder.decode(data)
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:

@@ -83,22 +83,28 @@ class MembershipRecord(msgspec.Struct, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         if self.kind not in get_args(MembershipKind):
-            raise IdentityError(f"a membership record is added, renamed, revoked or retired; got {self.kind!r}")
+            raise IdentityError(
+                "a membership record is added, renamed, revoked or retired; got {kind!r}", kind=self.kind
+            )
         parse_device_id(self.device)
         parse_device_id(self.by)
         if not 0 <= self.at_ms <= MAX_AT_MS:
-            raise IdentityError(f"at_ms is 0 to 2^53-1; got {self.at_ms}")
+            raise IdentityError("at_ms is 0 to 2^53-1; got {at_ms}", at_ms=self.at_ms)
         if len(self.signature) != SIGNATURE_BYTES:
-            raise IdentityError(f"a signature has {SIGNATURE_BYTES} bytes; got {len(self.signature)}")
+            raise IdentityError(
+                "a signature has {signature_bytes} bytes; got {count}",
+                signature_bytes=SIGNATURE_BYTES,
+                count=len(self.signature),
+            )
         if self.kind in ("added", "renamed"):
             parse_device_name(self.name)
         elif self.name:
-            raise IdentityError(f"a {self.kind} record has no name")
+            raise IdentityError("a {kind} record has no name", kind=self.kind)
         if self.kind == "added":
             if device_id_of(self.certificate) != self.device:
                 raise IdentityError("the certificate in an added record is of another device")
         elif self.certificate:
-            raise IdentityError(f"a {self.kind} record has no certificate")
+            raise IdentityError("a {kind} record has no certificate", kind=self.kind)
         if self.kind == "revoked" and self.device == self.by:
             raise IdentityError("a device does not revoke itself; it retires")
 
@@ -201,12 +207,16 @@ class HostBinding(msgspec.Struct, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         if not _HOST.match(self.host):
-            raise IdentityError(f"a host id has 16 lowercase hex characters; got {self.host[:40]!r}")
+            raise IdentityError("a host id has 16 lowercase hex characters; got {host!r}", host=self.host[:40])
         if not is_store_name(self.store):
-            raise IdentityError(f"a store is named by a-z, 0-9 and '-'; got {self.store[:40]!r}")
+            raise IdentityError("a store is named by a-z, 0-9 and '-'; got {store!r}", store=self.store[:40])
         parse_device_id(self.device)
         if len(self.signature) != SIGNATURE_BYTES:
-            raise IdentityError(f"a signature has {SIGNATURE_BYTES} bytes; got {len(self.signature)}")
+            raise IdentityError(
+                "a signature has {signature_bytes} bytes; got {count}",
+                signature_bytes=SIGNATURE_BYTES,
+                count=len(self.signature),
+            )
 
     @classmethod
     def signed_by(cls, key: DeviceKey, *, host: str, store: str) -> Self:
@@ -411,7 +421,7 @@ def _convert(fields: Mapping[str, object], into: type[_T]) -> _T:
     try:
         return msgspec.convert(dict(fields), into)
     except (msgspec.MsgspecError, RecursionError) as error:
-        raise IdentityError(f"the fields are not those of such a record: {error}") from error
+        raise IdentityError("the fields are not those of such a record: {error}", error=error) from error
 
 
 def _membership_bytes(kind: MembershipKind, device: str, name: str, certificate: bytes, by: str, at_ms: int) -> bytes:
@@ -427,7 +437,7 @@ def _packed(*values: str | bytes | int) -> bytes:
     try:
         return _encode(values)
     except (UnicodeEncodeError, OverflowError) as error:
-        raise IdentityError(f"this cannot be signed: {error}") from error
+        raise IdentityError("this cannot be signed: {error}", error=error) from error
 
 
 def _forged(by: str, signature: bytes, signed: bytes, certificates: Mapping[str, bytes]) -> str:
@@ -521,7 +531,7 @@ def _from_base64(text: str) -> bytes:
     try:
         data = base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError) as error:
-        raise IdentityError(f"this is not base64: {error}") from error
+        raise IdentityError("this is not base64: {error}", error=error) from error
     # The last character has bits to spare; one form only, or one record has many documents.
     if _base64(data) != text:
         raise IdentityError("this base64 is not in its one canonical form")

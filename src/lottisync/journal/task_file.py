@@ -17,6 +17,7 @@ from lottisync.entities.entity import is_deleted
 from lottisync.entities.schema import derived_id
 from lottisync.journal import tasks
 from lottisync.problem import Problem
+from lottisync.shown import quoted
 from lottisync.store.instant import iso, millis
 from lottisync.store.transaction import Transaction
 
@@ -81,11 +82,23 @@ class Added(msgspec.Struct):
 def parse(raw: bytes, name: str) -> TaskFile:
     """The file's content, checked whole; `Problem` names the place that is wrong."""
     if len(raw) > MAX_BYTES:
-        raise Problem("bad-file", f"{name} has {len(raw):,} bytes; a task file may have {MAX_BYTES:,}")
+        raise Problem(
+            "bad-file",
+            "{name} has {count:,} bytes; a task file may have {max_bytes:,}",
+            name=name,
+            count=len(raw),
+            max_bytes=MAX_BYTES,
+        )
     try:
         file = msgspec.json.decode(raw, type=TaskFile)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise Problem("bad-file", f"{name} is not a {FORMAT} file: {error}. Nothing was imported") from None
+        raise Problem(
+            "bad-file",
+            "{name} is not a {format} file: {error}. Nothing was imported",
+            name=name,
+            format=FORMAT,
+            error=error,
+        ) from None
     _check(file, name)
     return file
 
@@ -95,10 +108,10 @@ def _check(file: TaskFile, name: str) -> None:
     _unique([label.key for label in file.labels], "label", name)
     _unique([task.key for task in file.tasks], "task", name)
     for label in file.labels:
-        with _placed(f"{name}: label {label.key!r}"):
+        with _placed(f"{name}: label {quoted(label.key)}"):
             tasks.checked_title(label.name)
     for task in file.tasks:
-        place = f"{name}: task {task.key!r}"
+        place = f"{name}: task {quoted(task.key)}"
         with _placed(place):
             _check_values(task)
         _unique([item.key for item in task.checklist], "checklist item", place)
@@ -107,7 +120,9 @@ def _check(file: TaskFile, name: str) -> None:
             if key not in labels:
                 raise Problem(
                     "bad-file",
-                    f"{place} has a label {key!r} that the file does not define. Nothing was imported",
+                    "{place} has a label {quoted} that the file does not define. Nothing was imported",
+                    place=place,
+                    quoted=quoted(key),
                 )
         for instant in [
             task.created_at,
@@ -119,7 +134,9 @@ def _check(file: TaskFile, name: str) -> None:
             except ValueError:
                 raise Problem(
                     "bad-file",
-                    f"{place}: {instant!r} is not a time like 2026-11-02T18:30:00Z. Nothing was imported",
+                    "{place}: {quoted} is not a time like 2026-11-02T18:30:00Z. Nothing was imported",
+                    place=place,
+                    quoted=quoted(instant),
                 ) from None
 
 
@@ -128,7 +145,9 @@ def _placed(place: str) -> Iterator[None]:
     try:
         yield
     except Problem as problem:
-        raise Problem("bad-file", f"{place}: {problem.message}. Nothing was imported") from None
+        raise Problem(
+            "bad-file", "{place}: {message_}. Nothing was imported", place=place, message_=problem.message
+        ) from None
 
 
 def _check_values(task: TaskRecord) -> None:
@@ -146,7 +165,13 @@ def _check_values(task: TaskRecord) -> None:
 def _unique(keys: list[str], what: str, place: str) -> None:
     doubled = sorted({key for key in keys if keys.count(key) > 1}) if len(set(keys)) < len(keys) else []
     if doubled:
-        raise Problem("bad-file", f"{place}: the {what} key {doubled[0]!r} is used twice. Nothing was imported")
+        raise Problem(
+            "bad-file",
+            "{place}: the {what} key {quoted} is used twice. Nothing was imported",
+            place=place,
+            what=what,
+            quoted=quoted(doubled[0]),
+        )
 
 
 def size(file: TaskFile) -> int:

@@ -15,7 +15,7 @@ from datetime import date
 from typing import Any, NamedTuple
 
 import msgspec
-from fractional_indexing import generate_key_between
+from fractional_indexing import FIError, generate_key_between
 
 from lottisync.causality.vector_clock import Dot
 from lottisync.entities.schema import derived_id
@@ -31,6 +31,7 @@ from lottisync.journal.types import (
     Task,
 )
 from lottisync.problem import Problem
+from lottisync.shown import quoted
 from lottisync.store.instant import iso
 from lottisync.store.reader import Document, Reader
 from lottisync.store.transaction import Transaction
@@ -38,6 +39,8 @@ from lottisync.store.transaction import Transaction
 MAX_TITLE = 400
 MAX_TEXT = 100_000
 MAX_MINUTES = 24 * 60
+MOST_CANDIDATES = 5
+CANDIDATE_CHARACTERS = 8
 DEFAULT_CHECKLIST = "Todos"
 _DAY = re.compile(r"\A\d{4}-\d{2}-\d{2}\Z")
 _LANGUAGE = re.compile(r"\A[a-z]{2,3}\Z")
@@ -76,9 +79,9 @@ def read(reader: Reader, entity_id: str, type_name: str, kind: type[T]) -> T:
     """The typed view of a live entity; `Problem` if there is none of that type."""
     document = reader.document(entity_id)
     if document is None or document.type != type_name:
-        raise Problem("unknown-id", f"there is no {_word(type_name)} {entity_id}")
+        raise Problem("unknown-id", "there is no {word} {entity_id}", word=_word(type_name), entity_id=entity_id)
     if document.deleted:
-        raise Problem("unknown-id", f"the {_word(type_name)} {entity_id} is deleted")
+        raise Problem("unknown-id", "the {word} {entity_id} is deleted", word=_word(type_name), entity_id=entity_id)
     return document.view(kind)
 
 
@@ -122,8 +125,25 @@ def resolve(reader: Reader, abbreviated: str, type_name: str) -> str:
         return fitting[0]
     word = _word(type_name)
     if not fitting:
-        raise Problem("unknown-id", f"there is no {word} {abbreviated!r}. See: lottisync task list")
-    raise Problem("ambiguous-id", f"{len(fitting)} ids of a {word} fit {abbreviated!r}; give more of it")
+        raise Problem("unknown-id", "there is no {word} {quoted}", hint="tasks", word=word, quoted=quoted(abbreviated))
+    raise Problem(
+        "ambiguous-id",
+        "{count} ids of a {word} fit {quoted}: {candidates}. Give more of it",
+        count=len(fitting),
+        word=word,
+        quoted=quoted(abbreviated),
+        candidates=_candidates(reader, fitting),
+    )
+
+
+def _candidates(reader: Reader, fitting: list[str]) -> str:
+    """The first few of the ids that fit, each with its title, as a person would type it."""
+    named = []
+    for ident in fitting[:MOST_CANDIDATES]:
+        document = reader.document(ident)
+        title = document.document().get("title") if document is not None else None
+        named.append(f"{ident[-CANDIDATE_CHARACTERS:]} {quoted(title) if isinstance(title, str) else ''}".rstrip())
+    return ", ".join(named) + (", ..." if len(fitting) > MOST_CANDIDATES else "")
 
 
 def _word(type_name: str) -> str:
@@ -136,20 +156,26 @@ def _word(type_name: str) -> str:
 def checked_title(text: str) -> str:
     title = " ".join(text.split())
     if not 1 <= len(title) <= MAX_TITLE:
-        raise Problem("bad-value", f"a title has 1 to {MAX_TITLE} characters; got {len(title)}")
+        raise Problem(
+            "bad-value", "a title has 1 to {max_title} characters; got {count}", max_title=MAX_TITLE, count=len(title)
+        )
     return title
 
 
 def checked_text(text: str) -> str:
     text = text.strip()
     if not 1 <= len(text) <= MAX_TEXT:
-        raise Problem("bad-value", f"a note has 1 to {MAX_TEXT} characters; got {len(text)}")
+        raise Problem(
+            "bad-value", "a note has 1 to {max_text} characters; got {count}", max_text=MAX_TEXT, count=len(text)
+        )
     return text
 
 
 def checked_minutes(minutes: int) -> int:
     if not 1 <= minutes <= MAX_MINUTES:
-        raise Problem("bad-value", f"minutes go from 1 to {MAX_MINUTES}; got {minutes}")
+        raise Problem(
+            "bad-value", "minutes go from 1 to {max_minutes}; got {minutes}", max_minutes=MAX_MINUTES, minutes=minutes
+        )
     return minutes
 
 
@@ -157,13 +183,18 @@ def checked_day(text: str) -> str:
     with contextlib.suppress(ValueError):
         if _DAY.match(text):
             return date.fromisoformat(text).isoformat()
-    raise Problem("bad-value", f"a due date is a day like 2026-12-01; got {text!r}")
+    raise Problem("bad-value", "a due date is a day like 2026-12-01; got {quoted}", quoted=quoted(text))
 
 
 def checked_priority(text: str) -> str:
     priority = text.strip().upper()
     if priority not in PRIORITIES:
-        raise Problem("bad-value", f"a priority is one of {', '.join(PRIORITIES)}; got {text!r}")
+        raise Problem(
+            "bad-value",
+            "a priority is one of {priorities}; got {quoted}",
+            priorities=", ".join(PRIORITIES),
+            quoted=quoted(text),
+        )
     return priority
 
 
@@ -171,17 +202,22 @@ def checked_status(text: str, reason: str | None) -> dict[str, str | None]:
     """`status` and `statusReason`, which are written together; BLOCKED and ON HOLD need the reason."""
     status = " ".join(text.upper().replace("_", " ").split())
     if status not in STATUSES:
-        raise Problem("bad-value", f"a status is one of {', '.join(STATUSES)}; got {text!r}")
+        raise Problem(
+            "bad-value",
+            "a status is one of {statuses}; got {quoted}",
+            statuses=", ".join(STATUSES),
+            quoted=quoted(text),
+        )
     reason = (reason or "").strip() or None
     if status in ("BLOCKED", "ON HOLD") and reason is None:
-        raise Problem("bad-value", f"the status {status} needs a reason")
+        raise Problem("bad-value", "the status {status} needs a reason", status=status)
     return {"status": status, "statusReason": reason}
 
 
 def checked_language(text: str) -> str:
     code = text.strip().lower()
     if _LANGUAGE.match(code) is None:
-        raise Problem("bad-value", f"a language is a code like en or de; got {text!r}")
+        raise Problem("bad-value", "a language is a code like en or de; got {quoted}", quoted=quoted(text))
     return code
 
 
@@ -223,14 +259,14 @@ def default_checklist(tx: Transaction, task_id: str, *, precedence: int | None =
 def add_checklist(
     tx: Transaction, checklist_id: str, task_id: str, title: str, *, precedence: int | None = None
 ) -> Dot:
-    last = max((checklist.rank for checklist in page(tx, task_id).checklists), default="")
+    ranks = [checklist.rank for checklist in page(tx, task_id).checklists]
     return tx.put(
         checklist_id,
         "checklist",
         {
             "taskId": task_id,
             "title": checked_title(title),
-            "rank": rank_after(last),
+            "rank": rank_after(*ranks),
             "createdAt": iso(tx.now),
         },
         precedence=precedence,
@@ -246,12 +282,12 @@ def add_item(
 ) -> Dot:
     """A new checklist item at the end of the task's first checklist, unticked and set by the user (S0-10)."""
     checklist_id = default_checklist(tx, task_id)
-    last = max((item.rank for item in page(tx, task_id).items if item.checklist_id == checklist_id), default="")
+    ranks = [item.rank for item in page(tx, task_id).items if item.checklist_id == checklist_id]
     values = {
         "taskId": task_id,
         "checklistId": checklist_id,
         "title": checked_title(title),
-        "rank": rank_after(last),
+        "rank": rank_after(*ranks),
         "isChecked": False,
         "checkedBy": "user",
         "checkedAt": None,
@@ -261,9 +297,13 @@ def add_item(
     return tx.put(item_id, "checklistItem", values)
 
 
-def rank_after(last: str) -> str:
-    """A rank behind `last` ('' for the first)."""
-    return str(generate_key_between(last or None, None))
+def rank_after(*ranks: str) -> str:
+    """A rank behind all of `ranks`. One that is no fractional index, as another program may write it, counts as
+    absent."""
+    for last in sorted(ranks, reverse=True):
+        with contextlib.suppress(FIError):
+            return str(generate_key_between(last or None, None))
+    return str(generate_key_between(None, None))
 
 
 def check_item(tx: Transaction, item_id: str, checked: bool) -> Dot | None:

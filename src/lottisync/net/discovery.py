@@ -11,6 +11,7 @@ zeroconf is asyncio-only; this module is the edge where it stays.
 """
 
 import contextlib
+import os
 import socket
 from collections.abc import AsyncIterator, Callable
 from typing import NamedTuple
@@ -22,7 +23,9 @@ from zeroconf.asyncio import AsyncServiceBrowser, AsyncServiceInfo, AsyncZerocon
 from lottisync.net.address import Address, BadAddress, parse_host
 from lottisync.net.interfaces import Interface, listened_on, watch
 
-SERVICE = "_lottisync._tcp.local."
+SERVICE = f"_{os.environ.get('LOTTISYNC_SERVICE', 'lottisync')}._tcp.local."
+"""Programs with another service do not find each other: so tests and the demo keep to themselves on a network where
+real devices announce themselves."""
 NEW_NAME_SECONDS = 3600.0
 """How long a name is announced."""
 RETRY_SECONDS = 2.0

@@ -41,6 +41,7 @@ from lottisync.identity.pairing import (
 from lottisync.net import tls
 from lottisync.net.address import Address, BadAddress, parse
 from lottisync.net.discovery import Announcement, Found, discovering
+from lottisync.net.doorway import Places, remote_host, welcome
 from lottisync.net.interfaces import links
 from lottisync.net.listener import listen, port_of, remote_of
 from lottisync.problem import Problem
@@ -103,7 +104,7 @@ async def show_code(
         digit=discriminator(offer.code) if discover else None,
         clock=clock,
         ready=ready,
-        again="lottisync pair",
+        again="pair-again",
     )
 
 
@@ -118,38 +119,47 @@ async def show(
     again: str,
 ) -> Paired:
     """Listen until somebody has used the offer, or it is no longer good. `make` makes it when the port is known, which
-    `ready` is told, too; with a `digit` it is announced; `again` is the command that makes another.
+    `ready` is told, too; with a `digit` it is announced; `again` names the hint how to make another.
 
     Raises `Problem` when the offer has expired or was tried too often."""
     outcome: list[Paired] = []
     complaint: list[str] = []
     done = anyio.Event()
+    places = Places(kept=0)
 
     async def serve(raw: SocketStream) -> None:
         remote = remote_of(raw)
+        host = remote_host(raw)
+        if not places.take(host):
+            await anyio.aclose_forcefully(raw)
+            return
         try:
             async with raw:
                 with anyio.fail_after(MESSAGE_SECONDS):
                     stream = await tls.secured(raw, tls.pairing_context(me.key), server=True)
                 paired = await _run_shown(_Channel(stream), me, offer, clock)
         except PairingError as error:
-            complaint[:] = [error.sentence]
+            complaint[:] = [error.message]
         except (OSError, TimeoutError, BadFrame, anyio.EndOfStream, anyio.BrokenResourceError):
             complaint[:] = ["a device connected and went away"]
         else:
             outcome.append(_met_at(remote, paired))
+        finally:
+            places.leave(host)
         if outcome or not offer.open_at(clock()):
             done.set()
 
     try:
         listener = await listen(where)
     except OSError as error:
-        raise Problem("cannot-listen", f"cannot listen on {where} ({error.strerror or error})") from None
+        raise Problem(
+            "cannot-listen", "cannot listen on {listen} ({strerror})", listen=where, strerror=error.strerror or error
+        ) from None
     port = port_of(listener)
     offer = make(port)
     announcement = None if digit is None else Announcement("pair", port, lambda: me.chance(16).hex(), digit)
     async with listener, anyio.create_task_group() as tasks:
-        tasks.start_soon(listener.serve, serve)
+        tasks.start_soon(welcome, listener, serve)
         if announcement is not None:
             await tasks.start(_announce, where.host, announcement)
         ready(port)
@@ -160,8 +170,8 @@ async def show(
         return outcome[0]
     why = f" ({complaint[0]})" if complaint else ""
     if offer.runs_left <= 0:
-        raise Problem("too-many-runs", f"the {offer.what} was tried too often{why}. Make a new one: {again}")
-    raise Problem("expired", f"the {offer.what} has expired{why}. Make a new one: {again}")
+        raise Problem("too-many-runs", "the {what} was tried too often{why}", hint=again, what=offer.what, why=why)
+    raise Problem("expired", "the {what} has expired{why}", hint=again, what=offer.what, why=why)
 
 
 async def _announce(
@@ -272,11 +282,18 @@ async def type_at_one_of(
         return min(refusals.values(), key=lambda error: error.code != "wrong-code")
     at = "or give the address of the device that shows it with --at HOST:PORT"
     if others:
-        return Problem("nobody-found", f"no device was found that shows a code beginning with {digit}. Check it, {at}")
+        return Problem(
+            "nobody-found",
+            "no device was found that shows a code beginning with {digit}. Check it, {at}",
+            digit=digit,
+            at=at,
+        )
     return Problem(
         "nobody-found",
-        f"no device that shows a code was found within {SEARCH_SECONDS} s."
-        f" Run `lottisync pair` on the other device, {at}",
+        "no device that shows a code was found within {search_seconds} s. Let the other device show one, {at}",
+        hint="show-code",
+        search_seconds=SEARCH_SECONDS,
+        at=at,
     )
 
 
@@ -295,6 +312,8 @@ async def _type_at_any(me: Self, code: str, addresses: tuple[Address, ...]) -> P
     for address in (each for one in addresses for each in _everywhere(str(one))):
         try:
             return await _type_at(me, code, address)
+        except PairingError:  # it answered, and refused: at another address it would say the same
+            raise
         except Problem as problem:
             unreachable = problem
     raise unreachable
@@ -310,13 +329,13 @@ async def _type_at(me: Self, code: str | Password, address: Address) -> Paired:
                 await anyio.aclose_forcefully(raw)
                 raise
     except (OSError, TimeoutError, anyio.EndOfStream, anyio.BrokenResourceError):
-        raise Problem(
-            "unreachable", f"no device shows a code at {address}. Is `lottisync pair` running there?"
-        ) from None
+        raise Problem("unreachable", "no device shows a code at {address}", hint="show-code", address=address) from None
     try:
         return _met_at(address, await _run_typed(_Channel(stream), stream, me, code))
     except (OSError, TimeoutError, BadFrame, anyio.EndOfStream, anyio.BrokenResourceError):
-        raise Problem("broken-off", f"the device at {address} broke the pairing off. Try again") from None
+        raise Problem(
+            "broken-off", "the device at {address} broke the pairing off. Try again", address=address
+        ) from None
     finally:
         await anyio.aclose_forcefully(stream)
 

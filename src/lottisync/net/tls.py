@@ -7,16 +7,15 @@ exactly the certificates in the roster. What a reader might be tempted to simpli
   its context by SNI still accepts a client without any certificate.
 - `num_tickets=0`: with session tickets a second connection does not prove the key again.
 - A context is never changed, it is made anew: pins can be added to a live one, but not taken out.
+- The dates of certificates are not looked at. A pin is as good on the day a flat battery says 1970 as on any other.
 - Under TLS 1.3 a client that the server is about to refuse believes that the handshake succeeded,
   and sees only the end of the stream. So the acceptor speaks first: its hello is the welcome.
 """
 
 import contextlib
 import os
-import secrets
 import ssl
-import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from anyio.abc import ByteStream
 from anyio.streams.tls import TLSAttribute, TLSStream
@@ -26,6 +25,8 @@ from lottisync.identity.device_key import DeviceKey, device_id_of
 ALPN_SYNC = "lottisync/1"
 ALPN_PAIRING = "lottisync-pair/1"
 HANDSHAKE_SECONDS = 5
+NO_CHECK_TIME = ssl.VerifyFlags(0x20_0000)
+"""OpenSSL's X509_V_FLAG_NO_CHECK_TIME, which `ssl` does not name."""
 
 
 def sync_context(key: DeviceKey, pins: Iterable[bytes], *, server: bool) -> ssl.SSLContext:
@@ -34,7 +35,7 @@ def sync_context(key: DeviceKey, pins: Iterable[bytes], *, server: bool) -> ssl.
     _harden(context, ALPN_SYNC)
     context.check_hostname = False
     context.verify_mode = ssl.CERT_REQUIRED
-    context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+    context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN | NO_CHECK_TIME
     _present(context, key)
     der = b"".join(pins)
     if der:
@@ -62,17 +63,22 @@ def _harden(context: ssl.SSLContext, alpn: str) -> None:
 
 
 def _present(context: ssl.SSLContext, key: DeviceKey) -> None:
-    """`load_cert_chain` reads from files only: one that its owner alone can read, gone at once. Whoever is killed in
-    between leaves it behind; so the key in it is encrypted under a password that nobody else ever has."""
-    password = secrets.token_bytes(32)
-    descriptor, name = tempfile.mkstemp(prefix="lottisync-")
+    """Give the context our certificate and key. `load_cert_chain` takes names of files only, so it gets those of two
+    pipes: the key never lies in a file, and a full disk or folder keeps nobody from linking."""
+    with _readable(key.certificate_pem()) as certificate, _readable(key.private_pem()) as private:
+        context.load_cert_chain(certificate, private)
+
+
+@contextlib.contextmanager
+def _readable(content: bytes) -> Iterator[str]:
+    """The name of a pipe that gives `content`, of less than a page, once. Raises `OSError` without free descriptors."""
+    reading, writing = os.pipe()
     try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(key.private_pem(password) + key.certificate_pem())
-        context.load_cert_chain(name, password=password)
+        os.write(writing, content)
+        os.close(writing)
+        yield f"/dev/fd/{reading}"
     finally:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(name)  # noqa: PTH108 - mkstemp speaks of names
+        os.close(reading)
 
 
 async def secured(stream: ByteStream, context: ssl.SSLContext, *, server: bool) -> TLSStream:

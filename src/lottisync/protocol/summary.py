@@ -5,9 +5,9 @@ hold beyond it and the fork nodes they have heard of. Then, and only then, their
 exchange of a hash over these says all of it, for three stores as for one, for ten entities as for ten million.
 """
 
-import hashlib
 from collections.abc import Iterable, Mapping
 
+from lottisync.causality.digest import sha256
 from lottisync.causality.knowledge import in_order
 from lottisync.causality.vector_clock import Clock, Host
 from lottisync.entities import canonical
@@ -24,13 +24,13 @@ def known(
     held and nodes sorted."""
     there = {host: [counter, last, value.hex()] for host, (counter, last, value) in sorted(heads.items())}
     dots = sorted([host, counter, entity] for host, counter, entity in held)
-    return hashlib.sha256(canonical.encode_normal([there, dots, sorted(node.hex() for node in nodes)])).digest()[:HALF]
+    return sha256(canonical.encode_normal([there, dots, sorted(node.hex() for node in nodes)]))[:HALF]
 
 
 def state(summaries: Mapping[str, Summary]) -> bytes:
     """One hash for all stores: 16 bytes of SHA-256 over `name NUL known digest` of each, by name."""
     parts = (name.encode() + b"\x00" + one.known + one.digest for name, one in sorted(summaries.items()))
-    return hashlib.sha256(b"".join(parts)).digest()[:HALF]
+    return sha256(b"".join(parts))[:HALF]
 
 
 def heard(told: Mapping[str, Mapping[str, Clock]]) -> bytes:
@@ -40,4 +40,4 @@ def heard(told: Mapping[str, Mapping[str, Clock]]) -> bytes:
         known_by = {device: in_order(k) for device, k in sorted(devices.items()) if any(k.values())}
         if known_by:
             plain[store] = known_by
-    return hashlib.sha256(canonical.encode_normal(plain)).digest()[:8]
+    return sha256(canonical.encode_normal(plain))[:8]

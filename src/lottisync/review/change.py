@@ -40,7 +40,8 @@ class ChangeItem(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class ChangeSet(msgspec.Struct, frozen=True, rename="camel"):
-    """`journal_knowledge` is what the proposer knew of the journal when it read its context."""
+    """`journal_knowledge` is what the proposer knew of the journal when it read its context; `ordinal` is the place
+    of the set among those of its wake."""
 
     id: str
     agent_id: str = ""
@@ -49,7 +50,13 @@ class ChangeSet(msgspec.Struct, frozen=True, rename="camel"):
     run_key: str = ""
     items: list[ChangeItem] = []
     journal_knowledge: dict[str, int] = {}
+    ordinal: int = 0
     created_at: str = ""
+
+    @property
+    def order(self) -> tuple[str, str, str, int, str]:
+        """Sets in this order are in the order in which they were proposed, whatever their ids."""
+        return self.created_at, self.agent_id, self.run_key, self.ordinal, self.id
 
 
 class ChangeDecision(msgspec.Struct, frozen=True, rename="camel"):

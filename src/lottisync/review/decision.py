@@ -1,24 +1,20 @@
-"""One verdict on one operation, as it is written down (docs/specs/10-review.md, sections 1 and 5).
+"""One verdict on one operation, as it is stored (docs/specs/10-review.md, sections 1 and 5).
 
-A decision is added and never changed. It lists the decisions on its operation that whoever decided had
-seen; what nobody lists counts. What says the same of other operations goes along: twins, which two wakes
-proposed alike, are answered with one word, a decision each, and are taken back together.
+A decision is added and never changed. It lists the decisions on its operation that were known when it was made; those
+that no other lists count. Twins, which two wakes proposed alike, are answered together, with a decision each, and are
+taken back together. How the person's decisions are written, `lottisync.review.record` says.
 """
 
-from collections.abc import Callable, Mapping
-from typing import Any, Literal
+from collections.abc import Callable
+from typing import Literal
 
 import msgspec
 
 from lottisync.causality.vector_clock import Clock
-from lottisync.review import effect
 from lottisync.review.change import ChangeDecision, ChangeItem
-from lottisync.review.effect import Sight
-from lottisync.review.ledger import DECISION, SET, Ledger, Placed, fields, one_set
+from lottisync.review.ledger import Ledger, Placed
 from lottisync.review.projection import ItemStatus
-from lottisync.review.proposal import summary
 from lottisync.store.instant import iso
-from lottisync.store.transaction import Transaction
 
 
 class Twin(msgspec.Struct, frozen=True):
@@ -67,11 +63,6 @@ def known(ledger: Ledger, item: ChangeItem) -> list[str]:
     return [decision.id for decision in ledger.on_operation(item.operation_id)]
 
 
-def said(item: ChangeItem, args: Mapping[str, Any], sight: Sight) -> str:
-    """The summary as it reads now, for a decision to keep."""
-    return summary(item.tool_name, args, item_title=effect.named(sight), written=item.human_summary)
-
-
 def twins(ledger: Ledger, placed: Placed, new_id: Callable[[], str]) -> list[Twin]:
     """Twins of one operation share its decisions; those of another get one each."""
     others = {other.item.operation_id: other.item for other in ledger.twins(placed)}
@@ -80,7 +71,7 @@ def twins(ledger: Ledger, placed: Placed, new_id: Callable[[], str]) -> list[Twi
 
 
 def answered_along(ledger: Ledger, placed: Placed, new_id: Callable[[], str]) -> list[Twin]:
-    """The twins that were decided in one breath with this item, and are taken back with it."""
+    """The twins that were decided together with this item, and are taken back with it."""
     alike = [
         other
         for other in ledger.placed()
@@ -89,39 +80,12 @@ def answered_along(ledger: Ledger, placed: Placed, new_id: Callable[[], str]) ->
     return [
         Twin(other.item.id, new_id(), known(ledger, other.item))
         for other in {one.item.operation_id: one for one in alike}.values()
-        if in_one_breath(other, placed)
+        if decided_together(other, placed)
     ]
 
 
-def in_one_breath(other: Placed, placed: Placed) -> bool:
-    """Whether all that counts for the one was said when it was said of the other, too."""
+def decided_together(other: Placed, placed: Placed) -> bool:
+    """Whether every decision that counts for `other` was made in the same act as one on `placed` (device, time,
+    verdict)."""
     at = {(head.device, head.created_at, head.verdict) for head in placed.state.heads}
     return bool(other.state.heads) and {(h.device, h.created_at, h.verdict) for h in other.state.heads} <= at
-
-
-def write(tx: Transaction, decision: ChangeDecision, along: list[Twin]) -> None:
-    """Write a person's decision, and the same on its twins."""
-    _put(tx, decision)
-    for twin in along:
-        change_set = one_set(tx, twin.item)
-        [(index, item)] = [(i, item) for i, item in enumerate(change_set.items) if item.id == twin.item]
-        same = msgspec.structs.replace(
-            decision,
-            id=twin.decision,
-            agent_id=change_set.agent_id,
-            change_set_id=change_set.id,
-            item_id=item.id,
-            item_index=index,
-            operation_id=item.operation_id,
-            seen=twin.seen,
-            result="no-op" if decision.result else None,
-        )
-        _put(tx, same)
-
-
-def _put(tx: Transaction, decision: ChangeDecision) -> None:
-    """The set is touched along: what a person decides on it while another device removes it as an old one keeps
-    it alive, or what was put off would never come back, and a contest would not show (REV-36)."""
-    tx.put(decision.id, DECISION, fields(decision))
-    if tx.version(decision.change_set_id) is not None:
-        tx.put(decision.change_set_id, SET, {"touched": True})

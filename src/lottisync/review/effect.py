@@ -12,9 +12,8 @@ was is written.
 Fields that travel with another are its *companions*: a tick is written with who ticked and when, a
 status with its reason. They are part of the base and of the write, and never a reason to write.
 
-Labels and links are members of a set, one register each, so that two devices can add to it at once. A
-link is an entity of its own whose id both ends name; that a confirmed link makes it if need be is no
-creation: its registers are compared as those of an entity that is there.
+The effect leaves a *receipt* in the entity that it changes or creates. What is here says nothing of any tool: what
+would be written, the action says (`lottisync.review.action`).
 """
 
 from collections.abc import Mapping
@@ -23,55 +22,13 @@ from typing import Any, NamedTuple
 import msgspec
 
 from lottisync.causality.vector_clock import Dot, Host
-from lottisync.entities import path as paths
-from lottisync.entities.entity import DELETED_AT, Entity, is_deleted
-from lottisync.entities.schema import link_id
-from lottisync.entities.view import view
-from lottisync.journal.types import ENTRY_LINK, STATUS, TICK, ChecklistItem, Label, Task, link_ends
-from lottisync.review import evidence, guard
+from lottisync.entities.entity import DELETED_AT, Entity
+from lottisync.review.action import Action, Actions, Sight, Unreadable
 from lottisync.review.change import ChangeItem, SeenField
-from lottisync.review.evidence import Grade
 from lottisync.review.precedence import PERSON
-from lottisync.review.proposal import created_id
-from lottisync.review.redundancy import addition, same
+from lottisync.review.proposal import created_id, effective
 from lottisync.review.terms import Terms
 from lottisync.store.reader import Reader
-
-TASK, ITEM, LABEL = "task", "checklistItem", "label"
-WRITES: Mapping[str, tuple[str, Mapping[str, str]]] = {
-    "set_task_title": (TASK, {"title": "title"}),
-    "update_task_estimate": (TASK, {"minutes": "estimate"}),
-    "update_task_due_date": (TASK, {"dueDate": "due"}),
-    "update_task_priority": (TASK, {"priority": "priority"}),
-    "set_task_status": (TASK, {"status": "status"}),
-    "update_checklist_item": (ITEM, {"isChecked": "isChecked", "title": "title"}),
-}
-"""Tool -> the type that it changes, and which argument goes into which register."""
-MEMBERS = {"assign_task_label": TASK, "link_task": ENTRY_LINK}
-"""Tool -> the type that holds the set to which it adds a member."""
-COMPANIONS: Mapping[str, tuple[str, ...]] = {group[0]: group[1:] for group in (STATUS, TICK)}
-"""What is written together with a field."""
-CREATES = {"add_checklist_item": ITEM, "create_follow_up_task": TASK}
-NEEDED: Mapping[str, tuple[str, ...]] = {
-    "update_checklist_item": ("id",),
-    "add_checklist_item": ("title",),
-    "create_follow_up_task": ("title",),
-    "assign_task_label": ("id",),
-    "link_task": ("relation", "targetTaskId"),
-}
-"""Texts without which it can't be said what a proposal is about."""
-
-
-class Sight(NamedTuple):
-    """What the journal holds of a proposal's task and target at one moment; `items` are what stands
-    beside something that is created (the task's live items, the tasks it is linked with), `other` is
-    the label or the task that is to be joined, `grade` what the cited evidence is worth."""
-
-    task: Entity | None
-    target: Entity | None
-    items: list[Entity]
-    other: Entity | None = None
-    grade: Grade = Grade.NONE
 
 
 class StaleField(msgspec.Struct, frozen=True, rename="camel"):
@@ -101,126 +58,46 @@ class Plan(NamedTuple):
         return not self.writes and self.obstacle is None and self.withheld is None
 
 
-def knows(tool: str) -> bool:
-    return tool in WRITES or tool in CREATES or tool in MEMBERS
+class Effect(NamedTuple):
+    """An item of a task whose tool this version knows, and the registry that reads other arguments of it."""
+
+    actions: Actions
+    item: ChangeItem
+    action: Action
+    task_id: str
+
+    def look(self, reader: Reader) -> Sight:
+        return self.action.look(reader, self.task_id)
+
+    def worded(self, args: Mapping[str, Any]) -> Action | None:
+        """The action with the arguments that took effect; None if they cannot be read."""
+        prose = {name: text for name, text in self.item.args.items() if name not in effective(self.item.args)}
+        action = self.actions.read(self.item.tool_name, {**prose, **args}, complete=False)
+        return None if isinstance(action, Unreadable) else action
+
+    @property
+    def created(self) -> str | None:
+        """The id of what it creates, or would create."""
+        return created_id(self.item.operation_id, self.action.creates) if self.action.creates else None
 
 
-def understands(tool: str, args: Mapping[str, Any]) -> bool:
-    """Whether it can be said what a proposal is about. A set that a hand or a newer program wrote may name a
-    tool that is known with arguments that are not; it is shown, and must not keep others from being shown."""
-    if not knows(tool) or not all(isinstance(args.get(name), str) for name in NEEDED.get(tool, ())):
-        return False
-    try:
-        proposed(tool, args)
-    except paths.PathError:
-        return False
-    return True
+def effect_of(actions: Actions, item: ChangeItem, task_id: str) -> Effect | Unreadable:
+    action = actions.read(item.tool_name, item.args)
+    return action if isinstance(action, Unreadable) else Effect(actions, item, action, task_id)
 
 
-def target_of(tool: str, args: Mapping[str, Any], task_id: str) -> str:
-    """The entity that the proposal is about: a creation is about the task that it adds to."""
-    match tool:
-        case "update_checklist_item":
-            return str(args["id"])
-        case "link_task":
-            _, from_id, to_id = link_ends(args["relation"], task_id, args["targetTaskId"])
-            return link_id(ENTRY_LINK, from_id, to_id)
-    return task_id
+def look(actions: Actions, item: ChangeItem, task_id: str, reader: Reader) -> Sight:
+    """What the journal holds of a proposal; nothing if this version cannot read it."""
+    found = effect_of(actions, item, task_id)
+    return Sight() if isinstance(found, Unreadable) else found.look(reader)
 
 
-def proposed(tool: str, args: Mapping[str, Any]) -> dict[str, Any]:
-    """Register -> proposed value, of an entity that exists; empty for a creation."""
-    match tool:
-        case "assign_task_label":
-            return {paths.join("labels", args["id"]): True}
-        case "link_task":
-            return {paths.join("relations", link_ends(args["relation"], "", "")[0]): True}
-        case _ if tool in CREATES:
-            return {}
-    return {path: args[argument] for argument, path in WRITES[tool][1].items() if argument in args}
-
-
-def look(reader: Reader, tool: str, args: Mapping[str, Any], task_id: str) -> Sight:
-    """What the journal holds of a proposal; nothing if it can't be said what it is about."""
-    if not understands(tool, args):
-        return Sight(None, None, [])
-    task = reader.entity(task_id)
-    target_id = target_of(tool, args, task_id)
-    target = task if target_id == task_id else reader.entity(target_id)
-    match tool:
-        case "add_checklist_item":
-            return Sight(task, target, [entity for entity in reader.owned_by(task_id) if entity.type == ITEM])
-        case "create_follow_up_task":
-            return Sight(task, target, linked(reader, task_id))
-        case "assign_task_label":
-            return Sight(task, target, [], reader.entity(args["id"]))
-        case "link_task":
-            return Sight(task, target, [], reader.entity(args["targetTaskId"]))
-        case "update_checklist_item":
-            return Sight(task, target, [], grade=evidence.grade(reader, target, task_id, args))
-    return Sight(task, target, [])
-
-
-def linked(reader: Reader, task_id: str) -> list[Entity]:
-    """The live tasks that a task is linked with, either way."""
-    ends = [*reader.ends_from(task_id, ENTRY_LINK), *reader.ends_to(task_id, ENTRY_LINK)]
-    found = [reader.entity(end) for end in ends]
-    return [entity for entity in found if entity is not None and entity.type == TASK and not is_deleted(entity)]
-
-
-def obstacle(sight: Sight, tool: str, args: Mapping[str, Any], task_id: str, terms: Terms) -> str | None:
-    """Why this target cannot be changed at all (S0-12, S0-13), or not by this agent."""
-    task = _missing(sight.task, TASK)
-    if task is not None:
-        return f"task {task_id}: {task}"
-    assert sight.task is not None
-    if not terms.allows(sight.task):
-        return f"task {task_id}: the agent is not allowed in its category"
-    match tool:
-        case "update_checklist_item":
-            missing = _missing(sight.target, ITEM)
-            if missing != "not found" and sight.target is not None and sight.target.value("taskId") != task_id:
-                missing = "wrong task"
-            return missing and f"checklist item: {missing}"
-        case "assign_task_label":
-            missing = _missing(sight.other, LABEL)
-            if missing is None and view(sight.task, Task).suppressed_labels.get(args["id"]):
-                missing = "the user does not want it on this task"
-            return missing and f"label {args['id']}: {missing}"
-        case "link_task":
-            if args["targetTaskId"] == task_id:
-                return "a task is not linked with itself"
-            missing = _missing(sight.other, TASK)
-            if missing is None and sight.other is not None and not terms.allows(sight.other):
-                missing = "the agent is not allowed in its category"
-            return missing and f"task {args['targetTaskId']}: {missing}"
-    return None
-
-
-def _missing(entity: Entity | None, type_name: str) -> str | None:
-    if entity is None or entity.type != type_name:
-        return "not found"
-    return "it was deleted" if is_deleted(entity) else None
-
-
-def current(sight: Sight, tool: str, args: Mapping[str, Any]) -> dict[str, Any]:
-    """Register -> present value, in the form of the journal's views."""
-    if tool in MEMBERS:
-        held = sight.target if sight.target is not None and not is_deleted(sight.target) else None
-        return {path: held is not None and held.value(path) is True for path in proposed(tool, args)}
-    if sight.target is None or tool in CREATES:
-        return {}
-    target = sight.target
-    fields = msgspec.to_builtins(view(target, Task) if WRITES[tool][0] == TASK else view(target, ChecklistItem))
-    return {path: fields[path] for path in WRITES[tool][1].values()}
-
-
-def base(sight: Sight, tool: str, args: Mapping[str, Any], task_id: str) -> list[SeenField]:
+def base(action: Action, sight: Sight, task_id: str) -> list[SeenField]:
     """What the proposal is made against: every register that it would touch, and the deletions."""
-    if sight.task is None or (sight.target is None and tool != "link_task"):
+    if sight.task is None or (sight.target is None and not action.makes_target):
         return []
-    target = target_of(tool, args, task_id)
-    touched = [(target, path) for field in proposed(tool, args) for path in (field, *COMPANIONS.get(field, ()))]
+    target = action.target(task_id)
+    touched = [(target, path) for field in action.values() for path in (field, *action.companions.get(field, ()))]
     gone = [(ident, DELETED_AT) for ident in dict.fromkeys((target, task_id))]
     held = {task_id: sight.task, target: sight.target if target != task_id else sight.task}
     return [_seen_field(held[ident], ident, path) for ident, path in (*touched, *gone)]
@@ -233,67 +110,23 @@ def _seen_field(entity: Entity | None, ident: str, path: str) -> SeenField:
 
 
 def plan(
-    sight: Sight,
-    item: ChangeItem,
-    args: Mapping[str, Any],
-    task_id: str,
-    against: list[SeenField],
-    terms: Terms,
-    *,
-    guarded: bool = True,
+    action: Action, sight: Sight, task_id: str, against: list[SeenField], terms: Terms, *, guarded: bool = True
 ) -> Plan:
-    """What confirming `item` with `args` would do to what is in `sight`, compared with the base `against`."""
-    tool = item.tool_name
-    if not understands(tool, args):
-        return Plan({}, [], f"this version does not know the tool {tool}; update it to confirm this")
-    hindrance = obstacle(sight, tool, args, task_id, terms)
+    """What confirming `action` would do to what is in `sight`, compared with the base `against`."""
+    hindrance = action.obstacle(sight, task_id, terms)
     if hindrance is not None:
-        return Plan({}, _stale(sight, against, {}), hindrance)
-    if tool in CREATES:
-        writes = {} if addition(args["title"], titles(sight)) else {"title": args["title"]}
-        return Plan(writes, _stale(sight, against, {}) if writes else [])
-    now = current(sight, tool, args)
-    writes = {path: value for path, value in proposed(tool, args).items() if not same(value, now[path])}
-    stale = _stale(sight, against, writes) if writes else []
-    withheld = objection(sight, args, terms) if guarded and "isChecked" in writes and not stale else None
+        return Plan({}, _stale(action, sight, against, {}), hindrance)
+    writes = action.writes(sight)
+    if action.creates:
+        return Plan(writes, _stale(action, sight, against, {}) if writes else [])
+    stale = _stale(action, sight, against, writes) if writes else []
+    withheld = action.objection(sight, terms) if guarded and writes and not stale else None
     if withheld is not None:
-        del writes["isChecked"]
+        writes = {path: value for path, value in writes.items() if path not in action.guarded}
     return Plan(writes, stale, None, withheld)
 
 
-def named(sight: Sight) -> str | None:
-    """The name by which a summary calls what the proposal is about: an item's or a task's title, a label's name."""
-    entity = sight.other or sight.target
-    if entity is None:
-        return None
-    match entity.type:
-        case "checklistItem" | "task":
-            return view(entity, ChecklistItem).title or None
-        case "label":
-            return view(entity, Label).name or None
-    return None
-
-
-def titles(sight: Sight) -> list[str]:
-    return [view(entity, ChecklistItem).title for entity in sight.items]
-
-
-def objection(sight: Sight, args: Mapping[str, Any], terms: Terms) -> str | None:
-    """What the guard has against a change of a checklist item."""
-    assert sight.target is not None
-    item = view(sight.target, ChecklistItem)
-    return guard.objection(
-        is_checked=item.is_checked,
-        checked_by=item.checked_by,
-        checked_at=item.checked_at,
-        proposed=args.get("isChecked"),
-        reason=args.get("reason"),
-        grade=sight.grade,
-        sovereignty=terms.sovereignty,
-    )
-
-
-def _stale(sight: Sight, against: list[SeenField], writes: Mapping[str, Any]) -> list[StaleField]:
+def _stale(action: Action, sight: Sight, against: list[SeenField], writes: Mapping[str, Any]) -> list[StaleField]:
     """The registers that would be written, and the deletions, whose dots are not those of the base. A
     register that the base does not name was not seen: that counts as changed, too."""
     seen = {(field.entity, field.path): field for field in against}
@@ -303,7 +136,7 @@ def _stale(sight: Sight, against: list[SeenField], writes: Mapping[str, Any]) ->
         if entity is sight.target:
             paths += writes
         for path in paths:
-            group = (path, *COMPANIONS.get(path, ()))
+            group = (path, *action.companions.get(path, ()))
             changed = [p for p in group if _differs(entity, p, seen.get((entity.id, p)))]
             found += [stale_field(entity, p, seen.get((entity.id, p)), writes.get(p)) for p in changed[:1]]
     return found
@@ -339,13 +172,23 @@ def receipt_path(operation: str) -> str:
     return f"receipts/{operation}"
 
 
-def receipt(sight: Sight, item: ChangeItem, reader: Reader) -> dict[str, Any] | None:
+def receipt(action: Action, operation: str, target: Entity | None, values: Mapping[str, Any]) -> dict[str, Any]:
+    """The register that says that `operation` wrote `values` into `target`: the arguments, the result, and what was
+    there before. Of a creation nothing was there."""
+    kept: dict[str, Any] = {"args": effective(action.arguments()), "result": "applied" if values else "no-op"}
+    if values and not action.creates:
+        touched = [path for value in values for path in (value, *action.companions.get(value, ()))]
+        kept["was"] = {path: target.value(path) if target is not None else None for path in dict.fromkeys(touched)}
+    return {receipt_path(operation): kept}
+
+
+def held_receipt(effect: Effect, sight: Sight, reader: Reader) -> dict[str, Any] | None:
     """What the operation left in the journal, if its effect is here: the result and the arguments. A
     creation's receipt is on what it created, or on the item that made it needless."""
-    path = receipt_path(item.operation_id)
-    holders = [sight.target, *sight.items]
-    if item.tool_name in CREATES:
-        holders.append(reader.entity(created_id(item.operation_id, CREATES[item.tool_name])))
+    path = receipt_path(effect.item.operation_id)
+    holders = [sight.target, *sight.beside]
+    if effect.created is not None:
+        holders.append(reader.entity(effect.created))
     for entity in holders:
         if entity is not None and entity.winner(path) is not None:
             value = entity.value(path)

@@ -8,10 +8,10 @@ from typing import Any
 import msgspec
 
 from lottisync.review import effect
+from lottisync.review.action import Actions, Unreadable
 from lottisync.review.change import ChangeDecision
-from lottisync.review.inbox import planned_title
 from lottisync.review.ledger import Ledger, agent_name
-from lottisync.review.proposal import summary
+from lottisync.review.names import short
 from lottisync.store.store import Store
 
 
@@ -20,6 +20,7 @@ class Fate(msgspec.Struct, frozen=True, rename="camel"):
     `fate` as in `ItemState`; the decisions are those on its operation, oldest first."""
 
     id: str
+    name: str
     change_set: str
     agent_name: str
     task_id: str
@@ -35,6 +36,7 @@ class Fate(msgspec.Struct, frozen=True, rename="camel"):
 def fates(
     journal: Store,
     agents: Store,
+    actions: Actions,
     now: int,
     task_id: str | None = None,
     *,
@@ -45,24 +47,26 @@ def fates(
     (S0-45)."""
     with agents.reading() as reader:
         held = Ledger.read(reader, now, task_id)
+        short_ids = {one.id: short(reader, one.id) for one in held.sets}
         names = {one.agent_id: agent_name(reader, one.agent_id) for one in held.sets}
     found = []
     with journal.reading() as reader:
         for placed in held.placed():
             item = placed.item
-            if about is not None and item.args.get("id") != about:
+            action = actions.read(item.tool_name, item.args)
+            if about is not None and (isinstance(action, Unreadable) or not action.is_about(about)):
                 continue
-            sight = effect.look(reader, item.tool_name, item.args, placed.set.task_id)
-            name = effect.named(sight) or planned_title(item.args, held)
+            sight = effect.look(actions, item, placed.set.task_id, reader)
             found.append(
                 Fate(
                     item.id,
+                    f"{short_ids[placed.set.id]}.{placed.ordinal}",
                     placed.set.id,
                     names[placed.set.agent_id],
                     placed.set.task_id,
                     item.tool_name,
                     item.args,
-                    summary(item.tool_name, item.args, item_title=name, written=item.human_summary, language=language),
+                    held.summary(actions, item, sight, language=language),
                     placed.set.created_at,
                     placed.state.fate,
                     item.args.get("reason"),

@@ -22,9 +22,9 @@ from lottisync.review.ledger import DECISION, SET, Ledger, change_set
 from lottisync.review.projection import ItemStatus
 from lottisync.review.proposal import set_of
 from lottisync.store.feed import BATCH, advance
+from lottisync.store.merge import Merge
 from lottisync.store.reader import Change, Reader
 from lottisync.store.store import Store
-from lottisync.store.transaction import Transaction
 
 TABLE = """
 create table if not exists change_set_index (set_id text not null primary key, task_id text not null,
@@ -152,7 +152,7 @@ def faults(reader: Reader, now: int) -> Iterator[str]:
 # -- what is out of date
 
 
-def _catch_up(tx: Transaction, now: int) -> None:
+def _catch_up(tx: Merge, now: int) -> None:
     changes = list(_all_changes(tx))
     for task_id in dict.fromkeys([*_tasks_of(tx, changes), *_lapsed(tx, now)]):
         tx.execute("delete from change_set_index where task_id = ?", (task_id,))

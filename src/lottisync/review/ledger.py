@@ -15,6 +15,7 @@ from lottisync.entities.version import BadVersion, validated_id
 from lottisync.entities.view import view
 from lottisync.problem import Problem
 from lottisync.review import proposal
+from lottisync.review.action import Action, Actions, Sight, Unreadable
 from lottisync.review.change import ChangeDecision, ChangeItem, ChangeSet
 from lottisync.review.projection import ItemState, ItemStatus, SetState, project
 from lottisync.review.terms import proposer_of
@@ -32,13 +33,22 @@ class Placed(NamedTuple):
     state: ItemState
 
 
+class Making(NamedTuple):
+    """An item that creates an entity, with its action."""
+
+    placed: Placed
+    action: Action
+
+
 class Ledger:
     """Sets oldest first, and their states at `now`."""
 
     def __init__(self, sets: list[ChangeSet], decisions: list[ChangeDecision], now: int) -> None:
-        self.sets = sorted(sets, key=lambda change_set: (change_set.created_at, change_set.id))
+        self.sets = sorted(sets, key=lambda change_set: change_set.order)
         self.decisions = sorted(decisions, key=lambda decision: (decision.created_at, decision.id))
         self.states: dict[str, SetState] = project(sets, decisions, now)
+        self._now = now
+        self._makings: dict[str, Making] | None = None
 
     @staticmethod
     def read(reader: Reader, now: int, task_id: str | None = None) -> "Ledger":
@@ -77,19 +87,44 @@ class Ledger:
         placed = self._by_id.get(item_id)
         return placed is not None and placed.state.status is ItemStatus.CONFIRMED
 
+    def add(self, decision: ChangeDecision) -> None:
+        """Take in a decision that was just written, without reading anything again."""
+        self.decisions = sorted([*self.decisions, decision], key=lambda one: (one.created_at, one.id))
+        for name in ("_by_id", "_by_operation", "_open"):
+            self.__dict__.pop(name, None)
+        concerned = [one for one in self.sets if any(item.operation_id == decision.operation_id for item in one.items)]
+        known = [d for one in concerned for item in one.items for d in self.on_operation(item.operation_id)]
+        self.states |= project(concerned, known, self._now)
+
     def on_operation(self, operation: str) -> list[ChangeDecision]:
         """Every decision on an operation, oldest first."""
         return self._by_operation.get(operation, [])
 
-    def making(self, entity_id: str) -> Placed | None:
-        """The newest item whose effect would make the task `entity_id`."""
-        made = [
-            placed
-            for placed in self.placed()
-            if placed.item.tool_name == "create_follow_up_task"
-            and proposal.created_id(placed.item.operation_id, "task") == entity_id
-        ]
-        return made[-1] if made else None
+    def making(self, entity_id: str, actions: Actions) -> "Making | None":
+        """The newest item whose effect would create `entity_id`, for others to build on."""
+        if self._makings is None:
+            self._makings = {}
+            for placed in self.placed():
+                action = actions.read(placed.item.tool_name, placed.item.args)
+                if not isinstance(action, Unreadable) and action.builds:
+                    created = proposal.created_id(placed.item.operation_id, action.creates or "")
+                    self._makings[created] = Making(placed, action)
+        return self._makings.get(entity_id)
+
+    def planned_name(self, action: Action, actions: Actions) -> str | None:
+        """The name of an entity that an action needs and that another item would create."""
+        needed = action.needs()
+        making = self.making(needed, actions) if needed is not None else None
+        return making.action.created_name() if making is not None else None
+
+    def summary(self, actions: Actions, item: ChangeItem, sight: Sight | None = None, *, language: str = "en") -> str:
+        """What a person reads of an item. Rendered from the arguments, so that it cannot say anything else than what
+        happens; of what this version cannot read, the model's own sentence."""
+        action = actions.read(item.tool_name, item.args)
+        if isinstance(action, Unreadable):
+            return proposal.unreadable(item.tool_name, item.args, item.human_summary)
+        name = (action.name(sight) if sight is not None else None) or self.planned_name(action, actions)
+        return action.summary(name, language)
 
     def building_on(self, item_id: str) -> list[Placed]:
         """The items that wait for this one (`dependsOn`)."""
@@ -116,26 +151,21 @@ class Ledger:
         return not any(_age(other) < _age(placed) for other in self.twins(placed))
 
 
-def _age(placed: Placed) -> tuple[str, str, int]:
-    return placed.set.created_at, placed.set.id, placed.ordinal
+def _age(placed: Placed) -> tuple[tuple[str, str, str, int, str], int]:
+    return placed.set.order, placed.ordinal
 
 
 def change_set(entity: Entity) -> ChangeSet:
     """The set that an entity holds. Only an item that bears the id of its place can be decided upon; what
-    another hand wrote under any other is left out, or a verdict on a twin of it could not be written down."""
+    another hand wrote under any other is left out, or a verdict on a twin of it could not be written down. Digests are
+    computed here: one that was copied would let an item pass for another, and be answered with it."""
     held = view(entity, ChangeSet)
-    placed = [item for ordinal, item in enumerate(held.items) if item.id == proposal.item_id(held.id, ordinal)]
-    return held if len(placed) == len(held.items) else msgspec.structs.replace(held, items=placed)
-
-
-def place(reader: Reader, item_id: str, now: int, *, even_removed: bool = False) -> Placed:
-    """One item and what it amounts to; `Problem` if there is none. `even_removed` finds it also in a set that was
-    tombstoned meanwhile."""
-    held = one_set(reader, item_id)
-    ledger = Ledger.read(reader, now, held.task_id)
-    if even_removed and held.id not in ledger.states:
-        ledger = Ledger([*ledger.sets, held], ledger.decisions, now)
-    return ledger.find(item_id)
+    items = [
+        msgspec.structs.replace(item, digest=proposal.digest(item.tool_name, item.args))
+        for ordinal, item in enumerate(held.items)
+        if item.id == proposal.item_id(held.id, ordinal)
+    ]
+    return msgspec.structs.replace(held, items=items)
 
 
 def one_set(reader: Reader, item_id: str) -> ChangeSet:
@@ -150,7 +180,7 @@ def one_set(reader: Reader, item_id: str) -> ChangeSet:
 
 
 def unknown(item_id: str) -> Problem:
-    return Problem("unknown-id", f"there is no proposal {item_id[:80]!r}. See: lottisync review")
+    return Problem("unknown-id", "there is no proposal {item_id!r}", hint="review", item_id=item_id[:80])
 
 
 def agent_name(reader: Reader, agent_id: str) -> str:

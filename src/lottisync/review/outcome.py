@@ -6,20 +6,23 @@ import msgspec
 
 from lottisync.causality.vector_clock import Clock
 from lottisync.review.effect import StaleField
+from lottisync.review.item_view import ItemView
 
-Effect = Literal["applied", "no-op"]
+WriteResult = Literal["applied", "no-op"]
 Result = Literal["applied", "no-op", "stale", "failed", "already", "rejected", "deferred", "undone", "kept"]
 
 
 class Outcome(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
     """What became of a verdict on one item. `message` says why where nothing was done; `stale` shows
-    what was, is and was proposed; `decision` is the id of the decision that stands."""
+    what was, is and was proposed; `decision` is the id of the decision that stands, `view` what is there now where it
+    is not what was shown."""
 
     item: str
     result: Result
     message: str = ""
     decision: str | None = None
     stale: list[StaleField] = []
+    view: ItemView | None = None
 
 
 class Done(NamedTuple):
@@ -30,4 +33,4 @@ class Done(NamedTuple):
     args: dict[str, Any]
     said: str = ""
     knowledge: Clock | None = None
-    result: Effect | None = None
+    result: WriteResult | None = None

@@ -9,16 +9,16 @@ A call is answered at once and carried out when the wake ends, in the transactio
 wake's proposals. So a wake that fails takes nothing back.
 """
 
-from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Iterable
+from typing import NamedTuple
 
 import msgspec
 
 from lottisync.entities.schema import derived_id
+from lottisync.review.action import Actions
 from lottisync.review.decision import decision_on, known
 from lottisync.review.ledger import DECISION, Ledger, Placed, fields
 from lottisync.review.projection import ItemStatus
-from lottisync.review.proposal import summary
 from lottisync.store.reader import Reader
 from lottisync.store.store import Store
 from lottisync.store.transaction import Transaction
@@ -39,13 +39,15 @@ class OpenProposal(NamedTuple):
     created_at: str
 
 
-def open_proposals(agents: Store, now: int, *, agent_id: str, task_id: str | None = None) -> list[OpenProposal]:
+def open_proposals(
+    agents: Store, actions: Actions, now: int, *, agent_id: str, task_id: str | None = None
+) -> list[OpenProposal]:
     with agents.reading() as reader:
         ledger = Ledger.read(reader, now, task_id)
     return [
         OpenProposal(
             placed.item.id,
-            summary(placed.item.tool_name, placed.item.args, written=placed.item.human_summary),
+            ledger.summary(actions, placed.item),
             placed.set.created_at,
         )
         for placed in ledger.placed()
@@ -54,22 +56,22 @@ def open_proposals(agents: Store, now: int, *, agent_id: str, task_id: str | Non
 
 
 def considered(
-    reader: Reader, agent_id: str, task_id: str, proposals: Iterable[Mapping[str, Any]], now: int
+    reader: Reader, agent_id: str, task_id: str, proposals: Iterable[Staged], now: int
 ) -> tuple[list[Staged], str]:
     """What of a call can be carried out, and the answer for the model."""
     ledger = Ledger.read(reader, now, task_id)
     own = {placed.item.id: placed for placed in ledger.placed() if placed.set.agent_id == agent_id}
     staged, lines = [], []
     for proposal in proposals:
-        placed = own.get(proposal["id"])
+        placed = own.get(proposal.item)
         if placed is None:
-            lines.append(f"- {proposal['id']}: not found among your proposals")
+            lines.append(f"- {proposal.item}: not found among your proposals")
         elif not _is_open(placed):
-            lines.append(f"- {proposal['id']}: not open, it is {placed.state.fate}")
+            lines.append(f"- {proposal.item}: not open, it is {placed.state.fate}")
         elif _is_begun(reader, placed):
-            lines.append(f"- {proposal['id']}: not open, the user is confirming it")
+            lines.append(f"- {proposal.item}: not open, the user is confirming it")
         else:
-            staged.append(Staged(placed.item.id, proposal["reason"]))
+            staged.append(proposal)
     head = [f"Retracted {len(staged)} proposal(s)."] if staged else []
     return staged, "\n".join([*head, *([f"Left {len(lines)} as they are:", *lines] if lines else [])])
 

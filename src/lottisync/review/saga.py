@@ -34,6 +34,7 @@ create index if not exists idx_saga_log_status on saga_log(status, updated_at);
 """Confirmations in progress; local. `request` holds what recovery needs: item, edited arguments, choice, as JSON."""
 
 Kind = Literal["confirm", "undo", "keep", "suppress"]
+"""`suppress` writes to the journal that an item was rejected, or that it is not any more, for actions that do so."""
 IN_A_ROW = 16
 """Effects that have to be there, one after the other, until none is looked for that was done before them: processes
 that are at work at one time finish in another order than they began."""
@@ -50,8 +51,7 @@ class Witness(NamedTuple):
 class Request(msgspec.Struct, frozen=True):
     """`base` is what the person was shown, `seen` the decisions they knew of, `at` the time in ms, `decision` the
     id of the decision to come. An undo's base is the register of its receipt; `undoes` is the decision that it
-    takes back. A `suppress` marks a label as not wanted on its task, or no more so. `witness`, once it is done: the
-    write that it is in."""
+    takes back. `rejected` is what a `suppress` writes. `witness`, once it is done: the write that it is in."""
 
     kind: Kind
     item: str
@@ -63,6 +63,7 @@ class Request(msgspec.Struct, frozen=True):
     seen: list[str] = []
     twins: list[Twin] = []
     undoes: str | None = None
+    rejected: bool = True
     witness: Witness | None = None
 
     def operation(self, item: ChangeItem) -> str:
@@ -92,10 +93,20 @@ def begin(tx: Transaction, placed: Placed, request: Request, now: int) -> None:
     )
 
 
-def pending(reader: Reader) -> list[Request]:
-    """What was begun and is not finished, oldest first."""
-    rows = reader.local("select request from saga_log where status = 'pending' order by created_at, operation_id")
-    return [msgspec.json.decode(text, type=Request) for (text,) in rows]
+def pending(reader: Reader) -> list[tuple[str, Request | None]]:
+    """What was begun and is not finished, in the order in which it was begun: operation and request; None for a
+    request that cannot be read."""
+    rows = reader.local(
+        "select operation_id, request from saga_log where status = 'pending' order by created_at, rowid"
+    )
+    return [(operation, _request(text)) for operation, text in rows]
+
+
+def _request(text: str) -> Request | None:
+    try:
+        return msgspec.json.decode(text, type=Request)
+    except msgspec.MsgspecError:
+        return None
 
 
 def begun(reader: Reader, item: ChangeItem) -> Request | None:
@@ -104,7 +115,7 @@ def begun(reader: Reader, item: ChangeItem) -> Request | None:
     rows = reader.local(
         "select request from saga_log where status = 'pending' and operation_id in (?, ?, ?) order by created_at", keys
     )
-    return msgspec.json.decode(rows[0][0], type=Request) if rows else None
+    return _request(rows[0][0]) if rows else None
 
 
 def lost(reader: Reader, is_here: Callable[[Witness], bool]) -> list[tuple[str, Request]]:
@@ -118,8 +129,8 @@ def lost(reader: Reader, is_here: Callable[[Witness], bool]) -> list[tuple[str, 
             (IN_A_ROW, offset),
         )
         for operation, text in rows:
-            request = msgspec.json.decode(text, type=Request)
-            if request.witness is not None:
+            request = _request(text)
+            if request is not None and request.witness is not None:
                 here = is_here(request.witness)
                 in_a_row = in_a_row + 1 if here else 0
                 found += [] if here else [(operation, request)]

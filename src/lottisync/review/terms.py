@@ -8,7 +8,6 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
-from lottisync.entities.entity import Entity
 from lottisync.entities.view import view
 from lottisync.store.reader import Reader
 
@@ -41,17 +40,12 @@ def proposer_of(agents: Reader, agent_id: str) -> Proposer:
 
 
 class Terms(NamedTuple):
-    """`categories` are those whose tasks the agent may touch; `sovereignty` is what it takes to override
+    """`categories` are those in which the agent may act; `sovereignty` is what it takes to override
     what the user set; `auto_check` whether completions are ticked at once where an agent set the item."""
 
     categories: frozenset[str] = frozenset()
     sovereignty: Sovereignty = "reason"
     auto_check: bool = False
-
-    def allows(self, task: Entity) -> bool:
-        """A task in no category is open to every agent."""
-        category = task.value("categoryId")
-        return category is None or (isinstance(category, str) and category in self.categories)
 
 
 def terms_of(agents: Reader, agent_id: str, sovereignty: Sovereignty = "reason") -> Terms:

@@ -21,11 +21,10 @@ from typing import Any, NamedTuple
 from lottisync.causality.vector_clock import Dot
 from lottisync.entities import canonical
 from lottisync.entities.entity import DELETED_AT, Entity, is_deleted
-from lottisync.review import effect
 from lottisync.review.change import ChangeItem, SeenField
-from lottisync.review.effect import COMPANIONS, CREATES, TASK, StaleField, receipt_path, stale_field
+from lottisync.review.effect import Effect, StaleField, receipt_path, stale_field
 from lottisync.review.precedence import AGENT
-from lottisync.review.proposal import created_id, undo_operation
+from lottisync.review.proposal import undo_operation
 from lottisync.store.reader import Reader
 from lottisync.store.transaction import Transaction
 
@@ -45,40 +44,42 @@ class Restoration(NamedTuple):
         return not self.writes and not self.delete
 
 
-def holder(reader: Reader, item: ChangeItem, task_id: str) -> Entity | None:
+def holder(reader: Reader, effect: Effect) -> Entity | None:
     """The entity that has the operation's receipt."""
-    path = receipt_path(item.operation_id)
-    if item.tool_name in CREATES:
-        created = reader.entity(created_id(item.operation_id, CREATES[item.tool_name]))
-        found = [created, *effect.look(reader, item.tool_name, item.args, task_id).items]
+    path = receipt_path(effect.item.operation_id)
+    if effect.created is not None:
+        found = [reader.entity(effect.created), *effect.look(reader).beside]
     else:
-        found = [reader.entity(effect.target_of(item.tool_name, item.args, task_id))]
+        found = [reader.entity(effect.action.target(effect.task_id))]
     return next((entity for entity in found if entity is not None and path in entity.registers), None)
 
 
-def undoing(reader: Reader, item: ChangeItem, task_id: str) -> Restoration:
-    """What it would take to undo `item` now."""
-    entity = holder(reader, item, task_id)
+def undoing(reader: Reader, effect: Effect) -> Restoration:
+    """What it would take to undo an item's effect now."""
+    item, companions = effect.item, effect.action.companions
+    entity = holder(reader, effect)
     if entity is None:
         return Restoration(None, {}, [])
-    if item.tool_name in CREATES and entity.id == created_id(item.operation_id, CREATES[item.tool_name]):
-        return _removal(reader, item, entity)
+    if entity.id == effect.created:
+        return _removal(reader, effect, entity)
     was = _was(item, entity)
     undone = entity.dots(receipt_path(undo_operation(item.operation_id)))
     if is_deleted(entity):
         return Restoration(entity, {}, [])
-    if item.tool_name == "link_task" and _is_all_ours(item, entity):
+    if effect.action.makes_target and _is_all_ours(item, entity):
         return Restoration(entity, {}, [], delete=True)
     writes: dict[str, Any] = {}
     stale: list[StaleField] = []
-    for path in [path for path in was if not _is_companion(path)]:
-        group = [path, *(companion for companion in COMPANIONS.get(path, ()) if companion in was)]
+    along = {path for group in companions.values() for path in group}
+    for path in [path for path in was if path not in along]:
+        group = [path, *(companion for companion in companions.get(path, ()) if companion in was)]
         if all(entity.dots(p) <= undone for p in group):
             continue
-        if all(_is_ours(item, entity, p) for p in group):
+        if all(_is_ours(effect, entity, p) for p in group):
             writes |= {p: was[p] for p in group}
         else:
-            stale.append(stale_field(entity, path, SeenField(entity.id, path, _wrote(item, entity, path)), was[path]))
+            wrote = _values(effect, _args(entity.value(receipt_path(item.operation_id)))).get(path)
+            stale.append(stale_field(entity, path, SeenField(entity.id, path, wrote), was[path]))
     return Restoration(entity, writes, stale)
 
 
@@ -94,25 +95,23 @@ def take_back(tx: Transaction, item: ChangeItem, restoration: Restoration) -> No
             tx.delete(ident, precedence=AGENT)
 
 
-def stand(tx: Transaction, item: ChangeItem, task_id: str) -> dict[str, Any] | None:
+def stand(tx: Transaction, effect: Effect) -> dict[str, Any] | None:
     """Let the effect stand where devices differed: what it wrote is written again over its own siblings and
     undoings. Returns the arguments of the effect that stands, None if it is not here."""
-    entity = holder(tx, item, task_id)
+    entity = holder(tx, effect)
     if entity is None:
         return None
-    path = receipt_path(item.operation_id)
+    path, companions = receipt_path(effect.item.operation_id), effect.action.companions
     receipt = entity.value(path)
-    args: dict[str, Any] = receipt.get("args", {}) if isinstance(receipt, dict) else {}
-    undone = entity.dots(receipt_path(undo_operation(item.operation_id)))
+    args = _args(receipt)
+    undone = entity.dots(receipt_path(undo_operation(effect.item.operation_id)))
     if entity.value(DELETED_AT) is not None and entity.dots(DELETED_AT) <= _deletions(entity, undone):
         tx.undelete(entity.id)
         return args
-    values = effect.proposed(item.tool_name, {**item.args, **args}) if args else {}
-    if item.tool_name in CREATES:
-        values = {"title": args["title"]} if "title" in args else {}
-    disputed = [p for p in values if len(entity.dots(p)) > 1 and _is_ours(item, entity, p)]
+    values = _values(effect, args) if args else {}
+    disputed = [p for p in values if len(entity.dots(p)) > 1 and _is_ours(effect, entity, p)]
     if disputed:
-        again = {p: entity.value(p) for path_ in disputed for p in (path_, *COMPANIONS.get(path_, ()))}
+        again = {p: entity.value(p) for path_ in disputed for p in (path_, *companions.get(path_, ()))}
         tx.put(entity.id, entity.type, {**again, **{p: values[p] for p in disputed}, path: receipt})
     return args
 
@@ -120,25 +119,20 @@ def stand(tx: Transaction, item: ChangeItem, task_id: str) -> dict[str, Any] | N
 # -- whose writes these are
 
 
-def _removal(reader: Reader, item: ChangeItem, entity: Entity) -> Restoration:
+def _removal(reader: Reader, effect: Effect, entity: Entity) -> Restoration:
     """A created entity goes, unless somebody has written to it or put something into it."""
     if is_deleted(entity):
         return Restoration(entity, {}, [])
-    changed = [path for path in entity.registers if not entity.dots(path) <= _dots(item, entity)]
+    changed = [path for path in entity.registers if not entity.dots(path) <= _dots(effect.item, entity)]
     stale = [stale_field(entity, path, None, None) for path in changed]
+    ours = effect.action.created_along(effect.item.operation_id)
     along: list[str] = []
-    if CREATES[item.tool_name] == TASK:
-        note = created_id(item.operation_id, "entry")
-        for owned in reader.owned_by(entity.id):
-            if owned.id == note and len({write.stamp.dot for ws in owned.registers.values() for write in ws}) == 1:
-                along.append(note)
-            elif owned.id != entity.id:
-                stale.append(StaleField(owned.id, owned.type, None, owned.value("title") or owned.value("text")))
+    for owned in reader.owned_by(entity.id) if effect.action.builds else ():
+        if owned.id in ours and len({write.stamp.dot for ws in owned.registers.values() for write in ws}) == 1:
+            along.append(owned.id)
+        elif owned.id != entity.id:
+            stale.append(StaleField(owned.id, owned.type, None, owned.value("title") or owned.value("text")))
     return Restoration(entity, {}, stale, delete=not stale, along=tuple(along))
-
-
-def _is_companion(path: str) -> bool:
-    return any(path in companions for companions in COMPANIONS.values())
 
 
 def _was(item: ChangeItem, entity: Entity) -> dict[str, Any]:
@@ -151,10 +145,18 @@ def _was(item: ChangeItem, entity: Entity) -> dict[str, Any]:
     return was
 
 
-def _wrote(item: ChangeItem, entity: Entity, path: str) -> Any:
-    receipt = entity.value(receipt_path(item.operation_id))
-    args = receipt.get("args", {}) if isinstance(receipt, dict) else {}
-    return effect.proposed(item.tool_name, {**item.args, **args}).get(path)
+def _args(receipt: Any) -> dict[str, Any]:
+    """The arguments that a receipt names."""
+    args = receipt.get("args") if isinstance(receipt, dict) else None
+    return args if isinstance(args, dict) else {}
+
+
+def _values(effect: Effect, args: dict[str, Any]) -> dict[str, Any]:
+    """Register -> the value that the effect wrote with these arguments; of a creation, its title."""
+    action = effect.worded(args)
+    if action is None:
+        return {}
+    return {"title": action.created_name()} if action.creates and "title" in args else action.values()
 
 
 def _dots(item: ChangeItem, entity: Entity) -> frozenset[Dot]:
@@ -173,19 +175,19 @@ def _is_all_ours(item: ChangeItem, entity: Entity) -> bool:
     return all(entity.dots(path) <= _dots(item, entity) for path in entity.registers)
 
 
-def _is_ours(item: ChangeItem, entity: Entity, path: str) -> bool:
+def _is_ours(effect: Effect, entity: Entity, path: str) -> bool:
     """Whether each write that the register holds is the operation's, and says what its receipt says."""
-    receipts = {write.stamp.dot: write.value for write in entity.registers[receipt_path(item.operation_id)]}
-    undone = entity.dots(receipt_path(undo_operation(item.operation_id)))
+    operation = effect.item.operation_id
+    receipts = {write.stamp.dot: write.value for write in entity.registers[receipt_path(operation)]}
+    undone = entity.dots(receipt_path(undo_operation(operation)))
     for write in entity.registers.get(path, ()):
         dot = write.stamp.dot
         if dot in undone and dot not in receipts:
             continue
         if dot not in receipts:
             return False
-        receipt = canonical.decode(receipts[dot])
-        args = receipt.get("args", {}) if isinstance(receipt, dict) else {}
-        meant = effect.proposed(item.tool_name, {**item.args, **args})
+        action = effect.worded(_args(canonical.decode(receipts[dot])))
+        meant = action.values() if action is not None else {}
         if path in meant and canonical.decode(write.value) != meant[path]:
             return False
     return True

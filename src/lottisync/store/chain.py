@@ -113,14 +113,8 @@ def root(reader: Reader, host: Host) -> Host:
     return host
 
 
-def links_beyond(reader: Reader, host: Host, after: int, limit: int) -> Links | None:
-    """At most `limit` links of a host's log behind counter `after`; None if there are none."""
-    log = log_of(reader, host)
-    return None if log is None else links_in(reader, host, log, after, limit)
-
-
 def links_in(reader: Reader, host: Host, log: Log, after: int, limit: int) -> Links | None:
-    """The same of a log that is at hand."""
+    """At most `limit` links of a host's log behind counter `after`; None if there are none."""
     if after >= log.end.end:
         return None
     if after >= log.end.first:

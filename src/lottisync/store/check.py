@@ -21,7 +21,7 @@ from lottisync.store.chain import Log
 from lottisync.store.columns import Columns, columns_between, columns_of, own_column_names
 from lottisync.store.quarantine import Kept
 from lottisync.store.reader import Reader
-from lottisync.store.transaction import MODULUS
+from lottisync.store.rows import MODULUS
 
 STRIDE = 500
 """Rows read at a time, and between two calls of `progress`."""

@@ -7,7 +7,7 @@ The document is the truth and these columns follow from it. They are computed he
 from collections.abc import Callable, Set
 from typing import Any, NamedTuple
 
-from lottisync.entities.entity import DELETED_AT, Entity, Registers, is_deleted
+from lottisync.entities.entity import DELETED_AT, Entity, is_deleted
 from lottisync.entities.link import FROM_ID, TO_ID
 from lottisync.entities.schema import EntityType, StoreSchema, link_id
 from lottisync.entities.version import BadVersion
@@ -67,12 +67,11 @@ def own_column_names(schema: StoreSchema, table: str) -> tuple[str, str]:
 
 def lasting_columns(described: EntityType | None, entity: Entity) -> tuple[str | None, str | None, str]:
     """Those that few writes change: a type's own two, and when the entity was made."""
-    registers = entity.registers
-    value = registers.decoded.get if isinstance(registers, Registers) else entity.value
+    value = entity.registers.decoded.get
     created = value(CREATED_AT)
     return (
         *own_columns(described, entity.id, entity.type, value),
-        created if isinstance(created, str) else iso(min(stamp.millis for stamp in entity.winning_stamps())),
+        created if isinstance(created, str) else iso(min(stamp.millis for stamp in entity.registers.winning_stamps())),
     )
 
 
@@ -105,7 +104,7 @@ def own_columns(
 
 
 def updated_at(entity: Entity) -> str:
-    return iso(max(stamp.millis for stamp in entity.winning_stamps()))
+    return iso(max(stamp.millis for stamp in entity.registers.winning_stamps()))
 
 
 def deleted_at(entity: Entity) -> str | None:

@@ -16,14 +16,13 @@ from lottisync.entities import canonical
 from lottisync.entities.entity import (
     DELETED_AT,
     Entity,
-    Stamp,
-    Write,
     against_deletion,
     as_deletion,
     has_conflict,
     has_unseen_edit,
     is_deleted,
 )
+from lottisync.entities.registers import Stamp, Write
 from lottisync.problem import Problem
 from lottisync.store.reader import Reader
 from lottisync.store.transaction import Transaction
@@ -99,7 +98,14 @@ def keep(tx: Transaction, entity_id: str, path: str, choice: int) -> None:
     while other fields are in conflict: they would be settled along with it, and nobody asked for that."""
     entity, conflict = _find(tx, entity_id, path)
     if not 1 <= choice <= len(conflict.candidates):
-        raise Problem("bad-value", f"{path} of {entity_id} has {len(conflict.candidates)} values; got number {choice}")
+        raise Problem(
+            "bad-value",
+            "{path} of {entity_id} has {count} values; got number {choice}",
+            path=path,
+            entity_id=entity_id,
+            count=len(conflict.candidates),
+            choice=choice,
+        )
     chosen = conflict.candidates[choice - 1]
     if path != DELETED_AT:
         tx.keep(entity_id, _written_with(tx, entity, path, chosen))
@@ -110,8 +116,10 @@ def keep(tx: Transaction, entity_id: str, path: str, choice: int) -> None:
         if others:
             raise Problem(
                 "other-conflicts",
-                f"bringing {entity_id} back would settle {', '.join(others)} as well. Settle that first."
-                f" See: lottisync conflicts show {entity_id}",
+                "bringing {entity_id} back would settle {others} as well. Settle that first",
+                hint="conflict",
+                entity_id=entity_id,
+                others=", ".join(others),
             )
         tx.undelete(entity_id)
 
@@ -120,11 +128,14 @@ def combine(tx: Transaction, entity_id: str, path: str, value: Any) -> None:
     """Settle a conflict with a new value."""
     _, conflict = _find(tx, entity_id, path)
     if path == DELETED_AT:
-        raise Problem("bad-value", f"{entity_id} is deleted or it is not: keep 1 or 2 settles that")
+        raise Problem("bad-value", "{entity_id} is deleted or it is not: keep 1 or 2 settles that", entity_id=entity_id)
     others = [other for other in _group(tx, conflict.type, path) if other != path]
     if others:
         raise Problem(
-            "bad-value", f"{path} is written together with {', '.join(others)}: keep 1 or 2, which settles all of them"
+            "bad-value",
+            "{path} is written together with {others}: keep 1 or 2, which settles all of them",
+            path=path,
+            others=", ".join(others),
         )
     tx.put(entity_id, conflict.type, {path: value})
 
@@ -150,4 +161,6 @@ def _find(reader: Reader, entity_id: str, path: str) -> tuple[Entity, Conflict]:
         for conflict in of_entity(entity):
             if conflict.path == path:
                 return entity, conflict
-    raise Problem("no-conflict", f"{entity_id} has no conflict in {path!r}. See: lottisync conflicts")
+    raise Problem(
+        "no-conflict", "{entity_id} has no conflict in {path!r}", hint="conflicts", entity_id=entity_id, path=path
+    )

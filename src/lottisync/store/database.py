@@ -5,6 +5,7 @@ acknowledged, and a commit whose dot was already sent is a counter used twice. B
 back, since SQLite answers a refusal with the old value and not with an error.
 """
 
+import os
 from pathlib import Path
 
 import apsw
@@ -13,7 +14,7 @@ from lottisync.problem import Problem
 from lottisync.store.migration import upgrade
 
 APPLICATION_ID = 0x4C4F5453  # "LOTS"
-FORMAT = 4
+FORMAT = 5
 BUSY_MILLIS = 30_000
 """How long a writer waits for another process's transaction: longer than any of ours lasts."""
 STATEMENTS = 512
@@ -35,9 +36,14 @@ def connect(path: Path, *, create: bool = False, vfs: str | None = None) -> apsw
     """Open a database file of ours, or with `create` a new one. Raises `Problem` for one that is missing,
     foreign, newer or damaged (STORE-2), or that is there already."""
     if create and path.exists():
-        raise Problem("exists", f"{path} exists already; it was left as it is")
+        raise Problem("exists", "{path} exists already; it was left as it is", path=path)
     if not create and not path.exists():
-        raise Problem("not-initialised", f"{path} does not exist. Run: lottisync init")
+        raise Problem(
+            "missing",
+            "{path} does not exist. Restore it from a backup; or have it made empty, for the other devices to fill it",
+            hint="init-missing",
+            path=path,
+        )
     with explained(path):
         connection = apsw.Connection(str(path), vfs=vfs, statementcachesize=STATEMENTS)
         try:
@@ -66,7 +72,10 @@ def _make_durable(connection: apsw.Connection, path: Path) -> None:
         if got != expected:
             raise Problem(
                 "not-durable",
-                f"{path}: SQLite keeps {name} at {got!r}; is the folder on a network drive?",
+                "{path}: SQLite keeps {name} at {got!r}; is the folder on a network drive?",
+                path=path,
+                name=name,
+                got=got,
             )
 
 
@@ -92,7 +101,7 @@ class explained:  # noqa: N801 - reads like the function that it would be if tha
                 raise problem from None
         if isinstance(error, UnicodeDecodeError):
             raise Problem(
-                "damaged-row", f"{self._path} holds text that is none ({error}). See which row: lottisync check"
+                "damaged-row", "{path} holds text that is none ({error})", hint="row", path=self._path, error=error
             ) from None
 
 
@@ -100,37 +109,72 @@ def _problem(error: apsw.Error, path: Path) -> Problem | None:
     """None for what is a fault of this program."""
     match error:
         case apsw.FullError():
-            return Problem("disk-full", f"the disk is full: nothing was written to {path}")
+            return Problem("disk-full", "the disk is full: nothing was written to {path}", path=path)
         case apsw.BusyError():
             return Problem(
-                "busy", f"another program has held {path} for {BUSY_MILLIS // 1000} seconds. Close it and try again"
+                "busy",
+                "another program has held {path} for {value} seconds. Close it and try again",
+                path=path,
+                value=BUSY_MILLIS // 1000,
             )
         case apsw.NotADBError() | apsw.CorruptError():
             return Problem(
-                "damaged", f"{path} is damaged ({error}). Restore it from a backup, or pair this device anew"
+                "damaged",
+                "{path} is damaged ({error}). Restore it from a backup, or pair this device anew",
+                path=path,
+                error=error,
             )
+        case apsw.IOError() if _is_full(path):
+            return Problem("disk-full", "the disk is full: nothing was written to {path}", path=path)
         case apsw.IOError():
             return Problem(
                 "disk-failed",
-                f"the disk failed at {path} ({error}); what was not reported done is not. Check the disk",
+                "the disk failed at {path} ({error}); what was not reported done is not. Check the disk",
+                path=path,
+                error=error,
             )
         case apsw.ReadOnlyError() | apsw.PermissionsError():
             return Problem(
-                "read-only", f"{path} cannot be written. Check that the file, its folder and the disk may be written to"
+                "read-only",
+                "{path} cannot be written. Check that the file, its folder and the disk may be written to",
+                path=path,
             )
+        case apsw.CantOpenError() if path.parent.is_dir() and not os.access(path.parent, os.W_OK):
+            return Problem(
+                "read-only",
+                "{parent} cannot be written to, and a store needs that also to be read. Make the folder "
+                "writable, or copy it to a disk that is",
+                parent=path.parent,
+            )
+        case apsw.CantOpenError() if _is_full(path):
+            return Problem("disk-full", "the disk is full: {path} cannot be opened. Make room", path=path)
         case apsw.CantOpenError():
-            return Problem("cannot-open", f"{path} cannot be opened. Check that the folder exists and belongs to you")
+            return Problem(
+                "cannot-open", "{path} cannot be opened. Check that the folder exists and belongs to you", path=path
+            )
         case _:
             return None
+
+
+def _is_full(path: Path) -> bool:
+    """Whether the disk has no room for a page: SQLite calls that a failing disk where it makes its shared memory."""
+    try:
+        disk = os.statvfs(path.parent)
+    except OSError:
+        return False
+    return disk.f_bavail * disk.f_frsize < PAGE_BYTES
 
 
 def _refuse_foreign(connection: apsw.Connection, path: Path) -> None:
     application: int = connection.pragma("application_id")
     version: int = connection.pragma("user_version")
     if application != APPLICATION_ID:
-        raise Problem("foreign", f"{path} was not made by lottisync; it was left as it is")
+        raise Problem("foreign", "{path} was not made by lottisync; it was left as it is", path=path)
     if version > FORMAT:
         raise Problem(
             "newer-format",
-            f"{path} has format {version}, this program knows formats up to {FORMAT}. Install a newer lottisync",
+            "{path} has format {version}, this program knows formats up to {format}. Install a newer lottisync",
+            path=path,
+            version=version,
+            format=FORMAT,
         )

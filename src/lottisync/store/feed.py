@@ -10,9 +10,9 @@ The agent's runtime, the web page and a program of twenty lines are all consumer
 """
 
 from lottisync.problem import Problem
+from lottisync.store.merge import Merge
 from lottisync.store.reader import Change
 from lottisync.store.store import Store
-from lottisync.store.transaction import Transaction
 
 BATCH = 500
 
@@ -23,7 +23,9 @@ class Feed:
     def __init__(self, store: Store, consumer: str) -> None:
         if not consumer or len(consumer) > 64:
             raise Problem(
-                "bad-value", f"a consumer of the feed has a name of 1 to 64 characters; got {consumer[:80]!r}"
+                "bad-value",
+                "a consumer of the feed has a name of 1 to 64 characters; got {consumer!r}",
+                consumer=consumer[:80],
             )
         self._store = store
         self._consumer = consumer
@@ -39,7 +41,7 @@ class Feed:
             advance(tx, self._consumer, change.feed)
 
 
-def advance(tx: Transaction, consumer: str, feed: int) -> None:
+def advance(tx: Merge, consumer: str, feed: int) -> None:
     """Move a consumer's cursor, in the transaction of what it did with the changes. It never goes back."""
     tx.execute(
         """insert into cursors values (?, ?)

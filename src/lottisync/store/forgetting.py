@@ -16,7 +16,6 @@ F also lies under the first write on an absent id. Otherwise a device that still
 the two, and one that has forgotten it would not. Ids that are made once can't have been forgotten, and are spared it.
 """
 
-import hashlib
 import sys
 from array import array
 from bisect import bisect_left
@@ -26,6 +25,7 @@ from typing import NamedTuple
 import msgspec
 
 from lottisync.causality import vector_clock
+from lottisync.causality.digest import sha256
 from lottisync.causality.knowledge import Knowledge
 from lottisync.causality.vector_clock import Clock, Host
 from lottisync.entities import version
@@ -33,9 +33,9 @@ from lottisync.entities.entity import is_clean_tombstone
 from lottisync.entities.version import Damaged
 from lottisync.store import tables
 from lottisync.store.instant import iso
+from lottisync.store.merge import Merge
 from lottisync.store.reader import Reader
 from lottisync.store.store import Store
-from lottisync.store.transaction import Transaction
 
 MIN_AGE = 30 * 24 * 3_600_000
 """Milliseconds that a tombstone stays at least, so that a deletion can be seen and taken back for a while."""
@@ -54,13 +54,13 @@ def forgotten(reader: Reader) -> Knowledge:
     return reader.forgotten()
 
 
-def forget(tx: Transaction, clock: Clock) -> None:
+def forget(tx: Merge, clock: Clock) -> None:
     """Let F cover `clock`, too."""
     for host, counter in clock.items():
         tx.execute(
             """insert into forgotten values (?, ?)
                on conflict(host) do update set counter = max(counter, excluded.counter)""",
-            (_number(tx, host), counter),
+            (tx.host_number(host), counter),
         )
 
 
@@ -74,7 +74,7 @@ def told(reader: Reader) -> dict[str, Knowledge]:
     return found
 
 
-def hear(tx: Transaction, device: str, knowledge: Clock, *, direct: bool) -> None:
+def hear(tx: Merge, device: str, knowledge: Clock, *, direct: bool) -> None:
     """Note what a device knows. What it says itself replaces what was noted, for it may have been restored from a
     backup; what a third says of it is older or newer, and only adds (FORGET-1). Rings no bell.
 
@@ -125,7 +125,7 @@ class _Tombstone(NamedTuple):
     clock: Clock
 
 
-def purge(tx: Transaction, active: Iterable[str], min_age: int = MIN_AGE, limit: int | None = None) -> int:
+def purge(tx: Merge, active: Iterable[str], min_age: int = MIN_AGE, limit: int | None = None) -> int:
     """Forget the tombstones that every device in `active` (ids, without this one) has seen and that nobody wrote to
     for `min_age` ms; `limit` of them at most. Returns how many. The digest stays what it was (FORGET-3, FORGET-4)."""
     knowledge = told(tx)
@@ -178,7 +178,7 @@ def _is_sound(reader: Reader, entity_id: str) -> bool:
     return entity is not None and is_clean_tombstone(entity)
 
 
-def _erase(tx: Transaction, entity_id: str) -> None:
+def _erase(tx: Merge, entity_id: str) -> None:
     tx.remove(entity_id)
     tx.execute("delete from history where entity = ?", (entity_id,))
 
@@ -188,7 +188,7 @@ def _erase(tx: Transaction, entity_id: str) -> None:
 
 def entity_key(entity_id: str) -> bytes:
     """An id in 8 bytes, spread evenly: the first of its SHA-256."""
-    return hashlib.sha256(entity_id.encode()).digest()[:KEY_BYTES]
+    return sha256(entity_id.encode())[:KEY_BYTES]
 
 
 def keys(reader: Reader) -> bytes:
@@ -218,7 +218,7 @@ class Keys:
         return at < len(self._keys) and self._keys[at] == key
 
 
-def reconcile(tx: Transaction, held: Keys, knowledge: Clock, forgotten: Clock) -> tuple[int, int]:
+def reconcile(tx: Merge, held: Keys, knowledge: Clock, forgotten: Clock) -> tuple[int, int]:
     """At the end of a round to a device that was behind: `held` and `knowledge` are of the sender's snapshot,
     `forgotten` is the F of both. What the sender does not hold and knows of is dropped, the rest of what it does
     not hold is revived (FORGET-8). Returns how many of each."""
@@ -245,12 +245,12 @@ def reconcile(tx: Transaction, held: Keys, knowledge: Clock, forgotten: Clock) -
     return dropped, revived
 
 
-def revive(tx: Transaction, entity_id: str, forgotten: Clock) -> None:
+def revive(tx: Merge, entity_id: str, forgotten: Clock) -> None:
     """Write an entity anew, over everything that may have been forgotten (FORGET-9)."""
     tx.revive(entity_id, forgotten)
 
 
-def complete(tx: Transaction, knowledge: Clock, forgotten: Clock) -> None:
+def complete(tx: Merge, knowledge: Clock, forgotten: Clock) -> None:
     """The end of a round: the sender's knowledge and its F are taken over together (FORGET-7)."""
     tx.adopt(knowledge)
     forget(tx, forgotten)
@@ -277,8 +277,3 @@ def _big_endian(numbers: "array[int]") -> "array[int]":
     if sys.byteorder == "little":
         numbers.byteswap()
     return numbers
-
-
-def _number(tx: Transaction, host: Host) -> int:
-    tx.execute("insert into hosts(host) values (?) on conflict(host) do nothing", (host,))
-    return int(tx.execute("select n from hosts where host = ?", (host,))[0][0])

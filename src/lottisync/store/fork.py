@@ -15,12 +15,13 @@ from typing import NamedTuple
 from lottisync.causality.chain import LINK_BYTES, branch_name, genesis
 from lottisync.causality.vector_clock import MAX_COUNTER, Clock, Dot, Host
 from lottisync.entities import canonical, version
-from lottisync.entities.entity import DELETED_AT, Entity, Write, ordered
+from lottisync.entities.entity import DELETED_AT, Entity, as_deletion
+from lottisync.entities.registers import Registers, Write, ordered
 from lottisync.entities.version import BadVersion, Version
 from lottisync.store import notice
 from lottisync.store.chain import log_of, nodes, value_at
+from lottisync.store.merge import Merge
 from lottisync.store.reader import Reader
-from lottisync.store.transaction import Transaction
 
 __all__ = ["Division", "Stretch", "branch_name", "mint_if_behind", "nodes", "places", "settle", "split"]
 
@@ -60,28 +61,23 @@ class Division:
         return renamed
 
     def entity(self, entity: Entity) -> Entity:
-        return Entity(
-            entity.id,
-            entity.type,
-            self.clock(entity.clock),
-            {
-                path: ordered(self._write(held, path, entity.clock) for held in writes)
-                for path, writes in entity.registers.items()
-            },
-        )
+        renamed = {
+            path: ordered(self._write(held, path, entity.clock) for held in writes)
+            for path, writes in entity.registers.items()
+        }
+        return Entity(entity.id, entity.type, self.clock(entity.clock), Registers.of(renamed))
 
     def _write(self, held: Write, path: str, clock: Clock) -> Write:
-        value = self._deletion(held.value, clock) if path == DELETED_AT else held.value
+        value = self._deletion(held, clock) if path == DELETED_AT else held.value
         return Write(held.stamp._replace(host=self.host(held.stamp.dot)), value)
 
-    def _deletion(self, value: bytes, clock: Clock) -> bytes:
+    def _deletion(self, held: Write, clock: Clock) -> bytes:
         """What a deletion had seen is a clock, too. It saw nothing beyond its entity's clock; one that says so
         is held to it, or what it means would depend on the order in which nodes became known."""
-        decoded = canonical.decode(value)
-        seen = decoded.get("seen") if isinstance(decoded, dict) else None
-        if not isinstance(seen, dict) or any(type(counter) is not int for counter in seen.values()):
-            return value
-        held_to = {h: min(c, clock.get(h, 0)) if h in self.stretches else c for h, c in seen.items()}
+        if as_deletion(held) is None:
+            return held.value
+        decoded = canonical.decode(held.value)
+        held_to = {h: min(c, clock.get(h, 0)) if h in self.stretches else c for h, c in decoded["seen"].items()}
         return canonical.encode({**decoded, "seen": self.clock(held_to)})
 
     def version(self, made: Version) -> Version:
@@ -89,11 +85,11 @@ class Division:
         try:
             return version.close(self.entity(version.open_foreign(made)))
         except BadVersion:
-            renamed = Entity(made.id, made.type, self.clock(version.clock_of(made)), {})
-            return Version(made.id, made.type, canonical.encode(dict(renamed.clock)), made.stamps, made.document)
+            clock = canonical.encode(self.clock(version.clock_of(made)))
+            return Version(made.id, made.type, clock, made.stamps, made.document)
 
 
-def split(tx: Transaction, found: Iterable[bytes]) -> bool:
+def split(tx: Merge, found: Iterable[bytes]) -> bool:
     """Take over fork nodes and rename what lies behind them (COPY-5); whether any of them was new.
 
     If our own host is among those that a node lies on, this store goes on under a new one."""
@@ -134,7 +130,7 @@ def places(reader: Reader, found: Iterable[bytes]) -> dict[Host, list[int]]:
     return {host: sorted(counters) for host, counters in sorted(here.items())}
 
 
-def _stretches(tx: Transaction, host: Host, counters: list[int]) -> list[Stretch]:
+def _stretches(tx: Merge, host: Host, counters: list[int]) -> list[Stretch]:
     log = log_of(tx, host)
     assert log is not None, "a node was found on it"
     parts = [Stretch(host, 1, counters[0])]
@@ -146,7 +142,7 @@ def _stretches(tx: Transaction, host: Host, counters: list[int]) -> list[Stretch
     return parts
 
 
-def _rename(tx: Transaction, division: Division) -> None:
+def _rename(tx: Merge, division: Division) -> None:
     for entity_id in _touched(tx, division):
         tx.rewrite(entity_id, division.version)
     for host, stretches in division.stretches.items():
@@ -172,7 +168,7 @@ def _rename(tx: Transaction, division: Division) -> None:
             )
 
 
-def _touched(tx: Transaction, division: Division) -> list[str]:
+def _touched(tx: Merge, division: Division) -> list[str]:
     """The entities with a component behind a node; those that lie before it keep their names and their rows."""
     found = set()
     for host, stretches in division.stretches.items():
@@ -188,20 +184,15 @@ def _touched(tx: Transaction, division: Division) -> list[str]:
     return sorted(found)
 
 
-def _number(tx: Transaction, host: str) -> int:
-    tx.execute("insert or ignore into hosts(host) values (?)", (host,))
-    return int(tx.local("select n from hosts where host = ?", (host,))[0][0])
-
-
-def _branch(tx: Transaction, host: Host, parent: Host) -> int:
-    number = _number(tx, host)
+def _branch(tx: Merge, host: Host, parent: Host) -> int:
+    number = tx.host_number(host)
     tx.execute("update hosts set parent = ? where n = ?", (parent, number))
     return number
 
 
-def _move_links(tx: Transaction, host: Host, branch: int, stretch: Stretch) -> None:
+def _move_links(tx: Merge, host: Host, branch: int, stretch: Stretch) -> None:
     """Give the branch its links. Segments lie within one stretch or are cut in two."""
-    number = _number(tx, host)
+    number = tx.host_number(host)
     for at in (stretch.first, stretch.last + 1):
         tx.execute(
             f"""insert into chain select host, ?2, substr(links, (?2 - first) * {LINK_BYTES} + 1) from chain
@@ -219,26 +210,26 @@ def _move_links(tx: Transaction, host: Host, branch: int, stretch: Stretch) -> N
     )
 
 
-def _rename_vectors(tx: Transaction, division: Division, host: Host) -> None:
+def _rename_vectors(tx: Merge, division: Division, host: Host) -> None:
     """Our own knowledge, what was forgotten, and what others said they know."""
-    number = _number(tx, host)
+    number = tx.host_number(host)
     for (known,) in tx.local("select known from hosts where n = ?", (number,)):
         tx.execute("update hosts set known = 0 where n = ?", (number,))
         for name, counter in division.clock({host: known}).items():
-            tx.execute("update hosts set known = max(known, ?) where n = ?", (counter, _number(tx, name)))
+            tx.execute("update hosts set known = max(known, ?) where n = ?", (counter, tx.host_number(name)))
     for (counter,) in tx.execute("delete from forgotten where host = ? returning counter", (number,)):
         for name, renamed in division.clock({host: counter}).items():
             tx.execute(
                 """insert into forgotten values (?, ?)
                    on conflict(host) do update set counter = max(counter, excluded.counter)""",
-                (_number(tx, name), renamed),
+                (tx.host_number(name), renamed),
             )
     for device, known in tx.execute("delete from told where host = ? returning device, known", (number,)):
         for name, renamed in division.clock({host: known}, cut=True).items():
-            tx.execute("insert into told values (?, ?, ?)", (device, _number(tx, name), renamed))
+            tx.execute("insert into told values (?, ?, ?)", (device, tx.host_number(name), renamed))
 
 
-def mint_if_behind(tx: Transaction, host_end: int) -> bool:
+def mint_if_behind(tx: Merge, host_end: int) -> bool:
     """A peer's log of our present host ends at `host_end`: if ours is shorter, this store was rolled back and
     has written nothing since; it goes on under a new host (COPY-6)."""
     if host_end <= tx.counter:
@@ -247,7 +238,7 @@ def mint_if_behind(tx: Transaction, host_end: int) -> bool:
     return True
 
 
-def settle(tx: Transaction, place: str) -> None:
+def settle(tx: Merge, place: str) -> None:
     """Before anything is written: if the file was last written at another place, it is a copy (COPY-7)."""
     recorded = tx.local("select place from state")[0][0]
     if recorded and recorded != place:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from lottisync.causality.chain import LINK_BYTES, Links, LogEnd, branch_name, genesis
 from lottisync.causality.vector_clock import MAX_COUNTER
 from lottisync.store import chain
-from lottisync.store.transaction import Transaction
+from lottisync.store.merge import Merge
 
 
 class BadLinks(ValueError):
@@ -17,7 +17,7 @@ class Gap(BadLinks):
     """Links that do not reach to what is here: they begin beyond it, or their parent's are not here."""
 
 
-def extend(tx: Transaction, links: Links) -> bytes | None:
+def extend(tx: Merge, links: Links) -> bytes | None:
     """Take over links of a host's log, from a peer (COPY-4).
 
     None if they agree with what is here; all of them are stored then. Else the fork node that has to be split at
@@ -56,7 +56,7 @@ def _refuse_malformed(links: Links) -> None:
         raise BadLinks(f"links of {links.host} are from 1 to {MAX_COUNTER}; got {links.first} to {links.end}")
 
 
-def _parts_from(tx: Transaction, log: chain.Log, links: Links) -> bytes | None:
+def _parts_from(tx: Merge, log: chain.Log, links: Links) -> bytes | None:
     """Where links part from the log that is here; None if they do not."""
     if links.first > log.end.end + 1:
         raise Gap(f"links of {links.host} begin at {links.first}, and those here end at {log.end.end}")
@@ -77,7 +77,7 @@ def _parts_from(tx: Transaction, log: chain.Log, links: Links) -> bytes | None:
     return None
 
 
-def _begins_badly(tx: Transaction, links: Links, known: frozenset[bytes]) -> bytes | None:
+def _begins_badly(tx: Merge, links: Links, known: frozenset[bytes]) -> bytes | None:
     """The node that stands in the way of a log that is new here; None if none does."""
     if not links.parent:
         if links.first != 1:
@@ -101,11 +101,9 @@ def _each(values: bytes) -> Iterator[bytes]:
     return (values[at : at + LINK_BYTES] for at in range(0, len(values), LINK_BYTES))
 
 
-def _number_of(tx: Transaction, links: Links) -> int:
+def _number_of(tx: Merge, links: Links) -> int:
     if links.parent:
-        tx.execute("insert or ignore into hosts(host) values (?)", (links.parent,))
-    tx.execute(
-        "insert into hosts(host, parent) values (?, ?) on conflict(host) do update set parent = excluded.parent",
-        (links.host, links.parent),
-    )
-    return int(tx.local("select n from hosts where host = ?", (links.host,))[0][0])
+        tx.host_number(links.parent)
+    number = tx.host_number(links.host)
+    tx.execute("update hosts set parent = ? where n = ?", (links.parent, number))
+    return number

@@ -25,13 +25,14 @@ import msgspec
 from lottisync.causality import vector_clock
 from lottisync.causality.vector_clock import Clock, Dot
 from lottisync.entities import version
-from lottisync.entities.entity import Entity, Write, has_conflict, join, ordered
+from lottisync.entities.entity import Entity, has_conflict, join
+from lottisync.entities.registers import Registers, Write, ordered
 from lottisync.entities.schema import StoreSchema
 from lottisync.entities.version import BadVersion, Damaged, Version
 from lottisync.store import chain, tables
 from lottisync.store.columns import Columns, columns_between, columns_of, fits
+from lottisync.store.merge import Merge
 from lottisync.store.reader import Reader, Row
-from lottisync.store.transaction import Transaction
 
 _STRIDE = 500
 
@@ -49,7 +50,7 @@ def sound(reader: Reader, ids: Iterable[str]) -> list[Version]:
     return found
 
 
-def mend(tx: Transaction, versions: Iterable[tuple[Version, Entity]]) -> int:
+def mend(tx: Merge, versions: Iterable[tuple[Version, Entity]]) -> int:
     """Put right what differs from a peer's versions, already checked; returns how many entities changed here. The
     digest is right afterwards, which costs a pass over the stored hashes: give it many at once (MEND-4 to MEND-7)."""
     mended = 0
@@ -75,7 +76,7 @@ def mend(tx: Transaction, versions: Iterable[tuple[Version, Entity]]) -> int:
     return mended
 
 
-def _over_damage(tx: Transaction, row: Row, ours: Entity | None, theirs: Entity) -> Entity | None:
+def _over_damage(tx: Merge, row: Row, ours: Entity | None, theirs: Entity) -> Entity | None:
     """Rule 1. A damaged row that holds more than the peer has seen keeps that, if it can be read, and takes all that
     the peer holds; None leaves it as it is."""
     clock = tx.indexed_clock(row.n) or (ours.clock if ours else {})
@@ -89,7 +90,7 @@ def _over_damage(tx: Transaction, row: Row, ours: Entity | None, theirs: Entity)
         kept = [*theirs.registers.get(p, ()), *beyond]
         if kept:
             registers[p] = ordered(kept)
-    return Entity(ours.id, ours.type, vector_clock.merge(ours.clock, theirs.clock), registers)
+    return Entity(ours.id, ours.type, vector_clock.merge(ours.clock, theirs.clock), Registers.of(registers))
 
 
 def _over_sound(ours: Entity | None, theirs: Entity) -> Entity | None:
@@ -110,7 +111,7 @@ def _united(a: Entity, b: Entity) -> Entity:
         for held in (*a.registers.get(p, ()), *b.registers.get(p, ())):
             named[held.stamp.dot] = _greater(held, named.get(held.stamp.dot))
         registers[p] = ordered(named.values())
-    return Entity(a.id, max(a.type, b.type), a.clock, registers)
+    return Entity(a.id, max(a.type, b.type), a.clock, Registers.of(registers))
 
 
 def _settled(a: Entity, b: Entity) -> Entity:
@@ -119,7 +120,7 @@ def _settled(a: Entity, b: Entity) -> Entity:
     for p, writes in a.registers.items():
         theirs = {held.stamp.dot: held for held in b.registers.get(p, ())}
         registers[p] = ordered(_greater(held, theirs.get(held.stamp.dot)) for held in writes)
-    return Entity(a.id, a.type, a.clock, registers)
+    return Entity(a.id, a.type, a.clock, Registers.of(registers))
 
 
 def _greater(a: Write, b: Write | None) -> Write:
@@ -127,7 +128,7 @@ def _greater(a: Write, b: Write | None) -> Write:
     return a if b is None else max(a, b, key=lambda held: (held.value, held.stamp))
 
 
-def repair(tx: Transaction) -> int:
+def repair(tx: Merge) -> int:
     """Make anew, from the content of every row that can be read, all that is kept of it twice: its hash and marks, the
     index, the digest. Returns how many rows were wrong. For what no peer can mend: until then the content that
     was changed by hand or by the disk is known as such, from then on it counts as good (MEND-8)."""
@@ -209,7 +210,7 @@ def _after(reader: Reader, last: int) -> list[_Stored]:
     ]
 
 
-def _index_anew(tx: Transaction) -> None:
+def _index_anew(tx: Merge) -> None:
     """Every component of every clock that can be read, and no other."""
     tx.execute("delete from components")
     last = -1

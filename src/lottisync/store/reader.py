@@ -9,14 +9,17 @@ import msgspec
 from lottisync.causality.knowledge import Knowledge
 from lottisync.causality.vector_clock import Host
 from lottisync.entities import canonical, version
+from lottisync.entities.canonical import UNREADABLE
 from lottisync.entities.entity import Entity
 from lottisync.entities.schema import StoreSchema
 from lottisync.entities.version import Damaged, Version
-from lottisync.entities.view import UNREADABLE, Kind, T, view_stored, views_stored
+from lottisync.entities.view import Kind, T, view_stored, views_stored
 from lottisync.store import quarantine, tables
 from lottisync.store.quarantine import Kept
 
-_ONE_ROW = f"select n, {tables.VERSION_COLUMNS}, hash, clean_tombstone from rows where id = ?"
+_ONE_ROW = f"select n, {tables.BYTES_COLUMNS}, hash, clean_tombstone from rows where id = ?"
+_DOCUMENT = "id, type, cast(serialized as blob), deleted_at is not null"
+"""The fields of a `Document`."""
 
 
 class Row(NamedTuple):
@@ -26,6 +29,17 @@ class Row(NamedTuple):
     version: Version
     hash: bytes
     clean_tombstone: bool
+
+    def sound(self) -> Entity:
+        """The entity, to be joined or written to. Raises `Damaged` if the row's bytes do not have the hash that was
+        stored with them (MEND-24): from a join, what the disk has changed could no longer be told."""
+        if self.version.hash() != self.hash:
+            raise Damaged(self.version.id, ValueError("its content does not have the hash that was stored with it"))
+        return version.open_stored(self.version)
+
+
+PLAIN = "replace(lower(id), '-', '')"
+"""An id as it is compared with what a person typed."""
 
 
 class Document(msgspec.Struct, frozen=True):
@@ -40,7 +54,7 @@ class Document(msgspec.Struct, frozen=True):
     def document(self) -> dict[str, Any]:
         try:
             fields: dict[str, Any] = canonical.decode(self.stored)
-        except msgspec.DecodeError as error:
+        except UNREADABLE as error:
             raise Damaged(self.id, error) from None
         return fields
 
@@ -48,7 +62,7 @@ class Document(msgspec.Struct, frozen=True):
         """As the struct of its type."""
         try:
             return view_stored(self.id, self.stored, kind)
-        except msgspec.DecodeError as error:
+        except UNREADABLE as error:
             raise Damaged(self.id, error) from None
 
 
@@ -168,8 +182,8 @@ class Reader:
         rows: list[Any] = self._connection.execute(_ONE_ROW, (entity_id,)).fetchall()
         if not rows:
             return None
-        n, ident, type_name, clock, stamps, document, stored_hash, clean = rows[0]
-        return Row(n, _version(ident, type_name, clock, stamps, document), stored_hash, bool(clean))
+        n, *parts, stored_hash, clean = rows[0]
+        return Row(n, Version(*parts), stored_hash, bool(clean))
 
     def raw_row(self, entity_id: str) -> Row | None:
         """A row as the bytes that it holds, whatever became of them."""
@@ -201,9 +215,7 @@ class Reader:
     def document(self, entity_id: str) -> Document | None:
         """What the entity shows, be it deleted or not: cheaper than `entity`, and enough for reading it."""
         for table in (self._entities, self._links):
-            rows = self._rows(
-                f"select id, type, serialized, deleted_at is not null from {table} where id = ?", (entity_id,)
-            )
+            rows = self._rows(f"select {_DOCUMENT} from {table} where id = ?", (entity_id,))
             if rows:
                 return _document(*rows[0])
         return None
@@ -211,9 +223,9 @@ class Reader:
     def overwritten(self, entity_id: str) -> list[Overwritten]:
         """The entity's writes that were replaced here, oldest first, as far back as they are kept."""
         return [
-            Overwritten(p, precedence, millis, ticks, Host(host), counter, value.encode(), Host(by_host), by_counter)
+            Overwritten(p, precedence, millis, ticks, Host(host), counter, value, Host(by_host), by_counter)
             for p, precedence, millis, ticks, host, counter, value, by_host, by_counter in self._rows(
-                """select path, precedence, millis, ticks, host, counter, value, by_host, by_counter
+                """select path, precedence, millis, ticks, host, counter, cast(value as blob), by_host, by_counter
                    from history where entity = ? order by millis, ticks, host, counter""",
                 (entity_id,),
             )
@@ -224,9 +236,9 @@ class Reader:
     def _query(self, table: str, where: str, bindings: tuple[Any, ...], *, deleted: bool = False) -> list[Entity]:
         live = "" if deleted else " and deleted_at is null"
         rows = self._rows(
-            f"select {tables.VERSION_COLUMNS} from {table} where {where}{live} order by created_at, id", bindings
+            f"select {tables.BYTES_COLUMNS} from {table} where {where}{live} order by created_at, id", bindings
         )
-        return [version.open_stored(_version(*row)) for row in rows]
+        return [version.open_stored(Version(*row)) for row in rows]
 
     def by_type(self, type_name: str, *, owner: str | None = None, subtype: str | None = None) -> list[Entity]:
         """Live entities of a type, oldest first, optionally of one owner and one subtype."""
@@ -249,7 +261,7 @@ class Reader:
         wanted = {"type": type_name, self.schema.owner_column: owner, "subtype": subtype}
         where = " and ".join(f"{column} = ?" for column, value in wanted.items() if value is not None)
         rows = self._rows(
-            f"""select id, type, serialized, deleted_at is not null from {self._entities}
+            f"""select {_DOCUMENT} from {self._entities}
                 where {where} and deleted_at is null order by created_at, id""",
             tuple(value for value in wanted.values() if value is not None),
         )
@@ -259,17 +271,18 @@ class Reader:
         """What the live entities of a type show, as its structs, in no order; and what can't be read: one row that
         the disk has damaged hides no other."""
         rows = self._rows(
-            f"select id, cast(serialized as blob) from {self._entities} where type = ? and deleted_at is null",
+            f"""select cast(id as blob), cast(serialized as blob) from {self._entities}
+                where type = ? and deleted_at is null""",
             (type_name,),
         )
         with suppress(*UNREADABLE):
-            return views_stored(rows, kind), []
+            return views_stored([(str(ident, "utf-8"), stored) for ident, stored in rows], kind), []
         found, damaged = [], []
         for ident, stored in rows:
             try:
-                found.append(view_stored(ident, stored, kind))
+                found.append(view_stored(str(ident, "utf-8"), stored, kind))
             except UNREADABLE as error:
-                damaged.append(Damaged(ident, error))
+                damaged.append(Damaged(ident.decode(errors="replace"), error))
         return found, damaged
 
     def links_from(self, from_id: str, type_name: str | None = None) -> list[Entity]:
@@ -308,14 +321,18 @@ class Reader:
         return found
 
     def ids_like(self, abbreviated: str, limit: int, type_name: str | None = None) -> list[str]:
-        """Ids that begin or end with what a person typed, at most `limit`; with a type only its live ones."""
+        """Ids that begin or end with what a person typed, at most `limit`; with a type only its live ones. They fit
+        with or without their dashes, in capitals or not."""
+        typed = "".join(abbreviated.split()).replace("-", "").lower()
+        if not typed:
+            return []
         of_type = "" if type_name is None else "type = ?3 and deleted_at is null and "
         return [
             ident
             for (ident,) in self._rows(
-                f"""select id from rows where {of_type}(instr(id, ?1) = 1 or substr(id, -length(?1)) = ?1)
+                f"""select id from rows where {of_type}(instr({PLAIN}, ?1) = 1 or substr({PLAIN}, -length(?1)) = ?1)
                     order by id limit ?2""",
-                (abbreviated, limit) if type_name is None else (abbreviated, limit, type_name),
+                (typed, limit) if type_name is None else (typed, limit, type_name),
             )
         ]
 
@@ -342,9 +359,5 @@ class Reader:
         return self._rows(sql, bindings)
 
 
-def _document(ident: str, type_name: str, serialized: str, deleted: int) -> Document:
-    return Document(ident, type_name, serialized.encode(), bool(deleted))
-
-
-def _version(ident: str, type_name: str, clock: str, stamps: str, document: str) -> Version:
-    return Version(ident, type_name, clock.encode(), stamps.encode(), document.encode())
+def _document(ident: str, type_name: str, stored: bytes, deleted: int) -> Document:
+    return Document(ident, type_name, stored, bool(deleted))

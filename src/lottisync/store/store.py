@@ -10,22 +10,24 @@ the two tables stands one index, from (host, counter) to entity, over every comp
 "what does this peer lack" is a range scan whose cost grows with what is missing, not with what is
 stored. The digest is the sum of the rows' hashes modulo 2^256, kept in the same transaction.
 
-How it is written is in `lottisync.store.transaction`, how it is read in `lottisync.store.reader`.
+How it is written is in `lottisync.store.transaction`, on `merge` and `rows`; how it is read in `reader`.
 """
 
 import contextlib
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Literal
+from typing import Literal, overload
 
 import apsw
 
 from lottisync.causality.vector_clock import Host
 from lottisync.entities.entity import Entity
 from lottisync.entities.schema import StoreSchema
-from lottisync.store import doorbell, fork, tables
+from lottisync.store import description, doorbell, fork, tables
 from lottisync.store.database import APPLICATION_ID, FORMAT, connect, explained
+from lottisync.store.merge import Merge
 from lottisync.store.place import place_of
 from lottisync.store.reader import Reader
 from lottisync.store.snapshot import Snapshot
@@ -47,8 +49,11 @@ class Store:
         mint: Callable[[], Host],
         vfs: str | None = None,
         place: str | None = None,
+        *,
+        position: int = 0,
     ) -> None:
         self.file = file
+        self.position = position
         self.schema = schema
         self._connection = connection
         self._mint = mint
@@ -56,18 +61,21 @@ class Store:
         self._place = place
         self._turn = threading.RLock()
         self._bells = file.parent / "bells"
-        self._open: Transaction | None = None
+        self._open: Merge | None = None
         self._closed = False
         self._resting: list[apsw.Connection] = []
 
     # -- opening
 
     @staticmethod
-    def create(file: Path, schema: StoreSchema, mint: Callable[[], Host], *, vfs: str | None = None) -> "Store":
+    def create(
+        file: Path, schema: StoreSchema, mint: Callable[[], Host], *, position: int = 0, vfs: str | None = None
+    ) -> "Store":
         """Make the file with its tables and a first host; opening an existing file is an error."""
         connection = connect(file, create=True, vfs=vfs)
         with explained(file), connection:
             connection.execute(tables.definitions(schema) + schema.local_tables).fetchall()
+            description.describe(connection, schema, position)
             host = mint()
             connection.execute("insert into hosts(host) values (?)", (host,)).fetchall()
             connection.execute(
@@ -76,21 +84,33 @@ class Store:
             ).fetchall()
             connection.execute(f"pragma application_id={APPLICATION_ID}").fetchall()
             connection.execute(f"pragma user_version={FORMAT}").fetchall()
-        return Store(file, schema, connection, mint, vfs)
+        return Store(file, schema, connection, mint, vfs, position=position)
 
     @staticmethod
     def open(
         file: Path,
-        schema: StoreSchema,
+        schema: StoreSchema | None,
         mint: Callable[[], Host],
         *,
+        position: int | None = None,
         vfs: str | None = None,
         detect: Literal["early", "late"] = "early",
     ) -> "Store":
-        """Open a file. One that lies elsewhere than where it was written is a copy: before its first write it gets
+        """Open a file: with a `schema` of the program's own, which the file is brought up to if it is newer, or with
+        None by what the file says of itself. `position` is the store's place in the order of delivery, None if the
+        program does not know it.
+
+        A file that lies elsewhere than where it was written is a copy: before its first write it gets
         a host of its own (COPY-7); with `detect` late that is left to the chains."""
         connection = connect(file, vfs=vfs)
-        return Store(file, schema, connection, mint, vfs, place_of(file) if detect == "early" else None)
+        try:
+            with explained(file):
+                schema, position = description.settled(connection, file, schema, position)
+        except BaseException:
+            connection.close()
+            raise
+        place = place_of(file) if detect == "early" else None
+        return Store(file, schema, connection, mint, vfs, place, position=position)
 
     def settle(self, now: int) -> None:
         """Look now whether this file is a copy, not at the first write."""
@@ -106,17 +126,26 @@ class Store:
 
     # -- transactions
 
-    @contextlib.contextmanager
-    def transaction(self, now: int, precedence: int | None) -> Iterator[Transaction]:
+    @overload
+    def transaction(self, now: int, precedence: int) -> AbstractContextManager[Transaction]: ...
+
+    @overload
+    def transaction(self, now: int, precedence: None) -> AbstractContextManager[Merge]: ...
+
+    def transaction(self, now: int, precedence: int | None) -> AbstractContextManager[Merge]:
         """A write transaction at wall time `now` (ms): all of it is committed, or nothing is. What was
-        committed is durable before this returns, and listeners are told after that.
+        committed is durable before this returns, and the bell rings after that.
 
         `precedence` (`entity.HIGH` or `LOW`) is that of the writes in it; it cannot write with a higher one. With
-        None it makes no writes of its own: it joins versions from peers, forgets, or keeps local tables."""
+        None it has no writes of its own (STORE-31): it joins versions from peers, forgets, or keeps local tables."""
+        return self._committed(now, precedence)
+
+    @contextlib.contextmanager
+    def _committed(self, now: int, precedence: int | None) -> Iterator[Merge]:
         with self._turn, explained(self.file):
             self._connection.execute("begin immediate").fetchall()
             try:
-                self._open = Transaction(self.schema, self._connection, self._mint, now, precedence)
+                self._open = self._begun(now, precedence)
                 if self._place is not None:
                     fork.settle(self._open, self._place)
                 yield self._open
@@ -131,6 +160,11 @@ class Store:
                 self._open = None
         if changed:
             doorbell.ring(self._bells)
+
+    def _begun(self, now: int, precedence: int | None) -> Merge:
+        if precedence is None:
+            return Merge(self.schema, self._connection, self._mint, now)
+        return Transaction(self.schema, self._connection, self._mint, now, precedence)
 
     def _rollback(self) -> None:
         if self._connection.in_transaction:

@@ -10,6 +10,9 @@ what purging needs; `history` keeps what was overwritten, for people; `cursors` 
 feed are. All these are this store's own and never replicate.
 """
 
+from functools import lru_cache
+from typing import NamedTuple
+
 from lottisync.entities.schema import StoreSchema
 from lottisync.entities.version import Version
 from lottisync.store import quarantine
@@ -18,6 +21,8 @@ FORGETTING = """create table forgotten (host integer primary key, counter intege
     create table told (device text not null, host integer not null, known integer not null,
         primary key (device, host)) strict, without rowid;"""
 VERSION_COLUMNS = "id, type, clock, stamps, serialized"
+PARTS = frozenset({"clock", "stamps", "serialized"})
+"""The columns of a version that are canonical JSON."""
 BYTES_COLUMNS = "id, type, cast(clock as blob), cast(stamps as blob), cast(serialized as blob)"
 """The same, the parts as the bytes that a `Version` has."""
 RAW_COLUMNS = f"cast(id as blob), cast(type as blob){BYTES_COLUMNS.removeprefix('id, type')}"
@@ -29,6 +34,19 @@ COPIES = """create table chain (host integer not null, first integer not null, l
     create table forks (node blob primary key) strict, without rowid;
     create table copies (host text not null, counter integer not null, at integer, noticed integer not null,
         told integer, primary key (host, counter)) strict, without rowid;"""
+
+
+SCHEMA = """create table schema (one integer primary key check (one = 1), position integer not null,
+        description text not null) strict;"""
+"""What the store says of itself (`lottisync.store.description`)."""
+
+LASTING_INDEXES = ("feed", "conflicted", "tombstones")
+"""The ends of the names of those that a table of entities has whatever its schema says."""
+KEPT_COLUMNS = (
+    "n", "id", "type", "updated_at", "deleted_at", "serialized", "schema_version", "clock", "stamps", "hash",
+    "clean_tombstone", "conflicted", "feed",
+)  # fmt: skip
+"""Those that do not depend on the schema."""
 
 
 def raw_version(ident: bytes, kind: bytes, clock: bytes, stamps: bytes, document: bytes) -> Version:
@@ -47,19 +65,25 @@ def tombstones(table: str) -> str:
     return f"create index idx_{table}_tombstones on {table}(updated_at) where clean_tombstone;"
 
 
+def indexes(schema: StoreSchema) -> str:
+    """What the entities are looked up by."""
+    entities, _ = names(schema)
+    return "\n    ".join(
+        f"create index idx_{entities}_{ending} on {entities}({of});" for ending, of in schema.indexes.items()
+    )
+
+
 def definitions(schema: StoreSchema) -> str:
     (entities, links), owner = names(schema), schema.owner_column
     common = """created_at text not null, updated_at text not null, deleted_at text, serialized text not null,
         schema_version integer not null default 1, clock text not null, stamps text not null, hash blob not null,
         clean_tombstone integer not null, conflicted integer not null, feed integer not null"""
     columns = f"n, {VERSION_COLUMNS}, hash, clean_tombstone, conflicted, deleted_at, feed"
-    indexes = "\n    ".join(
-        f"create index idx_{entities}_{ending} on {entities}({of});" for ending, of in schema.indexes.items()
-    )
     return f"""
+    {SCHEMA}
     create table {entities} (n integer primary key, id text not null unique, {owner} text not null,
         type text not null, subtype text, {common}) strict;
-    {indexes}
+    {indexes(schema)}
     create index idx_{entities}_feed on {entities}(feed);
     create index idx_{entities}_conflicted on {entities}(id) where conflicted;
     {tombstones(entities)}
@@ -90,3 +114,42 @@ def definitions(schema: StoreSchema) -> str:
         millis integer not null, ticks integer not null, digest blob not null, n integer not null,
         feed integer not null, place text not null default '') strict;
     """
+
+
+# -- writing a row
+
+
+class Statements(NamedTuple):
+    """Of one table of versions. All take their values in the order of `insert`: the two columns that are the table's
+    own, when the entity was made, changed and deleted, the version, what follows from it, number, id and type."""
+
+    add: str
+    """Inserts the row of a single write: without a deletion, a tombstone's mark or a conflict."""
+    insert: str
+    """Inserts any row."""
+    rewrite: str
+    """Rewrites the row with a number; takes the same values without the last two, for id and type never change."""
+    refresh: str
+    """The same without the first three: few writes change them, and they are in most indexes."""
+
+
+@lru_cache(maxsize=16)
+def statements_for(table: str, own: tuple[str, str]) -> Statements:
+    columns = (
+        *own, "created_at", "updated_at", "deleted_at", "serialized", "clock", "stamps", "hash",
+        "clean_tombstone", "conflicted", "feed", "n", "id", "type",
+    )  # fmt: skip
+    given = [name for name in columns if name not in ("deleted_at", "clean_tombstone", "conflicted")]
+    updates = [f"{name} = {_placeholder(name)}" for name in columns[:-3]]
+    return Statements(
+        f"""insert into {table}({", ".join(given)}, clean_tombstone, conflicted)
+            values ({", ".join(map(_placeholder, given))}, 0, 0)""",
+        f"insert into {table}({', '.join(columns)}) values ({', '.join(map(_placeholder, columns))})",
+        f"update {table} set {', '.join(updates)} where n = ?",
+        f"update {table} set {', '.join(updates[3:])} where n = ?",
+    )
+
+
+def _placeholder(column: str) -> str:
+    """The parts of a version are bytes here, and text for whoever looks into the file."""
+    return "cast(? as text)" if column in PARTS else "?"

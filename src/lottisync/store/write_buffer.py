@@ -15,7 +15,7 @@ GATHERED_ROWS = 1_000
 """How many entities are written together: more gain nothing and cost memory."""
 HISTORY_PER_FIELD = 100
 """How many overwritten values of one field are kept; the oldest go first (STORE-16)."""
-KEEP_WRITE = "insert into history values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+KEEP_WRITE = "insert into history values (?, ?, ?, ?, ?, ?, ?, cast(? as text), ?, ?)"
 TOO_MANY_WRITES = f"""select ?1, ?2
     where (select count(*) from history where entity = ?1 and path = ?2) > {HISTORY_PER_FIELD}"""
 FORGET_WRITES = f"""delete from history where rowid in (select rowid from history where entity = ? and path = ?

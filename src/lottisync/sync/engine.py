@@ -185,8 +185,12 @@ class Engine:
                 return await listen(Address(host, candidate))
             except OSError as error:
                 reason = error.strerror or str(error)
-        where = Address(host, port)
-        raise Problem("cannot-listen", f"cannot listen on {where} ({reason}). Choose another with --listen HOST:PORT")
+        raise Problem(
+            "cannot-listen",
+            "cannot listen on {where} ({reason}). Choose another with --listen HOST:PORT",
+            where=Address(host, port),
+            reason=reason,
+        )
 
     # -- the roster, and what is committed here
 

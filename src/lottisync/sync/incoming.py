@@ -23,12 +23,12 @@ from lottisync.entities.version import BadVersion, Version
 from lottisync.protocol import message as m
 from lottisync.store import chain, forgetting, fork, mending
 from lottisync.store.links import BadLinks, extend
+from lottisync.store.merge import Merge
 from lottisync.store.quarantine import Kept
-from lottisync.store.transaction import Transaction
 from lottisync.sync.agreement import Agreement
 from lottisync.sync.inventory import HeldDot, Inventory
 
-Strangers = Callable[[Transaction, Iterable[Host]], Host | None]
+Strangers = Callable[[Merge, Iterable[Host]], Host | None]
 """The first of these hosts that belongs to no device that ever was this person's, if there is one."""
 
 
@@ -72,7 +72,7 @@ class Incoming:
         self._chained: dict[Host, int] | None = None
         self._keys = bytearray()
 
-    def stands(self, tx: Transaction) -> None:
+    def stands(self, tx: Merge) -> None:
         """Raise `Outdated` unless the round still stands on what it was computed from (SYNC-5)."""
         own = Inventory(tx)
         reason = self._agreement.outdated(own)
@@ -86,7 +86,7 @@ class Incoming:
     def _has_seen_what_is_forgotten(self, forgotten: Clock) -> bool:
         return vector_clock.covers(self.knowledge, forgotten)
 
-    def chain(self, tx: Transaction, message: m.Chain) -> bytes | None:
+    def chain(self, tx: Merge, message: m.Chain) -> bytes | None:
         """Take links of a chain; the fork node if they are of another copy's."""
         links = Links(message.host, message.parent, message.first, message.before, message.values)
         try:
@@ -103,7 +103,7 @@ class Incoming:
             self._chained[links.host] = max(links.end, self._chained.get(links.host, 0))
         return None
 
-    def batch(self, tx: Transaction, versions: Iterable[Version], strangers: Strangers) -> Taken:
+    def batch(self, tx: Merge, versions: Iterable[Version], strangers: Strangers) -> Taken:
         """Join what came. Raises `Unacceptable` for what cannot be kept at all."""
         try:
             good, bad, clocks = _sorted(versions)
@@ -129,12 +129,12 @@ class Incoming:
         ahead = {chain.root(tx, host): millis for host, millis in tx.ahead.items()}
         return Taken(tx.kept_now(), [entity.id for _, entity in clashes], ahead)
 
-    def _chain_ends(self, tx: Transaction) -> dict[Host, int]:
+    def _chain_ends(self, tx: Merge) -> dict[Host, int]:
         if self._chained is None:
             self._chained = {host: end.end for host, end in chain.log_ends(tx).items()}
         return self._chained
 
-    def _refuse_unfounded(self, tx: Transaction) -> None:
+    def _refuse_unfounded(self, tx: Merge) -> None:
         """Nobody knows a write whose chain is nowhere, and nobody has forgotten one that it does not know."""
         ends = self._chain_ends(tx)
         for host, counter in self.begin.knowledge.items():
@@ -143,7 +143,7 @@ class Incoming:
         if not vector_clock.covers(vector_clock.merge(tx.knowledge(), self.begin.knowledge), self.begin.forgotten):
             raise Unacceptable("bad-entity", "the sender has forgotten writes that it does not know")
 
-    def refuse_strangers(self, tx: Transaction, strangers: Strangers) -> None:
+    def refuse_strangers(self, tx: Merge, strangers: Strangers) -> None:
         """Raise `Unacceptable` if links came of a host that belongs to no device: nobody would ever miss them, and
         everybody pass them on. Comes last in a transaction: in `space` the host's binding comes behind its links, and
         ahead of all other versions."""
@@ -153,7 +153,7 @@ class Incoming:
         if stranger is not None:
             raise Unacceptable("unknown-host", f"links came of host {stranger}, of no known device")
 
-    def ids(self, tx: Transaction, keys: bytes) -> None:
+    def ids(self, tx: Merge, keys: bytes) -> None:
         """Some of the keys of what S holds: no more than there can be, for they are kept until the end. What S holds
         was made by a write whose chain is here, or is here."""
         self._keys += keys
@@ -161,7 +161,7 @@ class Incoming:
         if len(self._keys) > most * forgetting.KEY_BYTES:
             raise Unacceptable("bad-entity", f"more than {most} keys came, and the sender cannot hold so many entities")
 
-    def end(self, tx: Transaction) -> Inventory:
+    def end(self, tx: Merge) -> Inventory:
         """All of it is here: adopt what S knows and has forgotten. Gives what this store has then; whoever wants it
         reads it before the transaction ends."""
         self._refuse_unfounded(tx)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import msgspec
 
 from lottisync.protocol import message as m
-from lottisync.store.transaction import Transaction
+from lottisync.store.merge import Merge
 from lottisync.sync.comparing import Comparisons
 from lottisync.sync.event import ClockAhead, Event, Quarantined, Repaired
 from lottisync.sync.incoming import Incoming, Outdated, Strangers, Unacceptable
@@ -82,7 +82,7 @@ class RoundsIn:
         granted, self._taken = self._taken, 0
         return [m.Credit(granted)]
 
-    def _carry_out(self, incoming: Incoming, messages: Sequence[InRound], tx: Transaction) -> _Ending:
+    def _carry_out(self, incoming: Incoming, messages: Sequence[InRound], tx: Merge) -> _Ending:
         """What came before a reason to refuse stays; it was good."""
         ending = _Ending()
         store = incoming.begin.store

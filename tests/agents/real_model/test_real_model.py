@@ -22,12 +22,12 @@ from tests.support.device import Device
 
 from lottisync.agents import report, run_log, thread
 from lottisync.agents.openai_client import Api, OpenAIModel
+from lottisync.agents.toolbox import TOOLBOX
 from lottisync.agents.wake import WakeResult
 from lottisync.entities.entity import HIGH
 from lottisync.entities.view import view
 from lottisync.journal import tasks
 from lottisync.problem import Problem
-from lottisync.review import tools
 from lottisync.review.change import ChangeSet
 from lottisync.store.check import broken_invariants
 
@@ -113,7 +113,7 @@ def one_wake(device: Device, model: OpenAIModel, note: str, turns: int) -> Outco
     assert now.items == before.items
     for field in ("title", "status", "priority", "due", "estimate", "labels"):
         assert getattr(now.task, field) == getattr(before.task, field)
-    assert all(item.tool_name in tools.TOOLS for made in proposed for item in made.items)
+    assert all(item.tool_name in TOOLBOX.tools for made in proposed for item in made.items)
     return Outcome(result, len(calls), proposed)
 
 

@@ -4,13 +4,13 @@ from collections.abc import Iterable
 
 from tests.conformance.mutants.planting import plant, run
 
-from lottisync.entities import entity
-from lottisync.entities.entity import Write
+from lottisync.entities import registers
+from lottisync.entities.registers import Write
 
 
 def ordered(writes: Iterable[Write]) -> tuple[Write, ...]:
     return tuple(sorted(set(writes), key=lambda write: (write.stamp[1:], write.value), reverse=True))
 
 
-plant(entity.ordered, ordered)
+plant(registers.ordered, ordered)
 run()

@@ -5,13 +5,13 @@ from collections.abc import Iterable
 from tests.conformance.mutants.planting import run
 
 from lottisync.entities.version import Version
-from lottisync.store.transaction import Transaction
+from lottisync.store.merge import Merge
 from lottisync.sync.incoming import Incoming, Strangers, Taken
 
 original = Incoming.batch
 
 
-def batch(self: Incoming, tx: Transaction, versions: Iterable[Version], strangers: Strangers) -> Taken:
+def batch(self: Incoming, tx: Merge, versions: Iterable[Version], strangers: Strangers) -> Taken:
     taken = original(self, tx, versions, strangers)
     tx.adopt(self.begin.knowledge)
     return taken

@@ -2,11 +2,11 @@
 
 from tests.conformance.mutants.planting import run
 
-from lottisync.store.transaction import Transaction
+from lottisync.store.merge import Merge
 from lottisync.sync.incoming import Incoming
 
 
-def refuse_unfounded(self: Incoming, tx: Transaction) -> None:
+def refuse_unfounded(self: Incoming, tx: Merge) -> None:
     pass
 
 

@@ -14,7 +14,7 @@ It looks at the tick alone. A new title is always allowed, and a proposal that l
 is needs no reason.
 """
 
-from lottisync.review.evidence import Grade
+from lottisync.review.action import Grade
 from lottisync.review.terms import Sovereignty
 
 MIN_REASON = 20

@@ -15,29 +15,19 @@ That an entry is *older* can be told only within one host, whose writes are numb
 takes knowledge to say so, and a tick does not carry any; such an entry counts as written beside.
 """
 
-from collections.abc import Iterable, Mapping
-from enum import StrEnum
-from typing import Any
+from collections.abc import Iterable, Sequence
 
-from lottisync.causality.vector_clock import Dot, Host, has_seen
+from lottisync.causality.vector_clock import Clock, Dot, Host, covers, has_seen
 from lottisync.entities.entity import Entity, is_deleted
 from lottisync.entities.view import view
 from lottisync.journal.types import Entry
+from lottisync.review.action import Cited, Grade
 from lottisync.review.precedence import PERSON
 from lottisync.store.reader import Reader
 
 
-class Grade(StrEnum):
-    NONE = "none"
-    FOLLOWS = "follows"
-    UNKNOWN = "unknown"
-    BEFORE = "before"
-    UNFIT = "unfit"
-
-
-def grade(reader: Reader, target: Entity | None, task_id: str, args: Mapping[str, Any]) -> Grade:
-    """What the entries that `args` cites are worth against the tick of `target`: the worst of them counts."""
-    cited = args.get("evidenceEntryIds", ())
+def grade(reader: Reader, target: Entity | None, task_id: str, cited: Sequence[str]) -> Grade:
+    """What the entries `cited` are worth against the tick of `target`: the worst of them counts."""
     if target is None or not cited:
         return Grade.NONE
     if unfit(reader, task_id, cited) is not None:
@@ -60,6 +50,30 @@ def unfit(reader: Reader, task_id: str, cited: Iterable[str]) -> str | None:
         if view(entry, Entry).author != "user" or written is None or written.stamp.precedence != PERSON:
             return f"evidence {entry_id}: it was not written by the user"
     return None
+
+
+def written_after(reader: Reader, cited: Iterable[str], knowledge: Clock) -> bool:
+    """Whether one of the entries was written by the user knowing all of `knowledge` and is not part of it."""
+    for entry_id in cited:
+        entity = reader.entity(entry_id)
+        if entity is None or any(has_seen(knowledge, dot) for dot in entity.dots("text")):
+            continue
+        entry = view(entity, Entry)
+        knew: dict[Host, int] = entry.knowledge  # type: ignore[assignment]
+        if entry.author == "user" and covers(knew, knowledge):
+            return True
+    return False
+
+
+def cited(reader: Reader, entry_ids: Iterable[str]) -> list[Cited]:
+    """The entries as they read now; one that is not here or was deleted has no text."""
+    found = []
+    for entry_id in entry_ids:
+        entity = reader.entity(entry_id)
+        here = entity is not None and entity.type == "entry" and not is_deleted(entity)
+        entry = view(entity, Entry) if here and entity is not None else Entry(entry_id)
+        found.append(Cited(entry_id, entry.text, entry.at))
+    return found
 
 
 def toggle(item: Entity) -> frozenset[Dot]:

@@ -1,0 +1,73 @@
+"""The tools that a task's agent is offered: those of the task (`lottisync.journal.toolbox`), and its own three.
+
+Its own are about its records and its proposals, not about the task: the report, the observations, and taking proposals
+back.
+"""
+
+from typing import Annotated, ClassVar
+
+from pydantic import Field, StringConstraints
+
+from lottisync.journal.arguments import MAX_BATCH, Arguments, Call, Id
+from lottisync.journal.toolbox import TASK_TOOLS, Toolbox
+
+MAX_OBSERVATION = 2_000
+MAX_RETRACTION = 500
+
+Line = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_OBSERVATION)]
+
+
+class Retraction(Arguments):
+    id: Id = Field(description="The id of the proposal.")
+    reason: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_RETRACTION)] = Field(
+        description="Why the user need not decide on it any more."
+    )
+
+
+class RetractSuggestions(Call):
+    tool: ClassVar[str] = "retract_suggestions"
+    purpose: ClassVar[str] = (
+        "Take back proposals of your own that the user has not decided on and that no longer make sense."
+    )
+    offered: ClassVar[bool] = False
+
+    proposals: list[Retraction] = Field(
+        min_length=1, max_length=MAX_BATCH, description="Your own proposals that still wait for the user."
+    )
+
+
+class ChecklistProgress(Arguments):
+    total: int = Field(ge=0)
+    completed: int = Field(ge=0)
+
+
+class UpdateReport(Call):
+    """The report of seed 003, section 5.6, without `lastUpdated`, which we stamp."""
+
+    tool: ClassVar[str] = "update_report"
+    purpose: ClassVar[str] = "Write your report on the task; it replaces the earlier one."
+
+    tldr: Line = Field(description="Where the task stands, in two or three sentences.")
+    title: Line | None = None
+    goal: Line | None = None
+    status: Line | None = None
+    priority: Line | None = None
+    estimate: Line | None = None
+    due_date: Line | None = None
+    achieved: Annotated[list[Line], Field(max_length=50)] = Field(default=[], description="What has been done.")
+    remaining: Annotated[list[Line], Field(max_length=50)] = Field(default=[], description="What is still to do.")
+    learnings: Annotated[list[Line], Field(max_length=50)] = Field(default=[], description="What was learnt.")
+    checklist_progress: ChecklistProgress | None = None
+    last_updated: str | None = Field(default=None, exclude=True, json_schema_extra={"deprecated": True})
+
+
+class RecordObservations(Call):
+    tool: ClassVar[str] = "record_observations"
+    purpose: ClassVar[str] = "Keep private notes for your later wakes."
+
+    observations: list[Line] = Field(
+        min_length=1, max_length=MAX_BATCH, description="Private notes worth remembering in later wakes."
+    )
+
+
+TOOLBOX = Toolbox((*TASK_TOOLS, RetractSuggestions, UpdateReport, RecordObservations))

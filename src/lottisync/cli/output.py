@@ -1,0 +1,73 @@
+"""Standard output and standard error, whatever they are.
+
+A shell may close them, point them at a full disk or at a program that has had enough, or say that they take ASCII. A
+command then ends with a sentence, and a daemon goes on: its log is not what it is there for.
+"""
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+import msgspec
+
+from lottisync.problem import Problem
+
+
+def prepare() -> None:
+    """Make standard output and error fit to be written to: one that is closed leads nowhere, and what the encoding of
+    a terminal does not have is a question mark."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest free number, which is this one
+    for name, number in (("stdout", 1), ("stderr", 2)):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, os.fdopen(number, "w", encoding="utf-8", closefd=False))
+        elif hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")
+
+
+@contextmanager
+def writing() -> Iterator[None]:
+    """Within it, standard output that cannot be written to is a `Problem`; `BrokenPipeError` passes."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        drop()
+        raise Problem(
+            "cannot-write",
+            "the answer could not be written to standard output: {strerror}. What the command was to "
+            "change, it has changed",
+            strerror=error.strerror or error,
+        ) from None
+
+
+def drop() -> None:
+    """Nobody reads our output any more, or it cannot be written. What is still buffered goes nowhere, or the
+    interpreter would complain about it when it ends."""
+    with suppress(OSError, ValueError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
+
+
+def finish() -> None:
+    """What is still buffered goes out, or nowhere."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        drop()
+
+
+def json_line(value: Any) -> None:
+    """One JSON value on one line. JSON is UTF-8, whatever the terminal is."""
+    if hasattr(sys.stdout, "reconfigure") and sys.stdout.encoding.lower() != "utf-8":
+        sys.stdout.reconfigure(encoding="utf-8")
+    sys.stdout.write(msgspec.json.encode(value).decode() + "\n")
+    sys.stdout.flush()

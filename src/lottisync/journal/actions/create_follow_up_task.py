@@ -1,0 +1,105 @@
+"""A new task for what goes beyond this one, in the same category. A `relation` becomes a link that waits for it."""
+
+from collections.abc import Sequence
+from typing import Annotated, Any, ClassVar
+
+from pydantic import Field, StringConstraints
+
+from lottisync.entities.entity import Entity, is_deleted
+from lottisync.entities.view import view
+from lottisync.journal import redundancy, tasks
+from lottisync.journal.action import TASK, Action
+from lottisync.journal.actions.link_task import LinkTask, Relation
+from lottisync.journal.arguments import MAX_REASON, DueDate, Priority, Title
+from lottisync.journal.language import marked
+from lottisync.journal.types import ENTRY_LINK, Task
+from lottisync.review.action import Change, Deed, Sight
+from lottisync.review.effect import receipt
+from lottisync.review.proposal import created_id
+from lottisync.store.reader import Reader
+from lottisync.store.transaction import Transaction
+
+PLACE = "linked with this task"
+
+
+class CreateFollowUpTask(Action):
+    tool: ClassVar[str] = "create_follow_up_task"
+    purpose: ClassVar[str] = (
+        "Propose a new task for what goes beyond this one. The answer names the id that it will have, for link_task."
+    )
+    aliases: ClassVar[tuple[str, ...]] = ("create_followup_task",)
+    creates: ClassVar[str | None] = TASK
+    builds: ClassVar[bool] = True
+
+    title: Title = Field(description="What is to be done in the new task.")
+    due_date: DueDate | None = Field(default=None, description="The day, as YYYY-MM-DD.")
+    priority: Priority | None = Field(default=None, description="P0 is the most urgent, P3 the least. P2 if left out.")
+    description: Annotated[str, StringConstraints(strip_whitespace=True, max_length=MAX_REASON)] | None = Field(
+        default=None, description="What whoever does it has to know."
+    )
+    relation: Relation | None = Field(
+        default=None, description="How this task stands to the new one; it is proposed as a link of its own."
+    )
+
+    def arguments(self) -> dict[str, Any]:
+        return self.model_dump(by_alias=True, exclude_none=True, exclude={"human_summary", "relation"})
+
+    def created_name(self) -> str:
+        return self.title
+
+    def along(self, created: str) -> Sequence[Action]:
+        if self.relation is None:
+            return ()
+        return [LinkTask.model_construct(relation=self.relation, target_task_id=created)]
+
+    def created_along(self, operation: str) -> Sequence[str]:
+        return [created_id(operation, "entry")]
+
+    def look(self, reader: Reader, task_id: str) -> Sight:
+        task = reader.entity(task_id)
+        return Sight(task, task, _linked(reader, task_id))
+
+    def redundant(self, sight: Sight) -> str | None:
+        return redundancy.addition(self.title, [view(entity, Task).title for entity in sight.beside], PLACE)
+
+    def holder(self, sight: Sight) -> Entity | None:
+        there = [e for e in sight.beside if redundancy.addition(self.title, [view(e, Task).title], PLACE)]
+        return there[-1] if there else None
+
+    def writes(self, sight: Sight) -> dict[str, Any]:
+        return {} if self.holder(sight) else {"title": self.title}
+
+    def changes(self, sight: Sight, name: str | None) -> list[Change]:
+        details = {"due": self.due_date, "priority": self.priority, "description": self.description}
+        given = [Change(path, None, value) for path, value in details.items() if value is not None]
+        return [Change(TASK, None, self.title), *given]
+
+    def carry_out(self, tx: Transaction, deed: Deed) -> None:
+        kept = receipt(self, deed.operation, None, deed.writes)
+        there = self.holder(deed.sight)
+        if not deed.writes and there is not None:
+            tx.put(there.id, TASK, kept)
+            return
+        assert deed.sight.task is not None
+        ident = created_id(deed.operation, TASK)
+        fields = {
+            "due": self.due_date,
+            "priority": self.priority or "P2",
+            "categoryId": view(deed.sight.task, Task).category_id,
+            "proposedBy": deed.agent_id,
+            **kept,
+        }
+        tasks.add_task(tx, ident, self.title, {k: v for k, v in fields.items() if v is not None})
+        if self.description is not None:
+            [note] = self.created_along(deed.operation)
+            tasks.add_note(tx, note, ident, self.description, author="agent")
+
+    def summary(self, name: str | None = None, language: str = "en") -> str:
+        return self.catalogue.say(marked('Create follow-up task: "{title}"'), language, title=self.title)
+
+
+def _linked(reader: Reader, task_id: str) -> list[Entity]:
+    """The live tasks that a task is linked with, either way."""
+    ends = [*reader.ends_from(task_id, ENTRY_LINK), *reader.ends_to(task_id, ENTRY_LINK)]
+    found = [reader.entity(end) for end in ends]
+    return [entity for entity in found if entity is not None and entity.type == TASK and not is_deleted(entity)]

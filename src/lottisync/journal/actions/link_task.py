@@ -1,0 +1,118 @@
+"""A link from this task to another. It is stored under one word and one id, whichever end says it (REV-7), so its
+registers are compared as those of an entity that is there, also where the write makes it."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar
+
+from pydantic import AfterValidator, Field
+
+from lottisync.entities import path as paths
+from lottisync.entities.entity import is_deleted
+from lottisync.entities.schema import link_id
+from lottisync.entities.view import view
+from lottisync.journal.action import NOT_ALLOWED, TASK, Action, allows, missing
+from lottisync.journal.arguments import EntityId, rule
+from lottisync.journal.language import marked
+from lottisync.journal.types import ENTRY_LINK, INVERSES, RELATIONS, Task, link_ends
+from lottisync.problem import Problem
+from lottisync.review.action import Change, Deed, Sight
+from lottisync.review.effect import receipt
+from lottisync.review.terms import Terms
+from lottisync.store.reader import Reader
+from lottisync.store.transaction import Transaction
+
+SENTENCES: Mapping[str, str] = {
+    "relates_to": marked("Link: this task relates to {name}"),
+    "blocks": marked("Link: this task blocks {name}"),
+    "is_blocked_by": marked("Link: this task is blocked by {name}"),
+    "follows_up_on": marked("Link: this task follows up on {name}"),
+    "has_follow_up": marked("Link: this task has the follow-up {name}"),
+    "duplicates": marked("Link: this task duplicates {name}"),
+    "is_duplicated_by": marked("Link: this task is duplicated by {name}"),
+    "fixes": marked("Link: this task fixes {name}"),
+    "is_fixed_by": marked("Link: this task is fixed by {name}"),
+    "supersedes": marked("Link: this task supersedes {name}"),
+    "is_superseded_by": marked("Link: this task is superseded by {name}"),
+}
+
+
+def _relation(text: str) -> str:
+    relation = "_".join(text.lower().replace("-", " ").replace("_", " ").split())
+    if relation not in (*RELATIONS, *INVERSES):
+        raise Problem(
+            "bad-value",
+            "a relation is one of {value}; got {text!r}",
+            value=", ".join((*RELATIONS, *INVERSES)),
+            text=text,
+        )
+    return relation
+
+
+Relation = Annotated[str, AfterValidator(rule(_relation)), Field(json_schema_extra={"enum": [*RELATIONS, *INVERSES]})]
+
+
+class LinkTask(Action):
+    tool: ClassVar[str] = "link_task"
+    purpose: ClassVar[str] = "Propose a link from this task to another."
+    makes_target: ClassVar[bool] = True
+
+    relation: Relation = Field(description="How this task stands to the other: this task <relation> the other.")
+    target_task_id: EntityId = Field(
+        description="The id of the other task; a follow-up task's is told when it is proposed."
+    )
+
+    def target(self, task_id: str) -> str:
+        _, from_id, to_id = link_ends(self.relation, task_id, self.target_task_id)
+        return link_id(ENTRY_LINK, from_id, to_id)
+
+    def values(self) -> dict[str, Any]:
+        return {paths.join("relations", link_ends(self.relation, "", "")[0]): True}
+
+    def needs(self) -> str | None:
+        return self.target_task_id
+
+    def look(self, reader: Reader, task_id: str) -> Sight:
+        other = reader.entity(self.target_task_id)
+        return Sight(reader.entity(task_id), reader.entity(self.target(task_id)), other=other)
+
+    def own_obstacle(self, sight: Sight, task_id: str, terms: Terms) -> str | None:
+        if self.target_task_id == task_id:
+            return "a task is not linked with itself"
+        fault = missing(sight.other, TASK)
+        if fault is None and sight.other is not None and not allows(terms, sight.other):
+            fault = NOT_ALLOWED
+        return fault and f"task {self.target_task_id}: {fault}"
+
+    def current(self, sight: Sight) -> dict[str, Any]:
+        held = sight.target if sight.target is not None and not is_deleted(sight.target) else None
+        return {path: held is not None and held.value(path) is True for path in self.values()}
+
+    def redundant(self, sight: Sight) -> str | None:
+        return f'"{self.name(sight) or ""}" is already linked so' if all(self.current(sight).values()) else None
+
+    def newer(self, path: str, value: Any) -> str:
+        return "the user took it off the relations"
+
+    def name(self, sight: Sight) -> str | None:
+        if sight.other is None or sight.other.type != TASK:
+            return None
+        return view(sight.other, Task).title or None
+
+    def changes(self, sight: Sight, name: str | None) -> list[Change]:
+        there = all(self.current(sight).values())
+        return [Change("relations", name or self.target_task_id if there else None, name or self.target_task_id)]
+
+    def carry_out(self, tx: Transaction, deed: Deed) -> None:
+        """A link that was deleted is brought back, without the relations that it had."""
+        target = deed.sight.target
+        fields = {**deed.writes, **receipt(self, deed.operation, target, deed.writes)}
+        if target is not None and not is_deleted(target):
+            tx.put(target.id, ENTRY_LINK, fields)
+            return
+        _, from_id, to_id = link_ends(self.relation, deed.task_id, self.target_task_id)
+        had = [path for path in target.registers if path.startswith("relations/")] if target is not None else []
+        tx.link(ENTRY_LINK, from_id, to_id, dict.fromkeys(had) | fields)
+
+    def summary(self, name: str | None = None, language: str = "en") -> str:
+        task = f'"{name}"' if name else self.catalogue.say(marked("task {id}…"), language, id=self.target_task_id[:8])
+        return self.catalogue.say(SENTENCES[self.relation], language, name=task)

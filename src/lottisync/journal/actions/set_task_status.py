@@ -1,0 +1,69 @@
+"""A status of the task, with its reason. DONE and REJECTED are the user's own to say."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Self
+
+from pydantic import AfterValidator, Field, ValidationInfo, model_validator
+
+from lottisync.journal.action import TaskField
+from lottisync.journal.arguments import INCOMPLETE, Reason, rule
+from lottisync.journal.language import marked
+from lottisync.journal.tasks import checked_status
+from lottisync.problem import Problem
+from lottisync.review.action import Change, Deed, Sight
+
+PROPOSED_STATUSES = ("OPEN", "GROOMED", "IN PROGRESS", "BLOCKED", "ON HOLD")
+"""What a model may propose."""
+
+
+def _proposable(status: str) -> str:
+    known = checked_status(status, "-")["status"]
+    if known not in PROPOSED_STATUSES:
+        raise Problem(
+            "bad-value",
+            "only the user sets {known}; propose one of {proposed_statuses}",
+            known=known,
+            proposed_statuses=", ".join(PROPOSED_STATUSES),
+        )
+    return str(known)
+
+
+class SetTaskStatus(TaskField):
+    tool: ClassVar[str] = "set_task_status"
+    purpose: ClassVar[str] = (
+        "Propose a status for the task. BLOCKED and ON HOLD need a reason. Only the user sets DONE and REJECTED."
+    )
+    aliases: ClassVar[tuple[str, ...]] = ("update_task_status",)
+    register: ClassVar[str] = "status"
+    noun: ClassVar[str] = "status"
+
+    status: Annotated[
+        str, AfterValidator(rule(_proposable)), Field(json_schema_extra={"enum": list(PROPOSED_STATUSES)})
+    ] = Field(description="The new status. Only the user sets DONE and REJECTED.")
+    reason: Reason | None = Field(default=None, description="Required for BLOCKED and ON HOLD: what it waits for.")
+
+    @model_validator(mode="after")
+    def _explained(self, info: ValidationInfo) -> Self:
+        if info.context and info.context[INCOMPLETE]:
+            return self
+        try:
+            checked_status(self.status, self.reason)
+        except Problem as problem:
+            raise ValueError(problem.message) from None
+        return self
+
+    def value(self) -> Any:
+        return self.status
+
+    def beside(self, writes: Mapping[str, Any], deed: Deed) -> dict[str, Any]:
+        return dict(checked_status(self.status, self.reason)) if writes else {}
+
+    def changes(self, sight: Sight, name: str | None) -> list[Change]:
+        before = sight.target.value("statusReason") if sight.target is not None else None
+        changes = super().changes(sight, name)
+        if before is None and self.reason is None:
+            return changes
+        return [*changes, Change("statusReason", before, self.reason)]
+
+    def summary(self, name: str | None = None, language: str = "en") -> str:
+        return self.catalogue.say(marked("Set status to {status}"), language, status=self.status)

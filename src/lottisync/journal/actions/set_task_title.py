@@ -1,0 +1,28 @@
+"""A new title for the task."""
+
+from typing import Any, ClassVar
+
+from pydantic import Field
+
+from lottisync.journal.action import TaskField
+from lottisync.journal.arguments import Title
+from lottisync.journal.language import marked
+
+
+class SetTaskTitle(TaskField):
+    tool: ClassVar[str] = "set_task_title"
+    purpose: ClassVar[str] = "Propose a new title for the task."
+    aliases: ClassVar[tuple[str, ...]] = ("update_task_title",)
+    register: ClassVar[str] = "title"
+    noun: ClassVar[str] = "title"
+
+    title: Title = Field(description="The new title.")
+
+    def value(self) -> Any:
+        return self.title
+
+    def said(self, value: Any) -> str:
+        return "empty" if value is None else f'"{value}"'
+
+    def summary(self, name: str | None = None, language: str = "en") -> str:
+        return self.catalogue.say(marked('Set title to "{title}"'), language, title=self.title)

@@ -1,0 +1,239 @@
+"""A tick, an untick, or another title of one checklist item. The guard of the checklist stands here (`journal.guard`).
+
+`at_once` is the direct path: for programs that act for an agent without a model, and for completions of an agent that
+may tick by itself. A model's call never comes here but through that setting.
+"""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Self
+
+from pydantic import Field, StringConstraints, model_validator
+
+from lottisync.causality.vector_clock import Clock
+from lottisync.entities.view import view
+from lottisync.journal import evidence, guard
+from lottisync.journal.action import ITEM, Action, missing
+from lottisync.journal.arguments import MAX_REASON, Arguments, Evidence, Id, Reason, Title
+from lottisync.journal.language import marked
+from lottisync.journal.redundancy import same
+from lottisync.journal.types import ChecklistItem
+from lottisync.review.action import Cited, Deed, Grade, Sight
+from lottisync.review.answer import skipped
+from lottisync.review.terms import Terms
+from lottisync.store.instant import iso
+from lottisync.store.reader import Reader
+from lottisync.store.transaction import Transaction
+
+SOVEREIGNTY = (
+    "You can mark items as done/undone or correct titles. When an item was last toggled by the user, you must "
+    "provide a reason citing evidence from AFTER the user's action to change its checked state. Title updates "
+    "are always allowed."
+)
+
+
+class ItemChange(Arguments):
+    id: Id = Field(description="The id of the checklist item.")
+    is_checked: bool | None = Field(
+        default=None,
+        description="New checked status. For items last set by the user, you must also provide a reason citing "
+        "post-dated evidence. Without a reason, the isChecked change will be rejected for user-set items.",
+    )
+    title: Title | None = Field(default=None, description="The corrected title.")
+    reason: Reason | None = Field(
+        default=None,
+        description="Required when changing isChecked on a user-set item. Must cite specific evidence (e.g., a "
+        "recording or note) that postdates the user's last toggle. The system will reject isChecked changes on "
+        "user-set items without a reason.",
+    )
+    evidence_entry_ids: Evidence | None = Field(
+        default=None, description="The ids of the log entries that the reason cites; the user must have written them."
+    )
+
+    @model_validator(mode="after")
+    def _says_something(self) -> Self:
+        if self.is_checked is None and self.title is None:
+            raise ValueError("an update changes isChecked, title, or both")
+        return self
+
+
+class Completion(Arguments):
+    id: Id = Field(description="The id of the checklist item.")
+    reason: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_REASON)] = Field(
+        description="Why it looks done: what was written, and when."
+    )
+    evidence_entry_ids: Evidence | None = Field(
+        default=None, description="The ids of the log entries that the reason cites; the user must have written them."
+    )
+
+
+class UpdateChecklistItem(ItemChange, Action):
+    tool: ClassVar[str] = "update_checklist_item"
+    purpose: ClassVar[str] = f"Update one existing checklist item. {SOVEREIGNTY}"
+    offered: ClassVar[bool] = False
+    guarded: ClassVar[frozenset[str]] = frozenset({"isChecked"})
+
+    @classmethod
+    def of(cls, part: ItemChange | Completion) -> "UpdateChecklistItem":
+        """An element of a batch, which was validated there."""
+        values: dict[str, Any] = dict(part)
+        if isinstance(part, Completion):
+            values["is_checked"] = True
+        return cls.model_construct(**values)
+
+    def arguments(self) -> dict[str, Any]:
+        return Action.arguments(self)
+
+    def target(self, task_id: str) -> str:
+        return self.id
+
+    def is_about(self, entity_id: str) -> bool:
+        return self.id == entity_id
+
+    def values(self) -> dict[str, Any]:
+        given = {"isChecked": self.is_checked, "title": self.title}
+        return {path: value for path, value in given.items() if value is not None}
+
+    def look(self, reader: Reader, task_id: str) -> Sight:
+        target, cited = reader.entity(self.id), self.evidence_entry_ids or ()
+        return Sight(
+            reader.entity(task_id),
+            target,
+            grade=evidence.grade(reader, target, task_id, cited),
+            unfit=evidence.unfit(reader, task_id, cited),
+        )
+
+    def own_obstacle(self, sight: Sight, task_id: str, terms: Terms) -> str | None:
+        fault = missing(sight.target, ITEM)
+        if fault != "not found" and sight.target is not None and sight.target.value("taskId") != task_id:
+            fault = "wrong task"
+        return fault and f"checklist item: {fault}"
+
+    def hindrance(self, sight: Sight, task_id: str, terms: Terms, others: object) -> str | None:
+        hindrance = self.obstacle(sight, task_id, terms) or sight.unfit
+        return hindrance and f"{self.id}: {hindrance}"
+
+    def current(self, sight: Sight) -> dict[str, Any]:
+        if sight.target is None:
+            return {}
+        item = view(sight.target, ChecklistItem)
+        return {"isChecked": item.is_checked, "title": item.title}
+
+    def redundant(self, sight: Sight) -> str | None:
+        return self.redundancy(self.current(sight))
+
+    def redundancy(self, current: Mapping[str, Any]) -> str | None:
+        """`"Buy groceries" is already checked`: neither the tick nor the title would change."""
+        title, is_checked = current["title"], current["isChecked"]
+        if self.title is not None and not same(self.title, title):
+            return None
+        if self.is_checked is None:
+            return f'"{title}" has that title already'
+        if self.is_checked != is_checked:
+            return None
+        return f'"{title}" is already {"checked" if is_checked else "unchecked"}'
+
+    def objection(self, sight: Sight, terms: Terms) -> str | None:
+        assert sight.target is not None
+        item = view(sight.target, ChecklistItem)
+        return guard.objection(
+            is_checked=item.is_checked,
+            checked_by=item.checked_by,
+            checked_at=item.checked_at,
+            proposed=self.is_checked,
+            reason=self.reason,
+            grade=sight.grade,
+            sovereignty=terms.sovereignty,
+        )
+
+    def unguarded(self) -> Self | None:
+        return None if self.title is None else self.model_copy(update={"is_checked": None, "reason": None})
+
+    def order_unknown(self, sight: Sight) -> bool:
+        if sight.target is None or self.is_checked is None:
+            return False
+        item = view(sight.target, ChecklistItem)
+        return guard.is_order_unknown(
+            is_checked=item.is_checked, checked_by=item.checked_by, proposed=self.is_checked, grade=sight.grade
+        )
+
+    def cited(self, reader: Reader) -> list[Cited]:
+        return evidence.cited(reader, self.evidence_entry_ids or ())
+
+    def evidence_after(self, reader: Reader, knowledge: Clock) -> bool:
+        return evidence.written_after(reader, self.evidence_entry_ids or (), knowledge)
+
+    def newer(self, path: str, value: Any) -> str:
+        if path == "isChecked":
+            return f"checked state is now {'checked' if value else 'unchecked'}"
+        return f'title is now "{value}"'
+
+    def heading(self, sight: Sight) -> str:
+        return f'"{view(sight.target, ChecklistItem).title}": ' if sight.target is not None else ""
+
+    def name(self, sight: Sight) -> str | None:
+        if sight.target is None or sight.target.type != ITEM:
+            return None
+        return view(sight.target, ChecklistItem).title or None
+
+    def beside(self, writes: Mapping[str, Any], deed: Deed) -> dict[str, Any]:
+        if "isChecked" not in writes:
+            return {}
+        return {
+            "checkedBy": "user",
+            "checkedAt": iso(deed.at),
+            "checkReason": self.reason,
+            "proposedBy": deed.agent_id,
+        }
+
+    def summary(self, name: str | None = None, language: str = "en") -> str:
+        item = f'"{name}"' if name else self.catalogue.say(marked("item {id}…"), language, id=self.id[:8])
+        match self.is_checked, self.title:
+            case None, _:
+                text = marked('Rename {name} to "{title}"')
+            case True, None:
+                text = marked("Check off: {name}")
+            case True, _:
+                text = marked('Check off: {name} and rename it to "{title}"')
+            case _, None:
+                text = marked("Uncheck: {name}")
+            case _:
+                text = marked('Uncheck: {name} and rename it to "{title}"')
+        return self.catalogue.say(text, language, name=item, title=self.title)
+
+
+def at_once(
+    tx: Transaction, agent_id: str, task_id: str, action: UpdateChecklistItem, terms: Terms, *, own_only: bool = False
+) -> str | None:
+    """Do it without a verdict, in a transaction of the journal; returns the answer. The guard stands here as well;
+    what the agent set it changes freely, in both directions (S0-08). With `own_only` an item that an agent did not
+    set last is not touched at all, and the answer is None (S0-53)."""
+    sight = action.look(tx, task_id)
+    hindrance = action.obstacle(sight, task_id, terms)
+    if hindrance is not None or sight.target is None:
+        return skipped(hindrance or "checklist item: not found")
+    item = view(sight.target, ChecklistItem)
+    if own_only and item.set_by_user:
+        return None
+    so_already = action.redundant(sight)
+    if so_already is not None:
+        return skipped(so_already)
+    if sight.grade is Grade.UNKNOWN:  # for a person to judge, and there is none on this path
+        sight = sight._replace(grade=Grade.UNFIT)
+    withheld = action.objection(sight, terms)
+    fields = {path: value for path, value in action.writes(sight).items() if path == "title" or withheld is None}
+    if not fields:
+        return skipped(withheld or "nothing would change")
+    said = ["title"] if "title" in fields else []
+    if "isChecked" in fields:
+        said.insert(0, "checked" if action.is_checked else "unchecked")
+        fields |= {
+            "checkedBy": "agent",
+            "checkedAt": iso(tx.now),
+            "checkReason": action.reason,
+            "proposedBy": agent_id,
+        }
+    tx.put(item.id, ITEM, fields)
+    answer = f"Updated: {', '.join(said)}"
+    if "isChecked" in fields and item.set_by_user:
+        answer += " (override reason logged)"
+    return f"{answer}. {withheld}" if withheld else answer

@@ -1,0 +1,88 @@
+"""The arguments of tools: frozen pydantic models, one for each tool (docs/specs/10-review.md, section 2).
+
+What a model sends is untrusted. Validation brings it to one normal form: `"60"` and `60.0` are 60, priorities are upper
+case, titles have single spaces. Equal proposals are then equal bytes. A class of arguments has no docstring where its
+schema is shown to a model, since pydantic would put that into the schema.
+"""
+
+import math
+from collections.abc import Callable
+from typing import Annotated, Any, ClassVar, TypeVar
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
+from pydantic.alias_generators import to_camel
+
+from lottisync.journal.tasks import MAX_TITLE, checked_day, checked_priority, checked_title
+from lottisync.journal.types import PRIORITIES
+from lottisync.problem import Problem
+
+MAX_BATCH = 20
+MAX_REASON = 2_000
+MAX_SUMMARY = 500
+MAX_EVIDENCE = 20
+MAX_ID = 128
+
+INCOMPLETE = "incomplete"
+"""The key of the validation context that says that words may be missing: the arguments come from a receipt."""
+
+T = TypeVar("T")
+
+
+def rule(check: Callable[[T], T]) -> Callable[[T], T]:
+    """A check of the journal, as pydantic calls it."""
+
+    def apply(value: T) -> T:
+        try:
+            return check(value)
+        except Problem as problem:
+            raise ValueError(problem.message) from None
+
+    return apply
+
+
+def whole_number(value: Any) -> Any:
+    """'60' and 60.0 are 60 (S4-19); a truth value is no number."""
+    if isinstance(value, bool):
+        raise ValueError("minutes are a number")
+    if isinstance(value, str):
+        try:
+            value = float(value)
+        except ValueError:
+            raise ValueError(f"minutes are a number; got {value!r}") from None
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            raise ValueError(f"minutes are a finite number; got {value}")
+        return round(value)
+    return value
+
+
+class Arguments(BaseModel):
+    """Typed arguments: camelCase outside, no unknown ones, and frozen."""
+
+    model_config = ConfigDict(
+        alias_generator=to_camel, validate_by_name=False, validate_by_alias=True, extra="forbid", frozen=True
+    )
+
+    def arguments(self) -> dict[str, Any]:
+        """As they are stored."""
+        return self.model_dump(by_alias=True, exclude_none=True)
+
+
+class Call(Arguments):
+    """The arguments of one tool, with what a model is told about the tool. Tools that are not `offered` are
+    understood, and not shown: the singular forms of batches."""
+
+    tool: ClassVar[str]
+    purpose: ClassVar[str]
+    offered: ClassVar[bool] = True
+    aliases: ClassVar[tuple[str, ...]] = ()
+
+
+Title = Annotated[str, AfterValidator(rule(checked_title)), Field(json_schema_extra={"maxLength": MAX_TITLE})]
+Id = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_ID)]
+EntityId = Annotated[str, StringConstraints(strip_whitespace=True, pattern=r"^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$")]
+"""An id that becomes a part of another one, or of a register's path."""
+Reason = Annotated[str, StringConstraints(strip_whitespace=True, max_length=MAX_REASON)]
+DueDate = Annotated[str, AfterValidator(rule(checked_day))]
+Priority = Annotated[str, AfterValidator(rule(checked_priority)), Field(json_schema_extra={"enum": list(PRIORITIES)})]
+Evidence = Annotated[list[Id], Field(max_length=MAX_EVIDENCE)]

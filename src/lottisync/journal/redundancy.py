@@ -1,0 +1,19 @@
+"""Proposals that would change nothing, in words for the model (docs/specs/10-review.md, section 4, REV-20, REV-21).
+
+The comparisons are pure: the current values are arguments, in the form of the journal's views."""
+
+from collections.abc import Iterable
+from typing import Any
+
+
+def same(proposed: Any, current: Any) -> bool:
+    if isinstance(proposed, str) and isinstance(current, str):
+        return proposed.strip() == current.strip()
+    return type(proposed) is type(current) and bool(proposed == current)
+
+
+def addition(title: str, existing: Iterable[str], place: str) -> str | None:
+    """An item of that title is there, whatever its capitals."""
+    if any(title.casefold() == other.strip().casefold() for other in existing):
+        return f'"{title}" is already {place}'
+    return None

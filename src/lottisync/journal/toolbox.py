@@ -1,0 +1,201 @@
+"""The registry of tools: one source for what a model reads and for what is accepted
+(docs/specs/10-review.md, section 2, REV-1 to REV-4).
+
+A tool's name, description, arguments and meaning stand in its own file (`lottisync.journal.actions`) and nowhere
+else, so they cannot drift apart. The list here says in which order they are shown.
+
+What a model sends is untrusted text. It may be fenced, encoded twice, or cut off; what can be read
+without guessing is read, and anything else is answered with a sentence that says what was wrong, so
+that the model can correct itself. The result is a frozen object, the call, and the same object is proposed, kept and
+carried out.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from typing import Any, NamedTuple
+
+import msgspec
+from pydantic import ValidationError
+
+from lottisync.journal.action import Action
+from lottisync.journal.actions.add_checklist_item import AddChecklistItem
+from lottisync.journal.actions.add_multiple_checklist_items import AddMultipleChecklistItems
+from lottisync.journal.actions.assign_task_label import AssignTaskLabel
+from lottisync.journal.actions.assign_task_labels import AssignTaskLabels
+from lottisync.journal.actions.create_follow_up_task import CreateFollowUpTask
+from lottisync.journal.actions.link_task import LinkTask
+from lottisync.journal.actions.set_task_language import SetTaskLanguage
+from lottisync.journal.actions.set_task_status import SetTaskStatus
+from lottisync.journal.actions.set_task_title import SetTaskTitle
+from lottisync.journal.actions.suggest_checklist_completion import SuggestChecklistCompletion
+from lottisync.journal.actions.update_checklist_item import UpdateChecklistItem
+from lottisync.journal.actions.update_checklist_items import UpdateChecklistItems
+from lottisync.journal.actions.update_task_due_date import UpdateTaskDueDate
+from lottisync.journal.actions.update_task_estimate import UpdateTaskEstimate
+from lottisync.journal.actions.update_task_priority import UpdateTaskPriority
+from lottisync.journal.arguments import INCOMPLETE, Call
+from lottisync.review.action import Unreadable
+
+MAX_ARGUMENTS = 100_000
+"""Characters of one call. Twenty items with titles and reasons take less than half."""
+TASK_TOOLS: tuple[type[Call], ...] = (
+    SetTaskTitle,
+    UpdateTaskEstimate,
+    UpdateTaskDueDate,
+    UpdateTaskPriority,
+    SetTaskStatus,
+    SetTaskLanguage,
+    AddMultipleChecklistItems,
+    UpdateChecklistItems,
+    SuggestChecklistCompletion,
+    AssignTaskLabels,
+    CreateFollowUpTask,
+    LinkTask,
+    AssignTaskLabel,
+    AddChecklistItem,
+    UpdateChecklistItem,
+)
+"""In the order in which they are shown to a model."""
+
+
+class BadCall(NamedTuple):
+    """A call that was not accepted. `text` is the tool result: why not, and what the model can do;
+    `fault` is the first half alone, for a person whose edit is not accepted."""
+
+    text: str
+    fault: str = ""
+
+
+class Toolbox:
+    """Some tools by their names. It is also the engine's registry of actions (`lottisync.review.action.Actions`)."""
+
+    def __init__(self, tools: Sequence[type[Call]]) -> None:
+        self.tools = {tool.tool: tool for tool in tools}
+        self.aliases = {alias: tool.tool for tool in tools for alias in tool.aliases}
+
+    def definitions(self, *also: type[Call]) -> list[dict[str, Any]]:
+        """`name`, `description` and `parameters` (a JSON schema) of every tool that a model is offered, and of those in
+        `also`."""
+        return [
+            {"name": tool.tool, "description": tool.purpose, "parameters": schema(tool)}
+            for tool in self.tools.values()
+            if tool.offered or tool in also
+        ]
+
+    def parse(self, name: str, arguments_text: str) -> Call | BadCall:
+        """A call as a model sent it: the tool's name and the text of its arguments."""
+        if len(arguments_text) > MAX_ARGUMENTS:
+            length = len(arguments_text)
+            return BadCall(f"{name[:80]}: the arguments have {length} characters; {MAX_ARGUMENTS} are taken.")
+        args = _recovered(arguments_text)
+        if args is None:
+            return BadCall(f"{name[:80]}: the arguments are not a JSON object. Send the call again with complete JSON.")
+        return self.checked(name, args)
+
+    def checked(self, name: str, args: Mapping[str, Any]) -> Call | BadCall:
+        """The call in its normal form; what is in normal form already stays as it is."""
+        tool = self.tools.get(self.aliases.get(name, name))
+        if tool is None:
+            offered = ", ".join(tool.tool for tool in self.tools.values() if tool.offered)
+            return BadCall(f"There is no tool {name[:80]!r}. The tools are: {offered}.")
+        try:
+            return tool.model_validate(_decoded_parts(dict(args), schema(tool)))
+        except ValidationError as error:
+            fault = _explained(error)
+            return BadCall(f"{tool.tool} was not accepted: {fault}. Correct the arguments and call it again.", fault)
+
+    def read(self, tool: str, args: Mapping[str, Any], *, complete: bool = True) -> Action | Unreadable:
+        """A stored proposal. Without `complete` the words of it may be missing, as in a receipt."""
+        kind = self.tools.get(tool)
+        if kind is None or not issubclass(kind, Action):
+            return Unreadable(f"this version does not know the tool {tool}; update it to confirm this")
+        try:
+            return kind.model_validate(args, context={INCOMPLETE: not complete})
+        except ValidationError as error:
+            return Unreadable(_explained(error))
+
+
+@cache
+def schema(tool: type[Call]) -> dict[str, Any]:
+    """A tool's JSON schema without references, titles and nulls, which small servers don't understand."""
+    raw = tool.model_json_schema()
+    plain = _plain(raw, raw.get("$defs", {}))
+    assert isinstance(plain, dict)
+    plain["properties"] = {name: part for name, part in plain["properties"].items() if not part.get("deprecated")}
+    return plain
+
+
+def _plain(node: Any, shared: dict[str, Any]) -> Any:
+    if isinstance(node, list):
+        return [_plain(part, shared) for part in node]
+    if not isinstance(node, dict):
+        return node
+    if "$ref" in node:
+        referred = shared[node["$ref"].rpartition("/")[2]]
+        return _plain({**referred, **{key: value for key, value in node.items() if key != "$ref"}}, shared)
+    if "anyOf" in node:
+        [only] = [part for part in node["anyOf"] if part != {"type": "null"}]
+        return _plain({**only, **{k: v for k, v in node.items() if k not in ("anyOf", "default")}}, shared)
+    kept = {key: value for key, value in node.items() if key not in ("$defs", "default")}
+    if isinstance(kept.get("title"), str):
+        del kept["title"]
+    return {key: _plain(value, shared) for key, value in kept.items()}
+
+
+_FENCED = re.compile(r"```(?:json)?\s*(.*?)```", re.DOTALL)
+
+
+def _recovered(text: str) -> dict[str, Any] | None:
+    """The object that a model meant: bare, encoded twice, fenced, or within other text."""
+    if not text.strip():
+        return {}
+    for candidate in _candidates(text):
+        value = _json(candidate)
+        if isinstance(value, str):
+            value = _json(value)
+        if isinstance(value, dict):
+            return value
+    return None
+
+
+def _candidates(text: str) -> Iterator[str]:
+    yield text
+    yield from _FENCED.findall(text)
+    yield text[text.find("{") : text.rfind("}") + 1]
+
+
+def _json(text: str) -> Any:
+    try:
+        return msgspec.json.decode(text)
+    except (msgspec.DecodeError, RecursionError, UnicodeError):
+        return None
+
+
+def _decoded_parts(args: dict[str, Any], described: dict[str, Any]) -> dict[str, Any]:
+    """Arrays and objects that came as text of their own, decoded."""
+    parts = dict(args)
+    for key, value in args.items():
+        expected = described["properties"].get(key, {})
+        if expected.get("type") not in ("array", "object"):
+            continue
+        parts[key] = value = _json(value) or value if isinstance(value, str) else value
+        if isinstance(value, list) and expected.get("items", {}).get("type") == "object":
+            parts[key] = [(_json(part) or part) if isinstance(part, str) else part for part in value]
+    return parts
+
+
+def _explained(error: ValidationError) -> str:
+    """Every fault in one line: where, what, and for short values which value."""
+    faults = []
+    for fault in error.errors(include_url=False):
+        place = ".".join(str(part) for part in fault["loc"])
+        message = fault["msg"].removeprefix("Value error, ")
+        if fault["type"] == "extra_forbidden":
+            message = "there is no such argument"
+        faults.append(f"{place}: {message}" if place else message)
+    return "; ".join(faults)
+
+
+ACTIONS = Toolbox(TASK_TOOLS)
+"""What can be proposed about tasks."""

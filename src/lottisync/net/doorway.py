@@ -1,0 +1,106 @@
+"""A listener that strangers cannot close (docs/specs/12-transport.md, section 1).
+
+Whoever connects takes a place until it has proved who it is. The places are few, or strangers would use up our file
+descriptors. So that one stranger cannot take them all, an address gets `EACH` of them (in IPv6 a /64 counts as one
+address: a host there has as many addresses as it likes), and `KEPT` of them are for addresses where a device of
+this person was reached before. Who gets no place is hung up on, and may try again.
+
+A machine that has no free descriptor takes no connection for a while. That ends nothing: the connections wait in the
+system's queue, and it is tried again.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Coroutine
+from ipaddress import IPv6Address, ip_address
+from typing import Any
+
+import anyio
+from anyio.abc import Listener, SocketAttribute, SocketStream
+from anyio.streams.stapled import MultiListener
+
+PLACES = 32
+"""Connections that have not yet proved who they are, at one time."""
+EACH = 6
+"""Of these from one address: a household behind one address dials with some devices at once."""
+KEPT = 8
+"""Of these for addresses that are known."""
+PAUSE_SECONDS = 0.5
+"""Until the next try where the system gives no connection."""
+IPV6_NETWORK_BITS = 64
+
+
+class Places:
+    """Who is being let in, counted by address."""
+
+    def __init__(self, most: int = PLACES, each: int = EACH, kept: int = KEPT) -> None:
+        self._most, self._each, self._kept = most, each, kept
+        self._taken: Counter[str] = Counter()
+
+    def take(self, host: str, *, known: bool = False) -> bool:
+        """Take a place for a connection from `host`, an address as text; False if there is none for it. Each place
+        that was taken is given back with `leave`."""
+        network = network_of(host)
+        room = self._most if known else self._most - self._kept
+        if self._taken.total() >= room or self._taken[network] >= self._each:
+            return False
+        self._taken[network] += 1
+        return True
+
+    def leave(self, host: str) -> None:
+        """Give a place back."""
+        network = network_of(host)
+        self._taken[network] -= 1
+        if not self._taken[network]:
+            del self._taken[network]
+
+
+def network_of(host: str) -> str:
+    """What counts as one address: an IPv4 address (also where it is written as IPv6), or the /64 of an IPv6 address.
+    Text that is no address is taken as it is."""
+    try:
+        address = ip_address(host.partition("%")[0])
+    except ValueError:
+        return host
+    if not isinstance(address, IPv6Address):
+        return str(address)
+    if address.ipv4_mapped is not None:
+        return str(address.ipv4_mapped)
+    return str(IPv6Address(int(address) >> IPV6_NETWORK_BITS << IPV6_NETWORK_BITS))
+
+
+def remote_host(stream: SocketStream) -> str:
+    """The address at the other end; empty if it is gone already."""
+    try:
+        return str(stream.extra(SocketAttribute.remote_address)[0])
+    except (LookupError, ValueError, OSError, anyio.ClosedResourceError):
+        return ""
+
+
+async def welcome(
+    listener: Listener[SocketStream],
+    serve: Callable[[SocketStream], Coroutine[Any, Any, None]],
+    failing: Callable[[OSError], None] = lambda error: None,
+) -> None:
+    """Serve each connection in a task of its own, until cancelled. `failing` hears of each time that the system gives
+    no connection (no free descriptor, no memory), after which it is tried again."""
+    listeners = listener.listeners if isinstance(listener, MultiListener) else [listener]
+    async with anyio.create_task_group() as tasks:
+        for each in listeners:
+            tasks.start_soon(_welcome, each, serve, failing, tasks)
+
+
+async def _welcome(
+    listener: Listener[SocketStream],
+    serve: Callable[[SocketStream], Coroutine[Any, Any, None]],
+    failing: Callable[[OSError], None],
+    tasks: anyio.abc.TaskGroup,
+) -> None:
+    accept = listener.accept  # type: ignore[attr-defined]  # of every socket listener; the interface has `serve` only
+    while True:
+        try:
+            connection = await accept()
+        except OSError as error:
+            failing(error)
+            await anyio.sleep(PAUSE_SECONDS)
+        else:
+            tasks.start_soon(serve, connection)

@@ -1,0 +1,134 @@
+"""What the person's verdicts on one device work with, and one act of theirs (docs/specs/10-review.md, section 5).
+
+An act is one word of the person on one item or on many. It reads the ledger of a task once: what the act itself
+decides is added to it. So deciding on n items reads each proposal once, and not n times.
+
+Like `verdict`, this is for a person's side only.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import NamedTuple
+
+from lottisync.problem import Problem
+from lottisync.review import record
+from lottisync.review.action import Actions
+from lottisync.review.change import ChangeDecision
+from lottisync.review.decision import Twin
+from lottisync.review.item_view import item_view, lens_of
+from lottisync.review.ledger import Ledger, Placed, one_set
+from lottisync.review.outcome import Outcome
+from lottisync.review.terms import Sovereignty, Terms, terms_of
+from lottisync.store.reader import Reader
+from lottisync.store.store import Store
+from lottisync.store.transaction import Transaction
+
+DECIDED = {
+    "confirmed": "it was confirmed already",
+    "rejected": "it was rejected already",
+    "retracted": "the agent has taken it back already",
+    "undone": "it was undone already",
+    "contested": "devices decided differently on it: keep it or undo it",
+}
+"""Why an item with this fate is not decided again."""
+
+
+Shown = Mapping[str, str]
+"""Item -> the digest of what the person was shown of it (`ItemView.shown`)."""
+UNSEEN: Shown = {}
+"""A verdict that says nothing of what was shown is not checked against it."""
+
+
+class Desk(NamedTuple):
+    """`device` is the device's id, `new_id` mints decision ids from the time in ms, `sovereignty` is what this device
+    asks for at least."""
+
+    journal: Store
+    agents: Store
+    actions: Actions
+    device: str
+    new_id: Callable[[int], str]
+    sovereignty: Sovereignty = "reason"
+
+    def terms(self, agents: Reader, agent_id: str) -> Terms:
+        return terms_of(agents, agent_id, self.sovereignty)
+
+
+class Ledgers:
+    """The ledgers of the tasks that are asked for, each read once from one reader of the agent store."""
+
+    def __init__(self, reader: Reader, now: int) -> None:
+        self._reader, self._now = reader, now
+        self._read: dict[str, Ledger] = {}
+
+    def of_task(self, task_id: str) -> Ledger:
+        if task_id not in self._read:
+            self._read[task_id] = Ledger.read(self._reader, self._now, task_id)
+        return self._read[task_id]
+
+    def of(self, item_id: str) -> Ledger:
+        """The ledger of the task that an item is about; `Problem` for an unknown id."""
+        return self.of_task(one_set(self._reader, item_id).task_id)
+
+    def add(self, task_id: str, decisions: Iterable[ChangeDecision]) -> None:
+        """Take in what was just decided, where the ledger was read."""
+        if task_id in self._read:
+            for decision in decisions:
+                self._read[task_id].add(decision)
+
+    def has(self, item_id: str) -> bool:
+        """Whether there is such an item, in a set that was removed or not."""
+        try:
+            return any(item.id == item_id for item in one_set(self._reader, item_id).items)
+        except Problem:
+            return False
+
+    def place(self, item_id: str, *, even_removed: bool = False) -> Placed:
+        """An item and what it amounts to; `Problem` if there is none. `even_removed` finds it also in a set that was
+        tombstoned meanwhile."""
+        held = one_set(self._reader, item_id)
+        ledger = self.of_task(held.task_id)
+        if even_removed and held.id not in ledger.states:
+            ledger = Ledger([*ledger.sets, held], ledger.decisions, self._now)
+        return ledger.find(item_id)
+
+
+class Act:
+    """One act in one transaction of the agent store, at the time `now` (ms). `shown` are the digests of what the
+    person was shown, by item."""
+
+    def __init__(self, desk: Desk, tx: Transaction, now: int, shown: Shown = UNSEEN) -> None:
+        self.desk, self.tx, self.now = desk, tx, now
+        self._shown = shown
+        self.ledgers = Ledgers(tx, now)
+
+    def not_as_shown(self, placed: Placed) -> Outcome | None:
+        """The refusal of an item that is not as the person was shown it, with what is there now (REV-64)."""
+        shown = self._shown.get(placed.item.id)
+        if shown is None:
+            return None
+        ledger, desk = self.ledgers.of_task(placed.set.task_id), self.desk
+        lens = lens_of(self.tx, ledger, desk.actions, sovereignty=desk.sovereignty)
+        with desk.journal.reading() as journal:
+            view = item_view(journal, placed, lens)
+        if view.shown == shown:
+            return None
+        message = "it is not as it was shown: look at it again, then decide"
+        return Outcome(placed.item.id, "stale", message, stale=view.stale_fields, view=view)
+
+    def new_id(self) -> str:
+        return self.desk.new_id(self.now)
+
+    def write(self, placed: Placed, decision: ChangeDecision, along: Iterable[Twin]) -> None:
+        """Write a decision, and the same on its twins; the ledger knows them from now on."""
+        self.ledgers.add(placed.set.task_id, record.write(self.tx, decision, list(along)))
+
+
+def already(placed: Placed) -> Outcome:
+    return Outcome(placed.item.id, "already", DECIDED[placed.state.fate], placed.state.heads[-1].id)
+
+
+def failed(item_id: str, problem: Exception) -> Outcome:
+    """What a failure of one item comes to. Others go on."""
+    if isinstance(problem, Problem):
+        return Outcome(item_id, "failed", problem.message)
+    return Outcome(item_id, "failed", f"it failed unexpectedly ({type(problem).__name__}: {problem})")

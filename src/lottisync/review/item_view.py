@@ -1,0 +1,171 @@
+"""An item as it is shown to the person (docs/specs/10-review.md, section 7).
+
+Beside each item stands what it would change now. It may be *stale* (somebody wrote since), *satisfied* (it is so
+already, a value came by sync), *contested* (devices decided differently), or carry the error of an effect that
+failed. All that would be written is on it, and why, and the words that it cites.
+
+`shown` is the digest of what was shown: SHA-256 over the item, the values that are there now with their dots, the cited
+texts and the decisions that count. A verdict that carries it is refused if anything of that has changed
+(`lottisync.review.verdict`). Neither the language nor the time of day is in it.
+"""
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+import msgspec
+
+from lottisync.entities import canonical
+from lottisync.review import effect
+from lottisync.review.action import Action, Actions, Change, Cited, Sight, Unreadable
+from lottisync.review.effect import Plan, StaleField
+from lottisync.review.ledger import Ledger, Placed, agent_name
+from lottisync.review.names import short
+from lottisync.review.terms import Sovereignty, Terms, terms_of
+from lottisync.store.reader import Reader
+
+
+class ItemView(msgspec.Struct, frozen=True, rename="camel"):
+    """`status` is pending, confirmed, rejected, deferred or retracted; `undone` that it was the user who took back
+    what was confirmed, and not the agent; `expired` a pending item that has waited too long; `error` why it could
+    not be confirmed, or why the last attempt failed; `creates` that it makes something new, so that nothing was there
+    before; `why` the agent's reason, `reason` the person's; `order_unknown` that what it cites was written beside the
+    user's tick and not after it; `name` is what the person calls it by, `shown` the digest of all this."""
+
+    id: str
+    tool: str
+    args: dict[str, Any]
+    summary: str
+    status: str
+    changes: list[Change] = []
+    stale: bool = False
+    satisfied: bool = False
+    contested: bool = False
+    expired: bool = False
+    undone: bool = False
+    until: str | None = None
+    error: str | None = None
+    reason: str | None = None
+    stale_fields: list[StaleField] = []
+    group_id: str | None = None
+    depends_on: list[str] = []
+    order_unknown: bool = False
+    creates: bool = False
+    why: str | None = None
+    cited: list[Cited] = []
+    task_id: str = ""
+    task_title: str = ""
+    agent_name: str = ""
+    name: str = ""
+    shown: str = ""
+
+
+class Lens(NamedTuple):
+    """What items are looked at with: the registry, the ledger, the errors of failed sagas by operation, the agents'
+    names and terms, the reader's language."""
+
+    actions: Actions
+    ledger: Ledger
+    errors: Mapping[str, str]
+    names: Mapping[str, str]
+    terms: Mapping[str, Terms]
+    language: str
+    short: Mapping[str, str]
+
+    def task_title(self, journal: Reader, task_id: str) -> str:
+        """The title of the task that a proposal is about; '' if it is not here."""
+        task = journal.entity(task_id)
+        title = task.value("title") if task is not None else None
+        return title if isinstance(title, str) else ""
+
+
+def lens_of(
+    agents: Reader,
+    ledger: Ledger,
+    actions: Actions,
+    *,
+    sovereignty: Sovereignty = "reason",
+    language: str = "en",
+    named: Iterable[str] = (),
+) -> Lens:
+    """What the items of a ledger are looked at with; items of the sets `named` get their short names."""
+    proposers = {one.agent_id for one in ledger.sets}
+    return Lens(
+        actions,
+        ledger,
+        dict(agents.local("select operation_id, last_error from saga_log where status = 'failed'")),
+        {ident: agent_name(agents, ident) for ident in proposers},
+        {ident: terms_of(agents, ident, sovereignty) for ident in proposers},
+        language,
+        {ident: short(agents, ident) for ident in named},
+    )
+
+
+class _Seen(NamedTuple):
+    """What was looked at: the action if it can be read, what the journal holds, and what confirming would do."""
+
+    action: Action | None
+    sight: Sight
+    plan: Plan
+    name: str | None
+    waits: list[str]
+
+
+def item_view(journal: Reader, placed: Placed, lens: Lens) -> ItemView:
+    item, state = placed.item, placed.state
+    action, sight, plan, name, waits = seen = _look(journal, placed, lens)
+    view = ItemView(
+        item.id,
+        item.tool_name,
+        item.args,
+        lens.ledger.summary(lens.actions, item, sight, language=lens.language),
+        state.status,
+        action.changes(sight, name) if action is not None else [],
+        stale=bool(plan.stale),
+        satisfied=not state.decided and not waits and plan.satisfied,
+        contested=state.contested,
+        expired=state.expired,
+        undone=state.undone,
+        until=state.until,
+        error=plan.obstacle or plan.withheld or (lens.errors.get(item.operation_id) if not state.decided else None),
+        reason=next((head.reason for head in reversed(state.heads) if head.reason), None),
+        stale_fields=plan.stale,
+        group_id=item.group_id,
+        depends_on=waits,
+        order_unknown=not state.decided and action is not None and action.order_unknown(sight),
+        creates=action is not None and action.creates is not None,
+        why=item.args.get("reason"),
+        cited=action.cited(journal) if action is not None else [],
+        task_id=placed.set.task_id,
+        task_title=lens.task_title(journal, placed.set.task_id),
+        agent_name=lens.names.get(placed.set.agent_id, ""),
+        name=f"{lens.short.get(placed.set.id, placed.set.id)}.{placed.ordinal}",
+    )
+    return msgspec.structs.replace(view, shown=_digest(view, placed, seen))
+
+
+def _look(journal: Reader, placed: Placed, lens: Lens) -> _Seen:
+    item, state, task_id = placed.item, placed.state, placed.set.task_id
+    action = lens.actions.read(item.tool_name, item.args)
+    waits = [other for other in item.depends_on if not lens.ledger.is_confirmed(other)]
+    if isinstance(action, Unreadable):
+        return _Seen(None, Sight(), Plan({}, [], None if state.decided or waits else action.reason), None, waits)
+    sight = action.look(journal, task_id)
+    plan = Plan({}, [])
+    if not state.decided and not waits:
+        plan = effect.plan(action, sight, task_id, item.base, lens.terms[placed.set.agent_id])
+    name = action.name(sight) or lens.ledger.planned_name(action, lens.actions)
+    return _Seen(action, sight, plan, name, waits)
+
+
+def _digest(view: ItemView, placed: Placed, seen: _Seen) -> str:
+    action, sight = seen.action, seen.sight
+    held = effect.base(action, sight, view.task_id) if action is not None else []
+    shown = [
+        [view.id, view.tool, view.args, view.status, view.expired, view.contested, view.satisfied],
+        [[change.path, change.before, change.after] for change in view.changes],
+        [[field.entity, field.path, field.value, [list(dot) for dot in field.dots]] for field in held],
+        [[cited.id, cited.text] for cited in view.cited],
+        [view.task_title, view.depends_on, view.error, sorted(head.id for head in placed.state.heads)],
+    ]
+    return hashlib.sha256(canonical.encode(shown)).hexdigest()

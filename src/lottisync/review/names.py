@@ -1,0 +1,66 @@
+"""The names by which a person calls items: `k7f2.3` (docs/specs/10-review.md, REV-84, REV-85).
+
+A name is the beginning of the set's id, four characters or more, and the number of the item in its set. The beginning
+is that of no other id in the store, so a name that was printed means the same item for ever, or is refused as
+ambiguous when another id with this beginning has come. A position in a list is no name: lists change while somebody
+reads them.
+"""
+
+import re
+
+from lottisync.problem import Problem
+from lottisync.review.ledger import SET, one_set
+from lottisync.review.proposal import item_id
+from lottisync.store.reader import Reader
+
+SHORTEST = 4
+"""Characters of a set's id in a name, at least."""
+_NAME = re.compile(r"\A([A-Za-z0-9_:-]{4,128})\.([0-9]{1,4})(?:-([0-9]{1,4}))?\Z", re.ASCII)
+
+
+def short(reader: Reader, set_id: str) -> str:
+    """The shortest beginning of a set's id that no other id in the agent store has."""
+    table = "agent_entities"
+    before = reader.local(f"select id from {table} where id < ? order by id desc limit 1", (set_id,))
+    after = reader.local(f"select id from {table} where id > ? order by id limit 1", (set_id,))
+    needed = max((_common(set_id, other) + 1 for (other,) in (*before, *after)), default=SHORTEST)
+    return set_id[: max(needed, SHORTEST)]
+
+
+def _common(a: str, b: str) -> int:
+    return next((n for n, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
+
+
+def meant(reader: Reader, name: str) -> list[str]:
+    """The ids of the items that a name means: one, or those of a range like `k7f2.2-5`. Raises `Problem` for a name
+    that means nothing here, or several sets."""
+    found = _NAME.match(name)
+    if found is None:
+        raise Problem(
+            "unknown-id", "no proposal has the name {name!r}. Names look like k7f2.3", hint="review", name=name[:80]
+        )
+    sets = reader.local(
+        "select id from agent_entities where type = ? and id >= ? and id < ? order by id limit 4",
+        (SET, found[1], found[1] + "\U0010ffff"),
+    )
+    if len(sets) > 1 and sets[0][0] != found[1]:
+        candidates = ", ".join(f"{short(reader, ident)}.{found[2]}" for (ident,) in sets)
+        raise Problem(
+            "ambiguous-id",
+            "several proposals have the name {name!r}; it may be {candidates}",
+            name=name[:80],
+            candidates=candidates,
+        )
+    if not sets:
+        raise _unknown(name)
+    first = int(found[2])
+    wanted = [item_id(sets[0][0], number) for number in range(first, int(found[3] or first) + 1)]
+    there = {item.id for item in one_set(reader, wanted[0]).items} if wanted else set()
+    if not wanted or not there.issuperset(wanted):
+        raise _unknown(name)
+    return wanted
+
+
+def _unknown(name: str) -> Problem:
+    text = f"no proposal has the name {name[:80]!r}. A name looks like k7f2.3"
+    return Problem("unknown-id", "{text}", hint="review", text=text)

@@ -1,0 +1,43 @@
+"""Writing down what the person decided (docs/specs/10-review.md, section 5).
+
+This writes with the person's precedence, so it is for a person's side only, like `verdict`. An agent's own
+retractions are written by `lottisync.review.retraction`, with its own precedence.
+"""
+
+import msgspec
+
+from lottisync.review.change import ChangeDecision
+from lottisync.review.decision import Twin
+from lottisync.review.ledger import DECISION, SET, fields, one_set
+from lottisync.store.transaction import Transaction
+
+
+def write(tx: Transaction, decision: ChangeDecision, along: list[Twin]) -> list[ChangeDecision]:
+    """Write a person's decision, and the same on its twins; returns all of them."""
+    written = [decision]
+    for twin in along:
+        change_set = one_set(tx, twin.item)
+        [(index, item)] = [(i, item) for i, item in enumerate(change_set.items) if item.id == twin.item]
+        same = msgspec.structs.replace(
+            decision,
+            id=twin.decision,
+            agent_id=change_set.agent_id,
+            change_set_id=change_set.id,
+            item_id=item.id,
+            item_index=index,
+            operation_id=item.operation_id,
+            seen=twin.seen,
+            result="no-op" if decision.result else None,
+        )
+        written.append(same)
+    for one in written:
+        _put(tx, one)
+    return written
+
+
+def _put(tx: Transaction, decision: ChangeDecision) -> None:
+    """The set is touched along: what a person decides on it while another device removes it as an old one keeps
+    it alive, or what was put off would never come back, and a contest would not show (REV-36)."""
+    tx.put(decision.id, DECISION, fields(decision))
+    if tx.version(decision.change_set_id) is not None:
+        tx.put(decision.change_set_id, SET, {"touched": True})

@@ -1,0 +1,162 @@
+"""Saying no, and putting off (docs/specs/10-review.md, REV-47, REV-48, REV-59).
+
+These leave the journal as it is, so a decision in one transaction of the agent store is all. Only an action that
+notes its rejection in the journal gets a saga of its own.
+
+Like `verdict`, this is for a person's side only.
+"""
+
+from collections.abc import Sequence
+from typing import Literal
+
+import msgspec
+
+from lottisync.causality.vector_clock import Clock
+from lottisync.problem import Problem
+from lottisync.review import deed, effect, saga
+from lottisync.review.action import Unreadable
+from lottisync.review.change import ChangeDecision
+from lottisync.review.completion import Begun, Sagas
+from lottisync.review.decision import decision_on, known, twins
+from lottisync.review.desk import UNSEEN, Act, Desk, Ledgers, Shown, already
+from lottisync.review.ledger import Placed
+from lottisync.review.outcome import Outcome
+from lottisync.review.precedence import PERSON
+from lottisync.review.projection import ItemStatus
+from lottisync.review.saga import Request
+from lottisync.store.instant import iso
+
+MAX_REASON = 1_000
+LATEST = 253_402_300_799_000
+"""The end of the year 9999, in ms: the last time that can be written down."""
+
+
+def reject(
+    desk: Desk,
+    sagas: Sagas,
+    item_ids: Sequence[str],
+    now: int,
+    reason: str | None,
+    *,
+    only_open: bool = False,
+    shown: Shown = UNSEEN,
+) -> list[Outcome]:
+    """Say no to items, with a reason that the agent will read, in one transaction. Twins are answered with them, and
+    what builds on them is rejected along. With `only_open` those that do not wait are left out."""
+    reason = _checked_reason(reason)
+    sagas.finish_begun(item_ids, now)
+    with desk.agents.transaction(now, PERSON) as tx:
+        act = Act(desk, tx, now, shown)
+        wanted = [ident for ident in item_ids if not only_open or act.ledgers.place(ident).state.open]
+        outcomes = [_reject(act, ident, reason) for ident in wanted]
+    settle_marks(desk, sagas, now)
+    return outcomes
+
+
+def _reject(act: Act, item_id: str, reason: str | None) -> Outcome:
+    outcome = _decide(act, item_id, ItemStatus.REJECTED, reason=reason)
+    falling = [item_id] if outcome.result == "rejected" else []
+    while falling:
+        for other in act.ledgers.of(item_id).building_on(falling.pop()):
+            if not other.state.decided:
+                _decide(act, other.item.id, ItemStatus.REJECTED, reason=reason)
+                falling.append(other.item.id)
+    return outcome
+
+
+def defer(desk: Desk, sagas: Sagas, item_ids: Sequence[str], until: int, now: int) -> list[Outcome]:
+    """Put items off until a time (ms): they leave the inbox, and come back then."""
+    if until > LATEST:
+        raise Problem(
+            "bad-value", "an item is put off to {iso} at the latest; got {until} ms", iso=iso(LATEST), until=until
+        )
+    if until <= now:
+        raise Problem("bad-value", "an item is put off to a later time; {iso} has passed", iso=iso(until))
+    sagas.finish_begun(item_ids, now)
+    with desk.agents.transaction(now, PERSON) as tx:
+        act = Act(desk, tx, now)
+        return [_decide(act, ident, ItemStatus.DEFERRED, until=iso(until)) for ident in item_ids]
+
+
+def _decide(
+    act: Act,
+    item_id: str,
+    verdict: Literal[ItemStatus.REJECTED, ItemStatus.DEFERRED],
+    *,
+    reason: str | None = None,
+    until: str | None = None,
+) -> Outcome:
+    """A verdict that leaves the journal as it is, checked in the transaction of the agent store that writes it."""
+    placed, desk = act.ledgers.place(item_id), act.desk
+    item, task_id = placed.item, placed.set.task_id
+    if placed.state.decided:
+        return already(placed)
+    if (changed := act.not_as_shown(placed)) is not None:
+        return changed
+    with desk.journal.reading() as reader:
+        sight = effect.look(desk.actions, item, task_id, reader)
+        if saga.begun(act.tx, item) is not None:
+            return Outcome(item_id, "already", "another process is confirming it")
+        found = effect.effect_of(desk.actions, item, task_id)
+        if not isinstance(found, Unreadable) and effect.held_receipt(found, sight, reader) is not None:
+            return Outcome(item_id, "already", "it was confirmed on another device, whose decision is still to come")
+        knowledge = reader.knowledge()
+    decision = msgspec.structs.replace(
+        decision_of(act, placed, verdict, knowledge),
+        human_summary=deed.said(desk.actions, item, item.args, sight),
+        reason=reason,
+        until=until,
+    )
+    act.write(placed, decision, twins(act.ledgers.of_task(task_id), placed, act.new_id))
+    if verdict is ItemStatus.REJECTED:
+        note_mark(act, placed, rejected=True)
+    return Outcome(item_id, "rejected" if verdict is ItemStatus.REJECTED else "deferred", decision=decision.id)
+
+
+def decision_of(act: Act, placed: Placed, verdict: ItemStatus, knowledge: Clock | None = None) -> ChangeDecision:
+    """A decision by the person, now, who knew all that was decided on the item."""
+    return decision_on(
+        placed,
+        act.new_id(),
+        verdict,
+        act.now,
+        actor="user",
+        device=act.desk.device,
+        seen=known(act.ledgers.of_task(placed.set.task_id), placed.item),
+        knowledge=knowledge,
+    )
+
+
+# -- rejections that the journal is to know of
+
+
+def note_mark(act: Act, placed: Placed, *, rejected: bool) -> None:
+    """Log that the journal is still to know that an item was rejected, or that it is not any more."""
+    action = act.desk.actions.read(placed.item.tool_name, placed.item.args)
+    if not isinstance(action, Unreadable) and action.marks_rejection:
+        saga.begin(act.tx, placed, Request("suppress", placed.item.id, act.now, rejected=rejected), act.now)
+
+
+def settle_marks(desk: Desk, sagas: Sagas, now: int) -> None:
+    """Carry out what rejections have left to note in the journal."""
+    with desk.agents.reading() as reader:
+        requests = [
+            request for _, request in saga.pending(reader) if request is not None and request.kind == "suppress"
+        ]
+    if requests:
+        with desk.agents.reading() as reader:
+            ledgers = Ledgers(reader, now)
+            begun = [Begun(ledgers.place(one.item, even_removed=True), one) for one in requests]
+        sagas.finish(begun, now)
+
+
+def _checked_reason(reason: str | None) -> str | None:
+    reason = (reason or "").strip() or None
+    if reason is not None and len(reason) > MAX_REASON:
+        raise Problem(
+            "bad-value",
+            "a reason has at most {max_reason} characters; got {count}",
+            max_reason=MAX_REASON,
+            count=len(reason),
+        )
+    return reason

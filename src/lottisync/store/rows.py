@@ -1,0 +1,326 @@
+"""The rows of a write transaction (docs/specs/05-store.md, sections 2 to 6).
+
+One entity is one row. All that follows from a row is kept in step with it, here and nowhere else: the index over its
+clock, the digest (the *stored* hash is subtracted and the new one added), the change feed, the history of what was
+overwritten. `Rows` stores versions and knows neither where they come from nor what they mean: what peers send is
+joined in `lottisync.store.merge`, what this device writes is made in `lottisync.store.transaction`.
+
+Neither host nor counter outlives the transaction in memory, because several programs may have one file open. What
+goes into the tables is gathered in a `WriteBuffer` and written together. Every read sees it: reading writes it down
+first.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+import apsw
+
+from lottisync.causality import vector_clock
+from lottisync.causality.chain import chained, genesis
+from lottisync.causality.hlc import Hlc
+from lottisync.causality.vector_clock import Clock, Host
+from lottisync.entities import canonical, version
+from lottisync.entities.entity import DELETED_AT, Entity, has_conflict
+from lottisync.entities.registers import Registers
+from lottisync.entities.schema import EntityType, StoreSchema
+from lottisync.entities.version import Version
+from lottisync.store import chain
+from lottisync.store.columns import (
+    CREATED_AT,
+    deleted_at,
+    lasting_columns,
+    lasting_columns_are_kept,
+    own_column_names,
+    own_columns,
+    updated_at,
+)
+from lottisync.store.instant import iso
+from lottisync.store.quarantine import Kept, Quarantine
+from lottisync.store.reader import Moment, Reader, Row
+from lottisync.store.tables import Statements, statements_for
+from lottisync.store.write_buffer import WriteBuffer
+
+MODULUS = 2**256
+"""The digest is the sum of the rows' hashes modulo this."""
+
+BEGIN = f"""select s.host, s.counter, s.millis, s.ticks, s.digest, s.n, s.feed, h.n, {chain.OWN_VALUE},
+        exists (select 1 from quarantine), exists (select 1 from forgotten)
+    from state s join hosts h on h.host = s.host"""
+"""All that a transaction has to know of its store, in one look."""
+INSERT_COMPONENT = "insert into components values (?, ?, ?)"
+DELETE_COMPONENT = "delete from components where host = ? and counter = ? and n = ?"
+
+
+class _Place(NamedTuple):
+    """Where versions of a type go; `described` is None for a type that this device has never heard of."""
+
+    described: EntityType | None
+    statements: Statements
+
+
+class Rows(Reader):
+    """See the module."""
+
+    def __init__(self, schema: StoreSchema, connection: apsw.Connection, mint: Callable[[], Host], now: int) -> None:
+        super().__init__(schema, connection)
+        self.now = now
+        self.changed = False
+        self._mint = mint
+        self._host: Host
+        self._number: int
+        self._counter: int
+        self._n: int
+        self._feed: int
+        kept: int
+        forgotten: int
+        (self._host, self._counter, millis, ticks, digest, self._n, self._feed, self._number, link, kept, forgotten) = (
+            self._execute(BEGIN)[0]
+        )
+        self._clock = Hlc(millis, ticks)
+        self._sum = int.from_bytes(digest, "big")
+        self._numbers: dict[str, int] = {self._host: self._number}
+        self._places: dict[str, _Place] = {}
+        self._link: bytes = bytes(link or genesis(self._host))
+        self._quarantined = Quarantine(connection, empty=not kept)
+        self._forgotten: Clock | None = None if forgotten else {}
+        """What was forgotten; None where that has to be looked up."""
+        self._absent: set[str] = set()
+        """Ids that were looked for, and that have no row."""
+        # Components are inserted before any is deleted: one that has gone never comes back.
+        self._buffer = WriteBuffer(connection, (INSERT_COMPONENT, DELETE_COMPONENT))
+
+    # -- what this store is, with what is not in its tables yet
+
+    @property
+    def host(self) -> Host:
+        return self._host
+
+    @property
+    def counter(self) -> int:
+        return self._counter
+
+    def digest(self) -> bytes:
+        return (self._sum % MODULUS).to_bytes(32, "big")
+
+    def knowledge(self) -> dict[Host, int]:
+        known = super().knowledge()
+        if self._counter:
+            known[self.host] = self._counter
+        return dict(sorted(known.items()))
+
+    def moment(self) -> Moment:
+        self.finish()
+        return super().moment()
+
+    def held_beyond(self) -> list[tuple[Host, int, str]]:
+        self.finish()  # the query reads our own counter from its table
+        return super().held_beyond()
+
+    # -- reading and writing tables
+
+    def _rows(self, sql: str, bindings: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+        self._buffer.flush()
+        return self._execute(sql, bindings)
+
+    def execute(self, sql: str, bindings: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+        """SQL for the local tables that stand beside the replicated ones and never replicate."""
+        self._forgotten = None  # it may be what is being written
+        self._absent.clear()
+        return self._rows(sql, bindings)
+
+    def finish(self) -> None:
+        """Write down all that is not in the tables yet; the commit is the store's."""
+        self._buffer.flush()
+        if self.changed:
+            self._execute(
+                "update state set host = ?, counter = ?, millis = ?, ticks = ?, digest = ?, n = ?, feed = ?",
+                (self._host, self._counter, *self._clock, self.digest(), self._n, self._feed),
+            )
+
+    def _row(self, entity_id: str) -> Row | None:
+        if entity_id in self._absent:
+            return None
+        if self._buffer.holds(entity_id):
+            self._buffer.flush()
+        row = super()._row(entity_id)
+        if row is None:
+            self._absent.add(entity_id)
+        return row
+
+    def _look_for(self, ids: Iterable[str]) -> None:
+        """Find out for many ids at once which of them have no row; most of an import or a first round has none."""
+        unknown = [ident for ident in ids if ident.isascii() and not self._buffer.holds(ident)]
+        found = self._execute(
+            f"""select value from json_each(?)
+                where value in (select id from {self._entities}) or value in (select id from {self._links})""",
+            (canonical.encode_normal(unknown).decode(),),
+        )
+        self._absent.update(unknown)
+        self._absent.difference_update(ident for (ident,) in found)
+
+    def host_number(self, host: str) -> int:
+        """The number that stands for a host in the tables; a host that is new here gets one."""
+        number = self._numbers.get(host)
+        if number is None:
+            rows = self._execute("select n from hosts where host = ?", (host,))
+            if not rows:
+                rows = self._execute("insert into hosts(host) values (?) returning n", (host,))
+            number = self._numbers[host] = int(rows[0][0])
+        return number
+
+    # -- writing one row
+
+    def _store(
+        self, row: Row | None, before: Entity | None, after: Entity, closed: Version, changes: set[str]
+    ) -> bytes | None:
+        """Put an entity's one version in its row, and keep everything in step; its hash, None if nothing differs.
+        `changes` are the paths in which it differs from what was there `before`."""
+        if row is not None and row.version == closed:
+            return None
+        place = self._place(after.type)
+        registers = after.registers
+        if row is None and _one_write(registers):
+            own = own_columns(place.described, after.id, after.type, registers.decoded.get)
+            millis, created = registers.base.millis, registers.decoded.get(CREATED_AT)
+            version_hash = self._add_new(place.statements, own, closed, millis, created)
+            self.index(self._n, after.clock)
+            return version_hash
+        version_hash = closed.hash()
+        clean = not version.adds_to_digest(after)
+        columns: tuple[str | None, ...] = ()
+        if row is not None and before is not None and lasting_columns_are_kept(place.described, after, changes):
+            statement = place.statements.refresh
+        else:
+            columns = lasting_columns(place.described, after)
+            statement = place.statements.rewrite if row else place.statements.insert
+        old_clock: Clock = {}
+        if row is not None and before is not None:
+            self._sum -= self._weight(row)
+            self._remember(before, after, changes)
+            old_clock = before.clock
+        self._count(closed, version_hash, clean=clean)
+        if row is None:
+            self._n += 1
+        n = row.n if row else self._n
+        values = (
+            *columns,
+            updated_at(after),
+            deleted_at(after),
+            closed.document,
+            closed.clock,
+            closed.stamps,
+            version_hash,
+            clean,
+            has_conflict(after),
+            self._feed,
+            n,
+        )
+        self._absent.discard(after.id)
+        self._buffer.entity(after.id, statement, values if row else (*values, after.id, after.type))
+        for host, counter in after.clock.items():
+            past = old_clock.get(host, 0)
+            if counter != past:
+                number = self.host_number(host)
+                if past:
+                    self._buffer.add(DELETE_COMPONENT, (number, past, n))
+                self._buffer.add(INSERT_COMPONENT, (number, counter, n))
+        return version_hash
+
+    def _add_new(
+        self, statements: Statements, own: tuple[str | None, str | None], made: Version, millis: int, created: Any
+    ) -> bytes:
+        """Gather the row of an entity that is new here, and that one write of time `millis` has filled; its hash."""
+        version_hash = made.hash()
+        self._count(made, version_hash, clean=False)
+        self._n += 1
+        written = iso(millis)
+        row = (
+            *own,
+            created if isinstance(created, str) else written,
+            written,
+            made.document,
+            made.clock,
+            made.stamps,
+            version_hash,
+            self._feed,
+            self._n,
+            made.id,
+            made.type,
+        )
+        self._absent.discard(made.id)
+        self._buffer.entity(made.id, statements.add, row)
+        return version_hash
+
+    def _count(self, made: Version, version_hash: bytes, *, clean: bool) -> None:
+        """Take an entity's new version into the feed and the digest."""
+        self.changed = True
+        self._feed += 1
+        if not self._quarantined.empty:
+            for kept in self._quarantined.of(made.id):
+                if vector_clock.covers(made.read_clock(), kept.clock):
+                    self._release(kept)
+            clean = clean or self._quarantined.stands_for(made)
+        if not clean:
+            self._sum += int.from_bytes(version_hash, "big")
+
+    def _place(self, type_name: str) -> _Place:
+        place = self._places.get(type_name)
+        if place is None:
+            described = self.schema.types.get(type_name)
+            table = self._links if described is not None and described.link else self._entities
+            place = _Place(described, statements_for(table, own_column_names(self.schema, table)))
+            self._places[type_name] = place
+        return place
+
+    def _remember(self, before: Entity, after: Entity, changes: set[str]) -> None:
+        """Keep what was overwritten, locally, for people: `lottisync history` (STORE-16)."""
+        for p in sorted(changes):
+            now = after.registers.get(p, ())
+            gone = [held for held in before.registers.get(p, ()) if held not in now]
+            if gone:
+                by_host, by_counter = (now[0].stamp.host, now[0].stamp.counter) if now else ("", 0)
+                kept = [(before.id, p, *held.stamp, held.value, by_host, by_counter) for held in gone]
+                self._buffer.overwritten(before.id, p, kept)
+
+    # -- what is kept in step with it
+
+    def index(self, n: int, clock: Clock) -> None:
+        """Enter a row's or a kept version's clock into an index that does not have it."""
+        for host, counter in clock.items():
+            self._buffer.add(INSERT_COMPONENT, (self.host_number(host), counter, n))
+
+    def _weight(self, row: Row) -> int:
+        """What a row adds to the digest: nothing if something in quarantine stands for it."""
+        counted = not row.clean_tombstone and not self._quarantined.stands_for(row.version)
+        return int.from_bytes(row.hash, "big") if counted else 0
+
+    def _release(self, kept: Kept) -> None:
+        """Something here has seen all that a kept version had: it is of the past."""
+        self._buffer.flush()  # its components may be among what is gathered
+        self._quarantined.remove(kept)
+        self._sum -= kept.weight
+
+    def remove(self, entity_id: str) -> None:
+        """Take an entity's row away, and all that is kept in step with it; what was overwritten stays."""
+        row = self.raw_row(entity_id)  # which inserts what is gathered
+        if row is None:
+            return
+        self._sum -= self._weight(row)
+        if row.version.hash() == row.hash:
+            for host, counter in row.version.read_clock().items():
+                self._execute(DELETE_COMPONENT, (self.host_number(host), counter, row.n))
+        else:  # its clock may not be the one that is in the index
+            self._execute("delete from components where n = ?", (row.n,))
+        for table in (self._entities, self._links):
+            self._execute(f"delete from {table} where n = ?", (row.n,))
+        self.changed = True
+
+    def _extend_chain(self, version_hash: bytes) -> None:
+        """Enter the write that took the present counter into the own host's chain."""
+        self._link = chained(self._link, version_hash)
+        self._buffer.link(self._number, self._counter, self._link)
+
+
+def _one_write(registers: Registers) -> bool:
+    """Whether a single write has filled them all, and it is no deletion."""
+    return not registers.stamps and not registers.siblings and DELETED_AT not in registers.decoded

@@ -1,0 +1,53 @@
+"""The stock commands on a program's own store, while that program is not running (STORE-34, STORE-40)."""
+
+from pathlib import Path
+
+import pytest
+from tests.support.command_line import run
+from tests.support.stores import send
+
+from lottisync.device import clock
+from lottisync.device.home import Home
+from lottisync.entities.entity import HIGH
+from lottisync.entities.schema import EntityType, schema
+
+COOKBOOK = schema("cookbook", [EntityType("recipe", subtype="course")], owner_column="book_id")
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """A home that knows no tasks, only recipes; the title of one was changed on two devices."""
+    laptop, phone = (Home.create(tmp_path / name, name, [COOKBOOK]) for name in ("laptop", "phone"))
+    with laptop.store("cookbook").transaction(clock.now(), HIGH) as tx:
+        tx.put("r1", "recipe", {"title": "Soup", "course": "starter"})
+    send(laptop.store("cookbook"), phone.store("cookbook"), now=clock.now())
+    for device, title in ((laptop, "Onion soup"), (phone, "Leek soup")):
+        with device.store("cookbook").transaction(clock.now(), HIGH) as tx:
+            tx.put("r1", "recipe", {"title": title})
+    send(phone.store("cookbook"), laptop.store("cookbook"), now=clock.now())
+    laptop.close()
+    phone.close()
+    return tmp_path / "laptop"
+
+
+def test_store_34_check_and_status_count_it(home: Path) -> None:
+    checked = run("check", "--json", home=home)
+    assert (checked.code, checked.json["cookbook"]) == (0, []), checked
+    stores = run("status", "--json", home=home).json["stores"]
+    assert stores["cookbook"]["entities"] == 1
+    assert list(stores) == ["space", "journal", "agent", "cookbook"]
+
+
+def test_store_34_history_and_conflicts_show_and_settle_it(home: Path) -> None:
+    assert "Soup" in run("history", "r1", "--json", home=home).out
+    [conflict] = run("conflicts", "--json", home=home).json
+    assert {value["value"] for value in conflict["values"]} == {"Onion soup", "Leek soup"}
+    assert run("conflicts", "combine", "r1", "title", "Leek and onion soup", home=home).code == 0
+    assert run("conflicts", "--json", home=home).json == []
+
+
+def test_store_41_the_commands_for_tasks_work_beside_it(home: Path) -> None:
+    assert run("task", "add", "Buy leek", home=home).code == 0
+    program = Home.open(home, [COOKBOOK])
+    assert list(program.stores) == ["space", "cookbook", "journal", "agent"]
+    program.close()

@@ -1,0 +1,114 @@
+"""What another device or a model wrote cannot pass for a line or a name of ours, in any command: CLI-13."""
+
+import functools
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.cli.test_review import AGENT, Desk
+from tests.support.command_line import run_here
+from tests.test_shown import HIDDEN
+
+from lottisync.agents import agent as agents
+from lottisync.agents import report
+from lottisync.cli.terminal import MARGIN
+from lottisync.device import clock
+from lottisync.entities.entity import HIGH, LOW
+from lottisync.journal import tasks
+
+PAGES = (
+    ("task", "list"),
+    ("task", "show", "t1"),
+    ("agent", "list"),
+    ("agent", "show", "t1"),
+    ("agent", "report", "t1"),
+    ("review",),
+    ("review", "show", "1"),
+    ("review", "ledger"),
+    ("review", "log", "t1"),
+    ("history", "t1"),
+    ("history", "i1"),
+    ("conflicts",),
+    ("status",),
+    ("check",),
+)
+HOSTILE = st.text(
+    st.one_of(st.sampled_from(HIDDEN), st.sampled_from("\n\u2028x9 "), st.characters(codec="utf-8")),
+    min_size=1,
+    max_size=12,
+)
+
+
+def filled(path: Path, text: str) -> Desk:
+    """A home in which everything that somebody else may have written is `text`."""
+    desk = Desk(path)
+    builder_text = f"Rye {text}"
+    with desk.home.journal.transaction(clock.now(), HIGH) as tx:
+        tx.put("t1", "task", {"title": text, "statusReason": text})
+        tx.put("i1", "checklistItem", {"title": text})
+        tasks.add_note(tx, "e1", "t1", f"note {text}")
+    with desk.home.agent.transaction(clock.now(), LOW) as tx:
+        state = agents.state_id(AGENT)
+        tx.put(AGENT, "agent", {"displayName": text, "currentStateId": state, "homeDevice": desk.home.key.device_id})
+        tx.put(state, "agentState", {"agentId": AGENT, "slots/activeTaskId": "t1", "slots/asleepBecause": text})
+        content = {"title": text, "tldr": text, "goal": text, "learnings": [text], "status": text}
+        report.put(tx, AGENT, "r1", content, {})
+        tx.link("agent_task", AGENT, "t1")
+    desk.propose("set_task_title", {"title": builder_text})
+    desk.propose("set_task_status", {"status": "BLOCKED", "reason": builder_text}, "r2")
+    return desk
+
+
+def read(text: str) -> Mapping[tuple[str, ...], list[str]]:
+    """What each page shows of a home with this text: the lines of ours."""
+    with tempfile.TemporaryDirectory() as folder:
+        desk = filled(Path(folder) / "home", text)
+        desk.home.close()
+        pages: dict[tuple[str, ...], list[str]] = {}
+        for page in PAGES:
+            done = run_here(*page, home=desk.home.path)
+            assert "Traceback" not in done.err
+            shown = done.out + done.err
+            assert not set(shown) & (set(HIDDEN) - {"\n"}), (page, shown)
+            assert len(shown.splitlines()) == shown.count("\n"), (page, shown)
+            pages[page] = [line for line in shown.split("\n") if not line.startswith(MARGIN)]
+        return pages
+
+
+@functools.cache
+def plain() -> Mapping[tuple[str, ...], list[str]]:
+    return read("plain")
+
+
+def test_the_law_is_about_text_that_is_shown() -> None:
+    """Each text is on some page, or the law below says nothing."""
+    shown: Any = plain()
+    for page, words in {
+        ("task", "show", "t1"): 4,
+        ("agent", "list"): 2,
+        ("agent", "report", "t1"): 6,
+        ("review",): 3,
+        ("history", "t1"): 2,
+        ("status",): 2,
+    }.items():
+        assert "\n".join(shown[page]).count("plain") >= words, (page, shown[page])
+
+
+@settings(max_examples=6, deadline=None)
+@given(HOSTILE)
+def test_cli_13_no_text_makes_a_line_of_its_own_in_any_command(text: str) -> None:
+    """CLI-13, REL-D13: a title with a newline began a line of its own in `review`, `status`, `task show` and others."""
+    shown = read(text)
+    assert {page: len(lines) for page, lines in shown.items()} == {page: len(lines) for page, lines in plain().items()}
+
+
+@pytest.mark.parametrize("text", ["a\napplied", "a\u2028applied\u200e", "a\r\n\x1b[2Kapplied\u202e"])
+def test_cli_13_the_text_is_stored_as_it_is(tmp_path: Path, text: str) -> None:
+    desk = filled(tmp_path / "home", text)
+    assert desk.page.task.title == text
+    desk.home.close()
+    assert run_here("task", "show", "t1", "--json", home=desk.home.path).json["title"] == text

@@ -1,0 +1,36 @@
+"""How every test is run: in random order, with examples that are the same every time, not for ever, and alone.
+
+`make deep` searches instead: `--hypothesis-profile=search` draws other examples each time, and more of them. A
+failure is repeated with the seed that is printed at the end: `pytest --randomly-seed=SEED ...`.
+"""
+
+import os
+import signal
+
+import hypothesis
+import pytest
+
+DEEP_SECONDS = 3600
+"""How long one of the long tests may take; the others have `timeout` of pyproject.toml."""
+
+# Before lottisync is imported (NET-13): other lottisync programs may run on this machine and its network.
+os.environ["LOTTISYNC_SERVICE"] = f"lt-{os.getpid()}"
+
+# A shell starts what runs in the background with Ctrl-C ignored, and programs inherit that. Some tests send it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
+hypothesis.settings.register_profile("repeat", derandomize=True, deadline=None, print_blob=True)
+hypothesis.settings.register_profile("search", max_examples=500, deadline=None, print_blob=True)
+hypothesis.settings.load_profile("repeat")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.get_closest_marker("deep") and not item.get_closest_marker("timeout"):
+            item.add_marker(pytest.mark.timeout(DEEP_SECONDS))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """The seed of the order, also with -q, which hides the line that pytest-randomly prints."""
+    if config.pluginmanager.hasplugin("randomly"):
+        terminalreporter.write_line(f"order: --randomly-seed={config.getoption('randomly_seed')}")

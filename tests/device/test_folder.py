@@ -1,0 +1,85 @@
+"""Which stores a device has, in which order, and stores that no program lists."""
+
+from pathlib import Path
+
+import pytest
+from tests.support.stores import NOON
+
+from lottisync.device.clock import MACHINE
+from lottisync.device.home import Home
+from lottisync.entities.entity import HIGH
+from lottisync.entities.schema import EntityType, schema
+from lottisync.problem import Problem
+
+PANTRY = schema("pantry", [EntityType("jar")])
+COOKBOOK = schema("cookbook", [EntityType("recipe", subtype="course")])
+GARDEN = schema("garden", [EntityType("bed")])
+FIXED = MACHINE._replace(now=lambda: NOON)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """A home with two stores of a program; the pantry travels before the cookbook."""
+    home = Home.create(tmp_path / "home", "laptop", [PANTRY, COOKBOOK], environment=FIXED)
+    with home.store("cookbook").transaction(NOON, HIGH) as tx:
+        tx.put("r1", "recipe", {"title": "Soup", "course": "starter"})
+    home.close()
+    return home.path
+
+
+def names(path: Path, *schemas: object) -> list[str]:
+    home = Home.open(path, schemas, environment=FIXED)  # type: ignore[arg-type]
+    found = list(home.stores)
+    assert found == [store.schema.name for store in home.stores.values()]
+    assert len(home.stores) == len(found)
+    home.close()
+    return found
+
+
+def test_store_40_space_leads_and_the_order_of_the_list_is_that_of_delivery(path: Path) -> None:
+    assert names(path, PANTRY, COOKBOOK) == ["space", "pantry", "cookbook"]
+
+
+def test_store_40_stores_that_nobody_lists_follow_in_the_order_of_their_program(path: Path) -> None:
+    assert names(path) == ["space", "pantry", "cookbook"]
+    assert names(path, COOKBOOK, PANTRY) == ["space", "cookbook", "pantry"]
+    assert names(path) == ["space", "cookbook", "pantry"]
+    assert names(path, PANTRY) == ["space", "pantry", "cookbook"]
+
+
+def test_store_40_what_is_no_store_or_the_copy_of_one_is_passed_over(path: Path) -> None:
+    (path / "notes.sqlite").write_bytes(b"")
+    (path / "my-cookbook.sqlite").write_bytes((path / "cookbook.sqlite").read_bytes())
+    assert names(path) == ["space", "pantry", "cookbook"]
+
+
+def test_store_40_a_store_is_read_without_its_program(path: Path) -> None:
+    home = Home.open(path)
+    with home.store("cookbook").reading() as reader:
+        assert [entity.id for entity in reader.by_type("recipe", subtype="starter")] == ["r1"]
+    home.close()
+
+
+def test_store_41_a_new_store_is_made_and_bound(path: Path) -> None:
+    home = Home.open(path, [GARDEN, PANTRY, COOKBOOK], environment=FIXED)
+    with home.store("garden").reading() as reader:
+        assert home.roster().host_owner[reader.host] == home.id
+    home.close()
+    assert names(path) == ["space", "garden", "pantry", "cookbook"]
+
+
+def test_store_41_a_store_that_was_lost_is_not_made_again(path: Path) -> None:
+    (path / "cookbook.sqlite").unlink()
+    home = Home.open(path, [PANTRY, COOKBOOK], environment=FIXED)
+    with pytest.raises(Problem, match=r"cookbook\.sqlite does not exist"):
+        home.store("cookbook")
+    assert not (path / "cookbook.sqlite").exists()
+    home.close()
+
+
+def test_a_store_that_is_not_there_is_named_with_those_that_are(path: Path) -> None:
+    home = Home.open(path)
+    with pytest.raises(Problem, match=r"'journal'.*space, pantry, cookbook") as caught:
+        home.store("journal")
+    assert caught.value.code == "unknown-store"
+    home.close()

@@ -1,0 +1,138 @@
+"""A new thing that an agent may propose is one file and its sentences: here, that a task gets a colour.
+
+Everything between is the engine's: proposing, showing, confirming, undoing, the index, the languages."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+from babel.messages.catalog import Catalog
+from babel.messages.mofile import write_mo
+from pydantic import Field
+from tests.review.reviewer import Reviewer, Wake
+
+from lottisync.journal.action import TaskField
+from lottisync.journal.language import marked
+from lottisync.journal.toolbox import TASK_TOOLS, Toolbox
+from lottisync.review.action import Sight
+from lottisync.review.inbox import Inbox
+from lottisync.review.item_view import ItemView
+from lottisync.review.language import Catalogue
+from lottisync.review.verdict import Verdicts
+
+SENTENCE = marked('Paint it "{colour}"')
+TRANSLATIONS = {
+    "de": 'In "{colour}" streichen',
+    "es": 'Pintar de "{colour}"',
+    "fr": 'Peindre en "{colour}"',
+    "ro": 'Vopsește în "{colour}"',
+}
+
+
+class PaintTask(TaskField):
+    tool: ClassVar[str] = "paint_task"
+    purpose: ClassVar[str] = "Propose a colour for the task."
+    register: ClassVar[str] = "colour"
+    noun: ClassVar[str] = "colour"
+
+    colour: str = Field(description="The colour.", min_length=1)
+
+    def value(self) -> Any:
+        return self.colour
+
+    def current(self, sight: Sight) -> dict[str, Any]:
+        return {"colour": sight.target.value("colour") if sight.target is not None else None}
+
+    def summary(self, name: str | None = None, language: str = "en") -> str:
+        return self.catalogue.say(SENTENCE, language, colour=self.colour)
+
+
+ACTIONS = Toolbox((*TASK_TOOLS, PaintTask))
+
+
+@pytest.fixture
+def sentences(tmp_path: Path) -> Iterator[None]:
+    """The new action's own catalogue: a folder for each language."""
+    before = PaintTask.catalogue
+    for language, text in TRANSLATIONS.items():
+        folder = tmp_path / "locale" / language / "LC_MESSAGES"
+        folder.mkdir(parents=True)
+        catalog = Catalog(locale=language)
+        catalog.add(SENTENCE, text)
+        with (folder / "painting.mo").open("wb") as file:
+            write_mo(file, catalog)
+    PaintTask.catalogue = Catalogue(tmp_path / "locale", "painting")
+    yield
+    PaintTask.catalogue = before
+
+
+@pytest.fixture
+def laptop(tmp_path: Path) -> Iterator[Reviewer]:
+    device = Reviewer(tmp_path / "laptop")
+    yield device
+    device.close()
+
+
+def proposed(device: Reviewer, colour: str) -> str:
+    """What a wake is answered that proposes a colour."""
+    with device.journal.reading() as reader:
+        knowledge = reader.knowledge()
+    wake = Wake(
+        device.journal,
+        device.agents,
+        agent_id="laura",
+        task_id="t1",
+        run_key=f"run-{colour}",
+        thread_id="thread",
+        actions=ACTIONS,
+        context_knowledge=knowledge,
+    )
+    call = ACTIONS.parse("paint_task", f'{{"colour": "{colour}"}}')
+    assert isinstance(call, PaintTask)
+    answer = wake.propose(call, device.now)
+    device.built(wake)
+    return answer
+
+
+def listed(device: Reviewer, language: str = "en") -> list[ItemView]:
+    inbox = Inbox(device.journal, device.agents, ACTIONS, language=language)
+    return [item for shown in inbox.open_sets(device.now) for item in shown.items]
+
+
+def colour(device: Reviewer) -> Any:
+    entity = device.journal.read("t1")
+    assert entity is not None
+    return entity.value("colour")
+
+
+@pytest.mark.usefixtures("sentences")
+def test_an_action_in_one_file_is_proposed_read_confirmed_and_undone(laptop: Reviewer) -> None:
+    """REV-1, REV-2, REV-14, REV-40, REV-56."""
+    laptop.add_task()
+    verdicts = Verdicts(laptop.journal, laptop.agents, ACTIONS, device_id="laptop", new_id=laptop.new_id)
+    assert "queued" in proposed(laptop, "red")
+    assert [listed(laptop, language)[0].summary for language in ("en", *TRANSLATIONS)] == [
+        'Paint it "red"',
+        'In "red" streichen',
+        'Pintar de "red"',
+        'Peindre en "red"',
+        'Vopsește în "red"',
+    ]
+    [item] = listed(laptop)
+    assert [(change.path, change.before, change.after) for change in item.changes] == [("colour", None, "red")]
+    assert verdicts.confirm(item.id, laptop.later()).result == "applied"
+    assert colour(laptop) == "red"
+    assert proposed(laptop, "red") == "Skipped: colour is already red."
+    assert verdicts.undo(item.id, laptop.later()).result == "undone"
+    assert colour(laptop) is None
+
+
+def test_a_version_without_the_action_shows_it_and_can_reject_it(laptop: Reviewer) -> None:
+    """REV-45."""
+    laptop.add_task()
+    assert "queued" in proposed(laptop, "red")
+    [item] = laptop.waiting()
+    assert item.error == "this version does not know the tool paint_task; update it to confirm this"
+    assert laptop.verdicts.confirm(item.id, laptop.later()).result == "failed"
+    assert laptop.verdicts.reject(item.id, laptop.later()).result == "rejected"

@@ -1,0 +1,102 @@
+"""A listener that strangers cannot close: NET-22, NET-23."""
+
+import contextlib
+import os
+import resource
+import socket
+from collections.abc import Iterator
+
+import anyio
+import pytest
+from anyio.abc import SocketAttribute, SocketStream
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.net.test_pairing import HERE, TYPES, offer, shown
+from tests.support.household import until
+
+from lottisync.net.doorway import EACH, Places, network_of, remote_host, welcome
+from lottisync.net.pairing import type_code
+
+HOSTS = st.sampled_from(["10.0.0.1", "10.0.0.2", "::ffff:10.0.0.1", "fe80::1%eth0", "fe80::2", "2001:db8::1", ""])
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@given(st.lists(st.tuples(HOSTS, st.booleans()), max_size=60))
+def test_net_22_no_address_takes_more_than_its_share_and_the_known_find_a_place(calls: list[tuple[str, bool]]) -> None:
+    places = Places(most=12, each=3, kept=4)
+    taken: list[tuple[str, bool]] = []
+    for host, known in calls:
+        there = [network_of(each) for each, _ in taken].count(network_of(host))
+        room = len(taken) < (12 if known else 8)
+        assert places.take(host, known=known) is (there < 3 and room)
+        if there < 3 and room:
+            taken.append((host, known))
+    for host, _ in taken:
+        places.leave(host)
+    assert places.take("10.0.0.9")
+
+
+@pytest.mark.parametrize(
+    ("host", "network"),
+    [
+        ("192.168.1.7", "192.168.1.7"),
+        ("::ffff:192.168.1.7", "192.168.1.7"),
+        ("2001:db8:0:1:aaaa::1", "2001:db8:0:1::"),
+        ("fe80::1%eth0", "fe80::"),
+        ("", ""),
+    ],
+)
+def test_net_22_a_network_counts_as_one_address(host: str, network: str) -> None:
+    assert network_of(host) == network
+
+
+@pytest.mark.anyio
+async def test_net_22_a_stranger_with_half_open_connections_does_not_keep_the_other_device_from_pairing() -> None:
+    """NET-22, REL-D6: 400 half-open connections ended `pair` with a traceback."""
+    async with shown(offer()) as showing, contextlib.AsyncExitStack() as stack:
+        for _ in range(3 * EACH):
+            raw = await anyio.connect_tcp(HERE, showing.at.port, local_host="127.0.0.2")
+            await stack.enter_async_context(raw)
+        with anyio.fail_after(5), pytest.raises((anyio.EndOfStream, anyio.BrokenResourceError)):
+            await raw.receive()  # the last of them was hung up on
+        assert (await type_code(TYPES, "123456789", at=showing.at, search_from=HERE)).peer_name == "laptop"
+
+
+@contextlib.contextmanager
+def no_free_descriptor() -> Iterator[None]:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    free = os.dup(0)
+    os.close(free)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (free, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+@pytest.mark.anyio
+async def test_net_23_without_a_free_descriptor_the_listener_waits_and_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """NET-23, REL-D5: EMFILE at the listener ended the daemon."""
+    monkeypatch.setattr("lottisync.net.doorway.PAUSE_SECONDS", 0.01)
+    failed: list[OSError] = []
+    served: list[str] = []
+
+    async def serve(raw: SocketStream) -> None:
+        async with raw:
+            served.append(remote_host(raw))
+
+    listener = await anyio.create_tcp_listener(local_host=HERE)
+    with socket.socket() as caller:
+        caller.settimeout(0)
+        async with listener, anyio.create_task_group() as tasks:
+            with no_free_descriptor():
+                caller.connect_ex((HERE, listener.extra(SocketAttribute.local_port)))
+                tasks.start_soon(welcome, listener, serve, failed.append)
+                await until(lambda: failed)
+            await until(lambda: served)
+            tasks.cancel_scope.cancel()
+    assert served == [HERE]

@@ -1,0 +1,79 @@
+"""What is installed with `lottisync`, and what the extra `app` brings."""
+
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from lottisync.__main__ import APP
+
+ROOT = Path(__file__).parent.parent
+UV = ROOT / ".bootstrap" / "bin" / "uv"
+UNREACHABLE = re.compile(r"failed to fetch|error sending request|dns error|connection refused", re.IGNORECASE)
+DATA_LAYER = ("causality", "entities", "identity", "protocol", "store", "net", "device", "sync")
+
+
+def test_the_command_knows_the_packages_of_the_app() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    names = {re.split(r"[<>=]", line)[0] for line in project["optional-dependencies"]["app"]}
+    assert {name.replace("-", "_") for name in names} == APP
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A fresh environment with the wheel and what it depends on, without any extra; its folder of programs."""
+    folder = tmp_path_factory.mktemp("packaging")
+    if not UV.exists():
+        pytest.skip("there is no .bootstrap/bin/uv to install with; `make setup` brings it")
+    succeeds(sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder), at=ROOT)
+    [wheel] = folder.glob("*.whl")
+    succeeds(UV, "venv", "-q", "--no-project", "--python", sys.executable, str(folder / "venv"))
+    programs = folder / "venv" / "bin"
+    call: list[str | Path] = [
+        UV,
+        "pip",
+        "install",
+        "-q",
+        "--python",
+        programs / "python",
+        "-c",
+        ROOT / "requirements.lock",
+        wheel,
+    ]
+    done = subprocess.run(call, capture_output=True, text=True, check=False)
+    if done.returncode and UNREACHABLE.search(done.stderr):
+        pytest.skip("the Python package registry cannot be reached")
+    assert done.returncode == 0, done.stderr
+    return programs
+
+
+def succeeds(*call: str | Path, at: Path | None = None) -> None:
+    done = subprocess.run(call, capture_output=True, text=True, check=False, cwd=at)
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_data_layer_imports_without_the_app(plain: Path) -> None:
+    """Every module of it, so that none needs a package of the app in a corner."""
+    program = (
+        "import importlib, pkgutil, lottisync\n"
+        f"for name in {DATA_LAYER!r}:\n"
+        "    package = importlib.import_module(f'lottisync.{name}')\n"
+        "    for module in pkgutil.iter_modules(package.__path__, f'lottisync.{name}.'):\n"
+        "        importlib.import_module(module.name)\n"
+        "import sys\n"
+        f"assert not {set(APP)!r} & set(sys.modules)\n"
+    )
+    succeeds(plain / "python", "-c", program)
+
+
+@pytest.mark.parametrize("call", [["lottisync"], ["python", "-m", "lottisync"]], ids=" ".join)
+def test_the_command_names_the_extra_it_needs(plain: Path, call: list[str]) -> None:
+    done = subprocess.run([plain / call[0], *call[1:], "task", "list"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == (
+        "lottisync: the command needs the Python package 'click', which is not installed. "
+        "Run: pip install 'lottisync[app]'\n"
+    )
