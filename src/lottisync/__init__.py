@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from lottisync.device.typed import Reading, Writing
     from lottisync.entities.entity import HIGH, LOW
     from lottisync.entities.schema import EntityType, schema
-    from lottisync.net.discovery import Address
+    from lottisync.net.address import Address
     from lottisync.problem import Problem
     from lottisync.store.conflict import Conflict
     from lottisync.store.reader import Change
@@ -57,7 +57,7 @@ __all__ = [
 _WHERE = {
     "HIGH": "lottisync.entities.entity",
     "LOW": "lottisync.entities.entity",
-    "Address": "lottisync.net.discovery",
+    "Address": "lottisync.net.address",
     "LOOPBACK": "lottisync.device.pairing",
     "Change": "lottisync.store.reader",
     "Conflict": "lottisync.store.conflict",

@@ -23,7 +23,7 @@ from lottisync.entities.entity import HIGH
 from lottisync.identity.device_key import DeviceKey
 from lottisync.identity.pairing import CodeOffer
 from lottisync.journal import tasks
-from lottisync.net.discovery import Address
+from lottisync.net.address import Address
 from lottisync.net.pairing import Self, show_code
 from lottisync.problem import Problem
 

@@ -8,7 +8,7 @@ import pytest
 from lottisync.device.home import Home
 from lottisync.device.pairing import offering, pair
 from lottisync.identity.pairing import PairingError
-from lottisync.net.discovery import Address
+from lottisync.net.address import Address
 
 HERE = Address("127.0.0.1", 0)
 

@@ -9,11 +9,14 @@ import anyio
 import pytest
 from tests.support.household import until
 
-from lottisync.net import discovery
-from lottisync.net.discovery import Address, Announcement, Found, discovering, interfaces
+from lottisync.net import discovery, interfaces
+from lottisync.net.address import Address
+from lottisync.net.discovery import Announcement, Found, discovering, spoken_on
+from lottisync.net.interfaces import Interface
 
 pytestmark = pytest.mark.anyio
 HERE = "127.0.0.1"
+LOOPBACK = Interface(HERE, "", 1)
 
 
 @pytest.fixture
@@ -21,23 +24,59 @@ def anyio_backend() -> str:
     return "asyncio"
 
 
+def named(role: str, port: int, name: str, digit: str = "") -> Announcement:
+    return Announcement(role, port, lambda: name, digit)
+
+
 async def test_net_9_two_that_announce_themselves_find_each_other_and_hear_the_goodbye() -> None:
-    first, second = Announcement("sync", 4711, "aa" * 8), Announcement("pair", 4712, "bb" * 8, "7")
+    first, second = "aa" * 16, "bb" * 16
     seen: tuple[dict[str, Found], dict[str, Found]] = ({}, {})
     lost: list[str] = []
 
     def note(place: int) -> Callable[[Found], None]:
-        return lambda found: seen[place].__setitem__(found.nonce, found)
+        return lambda found: seen[place].__setitem__(found.name, found)
 
-    async with discovering(HERE, first, note(0), lost.append):
-        async with discovering(HERE, second, note(1)):
-            await until(lambda: second.nonce in seen[0] and first.nonce in seen[1], "to find each other")
-        await until(lambda: second.nonce in lost, "the goodbye")
-    assert seen[0][second.nonce] == Found(second.nonce, "pair", (Address(HERE, 4712),), "7")
-    assert seen[1][first.nonce] == Found(first.nonce, "sync", (Address(HERE, 4711),))
+    async with discovering(HERE, named("sync", 4711, first), note(0), lost.append):
+        async with discovering(HERE, named("pair", 4712, second, "7"), note(1)):
+            await until(lambda: second in seen[0] and first in seen[1], "to find each other")
+        await until(lambda: second in lost, "the goodbye")
+    assert seen[0][second] == Found(second, "pair", (Address(HERE, 4712),), "7")
+    assert seen[1][first] == Found(first, "sync", (Address(HERE, 4711),))
     # Nobody finds itself.
-    assert first.nonce not in seen[0]
-    assert second.nonce not in seen[1]
+    assert first not in seen[0]
+    assert second not in seen[1]
+
+
+async def test_meet_9_a_name_that_is_not_recognised_is_asked_nothing() -> None:
+    ours, stranger = "aa" * 16, "bb" * 16
+    names: list[str] = []
+    found: list[Found] = []
+
+    def asks(name: str) -> bool:
+        names.append(name)
+        return name == ours
+
+    async with (
+        discovering(HERE, named("sync", 4715, stranger), lambda found: None),
+        discovering(HERE, named("sync", 4716, ours), lambda found: None),
+        discovering(HERE, None, found.append, asks=asks),
+    ):
+        await until(lambda: {ours, stranger} <= set(names) and found)
+    assert {each.name for each in found} == {ours}
+
+
+async def test_meet_8_who_announces_anew_has_another_name() -> None:
+    names = iter(["aa" * 16, "bb" * 16])
+    found: list[str] = []
+    lost: list[str] = []
+    announcement = Announcement("sync", 4717, lambda: next(names))
+    async with (
+        discovering(HERE, None, lambda service: found.append(service.name), lost.append),
+        discovering(HERE, announcement, lambda found: None) as again,
+    ):
+        await until(lambda: "aa" * 16 in found)
+        again()
+        await until(lambda: "bb" * 16 in found and "aa" * 16 in lost)
 
 
 PAIR_ELSEWHERE = """
@@ -47,8 +86,8 @@ from lottisync.net.discovery import Announcement, discovering
 
 async def main():
     met = anyio.Event()
-    async with discovering("127.0.0.1", Announcement("sync", 4715, "ee" * 8), lambda found: None):
-        async with discovering("127.0.0.1", Announcement("sync", 4716, "ff" * 8), lambda found: met.set()):
+    async with discovering("127.0.0.1", Announcement("sync", 4715, lambda: "ee" * 16), lambda found: None):
+        async with discovering("127.0.0.1", Announcement("sync", 4716, lambda: "ff" * 16), lambda found: met.set()):
             await met.wait()
             print("met", end="", flush=True)
             await anyio.to_thread.run_sync(sys.stdin.read)
@@ -66,14 +105,14 @@ async def test_net_13_programs_with_another_service_are_not_found() -> None:
         assert elsewhere.stdout is not None
         assert elsewhere.stdin is not None
         assert await elsewhere.stdout.receive() == b"met"
-        announced = Announcement("sync", 4717, "aa" * 8)
+        announced = named("sync", 4717, "aa" * 16)
         async with (
-            discovering(HERE, None, lambda service: found.append(service.nonce)),
+            discovering(HERE, None, lambda service: found.append(service.name)),
             discovering(HERE, announced, lambda service: None),
         ):
-            await until(lambda: announced.nonce in found)
+            await until(lambda: "aa" * 16 in found)
         await elsewhere.stdin.aclose()
-    assert set(found) == {announced.nonce}
+    assert set(found) == {"aa" * 16}
 
 
 def test_net_13_the_service_is_taken_from_the_environment() -> None:
@@ -89,43 +128,51 @@ def test_net_13_the_service_is_taken_from_the_environment() -> None:
 
 
 async def test_net_12_interfaces_that_change_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An instance that was started while the link was down never sees anybody; it is made anew."""
-    here: list[str] = []
-    monkeypatch.setattr(discovery, "interfaces", lambda host: list(here))
-    monkeypatch.setattr(discovery, "WATCH_SECONDS", 0.01)
-    announcement = Announcement("sync", 4713, "cc" * 8)
+    """A program that was started while the link was down never sees anybody; everything is made anew."""
+    here: list[Interface] = []
+    monkeypatch.setattr(discovery, "spoken_on", lambda host: list(here))
+    monkeypatch.setattr(discovery, "watch", _watching_every_moment)
     found: list[str] = []
-    async with discovering(HERE, announcement, lambda found: None):
-        here.append(HERE)
-        async with discovering(HERE, None, lambda service: found.append(service.nonce)):
-            await until(lambda: announcement.nonce in found)
+    async with discovering(HERE, named("sync", 4713, "cc" * 16), lambda found: None):
+        here.append(LOOPBACK)
+        async with discovering(HERE, None, lambda service: found.append(service.name)):
+            await until(lambda: "cc" * 16 in found)
+
+
+async def _watching_every_moment(changed: Callable[[], None]) -> None:
+    while True:
+        await anyio.sleep(0.3)
+        changed()
 
 
 async def test_net_12_an_interface_that_went_away_stops_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = 0
 
-    def vanishing(host: str) -> list[str]:
+    def vanishing(host: str) -> list[Interface]:
         nonlocal asked
         asked += 1
-        return ["192.0.2.1"]  # nobody's, so it cannot be spoken on
+        return [Interface("192.0.2.1", "", 9)]  # nobody's, so it cannot be spoken on
 
-    monkeypatch.setattr(discovery, "interfaces", vanishing)
-    monkeypatch.setattr(discovery, "WATCH_SECONDS", 0.01)
-    async with discovering(HERE, Announcement("sync", 4714, "dd" * 8), lambda found: None):
+    monkeypatch.setattr(discovery, "spoken_on", vanishing)
+    monkeypatch.setattr(discovery, "RETRY_SECONDS", 0.01)
+    async with discovering(HERE, named("sync", 4714, "dd" * 16), lambda found: None):
         await until(lambda: asked > 3)
 
 
-def test_net_8_where_mdns_is_spoken() -> None:
-    assert interfaces(HERE) == [HERE]
-    assert interfaces("localhost") == [HERE]
-    assert interfaces("::1") == []
-    assert interfaces("no.such.host.invalid") == []
-    assert all(not host.startswith("127.") for host in interfaces("0.0.0.0")) or interfaces("0.0.0.0") == [HERE]
+def test_net_8_where_mdns_is_spoken(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On each interface once in each family, from its link-local address if it has one."""
+    ethernet = [Interface("192.0.2.2", "", 2), Interface("2001:db8::2", "", 2), Interface("fe80::2", "eth0", 2)]
+    monkeypatch.setattr(interfaces, "interfaces", lambda: [LOOPBACK, Interface("::1", "", 1), *ethernet])
+    assert spoken_on("::") == [ethernet[0], ethernet[2]]
+    assert spoken_on("0.0.0.0") == [ethernet[0]]
+    assert spoken_on(HERE) == [LOOPBACK]
+    assert spoken_on("::1") == []
 
 
 def test_net_7_what_is_announced_names_nobody() -> None:
-    info = discovery._info([HERE], Announcement("sync", 4711, "aa" * 8), f"{'aa' * 8}.{discovery.SERVICE}")
+    name = f"{'aa' * 16}.{discovery.SERVICE}"
+    info = discovery._info([LOOPBACK], named("sync", 4711, "aa" * 16), name)
     assert info.properties == {b"role": b"sync", b"v": b"1"}
-    info = discovery._info([HERE], Announcement("pair", 4711, "aa" * 8, "7"), f"{'aa' * 8}.{discovery.SERVICE}")
+    info = discovery._info([LOOPBACK], named("pair", 4711, "aa" * 16, "7"), name)
     assert info.properties == {b"role": b"pair", b"v": b"1", b"digit": b"7"}
-    assert (info.name, info.server) == (f"{'aa' * 8}.{discovery.SERVICE}", f"{'aa' * 8}.local.")
+    assert (info.name, info.server) == (name, f"{'aa' * 16}.local.")

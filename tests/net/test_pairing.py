@@ -17,7 +17,8 @@ from tests.support.household import until
 from lottisync.identity.device_key import DeviceKey
 from lottisync.identity.pairing import CodeOffer, Paired, PairingError, new_code
 from lottisync.net import pairing, tls
-from lottisync.net.discovery import Address, Found, discovering
+from lottisync.net.address import Address
+from lottisync.net.discovery import Found, discovering
 from lottisync.net.pairing import Self, show_code, type_at_one_of, type_code
 from lottisync.problem import Problem
 from lottisync.protocol.framing import frame

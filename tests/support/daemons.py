@@ -12,8 +12,8 @@ from typing import Any
 from tests.support.command_line import BOUND_SECONDS, eventually, started
 
 from lottisync.daemon.home import TaskHome
-from lottisync.net.discovery import Address
-from lottisync.sync.engine import remember_address
+from lottisync.device.addresses import give
+from lottisync.net.address import Address
 
 NOW = 1_764_590_400_000
 
@@ -58,10 +58,10 @@ def daemon(home: Path, port: int = 0) -> Iterator[Daemon]:
 
 
 def introduce(home: Path, other: Path, port: int) -> None:
-    """Let a home know where the other one listens, as after an earlier link."""
+    """Tell a home where the other one listens, as `lottisync devices address` does."""
     mine, theirs = TaskHome.open(home), TaskHome.open(other)
     try:
-        remember_address(mine.space, theirs.key.device_id, Address("127.0.0.1", port), NOW)
+        give(mine.space, theirs.key.device_id, Address("127.0.0.1", port), NOW)
     finally:
         mine.close()
         theirs.close()

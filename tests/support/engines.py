@@ -6,14 +6,21 @@ from collections.abc import AsyncIterator
 from random import Random
 
 import anyio
+from anyio.abc import ByteStream
 from tests.support.household import Member, in_step, until
 
-from lottisync.net.discovery import Address
+from lottisync.device.addresses import renew
+from lottisync.device.peers import remember_address, remember_introduction
+from lottisync.identity.announcement import announcement, announcement_secret
+from lottisync.identity.pairing import Introduction
+from lottisync.net.address import Address
+from lottisync.net.discovery import Found
 from lottisync.store.check import broken_invariants
-from lottisync.sync.engine import Engine, Listen, remember_address
+from lottisync.sync.engine import Engine, Listen
 from lottisync.sync.twin import LIVING_SECONDS
 
 HERE = "127.0.0.1"
+_RUNNING: list[Engine] = []
 
 
 def engine_of(
@@ -38,18 +45,56 @@ def engine_of(
     )
 
 
+class NoStream(ByteStream):
+    """For links that are judged and never run."""
+
+    async def receive(self, max_bytes: int = 65536) -> bytes:
+        raise anyio.EndOfStream
+
+    async def send(self, item: bytes) -> None:
+        raise anyio.BrokenResourceError
+
+    async def send_eof(self) -> None:
+        raise anyio.BrokenResourceError
+
+    async def aclose(self) -> None:
+        return
+
+
 @contextlib.asynccontextmanager
 async def running(*engines: Engine) -> AsyncIterator[None]:
     async with anyio.create_task_group() as tasks:
         for engine in engines:
             await tasks.start(engine.run)
-        yield
+            _RUNNING.append(engine)
+        try:
+            yield
+        finally:
+            for engine in engines:
+                _RUNNING.remove(engine)
         tasks.cancel_scope.cancel()
 
 
 def introduce(member: Member, other: Member, port: int) -> None:
     """Let a device know where another one listens, as after an earlier link or by a person."""
     remember_address(member.stores["space"], other.device, Address(HERE, port), member.now)
+    for engine in _RUNNING:
+        if engine.device == member.device:
+            engine.look_again()
+
+
+def announced(engine: Engine, by: Member, port: int) -> None:
+    """Let an engine hear by mDNS that another device is at a port."""
+    secret = engine.meeting._seen.secrets.setdefault(by.device, b"a test's secret.")
+    engine.meeting._found(Found(announcement(secret, port.to_bytes(8)), "sync", (Address(HERE, port),)))
+
+
+def exchange_secrets(a: Member, b: Member) -> None:
+    """Let two devices recognise each other's announcements, as after pairing."""
+    for one, other in ((a, b), (b, a)):
+        secret = announcement_secret(other.key, ())
+        renew(other.stores["space"], other.device, [], secret, other.now)
+        remember_introduction(one.stores["space"], other.device, Introduction([], secret), one.now)
 
 
 @contextlib.asynccontextmanager

@@ -144,7 +144,6 @@ async def test_mend_10_a_request_waits_for_the_device_and_goes_with_the_one_who_
             second = engine_of(b)
             async with running(second):
                 introduce(a, b, second.port)
-                first._wake_diallers()
                 await until(lambda: settled(a, bell), "the comparison")
                 assert outcome(a, bell)["journal"].state is State.EQUAL
             withdraw(space, [bell], a.now)
@@ -332,6 +331,5 @@ async def test_mend_12_damage_found_while_nobody_is_there_waits_for_a_link(
         await until(lambda: first.scrub.damaged() == ["journal/t3"])
         async with running(second):
             introduce(b, a, first.port)
-            second._wake_diallers()
             await until(lambda: a.title("t3") == "Milk 3" and first.scrub.damaged() == [], "mending")
     assert faults(a, b) == []

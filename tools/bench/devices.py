@@ -11,11 +11,11 @@ from pathlib import Path
 
 from lottisync.daemon.home import TaskHome
 from lottisync.device import clock
+from lottisync.device.peers import remember_address
 from lottisync.entities.entity import HIGH
-from lottisync.net.discovery import Address
+from lottisync.net.address import Address
 from lottisync.store.doorbell import Bell
 from lottisync.store.reader import Reader
-from lottisync.sync.engine import remember_address
 from tools.bench.process import BOUND_SECONDS, Child, running
 from tools.bench.record import ident, task
 

@@ -5,14 +5,12 @@ import click
 
 from lottisync.cli.terminal import Terminal, address, common
 from lottisync.device import clock
+from lottisync.net.listener import DEFAULT_PORT, EVERYWHERE
 from lottisync.store.instant import iso
-
-DEFAULT_PORT = 22067
-"""Firewalls like a port that stays. If another program has it, a daemon that was not told a port takes any."""
 
 
 @click.command()
-@click.option("--listen", metavar="HOST:PORT", help=f"Where to listen; 0.0.0.0:{DEFAULT_PORT} if not given.")
+@click.option("--listen", metavar="HOST:PORT", help=f"Where to listen; else [::]:{DEFAULT_PORT}, IPv4 and IPv6.")
 @click.option("--no-agents", is_flag=True, help="Do not wake the agents that are at home on this device.")
 @click.option("--no-discovery", is_flag=True, help="Neither announce this device by mDNS nor look for others.")
 @common
@@ -22,7 +20,7 @@ def daemon(terminal: Terminal, listen: str | None, no_discovery: bool, no_agents
     from lottisync.daemon.daemon import run
     from lottisync.sync.engine import Listen
 
-    where = Listen(*address(listen, what="--listen")) if listen else Listen("0.0.0.0", DEFAULT_PORT, firm=False)
+    where = Listen(*address(listen, what="--listen")) if listen else Listen(EVERYWHERE, DEFAULT_PORT, firm=False)
     home = terminal.home
 
     def say(code: str, text: str) -> None:

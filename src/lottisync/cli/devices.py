@@ -14,7 +14,7 @@ from lottisync.device import clock
 from lottisync.device.membership import SHOWN_OF_AN_ID
 from lottisync.identity.device_key import IdentityError, grouped
 from lottisync.identity.pairing import OFFER_LIFETIME_MS, CodeOffer, Paired, new_code, parse_code
-from lottisync.net.discovery import Address
+from lottisync.net.address import Address
 from lottisync.problem import Problem, Usage
 from lottisync.shown import quoted
 
@@ -47,14 +47,15 @@ def devices(context: click.Context, terminal: Terminal) -> None:
     """Without a verb: list this person's devices, as far as this one knows them."""
     if context.invoked_subcommand is not None:
         return
-    from lottisync.daemon.status import lacked, read_status
+    from lottisync.daemon.status import known_addresses, lacked, read_status
 
     home = terminal.home
     roster = home.roster()
     running = read_status(home)
     linked = {state.device for state in running.peers if state.linked} if running else set()
     lacks = lacked(home, running)
-    rows = [
+    where = known_addresses(home, running)
+    rows: list[dict[str, Any]] = [
         {
             "name": member.name,
             "device": member.device,
@@ -62,6 +63,7 @@ def devices(context: click.Context, terminal: Terminal) -> None:
             "this": member.device == home.key.device_id,
             "linked": member.device in linked,
             "lacks": lacks.get(member.device),
+            "addresses": where.get(member.device, []),
         }
         for member in roster.members.values()
     ]
@@ -74,8 +76,17 @@ def devices(context: click.Context, terminal: Terminal) -> None:
                 for row in rows
             ],
         )  # fmt: skip
+        for row in rows:
+            for each in row["addresses"]:
+                terminal.line(f"{row['name']}  {_shown_address(each)}", "dim")
 
     terminal.emit(rows, shown)
+
+
+def _shown_address(each: dict[str, Any]) -> str:
+    worked = f"worked {each['workedAt'][:16].replace('T', ' ')}" if each["workedAt"] else "never worked from here"
+    failed = f"; {each['error']}" if each["error"] else ""
+    return f"{each['address']}  {each['source']}, {worked}{failed}"
 
 
 def _note(row: dict[str, Any]) -> str:
@@ -84,6 +95,37 @@ def _note(row: dict[str, Any]) -> str:
     missing = sum((row["lacks"] or {}).values())
     lacks = f"lacks {missing:,} {'change' if missing == 1 else 'changes'}" if missing else ""
     return ", ".join(filter(None, ("linked" if row["linked"] else "", lacks)))
+
+
+@devices.command("address")
+@click.argument("name")
+@click.argument("where", metavar="HOST:PORT", required=False)
+@click.option("--remove", metavar="HOST:PORT", help="Take away an address that was entered by hand.")
+@common
+def device_address(terminal: Terminal, name: str, where: str | None, remove: str | None) -> None:
+    """Say where the device NAME is reached, on all your devices: a VPN's address, say, or a name in DNS.
+
+    The port is that of its daemon. Its own addresses a device tells the others by itself."""
+    from lottisync.device.addresses import give, take_away
+    from lottisync.device.membership import member_named
+
+    if (where is None) is (remove is None):
+        raise Usage("bad-usage", "give either HOST:PORT or --remove HOST:PORT")
+    home = terminal.home
+    member = member_named(home.roster(), name)
+    if where is not None:
+        at = Address(*address(where, what="an address"))
+        if not at.port:
+            raise Usage("bad-address", "the port of {name}'s daemon is 1 to 65535; got {at}", name=member.name, at=at)
+        give(home.space, member.device, at, clock.now())
+        said = f"{member.name} is looked for at {at}, too."
+    else:
+        at = Address(*address(str(remove), what="--remove"))
+        if not take_away(home.space, member.device, at, clock.now()):
+            raise Problem("unknown-address", "{at} was not entered for {name}", hint="devices", at=at, name=member.name)
+        said = f"{member.name} is no longer looked for at {at}."
+    value = {"name": member.name, "device": member.device, "address": str(at), "given": where is not None}
+    terminal.emit(value, lambda: terminal.line(said, "green"))
 
 
 @devices.command()
@@ -237,23 +279,41 @@ def _other(home: TaskHome, name: str) -> "Member":
 @click.command()
 @click.argument("code", required=False)
 @click.option("--at", "at", metavar="HOST:PORT", help="Where the device that shows the code listens.")
-@click.option("--listen", metavar="HOST:PORT", default="0.0.0.0:0", help="Where to wait for the other device.")
+@click.option("--invite", is_flag=True, help="Show an invitation instead of a code: a link, and a QR code of it.")
+@click.option("--minutes", type=click.IntRange(1, 1440), default=15, help="How long the invitation is good.")
+@click.option("--listen", metavar="HOST:PORT", default="[::]:0", help="Where to wait for the other device.")
 @click.option("--no-discovery", is_flag=True, help="Do not announce this device by mDNS while the code is shown.")
 @click.option("--yes", is_flag=True, help="Also take back a device that was taken out for good.")
 @common
-def pair(terminal: Terminal, code: str | None, at: str | None, listen: str, no_discovery: bool, yes: bool) -> None:
-    """Without CODE, show one and wait; with CODE, pair with the device that shows it."""
-    from lottisync.net.pairing import Self, show_code, type_code
+def pair(
+    terminal: Terminal,
+    code: str | None,
+    at: str | None,
+    invite: bool,
+    minutes: int,
+    listen: str,
+    no_discovery: bool,
+    yes: bool,
+) -> None:
+    """Without CODE, show one and wait; with CODE, or the invitation that another device shows, pair with it."""
+    from lottisync.cli.invitations import accepted, own_side, shown_invitation
+    from lottisync.device.pairing import admit
+    from lottisync.identity.invitation import is_invitation
+    from lottisync.net.pairing import show_code, type_code
 
-    if at is not None and code is None:
-        raise Usage(
-            "bad-usage", "--at goes with the CODE that the other device shows: lottisync pair CODE --at HOST:PORT"
-        )
+    if at is not None and (code is None or is_invitation(code)):
+        raise Usage("bad-usage", "--at goes with the CODE that the other device shows, as in: pair CODE --at HOST:PORT")
+    if invite and code is not None:
+        raise Usage("bad-usage", "--invite shows an invitation; it goes without a CODE")
     home = terminal.home
-    me = Self(home.key, home.name, os.urandom)
+    me = own_side(home)
     where = Address(*address(listen, what="--listen"))
     with identity_problems():
-        if code is None:
+        if invite:
+            paired = shown_invitation(terminal, me, where, minutes)
+        elif code is not None and is_invitation(code):
+            paired = accepted(me, code)
+        elif code is None:
             offer = CodeOffer(new_code(os.urandom(64)), clock.now() + OFFER_LIFETIME_MS)
 
             def ready(port: int) -> None:
@@ -268,7 +328,7 @@ def pair(terminal: Terminal, code: str | None, at: str | None, listen: str, no_d
             target = Address(*address(at, what="--at")) if at else None
             paired = anyio.run(lambda: type_code(me, digits, at=target, search_from=where.host))
         _ask_about_revoked(terminal, paired, yes=yes)
-        name, own = home.members.add_paired(paired.peer_name, paired.peer_certificate, clock.now())
+        name, own = admit(home, paired)
     value = {"name": name, "device": paired.peer_id, "words": paired.words, "thisDevice": own}
     names = (("the other device", paired.peer_name, name), ("this one", me.name, own))
     terminal.emit(value, lambda: _show_paired(terminal, paired, names))

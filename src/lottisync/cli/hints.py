@@ -7,6 +7,7 @@ HINTS = {
     "conflict": "See: lottisync conflicts show {entity_id}",
     "conflicts": "See: lottisync conflicts",
     "devices": "See: lottisync devices",
+    "invite-again": "Make a new one: lottisync pair --invite",
     "init": "Run: lottisync init --name NAME",
     "init-missing": "To have it made empty: lottisync init --missing",
     "mend": "See all of it with: lottisync check; mend it from another device: lottisync verify",

@@ -1,10 +1,12 @@
 """`init` and `status`."""
 
+import os
 import socket
 from datetime import datetime
 from typing import Any
 
 import click
+import msgspec
 
 from lottisync.cli.hints import told
 from lottisync.cli.stores import device_names
@@ -25,24 +27,35 @@ from lottisync.sync.twin import REMEMBERED_MS, told_of
 @click.option("--missing", is_flag=True, help="Of a home: make the stores that are missing, for the others to fill.")
 @common
 def init(terminal: Terminal, name: str | None, missing: bool) -> None:
-    """Make this device's home: its key and its three stores."""
+    """Make this device's home: its key and its three stores.
+
+    With an invitation in LOTTISYNC_INVITE it joins at once."""
     from lottisync.cli.devices import identity_problems
+    from lottisync.cli.invitations import VARIABLE, join
     from lottisync.identity.device_key import grouped
+    from lottisync.identity.invitation import parse_invitation
 
     name = name or machine_name()
     if missing:
         _make_missing(terminal, name)
         return
     with identity_problems():
+        uri = os.environ.get(VARIABLE)
+        if uri:
+            parse_invitation(uri)  # before anything is made
         home = TaskHome.create(terminal.path, name)
+        paired = join(home, uri) if uri else None
     device = home.key.device_id
 
     def shown() -> None:
         terminal.line(f"{name} is ready in {home.path}", "green")
         terminal.line(f"device  {grouped(device)}")
-        terminal.line("next    lottisync daemon, and on another device: lottisync pair")
+        if paired is not None:
+            terminal.line(f"paired  with {paired.peer_name} ({' '.join(paired.words)})")
+        terminal.line("next    lottisync daemon" + ("" if paired else ", and on another device: lottisync pair"))
 
-    terminal.emit({"home": str(home.path), "device": device, "name": name}, shown)
+    value = {"home": str(home.path), "device": device, "name": name}
+    terminal.emit(value | ({"paired": paired.peer_name} if paired else {}), shown)
 
 
 def machine_name() -> str:
@@ -116,6 +129,8 @@ def status(terminal: Terminal) -> None:
                 "twice": bool(state and _recent(state.twice)),
                 "ahead": state.ahead if state else None,
                 "error": state.error if state else None,
+                "away": state.away if state else None,
+                "addresses": msgspec.to_builtins(state.addresses) if state else [],
             }
         )
     value = {
@@ -242,6 +257,20 @@ def _show(terminal: Terminal, value: dict[str, Any]) -> None:
         terminal.line(f"{value['nearby']} more nearby that this device is not paired with. Pair with: lottisync pair")
 
 
+def why(peer: dict[str, Any]) -> str:
+    """Why a device is away, in the person's words (MEET-26)."""
+    if peer["away"] == "no-address":
+        return "no address known. Add one: lottisync devices address NAME HOST:PORT"
+    failing = [each for each in peer["addresses"] if each["failingSince"]]
+    if not failing:
+        return str(peer["error"] or "")
+    since = min(each["failingSince"] for each in failing)
+    others = f" and {len(failing) - 1} more" if len(failing) > 1 else ""
+    return (
+        f"not reachable at {failing[0]['address']}{others} since {since[:16].replace('T', ' ')}: {failing[0]['error']}"
+    )
+
+
 def _percent(done: int, of: int) -> str:
     return f"{100 * done // max(1, of)} %"
 
@@ -260,5 +289,5 @@ def _peer_row(peer: dict[str, Any]) -> tuple[Any, ...]:
     if peer["holdsBack"]:
         notes.append(f"holds back {peer['holdsBack']:,} deleted")
     notes += [f"comparing {name}: {_percent(done, of)}" for name, (done, of) in peer["comparing"].items()]
-    note = "; ".join(notes) or peer["error"] or ""
+    note = "; ".join(notes) or (peer["error"] if peer["away"] in (None, "refused", "version") else why(peer)) or ""
     return peer["name"], state, note, peer["lastSeen"] or "unknown"

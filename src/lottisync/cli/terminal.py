@@ -5,7 +5,6 @@ for people: tables and colour where a terminal is there to show them, plain text
 """
 
 import functools
-import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -19,7 +18,7 @@ from lottisync.cli.output import drop, json_line, writing
 from lottisync.daemon.home import TaskHome
 from lottisync.device.home import default_path
 from lottisync.problem import Problem, Usage
-from lottisync.shown import lines, one_line, quoted
+from lottisync.shown import lines, one_line
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -36,10 +35,6 @@ class Cell(str):
         cell = super().__new__(cls, text)
         cell.style = style
         return cell
-
-
-_PORT = re.compile(r"\A[0-9]{1,5}\Z")
-"""ASCII only: `isdigit` also takes what `int` does not."""
 
 
 DRAWN_ROWS = 200
@@ -228,13 +223,12 @@ def judging_the_call() -> Iterator[None]:
 
 def address(text: str, *, what: str) -> tuple[str, int]:
     """`HOST:PORT` (or `[V6]:PORT`) in its parts; `Problem` with exit code 2 otherwise."""
-    host, colon, port = text.rpartition(":")
-    host = host.strip("[]")
-    if not colon or not host or not _PORT.match(port) or int(port) > 65535:
-        raise Usage(
-            "bad-address", "{what} is HOST:PORT, like 127.0.0.1:4711; got {quoted}", what=what, quoted=quoted(text)
-        )
-    return host, int(port)
+    from lottisync.net.address import BadAddress, parse
+
+    try:
+        return parse(text)
+    except BadAddress as error:
+        raise Usage("bad-address", "{what}: {error}", what=what, error=error) from None
 
 
 def _literal(text: Any, style: str = "") -> Any:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import click
 
-from lottisync.cli.daemons import DEFAULT_PORT
 from lottisync.cli.terminal import Terminal, address, common
+from lottisync.net.listener import DEFAULT_PORT, EVERYWHERE
 from lottisync.problem import Problem, Usage
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ SAID = {
     metavar="SECONDS",
     help="How long to wait for a device.",
 )
-@click.option("--listen", metavar="HOST:PORT", help=f"Where to listen if no daemon runs; else 0.0.0.0:{DEFAULT_PORT}.")
+@click.option("--listen", metavar="HOST:PORT", help=f"Where to listen if no daemon runs; else [::]:{DEFAULT_PORT}.")
 @click.option("--no-discovery", is_flag=True, help="If no daemon runs, do not look for others by mDNS.")
 @common
 def verify(terminal: Terminal, peer: str | None, wait: int, listen: str | None, no_discovery: bool) -> None:
@@ -68,7 +68,7 @@ def verify(terminal: Terminal, peer: str | None, wait: int, listen: str | None, 
         asked = [device for device in active if device in linked]
     if not active:
         raise Problem("no-peer", "there is no other device to compare with. Pair one with: lottisync pair")
-    where = Listen(*address(listen, what="--listen")) if listen else Listen("0.0.0.0", DEFAULT_PORT, firm=False)
+    where = Listen(*address(listen, what="--listen")) if listen else Listen(EVERYWHERE, DEFAULT_PORT, firm=False)
     with _bar(terminal, active) as progress:
         found = anyio.run(
             lambda: compare(

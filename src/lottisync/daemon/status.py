@@ -6,13 +6,16 @@ system lets go of when a process ends, and not by the file, which a process that
 
 import fcntl
 import os
+from typing import Any
 
 import msgspec
 
 from lottisync.daemon.home import TaskHome
+from lottisync.device.addresses import Reach, read_reach
+from lottisync.device.peers import remembered
 from lottisync.store.forgetting import lacking
 from lottisync.store.forgetting import told as told_by
-from lottisync.sync.peer import PeerState
+from lottisync.sync.peer import AddressState, PeerState
 
 STATUS_FILE = "daemon.json"
 LOCK_FILE = "daemon.lock"
@@ -65,6 +68,24 @@ def lacked(home: TaskHome, running: DaemonStatus | None) -> dict[str, dict[str, 
                 if known is not None:
                     lacks.setdefault(member.device, {})[name] = lacking(reader, known)
     return lacks
+
+
+def known_addresses(home: TaskHome, running: DaemonStatus | None) -> dict[str, list[dict[str, Any]]]:
+    """Where each device is looked for: as the daemon that runs says, with what failed; else as it is written down."""
+    with home.space.reading() as reader:
+        reach = read_reach(reader)
+        found = {
+            member.device: [
+                *(AddressState(str(at), "worked", worked or None) for at, worked in remembered(reader, member.device)),
+                *(AddressState(str(at), "given") for at in reach.get(member.device, Reach()).given),
+                *(AddressState(str(at), "recorded") for at in reach.get(member.device, Reach()).addresses),
+            ]
+            for member in home.roster().active_peers()
+        }
+    for peer in running.peers if running else []:
+        if peer.addresses:
+            found[peer.device] = peer.addresses
+    return {device: [msgspec.to_builtins(each) for each in states] for device, states in found.items()}
 
 
 def last_seen(home: TaskHome, running: DaemonStatus | None) -> dict[str, str]:

@@ -16,13 +16,18 @@ from functools import partial
 import anyio
 from anyio.abc import TaskStatus
 
+from lottisync.device.addresses import Reach, read_reach
 from lottisync.device.device import Device
-from lottisync.identity.pairing import OFFER_LIFETIME_MS, CodeOffer, Paired, new_code, parse_code
-from lottisync.net.discovery import Address
+from lottisync.device.peers import remember_introduction
+from lottisync.identity.announcement import announcement_secret
+from lottisync.identity.pairing import OFFER_LIFETIME_MS, CodeOffer, Introduction, Paired, new_code, parse_code
+from lottisync.net.address import Address
+from lottisync.net.interfaces import reached_at
+from lottisync.net.listener import DEFAULT_PORT, EVERYWHERE
 from lottisync.net.pairing import Self, show_code, type_code
 from lottisync.problem import Problem
 
-ANYWHERE = Address("0.0.0.0", 0)
+ANYWHERE = Address(EVERYWHERE, 0)
 """All interfaces, any port."""
 LOOPBACK = Address("127.0.0.1", 0)
 """This machine alone, any port."""
@@ -69,7 +74,7 @@ async def offering(device: Device, listen: Address = ANYWHERE, *, discover: bool
                 raise
             offers[0]._end(problem)
         else:
-            device.members.add(paired.peer_name, paired.peer_certificate, now())
+            admit(device, paired)
             offers[0]._end(paired)
 
     async with anyio.create_task_group() as tasks:
@@ -85,12 +90,29 @@ async def pair(device: Device, code: str, *, at: Address | None = None) -> Paire
 
     Raises `Problem` if there is none, `PairingError` with what the other device says."""
     paired = await type_code(_self(device), parse_code(code), at=at, search_from=ANYWHERE.host)
-    device.members.add(paired.peer_name, paired.peer_certificate, device.environment.now())
+    admit(device, paired)
     return paired
 
 
+def admit(device: Device, paired: Paired) -> tuple[str, str]:
+    """Take a device in that was paired with, and remember where it is; what it and this device are called then."""
+    now = device.environment.now()
+    remember_introduction(device.space, paired.peer_id, paired.introduction, now)
+    return device.members.add_paired(paired.peer_name, paired.peer_certificate, now)
+
+
+def introduction(device: Device, port: int | None = None) -> Introduction:
+    """What the device hands over at pairing (MEET-6): where its daemon is reached, at `port` or at the one that it had
+    last, and the secret of its announcements."""
+    with device.space.reading() as reader:
+        known = read_reach(reader).get(device.id, Reach())
+    port = port or next((address.port for address in known.addresses), DEFAULT_PORT)
+    ways = [address.uri for address in reached_at(EVERYWHERE, port)]
+    return Introduction(ways, announcement_secret(device.key, device.roster().revoked()), port)
+
+
 def _self(device: Device) -> Self:
-    return Self(device.key, device.name, partial(_random, device))
+    return Self(device.key, device.name, partial(_random, device), introduction(device))
 
 
 def _random(device: Device, size: int) -> bytes:

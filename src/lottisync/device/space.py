@@ -7,14 +7,15 @@ host that wrote it is known.
 
 from lottisync.entities.schema import EntityType, schema
 
-MEMBERSHIP, HOST_BINDING = "membership", "host"
+MEMBERSHIP, HOST_BINDING, ADDRESSES = "membership", "host", "addresses"
 
 PEERS = """
 create table if not exists peers (device text not null, host text not null, port integer not null,
     seen_at text not null, primary key (device, host, port)) strict, without rowid;
+create table if not exists introductions (device text primary key, secret blob not null) strict, without rowid;
 """
 """Where other devices were reached, and when they were linked last: the row of a device with an empty `host` and port 0
-says only that, whoever dialled."""
+says only that, whoever dialled. What devices handed over when they were paired (`lottisync.device.peers`)."""
 VERIFICATIONS = """
 create table if not exists verifications (bell text not null, device text not null, store text not null,
     state text not null, done integer not null default 0, total integer not null default 0,
@@ -30,6 +31,7 @@ SPACE = schema(
     [
         EntityType(MEMBERSHIP, owner="device", subtype="kind"),
         EntityType(HOST_BINDING, owner="device", subtype="store"),
+        EntityType(ADDRESSES, together=(("ways", "renewedAt"),)),
         EntityType("setting"),
     ],
     owner_column="device_id",

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import hmac
 import re
 import warnings
 from datetime import UTC, datetime
@@ -96,6 +97,10 @@ class DeviceKey:
     def sign(self, message: bytes) -> bytes:
         """64 bytes of Ed25519 signature. `message` begins with a label that says what it is (ID-7)."""
         return self._private.sign(message)
+
+    def derived(self, purpose: bytes) -> bytes:
+        """32 secret bytes for one purpose. `purpose` begins with a label that says what it is (ID-7)."""
+        return hmac.digest(self._seed, purpose, "sha256")
 
     def private_pem(self) -> bytes:
         """The key as PKCS#8 PEM, the form that `ssl` loads; not encrypted, so it never goes into a file."""

@@ -27,6 +27,12 @@ that shows gives nothing away before it has seen that the other knows the code.
 A guess is used up when a run *begins*, not when it fails. Somebody who sees one MAC and hangs up has had a
 guess; counting failures would make such guesses free.
 
+With its proof each side hands over where it is reached (`Introduction`), sealed under a key of the same exchange, so
+that the programs behind them meet without any search.
+
+What is typed may also be an *invitation* (`lottisync.identity.invitation`): 128 random bits in place of nine digits,
+and the fingerprint of the device that shows it. The exchange is the same.
+
 Of the nine digits eight are secret. The first is the *discriminator*: it is announced with the offer, so that where
 several people pair at once each is led to the device in the hand, and tries no code at another's. It is drawn like
 the others, and nothing that is announced is computed from them, or a listener could try all codes at home.
@@ -35,7 +41,7 @@ The objects here do no I/O and read no clock. They are fed whole messages (frami
 give back the messages to send. What goes wrong raises `PairingError`, whose `refusal` is the last thing to send
 before closing. After an error the run is over; a new run takes a new object with a new scalar and nonce.
 
-Spec: docs/specs/06-identity-and-pairing.md, PAIR-1 to PAIR-21.
+Spec: docs/specs/06-identity-and-pairing.md, PAIR-1 to PAIR-21; docs/specs/16-meeting.md, MEET-6, MEET-20 to MEET-23.
 """
 
 from __future__ import annotations
@@ -44,9 +50,11 @@ import enum
 import hashlib
 import hmac
 import re
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final, Literal, NamedTuple
 
 import msgspec
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
 
 from lottisync.identity import cpace
 from lottisync.identity.device_key import (
@@ -72,15 +80,21 @@ CODE_DIGITS: Final = 9
 NONCE_BYTES: Final = 32
 MAC_BYTES: Final = 32
 MAX_SENTENCE_CHARACTERS: Final = 200
+MAX_INTRODUCTION: Final = 2048
+MOST_WAYS: Final = 16
 
 _CHANNEL: Final = b"lottisync/pairing/1"
 _TRANSCRIPT_LABEL: Final = b"lottisync/pairing-transcript/1\x00"
+_SEAL_NONCE: Final = bytes(12)
+"""Each sealing key is used once."""
 _WORDS_LABEL: Final = b"lottisync/pairing-words/1\x00"
 _CODE: Final = re.compile(r"\A([0-9]{3})[- ]?([0-9]{3})[- ]?([0-9]{3})\Z")
 _MACHINE_CODE: Final = re.compile(r"\A[a-z][a-z-]{0,31}\Z")
 
 PairingCode = Literal[
     "malformed-code",
+    "malformed-invitation",
+    "wrong-fingerprint",
     "malformed",
     "version",
     "same-device",
@@ -99,9 +113,9 @@ _REFUSED_BECAUSE: Final[dict[str, tuple[PairingCode, str]]] = {
     "malformed": ("malformed", "it could not read what this device sent"),
     "version": ("version", "it speaks another version of pairing; update the older of the two"),
     "same-device": ("same-device", "it has the same key as this device"),
-    "expired": ("expired", "the code has expired; make a new one there"),
-    "too-many-runs": ("too-many-runs", "the code was tried too often; make a new one there"),
-    "used": ("used", "the code has paired a device already; make a new one there"),
+    "expired": ("expired", "what it shows has expired; make a new one there"),
+    "too-many-runs": ("too-many-runs", "what it shows was tried too often; make a new one there"),
+    "used": ("used", "what it shows has paired a device already; make a new one there"),
     "wrong-code": ("wrong-code", "this is not the code it shows; check it and type it again"),
     "not-proven": ("not-proven", "this device could not prove that it holds its key"),
     "channel": ("channel", "it is connected to another device than the one that answered"),
@@ -136,6 +150,19 @@ Share = Annotated[bytes, msgspec.Meta(min_length=cpace.SHARE_BYTES, max_length=c
 Mac = Annotated[bytes, msgspec.Meta(min_length=MAC_BYTES, max_length=MAC_BYTES)]
 Signature = Annotated[bytes, msgspec.Meta(min_length=SIGNATURE_BYTES, max_length=SIGNATURE_BYTES)]
 Certificate = Annotated[bytes, msgspec.Meta(max_length=MAX_CERTIFICATE_BYTES)]
+Sealed = Annotated[bytes, msgspec.Meta(max_length=MAX_INTRODUCTION + 16)]
+
+
+class Introduction(msgspec.Struct, frozen=True):
+    """Where a device's program is reached (URIs, the likeliest first) and at which port (0: not known), and the secret
+    by which its announcements are recognised; empty if there is none yet. It never lets anybody in."""
+
+    ways: Annotated[list[Annotated[str, msgspec.Meta(max_length=320)]], msgspec.Meta(max_length=MOST_WAYS)] = []
+    secret: Annotated[bytes, msgspec.Meta(max_length=16)] = b""
+    port: Annotated[int, msgspec.Meta(ge=0, le=65535)] = 0
+
+
+NOTHING: Final = Introduction()
 
 
 class Hello(msgspec.Struct, frozen=True, tag_field="t", tag="hello"):
@@ -159,10 +186,11 @@ class Reply(msgspec.Struct, frozen=True, tag_field="t", tag="reply"):
 
 
 class Confirm(msgspec.Struct, frozen=True, tag_field="t", tag="confirm"):
-    """types -> shows: I know the code, and I hold the key I named."""
+    """types -> shows: I know the code, and I hold the key I named. `sealed` is an `Introduction`."""
 
     mac: Mac
     signature: Signature
+    sealed: Sealed = b""
 
 
 class Confirmed(msgspec.Struct, frozen=True, tag_field="t", tag="confirmed"):
@@ -170,6 +198,7 @@ class Confirmed(msgspec.Struct, frozen=True, tag_field="t", tag="confirmed"):
 
     mac: Mac
     signature: Signature
+    sealed: Sealed = b""
 
 
 class Refused(msgspec.Struct, frozen=True, tag_field="t", tag="refused"):
@@ -194,6 +223,7 @@ class Paired(msgspec.Struct, frozen=True):
     peer_id: str
     peer_certificate: bytes
     words: tuple[str, str, str, str]
+    introduction: Introduction = NOTHING
 
 
 class State(enum.Enum):
@@ -247,22 +277,34 @@ def discriminator(code: str) -> str:
     return parse_code(code)[0]
 
 
-class CodeOffer:
-    """A code that is being shown: for 120 seconds, for three runs, for one device.
+class Password(NamedTuple):
+    """What both sides have to know. `channel` tells a code from an invitation, so that neither passes for the other;
+    `device` is the device that shows it, where that is known beforehand."""
+
+    channel: bytes
+    secret: bytes
+    device: str | None = None
+
+
+def code_password(code: str) -> Password:
+    """The password of nine digits. Raises `PairingError`."""
+    return Password(_CHANNEL, parse_code(code).encode("ascii"))
+
+
+class Offer:
+    """A code or an invitation that is being shown: until it expires, for so many runs, for one device. `what` is its
+    name for people.
 
     `now_ms` is in milliseconds of any one clock, best a monotonic one; `expires_at_ms` is of the same clock.
     """
 
-    def __init__(self, code: str, expires_at_ms: int, runs_left: int = RUNS_PER_OFFER) -> None:
-        self.code: Final = parse_code(code)
+    what = "offer"
+
+    def __init__(self, password: Password, expires_at_ms: int, runs_left: int) -> None:
+        self.password: Final = password
         self.expires_at_ms: Final = expires_at_ms
         self.runs_left = runs_left
         self.used = False
-
-    @property
-    def shown(self) -> str:
-        """The code as people read it: 123-456-789."""
-        return f"{self.code[:3]}-{self.code[3:6]}-{self.code[6:]}"
 
     def open_at(self, now_ms: int) -> bool:
         """Whether a run may begin now; a listener with no open offer closes."""
@@ -271,22 +313,38 @@ class CodeOffer:
     def begin(self, now_ms: int) -> None:
         """Use up one run (PAIR-5, PAIR-6). Raises `PairingError` used, too-many-runs or expired."""
         if self.used:
-            raise PairingError("used", "this code has paired a device already; make a new one")
+            raise PairingError("used", "this {what} has paired a device already; make a new one", what=self.what)
         if self.runs_left <= 0:
-            raise PairingError("too-many-runs", "this code was tried too often; make a new one")
+            raise PairingError("too-many-runs", "this {what} was tried too often; make a new one", what=self.what)
         if now_ms >= self.expires_at_ms:
-            raise PairingError("expired", "this code has expired; make a new one")
+            raise PairingError("expired", "this {what} has expired; make a new one", what=self.what)
         self.runs_left -= 1
 
     def take(self) -> None:
-        """The code has done its work; of the runs under way only this one may end well (PAIR-7)."""
+        """It has done its work; of the runs under way only this one may end well (PAIR-7)."""
         if self.used:
-            raise PairingError("used", "this code has paired a device already; make a new one")
+            raise PairingError("used", "this {what} has paired a device already; make a new one", what=self.what)
         self.used = True
 
     def __repr__(self) -> str:
-        # Without the code: an offer that is printed ends in a log.
-        return f"CodeOffer(runs_left={self.runs_left}, expires_at_ms={self.expires_at_ms}, used={self.used})"
+        # Without the secret: an offer that is printed ends in a log.
+        state = f"runs_left={self.runs_left}, expires_at_ms={self.expires_at_ms}, used={self.used}"
+        return f"{type(self).__name__}({state})"
+
+
+class CodeOffer(Offer):
+    """A code that is being shown: for 120 seconds, for three runs."""
+
+    what = "code"
+
+    def __init__(self, code: str, expires_at_ms: int, runs_left: int = RUNS_PER_OFFER) -> None:
+        super().__init__(code_password(code), expires_at_ms, runs_left)
+        self.code: Final = parse_code(code)
+
+    @property
+    def shown(self) -> str:
+        """The code as people read it: 123-456-789."""
+        return f"{self.code[:3]}-{self.code[3:6]}-{self.code[6:]}"
 
 
 class _Secret:
@@ -302,6 +360,26 @@ class _Secret:
     def to_sign(self, role: bytes) -> bytes:
         return b"lottisync/pairing-possession-" + role + b"/1\x00" + self._transcript
 
+    def seal(self, role: bytes, introduction: Introduction) -> bytes:
+        """For the peer alone. What does not fit is left out: the likeliest ways come first."""
+        if introduction == NOTHING:
+            return b""
+        ways = introduction.ways[:MOST_WAYS]
+        while len(plain := _encode(msgspec.structs.replace(introduction, ways=ways))) > MAX_INTRODUCTION:
+            ways = ways[:-1]
+        return self._cipher(role).encrypt(_SEAL_NONCE, plain, None)
+
+    def open(self, role: bytes, sealed: bytes) -> Introduction:
+        if not sealed:
+            return NOTHING
+        try:
+            return _introduction_decoder.decode(self._cipher(role).decrypt(_SEAL_NONCE, sealed, None))
+        except (InvalidTag, msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
+            raise PairingError("malformed", "what the other device says of itself cannot be read") from error
+
+    def _cipher(self, role: bytes) -> ChaCha20Poly1305:
+        return ChaCha20Poly1305(self._derived(b"lottisync/pairing-seal-" + role + b"/1\x00")[:32])
+
     def words(self) -> tuple[str, str, str, str]:
         drawn = self._derived(_WORDS_LABEL)
         return WORDS[drawn[0]], WORDS[drawn[1]], WORDS[drawn[2]], WORDS[drawn[3]]
@@ -312,7 +390,10 @@ class _Secret:
 
 class _Run:
     # What does not depend on the side: turns, own card, proof in both directions.
-    def __init__(self, state: State, own_role: bytes, peer_role: bytes, key: DeviceKey, name: str) -> None:
+    def __init__(
+        self, state: State, own_role: bytes, peer_role: bytes, key: DeviceKey, name: str, introduction: Introduction
+    ) -> None:
+        self._introduction = introduction
         self.state = state
         self.result: Paired | None = None
         self._own_role = own_role
@@ -344,38 +425,52 @@ class _Run:
         if self.state is not State.DONE:
             self.state = State.FAILED
 
-    def _proof(self, secret: _Secret) -> tuple[bytes, bytes]:
-        return secret.mac(self._own_role), self._key.sign(secret.to_sign(self._own_role))
+    def _proof(self, secret: _Secret) -> tuple[bytes, bytes, bytes]:
+        return (
+            secret.mac(self._own_role),
+            self._key.sign(secret.to_sign(self._own_role)),
+            secret.seal(self._own_role, self._introduction),
+        )
 
-    def _check_proof(self, secret: _Secret, certificate: bytes, proof: Confirm | Confirmed) -> None:
+    def _check_proof(self, secret: _Secret, certificate: bytes, proof: Confirm | Confirmed) -> Introduction:
         if not hmac.compare_digest(secret.mac(self._peer_role), proof.mac):
             raise PairingError("wrong-code", "the two devices do not have the same code")
         if not verify(certificate, proof.signature, secret.to_sign(self._peer_role)):
             raise PairingError("not-proven", "the other device could not prove that it holds its key")
+        return secret.open(self._peer_role, proof.sealed)
 
 
 class CodeTyped(_Run):
-    """One run on the device where the code is typed. `result` is set when it has ended well.
+    """One run on the device where the code is typed, or the invitation. `result` is set when it has ended well.
 
-    `server_certificate` is the one TLS showed (DER), `scalar` and `nonce` are 32 random bytes each, made for this
-    run only. Raises `PairingError` or `IdentityError` for arguments that cannot be used.
+    `code` is nine digits, or the password of an invitation; `server_certificate` is the one TLS showed (DER),
+    `scalar` and `nonce` are 32 random bytes each, made for this run only. Raises `PairingError` or `IdentityError` for
+    arguments that cannot be used.
     """
 
     def __init__(
         self,
         *,
-        code: str,
+        code: str | Password,
         key: DeviceKey,
         name: str,
         scalar: bytes,
         nonce: bytes,
         server_certificate: bytes,
+        introduction: Introduction = NOTHING,
     ) -> None:
-        super().__init__(State.START, b"types", b"shows", key, name)
+        super().__init__(State.START, b"types", b"shows", key, name, introduction)
+        password = code_password(code) if isinstance(code, str) else code
+        # Before a word is said: an invitation names the device, and this is another one (MEET-23).
+        if password.device is not None and device_id_of(server_certificate) != password.device:
+            raise PairingError(
+                "wrong-fingerprint",
+                "the device that answers is not the one that made the invitation; it was told nothing",
+            )
         self._scalar = scalar
         self._nonce = nonce
         self._server_certificate = server_certificate
-        self._share = _own_share(parse_code(code), scalar, nonce, session_id=nonce)
+        self._share = _own_share(password, scalar, nonce, session_id=nonce)
         self._hello = b""
         self._secret: _Secret | None = None
         self._peer: Reply | None = None
@@ -428,25 +523,33 @@ class CodeTyped(_Run):
             data,
         )
         self._secret, self._peer, self.state = secret, reply, State.CONFIRMED
-        mac, signature = self._proof(secret)
-        return _encode(Confirm(mac=mac, signature=signature))
+        return _encode(Confirm(*self._proof(secret)))
 
     def _on_confirmed(self, proof: Confirmed) -> None:
         assert self._secret is not None
         assert self._peer is not None
-        self._check_proof(self._secret, self._peer.certificate, proof)
-        self.result = _paired(self._peer, self._secret)
+        introduction = self._check_proof(self._secret, self._peer.certificate, proof)
+        self.result = _paired(self._peer, self._secret, introduction)
         self.state = State.DONE
 
 
 class CodeShown(_Run):
-    """One run on the device that shows the code. `result` is set when it has ended well.
+    """One run on the device that shows the code or the invitation. `result` is set when it has ended well.
 
     `scalar` and `nonce` are 32 random bytes each, made for this run only. All runs of one code share its `offer`.
     """
 
-    def __init__(self, *, offer: CodeOffer, key: DeviceKey, name: str, scalar: bytes, nonce: bytes) -> None:
-        super().__init__(State.HELLO, b"shows", b"types", key, name)
+    def __init__(
+        self,
+        *,
+        offer: Offer,
+        key: DeviceKey,
+        name: str,
+        scalar: bytes,
+        nonce: bytes,
+        introduction: Introduction = NOTHING,
+    ) -> None:
+        super().__init__(State.HELLO, b"shows", b"types", key, name, introduction)
         # The share depends on the other side's nonce, so unfit arguments would only show in the middle of a run.
         _check_chance(scalar, nonce)
         self._offer = offer
@@ -475,7 +578,7 @@ class CodeShown(_Run):
         point = _point(self._scalar, hello.share)
         # Before the answer, and whatever comes after it (PAIR-5).
         self._offer.begin(now_ms)
-        share = _own_share(self._offer.code, self._scalar, self._nonce, session_id=hello.nonce)
+        share = _own_share(self._offer.password, self._scalar, self._nonce, session_id=hello.nonce)
         reply = _encode(
             Reply(
                 v=PAIRING_VERSION,
@@ -499,17 +602,17 @@ class CodeShown(_Run):
     def _on_confirm(self, proof: Confirm) -> bytes:
         assert self._secret is not None
         assert self._peer is not None
-        self._check_proof(self._secret, self._peer.certificate, proof)
+        introduction = self._check_proof(self._secret, self._peer.certificate, proof)
         self._offer.take()
-        mac, signature = self._proof(self._secret)
-        self.result = _paired(self._peer, self._secret)
+        proof_of_ours = self._proof(self._secret)
+        self.result = _paired(self._peer, self._secret, introduction)
         self.state = State.DONE
-        return _encode(Confirmed(mac=mac, signature=signature))
+        return _encode(Confirmed(*proof_of_ours))
 
 
-def _own_share(code: str, scalar: bytes, nonce: bytes, *, session_id: bytes) -> bytes:
+def _own_share(password: Password, scalar: bytes, nonce: bytes, *, session_id: bytes) -> bytes:
     _check_chance(scalar, nonce)
-    return cpace.public_share(scalar, cpace.generator(code.encode("ascii"), _CHANNEL, session_id))
+    return cpace.public_share(scalar, cpace.generator(password.secret, password.channel, session_id))
 
 
 def _check_chance(scalar: bytes, nonce: bytes) -> None:
@@ -526,12 +629,13 @@ def _point(scalar: bytes, share: bytes) -> bytes:
         raise PairingError("malformed", "the other device sent an unfit share: {error}", error=error) from error
 
 
-def _paired(peer: Hello | Reply, secret: _Secret) -> Paired:
+def _paired(peer: Hello | Reply, secret: _Secret, introduction: Introduction) -> Paired:
     return Paired(
         peer_name=peer.name,
         peer_id=device_id_of(peer.certificate),
         peer_certificate=peer.certificate,
         words=secret.words(),
+        introduction=introduction,
     )
 
 
@@ -551,6 +655,7 @@ def _said_by_peer(refused: Refused) -> PairingError:
 
 _encode = msgspec.msgpack.Encoder().encode
 _message_decoder: msgspec.msgpack.Decoder[Message] = msgspec.msgpack.Decoder(Message)
+_introduction_decoder = msgspec.msgpack.Decoder(Introduction)
 _version_decoder = msgspec.msgpack.Decoder(_Versioned)
 
 

@@ -365,6 +365,10 @@ class Roster(msgspec.Struct, frozen=True):
             if member.status in ("active", "retired") and device != self.self_id
         ]
 
+    def revoked(self) -> list[str]:
+        """The devices that are out for good, in order of id."""
+        return [device for device, member in self.members.items() if member.status == "revoked"]
+
     def resting_on(self, device: str) -> list[str]:
         """Who else would be unvouched if `device` were revoked, in order of id.
 

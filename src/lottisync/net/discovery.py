@@ -1,10 +1,11 @@
-"""Finding devices on the local network (docs/specs/12-transport.md).
+"""Finding devices on the local network (docs/specs/12-transport.md, docs/specs/16-meeting.md).
 
-mDNS is a hint, never liveness: a peer that was killed is not reported gone for minutes, and an
-instance that was started while its link was down may never see anything. So the interfaces are
-watched and everything is made anew when they change, and whoever uses this remembers addresses that
-worked. The instance name is opaque and differs at every start; there is no name of a person or a
-device in what is broadcast.
+mDNS is a hint, never liveness: a peer that was killed is not reported gone for minutes, and a program that
+was started while its link was down may never see anything. So everything is announced and browsed anew
+when this machine's addresses change, and every hour, under another name; and who uses this knows other ways as well.
+
+A name on the network is all that costs nothing to see. So whether a program is one of the person's own is told from the
+name alone, and others are asked nothing.
 
 zeroconf is asyncio-only; this module is the edge where it stays.
 """
@@ -16,60 +17,52 @@ from collections.abc import AsyncIterator, Callable
 from typing import NamedTuple
 
 import anyio
-import ifaddr
 from zeroconf import IPVersion, ServiceStateChange, Zeroconf
 from zeroconf.asyncio import AsyncServiceBrowser, AsyncServiceInfo, AsyncZeroconf
+
+from lottisync.net.address import Address, BadAddress, parse_host
+from lottisync.net.interfaces import Interface, listened_on, watch
 
 SERVICE = f"_{os.environ.get('LOTTISYNC_SERVICE', 'lottisync')}._tcp.local."
 """Programs with another service do not find each other: so tests and the demo keep to themselves on a network where
 real devices announce themselves."""
-WATCH_SECONDS = 5
+NEW_NAME_SECONDS = 3600.0
+"""How long a name is announced."""
+RETRY_SECONDS = 2.0
+"""After multicast could not be spoken: an IPv6 address, say, cannot be used in its first second."""
 RESOLVE_MILLIS = 3000
-
-
-class Address(NamedTuple):
-    host: str
-    port: int
-
-    def __str__(self) -> str:
-        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+RESOLVED_AT_ONCE = 16
 
 
 class Found(NamedTuple):
-    """A service somebody announces. `role` is `sync` or `pair`, `nonce` the opaque instance name, `digit` the
+    """A service somebody announces. `role` is `sync` or `pair`, `name` the opaque instance name, `digit` the
     discriminator of the code that is shown there, if one is."""
 
-    nonce: str
+    name: str
     role: str
     addresses: tuple[Address, ...]
     digit: str = ""
 
 
 class Announcement(NamedTuple):
-    """What this program announces: `nonce` makes the instance name (hex); `digit` as in `Found`."""
+    """What this program announces: `name` draws an instance name; `digit` as in `Found`."""
 
     role: str
     port: int
-    nonce: str
+    name: Callable[[], str]
     digit: str = ""
 
 
-def interfaces(listen_host: str) -> list[str]:
-    """The IPv4 addresses on which to speak mDNS: the one listened on, else all of this machine's; the
-    loopback's only if there is no other; none for an IPv6 address, which we do not announce."""
-    if listen_host not in ("0.0.0.0", "::", ""):
-        try:
-            found = socket.getaddrinfo(listen_host, None, socket.AF_INET, socket.SOCK_STREAM)
-        except OSError:
-            return []
-        return sorted({str(address[0]) for *_, address in found})
-    others = [
-        str(ip.ip)
-        for adapter in ifaddr.get_adapters()
-        for ip in adapter.ips
-        if ip.is_IPv4 and not str(ip.ip).startswith("127.")
-    ]
-    return others or ["127.0.0.1"]
+def spoken_on(listen_host: str) -> list[Interface]:
+    """The addresses from which to speak mDNS: one of each interface in each family. Loopback has no IPv6 multicast."""
+    chosen: dict[tuple[int, bool], Interface] = {}
+    for each in listened_on(listen_host):
+        if each.ipv6 and each.loopback:
+            continue
+        known = chosen.get((each.number, each.ipv6))
+        if known is None or each.link_local:
+            chosen[each.number, each.ipv6] = each
+    return sorted(chosen.values())
 
 
 @contextlib.asynccontextmanager
@@ -77,71 +70,83 @@ async def discovering(
     listen_host: str,
     announce: Announcement | None,
     on_found: Callable[[Found], None],
-    on_lost: Callable[[str], None] = lambda nonce: None,
-) -> AsyncIterator[None]:
-    """Announce (if told to) and browse for as long as the block runs. `on_found` is called in the event
-    loop for every service of another program that appears or changes, `on_lost` when one says goodbye."""
+    on_lost: Callable[[str], None] = lambda name: None,
+    asks: Callable[[str], bool] = lambda name: True,
+) -> AsyncIterator[Callable[[], None]]:
+    """Announce (if told to) and browse for as long as the block runs. `on_found` is called in the event loop for every
+    service of another program that appears or changes, if `asks` says of its name that it is to be asked for its
+    addresses; `on_lost` when one says goodbye. Gives a function that announces and browses anew."""
+    again = _Again()
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(_keep_browsing, listen_host, announce, on_found, on_lost)
+        tasks.start_soon(watch, again.set)
+        tasks.start_soon(_keep_browsing, listen_host, announce, _Heard(on_found, on_lost, asks), again)
         try:
-            yield
+            yield again.set
         finally:
             tasks.cancel_scope.cancel()
 
 
-async def _keep_browsing(
-    listen_host: str,
-    announce: Announcement | None,
-    on_found: Callable[[Found], None],
-    on_lost: Callable[[str], None],
-) -> None:
+class _Heard(NamedTuple):
+    on_found: Callable[[Found], None]
+    on_lost: Callable[[str], None]
+    asks: Callable[[str], bool]
+
+
+class _Again:
+    """An event that can be waited for again."""
+
+    def __init__(self) -> None:
+        self._event = anyio.Event()
+
+    def set(self) -> None:
+        self._event.set()
+
+    async def wait(self, seconds: float) -> None:
+        """Until it is set, at most for so long."""
+        with anyio.move_on_after(seconds):
+            await self._event.wait()
+        self._event = anyio.Event()
+
+
+async def _keep_browsing(listen_host: str, announce: Announcement | None, heard: _Heard, again: _Again) -> None:
     while True:
-        using = interfaces(listen_host)
         try:
             async with contextlib.AsyncExitStack() as stack:
-                if using:
-                    await stack.enter_async_context(_instance(using, announce, on_found, on_lost))
-                while interfaces(listen_host) == using:  # noqa: ASYNC110 - the system has no portable event for it
-                    await anyio.sleep(WATCH_SECONDS)
+                if using := spoken_on(listen_host):
+                    await stack.enter_async_context(_instance(listen_host, using, announce, heard))
+                await again.wait(NEW_NAME_SECONDS)
         except* OSError:
             # An interface went away between the look and the use, or has no multicast. Only a hint is missing.
-            await anyio.sleep(WATCH_SECONDS)
+            await again.wait(RETRY_SECONDS)
 
 
 @contextlib.asynccontextmanager
 async def _instance(
-    using: list[str],
-    announce: Announcement | None,
-    on_found: Callable[[Found], None],
-    on_lost: Callable[[str], None],
+    listen_host: str, using: list[Interface], announce: Announcement | None, heard: _Heard
 ) -> AsyncIterator[None]:
-    for host in using:
-        # An address that is gone is found out here: zeroconf would leave a socket open that nobody can close.
-        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probing:
-            probing.bind((host, 0))
-    zeroconf = AsyncZeroconf(interfaces=using, ip_version=IPVersion.V4Only)
-    own = f"{announce.nonce}.{SERVICE}" if announce else ""
+    for each in using:
+        _try_to_bind(each)
+    zeroconf = AsyncZeroconf(interfaces=[each.host for each in using])
+    own = f"{announce.name()}.{SERVICE}" if announce else ""
+    resolving = anyio.Semaphore(RESOLVED_AT_ONCE)
     async with anyio.create_task_group() as tasks:
 
         async def resolve(name: str) -> None:
-            info = AsyncServiceInfo(SERVICE, name)
-            if await info.async_request(zeroconf.zeroconf, RESOLVE_MILLIS) and info.port:
-                role, digit = (
-                    (info.properties.get(key) or b"").decode("ascii", "replace") for key in (b"role", b"digit")
-                )
-                addresses = tuple(Address(host, info.port) for host in info.parsed_addresses(IPVersion.V4Only))
-                on_found(Found(name.removesuffix(f".{SERVICE}"), role, addresses, digit))
+            async with resolving:
+                info = AsyncServiceInfo(SERVICE, name)
+                if await info.async_request(zeroconf.zeroconf, RESOLVE_MILLIS) and info.port:
+                    heard.on_found(_found(name, info))
 
         def changed(zeroconf: Zeroconf, service_type: str, name: str, state_change: ServiceStateChange) -> None:
             if name == own:
                 return
             if state_change is ServiceStateChange.Removed:
-                on_lost(name.removesuffix(f".{SERVICE}"))
-            else:
+                heard.on_lost(_instance_name(name))
+            elif heard.asks(_instance_name(name)):
                 tasks.start_soon(resolve, name)
 
         browser = AsyncServiceBrowser(zeroconf.zeroconf, [SERVICE], handlers=[changed])
-        info = _info(using, announce, own) if announce else None
+        info = _info(listened_on(listen_host), announce, own) if announce else None
         try:
             if info is not None:
                 # Answered from the moment it is registered; probing first would cost each start a second.
@@ -158,12 +163,32 @@ async def _instance(
                 await zeroconf.async_close()
 
 
-def _info(using: list[str], announce: Announcement, name: str) -> AsyncServiceInfo:
+def _try_to_bind(each: Interface) -> None:
+    """An address that cannot be used is found out here: zeroconf would leave a socket open that nobody can close."""
+    family = socket.AF_INET6 if each.ipv6 else socket.AF_INET
+    with socket.socket(family, socket.SOCK_DGRAM) as probing:
+        probing.bind((each.host, 0, 0, each.number if each.link_local else 0) if each.ipv6 else (each.host, 0))
+
+
+def _info(reached: list[Interface], announce: Announcement, name: str) -> AsyncServiceInfo:
     return AsyncServiceInfo(
         SERVICE,
         name,
-        addresses=[socket.inet_aton(host) for host in using],
+        addresses=[socket.inet_pton(socket.AF_INET6 if each.ipv6 else socket.AF_INET, each.host) for each in reached],
         port=announce.port,
         properties={"role": announce.role, "v": "1"} | ({"digit": announce.digit} if announce.digit else {}),
-        server=f"{announce.nonce}.local.",
+        server=f"{_instance_name(name)}.local.",
     )
+
+
+def _found(name: str, info: AsyncServiceInfo) -> Found:
+    role, digit = ((info.properties.get(key) or b"").decode("ascii", "replace") for key in (b"role", b"digit"))
+    addresses = []
+    for host in info.parsed_scoped_addresses(IPVersion.All):
+        with contextlib.suppress(BadAddress):
+            addresses.append(Address(parse_host(host, bracketed=":" in host), info.port or 0))
+    return Found(_instance_name(name), role, tuple(addresses), digit)
+
+
+def _instance_name(name: str) -> str:
+    return name.removesuffix(f".{SERVICE}")

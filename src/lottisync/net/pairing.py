@@ -1,5 +1,8 @@
 """Pairing over the network: the shell around `lottisync.identity.pairing` (docs/specs/06-identity-and-pairing.md).
 
+Where an invitation is shown in place of a code (`lottisync.identity.invitation`), nothing is announced: it says itself
+where it leads, and who joins tries its addresses one after another.
+
 The side that shows a code listens on a port of its own, inside TLS without client certificates, and
 announces itself by mDNS as `role=pair`, with the first digit of its code. The side that types goes to the
 address that the person gave, or looks for announcements with the digit that was typed, and asks the devices
@@ -15,23 +18,32 @@ from contextlib import suppress
 from typing import NamedTuple
 
 import anyio
-from anyio.abc import ByteStream, SocketAttribute, SocketStream
+import msgspec
+from anyio.abc import ByteStream, SocketStream
 from anyio.streams.memory import MemoryObjectReceiveStream
 from anyio.streams.tls import TLSAttribute, TLSStream
 
 from lottisync.identity.device_key import DeviceKey
+from lottisync.identity.invitation import Invitation
 from lottisync.identity.pairing import (
     MAX_PAIRING_MESSAGE,
+    NOTHING,
     CodeOffer,
     CodeShown,
     CodeTyped,
+    Introduction,
+    Offer,
     Paired,
     PairingError,
+    Password,
     discriminator,
 )
 from lottisync.net import tls
-from lottisync.net.discovery import Address, Announcement, Found, discovering
+from lottisync.net.address import Address, BadAddress, parse
+from lottisync.net.discovery import Announcement, Found, discovering
 from lottisync.net.doorway import Places, remote_host, welcome
+from lottisync.net.interfaces import links
+from lottisync.net.listener import listen, port_of, remote_of
 from lottisync.problem import Problem
 from lottisync.protocol.framing import BadFrame, FrameBuffer, frame
 
@@ -39,6 +51,8 @@ MESSAGE_SECONDS = 10
 """Within which each message of a run must come; nobody types during a run."""
 SEARCH_SECONDS = 20
 """How long the typing side looks for a device that shows a code."""
+INVITED_SECONDS = 5
+"""How long each address of an invitation is tried."""
 ANOTHER_SECONDS = 3
 """How long it looks for another, once one was found that shows another code; mDNS finds most in a third of that."""
 MOST_REFUSALS = 3
@@ -46,11 +60,12 @@ MOST_REFUSALS = 3
 
 
 class Self(NamedTuple):
-    """Who this device is in the exchange; `chance` gives random bytes."""
+    """Who this device is in the exchange, and where its daemon is reached; `chance` gives random bytes."""
 
     key: DeviceKey
     name: str
     chance: Callable[[int], bytes]
+    introduction: Introduction = NOTHING
 
 
 class _Channel:
@@ -73,7 +88,7 @@ class _Channel:
 async def show_code(
     me: Self,
     offer: CodeOffer,
-    listen: Address,
+    where: Address,
     *,
     discover: bool,
     clock: Callable[[], int],
@@ -82,12 +97,38 @@ async def show_code(
     """Listen until somebody has typed the code, or it is no longer good. `ready` is told the port.
 
     Raises `Problem` when the code has expired or was tried too often."""
+    return await show(
+        me,
+        lambda port: offer,
+        where,
+        digit=discriminator(offer.code) if discover else None,
+        clock=clock,
+        ready=ready,
+        again="pair-again",
+    )
+
+
+async def show(
+    me: Self,
+    make: Callable[[int], Offer],
+    where: Address,
+    *,
+    digit: str | None,
+    clock: Callable[[], int],
+    ready: Callable[[int], None],
+    again: str,
+) -> Paired:
+    """Listen until somebody has used the offer, or it is no longer good. `make` makes it when the port is known, which
+    `ready` is told, too; with a `digit` it is announced; `again` names the hint how to make another.
+
+    Raises `Problem` when the offer has expired or was tried too often."""
     outcome: list[Paired] = []
     complaint: list[str] = []
     done = anyio.Event()
     places = Places(kept=0)
 
     async def serve(raw: SocketStream) -> None:
+        remote = remote_of(raw)
         host = remote_host(raw)
         if not places.take(host):
             await anyio.aclose_forcefully(raw)
@@ -102,24 +143,25 @@ async def show_code(
         except (OSError, TimeoutError, BadFrame, anyio.EndOfStream, anyio.BrokenResourceError):
             complaint[:] = ["a device connected and went away"]
         else:
-            outcome.append(paired)
+            outcome.append(_met_at(remote, paired))
         finally:
             places.leave(host)
         if outcome or not offer.open_at(clock()):
             done.set()
 
     try:
-        listener = await anyio.create_tcp_listener(local_host=listen.host, local_port=listen.port)
+        listener = await listen(where)
     except OSError as error:
         raise Problem(
-            "cannot-listen", "cannot listen on {listen} ({strerror})", listen=listen, strerror=error.strerror or error
+            "cannot-listen", "cannot listen on {listen} ({strerror})", listen=where, strerror=error.strerror or error
         ) from None
-    port = int(listener.extra(SocketAttribute.local_port))
-    announcement = Announcement("pair", port, me.chance(8).hex(), discriminator(offer.code)) if discover else None
+    port = port_of(listener)
+    offer = make(port)
+    announcement = None if digit is None else Announcement("pair", port, lambda: me.chance(16).hex(), digit)
     async with listener, anyio.create_task_group() as tasks:
         tasks.start_soon(welcome, listener, serve)
         if announcement is not None:
-            await tasks.start(_announce, listen.host, announcement)
+            await tasks.start(_announce, where.host, announcement)
         ready(port)
         with anyio.move_on_after(max(0, offer.expires_at_ms - clock()) / 1000):
             await done.wait()
@@ -128,8 +170,8 @@ async def show_code(
         return outcome[0]
     why = f" ({complaint[0]})" if complaint else ""
     if offer.runs_left <= 0:
-        raise Problem("too-many-runs", "the code was tried too often{why}", hint="pair-again", why=why)
-    raise Problem("expired", "the code has expired{why}", hint="pair-again", why=why)
+        raise Problem("too-many-runs", "the {what} was tried too often{why}", hint=again, what=offer.what, why=why)
+    raise Problem("expired", "the {what} has expired{why}", hint=again, what=offer.what, why=why)
 
 
 async def _announce(
@@ -140,8 +182,15 @@ async def _announce(
         await anyio.sleep_forever()
 
 
-async def _run_shown(channel: _Channel, me: Self, offer: CodeOffer, clock: Callable[[], int]) -> Paired:
-    run = CodeShown(offer=offer, key=me.key, name=me.name, scalar=me.chance(32), nonce=me.chance(32))
+async def _run_shown(channel: _Channel, me: Self, offer: Offer, clock: Callable[[], int]) -> Paired:
+    run = CodeShown(
+        offer=offer,
+        key=me.key,
+        name=me.name,
+        scalar=me.chance(32),
+        nonce=me.chance(32),
+        introduction=me.introduction,
+    )
     try:
         while run.result is None:
             for message in run.receive(await channel.receive(), clock()):
@@ -172,6 +221,40 @@ async def type_code(me: Self, code: str, *, at: Address | None, search_from: str
     return outcome
 
 
+async def accept(me: Self, invitation: Invitation) -> Paired:
+    """Pair with the device that made an invitation.
+
+    Raises `PairingError` with what it said, or if another device answers; `Problem` if none does."""
+    tried = [address for text in invitation.at for address in _everywhere(text)]
+    refusal: PairingError | None = None
+    for address in tried:
+        try:
+            with anyio.fail_after(INVITED_SECONDS):
+                return await _type_at(me, invitation.password, address)
+        except PairingError as error:
+            if error.code != "wrong-fingerprint":  # another machine may have the address in this network
+                raise
+            refusal = error
+        except (Problem, TimeoutError):
+            continue
+    if refusal is not None:
+        raise refusal
+    raise Problem(
+        "unreachable",
+        f"no device waits with this invitation at {', '.join(map(str, tried))}: it was used, it has expired,"
+        " or `lottisync pair --invite` is no longer running there, or this network does not lead there",
+    )
+
+
+def _everywhere(text: str) -> list[Address]:
+    """An address of an invitation, as it is dialled from here: one that is good on one link only, on each link."""
+    try:
+        address = parse(text)
+    except BadAddress:
+        return []
+    return [address.within(scope) for scope in links()] if address.link_local else [address]
+
+
 async def type_at_one_of(
     me: Self, code: str, services: MemoryObjectReceiveStream[Found]
 ) -> Paired | PairingError | Problem:
@@ -182,7 +265,7 @@ async def type_at_one_of(
     others = False
     until = anyio.current_time() + SEARCH_SECONDS
     while len(refusals) < MOST_REFUSALS and (service := await _next(services, until)) is not None:
-        if service.role != "pair" or service.nonce in refusals:
+        if service.role != "pair" or service.name in refusals:
             continue
         if service.digit != digit:
             others = True
@@ -190,7 +273,7 @@ async def type_at_one_of(
             try:
                 return await _type_at_any(me, code, service.addresses)
             except PairingError as error:
-                refusals[service.nonce] = error
+                refusals[service.name] = error
             except Problem:
                 continue
         until = min(until, anyio.current_time() + ANOTHER_SECONDS)
@@ -226,7 +309,7 @@ async def _next(services: MemoryObjectReceiveStream[Found], until: float) -> Fou
 async def _type_at_any(me: Self, code: str, addresses: tuple[Address, ...]) -> Paired:
     """Pair with one device, at the first of its addresses where it answers."""
     unreachable = Problem("unreachable", "the device that shows a code has no address")
-    for address in addresses:
+    for address in (each for one in addresses for each in _everywhere(str(one))):
         try:
             return await _type_at(me, code, address)
         except PairingError:  # it answered, and refused: at another address it would say the same
@@ -236,7 +319,7 @@ async def _type_at_any(me: Self, code: str, addresses: tuple[Address, ...]) -> P
     raise unreachable
 
 
-async def _type_at(me: Self, code: str, address: Address) -> Paired:
+async def _type_at(me: Self, code: str | Password, address: Address) -> Paired:
     try:
         with anyio.fail_after(MESSAGE_SECONDS):
             raw = await anyio.connect_tcp(address.host, address.port)
@@ -248,7 +331,7 @@ async def _type_at(me: Self, code: str, address: Address) -> Paired:
     except (OSError, TimeoutError, anyio.EndOfStream, anyio.BrokenResourceError):
         raise Problem("unreachable", "no device shows a code at {address}", hint="show-code", address=address) from None
     try:
-        return await _run_typed(_Channel(stream), stream, me, code)
+        return _met_at(address, await _run_typed(_Channel(stream), stream, me, code))
     except (OSError, TimeoutError, BadFrame, anyio.EndOfStream, anyio.BrokenResourceError):
         raise Problem(
             "broken-off", "the device at {address} broke the pairing off. Try again", address=address
@@ -257,11 +340,26 @@ async def _type_at(me: Self, code: str, address: Address) -> Paired:
         await anyio.aclose_forcefully(stream)
 
 
-async def _run_typed(channel: _Channel, stream: TLSStream, me: Self, code: str) -> Paired:
+def _met_at(address: Address | None, paired: Paired) -> Paired:
+    """With the address where the other device has just been met, and the port of its daemon (MEET-6)."""
+    handed = paired.introduction
+    if address is None or not handed.port:
+        return paired
+    ways = [Address(address.host, handed.port).uri, *handed.ways]
+    return msgspec.structs.replace(paired, introduction=msgspec.structs.replace(handed, ways=ways))
+
+
+async def _run_typed(channel: _Channel, stream: TLSStream, me: Self, code: str | Password) -> Paired:
     shown = stream.extra(TLSAttribute.peer_certificate_binary)
     assert shown is not None, "a TLS server always has a certificate"
     run = CodeTyped(
-        code=code, key=me.key, name=me.name, scalar=me.chance(32), nonce=me.chance(32), server_certificate=shown
+        code=code,
+        key=me.key,
+        name=me.name,
+        scalar=me.chance(32),
+        nonce=me.chance(32),
+        server_certificate=shown,
+        introduction=me.introduction,
     )
     try:
         await channel.send(run.start())

@@ -1,36 +1,33 @@
 """The peer-sync engine: one link per reachable device (docs/specs/07-sync.md, section 7).
 
-It listens, it dials, it keeps one link for each device of the roster, and it tells every link when
-something was committed here, by whichever process. Addresses come from mDNS, from memory (those that
-worked last), and from the person (`peers` in space.sqlite); a link that ends is dialled again with
-growing, jittered pauses.
+It listens, it keeps one link for each device of the roster, and it tells every link when something was
+committed here, by whichever process. How devices are found and dialled is `lottisync.sync.meeting`'s business.
 
 Both ends may dial at once. Of two connections between the same two running programs the one that the
 device with the smaller id dialled is kept, by both, so they never close each other's. Of two that the
 same end dialled the newer is kept: nobody dials whom it holds a living link to.
-
-A pause begins anew only after a link that has lasted: a peer that greets and then always finds a
-reason to hang up would otherwise be dialled several times a second.
 """
 
 import contextlib
 import traceback
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from pathlib import PurePath
 from random import Random
 from typing import NamedTuple, TypeVar
 
 import anyio
-from anyio.abc import ByteStream, SocketAttribute, SocketStream, TaskStatus
+from anyio.abc import ByteStream, SocketStream, TaskStatus
 from anyio.streams.tls import TLSStream
 
 from lottisync.causality.vector_clock import Host
 from lottisync.device.membership import Strangers, bind_hosts, come_back, read_roster
+from lottisync.device.peers import remember_address, remember_links
 from lottisync.identity.device_key import DeviceKey
 from lottisync.identity.roster import Roster
 from lottisync.net import tls
-from lottisync.net.discovery import Address, Announcement, Found, discovering
+from lottisync.net.address import Address
+from lottisync.net.listener import listen, local_host, port_of, remote_of
 from lottisync.problem import Problem
 from lottisync.protocol import message as m
 from lottisync.store.doorbell import FALLBACK_SECONDS, Bell
@@ -39,28 +36,28 @@ from lottisync.store.reader import Moment
 from lottisync.store.store import Store
 from lottisync.sync import twin
 from lottisync.sync.conversation import Conversation
+from lottisync.sync.dial_plan import DIAL_SECONDS, Failure
+from lottisync.sync.dialling import Connected, Dialling, Met, Unreachable
 from lottisync.sync.event import ClockAhead, Event, Greeted, KeyRunsTwice, PeerChanged, words
 from lottisync.sync.inventory import own_summary
 from lottisync.sync.link import Caller, Link, steady_now
-from lottisync.sync.peer import PeerState, told_of_clock
+from lottisync.sync.meeting import Meeting
+from lottisync.sync.peer import PeerState, told_of_clock, why_away
 from lottisync.sync.scrub import Scrub
 from lottisync.sync.standing import Standing
 from lottisync.sync.verification import Verification
 
 T = TypeVar("T")
 REVOKED = m.Close("revoked", "this device is no longer one of the person's devices")
-FIRST_PAUSE_SECONDS = 0.3
-LONGEST_PAUSE_SECONDS = 30.0
 SETTLED_SECONDS = 10.0
 """A link that lasted so long was no mistake: after it, the first pause is the short one again."""
-DIAL_SECONDS = 5.0
-POLITE_SECONDS = 0.25
-"""How long the device with the larger id lets the other one dial first."""
+PROBE_SECONDS = 1.5
+"""Within which a link gives a sign of life after the network has changed."""
+TAKEN_OVER_SECONDS = 1.0
+"""Within which it does when the other side dials although there is a link."""
 MAX_HANDSHAKES = 32
 """Connections that have not yet proved who they are, at one time. A stranger may open as many as it likes;
 beyond these they are hung up on, or they would use up our file descriptors."""
-MAX_FOUND = 256
-"""Announcements that are remembered: more than any network has devices, and not all that a stranger can invent."""
 
 
 class Listen(NamedTuple):
@@ -107,17 +104,14 @@ class Engine:
         self._clock, self._chance, self._call = clock, chance, call
         self._report, self._status = report, status
         self._boot = chance.randbytes(16)
-        self._found: dict[str, Found] = {}
-        self._greeted_nonces: set[str] = set()
         self._standings: dict[str, Standing] = {}
-        self._news = anyio.Event()
-        self._unlinking = anyio.Event()
+        self._locals: dict[Link, str] = {}
+        self._linked_at: dict[str, float] = {}
         self._roster: Roster
         self._active: set[str] = set()
         self._members: set[str] = set()
         """The devices that are, or were, this person's."""
         self._bound: set[str] = set()
-        self._dialling: set[str] = set()
         self._dialled: set[str] = set()
         self._handshakes = 0
         self._patience = patience
@@ -126,6 +120,14 @@ class Engine:
         self.scrub = Scrub(stores, call, idle=self._idle, report=report, changed=self._moved)
         self._verification = Verification(stores, roster, self.links, self.scrub, call, clock=clock, report=report)
 
+    @property
+    def device(self) -> str:
+        return self._key.device_id
+
+    def look_again(self) -> None:
+        """Somebody has written down where another device is."""
+        self._tasks.start_soon(self.meeting.look_again)
+
     # -- life
 
     async def run(self, *, task_status: TaskStatus[int] = anyio.TASK_STATUS_IGNORED) -> None:
@@ -133,40 +135,60 @@ class Engine:
         await self._call(lambda: bind_hosts(self._stores, self._key, self._clock()))
         await self._load_roster()
         listener = await self._open_listener()
-        self.port = int(listener.extra(SocketAttribute.local_port))
+        self.port = port_of(listener)
         async with contextlib.AsyncExitStack() as stack:
             stack.push_async_callback(_closed, listener)
             bell = Bell(self._space.file.parent / "bells", f"sync-{self._boot.hex()[:12]}")
             stack.callback(bell.close)
-            if self._discover:
-                announcement = Announcement("sync", self.port, _nonce(self._boot))
-                await stack.enter_async_context(
-                    discovering(self._listen.host, announcement, self._on_found, self._on_lost)
-                )
             stack.push_async_callback(self._remember_last_links)
             async with anyio.create_task_group() as tasks:
                 self._tasks = tasks
+                self._begin_meeting()
                 tasks.start_soon(listener.serve, self._accept)
                 tasks.start_soon(self._watch_commits, bell)
                 tasks.start_soon(self.scrub.run)
                 tasks.start_soon(self._verification.run)
-                self._dial_members()
+                await self._look_for_members()
                 self._status()
-                task_status.started(self.port)
+                async with self.meeting.running(tasks, discover=self._discover):
+                    task_status.started(self.port)
+                    await anyio.sleep_forever()
+
+    def _begin_meeting(self) -> None:
+        self.dialling = Dialling(
+            self._tasks,
+            connect=self._connect,
+            meet=self._meet,
+            is_linked=lambda device: device in self.links,
+            is_polite=lambda device: device < self._key.device_id,
+            chance=self._chance,
+            failed=self._failed,
+        )
+        self.meeting = Meeting(
+            key=self._key,
+            space=self._space,
+            host=self._listen.host,
+            port=self.port,
+            clock=self._clock,
+            chance=self._chance,
+            call=self._call,
+            dialling=self.dialling,
+            report=self._report,
+            changed=self._status,
+            network_changed=self._network_changed,
+        )
 
     async def _open_listener(self) -> anyio.abc.Listener[SocketStream]:
         host, port, firm = self._listen
         for candidate in (port,) if firm or port == 0 else (port, 0):
             try:
-                multi = await anyio.create_tcp_listener(local_host=host, local_port=candidate)
-                return multi.listeners[0] if len(multi.listeners) == 1 else multi
+                return await listen(Address(host, candidate))
             except OSError as error:
                 reason = error.strerror or str(error)
         raise Problem(
             "cannot-listen",
-            "cannot listen on {host}:{port} ({reason}). Choose another with --listen HOST:PORT",
-            host=host,
-            port=port,
+            "cannot listen on {where} ({reason}). Choose another with --listen HOST:PORT",
+            where=Address(host, port),
             reason=reason,
         )
 
@@ -195,7 +217,9 @@ class Engine:
             if link is not None:
                 link.close(REVOKED.code, REVOKED.reason)
         self._tell_of_clocks()
-        self._wake_waiting()
+
+    async def _look_for_members(self) -> None:
+        await self.meeting.look(self._active, self._roster.revoked())
 
     async def _watch_commits(self, bell: Bell) -> None:
         seen: dict[str, Moment] = {}
@@ -257,105 +281,68 @@ class Engine:
     async def _committed(self, moments: dict[str, Moment], before: Mapping[str, Moment]) -> None:
         if moments[self._space_name] != before.get(self._space_name):
             await self._load_roster()
-            self._dial_members()
+            await self._look_for_members()
         for link in list(self.links.values()):
             link.local_change(moments)
         self._status()
 
     # -- dialling
 
-    def _on_found(self, found: Found) -> None:
-        if found.role == "sync" and (found.nonce in self._found or len(self._found) < MAX_FOUND):
-            self._found[found.nonce] = found
-            self._wake_diallers()
-            self._status()
-
-    def _on_lost(self, nonce: str) -> None:
-        if self._found.pop(nonce, None) is not None:
-            self._status()
-
-    def _wake_diallers(self) -> None:
-        self._news.set()
-        self._news = anyio.Event()
-
-    def _wake_waiting(self) -> None:
-        """Tell those who wait for a link to end that one may have."""
-        self._unlinking.set()
-        self._unlinking = anyio.Event()
-
-    def _dial_members(self) -> None:
-        for device in self._active:
-            if device not in self._dialling:
-                self._dialling.add(device)
-                self._tasks.start_soon(self._keep_dialling, device)
-
-    async def _keep_dialling(self, device: str) -> None:
-        pause = FIRST_PAUSE_SECONDS / 2
-        if device < self._key.device_id:
-            await anyio.sleep(POLITE_SECONDS)
-        try:
-            while device in self._active:
-                found = self._news
-                try:
-                    settled = await (self._unlinked_from(device) if device in self.links else self._dial_once(device))
-                except Problem as problem:  # the addresses cannot be read just now
-                    self._report("failed", problem.message)
-                    settled = False
-                pause = FIRST_PAUSE_SECONDS if settled else min(pause * 2, LONGEST_PAUSE_SECONDS)
-                with anyio.move_on_after(pause * self._chance.uniform(0.7, 1.3)):
-                    await found.wait()
-                    pause = FIRST_PAUSE_SECONDS / 2
-                # However much is announced: not more often than this.
-                await anyio.sleep(FIRST_PAUSE_SECONDS * self._chance.uniform(0.2, 0.5))
-        finally:
-            self._dialling.discard(device)
-
-    async def _unlinked_from(self, device: str) -> bool:
-        """Wait until there is no link with the device; True if it has lasted."""
-        began = anyio.current_time()
-        while device in self.links:
-            await self._unlinking.wait()
-        return anyio.current_time() - began >= SETTLED_SECONDS
-
-    async def _dial_once(self, device: str) -> bool:
-        """Try every address that may be this device's; True if a link ran, and lasted."""
-        remembered = await self._call(lambda: remembered_addresses(self._space, device))
-        taken = {_nonce(link.peer_boot) for link in self.links.values()}
-        discovered = [a for found in self._found.values() if found.nonce not in taken for a in found.addresses]
-        for address in dict.fromkeys([*remembered, *discovered]):
-            if device in self.links or device not in self.peers:
-                return False
-            stream = await self._connect(device, address)
-            if stream is None:
-                continue
-            actual = tls.peer_device(stream)
-            if actual in self.links or actual in self._dialled or actual not in self.peers:
-                await anyio.aclose_forcefully(stream)
-                continue
-            self._dialled.add(actual)
-            run = partial(self._run_link, stream, actual, dialled=True, address=address)
-            if actual != device:
-                # One of ours all the same. It gets a link of its own, and the search goes on.
-                self._tasks.start_soon(run)
-                continue
-            began = anyio.current_time()
-            await run()
-            return anyio.current_time() - began >= SETTLED_SECONDS
-        return False
-
-    async def _connect(self, device: str, address: Address) -> TLSStream | None:
-        state = self.peers[device]
+    async def _connect(self, address: Address) -> Connected:
         try:
             with anyio.fail_after(DIAL_SECONDS):
                 raw = await anyio.connect_tcp(address.host, address.port)
                 try:
-                    return await tls.secured(raw, self._dial_context, server=False)
+                    stream = await tls.secured(raw, self._dial_context, server=False)
                 except BaseException:
                     await anyio.aclose_forcefully(raw)
                     raise
         except (OSError, TimeoutError, anyio.BrokenResourceError, anyio.EndOfStream) as error:
-            state.error = f"{address}: {_why(error)}"
-            return None
+            raise Unreachable(*_why(error)) from None
+        return Connected(stream, tls.peer_device(stream))
+
+    async def _meet(self, stream: TLSStream, device: str, address: Address) -> Met:
+        """Run a link over a connection that was dialled. Only one at a time is dialled for each device."""
+        if device in self.links or device in self._dialled or device not in self.peers:
+            await anyio.aclose_forcefully(stream)
+            return Met(Failure("refused", "there is a connection already"))
+        self._dialled.add(device)
+        began = anyio.current_time()
+        try:
+            ended = await self._run_link(stream, device, dialled=True, address=address)
+        finally:
+            self._dialled.discard(device)
+        if anyio.current_time() - began >= SETTLED_SECONDS:
+            return Met()
+        code = "version" if ended is not None and ended.code == "version" else "refused"
+        state = self.peers.get(device)
+        return Met(Failure(code, (state.error if state is not None else None) or "the connection ended at once"))
+
+    def _failed(self, device: str, address: Address, failure: Failure) -> None:
+        state = self.peers.get(device)
+        if state is not None and device not in self.links:
+            state.error = f"{address}: {failure.text}"
+        self._status()
+
+    def _network_changed(self, hosts: set[str]) -> None:
+        """This machine has these addresses now: a link from one that is gone is over, any other is asked for a sign of
+        life (MEET-16)."""
+        for link in list(self.links.values()):
+            if self._locals.get(link) in hosts:
+                self._tasks.start_soon(self._unless_it_lives, link, PROBE_SECONDS)
+            else:
+                self._drop(link)
+
+    async def _unless_it_lives(self, link: Link, seconds: float) -> None:
+        if not await link.lives(seconds):
+            self._drop(link)
+
+    def _drop(self, link: Link) -> None:
+        """End a link over which nothing comes any more; others may take its place at once."""
+        link.close("timeout", "the network has changed, and nothing comes over this connection any more")
+        if self.links.get(link.device) is link:
+            del self.links[link.device]
+            self._unlinked(link.device, link)
 
     # -- accepting
 
@@ -368,7 +355,8 @@ class Engine:
             with anyio.fail_after(tls.HANDSHAKE_SECONDS):
                 stream = await tls.secured(raw, self._serve_context, server=True)
         except (OSError, TimeoutError, anyio.BrokenResourceError, anyio.EndOfStream) as error:
-            self._report("refused", f"a connection from {_remote(raw)} was refused: {_why(error)}")
+            remote = remote_of(raw) or "an unknown address"
+            self._report("refused", f"a connection from {remote} was refused: {_why(error).text}")
             await anyio.aclose_forcefully(raw)
             return
         except BaseException:
@@ -384,7 +372,9 @@ class Engine:
 
     # -- links
 
-    async def _run_link(self, stream: ByteStream, device: str, *, dialled: bool, address: Address | None) -> None:
+    async def _run_link(
+        self, stream: ByteStream, device: str, *, dialled: bool, address: Address | None
+    ) -> m.Close | None:
         now, steady = self._clock(), steady_now()
         conversation = Conversation(
             device=self._key.device_id,
@@ -406,14 +396,14 @@ class Engine:
             clock=self._clock,
             happened=partial(self._happened, address=address),
         )
+        self._locals[link] = local_host(stream)
         try:
             await link.run()
         except Exception as error:  # noqa: BLE001
             # A fault of ours, of which nobody knows yet. It costs this link, and no other.
             self._report("fault", f"the connection to {self._name(device)} broke off: {_fault(error)}")
         finally:
-            if dialled:
-                self._dialled.discard(device)
+            del self._locals[link]
             if self.links.get(device) is link:
                 del self.links[device]
                 self._unlinked(device, link)
@@ -426,6 +416,7 @@ class Engine:
                     " Pair the two with: lottisync pair"
                 )
                 self._status()
+        return link.ended
 
     async def _happened(self, link: Link, event: Event, address: Address | None) -> None:
         match event:
@@ -453,6 +444,10 @@ class Engine:
                 if lives:
                     return self._turned_away(old, boot)
                 break
+        old = self.links.get(link.device)
+        if old is not None and self._favoured(old) and not self._favoured(link):
+            # It would be kept; but the other side may have moved, and the old connection lead nowhere (MEET-17).
+            await self._unless_it_lives(old, TAKEN_OVER_SECONDS)
         return self._admit(link, boot, address)
 
     def _turned_away(self, old: Link, boot: bytes) -> m.Close:
@@ -502,7 +497,8 @@ class Engine:
         before = self._standings.get(link.device, Standing())
         self._standings[link.device] = link.standing
         link.standing.mended = dict(before.mended)
-        self._greeted_nonces.add(_nonce(boot))
+        self._linked_at[link.device] = anyio.current_time()
+        self.dialling.linked(link.device)
         state = self.peers[link.device]
         state.linked, state.error = True, None
         state.last_seen = iso(self._clock())
@@ -551,7 +547,9 @@ class Engine:
             if link.ended is not None and link.ended.code not in ("duplicate", "goodbye"):
                 state.error = link.ended.reason
             self._report("unlinked", f"connection to {state.name} ended")
-        self._wake_waiting()
+        lasted = anyio.current_time() - self._linked_at.pop(device, 0.0) >= SETTLED_SECONDS
+        self._tasks.start_soon(self.meeting.look_again)
+        self.dialling.unlinked(device, lasted=lasted)
         self._moved()
 
     async def snapshot(self) -> list[PeerState]:
@@ -568,6 +566,9 @@ class Engine:
             state.mended = dict(standing.mended)
             state.comparing = standing.comparing
             state.only_here, state.only_there = list(standing.only_here), list(standing.only_there)
+        for device, state in self.peers.items():
+            state.addresses = self.meeting.standing(device)
+            state.away = None if state.linked or device not in self._active else why_away(state.addresses)
         return sorted(self.peers.values(), key=lambda state: (state.name, state.device))
 
     def _summaries(self, but: Collection[str]) -> dict[str, m.Summary]:
@@ -586,55 +587,8 @@ class Engine:
         return all(link.standing.receiving is None for link in self.links.values())
 
     def nearby(self) -> int:
-        """How many other programs announce themselves that have never greeted us as a device of this person."""
-        return sum(found.nonce not in self._greeted_nonces for found in self._found.values())
-
-
-# -- addresses that worked, in the local table `peers` of space.sqlite
-
-NOWHERE = Address("", 0)
-"""In place of an address, where only is noted when the device was linked."""
-
-
-def remembered_addresses(space: Store, device: str) -> list[Address]:
-    """Where a device was last reached or was said to be, the newest first."""
-    with space.reading() as reader:
-        rows = reader.local(
-            "select host, port from peers where device = ? and host <> ? order by seen_at desc", (device, NOWHERE.host)
-        )
-    return [Address(host, port) for host, port in rows]
-
-
-def remember_address(space: Store, device: str, address: Address, now: int) -> None:
-    _remember(space, [(device, *address, iso(now))], now)
-
-
-def remember_links(space: Store, seen: Mapping[str, str], now: int) -> None:
-    """When devices were linked last (ISO 8601), whoever dialled."""
-    _remember(space, [(device, *NOWHERE, at) for device, at in seen.items()], now)
-
-
-def _remember(space: Store, rows: Iterable[tuple[str, str, int, str]], now: int) -> None:
-    with space.transaction(now, None) as tx:
-        for row in rows:
-            tx.execute(
-                "insert into peers(device, host, port, seen_at) values (?, ?, ?, ?)"
-                " on conflict(device, host, port) do update set seen_at = excluded.seen_at",
-                row,
-            )
-
-
-def _nonce(boot: bytes) -> str:
-    """What a program that was started as `boot` announces itself as."""
-    return boot[:8].hex()
-
-
-def _remote(stream: SocketStream) -> str:
-    try:
-        address = stream.extra(SocketAttribute.remote_address)
-        return address if isinstance(address, str) else f"{address[0]}:{address[1]}"
-    except (LookupError, ValueError, OSError, anyio.ClosedResourceError):
-        return "an unknown address"
+        """How many programs announce themselves that are none of this person's devices."""
+        return self.meeting.nearby()
 
 
 def _fault(error: BaseException) -> str:
@@ -646,15 +600,19 @@ def _fault(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}{where}"
 
 
-def _why(error: BaseException) -> str:
+def _why(error: BaseException) -> Failure:
     cause = error.__cause__ if error.__cause__ is not None else error
     text = str(cause)
     if isinstance(error, TimeoutError):
-        return "no answer in time"
+        return Failure("unreachable", "no answer in time")
     if isinstance(error, anyio.EndOfStream):
-        return "it hung up in the middle of the handshake, as a device does that is not paired with this one"
+        return Failure(
+            "refused", "it hung up in the middle of the handshake, as a device does that is not paired with this one"
+        )
     if "CERTIFICATE_VERIFY_FAILED" in text or "PEER_DID_NOT_RETURN_A_CERTIFICATE" in text:
-        return "the device there is not paired with this one"
+        return Failure("refused", "the device there is not paired with this one")
     if isinstance(cause, ConnectionRefusedError) or "onnection refused" in text:
-        return "nothing listens there"
-    return text or type(cause).__name__
+        return Failure("unreachable", "nothing listens there")
+    if isinstance(cause, OSError) and cause.strerror:
+        return Failure("unreachable", cause.strerror)
+    return Failure("unreachable", text or type(cause).__name__)

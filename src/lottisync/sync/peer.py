@@ -10,9 +10,23 @@ import msgspec
 from lottisync.causality.vector_clock import Host
 
 
+class AddressState(msgspec.Struct, rename="camel"):
+    """An address where a device is looked for. `source` is `announced`, `worked`, `given` or `recorded`; times are ISO
+    8601; since `failingSince` every attempt has failed, at last for the reason `error` (`code`: unreachable, refused,
+    version)."""
+
+    address: str
+    source: str
+    worked_at: str | None = None
+    failing_since: str | None = None
+    code: str | None = None
+    error: str | None = None
+
+
 class PeerState(msgspec.Struct, rename="camel"):
     """What the engine knows of a device, for `status`; times are ISO 8601. `told` is the knowledge that
-    the device last told, by store; `error` is why the last attempt failed.
+    the device last told, by store; `error` is why the last attempt failed,
+    `away` a word for why there is no link (`why_away`), `addresses` where the device is looked for.
     `diverged` names the stores that differ although both know the same, `mended` says how many entities were put
     right, here and there; `comparing` how far a store has been read for a comparison, (done, of). `twice` is when a
     second program with this device's key greeted last; `only_here` and `only_there` name stores that one of the two
@@ -34,6 +48,16 @@ class PeerState(msgspec.Struct, rename="camel"):
     twice: str | None = None
     ahead: str | None = None
     error: str | None = None
+    away: str | None = None
+    addresses: list[AddressState] = []
+
+
+def why_away(addresses: list[AddressState]) -> str:
+    """The word for why a device is away (MEET-26): what the last attempts came to. A refusal says more than silence."""
+    codes = {each.code for each in addresses if each.code is not None}
+    if not addresses:
+        return "no-address"
+    return next((code for code in ("version", "refused", "unreachable") if code in codes), "looking")
 
 
 def told_of_clock(name: str, said: str) -> str:

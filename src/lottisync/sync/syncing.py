@@ -12,7 +12,7 @@ import anyio
 
 from lottisync.device.device import Device
 from lottisync.device.membership import Strangers
-from lottisync.net.discovery import Address
+from lottisync.net.address import Address
 from lottisync.sync.conversation import Conversation
 from lottisync.sync.engine import Engine, Listen
 

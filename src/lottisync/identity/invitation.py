@@ -1,0 +1,128 @@
+"""An invitation: a URI that lets one device pair, for machines without a person in front of them, and for cameras.
+
+    lottisync://invite/1?device=FINGERPRINT&secret=SECRET&until=SECONDS&at=HOST:PORT&at=...
+
+It holds all that pairing needs: whose key will answer (`device`), 128 random bits (`secret`), and where (`at`, the
+likeliest first). It goes through the same exchange as a typed code (`lottisync.identity.pairing`), with the secret
+as the password. So the secret itself is never sent, and the one who answers has to prove the key.
+
+The secret is good once, and until the device that made the invitation says by its own clock that it has expired.
+`until` (seconds since 1970) is there to be shown to people; who joins does not judge it, for its clock may be wrong.
+Who sees the URI before it is used can join in place of the one who was meant: the device that made it shows who did.
+
+Spec: docs/specs/16-meeting.md, MEET-20 to MEET-24.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from typing import Final
+from urllib.parse import parse_qsl, quote, urlsplit
+
+import msgspec
+
+from lottisync.identity.device_key import IdentityError, parse_device_id
+from lottisync.identity.pairing import Offer, PairingError, Password
+
+SECRET_BYTES: Final = 16
+MAX_URI: Final = 2048
+MOST_ADDRESSES: Final = 8
+LIFETIME_MS: Final = 15 * 60_000
+LONGEST_LIFETIME_MS: Final = 24 * 60 * 60_000
+UNGUESSABLE_RUNS: Final = 1_000_000
+"""Nobody guesses 128 bits. Failed runs by strangers do not use up an invitation."""
+_CHANNEL: Final = b"lottisync/invitation/1"
+_PREFIX: Final = "lottisync://invite/1"
+_FIELDS: Final = ("device", "secret", "until")
+_SECONDS: Final = re.compile(r"\A[0-9]{1,12}\Z")
+_ADDRESS: Final = re.compile(r"\A[A-Za-z0-9.:%_@\[\]-]{3,300}\Z")
+
+
+class Invitation(msgspec.Struct, frozen=True, repr_omit_defaults=True):
+    """`device` is the id of the device that made it, `secret` 16 bytes, `until` seconds since 1970 by that device's
+    clock, `at` where it waits: HOST:PORT each."""
+
+    device: str
+    secret: bytes
+    until: int
+    at: tuple[str, ...]
+
+    @property
+    def uri(self) -> str:
+        fields = [("device", _packed(bytes.fromhex(self.device))), ("secret", _packed(self.secret))]
+        fields += [("until", str(self.until)), *(("at", address) for address in self.at)]
+        return f"{_PREFIX}?" + "&".join(f"{name}={quote(value, safe=':[]')}" for name, value in fields)
+
+    @property
+    def password(self) -> Password:
+        return Password(_CHANNEL, self.secret, self.device)
+
+    def __repr__(self) -> str:
+        # Without the secret: what is printed ends in a log.
+        return f"Invitation(device={self.device[:8]}, until={self.until}, at={self.at})"
+
+
+class InvitationOffer(Offer):
+    """An invitation that can be used now. `expires_at_ms` is of the inviting device's clock."""
+
+    what = "invitation"
+
+    def __init__(self, invitation: Invitation, expires_at_ms: int) -> None:
+        super().__init__(invitation.password, expires_at_ms, UNGUESSABLE_RUNS)
+
+
+def is_invitation(text: str) -> bool:
+    """Whether somebody means this as an invitation and not as a code."""
+    return text.strip().lower().startswith("lottisync:")
+
+
+def parse_invitation(text: str) -> Invitation:
+    """Read a URI. Fields that are not known are ignored. Raises `PairingError` malformed-invitation, or version for
+    one that a later version made."""
+    stripped = text.strip()
+    try:
+        parts = urlsplit(stripped)
+        given = parse_qsl(parts.query, strict_parsing=True, max_num_fields=64)
+    except ValueError:
+        raise _malformed("it cannot be read") from None
+    if len(stripped) > MAX_URI or parts.scheme != "lottisync" or parts.netloc != "invite":
+        raise _malformed(f"it does not begin with {_PREFIX}")
+    if re.fullmatch("/[0-9]{1,9}", parts.path) and parts.path != "/1":
+        raise PairingError("version", "this invitation was made by a later version; update this device")
+    if parts.path != "/1":
+        raise _malformed(f"it does not begin with {_PREFIX}")
+    fields = {name: value for name, value in given if name in _FIELDS}
+    if sorted(name for name, _ in given if name in _FIELDS) != sorted(_FIELDS):
+        raise _malformed("it has device, secret and until once each")
+    at = tuple(value for name, value in given if name == "at")
+    if not 1 <= len(at) <= MOST_ADDRESSES or not all(_ADDRESS.match(address) for address in at):
+        raise _malformed(f"it has 1 to {MOST_ADDRESSES} addresses")
+    if not _SECONDS.match(fields["until"]):
+        raise _malformed("its end is no time")
+    try:
+        device = parse_device_id(_unpacked(fields["device"], 32).hex())
+    except IdentityError:
+        raise _malformed("its device is no fingerprint") from None
+    return Invitation(device, _unpacked(fields["secret"], SECRET_BYTES), int(fields["until"]), at)
+
+
+def _malformed(why: str) -> PairingError:
+    return PairingError(
+        "malformed-invitation", "this is not a whole invitation ({why}). Copy all of it, or make a new one", why=why
+    )
+
+
+def _packed(data: bytes) -> str:
+    return base64.urlsafe_b64encode(data).decode().rstrip("=")
+
+
+def _unpacked(text: str, size: int) -> bytes:
+    try:
+        data = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
+    except (binascii.Error, ValueError):
+        raise _malformed("a part of it is cut off or changed") from None
+    if len(data) != size or _packed(data) != text:
+        raise _malformed("a part of it is cut off or changed")
+    return data

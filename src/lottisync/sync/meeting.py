@@ -1,0 +1,228 @@
+"""How this device and the person's others come to be linked (docs/specs/16-meeting.md).
+
+Everything that says where a device is comes together here: its record in `space`, what a person entered, what worked
+before, what was handed over at pairing, and mDNS. `Dialling` tries the addresses. In return this device writes down
+where it is reached itself, announces itself under names that the others recognise, and does all of it again when
+the network changes.
+
+A relay will be one more way to reach a device: another scheme in the records, another `connect`.
+"""
+
+import contextlib
+from collections.abc import AsyncIterator, Callable, Iterable
+from random import Random
+from typing import NamedTuple
+
+import anyio
+from anyio.abc import TaskGroup
+
+from lottisync.device import addresses as records
+from lottisync.device.addresses import Reach, read_reach
+from lottisync.device.peers import introduced, remembered
+from lottisync.identity.announcement import NONCE_BYTES, announcement, announcement_secret, recognised
+from lottisync.identity.device_key import DeviceKey
+from lottisync.net.address import Address
+from lottisync.net.discovery import Announcement, Found, discovering
+from lottisync.net.interfaces import links, reached_at, watch
+from lottisync.problem import Problem
+from lottisync.store.instant import iso
+from lottisync.store.store import Store
+from lottisync.sync.dial_plan import MOST_OF_A_SOURCE, Known, Source
+from lottisync.sync.dialling import Dialling
+from lottisync.sync.link import Caller
+from lottisync.sync.peer import AddressState
+
+MAX_STRANGERS = 256
+"""Announcements of others that are counted: more than any network has, and not all that somebody can invent."""
+
+
+class _Seen(NamedTuple):
+    """What `space` says: records by device, secrets by device, and where each device was reached from here and when."""
+
+    reach: dict[str, Reach]
+    secrets: dict[str, bytes]
+    worked: dict[str, list[tuple[Address, str]]]
+
+
+class Meeting:
+    """`dialling` is made with the task group that it runs in. `network_changed` is told the addresses that this machine
+    has now."""
+
+    def __init__(
+        self,
+        *,
+        key: DeviceKey,
+        space: Store,
+        host: str,
+        port: int,
+        clock: Callable[[], int],
+        chance: Random,
+        call: Caller,
+        dialling: Dialling,
+        report: Callable[[str, str], None],
+        changed: Callable[[], None],
+        network_changed: Callable[[set[str]], None],
+    ) -> None:
+        self._key, self._space, self._host, self._port = key, space, host, port
+        self._clock, self._chance, self._call = clock, chance, call
+        self._dialling, self._report, self._changed = dialling, report, changed
+        self._network_changed = network_changed
+        self._active: set[str] = set()
+        self._revoked: set[str] = set()
+        self._secret = announcement_secret(key, ())
+        self._own: set[Address] = set()
+        self._links: list[str] = []
+        self._seen = _Seen({}, {}, {})
+        self._announced: dict[str, dict[str, tuple[Address, ...]]] = {}
+        self._strangers: dict[str, None] = {}
+        self._again: Callable[[], None] = lambda: None
+
+    # -- life
+
+    @contextlib.asynccontextmanager
+    async def running(self, tasks: TaskGroup, *, discover: bool) -> AsyncIterator[None]:
+        """Announce and look for devices, as long as the block runs."""
+
+        def moved() -> None:
+            tasks.start_soon(self._moved)
+
+        tasks.start_soon(watch, moved)
+        if not discover:
+            yield
+            return
+        announce = Announcement("sync", self._port, self._name)
+        async with discovering(self._host, announce, self._found, self._lost, self._asks) as self._again:
+            yield
+
+    async def look(self, active: Iterable[str], revoked: Iterable[str]) -> None:
+        """`space` has changed: who is to be looked for, and who is out (MEET-10)."""
+        self._active, self._revoked = set(active), set(revoked)
+        await self._renew()
+        await self.look_again()
+
+    async def look_again(self) -> None:
+        """Read again where the devices are."""
+        before = self._seen.secrets
+        self._seen = await self._call(self._read)
+        self._dialling.search(self._active)
+        for device in self._active:
+            self._know(device)
+        if self._strangers and not self._seen.secrets.items() <= before.items():
+            # A name that meant nothing may now be one of ours.
+            self._strangers.clear()
+            self._again()
+
+    async def _moved(self) -> None:
+        """This machine's addresses have changed."""
+        self._report("network", "the network has changed; the other devices are looked for again")
+        self._links = links()
+        await self._renew()
+        for device in self._active:
+            self._know(device)
+        self._dialling.retry_all()
+        self._network_changed({address.host.partition("%")[0] for address in reached_at("::", self._port)})
+
+    async def _renew(self) -> None:
+        """Write down where this device is reached, and keep its secret from those who were taken out."""
+        own = reached_at(self._host, self._port)
+        self._own, self._links = set(own), links()
+        secret = announcement_secret(self._key, self._revoked)
+        try:
+            await self._call(lambda: records.renew(self._space, self._key.device_id, own, secret, self._clock()))
+        except Problem as problem:  # a full disk: this device is found all the same, by those who know it
+            self._report("failed", problem.message)
+        if secret != self._secret:
+            self._secret = secret
+            self._again()
+
+    def _read(self) -> _Seen:
+        with self._space.reading() as reader:
+            reach = read_reach(reader)
+            secrets = {device: each.secret for device, each in reach.items() if each.secret is not None}
+            worked = {device: remembered(reader, device) for device in self._active}
+            return _Seen(reach, introduced(reader) | secrets, worked)
+
+    # -- mDNS
+
+    def _name(self) -> str:
+        return announcement(self._secret, self._chance.randbytes(NONCE_BYTES))
+
+    def _whose(self, name: str) -> str | None:
+        device = recognised(name, self._seen.secrets)
+        return device if device in self._active else None
+
+    def _asks(self, name: str) -> bool:
+        if self._whose(name) is not None:
+            return True
+        if len(self._strangers) < MAX_STRANGERS:
+            self._strangers[name] = None
+            self._changed()
+        return False
+
+    def _found(self, found: Found) -> None:
+        device = self._whose(found.name)
+        if device is None or found.role != "sync":
+            return
+        names = self._announced.setdefault(device, {})
+        names.pop(found.name, None)
+        names[found.name] = found.addresses
+        while len(names) > MOST_OF_A_SOURCE[Source.ANNOUNCED]:
+            del names[next(iter(names))]
+        self._know(device)
+        self._dialling.retry(device, [each for address in found.addresses for each in self._dialled_as(address)])
+
+    def _lost(self, name: str) -> None:
+        self._strangers.pop(name, None)
+        for device, names in self._announced.items():
+            if names.pop(name, None) is not None:
+                self._know(device)
+        self._changed()
+
+    def nearby(self) -> int:
+        """How many programs announce themselves that are none of this person's devices."""
+        return len(self._strangers)
+
+    # -- where a device is
+
+    def _know(self, device: str) -> None:
+        reach = self._seen.reach.get(device, Reach())
+        said: dict[Source, Iterable[Address]] = {
+            Source.ANNOUNCED: [a for names in reversed(self._announced.get(device, {}).values()) for a in names],
+            Source.WORKED: [address for address, _ in self._seen.worked.get(device, [])],
+            Source.GIVEN: reach.given,
+            Source.RECORDED: reach.addresses,
+        }
+        self._dialling.know(
+            device,
+            [
+                (each, source)
+                for source, addresses in said.items()
+                for address in addresses
+                for each in self._dialled_as(address)
+                if each not in self._own
+            ],
+        )
+
+    def _dialled_as(self, address: Address) -> list[Address]:
+        """An address that is good on one link only is dialled on each link, unless it says on which."""
+        if address.link_local and "%" not in address.host:
+            return [address.within(scope) for scope in self._links]
+        return [address]
+
+    def standing(self, device: str) -> list[AddressState]:
+        """Where the device is looked for, the likeliest first, and what came of it."""
+        worked = dict(self._seen.worked.get(device, []))
+        now, wall = anyio.current_time(), self._clock()
+        return [_state(known, worked.get(known.address, ""), now, wall) for known in self._dialling.standing(device)]
+
+
+def _state(known: Known, worked_at: str, now: float, wall: int) -> AddressState:
+    since = None if known.since is None else iso(wall - int(1000 * (now - known.since)))
+    return AddressState(
+        str(known.address),
+        known.source.name.lower(),
+        worked_at or None,
+        since,
+        known.failure.code if known.failure else None,
+        known.failure.text if known.failure else None,
+    )

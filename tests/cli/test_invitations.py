@@ -1,0 +1,138 @@
+"""`pair --invite`, `pair URI`, `LOTTISYNC_INVITE` at `init`, and `devices address`: MEET-5, MEET-21 to MEET-25."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from tests.support.command_line import contents, run, run_here, started
+
+from lottisync.daemon.home import TaskHome
+from lottisync.device.peers import remembered_addresses
+from lottisync.identity.device_key import DeviceKey
+from lottisync.identity.invitation import Invitation, parse_invitation
+
+
+@pytest.fixture
+def homes(tmp_path: Path) -> tuple[Path, Path]:
+    for name in ("laptop", "phone"):
+        assert run_here("init", "--name", name, home=tmp_path / name).code == 0
+    return tmp_path / "laptop", tmp_path / "phone"
+
+
+@contextmanager
+def invited(home: Path, *more: str) -> Iterator[str]:
+    """A device that shows an invitation, until it was used."""
+    with started("pair", "--invite", "--json", "--listen", "127.0.0.1:0", *more, home=home) as process:
+        assert process.stdout is not None
+        yield json.loads(process.stdout.readline())["uri"]
+
+
+def names(home: Path) -> set[str]:
+    return {row["name"] for row in run_here("devices", "--json", home=home).json}
+
+
+def test_meet_21_an_invitation_pairs_two_devices_and_is_used_up(homes: tuple[Path, Path], tmp_path: Path) -> None:
+    laptop, phone = homes
+    with started("pair", "--invite", "--json", "--listen", "127.0.0.1:0", home=laptop) as process:
+        assert process.stdout is not None
+        uri = json.loads(process.stdout.readline())["uri"]
+        done = run("pair", uri, "--json", home=phone)
+        assert done.code == 0, done
+        assert json.loads(process.stdout.readline())["words"] == done.json["words"]
+        assert process.wait(20) == 0
+    assert names(laptop) == names(phone) == {"laptop", "phone"}
+    # The invitation has told the phone where the laptop's daemon will be.
+    opened = TaskHome.open(phone)
+    assert "127.0.0.1" in {address.host for address in remembered_addresses(opened.space, done.json["device"])}
+    opened.close()
+    again = run("pair", uri, home=phone)
+    assert (again.code, "it was used, it has expired" in again.err) == (1, True)
+
+
+def test_meet_23_a_device_of_another_fingerprint_is_named_and_told_nothing(homes: tuple[Path, Path]) -> None:
+    laptop, phone = homes
+    before = contents(phone)
+    with invited(laptop) as uri:
+        real = parse_invitation(uri)
+        other = Invitation(DeviceKey.from_seed(b"o" * 32).device_id, real.secret, real.until, real.at)
+        refused = run("pair", other.uri, home=phone)
+        assert refused.code == 1
+        assert "is not the one that made the invitation" in refused.err
+        assert contents(phone) == before
+        # It is as good as before.
+        assert run("pair", uri, home=phone).code == 0
+
+
+def test_meet_25_a_device_that_is_set_up_by_a_script_joins_by_itself(
+    homes: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    laptop, _ = homes
+    with invited(laptop) as uri:
+        monkeypatch.setenv("LOTTISYNC_INVITE", uri)
+        done = run("init", "--name", "server", "--json", home=tmp_path / "server")
+        assert (done.code, done.json["paired"]) == (0, "laptop")
+    monkeypatch.delenv("LOTTISYNC_INVITE")
+    assert names(tmp_path / "server") == {"laptop", "server"}
+    assert names(laptop) == {"laptop", "server"}
+
+
+@pytest.mark.parametrize("uri", ["lottisync://invite/1?device=x", "used"])
+def test_meet_25_an_invitation_that_is_no_good_leaves_no_home(
+    homes: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, uri: str
+) -> None:
+    gone = Invitation(DeviceKey.from_seed(b"o" * 32).device_id, bytes(16), 0, ("127.0.0.1:1",)).uri
+    monkeypatch.setenv("LOTTISYNC_INVITE", gone if uri == "used" else uri)
+    refused = run("init", "--name", "server", home=tmp_path / "server")
+    assert refused.code in (1, 2)
+    assert "invitation" in refused.err
+    assert not (tmp_path / "server").exists()
+
+
+def test_meet_20_for_people_there_is_a_qr_code(homes: tuple[Path, Path]) -> None:
+    laptop, _ = homes
+    with started("pair", "--invite", "--listen", "127.0.0.1:0", home=laptop) as process:
+        assert process.stdout is not None
+        lines = [process.stdout.readline() for _ in range(20)]
+    assert "lottisync pair 'lottisync://invite/1?device=" in lines[0]
+    assert any("▄" in line for line in lines)
+
+
+def test_cli_3_an_address_without_a_code_is_refused_at_once(homes: tuple[Path, Path]) -> None:
+    laptop, _ = homes
+    for call, word in (
+        (("pair", "--at", "127.0.0.1:1"), "--at goes with the CODE"),
+        (("pair", "123-456-789", "--invite"), "goes without a CODE"),
+        (("pair", "--listen", "2001:db8::1:22067"), "in brackets"),
+    ):
+        refused = run_here(*call, home=laptop)
+        assert refused.code == 2
+        assert word in refused.err
+
+
+def test_meet_5_an_address_is_entered_and_taken_away(homes: tuple[Path, Path]) -> None:
+    laptop, phone = homes
+    opened = TaskHome.open(laptop)
+    opened.members.add("phone", TaskHome.open(phone).key.certificate, 1)
+    opened.close()
+    call = ("devices", "address", "phone")
+    assert run_here(*call, "Phone.Tailnet.example:22067", home=laptop).out == (
+        "phone is looked for at phone.tailnet.example:22067, too.\n"
+    )
+    [row] = [row for row in run_here("devices", "--json", home=laptop).json if row["name"] == "phone"]
+    assert [(each["address"], each["source"]) for each in row["addresses"]] == [
+        ("phone.tailnet.example:22067", "given")
+    ]
+    assert "phone.tailnet.example:22067  given, never worked from here" in run_here("devices", home=laptop).out
+    assert run_here(*call, "--remove", "phone.tailnet.example:22067", home=laptop).code == 0
+    before = contents(laptop)
+    for refused, word in (
+        (run_here(*call, "--remove", "phone.tailnet.example:22067", home=laptop), "was not entered"),
+        (run_here(*call, "phone:0", home=laptop), "1 to 65535"),
+        (run_here(*call, home=laptop), "either HOST:PORT or --remove"),
+        (run_here("devices", "address", "nobody", "a:1", home=laptop), "nobody"),
+    ):
+        assert refused.code != 0
+        assert word in refused.err
+    assert contents(laptop) == before

@@ -1,0 +1,188 @@
+"""Daemons on networks of their own: MEET-2, MEET-5, MEET-6, MEET-11, MEET-16, MEET-18, and what was found before
+(REL-D3, REL-D3b, REL-D4b). The slow ones are `deep`."""
+
+import signal
+import time
+from functools import partial
+from pathlib import Path
+
+import pytest
+from tests.support.command_line import eventually
+from tests.support.network import Network, namespaces_or_skip
+
+from lottisync.daemon.home import TaskHome
+from lottisync.device.peers import remember_address
+from lottisync.net.address import Address
+
+
+@pytest.fixture(autouse=True)
+def _namespaces() -> None:
+    namespaces_or_skip()
+
+
+def test_meet_2_rel_d3_without_multicast_a_device_that_moves_is_found_by_all(tmp_path: Path) -> None:
+    """The second restarts on another port and another address. The first finds it, and so does the third, which was
+    never paired with the first."""
+    with Network(tmp_path, 3, multicast=False) as network:
+        for number, machine in enumerate(network.machines):
+            machine.address("add", f"10.9.0.{number + 1}/24")
+        a, b, c = network.household()
+        for machine in (a, b, c):
+            machine.daemon()
+        a.until_linked(b, c)
+        c.until_linked(a, b)
+        b.stop()
+        c.stop()
+        b.address("del", "10.9.0.2/24")
+        b.address("add", "10.9.0.77/24")
+        b.daemon("--listen", "[::]:31999")
+        a.until_linked(b)
+        # The third was not there meanwhile; it hears of the move from the first.
+        c.daemon()
+        c.until_linked(a, b)
+
+
+def test_meet_18_rel_d3b_devices_meet_over_link_local_addresses_alone(tmp_path: Path) -> None:
+    """No IPv4 and no router: what is announced is what is listened on."""
+    with Network(tmp_path, 2) as network:
+        a, b = network.household()
+        a.daemon()
+        b.daemon("--listen", "[::]:22067")
+        a.until_linked(b)
+        b.until_linked(a)
+        [peer] = a.status()["peers"]
+        assert any(each["address"].startswith("[fe80::") for each in peer["addresses"])
+
+
+@pytest.mark.deep
+def test_meet_18_rel_d3b_dual_stack(tmp_path: Path) -> None:
+    """One listens on both families, one on IPv4, one on IPv6; the one on both is linked with both others."""
+    with Network(tmp_path, 3) as network:
+        for number, machine in enumerate(network.machines):
+            machine.address("add", f"10.9.0.{number + 1}/24", f"fd09::{number + 1}/64")
+        a, b, c = network.household()
+        b.daemon("--listen", "[::]:22067")
+        a.daemon("--listen", "0.0.0.0:22067")
+        c.daemon("--listen", "[fd09::3]:22067")
+        b.until_linked(a, c)
+
+
+@pytest.mark.deep
+def test_meet_18_ipv4_alone_on_a_system_without_ipv6(tmp_path: Path) -> None:
+    with Network(tmp_path, 2, multicast=False, ipv6=False) as network:
+        for number, machine in enumerate(network.machines):
+            machine.address("add", f"10.9.0.{number + 1}/24")
+        a, b = network.household()
+        a.daemon()
+        b.daemon()
+        a.until_linked(b)
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("multicast", [True, False])
+def test_meet_11_rel_d4b_forty_dead_addresses_do_not_delay_a_meeting(tmp_path: Path, multicast: bool) -> None:
+    with Network(tmp_path, 2, multicast=multicast) as network:
+        for number, machine in enumerate(network.machines):
+            machine.address("add", f"10.9.0.{number + 1}/24")
+        a, b = network.household()
+        b.daemon()
+        home, there = TaskHome.open(a.home), TaskHome.open(b.home)
+        with home.space.transaction(1, None) as tx:
+            for number in range(40):
+                tx.execute(
+                    "insert into peers(device, host, port, seen_at) values (?, ?, 22067, '2026-01-01')",
+                    (there.id, f"10.9.0.{100 + number}"),
+                )
+        home.close()
+        there.close()
+        began = time.monotonic()
+        a.daemon().event("linked")
+        assert time.monotonic() - began < 3 + 2  # and the start of a program on a busy machine
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("how", ["new address", "new subnet", "down and up"])
+def test_meet_16_a_change_of_network_is_acted_on_at_once(tmp_path: Path, how: str) -> None:
+    """Before, a link was given up after fifteen seconds of silence."""
+    with Network(tmp_path, 3, multicast=False) as network:
+        for number, machine in enumerate(network.machines):
+            machine.address("add", f"10.9.0.{number + 1}/24", f"10.8.0.{number + 1}/24")
+        a, b, c = network.household()
+        for machine in (a, b, c):
+            machine.daemon()
+        b.until_linked(a, c)
+        before = len([event for event in b.daemons[0].events if event["event"] == "linked"])
+        began = time.monotonic()
+        if how == "new address":
+            b.address("del", "10.9.0.2/24", "10.8.0.2/24")
+            b.address("add", "10.9.0.55/24", "10.8.0.55/24")
+        elif how == "new subnet":
+            b.address("del", "10.9.0.2/24")
+        else:
+            b.link("down")
+            b.daemons[0].event("unlinked")
+            b.link("up")
+            began = time.monotonic()
+        if how != "new subnet":
+            eventually(lambda: len([e for e in b.daemons[0].events if e["event"] == "linked"]) >= before + 2)
+        a.until_linked(b)
+        c.until_linked(b)
+        assert time.monotonic() - began < 8
+
+
+@pytest.mark.deep
+def test_meet_5_an_address_that_is_entered_leads_across_a_network_that_tells_nothing(tmp_path: Path) -> None:
+    """Paired by an invitation, moved while both were off, no multicast: an address by hand is enough; and `status` has
+    said what is missing."""
+    with Network(tmp_path, 2, multicast=False) as network:
+        a, b = network.machines
+        a.address("add", "10.9.0.1/24")
+        b.address("add", "10.9.0.2/24")
+        network.household()
+        b.address("del", "10.9.0.2/24")
+        b.address("add", "10.9.0.3/24")
+        b.daemon("--listen", "10.9.0.3:4000")
+        a.stop()
+        home = TaskHome.open(a.home)
+        with home.space.transaction(1, None) as tx:
+            tx.execute("delete from peers")
+        home.close()
+        a.address("del", "10.9.0.1/24")
+        a.address("add", "10.9.0.9/24")
+        a.daemon("--listen", "10.9.0.9:4000")
+        eventually(lambda: a.status()["peers"][0]["away"] == "no-address")
+        a.run("devices", "address", b.name, "10.9.0.3:4000")
+        a.until_linked(b)
+
+
+@pytest.mark.deep
+def test_meet_16_loss_and_delay_and_one_that_is_stuck_hold_up_nobody_else(tmp_path: Path) -> None:
+    """Five devices: one far away and lossy (where the kernel can do that), one stopped in its tracks, two of one
+    name."""
+    with Network(tmp_path, 5) as network:
+        for number, machine in enumerate(network.machines):
+            machine.address("add", f"10.9.0.{number + 1}/24", f"fd09::{number + 1}/64")
+        network.machines[4].name = "d"
+        a, b, c, d, e = network.household()
+        c.slow("delay", "200ms", "loss", "20%")
+        for machine in (a, b, c, d, e):
+            machine.daemon()
+        eventually(lambda: sum(peer["linked"] for peer in a.status()["peers"]) == 4, "all linked with a")
+        d.daemons[0].process.send_signal(signal.SIGSTOP)
+        try:
+            a.run("task", "add", "Milk")
+            for other in (b, e):
+                eventually(partial(other.run, "task", "list"), f"the task on {other.name}")
+        finally:
+            d.daemons[0].process.send_signal(signal.SIGCONT)
+        eventually(lambda: all(peer["inStep"] for peer in a.status()["peers"]), "all in step")
+
+
+def test_the_addresses_of_this_test_are_remembered_as_the_program_does(tmp_path: Path) -> None:
+    """MEET-14: the forty rows above stand for forty links; a program keeps eight of them."""
+    home = TaskHome.create(tmp_path / "home", "laptop")
+    for number in range(40):
+        remember_address(home.space, "b" * 64, Address("10.9.0.1", 1000 + number), number)
+    with home.space.reading() as reader:
+        assert reader.local("select count(*) from peers") == [(8,)]
+    home.close()
