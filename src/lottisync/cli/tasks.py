@@ -83,7 +83,7 @@ class _DryRun(Exception):
 @click.group()
 @everywhere
 def task(home: str | None, as_json: bool) -> None:
-    """List, show, add and tick."""
+    """List, show, add and change tasks."""
 
 
 @task.command("list")
@@ -138,7 +138,7 @@ def _show_list(terminal: Terminal, found: list[tasks.Line], today: str) -> None:
 @common
 @watchable
 def show_task(terminal: Terminal, task_id: str) -> None:
-    """Show a task with its checklist and notes. TASK is an id, or its last characters."""
+    """Show a task with its checklist and notes. TASK is an id, its beginning or end, or a piece of the title."""
     with terminal.home.journal.reading() as reader:
         page = tasks.page(reader, tasks.resolve(reader, task_id, "task"))
     agent = _agent_of(terminal, page.task.id)
@@ -228,7 +228,7 @@ def add_task(
 @click.option("--off", is_flag=True, help="Untick instead.")
 @common
 def check_item(terminal: Terminal, item_id: str, off: bool) -> None:
-    """Tick a checklist item (or untick it with --off). ITEM is an id, or its last characters."""
+    """Tick a checklist item (or untick it with --off). ITEM is an id, its beginning or end, or a piece of its title."""
     with terminal.home.journal.transaction(clock.now(), PERSON) as tx:
         resolved = tasks.resolve(tx, item_id, "checklistItem")
         changed = tasks.check_item(tx, resolved, not off) is not None

@@ -18,17 +18,23 @@ import msgspec
 from fractional_indexing import FIError, generate_key_between
 
 from lottisync.causality.vector_clock import Dot
-from lottisync.entities.schema import derived_id
+from lottisync.entities import path as paths
+from lottisync.entities.schema import derived_id, link_id
 from lottisync.entities.version import Damaged
 from lottisync.entities.view import T
 from lottisync.journal.types import (
+    ENTRY_LINK,
+    INVERSES,
     PRIORITIES,
+    RELATIONS,
     STATUSES,
     Checklist,
     ChecklistItem,
     Entry,
+    EntryLink,
     Label,
     Task,
+    link_ends,
 )
 from lottisync.problem import Problem
 from lottisync.shown import quoted
@@ -115,25 +121,61 @@ def _of(documents: list[Document], type_name: str, kind: type[T]) -> list[T]:
     return [document.view(kind) for document in documents if document.type == type_name]
 
 
-def resolve(reader: Reader, abbreviated: str, type_name: str) -> str:
-    """The id that a person abbreviated to its first (or last) characters; `Problem` if none or several fit."""
-    entity = reader.document(abbreviated)
-    if entity is not None and entity.type == type_name:
-        return abbreviated
-    fitting = reader.ids_like(abbreviated, 1_000, type_name)
+def resolve(reader: Reader, named: str, type_name: str, *, deleted: bool = False) -> str:
+    """The id of what a person named: by its id, by the first or last characters of it, or by a piece of its title that
+    no other has (JOUR-16). With `deleted`, one of the deleted entities. `Problem` if none or several fit."""
+    entity = reader.document(named)
+    if entity is not None and entity.type == type_name and (entity.deleted or not deleted):
+        return named
+    fitting = _fitting_deleted(reader, named, type_name) if deleted else _fitting(reader, named, type_name)
     if len(fitting) == 1:
         return fitting[0]
-    word = _word(type_name)
+    word = ("deleted " if deleted else "") + _word(type_name)
     if not fitting:
-        raise Problem("unknown-id", "there is no {word} {quoted}", hint="tasks", word=word, quoted=quoted(abbreviated))
+        raise Problem("unknown-id", "there is no {word} {quoted}", hint="tasks", word=word, quoted=quoted(named))
     raise Problem(
         "ambiguous-id",
-        "{count} ids of a {word} fit {quoted}: {candidates}. Give more of it",
+        "{count} of {word} fit {quoted}: {candidates}. Give more of the id or the title",
         count=len(fitting),
         word=word,
-        quoted=quoted(abbreviated),
+        quoted=quoted(named),
         candidates=_candidates(reader, fitting),
     )
+
+
+class _Titled(msgspec.Struct, frozen=True, gc=False):
+    id: str
+    title: str = ""
+
+
+def _fitting(reader: Reader, named: str, type_name: str) -> list[str]:
+    by_id = reader.ids_like(named, 1_000, type_name)
+    return by_id or sorted(_by_title(named, reader.views(type_name, _Titled)[0]))
+
+
+def _fitting_deleted(reader: Reader, named: str, type_name: str) -> list[str]:
+    gone = [document.id for document in deleted_documents(reader, type_name)]
+    typed = "".join(named.split()).replace("-", "").lower()
+    plain = {ident: ident.replace("-", "").lower() for ident in gone}
+    by_id = [ident for ident in gone if typed and (plain[ident].startswith(typed) or plain[ident].endswith(typed))]
+    return by_id or _by_title(named, [document.view(_Titled) for document in deleted_documents(reader, type_name)])
+
+
+def _by_title(named: str, titled: list[_Titled]) -> list[str]:
+    """Those with exactly this title, else those with this piece in it, whatever the capitals."""
+    piece = " ".join(named.split()).casefold()
+    if not piece:
+        return []
+    fitting = [one for one in titled if piece in one.title.casefold()]
+    exact = [one for one in fitting if one.title.casefold() == piece]
+    return [one.id for one in exact or fitting]
+
+
+def deleted_documents(reader: Reader, type_name: str) -> list[Document]:
+    """The deleted entities of a type that are not forgotten yet, in the order of their ids."""
+    rows = reader.local("select id from rows where type = ? and deleted_at is not null order by id", (type_name,))
+    found = (reader.document(str(ident)) for (ident,) in rows)
+    return [document for document in found if document is not None]
 
 
 def _candidates(reader: Reader, fitting: list[str]) -> str:
@@ -242,6 +284,43 @@ def edit_task(tx: Transaction, task_id: str, fields: Mapping[str, Any]) -> Dot:
     return tx.put(task_id, "task", fields)
 
 
+def delete_task(tx: Transaction, task_id: str) -> Dot:
+    """Delete a task. Its items and notes stay as they are, so that they come back with it."""
+    read(tx, task_id, "task", Task)
+    return tx.delete(task_id)
+
+
+def undelete_task(tx: Transaction, task_id: str) -> Dot:
+    """Bring a deleted task back, with all that it has. One that is not deleted is refused."""
+    document = tx.document(task_id)
+    if document is None or document.type != "task" or not document.deleted:
+        raise Problem("unknown-id", "there is no deleted task {quoted}", quoted=quoted(task_id))
+    return tx.undelete(task_id)
+
+
+def set_link(tx: Transaction, task_id: str, relation: str, other_id: str, *, on: bool = True) -> Dot | None:
+    """Say that a task blocks (fixes, duplicates ...) another one, or no longer; None if it is so already. The word may
+    be that of either end, and is stored under one (`link_ends`). A link that was deleted comes back without the words
+    that it had."""
+    if relation not in (*RELATIONS, *INVERSES):
+        words = ", ".join((*RELATIONS, *INVERSES))
+        raise Problem("bad-value", "a relation is one of {words}; got {quoted}", words=words, quoted=quoted(relation))
+    if task_id == other_id:
+        raise Problem("bad-value", "a task is not linked to itself ({task_id})", task_id=task_id)
+    for end in (task_id, other_id):
+        read(tx, end, "task", Task)
+    stored, from_id, to_id = link_ends(relation, task_id, other_id)
+    document = tx.document(link_id(ENTRY_LINK, from_id, to_id))
+    had = document.view(EntryLink).relations if document is not None else {}
+    live = document is not None and not document.deleted
+    if (live and had.get(stored) is True) == on:
+        return None
+    said: dict[str, bool | None] = {} if live else dict.fromkeys(had)
+    said[stored] = True if on else None
+    fields = {paths.join("relations", word): value for word, value in said.items()}
+    return tx.link(ENTRY_LINK, from_id, to_id, fields)
+
+
 def default_checklist(tx: Transaction, task_id: str, *, precedence: int | None = None) -> str:
     """The task's first checklist, made if it has none. Its id is derived from the task's, so that two
     devices that make it at the same time make one; if that one was deleted, it is brought back (JOUR-7)."""
@@ -323,6 +402,12 @@ def rename_item(tx: Transaction, item_id: str, title: str) -> Dot:
     """A new title; who ticked the item, and when, stays as it is (S0-21)."""
     read(tx, item_id, "checklistItem", ChecklistItem)
     return tx.put(item_id, "checklistItem", {"title": checked_title(title)})
+
+
+def remove_item(tx: Transaction, item_id: str) -> Dot:
+    """Delete a checklist item."""
+    read(tx, item_id, "checklistItem", ChecklistItem)
+    return tx.delete(item_id)
 
 
 def add_note(

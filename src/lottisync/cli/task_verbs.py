@@ -1,0 +1,564 @@
+"""What a person does to tasks that are there: `task done`, `edit`, `due`, `item`, `label` and the others.
+
+A task is named by its id, by the beginning or end of it, or by a piece of its title that no other task has. Each
+command is one transaction: if one of several names does not fit, nothing is changed. Each answer names the task. With
+`--json` it is a list with one object for each task (or item) that was named; `changed` says whether it was changed.
+"""
+
+import re
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import click
+
+from lottisync.cli.options import everywhere
+from lottisync.cli.tasks import task
+from lottisync.cli.terminal import Terminal, common, judging_the_call, short
+from lottisync.device import clock
+from lottisync.journal import names, tasks
+from lottisync.journal.types import INVERSES, PRIORITIES, RELATIONS, ChecklistItem, Task
+from lottisync.problem import Problem, Usage
+from lottisync.review.precedence import PERSON
+from lottisync.shown import one_line, quoted
+from lottisync.store.transaction import Transaction
+
+NONE = ("none", "-", "")
+"""What takes a value away."""
+CLOSED = ("DONE", "REJECTED")
+_SPAN = re.compile(r"\A(?:(\d{1,3})\s*h(?:ours?)?)?\s*(?:(\d{1,4})\s*(?:m|min|minutes?)?)?\Z")
+
+Verb = Callable[[Transaction, str], bool]
+"""Does something to the task (or item) with this id; False if it is so already."""
+
+many_tasks = click.argument("named", metavar="TASK...", nargs=-1, required=True)
+one_task = click.argument("named", metavar="TASK")
+
+
+# -- done, reopen, status, due, priority, estimate, edit
+
+
+@task.command()
+@many_tasks
+@common
+def done(terminal: Terminal, named: tuple[str, ...]) -> None:
+    """Finish tasks.
+
+    \b
+    lottisync task done milk
+    lottisync task done 4f0c a1b2
+    """
+    _change_tasks(terminal, named, _setting(tasks.checked_status("DONE", None)), "done")
+
+
+@task.command()
+@many_tasks
+@common
+def reopen(terminal: Terminal, named: tuple[str, ...]) -> None:
+    """Open tasks again that are done or rejected.
+
+    \b
+    lottisync task reopen milk
+    """
+
+    def verb(tx: Transaction, task_id: str) -> bool:
+        closed = tasks.read(tx, task_id, "task", Task).status in CLOSED
+        return closed and _setting(tasks.checked_status("OPEN", None))(tx, task_id)
+
+    _change_tasks(terminal, named, verb, "open")
+
+
+@task.command()
+@many_tasks
+@click.argument("status", metavar="STATUS")
+@click.option("--reason", metavar="TEXT", help="Why; BLOCKED and ON HOLD need it.")
+@common
+def status(terminal: Terminal, named: tuple[str, ...], status: str, reason: str | None) -> None:
+    """Set the status: open, groomed, in-progress, blocked, on-hold, done or rejected.
+
+    \b
+    lottisync task status milk in-progress
+    lottisync task status 4f0c blocked --reason "the shop is closed"
+    """
+    fields = _status(status, reason)
+    _change_tasks(terminal, named, _setting(fields), str(fields["status"]).lower())
+
+
+@task.command()
+@many_tasks
+@click.argument("day", metavar="DAY")
+@common
+def due(terminal: Terminal, named: tuple[str, ...], day: str) -> None:
+    """Set the day on which tasks are due: YYYY-MM-DD, or `none`.
+
+    \b
+    lottisync task due milk 2026-12-01
+    lottisync task due milk none
+    """
+    fields = _due(day)
+    _change_tasks(terminal, named, _setting(fields), f"due {fields['due']}" if fields["due"] else "without a due date")
+
+
+@task.command()
+@many_tasks
+@click.argument("priority", type=click.Choice(PRIORITIES, case_sensitive=False))
+@common
+def priority(terminal: Terminal, named: tuple[str, ...], priority: str) -> None:
+    """Set the priority, P0 (now) to P3 (some day).
+
+    \b
+    lottisync task priority milk p1
+    """
+    _change_tasks(terminal, named, _setting({"priority": tasks.checked_priority(priority)}), priority)
+
+
+@task.command()
+@many_tasks
+@click.argument("span", metavar="TIME")
+@common
+def estimate(terminal: Terminal, named: tuple[str, ...], span: str) -> None:
+    """Set how long tasks will take: minutes, or like 1h30m, or `none`.
+
+    \b
+    lottisync task estimate milk 45
+    lottisync task estimate milk 1h30m
+    """
+    fields = _estimate(span)
+    said = f"estimated at {fields['estimate']} min" if fields["estimate"] else "without an estimate"
+    _change_tasks(terminal, named, _setting(fields), said)
+
+
+@task.command()
+@one_task
+@click.option("--title", metavar="TEXT")
+@click.option("--status", metavar="STATUS")
+@click.option("--reason", metavar="TEXT", help="Of the status.")
+@click.option("--priority", metavar="P0..P3")
+@click.option("--due", metavar="DAY", help="YYYY-MM-DD, or none.")
+@click.option("--estimate", metavar="TIME", help="Minutes, or like 1h30m, or none.")
+@common
+def edit(terminal: Terminal, named: str, reason: str | None, **given: str | None) -> None:
+    """Change a task. Without options, your editor ($EDITOR) opens with its fields.
+
+    \b
+    lottisync task edit milk
+    lottisync task edit milk --title "Oat milk" --due 2026-12-01
+    """
+    values = {name: value for name, value in given.items() if value is not None}
+    if reason is not None:
+        if "status" not in values:
+            raise Usage("bad-call", "--reason belongs to --status; give both")
+        values["reason"] = reason
+    fields = _parsed(values) if values else _edited(terminal, named)
+    if not fields:
+        terminal.emit([], lambda: terminal.line("Nothing was changed."))
+        return
+    _change_tasks(terminal, (named,), _setting(fields), "changed")
+
+
+def _setting(fields: Mapping[str, Any]) -> Verb:
+    """The verb that gives a task these fields."""
+
+    def verb(tx: Transaction, task_id: str) -> bool:
+        document = tx.document(task_id)
+        held = document.document() if document is not None else {}
+        changed = {name: value for name, value in fields.items() if held.get(name) != value}
+        if "status" in changed or "statusReason" in changed:  # they are written together
+            changed |= {name: fields[name] for name in ("status", "statusReason")}
+        if changed:
+            tasks.edit_task(tx, task_id, changed)
+        return bool(changed)
+
+    return verb
+
+
+# -- $EDITOR
+
+_FORM = ("title", "status", "reason", "priority", "due", "estimate")
+
+
+def _form(held: Task) -> str:
+    values = (held.title, held.status, held.status_reason, held.priority, held.due, held.estimate)
+    lines = [
+        f"{name}: {'' if value is None else one_line(str(value))}" for name, value in zip(_FORM, values, strict=True)
+    ]
+    return "\n".join(["# Save to change the task. Lines that begin with # do not count.", *lines, ""])
+
+
+def _edited(terminal: Terminal, named: str) -> dict[str, Any]:
+    """The fields as a person left them in the editor; only those that were changed there. A form that cannot be read is
+    offered again, with the reason at its top; to close it unchanged gives up."""
+    with terminal.home.journal.reading() as reader:
+        held = tasks.read(reader, tasks.resolve(reader, named, "task"), "task", Task)
+    offered = form = _form(held)
+    while True:
+        # A file that was written again with the same text is unchanged, too.
+        typed = click.edit(offered, extension=".txt", require_save=False)
+        if typed is None or typed.rstrip() == form.rstrip():
+            return {}
+        try:
+            return _parsed(_differing(_read_form(typed), _read_form(form)))
+        except Problem as problem:
+            if typed.rstrip() == offered.rstrip():
+                raise
+            kept = [line for line in typed.splitlines() if not line.startswith("# Wrong: ")]
+            offered = "\n".join([f"# Wrong: {problem.message}", *kept, ""])
+
+
+def _read_form(text: str) -> dict[str, str]:
+    values: dict[str, str] = {}
+    for line in text.splitlines():
+        name, colon, value = line.partition(":")
+        name = name.strip().lower()
+        if not line.strip() or line.startswith("#"):
+            continue
+        if not colon or name not in _FORM or name in values:
+            expected = ", ".join(_FORM)
+            raise Usage(
+                "bad-form",
+                "{quoted} is no field; there is one line for each of {expected}",
+                quoted=quoted(line),
+                expected=expected,
+            )
+        values[name] = value.strip()
+    return values
+
+
+def _differing(typed: dict[str, str], before: dict[str, str]) -> dict[str, str]:
+    """The fields that the person changed: what another device changes meanwhile stays as it is there. A line that was
+    removed takes the value away."""
+    changed = {name: typed.get(name, "") for name in _FORM if typed.get(name, "") != before[name]}
+    if changed.keys() & {"status", "reason"}:
+        changed |= {name: typed.get(name, "") for name in ("status", "reason")}
+    return changed
+
+
+# -- note, time, delete, undelete
+
+
+@task.command()
+@one_task
+@click.argument("text", required=False)
+@common
+def note(terminal: Terminal, named: str, text: str | None) -> None:
+    """Write a note on a task. Without TEXT it is read from standard input ('-'), or your editor opens.
+
+    \b
+    lottisync task note milk "the shop has none"
+    """
+    _write_down(terminal, named, text, None)
+
+
+@task.command()
+@one_task
+@click.argument("span", metavar="TIME")
+@click.argument("text", default="Time spent")
+@common
+def time(terminal: Terminal, named: str, span: str, text: str) -> None:
+    """Write down time that was spent on a task: minutes, or like 1h30m.
+
+    \b
+    lottisync task time milk 25 "walked to the shop"
+    """
+    _write_down(terminal, named, text, _minutes(span))
+
+
+def _write_down(terminal: Terminal, named: str, text: str | None, spent: int | None) -> None:
+    if text is None:
+        text = click.edit("") or ""
+    elif text == "-":
+        text = sys.stdin.read()
+    with judging_the_call():
+        checked = tasks.checked_text(text)
+
+    def verb(tx: Transaction, task_id: str) -> bool:
+        tasks.add_note(tx, clock.new_id(tx.now), task_id, checked, minutes=spent)
+        return True
+
+    _change_tasks(terminal, (named,), verb, "noted" if spent is None else f"{spent} min noted")
+
+
+@task.command()
+@many_tasks
+@common
+def delete(terminal: Terminal, named: tuple[str, ...]) -> None:
+    """Delete tasks. `task undelete` brings them back, as long as they are not forgotten.
+
+    \b
+    lottisync task delete milk
+    """
+
+    def verb(tx: Transaction, task_id: str) -> bool:
+        tasks.delete_task(tx, task_id)
+        return True
+
+    _change_tasks(terminal, named, verb, "deleted")
+
+
+@task.command()
+@many_tasks
+@common
+def undelete(terminal: Terminal, named: tuple[str, ...]) -> None:
+    """Bring deleted tasks back, with their checklists and notes.
+
+    \b
+    lottisync task undelete milk
+    """
+
+    def verb(tx: Transaction, task_id: str) -> bool:
+        tasks.undelete_task(tx, task_id)
+        return True
+
+    _change_tasks(terminal, named, verb, "back", deleted=True)
+
+
+# -- item
+
+
+@task.group()
+@everywhere
+def item(home: str | None, as_json: bool) -> None:
+    """Add, edit, tick and remove checklist items."""
+
+
+@item.command("add")
+@one_task
+@click.argument("titles", metavar="TITLE...", nargs=-1, required=True)
+@common
+def add_item(terminal: Terminal, named: str, titles: tuple[str, ...]) -> None:
+    """Add items to a task's checklist.
+
+    \b
+    lottisync task item add milk "take the bottles" "buy oat, too"
+    """
+    with judging_the_call():
+        checked = [tasks.checked_title(title) for title in titles]
+
+    def verb(tx: Transaction, task_id: str) -> bool:
+        for title in checked:
+            tasks.add_item(tx, clock.new_id(tx.now), task_id, title)
+        return True
+
+    said = "1 item added" if len(checked) == 1 else f"{len(checked)} items added"
+    _change_tasks(terminal, (named,), verb, said)
+
+
+@item.command("edit")
+@click.argument("named", metavar="ITEM")
+@click.argument("title")
+@common
+def edit_item(terminal: Terminal, named: str, title: str) -> None:
+    """Give a checklist item another title.
+
+    \b
+    lottisync task item edit bottles "take the empty bottles"
+    """
+    with judging_the_call():
+        checked = tasks.checked_title(title)
+
+    def verb(tx: Transaction, item_id: str) -> bool:
+        if tasks.read(tx, item_id, "checklistItem", ChecklistItem).title == checked:
+            return False
+        tasks.rename_item(tx, item_id, checked)
+        return True
+
+    _change_items(terminal, (named,), verb, "changed")
+
+
+@item.command("check")
+@click.argument("named", metavar="ITEM...", nargs=-1, required=True)
+@click.option("--off", is_flag=True, help="Untick instead.")
+@common
+def check_items(terminal: Terminal, named: tuple[str, ...], off: bool) -> None:
+    """Tick checklist items, or untick them with --off.
+
+    \b
+    lottisync task item check bottles
+    """
+    said = "not ticked" if off else "ticked"
+    _change_items(terminal, named, lambda tx, item_id: tasks.check_item(tx, item_id, not off) is not None, said)
+
+
+@item.command("remove")
+@click.argument("named", metavar="ITEM...", nargs=-1, required=True)
+@common
+def remove_items(terminal: Terminal, named: tuple[str, ...]) -> None:
+    """Remove checklist items.
+
+    \b
+    lottisync task item remove bottles
+    """
+
+    def verb(tx: Transaction, item_id: str) -> bool:
+        tasks.remove_item(tx, item_id)
+        return True
+
+    _change_items(terminal, named, verb, "removed")
+
+
+# -- label, category, link
+
+
+@task.group()
+@everywhere
+def label(home: str | None, as_json: bool) -> None:
+    """Put labels on tasks, and take them off."""
+
+
+@label.command("add")
+@one_task
+@click.argument("labels", metavar="LABEL...", nargs=-1, required=True)
+@common
+def add_labels(terminal: Terminal, named: str, labels: tuple[str, ...]) -> None:
+    """Put labels on a task. A label that is not there yet is made.
+
+    \b
+    lottisync task label add milk shopping
+    """
+
+    def verb(tx: Transaction, task_id: str) -> bool:
+        return names.label_task(tx, task_id, [names.find_or_make(tx, "label", name) for name in labels])
+
+    _change_tasks(terminal, (named,), verb, f"labelled {', '.join(labels)}")
+
+
+@label.command("remove")
+@one_task
+@click.argument("labels", metavar="LABEL...", nargs=-1, required=True)
+@common
+def remove_labels(terminal: Terminal, named: str, labels: tuple[str, ...]) -> None:
+    """Take labels off a task.
+
+    \b
+    lottisync task label remove milk shopping
+    """
+
+    def verb(tx: Transaction, task_id: str) -> bool:
+        return names.label_task(tx, task_id, [names.find_known(tx, "label", name) for name in labels], on=False)
+
+    _change_tasks(terminal, (named,), verb, f"without {', '.join(labels)}")
+
+
+@task.command()
+@many_tasks
+@click.argument("category")
+@common
+def category(terminal: Terminal, named: tuple[str, ...], category: str) -> None:
+    """Put tasks into a category, or into `none`. One that is not there yet is made.
+
+    \b
+    lottisync task category milk household
+    """
+    nowhere = category.strip().lower() in NONE
+
+    def verb(tx: Transaction, task_id: str) -> bool:
+        ident = None if nowhere else names.find_or_make(tx, "category", category)
+        return _setting({"categoryId": ident})(tx, task_id)
+
+    _change_tasks(terminal, named, verb, "without a category" if nowhere else f"in {category}")
+
+
+@task.command()
+@one_task
+@click.argument("relation", type=click.Choice((*RELATIONS, *INVERSES), case_sensitive=False))
+@click.argument("other", metavar="OTHER")
+@click.option("--remove", is_flag=True, help="Take the relation away.")
+@common
+def link(terminal: Terminal, named: str, relation: str, other: str, remove: bool) -> None:
+    """Say how a task stands to another one.
+
+    \b
+    lottisync task link milk blocks breakfast
+    lottisync task link milk blocks breakfast --remove
+    """
+
+    def verb(tx: Transaction, task_id: str) -> bool:
+        other_id = tasks.resolve(tx, other, "task")
+        return tasks.set_link(tx, task_id, relation, other_id, on=not remove) is not None
+
+    _change_tasks(terminal, (named,), verb, f"{'no longer ' if remove else ''}{relation} {quoted(other)}")
+
+
+# -- values as people type them
+
+
+def _parsed(values: Mapping[str, str]) -> dict[str, Any]:
+    """Stored fields of what was typed, by the names of the form."""
+    fields: dict[str, Any] = {}
+    with judging_the_call():
+        for name, value in values.items():
+            if name == "title":
+                fields["title"] = tasks.checked_title(value)
+            elif name == "status":
+                fields |= _status(value, values.get("reason"))
+            elif name == "priority":
+                fields["priority"] = tasks.checked_priority(value)
+            elif name == "due":
+                fields |= _due(value)
+            elif name == "estimate":
+                fields |= _estimate(value)
+    return fields
+
+
+def _status(text: str, reason: str | None) -> dict[str, str | None]:
+    with judging_the_call():
+        return tasks.checked_status(text.replace("-", " "), reason)
+
+
+def _due(text: str) -> dict[str, str | None]:
+    with judging_the_call():
+        return {"due": None if text.strip().lower() in NONE else tasks.checked_day(text.strip())}
+
+
+def _estimate(text: str) -> dict[str, int | None]:
+    return {"estimate": None if text.strip().lower() in NONE else _minutes(text)}
+
+
+def _minutes(text: str) -> int:
+    """`90`, `90m`, `1h`, `1h 30m`."""
+    fitting = _SPAN.match(text.strip().lower())
+    if fitting is None or not any(fitting.groups()):
+        raise Usage("bad-value", "a time is minutes, or like 1h30m; got {quoted}", quoted=quoted(text))
+    with judging_the_call():
+        return tasks.checked_minutes(int(fitting[1] or 0) * 60 + int(fitting[2] or 0))
+
+
+# -- doing it, and the answer
+
+
+def _change_tasks(terminal: Terminal, named: Sequence[str], verb: Verb, said: str, *, deleted: bool = False) -> None:
+    _change(terminal, named, "task", verb, said, deleted=deleted)
+
+
+def _change_items(terminal: Terminal, named: Sequence[str], verb: Verb, said: str) -> None:
+    _change(terminal, named, "checklistItem", verb, said)
+
+
+def _change(
+    terminal: Terminal, named: Sequence[str], type_name: str, verb: Verb, said: str, *, deleted: bool = False
+) -> None:
+    """Do the verb to each that is named, in one transaction, and say what became of it."""
+    answers = []
+    with terminal.home.journal.transaction(clock.now(), PERSON) as tx:
+        for ident in dict.fromkeys(tasks.resolve(tx, name, type_name, deleted=deleted) for name in named):
+            changed = verb(tx, ident)
+            document = tx.document(ident)
+            assert document is not None, "it was found, and is at most marked as deleted"
+            answers.append({"id": ident, **_shown(document.document(), type_name), "changed": changed})
+
+    def shown() -> None:
+        for answer in answers:
+            already = "" if answer["changed"] else " already"
+            terminal.line(
+                f"{quoted(answer['title'])}  {short(answer['id'])}  {said}{already}",
+                "green" if answer["changed"] else "dim",
+            )
+
+    terminal.emit(answers, shown)
+
+
+_SHOWN = {"task": ("title", "status", "priority", "due", "estimate"), "checklistItem": ("title", "taskId", "isChecked")}
+
+
+def _shown(fields: Mapping[str, Any], type_name: str) -> dict[str, Any]:
+    return {name: fields.get(name) for name in _SHOWN[type_name]} | {"title": fields.get("title") or ""}

@@ -1,0 +1,274 @@
+"""What a person does to tasks that are there: CLI-60 to CLI-63, JOUR-16, JOUR-20 to JOUR-23."""
+
+import stat
+import sys
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.support.command_line import Result, contents, run_here
+
+from lottisync.daemon.home import TaskHome
+from lottisync.entities.entity import HIGH
+from lottisync.journal.types import ENTRY_LINK, EntryLink, Task
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    path = tmp_path / "home"
+    assert run_here("init", "--name", "laptop", home=path).code == 0
+    for title in ("Buy milk", "Bake bread", "Bake cake"):
+        assert run_here("task", "add", title, home=path).code == 0
+    return path
+
+
+def task(home: Path, *arguments: str) -> Result:
+    return run_here("task", *arguments, home=home)
+
+
+def done(home: Path, *arguments: str) -> Any:
+    """The answer of a call that goes well."""
+    result = task(home, *arguments, "--json")
+    assert result.code == 0, result
+    return result.json
+
+
+def refused(home: Path, *arguments: str, code: int) -> str:
+    """The sentence of a call that changes nothing."""
+    before = contents(home)
+    result = task(home, *arguments)
+    assert (result.code, result.out, contents(home)) == (code, "", before)
+    return result.err
+
+
+def test_cli_60_a_task_is_named_by_a_piece_of_its_title(home: Path) -> None:
+    """CLI-60, CLI-61, JOUR-16"""
+    said = task(home, "done", "MILK")
+    assert said.code == 0
+    assert said.out.startswith("'Buy milk'  ")
+    assert said.out.rstrip().endswith("done")
+    assert done(home, "show", "milk")["status"] == "DONE"
+    assert done(home, "done", "milk")[0]["changed"] is False
+    assert "done already" in task(home, "done", "milk").out
+
+
+def test_cli_60_an_ambiguous_name_lists_the_candidates_and_changes_nothing(home: Path) -> None:
+    """CLI-60, JOUR-16: also if another name of the same call fits."""
+    for words in (("done", "milk", "bake"), ("delete", "bake")):
+        said = refused(home, *words, code=1)
+        assert "'Bake bread'" in said
+        assert "'Bake cake'" in said
+    assert "there is no task" in refused(home, "done", "milk", "soup", code=1)
+
+
+def test_cli_60_a_whole_title_is_taken_before_a_piece(home: Path) -> None:
+    """JOUR-16"""
+    task(home, "add", "Bake")
+    assert [each["title"] for each in done(home, "done", "bake")] == ["Bake"]
+
+
+def test_cli_60_several_at_once(home: Path) -> None:
+    answers = done(home, "priority", "bread", "cake", "bread", "p0")
+    assert [(each["title"], each["priority"]) for each in answers] == [("Bake bread", "P0"), ("Bake cake", "P0")]
+
+
+def test_cli_62_a_done_task_can_be_opened_again_by_the_person(home: Path) -> None:
+    """CLI-62"""
+    done(home, "done", "milk")
+    answer = done(home, "reopen", "milk")[0]
+    assert (answer["status"], answer["changed"]) == ("OPEN", True)
+    assert done(home, "reopen", "milk")[0]["changed"] is False
+    with closing(TaskHome.open(home)) as opened, opened.journal.reading() as reader:
+        entity = reader.entity(answer["id"])
+    assert entity is not None
+    assert {writes[0].stamp.precedence for writes in entity.registers.values()} == {HIGH}
+
+
+@pytest.mark.parametrize(
+    ("words", "field", "value"),
+    [
+        (("status", "milk", "in-progress"), "status", "IN PROGRESS"),
+        (("status", "milk", "blocked", "--reason", "closed"), "statusReason", "closed"),
+        (("due", "milk", "2026-12-01"), "due", "2026-12-01"),
+        (("estimate", "milk", "1h 30m"), "estimate", 90),
+        (("estimate", "milk", "45"), "estimate", 45),
+        (("edit", "milk", "--title", "Buy oat milk", "--due", "2027-01-02"), "title", "Buy oat milk"),
+    ],
+)
+def test_cli_61_a_field_is_set(home: Path, words: tuple[str, ...], field: str, value: object) -> None:
+    assert done(home, *words)[0]["changed"] is True
+    assert done(home, "show", "milk")[field] == value
+
+
+def test_cli_61_a_value_is_taken_away(home: Path) -> None:
+    for verb, value in (("due", "2026-12-01"), ("estimate", "20")):
+        done(home, verb, "milk", value)
+        assert done(home, verb, "milk", "none")[0][verb] is None
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("status", "milk", "blocked"),
+        ("status", "milk", "tired"),
+        ("due", "milk", "2026-13-01"),
+        ("estimate", "milk", "long"),
+        ("estimate", "milk", "25h"),
+        ("edit", "milk", "--reason", "why"),
+        ("note", "milk", "  "),
+        ("link", "milk", "eats", "bread"),
+    ],
+)
+def test_cli_61_a_wrong_value_changes_nothing(home: Path, words: tuple[str, ...]) -> None:
+    refused(home, *words, code=2)
+
+
+def test_jour_20_a_deleted_task_comes_back_with_all_it_has(home: Path) -> None:
+    """JOUR-20"""
+    done(home, "item", "add", "milk", "bottles", "money")
+    done(home, "note", "milk", "The shop has none")
+    before = done(home, "show", "milk")
+    done(home, "delete", "milk")
+    assert "there is no task" in refused(home, "show", "milk", code=1)
+    assert "there is no deleted task" in refused(home, "undelete", "cake", code=1)
+    done(home, "undelete", "milk")
+    assert done(home, "show", "milk") == before
+
+
+def test_cli_60_items_are_added_edited_ticked_and_removed(home: Path) -> None:
+    done(home, "item", "add", "milk", "bottles", "money")
+    assert done(home, "item", "edit", "money", "coins")[0]["title"] == "coins"
+    assert [each["isChecked"] for each in done(home, "item", "check", "bottles", "coins")] == [True, True]
+    assert done(home, "item", "check", "coins", "--off")[0]["isChecked"] is False
+    done(home, "item", "remove", "bottles")
+    items = done(home, "show", "milk")["checklists"][0]["items"]
+    assert [(each["title"], each["isChecked"]) for each in items] == [("coins", False)]
+
+
+def test_cli_60_notes_and_time_are_written_down(home: Path) -> None:
+    done(home, "note", "milk", "The shop has none")
+    done(home, "time", "milk", "1h5m", "walked")
+    page = done(home, "show", "milk")
+    assert [each["text"] for each in page["entries"]] == ["The shop has none", "walked"]
+    assert page["minutesSpent"] == 65
+
+
+def test_jour_21_a_label_is_found_by_its_name_and_made_once(home: Path) -> None:
+    """JOUR-21"""
+    done(home, "label", "add", "milk", "Shopping")
+    done(home, "label", "add", "bread", "shopping", "home")
+    assert done(home, "show", "milk")["labels"] == ["Shopping"]
+    assert sorted(done(home, "show", "bread")["labels"]) == ["Shopping", "home"]
+    assert done(home, "label", "add", "bread", "SHOPPING")[0]["changed"] is False
+    done(home, "label", "remove", "bread", "shopping")
+    assert done(home, "show", "bread")["labels"] == ["home"]
+    assert "there is no label" in refused(home, "label", "remove", "bread", "nothing", code=1)
+
+
+def test_jour_22_a_label_that_was_not_wanted_is_wanted_again(home: Path) -> None:
+    """JOUR-22"""
+    ident = done(home, "label", "add", "milk", "shopping")[0]["id"]
+    done(home, "label", "remove", "milk", "shopping")
+    with closing(TaskHome.open(home)) as opened:
+        with opened.journal.transaction(1, HIGH) as tx:
+            label = tx.documents("label")[0].id
+            tx.put(ident, "task", {"suppressedLabels": {label: True}})
+        assert done(home, "label", "add", "milk", "shopping")[0]["changed"] is True
+        with opened.journal.reading() as reader:
+            document = reader.document(ident)
+    assert document is not None
+    assert not document.view(Task).suppressed_labels.get(label)
+
+
+def test_jour_21_a_category(home: Path) -> None:
+    """JOUR-21"""
+    done(home, "category", "milk", "bread", "Household")
+    assert done(home, "category", "milk", "household")[0]["changed"] is False
+    assert done(home, "show", "milk")["categoryId"] == done(home, "show", "bread")["categoryId"] is not None
+    done(home, "category", "milk", "none")
+    assert done(home, "show", "milk")["categoryId"] is None
+
+
+def test_jour_23_a_link_is_one_from_both_ends(home: Path) -> None:
+    """JOUR-23"""
+    assert done(home, "link", "milk", "blocks", "cake")[0]["changed"] is True
+    assert done(home, "link", "cake", "is_blocked_by", "milk")[0]["changed"] is False
+    assert done(home, "link", "milk", "fixes", "cake")[0]["changed"] is True
+    assert done(home, "link", "milk", "blocks", "cake", "--remove")[0]["changed"] is True
+    assert relations(home) == {"fixes"}
+    with closing(TaskHome.open(home)) as opened, opened.journal.transaction(1, HIGH) as tx:
+        (found,) = tx.links_from(done(home, "show", "milk")["id"], ENTRY_LINK)
+        tx.delete(found.id)
+    done(home, "link", "milk", "blocks", "cake")
+    assert relations(home) == {"blocks"}
+    assert "not linked to itself" in refused(home, "link", "milk", "blocks", "milk", code=1)
+
+
+def relations(home: Path) -> set[str]:
+    milk = done(home, "show", "milk")["id"]
+    with closing(TaskHome.open(home)) as opened, opened.journal.reading() as reader:
+        (found,) = reader.links_from(milk, ENTRY_LINK)
+        document = reader.document(found.id)
+    assert document is not None
+    return {word for word, on in document.view(EntryLink).relations.items() if on}
+
+
+def editor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *replacements: tuple[str, str]) -> Path:
+    """An editor that replaces one text by another, each time that it is opened the next pair; it notes what it saw."""
+    seen = tmp_path / "seen"
+    seen.mkdir()
+    script = tmp_path / "editor"
+    script.write_text(
+        f"#!{sys.executable}\n"
+        "import pathlib, sys\n"
+        f"seen = pathlib.Path({str(seen)!r})\n"
+        "file = pathlib.Path(sys.argv[1])\n"
+        "n = len(list(seen.iterdir()))\n"
+        "(seen / str(n)).write_text(file.read_text())\n"
+        f"old, new = ({replacements!r} + (('', ''),) * 9)[n]\n"
+        "file.write_text(file.read_text().replace(old, new) if old else file.read_text())\n"
+    )
+    script.chmod(script.stat().st_mode | stat.S_IXUSR)
+    monkeypatch.setenv("VISUAL", str(script))
+    return seen
+
+
+def test_cli_63_the_editor_changes_what_was_changed_in_it(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """CLI-63"""
+    editor(tmp_path, monkeypatch, ("due: ", "due: 2026-12-01"))
+    assert done(home, "edit", "milk")[0]["due"] == "2026-12-01"
+    with closing(TaskHome.open(home)) as opened, opened.journal.reading() as reader:
+        entity = reader.entity(done(home, "show", "milk")["id"])
+    assert entity is not None
+    written = {path: writes[0].stamp.counter for path, writes in entity.registers.items()}
+    assert [path for path, counter in written.items() if counter == max(written.values())] == ["due"]
+
+
+def test_cli_63_a_form_with_a_mistake_is_offered_again(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """CLI-63"""
+    seen = editor(tmp_path, monkeypatch, ("priority: P2", "priority: P9"), ("priority: P9", "priority: P1"))
+    assert done(home, "edit", "milk")[0]["priority"] == "P1"
+    assert (seen / "1").read_text().startswith("# Wrong: a priority is one of")
+
+
+def test_cli_63_a_mistake_that_stays_changes_nothing(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """CLI-63"""
+    editor(tmp_path, monkeypatch, ("priority", "urgency"))
+    assert "is no field" in refused(home, "edit", "milk", code=2)
+
+
+def test_cli_63_an_editor_that_is_closed_changes_nothing(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """CLI-63"""
+    editor(tmp_path, monkeypatch)
+    before = contents(home)
+    assert done(home, "edit", "milk") == []
+    assert contents(home) == before
