@@ -50,7 +50,8 @@ def test_cli_8_what_one_process_writes_arrives_at_the_other_device(homes: tuple[
             digests = [{name: s["digest"] for name, s in status(home)["stores"].items()} for home in homes]
             assert digests[0] == digests[1]
         first.event("unlinked")
-        assert eventually(lambda: not (found := status(laptop)["peers"][0])["linked"] and found)["error"] is None
+        away = eventually(lambda: not (found := status(laptop)["peers"][0])["linked"] and found)["error"]
+        assert away is None or away.endswith("nothing listens there")  # it may have been dialled again meanwhile
     assert status(phone)["daemon"] is None
     # CLI-29: also while no daemon runs, and on the device that was dialled.
     assert all(status(home)["daemon"] is None for home in homes)
