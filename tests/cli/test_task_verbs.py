@@ -272,3 +272,31 @@ def test_cli_63_an_editor_that_is_closed_changes_nothing(
     before = contents(home)
     assert done(home, "edit", "milk") == []
     assert contents(home) == before
+
+
+@pytest.mark.parametrize(
+    ("words", "titles"),
+    [
+        ((), ["Buy milk", "Bake cake"]),
+        (("--status", "done"), ["Bake bread"]),
+        (("--due", "2026-12-01"), ["Buy milk"]),
+        (("--due", "2026-11-30"), []),
+        (("--status", "open", "--all"), ["Buy milk", "Bake cake"]),
+        (("--deleted",), ["Old"]),
+    ],
+)
+def test_cli_65_a_list_shows_what_fits_its_filters(home: Path, words: tuple[str, ...], titles: list[str]) -> None:
+    """CLI-65"""
+    done(home, "due", "milk", "2026-12-01")
+    done(home, "done", "bread")
+    assert task(home, "add", "Old", "--due", "2020-01-01").code == 0
+    done(home, "delete", "old")
+    assert [each["title"] for each in done(home, "list", *words)] == titles
+    if not titles:
+        assert task(home, "list", *words).out == "No task fits.\n"
+
+
+@pytest.mark.parametrize("words", [("--status", "tired"), ("--due", "soon")])
+def test_cli_65_a_filter_that_cannot_be_read_is_a_wrong_call(home: Path, words: tuple[str, ...]) -> None:
+    """CLI-65"""
+    refused(home, "list", *words, code=2)

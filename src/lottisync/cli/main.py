@@ -28,6 +28,7 @@ COMMANDS = {
     "status": ("lottisync.cli.homes:status", "Show what is stored here and how the devices stand."),
     "import": ("lottisync.cli.tasks:import_file", "Add the tasks of a file."),
     "task": ("lottisync.cli.task_verbs:task", "List, show, add and change tasks."),
+    "search": ("lottisync.cli.searches:search", "Find tasks, items and notes by their words."),
     "agent": ("lottisync.cli.agents:agent", "Create a task's agent, wake it, read its report."),
     "review": ("lottisync.cli.reviews:review", "Decide on what agents propose."),
     "history": ("lottisync.cli.stores:history", "Show who wrote what, and what it replaced."),

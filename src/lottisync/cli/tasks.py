@@ -88,15 +88,31 @@ def task(home: str | None, as_json: bool) -> None:
 
 @task.command("list")
 @click.option("--all", "everything", is_flag=True, help="Also what is done or rejected.")
+@click.option("--status", metavar="STATUS", help="Only those of this status.")
+@click.option("--due", metavar="YYYY-MM-DD", help="Only those that are due on this day or before.")
+@click.option("--deleted", is_flag=True, help="Those that were deleted; `task undelete` brings them back.")
 @common
 @watchable
-def list_tasks(terminal: Terminal, everything: bool) -> None:
-    """List the open tasks, the most urgent first."""
+def list_tasks(terminal: Terminal, everything: bool, status: str | None, due: str | None, deleted: bool) -> None:
+    """List the open tasks, the most urgent first.
+
+    \b
+    lottisync task list --due 2026-12-01
+    lottisync task list --status on-hold
+    """
+    with judging_the_call():
+        wanted = tasks.checked_status_name(status.replace("-", " ")) if status is not None else None
+        until = tasks.checked_day(due) if due is not None else None
     with terminal.home.journal.reading() as reader:
-        found, damaged = tasks.all_tasks(reader)
+        found, damaged = tasks.deleted_tasks(reader) if deleted else tasks.all_tasks(reader)
     for problem in damaged:
         terminal.warn(told(problem))
-    shown = [t for t in found if everything or t.status in OPEN_STATUSES]
+    statuses = {wanted} if wanted else None if everything or deleted else OPEN_STATUSES
+    shown = [
+        t
+        for t in found
+        if (statuses is None or t.status in statuses) and (until is None or (t.due is not None and t.due <= until))
+    ]
     shown.sort(key=lambda t: (t.priority, t.due or "9999", t.created_at, t.id))
     if terminal.as_json:
         listed = [
@@ -112,12 +128,15 @@ def list_tasks(terminal: Terminal, everything: bool) -> None:
         ]
         terminal.emit(listed, lambda: None)
     else:
-        _show_list(terminal, shown, today=iso(clock.now())[:10])
+        nothing = (
+            "No task fits." if wanted or until or deleted else "No open task. Add one with: lottisync task add TITLE"
+        )
+        _show_list(terminal, shown, nothing, today=iso(clock.now())[:10])
 
 
-def _show_list(terminal: Terminal, found: list[tasks.Line], today: str) -> None:
+def _show_list(terminal: Terminal, found: list[tasks.Line], nothing: str, today: str) -> None:
     if not found:
-        terminal.line("No open task. Add one with: lottisync task add TITLE")
+        terminal.line(nothing)
         return
     rows = [
         (

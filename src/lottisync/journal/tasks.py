@@ -96,6 +96,17 @@ def all_tasks(reader: Reader) -> tuple[list[Line], list[Damaged]]:
     return reader.views("task", Line)
 
 
+def deleted_tasks(reader: Reader) -> tuple[list[Line], list[Damaged]]:
+    """The deleted tasks that are not forgotten yet, in the order of their ids, and what can't be read."""
+    found, damaged = [], []
+    for document in deleted_documents(reader, "task"):
+        try:
+            found.append(document.view(Line))
+        except Damaged as problem:
+            damaged.append(problem)
+    return found, damaged
+
+
 def page(reader: Reader, task_id: str) -> TaskPage:
     """A task with its checklists, items, entries and labels."""
     owned = reader.documents(owner=task_id)
@@ -240,8 +251,7 @@ def checked_priority(text: str) -> str:
     return priority
 
 
-def checked_status(text: str, reason: str | None) -> dict[str, str | None]:
-    """`status` and `statusReason`, which are written together; BLOCKED and ON HOLD need the reason."""
+def checked_status_name(text: str) -> str:
     status = " ".join(text.upper().replace("_", " ").split())
     if status not in STATUSES:
         raise Problem(
@@ -250,6 +260,12 @@ def checked_status(text: str, reason: str | None) -> dict[str, str | None]:
             statuses=", ".join(STATUSES),
             quoted=quoted(text),
         )
+    return status
+
+
+def checked_status(text: str, reason: str | None) -> dict[str, str | None]:
+    """`status` and `statusReason`, which are written together; BLOCKED and ON HOLD need the reason."""
+    status = checked_status_name(text)
     reason = (reason or "").strip() or None
     if status in ("BLOCKED", "ON HOLD") and reason is None:
         raise Problem("bad-value", "the status {status} needs a reason", status=status)
