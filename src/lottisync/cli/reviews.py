@@ -20,6 +20,8 @@ from lottisync.device import clock
 from lottisync.journal.toolbox import ACTIONS
 from lottisync.problem import Problem, Usage
 from lottisync.review import index
+from lottisync.review import shown as printed
+from lottisync.review.action import Change
 from lottisync.review.effect import StaleField
 from lottisync.review.fate import Fate, decisions, fates
 from lottisync.review.inbox import Inbox, SetView
@@ -129,6 +131,7 @@ def list_(terminal: Terminal, task_id: str | None, everything: bool) -> None:
 def _list(terminal: Terminal, task_id: str | None, *, everything: bool) -> None:
     sets = _listed(terminal, task_id, everything)
     terminal.emit([msgspec.to_builtins(one) for one in sets], lambda: _show(terminal, sets))
+    _remember_shown(terminal, [item for one in sets for item in one.items])
 
 
 def _task(terminal: Terminal, task_id: str | None) -> str | None:
@@ -143,6 +146,12 @@ def _task(terminal: Terminal, task_id: str | None) -> str | None:
 def _listed(terminal: Terminal, task_id: str | None = None, everything: bool = False) -> list[SetView]:
     inbox, task = _inbox(terminal), _task(terminal, task_id)
     return inbox.unsettled_sets(clock.now(), task) if everything else inbox.open_sets(clock.now(), task)
+
+
+def _waiting(terminal: Terminal, task_id: str | None = None) -> list[ItemView]:
+    """The items that can be decided on now, in the order of the list."""
+    items = [item for one in _listed(terminal, task_id) for item in one.items]
+    return [item for item in items if item.status == "pending" and not item.expired]
 
 
 def _show(terminal: Terminal, sets: list[SetView]) -> None:
@@ -179,11 +188,19 @@ def _change(item: ItemView) -> Any:
     for change in item.changes:
         if text:
             text.append(", ")
-        if not item.creates:
-            text.append(_plain(change.before), "red")
-            text.append(" → ")
-        text.append(_plain(change.after), "green")
+        text.append_text(_before_and_after(item, change))
     return text
+
+
+def _before_and_after(item: ItemView, change: Change, *, named: bool = False) -> Any:
+    """A field now and then; with its name where there are several."""
+    from rich.text import Text
+
+    text = Text(f"{change.path}: " if named else "")
+    if not item.creates:
+        text.append(_plain(change.before), "red")
+        text.append(" → ")
+    return text.append(_plain(change.after), "green")
 
 
 def _plain(value: Any) -> str:
@@ -225,17 +242,20 @@ def show(terminal: Terminal, item: str) -> None:
     """Show one proposal whole."""
     found = _find(terminal, item)
     terminal.emit(msgspec.to_builtins(found), lambda: _show_item(terminal, found))
+    _remember_shown(terminal, [found])
 
 
 def _show_item(terminal: Terminal, item: ItemView) -> None:
+    """All that would be written, why, and what it cites: what a person decides on."""
+    terminal.line(f"{item.agent_name}  {item.task_title}", "dim")
     terminal.line(item.summary, "bold")
-    change = _change(item)
-    if change.plain:
-        terminal.line(_indented(change))
-    if item.args.get("reason"):
-        terminal.line("  " + _say("why: {reason}", reason=item.args["reason"]))
-    for field in item.stale_fields:
-        terminal.line("  " + _stale(field), "yellow")
+    for change in item.changes:
+        terminal.line(_indented(_before_and_after(item, change, named=len(item.changes) > 1)))
+    if item.why:
+        terminal.line("  " + _say("why: {reason}", reason=item.why))
+    for cited in item.cited:
+        terminal.text(cited.text, f"  {_minute(cited.at)}  ")
+    _show_stale(terminal, item.stale_fields)
     state = _state(item)
     if state.plain:
         terminal.line(_indented(state))
@@ -263,35 +283,41 @@ def _stale(field: StaleField) -> str:
 # -- verdicts
 
 
+def as_shown(function: F) -> F:
+    """Give a verdict `--shown`, for a program that has kept the digest itself."""
+    return click.option(
+        "--shown",
+        "digest",
+        metavar="DIGEST",
+        help="Only if ITEM is as it was shown with this digest (`shown` in --json); else as it was last shown here.",
+    )(function)
+
+
 @review.command("confirm")
 @click.argument("items", metavar="ITEM...", nargs=-1)
 @click.option("--all", "everything", is_flag=True, help="Confirm every item that waits, in order.")
 @click.option("--anyway", is_flag=True, help="Confirm although the field was changed since, having seen its value now.")
+@as_shown
 @spoken
 @common
-def confirm(terminal: Terminal, items: tuple[str, ...], everything: bool, anyway: bool) -> None:
+def confirm(terminal: Terminal, items: tuple[str, ...], everything: bool, anyway: bool, digest: str | None) -> None:
     """Confirm ITEM: what it proposes is done. Several are done in the order of the list."""
     if everything == bool(items):
         raise Usage("bad-usage", "give an ITEM, or --all")
+    found = _waiting(terminal) if everything else _find_all(terminal, items)
+    seen = _seen(terminal, found, digest, _say("Confirm this?"))
+    against: Any = "current" if anyway else "base"
     verdicts = _verdicts(terminal)
-    if everything:
-        waiting = [
-            item for one in _listed(terminal) for item in one.items if item.status == "pending" and not item.expired
-        ]
-        outcomes = verdicts.confirm_selected([item.id for item in waiting], clock.now(), shown=_shown(waiting))
-    else:
-        found = _find_all(terminal, items)
-        against: Any = "current" if anyway else "base"
-        outcomes = verdicts.confirm_selected([item.id for item in found], clock.now(), against=against)
-    _report(terminal, outcomes)
+    _report(terminal, verdicts.confirm_selected(seen, clock.now(), against=against, shown=seen))
 
 
 @review.command("edit")
 @click.argument("item", metavar="ITEM")
 @click.argument("changes", metavar="FIELD=VALUE...", nargs=-1, required=True)
+@as_shown
 @spoken
 @common
-def edit(terminal: Terminal, item: str, changes: tuple[str, ...]) -> None:
+def edit(terminal: Terminal, item: str, changes: tuple[str, ...], digest: str | None) -> None:
     """Change what ITEM proposes, and confirm it so. VALUE is JSON, or text as it stands."""
     found = _find(terminal, item)
     args = dict(found.args)
@@ -305,7 +331,9 @@ def edit(terminal: Terminal, item: str, changes: tuple[str, ...]) -> None:
                 change=change,
             )
         args[name] = _typed(args[name], value)
-    _report(terminal, [_verdicts(terminal).confirm(found.id, clock.now(), edited_args=args)])
+    seen = _seen(terminal, [found], digest, _say("Confirm this?"))
+    verdicts = _verdicts(terminal)
+    _report(terminal, [verdicts.confirm(found.id, clock.now(), edited_args=args, shown=seen[found.id])])
 
 
 def _typed(before: Any, text: str) -> Any:
@@ -319,12 +347,13 @@ def _typed(before: Any, text: str) -> Any:
 @review.command("reject")
 @click.argument("items", metavar="ITEM...", nargs=-1, required=True)
 @click.option("--reason", help="Why; the agent learns from it.")
+@as_shown
 @spoken
 @common
-def reject(terminal: Terminal, items: tuple[str, ...], reason: str | None) -> None:
+def reject(terminal: Terminal, items: tuple[str, ...], reason: str | None, digest: str | None) -> None:
     """Reject ITEM."""
-    found, verdicts = _find_all(terminal, items), _verdicts(terminal)
-    _report(terminal, verdicts.reject_selected([item.id for item in found], clock.now(), reason))
+    seen = _seen(terminal, _find_all(terminal, items), digest, _say("Reject this?"))
+    _report(terminal, _verdicts(terminal).reject_selected(seen, clock.now(), reason, shown=seen))
 
 
 @review.command("defer")
@@ -433,8 +462,7 @@ def _go_through(terminal: Terminal, task_id: str | None) -> None:
         raise Usage("bad-usage", "--interactive asks a person; it goes with no --json")
     keys = _keys()
     failed = False
-    waiting = [item for one in _listed(terminal, task_id) for item in one.items if item.status == "pending"]
-    waiting = [item for item in waiting if not item.expired]
+    waiting = _waiting(terminal, task_id)
     if not waiting:
         terminal.line(_say("Nothing waits for you."), "green")
     for number, item in enumerate(waiting, start=1):
@@ -452,6 +480,7 @@ def _ask_about(terminal: Terminal, item: ItemView, keys: Iterator[str]) -> str:
     next time."""
     verdicts, seen_stale = _verdicts(terminal), False
     _show_item(terminal, item)
+    _remember_shown(terminal, [item])
     while True:
         terminal.line(_say("Confirm this?") + " [y,n,e,d,s,q,?]", "cyan")
         key = next(keys, "q").strip()[:1].lower()
@@ -476,7 +505,9 @@ def _ask_about(terminal: Terminal, item: ItemView, keys: Iterator[str]) -> str:
         _show_outcomes(terminal, [outcome])
         if outcome.result == "stale":
             item = _inbox(terminal).item(item.id, clock.now())
-            _show_item(terminal, item)
+            if outcome.view is None:
+                _show_item(terminal, item)
+            _remember_shown(terminal, [item])
             seen_stale = item.stale
             continue
         return "done" if outcome.result in CHANGED else "failed"
@@ -514,9 +545,38 @@ def _verdicts(terminal: Terminal) -> Verdicts:
     return verdicts
 
 
-def _shown(items: list[ItemView]) -> dict[str, str]:
-    """What a verdict says that the person was shown."""
-    return {item.id: item.shown for item in items}
+def _remember_shown(terminal: Terminal, items: list[ItemView]) -> None:
+    """What is on a page is what a later verdict is about (REV-86)."""
+    printed.remember(terminal.home.agent, items, clock.now())
+
+
+def _seen(terminal: Terminal, items: list[ItemView], digest: str | None, question: str) -> dict[str, str]:
+    """Item -> the digest of what the person was shown of it. What was never shown on this device is shown now, and
+    they are asked. Raises `Usage` where nobody can be asked, and `Problem` for a no; nothing is done then."""
+    if digest is not None:
+        if len(items) != 1:
+            raise Usage("bad-usage", "--shown is the digest of one ITEM; {count} were named", count=len(items))
+        return {items[0].id: digest}
+    with terminal.home.agent.reading() as reader:
+        seen = printed.remembered(reader, [item.id for item in items])
+    for item in items:
+        if item.id not in seen:
+            seen[item.id] = _shown_now(terminal, item, question)
+    return {item.id: seen[item.id] for item in items}
+
+
+def _shown_now(terminal: Terminal, item: ItemView, question: str) -> str:
+    if terminal.as_json or not sys.stdin.isatty():
+        raise Usage(
+            "not-shown",
+            "{name} was never shown on this device, so there is nothing to decide on yet. "
+            "Look at it first: lottisync review show {name}",
+            name=item.name,
+        )
+    _show_item(terminal, item)
+    terminal.confirm(question, yes=False)
+    _remember_shown(terminal, [item])
+    return item.shown
 
 
 def _find(terminal: Terminal, which: str) -> ItemView:
@@ -538,8 +598,10 @@ def _find_all(terminal: Terminal, names: tuple[str, ...]) -> list[ItemView]:
 
 
 def _report(terminal: Terminal, outcomes: list[Outcome]) -> None:
-    """Tell what became of each; exit code 1 if one of them could not be done."""
+    """Tell what became of each; exit code 1 if one of them could not be done. What is not as it was shown is shown as
+    it is now, and the next verdict is about that."""
     terminal.emit([msgspec.to_builtins(o) for o in outcomes], lambda: _show_outcomes(terminal, outcomes))
+    _remember_shown(terminal, [outcome.view for outcome in outcomes if outcome.view is not None])
     if any(outcome.result not in CHANGED for outcome in outcomes):
         raise click.exceptions.Exit(1)
 
@@ -553,5 +615,12 @@ def _show_outcomes(terminal: Terminal, outcomes: list[Outcome]) -> None:
         item = inbox.item(outcome.item, now)
         said = f"{_word(outcome.result)}  {item.name}  {item.task_title}: {item.summary}"
         terminal.line(f"{said}  {outcome.message}".rstrip(), style)
-        for field in outcome.stale:
-            terminal.line("  " + _stale(field), "yellow")
+        if outcome.view is not None:
+            _show_item(terminal, item)
+        else:
+            _show_stale(terminal, outcome.stale)
+
+
+def _show_stale(terminal: Terminal, fields: list[StaleField]) -> None:
+    for field in fields:
+        terminal.line("  " + _stale(field), "yellow")
