@@ -510,3 +510,33 @@ def test_rev87_the_page_has_all_that_will_be_written(desk: Desk) -> None:
     }.items():
         shown = desk.type("show", f"{change_set}.0")
         assert [word for word in words if word not in shown] == [], shown
+
+
+def test_rev88_confirm_one_task_or_one_set(desk: Desk) -> None:
+    """REV-88: what waits elsewhere goes on waiting."""
+    elsewhere(desk, 'tasks.add_task(tx, "t2", "Sweep")')
+    [batch] = desk.propose("add_multiple_checklist_items", BATCH)
+    desk.propose("update_task_estimate", {"minutes": 60}, "r2")
+    desk.type()
+    assert desk.ask("confirm", "--task", "t2") == []
+    assert [one["result"] for one in desk.ask("confirm", "--set", batch[:4])] == ["applied"] * 3
+    assert desk.page.task.estimate == 30
+    assert "give an ITEM" in desk.type("confirm", "--all", "--task", "t1", code=2)
+    assert [one["result"] for one in desk.ask("confirm", "--task", "t1")] == ["applied"]
+
+
+def test_rev89_ledger_and_log_say_what_took_effect_and_what_counts(desk: Desk) -> None:
+    """REV-89, REV-D10: the edited value, no reason that was taken back, and names that `undo` takes."""
+    desk.propose("update_task_estimate", {"minutes": 60})
+    name = desk.name()
+    desk.type("reject", name, "--reason", "far too long")
+    desk.type("undo", name)
+    desk.type()
+    desk.type("edit", name, "minutes=75")
+    ledger, log = desk.type("ledger"), desk.type("log", "t1")
+    assert "Set estimate to 75 minutes" in ledger
+    assert "far too long" not in ledger
+    lines = [line for line in log.splitlines() if line.strip()]
+    assert [word in line for word, line in zip(("rejected", "undone", "confirmed"), lines, strict=True)] == [True] * 3
+    assert all(line.startswith(name) for line in lines)
+    assert desk.ask("undo", desk.ask("log", "t1")[0]["name"])[0]["result"] == "undone"

@@ -22,13 +22,15 @@ from lottisync.problem import Problem, Usage
 from lottisync.review import index
 from lottisync.review import shown as printed
 from lottisync.review.action import Change
+from lottisync.review.change import ChangeDecision
 from lottisync.review.effect import StaleField
 from lottisync.review.fate import Fate, decisions, fates
 from lottisync.review.inbox import Inbox, SetView
 from lottisync.review.item_view import ItemView
 from lottisync.review.language import LANGUAGES, chosen, marked, words
-from lottisync.review.names import meant
+from lottisync.review.names import meant, name_of
 from lottisync.review.outcome import Outcome
+from lottisync.review.proposal import set_of
 from lottisync.review.verdict import Verdicts
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -152,6 +154,13 @@ def _waiting(terminal: Terminal, task_id: str | None = None) -> list[ItemView]:
     """The items that can be decided on now, in the order of the list."""
     items = [item for one in _listed(terminal, task_id) for item in one.items]
     return [item for item in items if item.status == "pending" and not item.expired]
+
+
+def _waiting_in_set(terminal: Terminal, name: str) -> list[ItemView]:
+    """Those of one set, which a person names by the beginning of its items' names, or by one of them."""
+    with terminal.home.agent.reading() as reader:
+        wanted = set_of(meant(reader, name if "." in name else f"{name}.0")[0])
+    return [item for item in _waiting(terminal) if set_of(item.id) == wanted]
 
 
 def _show(terminal: Terminal, sets: list[SetView]) -> None:
@@ -296,15 +305,30 @@ def as_shown(function: F) -> F:
 @review.command("confirm")
 @click.argument("items", metavar="ITEM...", nargs=-1)
 @click.option("--all", "everything", is_flag=True, help="Confirm every item that waits, in order.")
+@click.option("--task", "task_id", metavar="TASK", help="Confirm every item that waits for this task.")
+@click.option("--set", "of_set", metavar="NAME", help="Confirm every item that waits in this set, like k7f2.")
 @click.option("--anyway", is_flag=True, help="Confirm although the field was changed since, having seen its value now.")
 @as_shown
 @spoken
 @common
-def confirm(terminal: Terminal, items: tuple[str, ...], everything: bool, anyway: bool, digest: str | None) -> None:
+def confirm(
+    terminal: Terminal,
+    items: tuple[str, ...],
+    everything: bool,
+    task_id: str | None,
+    of_set: str | None,
+    anyway: bool,
+    digest: str | None,
+) -> None:
     """Confirm ITEM: what it proposes is done. Several are done in the order of the list."""
-    if everything == bool(items):
-        raise Usage("bad-usage", "give an ITEM, or --all")
-    found = _waiting(terminal) if everything else _find_all(terminal, items)
+    if sum(map(bool, (items, everything, task_id, of_set))) != 1:
+        raise Usage("bad-usage", "give an ITEM, or one of --all, --task and --set")
+    if items:
+        found = _find_all(terminal, items)
+    elif of_set:
+        found = _waiting_in_set(terminal, of_set)
+    else:
+        found = _waiting(terminal, task_id)
     seen = _seen(terminal, found, digest, _say("Confirm this?"))
     against: Any = "current" if anyway else "base"
     verdicts = _verdicts(terminal)
@@ -396,7 +420,7 @@ def keep(terminal: Terminal, item: str) -> None:
 @common
 def dismiss(terminal: Terminal, item: str, reason: str | None) -> None:
     """Reject all that waits in the set of ITEM."""
-    change_set = _find(terminal, item).id.rpartition(".")[0]
+    change_set = set_of(_find(terminal, item).id)
     _report(terminal, _verdicts(terminal).dismiss(change_set, clock.now(), reason))
 
 
@@ -425,8 +449,8 @@ def _show_ledger(terminal: Terminal, found: list[Fate]) -> None:
         return
     rows = []
     for one in found:
-        why = next((d.reason for d in reversed(one.decisions) if d.reason), one.why)
-        rows.append((one.name, _minute(one.proposed_at), one.agent_name, one.summary, _word(one.fate), why or ""))
+        why = one.reason or one.why or ""
+        rows.append((one.name, _minute(one.proposed_at), one.agent_name, one.summary, _word(one.fate), why))
     terminal.table([""] * 6, rows)
 
 
@@ -437,8 +461,16 @@ def _show_ledger(terminal: Terminal, found: list[Fate]) -> None:
 def log(terminal: Terminal, task_id: str) -> None:
     """Show every decision on the proposals for TASK, oldest first."""
     found = decisions(terminal.home.agent, _task(terminal, task_id) or task_id)
-    rows = [(_minute(d.created_at), _word(d.verdict), d.human_summary, d.reason or "") for d in found]
-    terminal.emit([msgspec.to_builtins(d) for d in found], lambda: terminal.table(["", "", "", ""], rows))
+    with terminal.home.agent.reading() as reader:
+        names = {d.item_id: name_of(reader, d.item_id) for d in found}
+    rows = [(names[d.item_id], _minute(d.created_at), _verdict(d), d.human_summary, d.reason or "") for d in found]
+    listed = [{"name": names[d.item_id], **msgspec.to_builtins(d)} for d in found]
+    terminal.emit(listed, lambda: terminal.table([""] * 5, rows))
+
+
+def _verdict(decision: ChangeDecision) -> str:
+    """A decision that takes another one back is called that, whatever it leaves behind."""
+    return _word("undone" if decision.undoes else decision.verdict)
 
 
 @review.command("reindex")
