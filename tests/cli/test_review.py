@@ -250,11 +250,11 @@ def test_rev50_a_command_that_was_killed_is_finished_by_the_next_one(desk: Desk)
 
 
 def test_rev83_one_by_one_with_the_keys_of_git_add_p(desk: Desk) -> None:
-    """REV-83: y n e d s q ?"""
+    """REV-83: y n e d s b q ?"""
     desk.propose("add_multiple_checklist_items", {"items": [{"title": t} for t in "ABCDEF"]})
     shown = desk.type("-i", keys=["y", "n", "not needed", "e", "C2", "x", "d", "s", "q"])
     assert "(1/6)" in shown
-    assert "Confirm this? [y,n,e,d,s,q,?]" in shown
+    assert "Confirm this? [y,n,e,d,s,b,q,?]" in shown
     assert "q  quit: what is left waits" in shown
     assert [item.title for item in desk.page.items] == ["Flour", "A", "C2"]
     fates = [(one["fate"], [d.get("reason") for d in one["decisions"]]) for one in desk.ask("ledger", "t1")]
@@ -540,3 +540,13 @@ def test_rev89_ledger_and_log_say_what_took_effect_and_what_counts(desk: Desk) -
     assert [word in line for word, line in zip(("rejected", "undone", "confirmed"), lines, strict=True)] == [True] * 3
     assert all(line.startswith(name) for line in lines)
     assert desk.ask("undo", desk.ask("log", "t1")[0]["name"])[0]["result"] == "undone"
+
+
+def test_rev83_back_and_an_edit_that_is_typed_again(desk: Desk) -> None:
+    """REV-83: a mistyped value costs nothing, and what was skipped can be gone back to."""
+    desk.propose("update_task_estimate", {"minutes": 60})
+    desk.propose("set_task_status", {"status": "BLOCKED", "reason": "no yeast"}, "r2")
+    shown = desk.type("-i", keys=["s", "b", "e", "soon", "e", "75", "q"])
+    assert [line for line in shown.splitlines() if line.startswith("(")] == ["(1/2)", "(2/2)", "(1/2)", "(2/2)"]
+    assert "could not be done" in shown
+    assert desk.page.task.estimate == 75

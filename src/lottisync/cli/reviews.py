@@ -45,6 +45,7 @@ KEYS = {
     "e": marked("edit it, then confirm"),
     "d": marked("put it off for a day"),
     "s": marked("skip it: decide later"),
+    "b": marked("back to the one before"),
     "q": marked("quit: what is left waits"),
     "?": marked("show these keys"),
 }
@@ -497,12 +498,14 @@ def _go_through(terminal: Terminal, task_id: str | None) -> None:
     waiting = _waiting(terminal, task_id)
     if not waiting:
         terminal.line(_say("Nothing waits for you."), "green")
-    for number, item in enumerate(waiting, start=1):
-        terminal.line(f"({number}/{len(waiting)})", "dim")
-        answer = _ask_about(terminal, item, keys)
+    place = 0
+    while place < len(waiting):
+        terminal.line(f"({place + 1}/{len(waiting)})", "dim")
+        answer = _ask_about(terminal, waiting[place], keys)
         if answer == "q":
             break
         failed |= answer == "failed"
+        place = max(place - 1, 0) if answer == "b" else place + 1
     if failed:
         raise click.exceptions.Exit(1)
 
@@ -514,7 +517,7 @@ def _ask_about(terminal: Terminal, item: ItemView, keys: Iterator[str]) -> str:
     _show_item(terminal, item)
     _remember_shown(terminal, [item])
     while True:
-        terminal.line(_say("Confirm this?") + " [y,n,e,d,s,q,?]", "cyan")
+        terminal.line(_say("Confirm this?") + " [y,n,e,d,s,b,q,?]", "cyan")
         key = next(keys, "q").strip()[:1].lower()
         against: Any = "current" if seen_stale else "base"
         match key:
@@ -528,7 +531,7 @@ def _ask_about(terminal: Terminal, item: ItemView, keys: Iterator[str]) -> str:
                 outcome = verdicts.confirm(item.id, clock.now(), edited_args=edited, against=against, shown=item.shown)
             case "d":
                 outcome = verdicts.defer(item.id, clock.now() + _SPAN_MILLIS["d"], clock.now())
-            case "s" | "q":
+            case "s" | "b" | "q":
                 return key
             case _:
                 for known, meaning in KEYS.items():
@@ -542,6 +545,8 @@ def _ask_about(terminal: Terminal, item: ItemView, keys: Iterator[str]) -> str:
             _remember_shown(terminal, [item])
             seen_stale = item.stale
             continue
+        if key == "e" and outcome.result == "failed":
+            continue  # a mistyped value is typed again
         return "done" if outcome.result in CHANGED else "failed"
 
 
