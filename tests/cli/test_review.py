@@ -2,6 +2,8 @@
 
 import json
 import re
+import subprocess
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,6 +19,7 @@ from lottisync.entities.entity import HIGH, LOW
 from lottisync.journal import tasks
 from lottisync.journal.toolbox import ACTIONS
 from lottisync.problem import Problem
+from lottisync.review.cleanup import remove_old_sets
 from lottisync.review.completion import Sagas
 from lottisync.review.verdict import Verdicts
 from lottisync.store import database
@@ -141,6 +144,7 @@ def test_rev81_each_verb_has_its_effect_and_result(desk: Desk) -> None:
 def test_rev81_confirm_all(desk: Desk) -> None:
     """REV-81, S1-39."""
     desk.propose("add_multiple_checklist_items", BATCH)
+    desk.type()
     assert [one["result"] for one in desk.ask("confirm", "--all")] == ["applied"] * 3
     assert desk.ask("confirm", "--all") == []
 
@@ -246,11 +250,11 @@ def test_rev50_a_command_that_was_killed_is_finished_by_the_next_one(desk: Desk)
 
 
 def test_rev83_one_by_one_with_the_keys_of_git_add_p(desk: Desk) -> None:
-    """REV-83: y n e d s q ?"""
+    """REV-83: y n e d s b q ?"""
     desk.propose("add_multiple_checklist_items", {"items": [{"title": t} for t in "ABCDEF"]})
     shown = desk.type("-i", keys=["y", "n", "not needed", "e", "C2", "x", "d", "s", "q"])
     assert "(1/6)" in shown
-    assert "Confirm this? [y,n,e,d,s,q,?]" in shown
+    assert "Confirm this? [y,n,e,d,s,b,q,?]" in shown
     assert "q  quit: what is left waits" in shown
     assert [item.title for item in desk.page.items] == ["Flour", "A", "C2"]
     fates = [(one["fate"], [d.get("reason") for d in one["decisions"]]) for one in desk.ask("ledger", "t1")]
@@ -403,3 +407,146 @@ def test_rev84_a_beginning_that_two_sets_have_is_refused_with_the_candidates(des
     assert "abcd1.0, abcd2.0" in said
     assert {item["name"] for one in desk.ask("--all") for item in one["items"]} <= {"abcd1.0", "abcd2.0"}
     assert "Rye" in desk.type("show", "abcd2.0")
+
+
+def elsewhere(desk: Desk, deed: str) -> None:
+    """Another process does something with the journal of this home; `tx` is its transaction."""
+    script = f"""
+import sys
+from pathlib import Path
+from lottisync.daemon.home import TaskHome
+from lottisync.device import clock
+from lottisync.entities.entity import HIGH
+from lottisync.journal import tasks
+home = TaskHome.open(Path(sys.argv[1]))
+with home.journal.transaction(clock.now(), HIGH) as tx:
+    {deed}
+home.close()
+"""
+    subprocess.run([sys.executable, "-c", script, str(desk.home.path)], check=True)
+
+
+NOTE = 'tasks.add_note(tx, "e1", "t1", "The flour is here")'
+
+
+@pytest.mark.parametrize("verb", ["confirm", "reject", "edit"])
+def test_rev86_another_process_changes_the_target_and_then_the_cited_note(desk: Desk, verb: str) -> None:
+    """REV-86, REV-64: between `review` and the verdict. Both are refused, and what is there now is shown."""
+    elsewhere(desk, NOTE)
+    args = {"id": "i1", "isChecked": True, "reason": "The note says that it is here", "evidenceEntryIds": ["e1"]}
+    desk.propose("update_checklist_items", {"items": [args]})
+    name = desk.name()
+    more = ["reason=The note says that it came"] if verb == "edit" else []
+    elsewhere(desk, 'tx.put("i1", "checklistItem", {"title": "Rye flour"})')
+    said = desk.type(verb, name, *more, code=1)
+    assert "not as it was shown" in said
+    assert "Rye flour" in said
+    assert "The flour is here" in said
+    elsewhere(desk, 'tx.put("e1", "entry", {"text": "The flour is gone"})')
+    said = desk.type(verb, name, *more, code=1)
+    assert "not as it was shown" in said
+    assert "The flour is gone" in said
+    assert [one["fate"] for one in desk.ask("ledger")] == ["pending"]
+    assert desk.ask(verb, name, *more)[0]["result"] == ("rejected" if verb == "reject" else "applied")
+
+
+@pytest.mark.parametrize("call", [("confirm",), ("reject",), ("edit", "minutes=75"), ("confirm", "--all")])
+def test_rev86_what_was_never_shown_here_is_not_decided(desk: Desk, call: tuple[str, ...]) -> None:
+    """REV-86: a proposal that came after the page was printed; nothing of the call is done."""
+    [known] = desk.propose("update_task_priority", {"priority": "P1"})
+    desk.type()
+    [unseen] = desk.propose("update_task_estimate", {"minutes": 60}, "r2")
+    verb, *more = call
+    items = [] if more == ["--all"] else [f"{unseen}.0"] if verb == "edit" else [f"{known}.0", f"{unseen}.0"]
+    assert "never shown on this device" in desk.type(verb, *items, *more, code=2)
+    assert {one["fate"] for one in desk.ask("ledger")} == {"pending"}
+
+
+def test_rev86_a_program_says_itself_what_was_shown(desk: Desk) -> None:
+    """REV-86: `--shown`, for one item; a wrong digest is refused with the present page, which has the right one."""
+    [change_set] = desk.propose("update_task_estimate", {"minutes": 60})
+    [outcome] = desk.ask("confirm", f"{change_set}.0", "--shown", "0" * 64, code=1)
+    assert desk.page.task.estimate == 30
+    digest = outcome["view"]["shown"]
+    desk.propose("update_task_priority", {"priority": "P1"}, "r2")
+    assert "the digest of one ITEM" in desk.type("confirm", "--all", "--shown", digest, code=2)
+    assert desk.ask("confirm", f"{change_set}.0", "--shown", digest)[0]["result"] == "applied"
+
+
+def test_rev86_in_a_terminal_it_is_shown_and_asked(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """REV-86: a no leaves it."""
+    monkeypatch.setattr("click.testing._NamedTextIOWrapper.isatty", lambda _: True, raising=False)
+    [change_set] = desk.propose("update_task_estimate", {"minutes": 60})
+    assert "nothing was changed" in desk.type("confirm", f"{change_set}.0", keys=["n"], code=1)
+    assert desk.page.task.estimate == 30
+    said = desk.type("confirm", f"{change_set}.0", keys=["y"])
+    assert "Set estimate to 60 minutes" in said
+    assert "Confirm this?" in said
+    assert desk.page.task.estimate == 60
+
+
+def test_rev86_what_was_shown_is_forgotten_with_the_set(desk: Desk) -> None:
+    """REV-86, REV-36: the table does not grow for ever."""
+    desk.propose("update_task_estimate", {"minutes": 60})
+    desk.type("reject", desk.name())
+    remove_old_sets(desk.home.agent, clock.now() + 91 * 86_400_000)
+    with desk.home.agent.reading() as reader:
+        assert reader.local("select * from item_shown") == []
+
+
+def test_rev87_the_page_has_all_that_will_be_written(desk: Desk) -> None:
+    """REV-87, REV-D4: the reason of a status, the details of a follow-up, the words that are cited."""
+    elsewhere(desk, NOTE)
+    reason = "The note says that it is here"
+    tick = {"id": "i1", "isChecked": True, "reason": reason, "evidenceEntryIds": ["e1"]}
+    task = {"title": "Buy salt", "dueDate": "2030-01-02", "priority": "P1", "description": "The coarse one"}
+    [ticked] = desk.propose("update_checklist_items", {"items": [tick]})
+    [blocked] = desk.propose("set_task_status", {"status": "BLOCKED", "reason": "no yeast"}, "r2")
+    [followed] = desk.propose("create_follow_up_task", task, "r3")
+    for change_set, words in {
+        ticked: ("Laura", "Bake bread", "not done → done", reason, "The flour is here"),
+        blocked: ("status: OPEN → BLOCKED", "statusReason: none → no yeast"),
+        followed: ("Buy salt", "due: 2030-01-02", "priority: P1", "description: The coarse one"),
+    }.items():
+        shown = desk.type("show", f"{change_set}.0")
+        assert [word for word in words if word not in shown] == [], shown
+
+
+def test_rev88_confirm_one_task_or_one_set(desk: Desk) -> None:
+    """REV-88: what waits elsewhere goes on waiting."""
+    elsewhere(desk, 'tasks.add_task(tx, "t2", "Sweep")')
+    [batch] = desk.propose("add_multiple_checklist_items", BATCH)
+    desk.propose("update_task_estimate", {"minutes": 60}, "r2")
+    desk.type()
+    assert desk.ask("confirm", "--task", "t2") == []
+    assert [one["result"] for one in desk.ask("confirm", "--set", batch[:4])] == ["applied"] * 3
+    assert desk.page.task.estimate == 30
+    assert "give an ITEM" in desk.type("confirm", "--all", "--task", "t1", code=2)
+    assert [one["result"] for one in desk.ask("confirm", "--task", "t1")] == ["applied"]
+
+
+def test_rev89_ledger_and_log_say_what_took_effect_and_what_counts(desk: Desk) -> None:
+    """REV-89, REV-D10: the edited value, no reason that was taken back, and names that `undo` takes."""
+    desk.propose("update_task_estimate", {"minutes": 60})
+    name = desk.name()
+    desk.type("reject", name, "--reason", "far too long")
+    desk.type("undo", name)
+    desk.type()
+    desk.type("edit", name, "minutes=75")
+    ledger, log = desk.type("ledger"), desk.type("log", "t1")
+    assert "Set estimate to 75 minutes" in ledger
+    assert "far too long" not in ledger
+    lines = [line for line in log.splitlines() if line.strip()]
+    assert [word in line for word, line in zip(("rejected", "undone", "confirmed"), lines, strict=True)] == [True] * 3
+    assert all(line.startswith(name) for line in lines)
+    assert desk.ask("undo", desk.ask("log", "t1")[0]["name"])[0]["result"] == "undone"
+
+
+def test_rev83_back_and_an_edit_that_is_typed_again(desk: Desk) -> None:
+    """REV-83: a mistyped value costs nothing, and what was skipped can be gone back to."""
+    desk.propose("update_task_estimate", {"minutes": 60})
+    desk.propose("set_task_status", {"status": "BLOCKED", "reason": "no yeast"}, "r2")
+    shown = desk.type("-i", keys=["s", "b", "e", "soon", "e", "75", "q"])
+    assert [line for line in shown.splitlines() if line.startswith("(")] == ["(1/2)", "(2/2)", "(1/2)", "(2/2)"]
+    assert "could not be done" in shown
+    assert desk.page.task.estimate == 75

@@ -291,9 +291,35 @@ def test_rev18_within_a_wake_once_and_the_last_word_counts(laptop: Reviewer) -> 
         f"{QUEUED} It replaces what you proposed before: Set estimate to 60 minutes."
     )
     milk = {"items": [{"title": "Milk"}, {"title": "milk"}, {"title": "Milk"}]}
-    assert "(2 item(s) queued)" in builder.queue("add_multiple_checklist_items", milk, laptop.now)
+    assert "(1 item(s) queued)" in builder.queue("add_multiple_checklist_items", milk, laptop.now)
     laptop.built(builder)
-    assert [item.summary for item in laptop.waiting()] == ["Set estimate to 90 minutes", 'Add: "Milk"', 'Add: "milk"']
+    assert [item.summary for item in laptop.waiting()] == ["Set estimate to 90 minutes", 'Add: "Milk"']
+
+
+@pytest.mark.parametrize(
+    ("tool", "said", "again"),
+    [
+        ("add_checklist_item", "Buy milk", "BUY  Milk"),
+        ("set_task_title", "Rye bread", "rye\tBread"),
+    ],
+)
+def test_rev23_other_capitals_or_white_space_are_the_same_proposal(
+    laptop: Reviewer, tool: str, said: str, again: str
+) -> None:
+    """REV-23, REV-D5: against what waits, and against what was rejected."""
+    laptop.add_task(items=("Call them",))
+    assert laptop.propose(tool, {"title": said}) == QUEUED
+    assert laptop.propose(tool, {"title": again}, run="r2") == "Skipped: this waits for the user already."
+    [item] = laptop.waiting()
+    laptop.verdicts.reject(item.id, laptop.later(), "no")
+    assert "the user rejected this already" in laptop.propose(tool, {"title": again}, run="r3")
+    assert "is already on the checklist" in laptop.propose("add_checklist_item", {"title": "CALL   them"}, run="r4")
+
+
+def test_rev23_the_capitals_of_a_title_that_is_there_can_be_mended(laptop: Reviewer) -> None:
+    """REV-23."""
+    laptop.add_task(title="rye bread")
+    assert laptop.propose("set_task_title", {"title": "Rye bread"}) == QUEUED
 
 
 def test_rev18_what_waits_is_not_proposed_again_by_any_agent_or_device(laptop: Reviewer, phone: Reviewer) -> None:

@@ -20,13 +20,17 @@ from lottisync.device import clock
 from lottisync.journal.toolbox import ACTIONS
 from lottisync.problem import Problem, Usage
 from lottisync.review import index
+from lottisync.review import shown as printed
+from lottisync.review.action import Change
+from lottisync.review.change import ChangeDecision
 from lottisync.review.effect import StaleField
 from lottisync.review.fate import Fate, decisions, fates
 from lottisync.review.inbox import Inbox, SetView
 from lottisync.review.item_view import ItemView
 from lottisync.review.language import LANGUAGES, chosen, marked, words
-from lottisync.review.names import meant
+from lottisync.review.names import meant, name_of
 from lottisync.review.outcome import Outcome
+from lottisync.review.proposal import set_of
 from lottisync.review.verdict import Verdicts
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -41,6 +45,7 @@ KEYS = {
     "e": marked("edit it, then confirm"),
     "d": marked("put it off for a day"),
     "s": marked("skip it: decide later"),
+    "b": marked("back to the one before"),
     "q": marked("quit: what is left waits"),
     "?": marked("show these keys"),
 }
@@ -129,6 +134,7 @@ def list_(terminal: Terminal, task_id: str | None, everything: bool) -> None:
 def _list(terminal: Terminal, task_id: str | None, *, everything: bool) -> None:
     sets = _listed(terminal, task_id, everything)
     terminal.emit([msgspec.to_builtins(one) for one in sets], lambda: _show(terminal, sets))
+    _remember_shown(terminal, [item for one in sets for item in one.items])
 
 
 def _task(terminal: Terminal, task_id: str | None) -> str | None:
@@ -143,6 +149,19 @@ def _task(terminal: Terminal, task_id: str | None) -> str | None:
 def _listed(terminal: Terminal, task_id: str | None = None, everything: bool = False) -> list[SetView]:
     inbox, task = _inbox(terminal), _task(terminal, task_id)
     return inbox.unsettled_sets(clock.now(), task) if everything else inbox.open_sets(clock.now(), task)
+
+
+def _waiting(terminal: Terminal, task_id: str | None = None) -> list[ItemView]:
+    """The items that can be decided on now, in the order of the list."""
+    items = [item for one in _listed(terminal, task_id) for item in one.items]
+    return [item for item in items if item.status == "pending" and not item.expired]
+
+
+def _waiting_in_set(terminal: Terminal, name: str) -> list[ItemView]:
+    """Those of one set, which a person names by the beginning of its items' names, or by one of them."""
+    with terminal.home.agent.reading() as reader:
+        wanted = set_of(meant(reader, name if "." in name else f"{name}.0")[0])
+    return [item for item in _waiting(terminal) if set_of(item.id) == wanted]
 
 
 def _show(terminal: Terminal, sets: list[SetView]) -> None:
@@ -179,11 +198,19 @@ def _change(item: ItemView) -> Any:
     for change in item.changes:
         if text:
             text.append(", ")
-        if not item.creates:
-            text.append(_plain(change.before), "red")
-            text.append(" → ")
-        text.append(_plain(change.after), "green")
+        text.append_text(_before_and_after(item, change))
     return text
+
+
+def _before_and_after(item: ItemView, change: Change, *, named: bool = False) -> Any:
+    """A field now and then; with its name where there are several."""
+    from rich.text import Text
+
+    text = Text(f"{change.path}: " if named else "")
+    if not item.creates:
+        text.append(_plain(change.before), "red")
+        text.append(" → ")
+    return text.append(_plain(change.after), "green")
 
 
 def _plain(value: Any) -> str:
@@ -225,17 +252,20 @@ def show(terminal: Terminal, item: str) -> None:
     """Show one proposal whole."""
     found = _find(terminal, item)
     terminal.emit(msgspec.to_builtins(found), lambda: _show_item(terminal, found))
+    _remember_shown(terminal, [found])
 
 
 def _show_item(terminal: Terminal, item: ItemView) -> None:
+    """All that would be written, why, and what it cites: what a person decides on."""
+    terminal.line(f"{item.agent_name}  {item.task_title}", "dim")
     terminal.line(item.summary, "bold")
-    change = _change(item)
-    if change.plain:
-        terminal.line(_indented(change))
-    if item.args.get("reason"):
-        terminal.line("  " + _say("why: {reason}", reason=item.args["reason"]))
-    for field in item.stale_fields:
-        terminal.line("  " + _stale(field), "yellow")
+    for change in item.changes:
+        terminal.line(_indented(_before_and_after(item, change, named=len(item.changes) > 1)))
+    if item.why:
+        terminal.line("  " + _say("why: {reason}", reason=item.why))
+    for cited in item.cited:
+        terminal.text(cited.text, f"  {_minute(cited.at)}  ")
+    _show_stale(terminal, item.stale_fields)
     state = _state(item)
     if state.plain:
         terminal.line(_indented(state))
@@ -263,35 +293,56 @@ def _stale(field: StaleField) -> str:
 # -- verdicts
 
 
+def as_shown(function: F) -> F:
+    """Give a verdict `--shown`, for a program that has kept the digest itself."""
+    return click.option(
+        "--shown",
+        "digest",
+        metavar="DIGEST",
+        help="Only if ITEM is as it was shown with this digest (`shown` in --json); else as it was last shown here.",
+    )(function)
+
+
 @review.command("confirm")
 @click.argument("items", metavar="ITEM...", nargs=-1)
 @click.option("--all", "everything", is_flag=True, help="Confirm every item that waits, in order.")
+@click.option("--task", "task_id", metavar="TASK", help="Confirm every item that waits for this task.")
+@click.option("--set", "of_set", metavar="NAME", help="Confirm every item that waits in this set, like k7f2.")
 @click.option("--anyway", is_flag=True, help="Confirm although the field was changed since, having seen its value now.")
+@as_shown
 @spoken
 @common
-def confirm(terminal: Terminal, items: tuple[str, ...], everything: bool, anyway: bool) -> None:
+def confirm(
+    terminal: Terminal,
+    items: tuple[str, ...],
+    everything: bool,
+    task_id: str | None,
+    of_set: str | None,
+    anyway: bool,
+    digest: str | None,
+) -> None:
     """Confirm ITEM: what it proposes is done. Several are done in the order of the list."""
-    if everything == bool(items):
-        raise Usage("bad-usage", "give an ITEM, or --all")
-    verdicts = _verdicts(terminal)
-    if everything:
-        waiting = [
-            item for one in _listed(terminal) for item in one.items if item.status == "pending" and not item.expired
-        ]
-        outcomes = verdicts.confirm_selected([item.id for item in waiting], clock.now(), shown=_shown(waiting))
-    else:
+    if sum(map(bool, (items, everything, task_id, of_set))) != 1:
+        raise Usage("bad-usage", "give an ITEM, or one of --all, --task and --set")
+    if items:
         found = _find_all(terminal, items)
-        against: Any = "current" if anyway else "base"
-        outcomes = verdicts.confirm_selected([item.id for item in found], clock.now(), against=against)
-    _report(terminal, outcomes)
+    elif of_set:
+        found = _waiting_in_set(terminal, of_set)
+    else:
+        found = _waiting(terminal, task_id)
+    seen = _seen(terminal, found, digest, _say("Confirm this?"))
+    against: Any = "current" if anyway else "base"
+    verdicts = _verdicts(terminal)
+    _report(terminal, verdicts.confirm_selected(seen, clock.now(), against=against, shown=seen))
 
 
 @review.command("edit")
 @click.argument("item", metavar="ITEM")
 @click.argument("changes", metavar="FIELD=VALUE...", nargs=-1, required=True)
+@as_shown
 @spoken
 @common
-def edit(terminal: Terminal, item: str, changes: tuple[str, ...]) -> None:
+def edit(terminal: Terminal, item: str, changes: tuple[str, ...], digest: str | None) -> None:
     """Change what ITEM proposes, and confirm it so. VALUE is JSON, or text as it stands."""
     found = _find(terminal, item)
     args = dict(found.args)
@@ -305,7 +356,9 @@ def edit(terminal: Terminal, item: str, changes: tuple[str, ...]) -> None:
                 change=change,
             )
         args[name] = _typed(args[name], value)
-    _report(terminal, [_verdicts(terminal).confirm(found.id, clock.now(), edited_args=args)])
+    seen = _seen(terminal, [found], digest, _say("Confirm this?"))
+    verdicts = _verdicts(terminal)
+    _report(terminal, [verdicts.confirm(found.id, clock.now(), edited_args=args, shown=seen[found.id])])
 
 
 def _typed(before: Any, text: str) -> Any:
@@ -319,12 +372,13 @@ def _typed(before: Any, text: str) -> Any:
 @review.command("reject")
 @click.argument("items", metavar="ITEM...", nargs=-1, required=True)
 @click.option("--reason", help="Why; the agent learns from it.")
+@as_shown
 @spoken
 @common
-def reject(terminal: Terminal, items: tuple[str, ...], reason: str | None) -> None:
+def reject(terminal: Terminal, items: tuple[str, ...], reason: str | None, digest: str | None) -> None:
     """Reject ITEM."""
-    found, verdicts = _find_all(terminal, items), _verdicts(terminal)
-    _report(terminal, verdicts.reject_selected([item.id for item in found], clock.now(), reason))
+    seen = _seen(terminal, _find_all(terminal, items), digest, _say("Reject this?"))
+    _report(terminal, _verdicts(terminal).reject_selected(seen, clock.now(), reason, shown=seen))
 
 
 @review.command("defer")
@@ -367,7 +421,7 @@ def keep(terminal: Terminal, item: str) -> None:
 @common
 def dismiss(terminal: Terminal, item: str, reason: str | None) -> None:
     """Reject all that waits in the set of ITEM."""
-    change_set = _find(terminal, item).id.rpartition(".")[0]
+    change_set = set_of(_find(terminal, item).id)
     _report(terminal, _verdicts(terminal).dismiss(change_set, clock.now(), reason))
 
 
@@ -396,8 +450,8 @@ def _show_ledger(terminal: Terminal, found: list[Fate]) -> None:
         return
     rows = []
     for one in found:
-        why = next((d.reason for d in reversed(one.decisions) if d.reason), one.why)
-        rows.append((one.name, _minute(one.proposed_at), one.agent_name, one.summary, _word(one.fate), why or ""))
+        why = one.reason or one.why or ""
+        rows.append((one.name, _minute(one.proposed_at), one.agent_name, one.summary, _word(one.fate), why))
     terminal.table([""] * 6, rows)
 
 
@@ -408,8 +462,16 @@ def _show_ledger(terminal: Terminal, found: list[Fate]) -> None:
 def log(terminal: Terminal, task_id: str) -> None:
     """Show every decision on the proposals for TASK, oldest first."""
     found = decisions(terminal.home.agent, _task(terminal, task_id) or task_id)
-    rows = [(_minute(d.created_at), _word(d.verdict), d.human_summary, d.reason or "") for d in found]
-    terminal.emit([msgspec.to_builtins(d) for d in found], lambda: terminal.table(["", "", "", ""], rows))
+    with terminal.home.agent.reading() as reader:
+        names = {d.item_id: name_of(reader, d.item_id) for d in found}
+    rows = [(names[d.item_id], _minute(d.created_at), _verdict(d), d.human_summary, d.reason or "") for d in found]
+    listed = [{"name": names[d.item_id], **msgspec.to_builtins(d)} for d in found]
+    terminal.emit(listed, lambda: terminal.table([""] * 5, rows))
+
+
+def _verdict(decision: ChangeDecision) -> str:
+    """A decision that takes another one back is called that, whatever it leaves behind."""
+    return _word("undone" if decision.undoes else decision.verdict)
 
 
 @review.command("reindex")
@@ -433,16 +495,17 @@ def _go_through(terminal: Terminal, task_id: str | None) -> None:
         raise Usage("bad-usage", "--interactive asks a person; it goes with no --json")
     keys = _keys()
     failed = False
-    waiting = [item for one in _listed(terminal, task_id) for item in one.items if item.status == "pending"]
-    waiting = [item for item in waiting if not item.expired]
+    waiting = _waiting(terminal, task_id)
     if not waiting:
         terminal.line(_say("Nothing waits for you."), "green")
-    for number, item in enumerate(waiting, start=1):
-        terminal.line(f"({number}/{len(waiting)})", "dim")
-        answer = _ask_about(terminal, item, keys)
+    place = 0
+    while place < len(waiting):
+        terminal.line(f"({place + 1}/{len(waiting)})", "dim")
+        answer = _ask_about(terminal, waiting[place], keys)
         if answer == "q":
             break
         failed |= answer == "failed"
+        place = max(place - 1, 0) if answer == "b" else place + 1
     if failed:
         raise click.exceptions.Exit(1)
 
@@ -452,8 +515,9 @@ def _ask_about(terminal: Terminal, item: ItemView, keys: Iterator[str]) -> str:
     next time."""
     verdicts, seen_stale = _verdicts(terminal), False
     _show_item(terminal, item)
+    _remember_shown(terminal, [item])
     while True:
-        terminal.line(_say("Confirm this?") + " [y,n,e,d,s,q,?]", "cyan")
+        terminal.line(_say("Confirm this?") + " [y,n,e,d,s,b,q,?]", "cyan")
         key = next(keys, "q").strip()[:1].lower()
         against: Any = "current" if seen_stale else "base"
         match key:
@@ -467,7 +531,7 @@ def _ask_about(terminal: Terminal, item: ItemView, keys: Iterator[str]) -> str:
                 outcome = verdicts.confirm(item.id, clock.now(), edited_args=edited, against=against, shown=item.shown)
             case "d":
                 outcome = verdicts.defer(item.id, clock.now() + _SPAN_MILLIS["d"], clock.now())
-            case "s" | "q":
+            case "s" | "b" | "q":
                 return key
             case _:
                 for known, meaning in KEYS.items():
@@ -476,9 +540,13 @@ def _ask_about(terminal: Terminal, item: ItemView, keys: Iterator[str]) -> str:
         _show_outcomes(terminal, [outcome])
         if outcome.result == "stale":
             item = _inbox(terminal).item(item.id, clock.now())
-            _show_item(terminal, item)
+            if outcome.view is None:
+                _show_item(terminal, item)
+            _remember_shown(terminal, [item])
             seen_stale = item.stale
             continue
+        if key == "e" and outcome.result == "failed":
+            continue  # a mistyped value is typed again
         return "done" if outcome.result in CHANGED else "failed"
 
 
@@ -514,9 +582,38 @@ def _verdicts(terminal: Terminal) -> Verdicts:
     return verdicts
 
 
-def _shown(items: list[ItemView]) -> dict[str, str]:
-    """What a verdict says that the person was shown."""
-    return {item.id: item.shown for item in items}
+def _remember_shown(terminal: Terminal, items: list[ItemView]) -> None:
+    """What is on a page is what a later verdict is about (REV-86)."""
+    printed.remember(terminal.home.agent, items, clock.now())
+
+
+def _seen(terminal: Terminal, items: list[ItemView], digest: str | None, question: str) -> dict[str, str]:
+    """Item -> the digest of what the person was shown of it. What was never shown on this device is shown now, and
+    they are asked. Raises `Usage` where nobody can be asked, and `Problem` for a no; nothing is done then."""
+    if digest is not None:
+        if len(items) != 1:
+            raise Usage("bad-usage", "--shown is the digest of one ITEM; {count} were named", count=len(items))
+        return {items[0].id: digest}
+    with terminal.home.agent.reading() as reader:
+        seen = printed.remembered(reader, [item.id for item in items])
+    for item in items:
+        if item.id not in seen:
+            seen[item.id] = _shown_now(terminal, item, question)
+    return {item.id: seen[item.id] for item in items}
+
+
+def _shown_now(terminal: Terminal, item: ItemView, question: str) -> str:
+    if terminal.as_json or not sys.stdin.isatty():
+        raise Usage(
+            "not-shown",
+            "{name} was never shown on this device, so there is nothing to decide on yet. "
+            "Look at it first: lottisync review show {name}",
+            name=item.name,
+        )
+    _show_item(terminal, item)
+    terminal.confirm(question, yes=False)
+    _remember_shown(terminal, [item])
+    return item.shown
 
 
 def _find(terminal: Terminal, which: str) -> ItemView:
@@ -538,8 +635,10 @@ def _find_all(terminal: Terminal, names: tuple[str, ...]) -> list[ItemView]:
 
 
 def _report(terminal: Terminal, outcomes: list[Outcome]) -> None:
-    """Tell what became of each; exit code 1 if one of them could not be done."""
+    """Tell what became of each; exit code 1 if one of them could not be done. What is not as it was shown is shown as
+    it is now, and the next verdict is about that."""
     terminal.emit([msgspec.to_builtins(o) for o in outcomes], lambda: _show_outcomes(terminal, outcomes))
+    _remember_shown(terminal, [outcome.view for outcome in outcomes if outcome.view is not None])
     if any(outcome.result not in CHANGED for outcome in outcomes):
         raise click.exceptions.Exit(1)
 
@@ -553,5 +652,12 @@ def _show_outcomes(terminal: Terminal, outcomes: list[Outcome]) -> None:
         item = inbox.item(outcome.item, now)
         said = f"{_word(outcome.result)}  {item.name}  {item.task_title}: {item.summary}"
         terminal.line(f"{said}  {outcome.message}".rstrip(), style)
-        for field in outcome.stale:
-            terminal.line("  " + _stale(field), "yellow")
+        if outcome.view is not None:
+            _show_item(terminal, item)
+        else:
+            _show_stale(terminal, outcome.stale)
+
+
+def _show_stale(terminal: Terminal, fields: list[StaleField]) -> None:
+    for field in fields:
+        terminal.line("  " + _stale(field), "yellow")

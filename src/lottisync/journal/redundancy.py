@@ -5,6 +5,8 @@ The comparisons are pure: the current values are arguments, in the form of the j
 from collections.abc import Iterable
 from typing import Any
 
+from lottisync.review.proposal import plain
+
 
 def same(proposed: Any, current: Any) -> bool:
     if isinstance(proposed, str) and isinstance(current, str):
@@ -13,7 +15,7 @@ def same(proposed: Any, current: Any) -> bool:
 
 
 def addition(title: str, existing: Iterable[str], place: str) -> str | None:
-    """An item of that title is there, whatever its capitals."""
-    if any(title.casefold() == other.strip().casefold() for other in existing):
+    """An item of that title is there, whatever its capitals and white space."""
+    if any(plain(title) == plain(other) for other in existing):
         return f'"{title}" is already {place}'
     return None

@@ -36,7 +36,7 @@ from lottisync.review.change import ChangeItem, ChangeSet, SeenField
 from lottisync.review.ledger import SET, Ledger, Placed, fields
 from lottisync.review.precedence import AGENT, PERSON
 from lottisync.review.projection import ItemStatus
-from lottisync.review.proposal import created_id, digest, item_id, operation_id, set_id
+from lottisync.review.proposal import created_id, digest, item_id, likeness, operation_id, set_id
 from lottisync.review.retraction import Staged
 from lottisync.review.terms import Sovereignty, Terms, terms_of
 from lottisync.store.instant import iso
@@ -306,10 +306,14 @@ class Builder:
     # -- what was proposed before
 
     def _known(self, draft: Draft, ledger: Ledger, sight: Sight | None) -> str | None:
-        if any(other.digest == draft.digest for other in self._drafts):
+        alike = likeness(draft.action.tool, draft.args)
+        if any(likeness(other.action.tool, other.args) == alike for other in self._drafts):
             return "you have proposed this already in this wake"
         for placed in ledger.placed():
-            if placed.item.operation_id == draft.operation or placed.item.digest == draft.digest:
+            if (
+                placed.item.operation_id == draft.operation
+                or likeness(placed.item.tool_name, placed.item.args) == alike
+            ):
                 known = self._answered(placed, draft, sight)
                 if known is not None:
                     return known

@@ -8,6 +8,7 @@ The time is that of the *last* thing that closed it, so a set is not taken from 
 just given. Two devices that clean up at once write two tombstones of one entity, and meet.
 """
 
+from lottisync.review import shown
 from lottisync.review.ledger import Ledger, Placed
 from lottisync.review.precedence import AGENT
 from lottisync.review.projection import DAY, EXPIRY, instant
@@ -29,6 +30,7 @@ def remove_old_sets(agents: Store, now: int, retention: int = RETENTION) -> int:
         for ident in old:
             # With the agent's precedence: what a person writes on the set meanwhile would bring it back.
             tx.delete(ident)
+            shown.forget(tx, [one.item.id for one in placed[ident]])
     return len(old)
 
 

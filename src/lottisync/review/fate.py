@@ -9,15 +9,16 @@ import msgspec
 
 from lottisync.review import effect
 from lottisync.review.action import Actions, Unreadable
-from lottisync.review.change import ChangeDecision
-from lottisync.review.ledger import Ledger, agent_name
+from lottisync.review.change import ChangeDecision, ChangeItem
+from lottisync.review.ledger import Ledger, Placed, agent_name
 from lottisync.review.names import short
 from lottisync.store.store import Store
 
 
 class Fate(msgspec.Struct, frozen=True, rename="camel"):
-    """A line of the ledger: what was proposed and what became of it. `why` is the agent's reason for it,
-    `fate` as in `ItemState`; the decisions are those on its operation, oldest first."""
+    """A line of the ledger: what was proposed and what became of it. `summary` is of the value that took effect, where
+    the person edited it; `why` is the agent's reason, `reason` the person's, of a decision that counts; `fate` is as in
+    `ItemState`; the decisions are those on its operation, oldest first."""
 
     id: str
     name: str
@@ -30,6 +31,7 @@ class Fate(msgspec.Struct, frozen=True, rename="camel"):
     proposed_at: str
     fate: str
     why: str | None = None
+    reason: str | None = None
     decisions: list[ChangeDecision] = []
 
 
@@ -66,14 +68,21 @@ def fates(
                     placed.set.task_id,
                     item.tool_name,
                     item.args,
-                    held.summary(actions, item, sight, language=language),
+                    held.summary(actions, _in_effect(placed), sight, language=language),
                     placed.set.created_at,
                     placed.state.fate,
                     item.args.get("reason"),
+                    next((head.reason for head in reversed(placed.state.heads) if head.reason), None),
                     held.on_operation(item.operation_id),
                 )
             )
     return found
+
+
+def _in_effect(placed: Placed) -> ChangeItem:
+    """The item as it was confirmed: with the values that the person gave it."""
+    edited = next((head for head in placed.state.heads if head.verdict == "confirmed" and head.edited), None)
+    return placed.item if edited is None else msgspec.structs.replace(placed.item, args=edited.args)
 
 
 def decisions(agents: Store, task_id: str) -> list[ChangeDecision]:

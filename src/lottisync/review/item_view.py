@@ -4,9 +4,9 @@ Beside each item stands what it would change now. It may be *stale* (somebody wr
 already, a value came by sync), *contested* (devices decided differently), or carry the error of an effect that
 failed. All that would be written is on it, and why, and the words that it cites.
 
-`shown` is the digest of what was shown: SHA-256 over the item, the values that are there now with their dots, the cited
-texts and the decisions that count. A verdict that carries it is refused if anything of that has changed
-(`lottisync.review.verdict`). Neither the language nor the time of day is in it.
+`shown` is the digest of what was shown: SHA-256 over the item, the name of what it is about, the values that are there
+now with their dots, the cited texts and the decisions that count. A verdict that carries it is refused if anything of
+that has changed (`lottisync.review.verdict`). Neither the language nor the time of day is in it.
 """
 
 import hashlib
@@ -166,6 +166,6 @@ def _digest(view: ItemView, placed: Placed, seen: _Seen) -> str:
         [[change.path, change.before, change.after] for change in view.changes],
         [[field.entity, field.path, field.value, [list(dot) for dot in field.dots]] for field in held],
         [[cited.id, cited.text] for cited in view.cited],
-        [view.task_title, view.depends_on, view.error, sorted(head.id for head in placed.state.heads)],
+        [view.task_title, seen.name, view.depends_on, view.error, sorted(head.id for head in placed.state.heads)],
     ]
     return hashlib.sha256(canonical.encode(shown)).hexdigest()

@@ -10,7 +10,7 @@ import re
 
 from lottisync.problem import Problem
 from lottisync.review.ledger import SET, one_set
-from lottisync.review.proposal import item_id
+from lottisync.review.proposal import item_id, set_of
 from lottisync.store.reader import Reader
 
 SHORTEST = 4
@@ -25,6 +25,11 @@ def short(reader: Reader, set_id: str) -> str:
     after = reader.local(f"select id from {table} where id > ? order by id limit 1", (set_id,))
     needed = max((_common(set_id, other) + 1 for (other,) in (*before, *after)), default=SHORTEST)
     return set_id[: max(needed, SHORTEST)]
+
+
+def name_of(reader: Reader, ident: str) -> str:
+    """The name of an item, by its id."""
+    return short(reader, set_of(ident)) + ident[len(set_of(ident)) :]
 
 
 def _common(a: str, b: str) -> int:

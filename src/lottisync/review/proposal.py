@@ -19,6 +19,8 @@ from lottisync.entities.schema import derived_id
 
 PROSE = frozenset({"humanSummary", "reason", "evidenceEntryIds", "confidence"})
 """Arguments that explain a change and are not the change."""
+WORDED = frozenset({"title"})
+"""Arguments whose capitals and white space make no other proposal."""
 
 
 def effective(args: Mapping[str, Any]) -> dict[str, Any]:
@@ -28,6 +30,17 @@ def effective(args: Mapping[str, Any]) -> dict[str, Any]:
 
 def digest(tool: str, args: Mapping[str, Any]) -> str:
     return _sha256([tool, effective(args)])
+
+
+def likeness(tool: str, args: Mapping[str, Any]) -> str:
+    """The digest by which proposals are alike for a person: a title with other capitals or other white space asks them
+    the same question again."""
+    return digest(tool, {key: plain(value) if key in WORDED else value for key, value in args.items()})
+
+
+def plain(text: Any) -> Any:
+    """A text without its capitals, and with one space for any white space."""
+    return " ".join(text.split()).casefold() if isinstance(text, str) else text
 
 
 def operation_id(run_key: str, task_id: str, tool: str, args: Mapping[str, Any], targets: Iterable[str]) -> str:

@@ -1,0 +1,47 @@
+"""What this device has shown of each proposal (docs/specs/10-review.md, REV-86).
+
+A person decides on what they read. Between the page and the verdict another process may change the task, or the
+note that a proposal cites. So the device keeps the digest of each item as it was last shown (`ItemView.shown`), and a
+verdict sends it: if it is not that of the present, nothing is done.
+
+The digests are in a table of this device's own. What another device has shown says nothing of this person's page.
+"""
+
+from collections.abc import Iterable
+
+from lottisync.review.item_view import ItemView
+from lottisync.store.merge import Merge
+from lottisync.store.reader import Reader
+from lottisync.store.store import Store
+
+TABLE = """
+create table if not exists item_shown (item_id text not null primary key, digest text not null) strict;
+"""
+"""The digest of each item as it was last shown here; local."""
+
+
+def remember(agents: Store, items: Iterable[ItemView], now: int) -> None:
+    """Keep what is on a page, at `now` (ms). Where it is kept already nothing is written."""
+    digests = {item.id: item.shown for item in items}
+    with agents.reading() as reader:
+        known = remembered(reader, digests)
+    news = [(ident, digest) for ident, digest in digests.items() if known.get(ident) != digest]
+    if news:
+        with agents.transaction(now, None) as tx:
+            for row in news:
+                tx.execute("insert or replace into item_shown(item_id, digest) values (?, ?)", row)
+
+
+def remembered(reader: Reader, item_ids: Iterable[str]) -> dict[str, str]:
+    """The digests of those items that were shown here."""
+    found = {}
+    for ident in item_ids:
+        for (digest,) in reader.local("select digest from item_shown where item_id = ?", (ident,)):
+            found[ident] = digest
+    return found
+
+
+def forget(tx: Merge, item_ids: Iterable[str]) -> None:
+    """Of items whose set is removed."""
+    for ident in item_ids:
+        tx.execute("delete from item_shown where item_id = ?", (ident,))
