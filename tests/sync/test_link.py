@@ -325,6 +325,32 @@ async def test_sync_30_a_damaged_clock_does_not_keep_back_all_the_rest(pair: lis
     assert [b.title(f"t{number}") for number in range(3)] == ["Milk 0", "Milk 1", "Milk 2"]
 
 
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "serialized = replace(serialized, 'Milk', 'Wine')",
+        "serialized = cast(x'7bff7d' as text)",
+        "stamps = cast(x'ff' as text)",
+        "id = cast(x'74ff' as text)",
+        "type = cast(x'74ff' as text)",
+        "hash = zeroblob(32)",
+    ],
+)
+async def test_mend_26_a_damaged_row_is_not_sent_and_all_the_rest_is(pair: list[Member], damage: str) -> None:
+    """MEND-26, REL-D7. It would count as sound there. Bytes that are no text do not end the link."""
+    a, b = pair
+    await meet(a, b)
+    for number in range(3):
+        a.put(f"t{number}", f"Milk {number}")
+    a.stores["journal"]._connection.execute(f"update journal_entities set {damage} where id = 't1'")
+    cable = await meet(a, b, done=lambda: b.knowledge() == a.knowledge())
+    assert cable.versions() == ["t0", "t2"]
+    assert "Close" not in kinds(cable.said(0))
+    with b.stores["journal"].reading() as reader:
+        assert broken_invariants(reader) == []
+        assert reader.quarantined() == []
+
+
 async def test_sync_29_dots_that_both_hold_beyond_their_knowledge_are_not_offered_for_ever(
     three: list[Member],
 ) -> None:
