@@ -17,6 +17,7 @@ LINES: list[tuple[str, str, str | bytes, str | list[str]]] = [
     ("nan", "JSON has no NaN", '{"op":"clock.merge","a":{"x":NaN},"b":{}}', "bad-json"),
     ("infinity", "nor infinity", '{"op":"clock.merge","a":{"x":Infinity},"b":{}}', "bad-json"),
     ("not-utf-8", "bytes that are no text", b'{"op":"clock.merge","a":{"\xff":1},"b":{}}', "bad-json"),
+    ("empty", "an empty line is answered, or the caller would wait for ever", "", "bad-json"),
     ("array", "a request is an object", "[]", "bad-request"),
     ("number", "a request is an object", "7", "bad-request"),
     ("null", "a request is an object", "null", "bad-request"),
@@ -99,6 +100,12 @@ def vectors() -> Book:
     book.error("join-of-one", "ENT-10", "a join needs two", "entity.join", "bad-request", a=good)
     book.error("clock-missing", "CAUS-3", "so does a comparison", "clock.compare", "bad-request", a={})
     book.error("clock-array", "CAUS-3", "a clock is an object", "clock.compare", "bad-request", a=[], b={})
+    asked = {"run": "r", "task": "t", "tool": "set_task_title", "args": {"title": "x"}}
+    for what, targets in (("text", "a"), ("null", None), ("numbers", [1])):
+        book.error(f"targets-{what}", "REV-10", "targets are a list of texts", "proposal.operation", "bad-request",
+                   **asked, targets=targets)  # fmt: skip
+    book.error("reason-number", "SOV-2", "a reason is text or null", "proposal.guard", "bad-request",
+               isChecked=False, checkedBy="user", checkedAt=None, proposed=True, reason=5)  # fmt: skip
     book.error("operation-unknown", "ENT-10", "an operation that the contract does not have", "clock.teleport",
                "unknown-op")  # fmt: skip
     return book

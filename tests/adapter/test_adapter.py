@@ -1,5 +1,6 @@
 """The adapter's pure operations, as the contract has them (C-18)."""
 
+import io
 import json
 import subprocess
 import sys
@@ -7,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from lottisync.adapter.adapter import answer
+from lottisync.adapter.adapter import answer, serve
 
 H1, H2 = "00000000000000a1", "00000000000000b2"
 
@@ -93,6 +94,20 @@ def test_a_clean_tombstone_adds_nothing_to_the_digest() -> None:
 )
 def test_what_cannot_be_understood_is_an_error_answer(line: bytes) -> None:
     assert "error" in answer(line)
+
+
+def test_a_number_written_with_a_point_is_the_whole_number_that_it_is() -> None:
+    """Many languages read 1.0 and 1 as one number, and write either."""
+    assert answer(b'{"id":1,"op":"clock.merge","a":{"h":1.0},"b":{}}')["ok"] == {"h": 1}
+    assert answer(b'{"id":1,"op":"hlc.tick","hlc":[5.0,0.0],"now":9.0}')["ok"] == [9, 0]
+    assert answer(b'{"id":1,"op":"hlc.tick","hlc":[5.5,0],"now":9}')["error"]["code"] == "bad-request"
+
+
+def test_an_empty_line_is_answered() -> None:
+    """Who asks with one would wait for ever otherwise."""
+    answers = io.BytesIO()
+    serve(io.BytesIO(b"\n"), answers)
+    assert json.loads(answers.getvalue())["error"]["code"] == "bad-json"
 
 
 def test_the_command_answers_line_by_line_and_ends_with_its_input() -> None:

@@ -55,6 +55,19 @@ def test_a_sound_home_is_sound_and_a_damaged_one_is_not(apart: tuple[Path, Path]
     assert any("t1" in fault for fault in faults["journal"])
 
 
+def test_rel_d7_a_person_accepts_what_a_damaged_row_shows(apart: tuple[Path, Path]) -> None:
+    """MEND-25: there is a command that helps where no other device does."""
+    home = TaskHome.open(apart[0])
+    home.journal._connection.execute(
+        "update journal_entities set serialized = replace(serialized, 'milk', 'wine') where id = 't1'"
+    )
+    home.close()
+    assert call(apart[0], "check", "--accept", "nobody", status=1)["error"]["code"] == "unknown-id"
+    assert call(apart[0], "check", "--accept", "t1") == {"accepted": "t1"}
+    assert call(apart[0], "check") == {"space": [], "journal": [], "agent": []}
+    assert call(apart[0], "check", "--accept", "t1", status=1)["error"]["code"] == "not-damaged"
+
+
 def test_history_says_who_wrote_what_where_and_what_it_replaced(apart: tuple[Path, Path]) -> None:
     """STORE-16"""
     rows = [row for row in call(apart[0], "history", "t1") if row["path"] == "title"]

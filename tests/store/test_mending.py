@@ -11,10 +11,11 @@ from tests.support.examples import examples
 from tests.support.stores import NOON, digest_of, dump, new_store, send, true_digest, with_links
 
 from lottisync.causality.vector_clock import Host
-from lottisync.entities.entity import HIGH, Entity
+from lottisync.entities.entity import HIGH, Entity, is_clean_tombstone
 from lottisync.entities.registers import Registers, Stamp, Write
 from lottisync.entities.version import BadVersion, Damaged, Version, close, open_foreign
 from lottisync.journal.types import Task
+from lottisync.problem import Problem
 from lottisync.store import mending
 from lottisync.store.check import broken_invariants
 from lottisync.store.fingerprint import Fingerprints
@@ -462,3 +463,61 @@ def test_mend_24_a_damaged_row_is_neither_joined_nor_written_to(tmp_path: Path) 
         mending.mend(tx, clashes)
     assert store.read("t1") == news
     assert faults(store) == []
+
+
+def test_mend_25_what_a_person_accepts_is_a_new_write(tmp_path: Path) -> None:
+    """MEND-25: a device that holds the old content takes the accepted one, and both are sound."""
+    entity = made({A: 1}, title=(A, 1, "Milk"), due=(A, 1, "2026-12-01"))
+    store, other = holding(tmp_path, 1, entity), holding(tmp_path, 2, entity)
+    sql(store, FLIP)
+    with store.transaction(LATER, HIGH) as tx:
+        dot = mending.accept(tx, "t1")
+    accepted = store.read("t1")
+    assert accepted is not None
+    assert accepted.document() == {"title": "Wine", "due": "2026-12-01"}
+    assert accepted.clock == {A: 1, dot.host: dot.counter}
+    assert faults(store) == []
+    send(store, other)
+    assert other.read("t1") == accepted
+    assert faults(other) == []
+    assert digest_of(store) == digest_of(other)
+
+
+def test_mend_25_a_changed_clock_does_not_count(tmp_path: Path) -> None:
+    store = holding(tmp_path, 1, made({A: 2, B: 1}, title=(A, 1, "Milk")))
+    sql(store, "update journal_entities set clock = json_object(?, 1)", A)
+    with store.transaction(LATER, HIGH) as tx:
+        dot = mending.accept(tx, "t1")
+    accepted = store.read("t1")
+    assert accepted is not None
+    assert accepted.clock == {A: 2, B: 1, dot.host: dot.counter}
+    assert faults(store) == []
+
+
+def test_mend_25_an_accepted_deletion_stays_one(tmp_path: Path) -> None:
+    store = holding(tmp_path, 1, made({A: 1}, title=(A, 1, "Milk")))
+    with store.transaction(NOON, HIGH) as tx:
+        tx.delete("t1")
+    sql(store, FLIP)
+    with store.transaction(LATER, HIGH) as tx:
+        mending.accept(tx, "t1")
+    accepted = store.read("t1")
+    assert accepted is not None
+    assert is_clean_tombstone(accepted)
+    assert faults(store) == []
+
+
+@pytest.mark.parametrize("damage", BYTES.values(), ids=BYTES.keys())
+def test_mend_25_what_cannot_be_read_cannot_be_accepted(damage: str, tmp_path: Path) -> None:
+    store = holding(tmp_path, 1, made({A: 1}, title=(A, 1, "Milk")))
+    sql(store, damage)
+    before = faults(store)
+    with pytest.raises(Damaged), store.transaction(LATER, HIGH) as tx:
+        mending.accept(tx, "t1")
+    assert faults(store) == before
+
+
+def test_mend_25_a_sound_row_is_not_accepted(tmp_path: Path) -> None:
+    store = holding(tmp_path, 1, made({A: 1}, title=(A, 1, "Milk")))
+    with pytest.raises(Problem, match="nothing to accept"), store.transaction(LATER, HIGH) as tx:
+        mending.accept(tx, "t1")

@@ -17,7 +17,7 @@ from lottisync.adapter.request import Request
 from lottisync.adapter.space import Space
 from lottisync.causality import hlc, vector_clock
 from lottisync.causality.hlc import HlcError
-from lottisync.causality.vector_clock import ClockError
+from lottisync.causality.vector_clock import MAX_COUNTER, ClockError
 from lottisync.entities.entity import EqualDots, join
 from lottisync.problem import Problem
 
@@ -59,6 +59,18 @@ def entity_digest(request: Request) -> str:
     return wire_entity.digest(wire_entity.read(r.field(request, "entity")))
 
 
+def whole_numbers(value: Any) -> Any:
+    """A decoded JSON value with 1 in the place of 1.0: many languages cannot tell the two apart."""
+    match value:
+        case float() if value.is_integer() and abs(value) <= MAX_COUNTER:
+            return int(value)
+        case list():
+            return [whole_numbers(each) for each in value]
+        case dict():
+            return {name: whole_numbers(each) for name, each in value.items()}
+    return value
+
+
 PURE: dict[str, Callable[[Request], Any]] = {
     "clock.compare": clock_compare,
     "clock.merge": clock_merge,
@@ -76,9 +88,8 @@ def serve(requests: BinaryIO, answers: BinaryIO) -> None:
     space = Space()
     try:
         for line in requests:
-            if line.strip():
-                answers.write(msgspec.json.encode(answer(line, space)) + b"\n")
-                answers.flush()
+            answers.write(msgspec.json.encode(answer(line, space)) + b"\n")
+            answers.flush()
     finally:
         space.close()
 
@@ -86,7 +97,7 @@ def serve(requests: BinaryIO, answers: BinaryIO) -> None:
 def answer(line: bytes, space: Space | None = None) -> dict[str, Any]:
     """The answer to one line, whatever it holds. Without a `space` only the pure operations are there."""
     try:
-        request = msgspec.json.decode(line)
+        request = whole_numbers(msgspec.json.decode(line))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         return _error(None, "bad-json", str(error))
     if not isinstance(request, dict):

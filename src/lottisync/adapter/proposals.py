@@ -61,7 +61,7 @@ def _digest(request: Request) -> str:
 
 def _operation(request: Request) -> str:
     run, task, tool = r.text(request, "run"), r.text(request, "task"), r.text(request, "tool")
-    return proposal.operation_id(run, task, tool, r.mapping(request, "args"), r.field(request, "targets"))
+    return proposal.operation_id(run, task, tool, r.mapping(request, "args"), r.texts(request, "targets"))
 
 
 def _guard(request: Request) -> str | None:
@@ -70,7 +70,7 @@ def _guard(request: Request) -> str | None:
         checked_by=r.field(request, "checkedBy"),
         checked_at=r.field(request, "checkedAt"),
         proposed=r.field(request, "proposed"),
-        reason=r.field(request, "reason"),
+        reason=r.optional_text(request, "reason"),
         grade=Grade(request.get("grade", "none")),
         sovereignty=request.get("sovereignty", "reason"),
     )

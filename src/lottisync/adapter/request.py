@@ -24,6 +24,18 @@ def text(request: Request, name: str) -> str:
     return found
 
 
+def texts(request: Request, name: str) -> list[str]:
+    found = field(request, name)
+    if not isinstance(found, list) or not all(isinstance(each, str) for each in found):
+        raise BadRequest(f"{name!r} of {request.get('op')} is a list of texts")
+    return found
+
+
+def optional_text(request: Request, name: str) -> str | None:
+    """Text or null; the field must be there."""
+    return None if field(request, name) is None else text(request, name)
+
+
 def whole(request: Request, name: str, *, least: int = 0) -> int:
     found = field(request, name)
     if type(found) is not int or found < least:

@@ -10,7 +10,8 @@ HINTS = {
     "invite-again": "Make a new one: lottisync pair --invite",
     "init": "Run: lottisync init --name NAME",
     "init-missing": "To have it made empty: lottisync init --missing",
-    "mend": "See all of it with: lottisync check; mend it from another device: lottisync verify",
+    "mend": "See all of it with: lottisync check; mend it from another device: lottisync verify; "
+    "if what it shows now is right: lottisync check --accept ID",
     "pair-again": "Make a new one: lottisync pair",
     "review": "See: lottisync review",
     "row": "See which row: lottisync check",

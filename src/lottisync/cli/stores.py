@@ -17,6 +17,7 @@ from lottisync.review import index
 from lottisync.review.precedence import PERSON
 from lottisync.shown import quoted
 from lottisync.store import conflict as conflicts_of
+from lottisync.store import mending
 from lottisync.store.chain import roots
 from lottisync.store.check import broken_invariants
 from lottisync.store.conflict import Candidate, Conflict
@@ -27,9 +28,15 @@ DAY = 24 * 3_600_000
 
 
 @click.command()
+@click.option("--accept", "accepted", metavar="ID", help="What the damaged row ID shows now is right: write it again.")
 @common
-def check(terminal: Terminal) -> None:
-    """Look through the whole home for what should not be. Reads only; exit code 1 if something is wrong."""
+def check(terminal: Terminal, accepted: str | None) -> None:
+    """Look through the whole home for what should not be. Exit code 1 if something is wrong.
+
+    Reads only, without --accept."""
+    if accepted is not None:
+        _accept(terminal, accepted)
+        return
     found: dict[str, list[str]] = {}
     for name, store in terminal.home.stores.items():
         with store.reading() as reader, terminal.progress(name, reader.count()) as advance:
@@ -53,10 +60,27 @@ def check(terminal: Terminal) -> None:
                 terminal.line(f"  {fault}", "red")
         if any(found.values()):
             terminal.line("What another device can help to mend, this mends: lottisync verify", "dim")
+            terminal.line("If what a damaged row shows now is right: lottisync check --accept ID", "dim")
 
     terminal.emit(found, shown)
     if any(found.values()):
         raise click.exceptions.Exit(1)
+
+
+def _accept(terminal: Terminal, ident: str) -> None:
+    """In the store where the row is damaged, or else the store that has it and says that it is sound."""
+    holding = []
+    for store in terminal.home.stores.values():
+        with store.reading() as reader:
+            row = reader.raw_row(ident)
+        if row is not None:
+            holding.append((row.version.hash() == row.hash, store))
+    if not holding:
+        raise Problem("unknown-id", "nothing has the id {quoted}", quoted=quoted(ident))
+    _, store = min(holding, key=lambda one: one[0])
+    with store.transaction(clock.now(), PERSON) as tx:
+        mending.accept(tx, ident)
+    terminal.emit({"accepted": ident}, lambda: terminal.line(f"{ident} holds what it shows now.", "green"))
 
 
 @click.command()

@@ -29,10 +29,12 @@ from lottisync.entities.entity import Entity, has_conflict, join
 from lottisync.entities.registers import Registers, Write, ordered
 from lottisync.entities.schema import StoreSchema
 from lottisync.entities.version import BadVersion, Damaged, Version
+from lottisync.problem import Problem
 from lottisync.store import chain, tables
 from lottisync.store.columns import Columns, columns_between, columns_of, fits
 from lottisync.store.merge import Merge
 from lottisync.store.reader import Reader, Row
+from lottisync.store.transaction import Transaction
 
 _STRIDE = 500
 
@@ -133,7 +135,7 @@ def repair(tx: Merge) -> int:
     index, the digest. Returns how many rows were wrong. For what no peer can mend: until then the content that
     was changed by hand or by the disk is known as such, from then on it counts as good (MEND-8)."""
     repaired, last = 0, -1
-    written = {host: end.end for host, end in chain.log_ends(tx).items()}
+    written = _known_writes(tx)
     while rows := _after(tx, last):
         last = rows[-1].row.n
         for found in rows:
@@ -144,6 +146,38 @@ def repair(tx: Merge) -> int:
     _index_anew(tx)
     tx.recount()
     return repaired
+
+
+def accept(tx: Transaction, entity_id: str) -> Dot:
+    """Take what a damaged row shows now as what the person means, and write all of it under one fresh dot: no other
+    device has this content under the old names (MEND-25). Raises `Problem` for a row that is not there, is not damaged,
+    or cannot be read."""
+    row = tx.raw_row(entity_id)
+    if row is None:
+        raise Problem(
+            "unknown-id", "there is no {entity_id} in the {name} store", entity_id=entity_id, name=tx.schema.name
+        )
+    if row.version.hash() == row.hash:
+        raise Problem("not-damaged", "{entity_id} is not damaged: there is nothing to accept", entity_id=entity_id)
+    try:
+        entity = _within(_known_writes(tx), version.open_foreign(row.version))
+    except BadVersion as error:
+        raise Damaged(entity_id, error) from None
+    if entity is None:
+        raise Damaged(entity_id, ValueError("it holds a write that no device is known to have made"))
+    seen = vector_clock.merge(entity.clock, tx.indexed_clock(row.n))
+    try:
+        tx.replace(msgspec.structs.replace(entity, clock=seen))
+    except BadVersion as error:
+        raise Damaged(entity_id, error) from None
+    dot = tx.keep(entity_id, {p: writes[0].value for p, writes in entity.registers.items()})
+    tx.recount()
+    return dot
+
+
+def _known_writes(reader: Reader) -> Clock:
+    """How far the chain of each host goes."""
+    return {host: end.end for host, end in chain.log_ends(reader).items()}
 
 
 def in_step(reader: Reader) -> bool:

@@ -25,6 +25,8 @@ TABLE = """create table quarantine (n integer primary key, id text not null, typ
         reason text not null) strict;
     create index idx_quarantine on quarantine(id);"""
 VERSION_COLUMNS = "id, type, clock, stamps, document"
+RAW_COLUMNS = "cast(id as blob), cast(type as blob), clock, stamps, document"
+"""The same as bytes, for `tables.raw_version`."""
 MAX_REASON = 300
 
 

@@ -15,6 +15,9 @@ from lottisync.store import quarantine, tables
 from lottisync.store.database import explained
 from lottisync.store.reader import Reader
 
+_STRIDE = 1_000
+"""Rows that are looked at together."""
+
 
 class Snapshot(Reader):
     """On a connection of its own until `close`; writers go on meanwhile. Made by `Store.snapshot`."""
@@ -36,6 +39,7 @@ class Snapshot(Reader):
     def lacking(self, knowledge: Clock, held: Iterable[tuple[Host, int, str]]) -> Sequence[int]:
         """The row numbers of every entity with a clock component beyond `knowledge`, less those whose
         components beyond it are all in `held`; leading types first, then in the order they were made here.
+        Damaged rows are left out.
 
         SQLite puts them in order, and what it gives is kept as eight bytes each: there may be a million."""
         there = {
@@ -62,31 +66,50 @@ class Snapshot(Reader):
                 for leading in self.schema.leading
                 for (n,) in self._rows("select n from rows where type = ?", (leading,))
             }
-            return sorted(found, key=lambda n: (n not in first, n))
-        return found
+            return self._without_damaged(sorted(found, key=lambda n: (n not in first, n)))
+        return self._without_damaged(found)
 
     def versions(self, numbers: Iterable[int]) -> list[Version]:
-        """The versions with these row numbers, in that order, as the bytes that lie there. But a row that does not have
-        its hash goes under the clock that the index has of it: a clock that was damaged names writes that nobody
-        made, or cannot be read, and whoever got it would have to hang up, before all that comes behind it."""
-        listed = (canonical.encode(wanted := list(numbers)).decode(),)
+        """The versions with these row numbers, in that order, as the bytes that lie there; none for a damaged row."""
+        found = self._sound(wanted := list(numbers))
+        return [found[n] for n in wanted if n in found]
+
+    def _without_damaged(self, numbers: Sequence[int]) -> Sequence[int]:
+        """Those of the rows that may be sent. A peer would take a damaged one for sound (MEND-26). They are looked at
+        before the round begins, because it begins with their number."""
+        sound = array("q")
+        for start in range(0, len(numbers), _STRIDE):
+            some = numbers[start : start + _STRIDE]
+            found = self._sound(some)
+            sound.extend(n for n in some if n in found)
+        return sound
+
+    def _sound(self, wanted: Sequence[int]) -> dict[int, Version]:
+        """Row number -> version, of the rows that have the hash that was stored with them."""
+        listed = (canonical.encode(list(wanted)).decode(),)
         found: dict[int, Version] = {}
         for table, columns in (
-            (self._entities, tables.BYTES_COLUMNS),
-            (self._links, tables.BYTES_COLUMNS),
-            ("quarantine", quarantine.VERSION_COLUMNS),
+            (self._entities, tables.RAW_COLUMNS),
+            (self._links, tables.RAW_COLUMNS),
+            ("quarantine", quarantine.RAW_COLUMNS),
         ):
             rows = self._rows(
                 f"select n, {columns}, hash from {table} where n in (select value from json_each(?))", listed
             )
             for n, *parts, stored_hash in rows:
-                made = found[n] = Version(*parts)
-                if made.hash() != stored_hash:
-                    clock = canonical.encode(self.indexed_clock(n))
-                    found[n] = Version(made.id, made.type, clock, made.stamps, made.document)
+                made = tables.raw_version(*parts)
+                sound = made if made.hash() == stored_hash else self._under_indexed_clock(n, made, stored_hash)
+                if sound is not None:
+                    found[n] = sound
             if len(found) == len(wanted):
                 break
-        return [found[n] for n in wanted]
+        return found
+
+    def _under_indexed_clock(self, n: int, made: Version, stored_hash: bytes) -> Version | None:
+        """A damaged version with the clock that the index has of it, if nothing but its clock is damaged."""
+        clock = canonical.encode(self.indexed_clock(n))
+        restored = Version(made.id, made.type, clock, made.stamps, made.document)
+        return restored if restored.hash() == stored_hash else None
 
     def close(self) -> None:
         """May be called twice."""
