@@ -2,6 +2,8 @@
 (REL-D3, REL-D3b, REL-D4b). The slow ones are `deep`."""
 
 import signal
+import subprocess
+import sys
 import time
 from functools import partial
 from pathlib import Path
@@ -13,6 +15,7 @@ from tests.support.network import Network, namespaces_or_skip
 from lottisync.daemon.home import TaskHome
 from lottisync.device.peers import remember_address
 from lottisync.net.address import Address
+from lottisync.sync.meeting import MAX_STRANGERS
 
 
 @pytest.fixture(autouse=True)
@@ -186,3 +189,27 @@ def test_the_addresses_of_this_test_are_remembered_as_the_program_does(tmp_path:
     with home.space.reading() as reader:
         assert reader.local("select count(*) from peers") == [(8,)]
     home.close()
+
+
+@pytest.mark.deep
+def test_meet_9_rel_d4b_three_hundred_invented_announcements_cost_nothing(tmp_path: Path) -> None:
+    """They are told apart by their names; before, each was dialled, and a meeting took three minutes."""
+    with Network(tmp_path, 3) as network:
+        for machine in network.machines:
+            machine.address("add", f"10.9.0.{machine.number + 1}/16")
+        stranger = network.machines.pop()
+        a, b = network.household()
+        call = ["ip", "netns", "exec", stranger.namespace, sys.executable, "-m", "tests.support.invented"]
+        with subprocess.Popen([*call, "300", "10.9.0.3"], stdout=subprocess.PIPE, text=True) as inventing:
+            try:
+                assert inventing.stdout is not None
+                assert inventing.stdout.readline() == "ready\n"
+                a.daemon()
+                second = b.daemon()
+                began = time.monotonic()
+                second.event("linked")
+                assert time.monotonic() - began < 3
+                eventually(lambda: b.status()["nearby"] == MAX_STRANGERS, "the strangers")
+            finally:
+                inventing.kill()
+        network.machines.append(stranger)

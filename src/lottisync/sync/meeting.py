@@ -23,7 +23,7 @@ from lottisync.identity.announcement import NONCE_BYTES, announcement, announcem
 from lottisync.identity.device_key import DeviceKey
 from lottisync.net.address import Address
 from lottisync.net.discovery import Announcement, Found, discovering
-from lottisync.net.interfaces import links, reached_at, watch
+from lottisync.net.interfaces import interfaces, links, reached_at, watch
 from lottisync.problem import Problem
 from lottisync.store.instant import iso
 from lottisync.store.store import Store
@@ -120,7 +120,7 @@ class Meeting:
         for device in self._active:
             self._know(device)
         self._dialling.retry_all()
-        self._network_changed({address.host.partition("%")[0] for address in reached_at("::", self._port)})
+        self._network_changed({each.host for each in interfaces()})
 
     async def _renew(self) -> None:
         """Write down where this device is reached, and keep its secret from those who were taken out."""

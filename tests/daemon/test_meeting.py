@@ -1,0 +1,42 @@
+"""Two daemons that were paired by a code, without mDNS: MEET-6, MEET-26, and what was found before (REL-D3)."""
+
+import json
+from pathlib import Path
+
+from tests.support.command_line import eventually, run, run_here, started
+from tests.support.daemons import daemon
+
+ALONE = ("--no-discovery", "--listen", "127.0.0.1:0")
+
+
+def test_meet_6_rel_d3_two_that_were_paired_by_a_code_meet_without_mdns(tmp_path: Path) -> None:
+    """Pairing hands over the daemon's port. Before, it was forgotten, and the two never met."""
+    laptop, phone = tmp_path / "laptop", tmp_path / "phone"
+    for home in (laptop, phone):
+        assert run_here("init", "--name", home.name, home=home).code == 0
+    with daemon(laptop) as first, daemon(phone) as second:
+        with started("pair", "--json", *ALONE, home=laptop) as showing:
+            assert showing.stdout is not None
+            shown = json.loads(showing.stdout.readline())
+            assert run("pair", shown["code"], "--at", f"127.0.0.1:{shown['port']}", home=phone).code == 0
+            assert showing.wait(20) == 0
+        first.event("linked")
+        second.event("linked")
+        eventually(lambda: run_here("status", "--json", home=laptop).json["peers"][0]["inStep"])
+
+
+def test_meet_26_status_says_why_a_device_is_away(tmp_path: Path) -> None:
+    home = tmp_path / "laptop"
+    assert run_here("init", "--name", "laptop", home=home).code == 0
+    other = tmp_path / "phone"
+    assert run_here("init", "--name", "phone", home=other).code == 0
+    with started("pair", "--invite", "--json", "--listen", "127.0.0.1:0", home=home) as showing:
+        assert showing.stdout is not None
+        assert run("pair", json.loads(showing.stdout.readline())["uri"], home=other).code == 0
+        assert showing.wait(20) == 0
+    with daemon(other):
+        eventually(lambda: "not reachable at" in run_here("status", home=other).out)
+        [peer] = run_here("status", "--json", home=other).json["peers"]
+        assert peer["away"] == "unreachable"
+        assert any(each["error"] == "nothing listens there" for each in peer["addresses"])
+        assert "nothing listens there" in run_here("devices", home=other).out
