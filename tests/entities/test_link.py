@@ -34,8 +34,8 @@ def test_every_struct_reads_a_document_in_which_nothing_stands_yet(kind: EntityT
 
 
 def test_only_what_its_own_code_reads_has_no_struct() -> None:
-    """ENT-13: signed records, and settings, each of which is a value of its own."""
-    assert {kind.name for kind in described() if kind.view is None} == {"membership", "host", "setting"}
+    """ENT-13: signed records, addresses, and settings, each of which is a value of its own."""
+    assert {kind.name for kind in described() if kind.view is None} == {"membership", "host", "addresses", "setting"}
 
 
 def test_a_link_is_read_with_its_ends() -> None:

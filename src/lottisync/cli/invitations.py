@@ -49,9 +49,7 @@ def shown_invitation(terminal: Terminal, me: "Self", where: Address, minutes: in
         terminal.emit(value, partial(_show, terminal, invitation.uri, minutes))
         return InvitationOffer(invitation, expires)
 
-    return anyio.run(
-        lambda: show(me, make, where, digit=None, clock=clock.now, ready=lambda port: None, again="invite-again")
-    )
+    return anyio.run(lambda: show(me, make, where, digit=None, clock=clock.now, ready=lambda port: None))
 
 
 def accepted(me: "Self", uri: str) -> "Paired":

@@ -101,6 +101,8 @@ class Story:
         outsider = TaskHome.open(self.stranger.home)
         outsider.members.add("laptop", TaskHome.open(self.laptop.home).key.certificate, clock.now())
         outsider.close()
+        port = self.laptop.run("status")["daemon"]["port"]
+        self.stranger.run("devices", "address", "laptop", f"127.0.0.1:{port}")
         self.stranger.start_daemon()
 
         def told() -> str | None:

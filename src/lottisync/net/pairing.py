@@ -104,7 +104,6 @@ async def show_code(
         digit=discriminator(offer.code) if discover else None,
         clock=clock,
         ready=ready,
-        again="pair-again",
     )
 
 
@@ -116,10 +115,9 @@ async def show(
     digit: str | None,
     clock: Callable[[], int],
     ready: Callable[[int], None],
-    again: str,
 ) -> Paired:
     """Listen until somebody has used the offer, or it is no longer good. `make` makes it when the port is known, which
-    `ready` is told, too; with a `digit` it is announced; `again` names the hint how to make another.
+    `ready` is told, too; with a `digit` it is announced.
 
     Raises `Problem` when the offer has expired or was tried too often."""
     outcome: list[Paired] = []
@@ -170,8 +168,14 @@ async def show(
         return outcome[0]
     why = f" ({complaint[0]})" if complaint else ""
     if offer.runs_left <= 0:
-        raise Problem("too-many-runs", "the {what} was tried too often{why}", hint=again, what=offer.what, why=why)
-    raise Problem("expired", "the {what} has expired{why}", hint=again, what=offer.what, why=why)
+        raise _over(offer, "too-many-runs", "the {what} was tried too often{why}", why)
+    raise _over(offer, "expired", "the {what} has expired{why}", why)
+
+
+def _over(offer: Offer, code: str, template: str, why: str) -> Problem:
+    if isinstance(offer, CodeOffer):
+        return Problem(code, template, hint="pair-again", what=offer.what, why=why)
+    return Problem(code, template, hint="invite-again", what=offer.what, why=why)
 
 
 async def _announce(
