@@ -30,14 +30,23 @@ def test_net_22_no_address_takes_more_than_its_share_and_the_known_find_a_place(
     places = Places(most=12, each=3, kept=4)
     taken: list[tuple[str, bool]] = []
     for host, known in calls:
-        there = [network_of(each) for each, _ in taken].count(network_of(host))
+        share = (host if known else network_of(host), known)
+        there = [(each if was_known else network_of(each), was_known) for each, was_known in taken].count(share)
         room = len(taken) < (12 if known else 8)
         assert places.take(host, known=known) is (there < 3 and room)
         if there < 3 and room:
             taken.append((host, known))
-    for host, _ in taken:
-        places.leave(host)
+    for host, known in taken:
+        places.leave(host, known=known)
+    assert places.taken == 0
     assert places.take("10.0.0.9")
+
+
+def test_net_22_a_stranger_in_the_same_network_does_not_use_up_the_share_of_a_known_address() -> None:
+    places = Places()
+    while places.take("fe80::bad%eth0"):
+        pass
+    assert places.take("fe80::1%eth0", known=True)
 
 
 @pytest.mark.parametrize(

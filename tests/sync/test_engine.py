@@ -33,7 +33,6 @@ from lottisync.protocol import message as m
 from lottisync.protocol.framing import frame
 from lottisync.store.instant import iso
 from lottisync.sync import dialling
-from lottisync.sync import engine as engine_module
 from lottisync.sync.engine import Engine
 from lottisync.sync.meeting import MAX_STRANGERS
 from lottisync.sync.peer import PeerState
@@ -351,19 +350,6 @@ async def test_sync_38_pauses_grow_while_a_device_is_away_and_announcements_do_n
     assert spent >= 3 * 0.3
 
 
-async def test_net_6_sync_39_strangers_that_say_nothing_are_bounded(members: list[Member]) -> None:
-    engine = engine_of(members[0])
-    async with contextlib.AsyncExitStack() as stack:
-        await stack.enter_async_context(running(engine))
-        for _ in range(engine_module.MAX_HANDSHAKES):
-            await stack.enter_async_context(await anyio.connect_tcp(HERE, engine.port))
-        await until(lambda: engine._handshakes == engine_module.MAX_HANDSHAKES)
-        one_more = await stack.enter_async_context(await anyio.connect_tcp(HERE, engine.port))
-        with anyio.fail_after(tls.HANDSHAKE_SECONDS / 2), pytest.raises((anyio.EndOfStream, anyio.BrokenResourceError)):
-            await one_more.receive()
-        assert engine._handshakes == engine_module.MAX_HANDSHAKES
-
-
 async def test_sync_39_announcements_that_strangers_invent_are_bounded(members: list[Member]) -> None:
     engine = engine_of(members[0])
     async with running(engine):
@@ -549,7 +535,7 @@ async def test_net_6_who_does_not_finish_the_handshake_is_dropped_and_others_are
             await until(lambda: in_step(a, b))
         with anyio.fail_after(10), pytest.raises((anyio.EndOfStream, anyio.BrokenResourceError)):
             await silent.receive()
-        assert first._handshakes == 0
+        assert first._reception.unproved == 0
 
 
 async def test_caus_11_a_device_that_was_never_met_before_is_named_too(members: list[Member]) -> None:

@@ -23,6 +23,7 @@ import anyio
 import msgspec
 
 from lottisync.daemon.home import TaskHome
+from lottisync.daemon.lines import Lines
 from lottisync.daemon.status import LOCK_FILE, STATUS_FILE, DaemonStatus
 from lottisync.device import clock, purging
 from lottisync.problem import Problem
@@ -34,6 +35,8 @@ SETTLE_SECONDS = 0.05
 STATUS_PAUSE_SECONDS = 0.4
 """How long it is not written again after that: nobody reads it so often, and every change would wait for it."""
 TIDY_SECONDS = 24 * 60 * 60
+LINES_SECONDS = 60.0
+"""How long lines of one kind are counted together."""
 AGAIN_SECONDS = 30.0
 """Until what failed is tried again."""
 LOCK_TRIES = 20
@@ -53,6 +56,7 @@ async def run(
     `agents`, those at home on this device wake by themselves.
 
     Raises `Problem` if another daemon has this home, or the port cannot be had."""
+    say = lines = Lines(say)
     async with alone(home):
         _recover(home, say)
         changed = anyio.Event()
@@ -102,6 +106,7 @@ async def run(
                 async with anyio.create_task_group() as tasks:
                     tasks.start_soon(_until_told_to_stop, tasks.cancel_scope)
                     tasks.start_soon(keep_status)
+                    tasks.start_soon(_count_lines, lines)
                     port = await tasks.start(engine.run)
                     await write_status()
                     started(port)
@@ -109,6 +114,7 @@ async def run(
                     if agents:
                         tasks.start_soon(_kept_up, "waking agents", partial(_run_agents, home, say), say)
         finally:
+            lines.turn()
             with suppress(FileNotFoundError):
                 (home.path / STATUS_FILE).unlink()
 
@@ -190,6 +196,12 @@ def _recover(home: TaskHome, say: Callable[[str, str], None]) -> None:
             "recovered",
             f"finished a verdict that was interrupted: {outcome.item} {outcome.result} {outcome.message}".rstrip(),
         )
+
+
+async def _count_lines(lines: Lines) -> None:
+    while True:
+        await anyio.sleep(LINES_SECONDS)
+        lines.turn()
 
 
 async def _kept_up(

@@ -6,6 +6,7 @@ else can take it away.
 
 from collections.abc import Iterable, Mapping
 
+from lottisync.device.addresses import read_reach
 from lottisync.identity.announcement import SECRET_BYTES
 from lottisync.identity.pairing import Introduction
 from lottisync.net.address import Address, from_uri
@@ -35,6 +36,13 @@ def remembered(reader: Reader, device: str) -> list[tuple[Address, str]]:
         (device, NOWHERE.host),
     )
     return [(Address(host, port), at) for host, port, at in rows]
+
+
+def known_hosts(reader: Reader) -> set[str]:
+    """Where devices of this person are, or were: hosts of addresses that worked from here, and of those that
+    replicate. Names among them are not looked up."""
+    worked = {host for (host,) in reader.local("select distinct host from peers")} - {NOWHERE.host}
+    return worked.union(*({at.host for at in (*it.addresses, *it.given)} for it in read_reach(reader).values()))
 
 
 def remember_address(space: Store, device: str, address: Address, now: int) -> None:

@@ -3,7 +3,8 @@
 Whoever connects takes a place until it has proved who it is. The places are few, or strangers would use up our file
 descriptors. So that one stranger cannot take them all, an address gets `EACH` of them (in IPv6 a /64 counts as one
 address: a host there has as many addresses as it likes), and `KEPT` of them are for addresses where a device of
-this person was reached before. Who gets no place is hung up on, and may try again.
+this person was reached before. Such an address has a share of its own, for a stranger may well be in the same /64. A
+connection that gets no place is closed; its owner may try again.
 
 A machine that has no free descriptor takes no connection for a while. That ends nothing: the connections wait in the
 system's queue, and it is tried again.
@@ -36,22 +37,30 @@ class Places:
         self._most, self._each, self._kept = most, each, kept
         self._taken: Counter[str] = Counter()
 
+    @property
+    def taken(self) -> int:
+        return self._taken.total()
+
     def take(self, host: str, *, known: bool = False) -> bool:
         """Take a place for a connection from `host`, an address as text; False if there is none for it. Each place
         that was taken is given back with `leave`."""
-        network = network_of(host)
+        share = _share(host, known)
         room = self._most if known else self._most - self._kept
-        if self._taken.total() >= room or self._taken[network] >= self._each:
+        if self.taken >= room or self._taken[share] >= self._each:
             return False
-        self._taken[network] += 1
+        self._taken[share] += 1
         return True
 
-    def leave(self, host: str) -> None:
-        """Give a place back."""
-        network = network_of(host)
-        self._taken[network] -= 1
-        if not self._taken[network]:
-            del self._taken[network]
+    def leave(self, host: str, *, known: bool = False) -> None:
+        """Give a place back, with what `take` was called with."""
+        share = _share(host, known)
+        self._taken[share] -= 1
+        if not self._taken[share]:
+            del self._taken[share]
+
+
+def _share(host: str, known: bool) -> str:
+    return f"known {host}" if known else network_of(host)
 
 
 def network_of(host: str) -> str:
@@ -69,9 +78,10 @@ def network_of(host: str) -> str:
 
 
 def remote_host(stream: SocketStream) -> str:
-    """The address at the other end; empty if it is gone already."""
+    """The address at the other end; empty if it is gone already. An IPv4 address that a socket of both families shows
+    as IPv6 is written as IPv4."""
     try:
-        return str(stream.extra(SocketAttribute.remote_address)[0])
+        return str(stream.extra(SocketAttribute.remote_address)[0]).removeprefix("::ffff:")
     except (LookupError, ValueError, OSError, anyio.ClosedResourceError):
         return ""
 

@@ -22,12 +22,13 @@ from anyio.streams.tls import TLSStream
 
 from lottisync.causality.vector_clock import Host
 from lottisync.device.membership import Strangers, bind_hosts, come_back, read_roster
-from lottisync.device.peers import remember_address, remember_links
+from lottisync.device.peers import known_hosts, remember_address, remember_links
 from lottisync.identity.device_key import DeviceKey
 from lottisync.identity.roster import Roster
 from lottisync.net import tls
 from lottisync.net.address import Address
-from lottisync.net.listener import listen, local_host, port_of, remote_of
+from lottisync.net.doorway import welcome
+from lottisync.net.listener import listen, local_host, port_of
 from lottisync.problem import Problem
 from lottisync.protocol import message as m
 from lottisync.store.doorbell import FALLBACK_SECONDS, Bell
@@ -43,6 +44,7 @@ from lottisync.sync.inventory import own_summary
 from lottisync.sync.link import Caller, Link, steady_now
 from lottisync.sync.meeting import Meeting
 from lottisync.sync.peer import PeerState, told_of_clock, why_away
+from lottisync.sync.reception import Reception
 from lottisync.sync.scrub import Scrub
 from lottisync.sync.standing import Standing
 from lottisync.sync.verification import Verification
@@ -55,9 +57,6 @@ PROBE_SECONDS = 1.5
 """Within which a link gives a sign of life after the network has changed."""
 TAKEN_OVER_SECONDS = 1.0
 """Within which it does when the other side dials although there is a link."""
-MAX_HANDSHAKES = 32
-"""Connections that have not yet proved who they are, at one time. A stranger may open as many as it likes;
-beyond these they are hung up on, or they would use up our file descriptors."""
 
 
 class Listen(NamedTuple):
@@ -113,7 +112,8 @@ class Engine:
         """The devices that are, or were, this person's."""
         self._bound: set[str] = set()
         self._dialled: set[str] = set()
-        self._handshakes = 0
+        self._reception = Reception(self._refused)
+        self._cannot_accept = ""
         self._patience = patience
         self._twins: set[tuple[str, bytes]] = set()
         self._ahead: dict[Host, int] = {}
@@ -144,7 +144,7 @@ class Engine:
             async with anyio.create_task_group() as tasks:
                 self._tasks = tasks
                 self._begin_meeting()
-                tasks.start_soon(listener.serve, self._accept)
+                tasks.start_soon(welcome, listener, self._accept, self._no_connection)
                 tasks.start_soon(self._watch_commits, bell)
                 tasks.start_soon(self.scrub.run)
                 tasks.start_soon(self._verification.run)
@@ -198,6 +198,7 @@ class Engine:
         def read() -> Roster:
             come_back(self._space, self._key, self._clock())
             with self._space.reading() as reader:
+                self._reception.know(known_hosts(reader))
                 return read_roster(reader, self._key.certificate)
 
         self._roster = await self._call(read)
@@ -239,10 +240,11 @@ class Engine:
                 if moments != seen:
                     await self._committed(moments, seen)
                 seen = moments
-            except Problem as problem:  # a full disk, a store that another program holds: a while later again
-                if problem.message != failing:
-                    self._report("failed", problem.message)
-                failing = problem.message
+            except (OSError, Problem) as error:  # a full disk, no free descriptor, a store in use: again a while later
+                reason = error.message if isinstance(error, Problem) else error.strerror or str(error)
+                if reason != failing:
+                    self._report("failed", reason)
+                failing = reason
             else:
                 failing = ""
             if any(link.standing.comparing for link in self.links.values()):
@@ -347,28 +349,24 @@ class Engine:
     # -- accepting
 
     async def _accept(self, raw: SocketStream) -> None:
-        if self._handshakes >= MAX_HANDSHAKES:
-            await anyio.aclose_forcefully(raw)
-            return
-        self._handshakes += 1
-        try:
-            with anyio.fail_after(tls.HANDSHAKE_SECONDS):
-                stream = await tls.secured(raw, self._serve_context, server=True)
-        except (OSError, TimeoutError, anyio.BrokenResourceError, anyio.EndOfStream) as error:
-            remote = remote_of(raw) or "an unknown address"
-            self._report("refused", f"a connection from {remote} was refused: {_why(error).text}")
-            await anyio.aclose_forcefully(raw)
-            return
-        except BaseException:
-            await anyio.aclose_forcefully(raw)
-            raise
-        finally:
-            self._handshakes -= 1
-        device = tls.peer_device(stream)
+        await self._reception.receive(raw, self._serve_context, self._serve)
+
+    async def _serve(self, stream: TLSStream, device: str) -> None:
         if device not in self.peers:  # revoked since the context was made
             await anyio.aclose_forcefully(stream)
             return
         await self._run_link(stream, device, dialled=False, address=None)
+
+    def _refused(self, host: str, error: Exception | None) -> None:
+        why = _why(error).text if error is not None else "there are too many connections from there, or in all"
+        self._report("refused", f"a connection from {host or 'an unknown address'} was refused: {why}")
+
+    def _no_connection(self, error: OSError) -> None:
+        """The system has none for us now; the listener tries again."""
+        reason = error.strerror or str(error)
+        if reason != self._cannot_accept:
+            self._report("failed", f"no connection can be taken, and it is tried again: {reason}")
+        self._cannot_accept = reason
 
     # -- links
 
@@ -504,6 +502,7 @@ class Engine:
         state.last_seen = iso(self._clock())
         if address is not None:
             state.address = str(address)
+            self._reception.met(address.host)
             self._tasks.start_soon(self._remember, link.device, address)
         else:
             self._tasks.start_soon(self._remember_link, link.device)

@@ -1,0 +1,95 @@
+"""Who is let in at the engine's port (docs/specs/12-transport.md, section 1).
+
+A connection takes a place until the handshake has proved which device it is (`lottisync.net.doorway`). From then on
+it counts for that device. A device has one connection that lasts, and some that come and go beside it. More than
+`EACH_DEVICE` at once are hung up on: a paired device that opens connections and says nothing must not use up our file
+descriptors.
+"""
+
+import ssl
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterable
+
+import anyio
+from anyio.abc import SocketStream
+from anyio.streams.tls import TLSStream
+
+from lottisync.net import tls
+from lottisync.net.doorway import Places, remote_host
+
+EACH_DEVICE = 8
+"""Connections that one device has opened to us, at one time: two programs with its key, both dialling again."""
+
+
+class Reception:
+    """`refused` is called with an address and the error for each connection that proves nothing. Where there is no
+    place it is called with None."""
+
+    def __init__(self, refused: Callable[[str, Exception | None], None]) -> None:
+        self._refused = refused
+        self._places = Places()
+        self._known: set[str] = set()
+        self._of_device: Counter[str] = Counter()
+
+    @property
+    def unproved(self) -> int:
+        """How many connections have not yet proved who they are."""
+        return self._places.taken
+
+    def connections(self, device: str) -> int:
+        """How many connections of a device that it has opened are served."""
+        return self._of_device[device]
+
+    def know(self, hosts: Iterable[str]) -> None:
+        """Devices of this person are, or were, at these addresses, and at no others: places are kept for them."""
+        self._known = {_without_scope(host) for host in hosts}
+
+    def met(self, host: str) -> None:
+        """One was reached at this address a moment ago."""
+        self._known.add(_without_scope(host))
+
+    async def receive(
+        self, raw: SocketStream, context: ssl.SSLContext, serve: Callable[[TLSStream, str], Awaitable[object]]
+    ) -> None:
+        """Have a connection prove its device, and serve it. `serve` closes the stream that it is given."""
+        host = remote_host(raw)
+        known = _without_scope(host) in self._known
+        if not self._places.take(host, known=known):
+            self._refused(host, None)
+            await anyio.aclose_forcefully(raw)
+            return
+        try:
+            stream = await self._proved(raw, host, context)
+        finally:
+            self._places.leave(host, known=known)
+        if stream is not None:
+            await self._serve(stream, tls.peer_device(stream), serve)
+
+    async def _proved(self, raw: SocketStream, host: str, context: ssl.SSLContext) -> TLSStream | None:
+        try:
+            with anyio.fail_after(tls.HANDSHAKE_SECONDS):
+                return await tls.secured(raw, context, server=True)
+        except (OSError, TimeoutError, anyio.BrokenResourceError, anyio.EndOfStream) as error:
+            self._refused(host, error)
+            await anyio.aclose_forcefully(raw)
+            return None
+        except BaseException:
+            await anyio.aclose_forcefully(raw)
+            raise
+
+    async def _serve(
+        self, stream: TLSStream, device: str, serve: Callable[[TLSStream, str], Awaitable[object]]
+    ) -> None:
+        if self._of_device[device] >= EACH_DEVICE:
+            await anyio.aclose_forcefully(stream)
+            return
+        self._of_device[device] += 1
+        try:
+            await serve(stream, device)
+        finally:
+            self._of_device[device] -= 1
+
+
+def _without_scope(host: str) -> str:
+    """Without the interface of a link-local address, which is ours and not the device's."""
+    return host.partition("%")[0]

@@ -1,0 +1,156 @@
+"""Who is let in at the engine's port, with real sockets: NET-6, NET-22 to NET-24, SYNC-39."""
+
+import contextlib
+import socket
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import anyio
+import pytest
+from anyio.abc import SocketStream
+from anyio.streams.tls import TLSStream
+from tests.net.test_doorway import no_free_descriptor
+from tests.support.engines import HERE, engine_of, introduce, running
+from tests.support.household import Member, household, in_step, until
+
+from lottisync.device.addresses import give
+from lottisync.device.peers import known_hosts
+from lottisync.net import tls
+from lottisync.net.address import Address
+from lottisync.net.doorway import EACH, KEPT, PLACES
+from lottisync.sync.engine import Engine
+from lottisync.sync.reception import EACH_DEVICE
+
+pytestmark = pytest.mark.anyio
+GONE = (OSError, anyio.EndOfStream, anyio.BrokenResourceError, anyio.ClosedResourceError)
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@contextlib.asynccontextmanager
+async def stranger(port: int, host: str, connections: int = 50) -> AsyncIterator[None]:
+    """Opens connections from `host`, says nothing, and opens each again that was closed."""
+
+    def opened() -> socket.socket:
+        raw = socket.socket()
+        raw.settimeout(0)
+        raw.bind((host, 0))
+        raw.connect_ex((HERE, port))
+        return raw
+
+    def is_closed(raw: socket.socket) -> bool:
+        try:
+            return raw.recv(1) == b""
+        except BlockingIOError:
+            return False
+        except OSError:
+            return True
+
+    held = [opened() for _ in range(connections)]
+
+    async def hold() -> None:
+        while True:
+            await anyio.sleep(0.02)
+            for place, raw in enumerate(held):
+                if is_closed(raw):
+                    raw.close()
+                    held[place] = opened()
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(hold)
+        yield
+        tasks.cancel_scope.cancel()
+    for raw in held:
+        raw.close()
+
+
+async def test_rel_d4_one_stranger_that_holds_connections_keeps_no_device_from_linking(members: list[Member]) -> None:
+    """NET-22, SYNC-39: one address took all the places, for as long as it liked."""
+    a, b = members
+    first, second = engine_of(a), engine_of(b)
+    async with running(first), stranger(first.port, "127.0.0.2"):
+        await until(lambda: first._reception.unproved == EACH)
+        introduce(b, a, first.port)
+        async with running(second):
+            await until(lambda: in_step(a, b))
+            assert first.links
+
+
+async def test_rel_d4_many_strangers_leave_places_for_addresses_that_are_known(members: list[Member]) -> None:
+    """NET-22: the address replicates, as every device's does."""
+    a, b = members
+    give(a.space, b.device, Address(HERE, 1), a.now)
+    first, second = engine_of(a), engine_of(b)
+    async with running(first), contextlib.AsyncExitStack() as strangers:
+        for number in range(2, 2 + PLACES // EACH + 1):
+            await strangers.enter_async_context(stranger(first.port, f"127.0.0.{number}", 2 * EACH))
+        await until(lambda: first._reception.unproved == PLACES - KEPT)
+        introduce(b, a, first.port)
+        async with running(second):
+            await until(lambda: in_step(a, b))
+            assert first.links
+
+
+def test_net_22_known_hosts_are_those_that_worked_and_those_that_replicate(members: list[Member]) -> None:
+    a, b = members
+    give(a.space, b.device, Address("192.0.2.7", 1), a.now)
+    introduce(a, b, 4711)
+    with a.space.reading() as reader:
+        assert known_hosts(reader) == {"192.0.2.7", HERE}
+
+
+async def silent(engine: Engine, own: Member, other: Member) -> TLSStream:
+    """A connection that has proved its device, and says nothing."""
+    raw: SocketStream = await anyio.connect_tcp(HERE, engine.port)
+    return await tls.secured(raw, tls.sync_context(own.key, [other.key.certificate], server=False), server=False)
+
+
+async def test_rel_d5_a_paired_device_that_says_nothing_gets_a_few_connections(tmp_path: Path) -> None:
+    """NET-24: 373 of them used up the file descriptors, and the daemon ended."""
+    a, b, c = members = household(tmp_path, 3)
+    first, third = engine_of(a), engine_of(c)
+    open_ones = 0
+
+    async def hold() -> None:
+        nonlocal open_ones
+        stream = await silent(first, b, a)
+        open_ones += 1
+        try:
+            with contextlib.suppress(*GONE):
+                while True:
+                    await stream.receive()
+        finally:
+            open_ones -= 1
+            await anyio.aclose_forcefully(stream)
+
+    async with running(first), anyio.create_task_group() as tasks:
+        for _ in range(3 * EACH_DEVICE):
+            tasks.start_soon(hold)
+            await anyio.sleep(0.02)
+        await until(lambda: open_ones == first._reception.connections(b.device) == EACH_DEVICE)
+        introduce(c, a, first.port)
+        async with running(third):
+            await until(lambda: in_step(a, c))
+        tasks.cancel_scope.cancel()
+    for member in members:
+        member.close()
+
+
+async def test_rel_d5_without_a_free_descriptor_the_engine_goes_on(members: list[Member]) -> None:
+    """NET-23, SYNC-39: EMFILE at the listener ended the daemon."""
+    a, b = members
+    first, second = engine_of(a), engine_of(b)
+    with socket.socket() as caller:
+        caller.settimeout(0)
+        async with running(first):
+            with no_free_descriptor():
+                caller.connect_ex((HERE, first.port))
+                await until(lambda: first._cannot_accept)
+            introduce(b, a, first.port)
+            async with running(second):
+                await until(lambda: in_step(a, b))
+    said = [text for code, text in a.reports if "no connection can be taken" in text]
+    assert said == ["no connection can be taken, and it is tried again: Too many open files"]
