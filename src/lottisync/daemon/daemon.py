@@ -28,7 +28,8 @@ from lottisync.daemon.status import LOCK_FILE, STATUS_FILE, DaemonStatus
 from lottisync.device import clock, purging
 from lottisync.problem import Problem
 from lottisync.store.instant import iso
-from lottisync.sync.engine import Engine, Listen
+from lottisync.sync.engine import Listen
+from lottisync.sync.syncing import engine_of
 
 SETTLE_SECONDS = 0.05
 """How long changes of the status are gathered before the file is written."""
@@ -66,7 +67,7 @@ async def run(
             nonlocal changed
             changed.set()
 
-        engine = engine_of(home, listen, discover=discover, say=say, status=note)
+        engine = engine_of(home, listen, discover=discover, report=say, status=note)
         started_at = iso(clock.now())
 
         async def describe() -> DaemonStatus:
@@ -117,28 +118,6 @@ async def run(
             lines.turn()
             with suppress(FileNotFoundError):
                 (home.path / STATUS_FILE).unlink()
-
-
-def engine_of(
-    home: TaskHome,
-    listen: Listen,
-    *,
-    discover: bool,
-    say: Callable[[str, str], None],
-    status: Callable[[], None] = lambda: None,
-) -> Engine:
-    """The engine of a home, on the machine's clock and chance. Whoever runs it holds the home's lock (`alone`)."""
-    return Engine(
-        key=home.key,
-        stores=dict(home.stores),
-        roster=home.space,
-        listen=listen,
-        discover=discover,
-        clock=clock.now,
-        chance=SystemRandom(),
-        report=say,
-        status=status,
-    )
 
 
 @contextmanager

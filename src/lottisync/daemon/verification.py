@@ -11,12 +11,13 @@ from collections.abc import Callable, Iterable
 import anyio
 from anyio.abc import TaskStatus
 
-from lottisync.daemon.daemon import alone, engine_of, one_problem
+from lottisync.daemon.daemon import alone, one_problem
 from lottisync.daemon.home import TaskHome
 from lottisync.device import clock
 from lottisync.problem import Problem
 from lottisync.store.doorbell import FALLBACK_SECONDS, Bell
 from lottisync.sync.engine import Listen, in_thread
+from lottisync.sync.syncing import engine_of
 from lottisync.sync.verification import Request, State, ask, requests, withdraw
 
 
@@ -70,7 +71,7 @@ async def _stand_in(
     """Run an engine if no other program has this home; says whether it does."""
     try:
         async with alone(home, tries=1):
-            engine = engine_of(home, listen, discover=discover, say=report)
+            engine = engine_of(home, listen, discover=discover, report=report)
             task_status.started(value=True)
             await engine.run()
     except Problem as problem:
