@@ -6,7 +6,7 @@ BIN := .venv/bin
 STAMP := .venv/.ready
 MODEL := tests/agents/real_model
 BENCH_STAMP := .venv/.ready-for-bench
-PURE := "*/causality/*,*/entities/*,*/protocol/*,*/review/guard.py,*/review/projection.py,*/review/proposal.py,*/review/redundancy.py"
+PURE := "*/causality/*,*/entities/*,*/protocol/*,*/review/projection.py,*/review/proposal.py,*/journal/guard.py,*/journal/redundancy.py"
 
 .PHONY: help setup demo test deep check bench lock clean
 

@@ -9,12 +9,12 @@ now with their dots, the cited texts and the decisions that count. A verdict tha
 that has changed (`lottisync.review.verdict`). Neither the language nor the time of day is in it.
 """
 
-import hashlib
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 import msgspec
 
+from lottisync.causality.digest import sha256
 from lottisync.entities import canonical
 from lottisync.review import effect
 from lottisync.review.action import Action, Actions, Change, Cited, Sight, Unreadable
@@ -168,4 +168,4 @@ def _digest(view: ItemView, placed: Placed, seen: _Seen) -> str:
         [[cited.id, cited.text] for cited in view.cited],
         [view.task_title, seen.name, view.depends_on, view.error, sorted(head.id for head in placed.state.heads)],
     ]
-    return hashlib.sha256(canonical.encode(shown)).hexdigest()
+    return sha256(canonical.encode(shown)).hex()
