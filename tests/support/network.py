@@ -68,8 +68,12 @@ class Machine:
         process = self._started("pair", "--invite")
         assert process.stdout is not None
         with process:
-            yield json.loads(process.stdout.readline())["uri"]
-            out, err = process.communicate(timeout=60)
+            try:
+                yield json.loads(process.stdout.readline())["uri"]
+                out, err = process.communicate(timeout=60)
+            except BaseException:
+                process.kill()
+                raise
         assert process.returncode == 0, (out, err)
 
     def daemon(self, *options: str) -> Daemon:
@@ -148,7 +152,9 @@ class Network:
             call = ["bridge", "-n", self.name, "link", "set", "dev", port, "mcast_flood", "off"]
             subprocess.run(call, check=True, capture_output=True)
         off = "0" if self._ipv6 else "1"
-        for setting in (f"net.ipv6.conf.all.disable_ipv6={off}", "net.ipv6.conf.all.accept_dad=0"):
+        # Else an address of its own may not be used for a second or two; the larger one of `all` and the card counts.
+        settings = (f"all.disable_ipv6={off}", "all.accept_dad=0", "eth0.accept_dad=0")
+        for setting in (f"net.ipv6.conf.{each}" for each in settings):
             call = ["ip", "netns", "exec", machine.namespace, "sysctl", "-qw", setting]
             subprocess.run(call, check=True, capture_output=True)
         ip("link", "set", "lo", "up", within=machine.namespace)
