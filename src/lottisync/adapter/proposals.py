@@ -375,6 +375,8 @@ class Proposals:
 
 def _told(outcome: Outcome) -> dict[str, Any]:
     told: dict[str, Any] = msgspec.to_builtins(outcome)
+    for field in told.get("stale", ()):
+        field["entity"] = field.pop("entityId")
     return told
 
 

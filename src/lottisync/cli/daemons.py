@@ -3,6 +3,7 @@
 import anyio
 import click
 
+from lottisync.answers.devices import Event
 from lottisync.cli.terminal import Terminal, address, common
 from lottisync.device import clock
 from lottisync.net.listener import DEFAULT_PORT, EVERYWHERE
@@ -23,19 +24,12 @@ def daemon(terminal: Terminal, listen: str | None, no_discovery: bool, no_agents
     where = Listen(*address(listen, what="--listen")) if listen else Listen(EVERYWHERE, DEFAULT_PORT, firm=False)
     home = terminal.home
 
-    def say(code: str, text: str) -> None:
-        if terminal.as_json:
-            event = {"at": iso(clock.now()), "event": code, "text": text}
-            terminal.event(event)
-        else:
-            terminal.line(f"{iso(clock.now())[11:19]}  {text}", {"linked": "green", "diverged": "bold red"}.get(code))
+    def say(code: str, text: str, port: int | None = None) -> None:
+        at, style = iso(clock.now()), {"linked": "green", "diverged": "bold red"}.get(code)
+        terminal.emit(Event(at, code, text, port), lambda: terminal.line(f"{at[11:19]}  {text}", style))
 
     def started(port: int) -> None:
-        if terminal.as_json:
-            event = {"at": iso(clock.now()), "event": "started", "port": port, "text": f"listening on port {port}"}
-            terminal.event(event)
-        else:
-            say("started", f"{home.name} listens on {where.host}:{port}")
+        say("started", f"{home.name} listens on {where.host}:{port}", port)
 
     anyio.run(
         lambda: run(home, listen=where, discover=not no_discovery, agents=not no_agents, say=say, started=started)

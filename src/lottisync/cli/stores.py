@@ -1,13 +1,28 @@
 """`check`, `history`, `conflicts` and `purge`: looking into the stores, and clearing them."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import click
 import msgspec
 
+from lottisync.answers.stores import (
+    Accepted,
+    Checked,
+    ConflictAnswer,
+    Conflicts,
+    HeldBack,
+    History,
+    Purged,
+    Settled,
+    Write,
+    Writer,
+    Written,
+)
 from lottisync.causality.vector_clock import Host
 from lottisync.cli.terminal import Terminal, common
 from lottisync.daemon.home import TaskHome
+from lottisync.daemon.overview import device_names
 from lottisync.device import clock, purging
 from lottisync.entities import canonical
 from lottisync.entities.entity import DELETED_AT
@@ -18,7 +33,6 @@ from lottisync.review.precedence import PERSON
 from lottisync.shown import quoted
 from lottisync.store import conflict as conflicts_of
 from lottisync.store import mending
-from lottisync.store.chain import roots
 from lottisync.store.check import broken_invariants
 from lottisync.store.conflict import Candidate, Conflict
 from lottisync.store.instant import iso
@@ -62,7 +76,7 @@ def check(terminal: Terminal, accepted: str | None) -> None:
             terminal.line("What another device can help to mend, this mends: lottisync verify", "dim")
             terminal.line("If what a damaged row shows now is right: lottisync check --accept ID", "dim")
 
-    terminal.emit(found, shown)
+    terminal.emit(Checked(found), shown)
     if any(found.values()):
         raise click.exceptions.Exit(1)
 
@@ -80,7 +94,7 @@ def _accept(terminal: Terminal, ident: str) -> None:
     _, store = min(holding, key=lambda one: one[0])
     with store.transaction(clock.now(), PERSON) as tx:
         mending.accept(tx, ident)
-    terminal.emit({"accepted": ident}, lambda: terminal.line(f"{ident} holds what it shows now.", "green"))
+    terminal.emit(Accepted(ident), lambda: terminal.line(f"{ident} holds what it shows now.", "green"))
 
 
 @click.command()
@@ -97,7 +111,7 @@ def purge(terminal: Terminal, days: int) -> None:
     forgotten = purging.purge(home, now, min_age)
     roster = home.roster()
     held = [
-        {"name": roster.members[device].name, "device": device, "holdsBack": count}
+        HeldBack(device, roster.members[device].name, count)
         for device, count in purging.held_back(home, now, min_age).items()
     ]
 
@@ -105,11 +119,9 @@ def purge(terminal: Terminal, days: int) -> None:
         total = sum(forgotten.values())
         terminal.line(f"{total:,} deleted {'entity' if total == 1 else 'entities'} forgotten.", "green")
         for one in held:
-            terminal.line(
-                f"{one['name']} has not seen {one['holdsBack']:,} more yet; they stay until it has.", "yellow"
-            )
+            terminal.line(f"{one.name} has not seen {one.holds_back:,} more yet; they stay until it has.", "yellow")
 
-    terminal.emit({"forgotten": forgotten, "heldBack": held}, shown)
+    terminal.emit(Purged(forgotten, held), shown)
 
 
 @click.command()
@@ -131,40 +143,41 @@ def history(terminal: Terminal, entity_id: str) -> None:
     old.sort(key=lambda o: (o.precedence, o.millis, o.ticks, o.host, o.counter))
     replaced = {(o.path, o.by_host, o.by_counter): canonical.decode(o.value) for o in old}
 
-    def row(path: str, value: bytes, stamp: Stamp, *, current: bool) -> dict[str, Any]:
-        return {
-            "at": iso(stamp.millis),
-            "by": "user" if stamp.precedence else "agent",
-            "device": names.get(stamp.host, stamp.host),
-            "path": path,
-            "value": canonical.decode(value),
-            "current": current,
-            "replaced": replaced.get((path, *stamp.dot)),
-        }
+    def row(path: str, value: bytes, stamp: Stamp, *, current: bool) -> Write:
+        return Write(
+            iso(stamp.millis),
+            _writer(stamp.precedence),
+            stamp.host,
+            names.get(stamp.host),
+            path,
+            canonical.decode(value),
+            current,
+            replaced.get((path, *stamp.dot)),
+        )
 
     rows = [row(o.path, o.value, Stamp(o.precedence, o.millis, o.ticks, o.host, o.counter), current=False) for o in old]
     rows += [
         row(path, held.value, held.stamp, current=True) for path, writes in entity.registers.items() for held in writes
     ]
-    rows.sort(key=lambda each: (each["at"], each["path"]))
+    rows.sort(key=lambda each: (each.at, each.path))
 
     def shown() -> None:
         terminal.table(
             ["when", "who", "on", "field", "value", "before"],
             [
                 (
-                    r["at"][:19].replace("T", " "),
-                    r["by"],
-                    r["device"],
-                    r["path"],
-                    _brief(r["value"]),
-                    _brief(r["replaced"]),
+                    r.at[:19].replace("T", " "),
+                    r.by,
+                    r.device_name or r.host,
+                    r.path,
+                    _brief(r.value),
+                    _brief(r.replaced),
                 )
                 for r in rows
             ],
         )
 
-    terminal.emit(rows, shown)
+    terminal.emit(History(ident, rows), shown)
 
 
 def _brief(value: Any) -> str:
@@ -201,7 +214,7 @@ def conflicts(context: click.Context, terminal: Terminal) -> None:
         )
         terminal.line("lottisync conflicts keep ID FIELD N  ·  combine ID FIELD VALUE", "dim")
 
-    terminal.emit([_as_json(c, names) for c in found], shown)
+    terminal.emit(Conflicts([_answer(c, names) for c in found]), shown)
 
 
 @conflicts.command("show")
@@ -221,7 +234,7 @@ def show_conflicts(terminal: Terminal, entity_id: str) -> None:
                 (
                     str(n),
                     _said(one, c, names),
-                    "user" if c.precedence else "agent",
+                    _writer(c.precedence),
                     names.get(c.host, c.host),
                     iso(c.millis)[:19],
                 )
@@ -231,7 +244,7 @@ def show_conflicts(terminal: Terminal, entity_id: str) -> None:
 
     if not found:
         raise Problem("no-conflict", "{ident} has no conflict. See: lottisync conflicts", ident=ident)
-    terminal.emit([_as_json(c, names) for c in found], shown)
+    terminal.emit(Conflicts([_answer(c, names) for c in found]), shown)
 
 
 @conflicts.command("keep")
@@ -265,7 +278,7 @@ def combine(terminal: Terminal, entity_id: str, field: str, value: str) -> None:
 
 
 def _settled(terminal: Terminal, ident: str, field: str) -> None:
-    terminal.emit({"id": ident, "field": field}, lambda: terminal.line(f"{field} is settled.", "green"))
+    terminal.emit(Settled(ident, field), lambda: terminal.line(f"{field} is settled.", "green"))
 
 
 def _all(home: TaskHome) -> list[Conflict]:
@@ -290,20 +303,7 @@ def _where(home: TaskHome, abbreviated: str) -> tuple[Store, str]:
     raise Problem("unknown-id", "{what} an id that begins or ends with {quoted}", what=what, quoted=quoted(abbreviated))
 
 
-def device_names(home: TaskHome) -> dict[Host, str]:
-    """Host -> what people call its device; a branch has that of the host it was cut from."""
-    roster = home.roster()
-    names = {}
-    for store in home.stores.values():
-        with store.reading() as reader:
-            for host, root in roots(reader).items():
-                member = roster.members.get(roster.host_owner.get(root, ""))
-                if member is not None:
-                    names[host] = member.name
-    return names
-
-
-def _said(conflict: Conflict, candidate: Candidate, names: dict[Host, str]) -> str:
+def _said(conflict: Conflict, candidate: Candidate, names: Mapping[Host, str]) -> str:
     if conflict.path == DELETED_AT:
         text = "edited" if candidate.value is None else "deleted"
     else:
@@ -311,19 +311,18 @@ def _said(conflict: Conflict, candidate: Candidate, names: dict[Host, str]) -> s
     return f"{text} ({names.get(candidate.host, candidate.host)})"
 
 
-def _as_json(conflict: Conflict, names: dict[Host, str]) -> dict[str, Any]:
-    return {
-        "id": conflict.entity,
-        "type": conflict.type,
-        "field": conflict.path,
-        "deleted": conflict.deleted,
-        "values": [
-            {
-                "value": c.value,
-                "by": "user" if c.precedence else "agent",
-                "device": names.get(c.host, c.host),
-                "at": iso(c.millis),
-            }
+def _answer(conflict: Conflict, names: Mapping[Host, str]) -> ConflictAnswer:
+    return ConflictAnswer(
+        conflict.entity,
+        conflict.type,
+        conflict.path,
+        conflict.deleted,
+        [
+            Written(c.value, _writer(c.precedence), c.host, names.get(c.host), iso(c.millis))
             for c in conflict.candidates
         ],
-    }
+    )
+
+
+def _writer(precedence: int) -> Writer:
+    return "user" if precedence else "agent"

@@ -2,16 +2,17 @@
 
 A task is named by its id, by the beginning or end of it, or by a piece of its title that no other task has. Each
 command is one transaction: if one of several names does not fit, nothing is changed. Each answer names the task. With
-`--json` it is a list with one object for each task (or item) that was named; `changed` says whether it was changed.
+`--json` it has an object for each task (or item) that was named; `changed` says whether it was changed.
 """
 
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 
+from lottisync.answers.tasks import ChangedItem, ChangedItems, ChangedTask, ChangedTasks
 from lottisync.cli.options import everywhere
 from lottisync.cli.tasks import task
 from lottisync.cli.terminal import Terminal, common, judging_the_call, short
@@ -151,7 +152,7 @@ def edit(terminal: Terminal, named: str, reason: str | None, **given: str | None
         values["reason"] = reason
     fields = _parsed(values) if values else _edited(terminal, named)
     if not fields:
-        terminal.emit([], lambda: terminal.line("Nothing was changed."))
+        terminal.emit(ChangedTasks([]), lambda: terminal.line("Nothing was changed."))
         return
     _change_tasks(terminal, (named,), _setting(fields), "changed")
 
@@ -527,38 +528,58 @@ def _minutes(text: str) -> int:
 
 
 def _change_tasks(terminal: Terminal, named: Sequence[str], verb: Verb, said: str, *, deleted: bool = False) -> None:
-    _change(terminal, named, "task", verb, said, deleted=deleted)
+    changed = [
+        ChangedTask(
+            ident,
+            fields.get("title") or "",
+            fields.get("status", "OPEN"),
+            fields.get("priority", "P2"),
+            fields.get("due"),
+            fields.get("estimate"),
+            changed,
+        )
+        for ident, fields, changed in _change(terminal, named, "task", verb, deleted=deleted)
+    ]
+    terminal.emit(ChangedTasks(changed), lambda: _show_changed(terminal, changed, said))
 
 
 def _change_items(terminal: Terminal, named: Sequence[str], verb: Verb, said: str) -> None:
-    _change(terminal, named, "checklistItem", verb, said)
+    changed = [
+        ChangedItem(
+            ident,
+            fields.get("title") or "",
+            str(fields.get("taskId")),
+            bool(fields.get("isChecked")),
+            changed,
+        )
+        for ident, fields, changed in _change(terminal, named, "checklistItem", verb)
+    ]
+    terminal.emit(ChangedItems(changed), lambda: _show_changed(terminal, changed, said))
+
+
+class _Changed(NamedTuple):
+    id: str
+    fields: Mapping[str, Any]
+    """As they are stored now."""
+    changed: bool
 
 
 def _change(
-    terminal: Terminal, named: Sequence[str], type_name: str, verb: Verb, said: str, *, deleted: bool = False
-) -> None:
-    """Do the verb to each that is named, in one transaction, and say what became of it."""
+    terminal: Terminal, named: Sequence[str], type_name: str, verb: Verb, *, deleted: bool = False
+) -> list[_Changed]:
+    """Do the verb to each that is named, in one transaction."""
     answers = []
     with terminal.home.journal.transaction(clock.now(), PERSON) as tx:
         for ident in dict.fromkeys(tasks.resolve(tx, name, type_name, deleted=deleted) for name in named):
             changed = verb(tx, ident)
             document = tx.document(ident)
             assert document is not None, "it was found, and is at most marked as deleted"
-            answers.append({"id": ident, **_shown(document.document(), type_name), "changed": changed})
-
-    def shown() -> None:
-        for answer in answers:
-            already = "" if answer["changed"] else " already"
-            terminal.line(
-                f"{quoted(answer['title'])}  {short(answer['id'])}  {said}{already}",
-                "green" if answer["changed"] else "dim",
-            )
-
-    terminal.emit(answers, shown)
+            answers.append(_Changed(ident, document.document(), changed))
+    return answers
 
 
-_SHOWN = {"task": ("title", "status", "priority", "due", "estimate"), "checklistItem": ("title", "taskId", "isChecked")}
-
-
-def _shown(fields: Mapping[str, Any], type_name: str) -> dict[str, Any]:
-    return {name: fields.get(name) for name in _SHOWN[type_name]} | {"title": fields.get("title") or ""}
+def _show_changed(terminal: Terminal, answers: Sequence[ChangedTask | ChangedItem], said: str) -> None:
+    for answer in answers:
+        already = "" if answer.changed else " already"
+        style = "green" if answer.changed else "dim"
+        terminal.line(f"{quoted(answer.title)}  {short(answer.id)}  {said}{already}", style)

@@ -6,7 +6,6 @@ system lets go of when a process ends, and not by the file, which a process that
 
 import fcntl
 import os
-from typing import Any
 
 import msgspec
 
@@ -70,7 +69,7 @@ def lacked(home: TaskHome, running: DaemonStatus | None) -> dict[str, dict[str, 
     return lacks
 
 
-def known_addresses(home: TaskHome, running: DaemonStatus | None) -> dict[str, list[dict[str, Any]]]:
+def known_addresses(home: TaskHome, running: DaemonStatus | None) -> dict[str, list[AddressState]]:
     """Where each device is looked for: as the daemon that runs says, with what failed; else as it is written down."""
     with home.space.reading() as reader:
         reach = read_reach(reader)
@@ -85,7 +84,7 @@ def known_addresses(home: TaskHome, running: DaemonStatus | None) -> dict[str, l
     for peer in running.peers if running else []:
         if peer.addresses:
             found[peer.device] = peer.addresses
-    return {device: [msgspec.to_builtins(each) for each in states] for device, states in found.items()}
+    return found
 
 
 def last_seen(home: TaskHome, running: DaemonStatus | None) -> dict[str, str]:

@@ -35,7 +35,7 @@ class StaleField(msgspec.Struct, frozen=True, rename="camel"):
     """A register that was written since: what the proposer saw, what is there now and who wrote it
     (`user` or `agent`, and the host), and what is proposed."""
 
-    entity: str
+    entity: str = msgspec.field(name="entityId")
     path: str
     was: Any = None
     now: Any = None

@@ -39,6 +39,8 @@ class State(StrEnum):
     """Something was found that could not be mended."""
     UNSETTLED = "unsettled"
     """They were written to all the time."""
+    NOT_SHARED = "not-shared"
+    """The other device does not have the store."""
 
 
 OPEN = (State.ASKED, State.WAITING, State.COMPARING)
@@ -157,8 +159,7 @@ class Verification:
             state = State.ASKED
             linked = self._links.get(device)
             if linked is not None:
-                same = await self._call(lambda link=linked, store=store: self._same(link, store))  # type: ignore[misc]
-                state = State.COMPARING if same else State.WAITING
+                state = await self._call(lambda link=linked, store=store: self._ready(link, store))  # type: ignore[misc]
             if linked is not None and state is State.COMPARING:
                 self._running[device, store] = linked
                 await linked.verify(store)
@@ -192,10 +193,14 @@ class Verification:
                     found.add((device, store))
         return found
 
-    def _same(self, link: Link, store: str) -> bool:
+    def _ready(self, link: Link, store: str) -> State:
+        """Whether the store can be compared on this link now."""
+        if store in link.standing.only_here:
+            return State.NOT_SHARED
         theirs = link.standing.summaries.get(store)
         with self._stores[store].reading() as reader:
-            return theirs is not None and theirs.known == own_summary(reader).known
+            same = theirs is not None and theirs.known == own_summary(reader).known
+        return State.COMPARING if same else State.WAITING
 
     def _living_requests(self) -> list[Request]:
         found = requests(self._space)
