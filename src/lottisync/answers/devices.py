@@ -24,7 +24,7 @@ class Device(msgspec.Struct, frozen=True, rename="camel"):
     name: str
     status: DeviceStatus
     this: bool
-    linked: bool
+    connected: bool
     lacks: dict[str, int] | None
     addresses: list[AddressState]
 
@@ -44,7 +44,7 @@ class Peer(msgspec.Struct, frozen=True, rename="camel"):
 
     id: DeviceId
     name: str
-    linked: bool
+    connected: bool
     in_step: bool
     lacks: dict[str, int] | None
     holds_back: int

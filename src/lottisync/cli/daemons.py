@@ -25,7 +25,7 @@ def daemon(terminal: Terminal, listen: str | None, no_discovery: bool, no_agents
     home = terminal.home
 
     def say(code: str, text: str, port: int | None = None) -> None:
-        at, style = iso(clock.now()), {"linked": "green", "diverged": "bold red"}.get(code)
+        at, style = iso(clock.now()), {"connected": "green", "diverged": "bold red"}.get(code)
         terminal.emit(Event(at, code, text, port), lambda: terminal.line(f"{at[11:19]}  {text}", style))
 
     def started(port: int) -> None:

@@ -15,8 +15,8 @@ from lottisync.daemon.home import TaskHome
 from lottisync.device import clock
 from lottisync.problem import Problem
 from lottisync.review import index
-from lottisync.sync.peer import not_shared, told_of_clock
-from lottisync.sync.twin import told_of
+from lottisync.sync.duplicate_key import warning
+from lottisync.sync.peer import clock_warning, not_shared
 
 
 @click.command()
@@ -137,7 +137,7 @@ def _show_trouble(terminal: Terminal, found: Overview) -> None:
     for row in found.damaged:
         terminal.line(f"{row} is not what was stored. See: lottisync check", "bold red")
     if found.runs_twice:
-        terminal.line(told_of(None) + ".", "bold red")
+        terminal.line(warning(None) + ".", "bold red")
 
 
 def _restored(copy: Copy) -> str:
@@ -157,9 +157,9 @@ def _restored(copy: Copy) -> str:
 
 def _show_trouble_with(terminal: Terminal, peer: Peer) -> None:
     if peer.runs_twice:
-        terminal.line(told_of(peer.name) + ".", "bold red")
+        terminal.line(warning(peer.name) + ".", "bold red")
     if peer.clock_said:
-        terminal.line(told_of_clock(peer.name, peer.clock_said) + ".", "yellow")
+        terminal.line(clock_warning(peer.name, peer.clock_said) + ".", "yellow")
     for line in not_shared(peer.name, peer.only_here, peer.only_there):
         terminal.line(line, "yellow")
     for name, count in peer.mended.items():
@@ -190,7 +190,7 @@ def _peer_row(peer: Peer) -> tuple[Any, ...]:
 
     if peer.diverged:
         state = Text(f"differs in {', '.join(peer.diverged)}", "bold red")
-    elif peer.linked:
+    elif peer.connected:
         state = Text("in step", "green") if peer.in_step else Text("syncing", "yellow")
     else:
         state = Text("away", "dim")

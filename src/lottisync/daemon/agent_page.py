@@ -61,12 +61,12 @@ def _home_of(home: TaskHome, found: Agent, state: AgentState, now: int) -> Agent
     if found.home_device == home.key.device_id:
         return AgentHome(found.home_device, name, None, offered=False)
     running = read_status(home)
-    linked = {peer.device for peer in running.peers if peer.linked} if running else set()
+    connected = {peer.device for peer in running.peers if peer.connected} if running else set()
     seen = last_seen(home, running).get(found.home_device)
     # What it wrote is a sign of life, too, and the only one where no daemon runs.
     signs = [at for at in (seen, state.last_wake_at, found.created_at) if at]
     is_away = max(signs, default="") < iso(now - AWAY_DAYS * 86_400_000)
-    offered = is_away and found.home_device not in linked and found.lifecycle != agents.DESTROYED
+    offered = is_away and found.home_device not in connected and found.lifecycle != agents.DESTROYED
     return AgentHome(found.home_device, name, seen, offered)
 
 

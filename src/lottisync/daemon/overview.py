@@ -15,8 +15,8 @@ from lottisync.store import notice
 from lottisync.store.chain import roots
 from lottisync.store.instant import iso, millis
 from lottisync.store.store import Store
+from lottisync.sync.duplicate_key import REMEMBERED_MS
 from lottisync.sync.peer import PeerState
-from lottisync.sync.twin import REMEMBERED_MS
 
 UNKNOWN_DEVICE = "A device that is not known here"
 
@@ -68,7 +68,7 @@ def _peer(
     return Peer(
         id=member.device,
         name=member.name,
-        linked=state.linked,
+        connected=state.connected,
         in_step=bool(state.in_step) and all(state.in_step.values()),
         lacks=lacks,
         holds_back=holds_back,
@@ -125,7 +125,7 @@ def _copy(device_name: str, notices: list[notice.Notice]) -> Copy:
         iso(max(written)) if written else None,
         sum(each.kept for each in notices),
         iso(notices[0].noticed),
-        all(each.told for each in notices),
+        all(each.shown for each in notices),
     )
 
 
@@ -134,7 +134,7 @@ def acknowledge(home: TaskHome, now: int) -> int:
     new = sum(not copy.acknowledged for copy in copies(home))
     for store in home.stores.values() if new else ():
         with store.transaction(now, None) as tx:
-            notice.mark_told(tx, tx.execute)
+            notice.mark_shown(tx, tx.execute)
     return new
 
 
