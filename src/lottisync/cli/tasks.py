@@ -161,7 +161,17 @@ def show_task(terminal: Terminal, task_id: str) -> None:
     with terminal.home.journal.reading() as reader:
         page = tasks.page(reader, tasks.resolve(reader, task_id, "task"))
     agent = _agent_of(terminal, page.task.id)
-    terminal.emit(tasks.as_json(page) | {"agent": agent}, lambda: show_page(terminal, page, agent))
+    terminal.emit(tasks.as_json(page) | {"agent": agent}, lambda: _show_task(terminal, page, agent))
+
+
+def _show_task(terminal: Terminal, page: tasks.TaskPage, agent: dict[str, Any] | None) -> None:
+    """The page of a task; below it what waits for a verdict, as `lottisync review --task` shows it."""
+    show_page(terminal, page, agent)
+    if agent is not None and agent["waiting"]:
+        from lottisync.cli.reviews import show_waiting
+
+        terminal.line()
+        show_waiting(terminal, page.task.id)
 
 
 def _agent_of(terminal: Terminal, task_id: str) -> dict[str, Any] | None:
