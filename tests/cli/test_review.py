@@ -22,6 +22,7 @@ from lottisync.journal.toolbox import ACTIONS
 from lottisync.problem import Problem
 from lottisync.review.cleanup import remove_old_sets
 from lottisync.review.completion import Sagas
+from lottisync.review.retraction import open_proposals
 from lottisync.review.verdict import Verdicts
 from lottisync.store import database
 from lottisync.store.instant import iso
@@ -53,6 +54,7 @@ class Desk:
             thread_id=run,
             actions=ACTIONS,
             context_knowledge=knowledge,
+            context_waiting=[one.id for one in open_proposals(self.home.agent, ACTIONS, clock.now(), agent_id=AGENT)],
         )
         assert "queued" in builder.queue(tool, args, clock.now())
         with self.home.agent.transaction(clock.now(), LOW) as tx:
@@ -605,3 +607,13 @@ def test_rev87_the_page_of_a_task_shows_its_proposals_as_review_does(desk: Desk)
     [name] = re.findall(r"\w{4}\.0", page.output)
     assert "why: no yeast" in page.output
     assert desk.ask("confirm", name)[0]["result"] == "applied"
+
+
+def test_rev24_the_pages_of_both_say_which_took_the_place_of_which(desk: Desk) -> None:
+    """REV-24: in the list, on the page of the old one, and in the ledger."""
+    [old] = desk.propose("update_task_estimate", {"minutes": 60})
+    [new] = desk.propose("update_task_estimate", {"minutes": 90}, "r2")
+    assert f"takes the place of {old[:4]}.0" in desk.type()
+    assert f"its place took {new[:4]}.0" in desk.type("show", f"{old}.0")
+    assert "another proposal took its place" in desk.type("ledger")
+    assert desk.type("confirm", f"{new}.0").startswith("applied")

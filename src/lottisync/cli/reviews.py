@@ -63,6 +63,7 @@ STATES = {
     "pending": marked("waits"),
     "confirmed": marked("confirmed"),
     "retracted": marked("retracted"),
+    "superseded": marked("another proposal took its place"),
     "expired": marked("expired, no decision"),
     "contested": marked("contested: devices decided differently"),
 }
@@ -203,11 +204,22 @@ def _row(item: ItemView, names: int) -> Any:
 
 
 def _show_ground(terminal: Terminal, item: ItemView, margin: str = "") -> None:
-    """Why the agent proposes it, and the words that it cites."""
+    """Why the agent proposes it, the words that it cites, and what it takes the place of."""
     if item.why:
         terminal.line(f"{margin}  " + _say("why: {reason}", reason=item.why))
     for cited in item.cited:
         terminal.text(cited.text, f"{margin}  {_minute(cited.at)}  ")
+    for names, sentence in (
+        (item.supersedes, _say("takes the place of")),
+        ([item.superseded_by] if item.superseded_by else [], _say("its place took")),
+    ):
+        if names:
+            terminal.line(f"{margin}  {sentence} {', '.join(_names(terminal, names))}", "dim")
+
+
+def _names(terminal: Terminal, ids: list[str]) -> list[str]:
+    with terminal.home.agent.reading() as reader:
+        return [name_of(reader, ident) for ident in ids]
 
 
 def _heading(one: SetView) -> str:
@@ -273,6 +285,8 @@ def _state(item: ItemView) -> Any:
         return Text(_say("what it cites was written beside your change, not after it"), "yellow")
     if item.undone:
         return Text(_word("undone"), "dim")
+    if item.superseded_by:
+        return Text(_word("superseded"), "dim")
     return Text("" if item.status == "pending" else _word(item.status), "dim")
 
 
