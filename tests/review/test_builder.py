@@ -469,7 +469,7 @@ def test_rev26_a_label_that_the_user_took_off_is_a_no(laptop: Reviewer) -> None:
     laptop.write(lambda tx: tx.put("l1", "label", {"name": "shopping"}))
     laptop.propose("assign_task_label", {"id": "l1"})
     assert laptop.verdicts.confirm(laptop.waiting()[0].id, laptop.later()).result == "applied"
-    laptop.edit(**{"labels/l1": None})
+    laptop.write(lambda tx: tasks.edit_task(tx, "t1", {"labels/l1": None}))
     assert laptop.propose("assign_task_label", {"id": "l1"}, run="r2") == "Skipped: the user took this off already."
 
 
