@@ -24,7 +24,7 @@ from lottisync.review.inbox import Inbox
 from lottisync.review.item_view import ItemView
 from lottisync.review.ledger import Ledger
 from lottisync.review.projection import SetState
-from lottisync.review.retraction import Staged
+from lottisync.review.retraction import Staged, open_proposals
 from lottisync.review.verdict import Verdicts
 from lottisync.store.transaction import Transaction
 
@@ -145,6 +145,9 @@ class Reviewer:
             thread_id=f"thread-{run}",
             actions=ACTIONS,
             context_knowledge=knowledge,
+            context_waiting=[
+                one.id for one in open_proposals(self.agents, ACTIONS, self.now, agent_id=agent, task_id=task_id)
+            ],
         )
 
     def built(self, builder: Builder) -> list[str]:

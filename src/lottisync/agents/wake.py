@@ -251,7 +251,10 @@ class _Wake:
         self._seen = opening.seen
         self._messages: list[Message] = [SystemMessage(opening.system), UserMessage(opening.user)]
         most = agent.setting(self._context.agent, "setsPerWake", SETS_A_WAKE, MAX_CONFIGURED_SETS) * MAX_ITEMS
-        self._calls = Calls(self._journal, self._agents, self._run, self._context.page.task.id, opening.seen, most)
+        # A conversation that goes on knows the proposals that its first prompt had named, and no later ones.
+        waiting = [one["id"] for one in self._context.waiting if one["id"] in opening.user]
+        task_id = self._context.page.task.id
+        self._calls = Calls(self._journal, self._agents, self._run, task_id, opening.seen, most, waiting)
         for recorded in self._recorded[: self._limit]:
             self._take(recorded)
             if self._is_done:

@@ -6,11 +6,11 @@ import click
 import msgspec
 
 from lottisync.causality.vector_clock import Host
-from lottisync.cli.terminal import Terminal, common
+from lottisync.cli.terminal import Terminal, common, short
 from lottisync.daemon.home import TaskHome
 from lottisync.device import clock, purging
 from lottisync.entities import canonical
-from lottisync.entities.entity import DELETED_AT
+from lottisync.entities.entity import DELETED_AT, Entity
 from lottisync.entities.registers import Stamp
 from lottisync.problem import Problem
 from lottisync.review import index
@@ -180,7 +180,7 @@ def conflicts(context: click.Context, terminal: Terminal) -> None:
     if context.invoked_subcommand is not None:
         return
     home = terminal.home
-    found = _all(home)
+    found, titles = _all(home)
     names = device_names(home)
 
     def shown() -> None:
@@ -188,10 +188,11 @@ def conflicts(context: click.Context, terminal: Terminal) -> None:
             terminal.line("No conflict.", "green")
             return
         terminal.table(
-            ["id", "field", "shown", "also written"],
+            ["id", "title", "field", "shown", "also written"],
             [
                 (
-                    c.entity,
+                    short(c.entity),
+                    titles[c.entity],
                     c.path,
                     _said(c, c.candidates[0], names),
                     "; ".join(_said(c, o, names) for o in c.candidates[1:]),
@@ -268,12 +269,46 @@ def _settled(terminal: Terminal, ident: str, field: str) -> None:
     terminal.emit({"id": ident, "field": field}, lambda: terminal.line(f"{field} is settled.", "green"))
 
 
-def _all(home: TaskHome) -> list[Conflict]:
-    found = []
+def _all(home: TaskHome) -> tuple[list[Conflict], dict[str, str]]:
+    """What there is to decide on, one for each decision, and entity -> its title."""
+    found: list[Conflict] = []
+    titles = {}
     for store in home.stores.values():
         with store.reading() as reader:
-            found += conflicts_of.of_store(reader)
+            for entity in reader.conflicted():
+                found += conflicts_of.decisions(reader, conflicts_of.of_entity(entity))
+                titles[entity.id] = _title(entity)
+    return found, titles
+
+
+def _title(entity: Entity) -> str:
+    """What a person knows an entity by: its title, name or text, else its type."""
+    values = (entity.value(path) for path in ("title", "displayName", "name", "text"))
+    return _brief(next((value for value in values if isinstance(value, str) and value), entity.type))
+
+
+def of_task(home: TaskHome, task_id: str) -> list[dict[str, Any]]:
+    """The conflicts of a task and of what belongs to it, one for each decision, as `conflicts --json` has them, and
+    `title`."""
+    names = device_names(home)
+    found = []
+    with home.journal.reading() as reader:
+        for entity in reader.conflicted():
+            if task_id in (entity.id, entity.value("taskId")):
+                conflicts = conflicts_of.decisions(reader, conflicts_of.of_entity(entity))
+                found += [_as_json(one, names) | {"title": _title(entity)} for one in conflicts]
     return found
+
+
+def show_of_task(terminal: Terminal, found: list[dict[str, Any]]) -> None:
+    """Both values of each conflict, and the verb that settles it."""
+    for one in found:
+        values = "  |  ".join(
+            f"{number} {_value(one['field'], each['value'])} ({each['device']})"
+            for number, each in enumerate(one["values"], 1)
+        )
+        terminal.line(f"! {one['title']}: {one['field']}: {values}", "bold yellow")
+        terminal.line(f"  lottisync conflicts keep {short(one['id'])} {one['field']} N", "dim")
 
 
 def _where(home: TaskHome, abbreviated: str) -> tuple[Store, str]:
@@ -304,11 +339,13 @@ def device_names(home: TaskHome) -> dict[Host, str]:
 
 
 def _said(conflict: Conflict, candidate: Candidate, names: dict[Host, str]) -> str:
-    if conflict.path == DELETED_AT:
-        text = "edited" if candidate.value is None else "deleted"
-    else:
-        text = _brief(candidate.value)
-    return f"{text} ({names.get(candidate.host, candidate.host)})"
+    return f"{_value(conflict.path, candidate.value)} ({names.get(candidate.host, candidate.host)})"
+
+
+def _value(path: str, value: Any) -> str:
+    if path == DELETED_AT:
+        return "edited" if value is None else "deleted"
+    return _brief(value)
 
 
 def _as_json(conflict: Conflict, names: dict[Host, str]) -> dict[str, Any]:

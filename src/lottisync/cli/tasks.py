@@ -160,8 +160,28 @@ def show_task(terminal: Terminal, task_id: str) -> None:
     """Show a task with its checklist and notes. TASK is an id, its beginning or end, or a piece of the title."""
     with terminal.home.journal.reading() as reader:
         page = tasks.page(reader, tasks.resolve(reader, task_id, "task"))
+    from lottisync.cli import stores
+
     agent = _agent_of(terminal, page.task.id)
-    terminal.emit(tasks.as_json(page) | {"agent": agent}, lambda: show_page(terminal, page, agent))
+    conflicts = stores.of_task(terminal.home, page.task.id)
+    value = tasks.as_json(page) | {"agent": agent, "conflicts": conflicts}
+    terminal.emit(value, lambda: _show_task(terminal, page, agent, conflicts))
+
+
+def _show_task(
+    terminal: Terminal, page: tasks.TaskPage, agent: dict[str, Any] | None, conflicts: list[dict[str, Any]]
+) -> None:
+    """The page of a task; below it its conflicts, and what waits for a verdict, as `lottisync review --task` shows
+    it."""
+    from lottisync.cli import stores
+
+    show_page(terminal, page, agent)
+    stores.show_of_task(terminal, conflicts)
+    if agent is not None and agent["waiting"]:
+        from lottisync.cli.reviews import show_waiting
+
+        terminal.line()
+        show_waiting(terminal, page.task.id)
 
 
 def _agent_of(terminal: Terminal, task_id: str) -> dict[str, Any] | None:

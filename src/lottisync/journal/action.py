@@ -67,6 +67,9 @@ class Action(Proposed):
     def arguments(self) -> dict[str, Any]:
         return self.model_dump(by_alias=True, exclude_none=True, exclude={"human_summary"})
 
+    def identity(self) -> dict[str, Any]:
+        return self.arguments()
+
     # -- as a call
 
     def parts(self) -> Sequence["Action"]:
@@ -143,6 +146,11 @@ class Action(Proposed):
 
     def evidence_after(self, reader: Reader, knowledge: Clock) -> bool:
         return False
+
+    def said_on(self, reader: Reader, task_id: str) -> Sequence[tuple[Entity, str]]:
+        task = reader.entity(task_id)
+        entries = [(entity, "text") for entity in reader.owned_by(task_id) if entity.type == "entry"]
+        return [*([(task, "title")] if task is not None else []), *entries]
 
     # -- what is shown
 

@@ -30,7 +30,8 @@ class ItemView(msgspec.Struct, frozen=True, rename="camel"):
     what was confirmed, and not the agent; `expired` a pending item that has waited too long; `error` why it could
     not be confirmed, or why the last attempt failed; `creates` that it makes something new, so that nothing was there
     before; `why` the agent's reason, `reason` the person's; `order_unknown` that what it cites was written beside the
-    user's tick and not after it; `name` is what the person calls it by, `shown` the digest of all this."""
+    user's tick and not after it; `name` is what the person calls it by, `shown` the digest of all this.
+    `superseded_by` is the item that took its place, `supersedes` are those in whose place it is: ids."""
 
     id: str
     tool: str
@@ -58,6 +59,8 @@ class ItemView(msgspec.Struct, frozen=True, rename="camel"):
     agent_name: str = ""
     name: str = ""
     shown: str = ""
+    superseded_by: str | None = None
+    supersedes: list[str] = []
 
 
 class Lens(NamedTuple):
@@ -140,6 +143,8 @@ def item_view(journal: Reader, placed: Placed, lens: Lens) -> ItemView:
         task_title=lens.task_title(journal, placed.set.task_id),
         agent_name=lens.names.get(placed.set.agent_id, ""),
         name=f"{lens.short.get(placed.set.id, placed.set.id)}.{placed.ordinal}",
+        superseded_by=state.superseded_by,
+        supersedes=placed.item.supersedes,
     )
     return msgspec.structs.replace(view, shown=_digest(view, placed, seen))
 

@@ -44,6 +44,9 @@ class CreateFollowUpTask(Action):
     def arguments(self) -> dict[str, Any]:
         return self.model_dump(by_alias=True, exclude_none=True, exclude={"human_summary", "relation"})
 
+    def identity(self) -> dict[str, Any]:
+        return {"title": self.title}
+
     def created_name(self) -> str:
         return self.title
 
