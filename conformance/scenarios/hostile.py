@@ -400,7 +400,7 @@ def stores_that_are_not_here(world: World) -> None:
 
 def versions_that_cannot_be_kept(world: World) -> None:
     """Without a readable id or clock, too large, or beyond the chains: the end, and of their frame nothing is stored
-    (SYNC-30)."""
+    (SYNC-30, SYNC-65)."""
     past = _news(2)
     good, other = past.versions()[2:]
     links = past.chain(1, 0, 3)
@@ -481,7 +481,7 @@ def chains_that_are_none(world: World) -> None:
 
 def knowledge_beyond_the_chains(world: World) -> None:
     """Nobody knows writes whose chain is nowhere, or has forgotten what it does not know: such a claim would leave the
-    store broken, and withhold from it what others have (SYNC-30, COPY-2)."""
+    store broken, and withhold from it what others have (SYNC-66, COPY-2)."""
     a, past = _settled(world)
     before = _holds(a)
     own = a.hosts[JOURNAL]

@@ -709,7 +709,7 @@ async def test_sync_30_what_the_store_cannot_hold_ends_one_connection_with_a_wor
     assert in_step(a, b)
 
 
-async def test_sync_30_a_version_beyond_the_chains_that_came_is_refused(pair: list[Member]) -> None:
+async def test_sync_65_a_version_beyond_the_chains_that_came_is_refused(pair: list[Member]) -> None:
     a, b = pair
     await meet(a, b)
     a.put("t", "Milk")
