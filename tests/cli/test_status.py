@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 from tests.support.command_line import run_here
-from tests.support.stores import send
+from tests.support.rounds import send
 
 from lottisync.daemon.home import TaskHome
 from lottisync.daemon.status import LOCK_FILE, STATUS_FILE, DaemonStatus
