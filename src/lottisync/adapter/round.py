@@ -126,9 +126,9 @@ def _note(listener: Replica, speaker: Replica, store: str, now: int) -> None:
     with speaker.store(store).reading() as reader:
         knowledge, hearsay = reader.knowledge(), forgetting.told(reader)
     with listener.store(store).transaction(now, None) as tx:
-        forgetting.hear(tx, speaker.device, knowledge, direct=True)
+        forgetting.hear(tx, speaker.device.id, knowledge, direct=True)
         for device, known in hearsay.items():
-            if device not in (listener.device, speaker.device):
+            if device not in (listener.device.id, speaker.device.id):
                 forgetting.hear(tx, device, known, direct=False)
 
 
