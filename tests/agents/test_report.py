@@ -1,5 +1,6 @@
 import pytest
-from tests.support.device import NOON, Device
+from tests.support.counted import NOON
+from tests.support.device import Device
 
 from lottisync.agents import report
 from lottisync.agents.agent import report_head_id

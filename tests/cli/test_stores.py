@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from tests.support.command_line import run_here
-from tests.support.stores import send
+from tests.support.rounds import send
 
 from lottisync.daemon.home import TaskHome
 from lottisync.device import clock

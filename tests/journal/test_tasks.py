@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.stores import NOON, dump, new_store, send
+from tests.support.rounds import send
+from tests.support.stores import NOON, dump, new_store
 
 from lottisync.entities.entity import HIGH, LOW, is_deleted
 from lottisync.entities.schema import derived_id

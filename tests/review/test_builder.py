@@ -132,9 +132,9 @@ def test_s0_12_s0_13_s4_15_ids_that_this_store_does_not_know(laptop: Reviewer) -
 def test_rev16_what_was_deleted_is_not_proposed_about(laptop: Reviewer) -> None:
     """REV-16."""
     laptop.add_task(items=("Flour",))
-    laptop.write(lambda tx: tx.delete("t1-i0"))
+    laptop.do(lambda tx: tx.delete("t1-i0"))
     assert "it was deleted" in laptop.propose("update_checklist_item", {"id": "t1-i0", "isChecked": True})
-    laptop.write(lambda tx: tx.delete("t1"))
+    laptop.do(lambda tx: tx.delete("t1"))
     assert "it was deleted" in laptop.propose("add_checklist_item", {"title": "Salt"})
 
 

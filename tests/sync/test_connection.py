@@ -516,7 +516,7 @@ async def test_sync_5_a_store_that_was_restored_under_a_running_connection_recov
     a, b = pair
     a.put("t1", "Milk")
     await meet(a, b)
-    backup = Store.create(tmp_path / "backup.sqlite", JOURNAL, b.mint)
+    backup = Store.create(tmp_path / "backup.sqlite", JOURNAL, b.environment.new_host)
     with backup._connection.backup("main", b.stores["journal"]._connection, "main") as running:
         running.step()
     a.put("t2", "Bread")

@@ -11,7 +11,6 @@ it, the stores are what they were at the last commit.
 """
 
 import errno
-import fcntl
 import os
 import signal
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
@@ -28,6 +27,7 @@ from lottisync.daemon.status import LOCK_FILE, STATUS_FILE, DaemonStatus
 from lottisync.device import clock, purging
 from lottisync.problem import Problem
 from lottisync.store.instant import iso
+from lottisync.store.lock import Lock
 from lottisync.sync.engine import Listen
 from lottisync.sync.syncing import engine_of
 
@@ -141,7 +141,7 @@ async def alone(home: TaskHome, tries: int = LOCK_TRIES) -> AsyncIterator[None]:
     """Hold the home's lock. The system lets go of it when the process ends, however it ends. Raises `Problem` if
     another program holds it."""
     try:
-        file = os.open(home.path / LOCK_FILE, os.O_RDWR | os.O_CREAT, 0o600)
+        held = Lock(home.path / LOCK_FILE)
     except OSError as error:
         raise Problem(
             "read-only" if error.errno == errno.EROFS else "cannot-lock",
@@ -149,20 +149,14 @@ async def alone(home: TaskHome, tries: int = LOCK_TRIES) -> AsyncIterator[None]:
             value=home.path / LOCK_FILE,
             strerror=error.strerror or error,
         ) from None
-    try:
-        for attempt in range(tries):
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    with held as lock:
+        for _ in range(tries):
+            if lock.take():
                 break
-            except BlockingIOError:
-                if attempt == tries - 1:
-                    raise Problem(
-                        "running", "a daemon is running for {path} already. See: lottisync status", path=home.path
-                    ) from None
             await anyio.sleep(0.01)
+        else:
+            raise Problem("running", "a daemon is running for {path} already. See: lottisync status", path=home.path)
         yield
-    finally:
-        os.close(file)
 
 
 def _recover(home: TaskHome, say: Callable[[str, str], None]) -> None:
