@@ -10,6 +10,7 @@ import msgspec
 
 from lottisync.entities.link import Link
 from lottisync.entities.schema import EntityType, schema
+from lottisync.store.instant import millis
 
 STATUSES = ("OPEN", "GROOMED", "IN PROGRESS", "BLOCKED", "ON HOLD", "DONE", "REJECTED")
 PRIORITIES = ("P0", "P1", "P2", "P3")
@@ -17,7 +18,13 @@ PRIORITIES = ("P0", "P1", "P2", "P3")
 STATUS = ("status", "statusReason")
 TICK = ("isChecked", "checkedBy", "checkedAt", "checkReason", "proposedBy")
 """Fields that are written together with the first of them: a tick is nothing without who set it, and when."""
+PLACE = ("taskId", "checklistId", "rank")
+SPAN = ("at", "end")
+"""One value in several fields: where an item stands, and from when to when time was spent. Two devices that move one
+item, or change one span, at the same time leave one of the two values, never half of each."""
 
+NOTE, TIME = "note", "time"
+"""The kinds of an entry."""
 ENTRY_LINK = "entryLink"
 RELATIONS = ("relates_to", "blocks", "follows_up_on", "duplicates", "fixes", "supersedes")
 INVERSES = {
@@ -82,18 +89,35 @@ class ChecklistItem(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class Entry(msgspec.Struct, frozen=True, rename="camel"):
-    """Something written down at a time: `kind` is `note` or `time`; a time entry has `minutes`.
-    `knowledge` is what the journal knew when a user wrote it: the entry's place in causality."""
+    """Something written down: `kind` is `note`, written at the instant `at`, or `time`, spent from `at` to `end`. A
+    time entry without an `end` is a timer that runs. `knowledge` is what the journal knew when a user wrote the entry:
+    its place in causality."""
 
     id: str
     task_id: str = ""
     kind: str = "note"
     text: str = ""
     at: str = ""
-    minutes: int | None = None
+    end: str | None = None
     author: str = "user"
     knowledge: dict[str, int] = {}
     created_at: str = ""
+    receipts: dict[str, object] = {}
+
+    @property
+    def runs(self) -> bool:
+        """Whether it is a timer that runs."""
+        return self.kind == TIME and self.end is None
+
+    @property
+    def minutes(self) -> int | None:
+        """The whole minutes that were spent; None for a note, a timer that runs, and a span that cannot be read."""
+        if self.kind != TIME or self.end is None:
+            return None
+        try:
+            return max(0, round((millis(self.end) - millis(self.at)) / 60_000))
+        except ValueError:
+            return None
 
 
 class Label(msgspec.Struct, frozen=True, rename="camel"):
@@ -133,8 +157,8 @@ JOURNAL = schema(
     [
         EntityType("task", Task, subtype="status", together=(STATUS,)),
         EntityType("checklist", Checklist, owner="taskId"),
-        EntityType("checklistItem", ChecklistItem, owner="taskId", together=(TICK,)),
-        EntityType("entry", Entry, owner="taskId", subtype="kind"),
+        EntityType("checklistItem", ChecklistItem, owner="taskId", together=(TICK, PLACE)),
+        EntityType("entry", Entry, owner="taskId", subtype="kind", together=(SPAN,)),
         EntityType("label", Label),
         EntityType("category", Category),
         EntityType(ENTRY_LINK, EntryLink, link=True),
