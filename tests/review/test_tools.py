@@ -123,7 +123,7 @@ def test_rev3_aliases(alias: str) -> None:
         ("add_multiple_checklist_items", {"items": []}, "items"),
         ("add_multiple_checklist_items", {"items": [{"title": "x"}] * 21}, "items"),
         ("add_multiple_checklist_items", {"items": ["bare"]}, "items.0"),
-        ("update_checklist_items", {"items": [{"id": "a"}]}, "changes isChecked, title, or both"),
+        ("update_checklist_items", {"items": [{"id": "a"}]}, "changes isChecked, title or isArchived"),
         ("update_checklist_items", {"items": [{"isChecked": True}]}, "items.0.id"),
         ("record_observations", {"observations": []}, "observations"),
         ("set_task_language", {"languageCode": "german"}, "'german'"),

@@ -71,7 +71,7 @@ class Calls:
             return Answer(parsed.text)
         if isinstance(parsed, SetTaskLanguage):
             return self._set_language(parsed, now)
-        return Answer(self._take(parsed, now))
+        return Answer(parsed.answered(self._take(parsed, now)))
 
     def recall(self, call: ToolCall, now: int) -> None:
         """Bring back what a call left for the end, one that was answered before the process was killed. What it

@@ -25,6 +25,7 @@ from lottisync.entities.view import T
 from lottisync.journal.types import (
     ENTRY_LINK,
     INVERSES,
+    LANGUAGES,
     NOTE,
     PRIORITIES,
     RELATIONS,
@@ -51,7 +52,6 @@ MOST_CANDIDATES = 5
 CANDIDATE_CHARACTERS = 8
 DEFAULT_CHECKLIST = "Todos"
 _DAY = re.compile(r"\A\d{4}-\d{2}-\d{2}\Z")
-_LANGUAGE = re.compile(r"\A[a-z]{2,3}\Z")
 
 
 class Line(msgspec.Struct, frozen=True, rename="camel", gc=False):
@@ -282,8 +282,10 @@ def checked_status(text: str, reason: str | None) -> dict[str, str | None]:
 
 def checked_language(text: str) -> str:
     code = text.strip().lower()
-    if _LANGUAGE.match(code) is None:
-        raise Problem("bad-value", "a language is a code like en or de; got {quoted}", quoted=quoted(text))
+    if code not in LANGUAGES:
+        raise Problem(
+            "bad-value", "a language is a code of ISO 639-1, like en or de; got {quoted}", quoted=quoted(text)
+        )
     return code
 
 

@@ -238,7 +238,7 @@ class Builder:
             return Answer(REFUSED, heading + known)
         replaced = [other for other in self._drafts if other.registers & draft.registers]
         self._drafts = [other for other in self._drafts if other not in replaced] + [draft]
-        notes = [f"{heading}only the title is queued. {kept_back}"] if kept_back else []
+        notes = [f"{heading}the rest is queued, but not this. {kept_back}"] if kept_back else []
         notes += [f"It replaces what you proposed before: {other.summary}." for other in replaced]
         if sight is not None and action.order_unknown(sight):
             notes.append(

@@ -55,12 +55,24 @@ class SetTaskStatus(TaskField):
     def value(self) -> Any:
         return self.status
 
+    def redundant(self, sight: Sight) -> str | None:
+        return None if self._says_more(sight) else super().redundant(sight)
+
+    def writes(self, sight: Sight) -> dict[str, Any]:
+        return self.values() if self._says_more(sight) else super().writes(sight)
+
+    def _says_more(self, sight: Sight) -> bool:
+        """Whether it gives another reason for the status that the task has: that is a change, too."""
+        if self.reason is None or sight.target is None or sight.target.value("status") != self.status:
+            return False
+        return bool(sight.target.value("statusReason") != self.reason)
+
     def beside(self, writes: Mapping[str, Any], deed: Deed) -> dict[str, Any]:
         return dict(checked_status(self.status, self.reason)) if writes else {}
 
     def changes(self, sight: Sight, name: str | None) -> list[Change]:
         before = sight.target.value("statusReason") if sight.target is not None else None
-        changes = super().changes(sight, name)
+        changes = [] if self._says_more(sight) else super().changes(sight, name)
         if before is None and self.reason is None:
             return changes
         return [*changes, Change("statusReason", before, self.reason)]
