@@ -29,6 +29,10 @@ class RetractSuggestions(Call):
     purpose: ClassVar[str] = (
         "Take back proposals of your own that the user has not decided on and that no longer make sense."
     )
+    when: ClassVar[str] = (
+        "Only for a proposal that what was written has made wrong or needless. That the user decided on one proposal "
+        "is no reason to take back the others."
+    )
     offered: ClassVar[bool] = False
 
     proposals: list[Retraction] = Field(
@@ -46,6 +50,7 @@ class UpdateReport(Call):
 
     tool: ClassVar[str] = "update_report"
     purpose: ClassVar[str] = "Write your report on the task; it replaces the earlier one."
+    when: ClassVar[str] = "At most once a wake, as the last call. Not at all if nothing changed since your last report."
 
     tldr: Line = Field(description="Where the task stands, in two or three sentences.")
     title: Line | None = None
@@ -64,6 +69,7 @@ class UpdateReport(Call):
 class RecordObservations(Call):
     tool: ClassVar[str] = "record_observations"
     purpose: ClassVar[str] = "Keep private notes for your later wakes."
+    when: ClassVar[str] = "Once a wake at most, with all that is worth keeping; often there is nothing."
 
     observations: list[Line] = Field(
         min_length=1, max_length=MAX_BATCH, description="Private notes worth remembering in later wakes."

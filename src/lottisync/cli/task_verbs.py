@@ -18,14 +18,13 @@ from lottisync.cli.tasks import task
 from lottisync.cli.terminal import Terminal, common, judging_the_call
 from lottisync.device import clock
 from lottisync.journal import names, tasks
-from lottisync.journal.types import INVERSES, PRIORITIES, RELATIONS, Task
+from lottisync.journal.types import CLOSED, INVERSES, PRIORITIES, RELATIONS, Task
 from lottisync.problem import Problem, Usage
 from lottisync.shown import one_line, quoted
 from lottisync.store.transaction import Transaction
 
 NONE = ("none", "-", "")
 """What takes a value away."""
-CLOSED = ("DONE", "REJECTED")
 
 task.add_command(checklist_verbs.item)
 task.add_command(checklist_verbs.checklist)

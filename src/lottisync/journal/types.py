@@ -13,6 +13,8 @@ from lottisync.entities.schema import EntityType, schema
 from lottisync.store.instant import millis
 
 STATUSES = ("OPEN", "GROOMED", "IN PROGRESS", "BLOCKED", "ON HOLD", "DONE", "REJECTED")
+CLOSED = ("DONE", "REJECTED")
+"""The statuses of a task that needs nothing more."""
 PRIORITIES = ("P0", "P1", "P2", "P3")
 
 _CODES = """

@@ -18,6 +18,7 @@ class NewItem(Arguments):
 class AddMultipleChecklistItems(Batch):
     tool: ClassVar[str] = "add_multiple_checklist_items"
     purpose: ClassVar[str] = "Propose new checklist items; the user decides on each of them."
+    when: ClassVar[str] = "When what was written names a step that is not on the list."
     aliases: ClassVar[tuple[str, ...]] = ("add_checklist_items",)
     elements: ClassVar[str | None] = "items"
 

@@ -13,6 +13,7 @@ from lottisync.journal.arguments import MAX_BATCH
 class AssignTaskLabels(Batch):
     tool: ClassVar[str] = "assign_task_labels"
     purpose: ClassVar[str] = f"Propose labels for the task, at most {MAX_LABELS}, out of those you may choose from."
+    when: ClassVar[str] = "Only labels of labelsToChooseFrom that clearly fit."
     aliases: ClassVar[tuple[str, ...]] = ("assign_labels",)
     elements: ClassVar[str | None] = "labels"
 

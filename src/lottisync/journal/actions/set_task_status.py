@@ -33,6 +33,10 @@ class SetTaskStatus(TaskField):
     purpose: ClassVar[str] = (
         "Propose a status for the task. BLOCKED and ON HOLD need a reason. Only the user sets DONE and REJECTED."
     )
+    when: ClassVar[str] = (
+        "Only on evidence in what was written: IN PROGRESS when time was spent or a step was done, "
+        "BLOCKED or ON HOLD when a reason is named. DONE and REJECTED are the user's."
+    )
     aliases: ClassVar[tuple[str, ...]] = ("update_task_status",)
     register: ClassVar[str] = "status"
     noun: ClassVar[str] = "status"
