@@ -50,6 +50,9 @@ def test_rev1_classes_of_tools() -> None:
         "assign_task_label",
         "create_follow_up_task",
         "link_task",
+        "create_time_entry",
+        "update_time_entry",
+        "update_running_timer",
     }
 
 

@@ -24,6 +24,7 @@ from lottisync.journal.actions.add_multiple_checklist_items import AddMultipleCh
 from lottisync.journal.actions.assign_task_label import AssignTaskLabel
 from lottisync.journal.actions.assign_task_labels import AssignTaskLabels
 from lottisync.journal.actions.create_follow_up_task import CreateFollowUpTask
+from lottisync.journal.actions.create_time_entry import CreateTimeEntry
 from lottisync.journal.actions.link_task import LinkTask
 from lottisync.journal.actions.set_task_language import SetTaskLanguage
 from lottisync.journal.actions.set_task_status import SetTaskStatus
@@ -31,9 +32,11 @@ from lottisync.journal.actions.set_task_title import SetTaskTitle
 from lottisync.journal.actions.suggest_checklist_completion import SuggestChecklistCompletion
 from lottisync.journal.actions.update_checklist_item import UpdateChecklistItem
 from lottisync.journal.actions.update_checklist_items import UpdateChecklistItems
+from lottisync.journal.actions.update_running_timer import UpdateRunningTimer
 from lottisync.journal.actions.update_task_due_date import UpdateTaskDueDate
 from lottisync.journal.actions.update_task_estimate import UpdateTaskEstimate
 from lottisync.journal.actions.update_task_priority import UpdateTaskPriority
+from lottisync.journal.actions.update_time_entry import UpdateTimeEntry
 from lottisync.journal.arguments import INCOMPLETE, Call
 from lottisync.review.action import Unreadable
 
@@ -52,6 +55,9 @@ TASK_TOOLS: tuple[type[Call], ...] = (
     AssignTaskLabels,
     CreateFollowUpTask,
     LinkTask,
+    CreateTimeEntry,
+    UpdateTimeEntry,
+    UpdateRunningTimer,
     AssignTaskLabel,
     AddChecklistItem,
     UpdateChecklistItem,
