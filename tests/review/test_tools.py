@@ -50,6 +50,8 @@ def test_rev1_classes_of_tools() -> None:
         "assign_task_label",
         "create_follow_up_task",
         "link_task",
+        "migrate_checklist_items",
+        "migrate_checklist_item",
         "create_time_entry",
         "update_time_entry",
         "update_running_timer",
@@ -146,7 +148,7 @@ def test_rev3_normal_forms() -> None:
     report = {"tldr": "Half done.", "dueDate": "2026-02-25", "checklistProgress": {"total": 5, "completed": 3}}
     assert accepted("update_report", report) == {**report, "achieved": [], "remaining": [], "learnings": []}
     assert accepted("record_observations", {"observations": ["Likes short titles"]}) == {
-        "observations": ["Likes short titles"]
+        "observations": [{"text": "Likes short titles", "priority": "routine", "category": "operational"}]
     }
 
 

@@ -126,7 +126,11 @@ def later_wake(context: Context) -> str:
         [
             _section("report", "Your report, as the person sees it.", context.report and context.report.content),
             *_summary(context),
-            _section("observations", f"Your notes, oldest first.{left_out}", context.memory.notes),
+            _section(
+                "observations",
+                f"Your notes, complaints of the user first, the others oldest first.{left_out}",
+                context.memory.notes,
+            ),
             *_decisions(context),
             *_waiting(context),
             changes,

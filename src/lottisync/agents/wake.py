@@ -328,7 +328,8 @@ class _Wake:
         provenance = {"runKey": run.run_key, "threadId": run.thread_id, "journalKnowledge": self._seen.knowledge}
         report.put(tx, run.agent_id, report_id, report.content(self._words(), told.page, tx.now), provenance)
         for note in self._calls.observations:
-            self._thread.append(tx, "observation", note)
+            weight = {"priority": note.priority, "category": note.category}
+            self._thread.append(tx, "observation", note.text, weight)
         result = WakeResult(
             run_key=run.run_key,
             thread_id=run.thread_id,

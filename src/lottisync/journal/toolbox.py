@@ -26,6 +26,8 @@ from lottisync.journal.actions.assign_task_labels import AssignTaskLabels
 from lottisync.journal.actions.create_follow_up_task import CreateFollowUpTask
 from lottisync.journal.actions.create_time_entry import CreateTimeEntry
 from lottisync.journal.actions.link_task import LinkTask
+from lottisync.journal.actions.migrate_checklist_item import MigrateChecklistItem
+from lottisync.journal.actions.migrate_checklist_items import MigrateChecklistItems
 from lottisync.journal.actions.set_task_language import SetTaskLanguage
 from lottisync.journal.actions.set_task_status import SetTaskStatus
 from lottisync.journal.actions.set_task_title import SetTaskTitle
@@ -55,12 +57,14 @@ TASK_TOOLS: tuple[type[Call], ...] = (
     AssignTaskLabels,
     CreateFollowUpTask,
     LinkTask,
+    MigrateChecklistItems,
     CreateTimeEntry,
     UpdateTimeEntry,
     UpdateRunningTimer,
     AssignTaskLabel,
     AddChecklistItem,
     UpdateChecklistItem,
+    MigrateChecklistItem,
 )
 """In the order in which they are shown to a model."""
 
