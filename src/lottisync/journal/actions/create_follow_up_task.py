@@ -27,6 +27,7 @@ class CreateFollowUpTask(Action):
     purpose: ClassVar[str] = (
         "Propose a new task for what goes beyond this one. The answer names the id that it will have, for link_task."
     )
+    when: ClassVar[str] = "When what was written names work that goes beyond this task."
     aliases: ClassVar[tuple[str, ...]] = ("create_followup_task",)
     creates: ClassVar[str | None] = TASK
     builds: ClassVar[bool] = True

@@ -54,6 +54,7 @@ Relation = Annotated[str, AfterValidator(rule(_relation)), Field(json_schema_ext
 class LinkTask(Action):
     tool: ClassVar[str] = "link_task"
     purpose: ClassVar[str] = "Propose a link from this task to another."
+    when: ClassVar[str] = "When what was written says how this task stands to another one."
     makes_target: ClassVar[bool] = True
 
     relation: Relation = Field(description="How this task stands to the other: this task <relation> the other.")

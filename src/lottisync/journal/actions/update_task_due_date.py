@@ -12,6 +12,7 @@ from lottisync.journal.language import marked
 class UpdateTaskDueDate(TaskField):
     tool: ClassVar[str] = "update_task_due_date"
     purpose: ClassVar[str] = "Propose a due date for the task."
+    when: ClassVar[str] = 'Only if the user wrote of a day. Reckon from today: "by Friday" is the next one.'
     aliases: ClassVar[tuple[str, ...]] = ("set_task_due_date",)
     register: ClassVar[str] = "due"
     noun: ClassVar[str] = "due date"

@@ -12,6 +12,7 @@ from lottisync.journal.tasks import MAX_MINUTES, checked_minutes
 class UpdateTaskEstimate(TaskField):
     tool: ClassVar[str] = "update_task_estimate"
     purpose: ClassVar[str] = "Propose a time estimate for the task."
+    when: ClassVar[str] = "Only if the task has no estimate, or the user named or asked for another one."
     aliases: ClassVar[tuple[str, ...]] = ("set_task_estimate",)
     register: ClassVar[str] = "estimate"
     noun: ClassVar[str] = "estimate"
