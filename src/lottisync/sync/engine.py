@@ -36,6 +36,7 @@ from lottisync.store.instant import iso
 from lottisync.store.reader import Moment
 from lottisync.store.store import Store
 from lottisync.sync import twin
+from lottisync.sync.allowance import Allowance
 from lottisync.sync.conversation import Conversation
 from lottisync.sync.dial_plan import DIAL_SECONDS, Failure
 from lottisync.sync.dialling import Connected, Dialling, Met, Unreachable
@@ -104,6 +105,7 @@ class Engine:
         self._report, self._status = report, status
         self._boot = chance.randbytes(16)
         self._standings: dict[str, Standing] = {}
+        self._allowances: dict[str, Allowance] = {}
         self._locals: dict[Link, str] = {}
         self._linked_at: dict[str, float] = {}
         self._roster: Roster
@@ -384,6 +386,7 @@ class Engine:
             steady=steady,
             expected=device,
             members=self._members,
+            allowance=self._allowances.setdefault(device, Allowance()),
         )
         link = Link(
             stream,
