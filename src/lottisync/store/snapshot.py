@@ -68,8 +68,8 @@ class Snapshot(Reader):
         return self._without_damaged(found)
 
     def _news_to(self, knowledge: Clock) -> list[tuple[int, int]]:
-        """[host's number, what the peer knows of it] of the hosts of which a write beyond that is here. One look at each
-        host here, and one of the index at each of these."""
+        """[host's number, what the peer knows of it] of the hosts of which a write beyond that is here. It takes one look
+        into the index for each host."""
         return [
             (number, knowledge.get(Host(host), 0))
             for number, host, reach in self._rows(
