@@ -11,10 +11,10 @@ from lottisync.entities.entity import HIGH
 from lottisync.protocol import message as m
 from lottisync.store.fingerprint import BYTES, FAN
 from lottisync.sync.allowance import COMPARISONS_AN_HOUR, HOUR, Allowance
-from lottisync.sync.comparison import Comparison
 from lottisync.sync.event import ComparisonRefused, OverAllowance
 from lottisync.sync.exchange import Exchange
-from lottisync.sync.inventory import own_summary
+from lottisync.sync.local_state import own_summary
+from lottisync.sync.range_comparison import RangeComparison
 
 LIES = [b"\xff" * BYTES] * FAN
 
@@ -98,7 +98,7 @@ def test_mend_27_who_is_refused_ends_its_comparison_and_says_why(tmp_path: Path)
     exchange.hear([m.Mended("journal", 0, own, "too often")], NOON)
     assert exchange.comparisons.verified["journal"].refused == "too often"
     assert ComparisonRefused("journal", "too often") in exchange.events
-    assert exchange.standing.comparing == {}
+    assert exchange.status.comparing == {}
     exchange.close()
     a.close()
 
@@ -131,7 +131,7 @@ def test_mend_14_a_node_is_answered_once_and_only_below_one_that_this_side_has_s
     with store.transaction(NOON, HIGH) as tx:
         for number in range(2_500):
             tx.put(f"t{number}", "task", {"title": "Milk"})
-    comparison = Comparison("journal", store)
+    comparison = RangeComparison("journal", store)
     if leads:
         comparison.opening()
         first = b"\x07"
@@ -145,7 +145,7 @@ def test_mend_14_a_node_is_answered_once_and_only_below_one_that_this_side_has_s
     store.close()
 
 
-def answered(comparison: Comparison, prefix: bytes) -> list[m.Node]:
+def answered(comparison: RangeComparison, prefix: bytes) -> list[m.Node]:
     """The nodes that are said to a peer that claims that all below this one differs."""
     (said,) = comparison.take(m.Compare("journal", comparison.known, [m.Node(prefix, LIES)]))
     assert isinstance(said, m.Compare)

@@ -68,7 +68,7 @@ class Snapshot(Reader):
         return self._without_damaged(found)
 
     def _news_to(self, knowledge: Clock) -> list[tuple[int, int]]:
-        """[host's number, what the peer knows of it] of the hosts of which a write beyond that is here. It takes one look
+        """[host's number, what the peer knows of it] of the hosts of which a write beyond that is here. Takes one look
         into the index for each host."""
         return [
             (number, knowledge.get(Host(host), 0))
