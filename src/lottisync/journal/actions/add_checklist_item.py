@@ -8,7 +8,7 @@ from pydantic import Field
 from lottisync.entities.entity import Entity
 from lottisync.entities.view import view
 from lottisync.journal import redundancy, tasks
-from lottisync.journal.action import ITEM, Action
+from lottisync.journal.action import ITEM, Action, Topic
 from lottisync.journal.arguments import Title
 from lottisync.journal.language import marked
 from lottisync.journal.types import ChecklistItem
@@ -24,6 +24,7 @@ PLACE = "on the checklist"
 
 class AddChecklistItem(Action):
     tool: ClassVar[str] = "add_checklist_item"
+    topic: ClassVar[Topic] = Topic.CHECKLIST
     purpose: ClassVar[str] = "Propose one new checklist item."
     offered: ClassVar[bool] = False
     creates: ClassVar[str | None] = ITEM
