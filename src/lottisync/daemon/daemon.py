@@ -7,7 +7,7 @@
          -> the agents at home on this device, if a model is configured
          -> daemon.json, rewritten whenever something changed that a person may want to see
 
-A stop (SIGTERM, SIGINT) closes the links with a word and leaves nothing behind. Whatever else stops
+A stop (SIGTERM, SIGINT) closes the connections with a word and leaves nothing behind. Whatever else stops
 it, the stores are what they were at the last commit.
 """
 
@@ -87,7 +87,7 @@ async def run(
             )
 
         async def write_status() -> None:
-            """What cannot be written now (a full disk) is written at the next change; the links go on."""
+            """What cannot be written now (a full disk) is written at the next change; the connections go on."""
             nonlocal failing
             try:
                 _write_status(home, await describe())
