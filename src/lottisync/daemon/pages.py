@@ -137,7 +137,7 @@ def device_lines(home: TaskHome, running: DaemonStatus | None) -> "list[DeviceLi
     """How this person's devices stand, as far as this one knows."""
     from lottisync.web.site import DeviceLine
 
-    linked = {state.device for state in running.peers if state.linked} if running else set()
+    linked = {state.device for state in running.peers if state.connected} if running else set()
     lacks, seen = lacked(home, running), last_seen(home, running)
     return [
         DeviceLine(
