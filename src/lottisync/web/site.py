@@ -18,7 +18,7 @@ from lottisync.web.words import LANGUAGE
 
 class DeviceLine(NamedTuple):
     """A device as its daemon sees it. `lacks` is how many changes it lacks, by store, as far as that is known; `seen`
-    is when it was linked last (ISO 8601)."""
+    is when it was connected last (ISO 8601)."""
 
     name: str
     device: str
