@@ -435,6 +435,19 @@ def rename_item(tx: Transaction, item_id: str, title: str) -> Dot:
     return tx.put(item_id, "checklistItem", {"title": checked_title(title)})
 
 
+def move_item(tx: Transaction, item_id: str, steps: int) -> Dot | None:
+    """Move a checklist item up (-1) or down (1) by one place; None if it is the first or the last already."""
+    item = read(tx, item_id, "checklistItem", ChecklistItem)
+    beside = [one for one in page(tx, item.task_id).items if one.checklist_id == item.checklist_id]
+    place = [one.id for one in beside].index(item_id)
+    others = [one.rank for one in beside if one.id != item_id]
+    wanted = place + steps
+    if not 0 <= wanted <= len(others):
+        return None
+    before, after = (others[wanted - 1] if wanted else None), (others[wanted] if wanted < len(others) else None)
+    return tx.put(item_id, "checklistItem", {"rank": str(generate_key_between(before, after))})
+
+
 def remove_item(tx: Transaction, item_id: str) -> Dot:
     """Delete a checklist item."""
     read(tx, item_id, "checklistItem", ChecklistItem)

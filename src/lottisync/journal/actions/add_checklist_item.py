@@ -8,7 +8,7 @@ from pydantic import BeforeValidator, Field
 from lottisync.entities.entity import Entity
 from lottisync.entities.view import view
 from lottisync.journal import redundancy, tasks
-from lottisync.journal.action import ITEM, Action
+from lottisync.journal.action import ITEM, Action, Topic
 from lottisync.journal.arguments import Title
 from lottisync.journal.language import marked
 from lottisync.journal.types import ChecklistItem
@@ -27,6 +27,7 @@ Checked = Annotated[bool | None, BeforeValidator(lambda value: True if value is 
 
 class AddChecklistItem(Action):
     tool: ClassVar[str] = "add_checklist_item"
+    topic: ClassVar[Topic] = Topic.CHECKLIST
     purpose: ClassVar[str] = "Propose one new checklist item."
     offered: ClassVar[bool] = False
     creates: ClassVar[str | None] = ITEM

@@ -13,7 +13,7 @@ from pydantic import Field, StringConstraints, model_validator
 from lottisync.causality.vector_clock import Clock
 from lottisync.entities.view import view
 from lottisync.journal import evidence, guard
-from lottisync.journal.action import ITEM, Action, missing
+from lottisync.journal.action import ITEM, Action, Topic, missing
 from lottisync.journal.arguments import MAX_REASON, Arguments, Evidence, Id, Reason, Title
 from lottisync.journal.language import marked
 from lottisync.journal.redundancy import same
@@ -73,6 +73,7 @@ class Completion(Arguments):
 
 class UpdateChecklistItem(ItemChange, Action):
     tool: ClassVar[str] = "update_checklist_item"
+    topic: ClassVar[Topic] = Topic.CHECKLIST
     purpose: ClassVar[str] = f"Update one existing checklist item. {SOVEREIGNTY}"
     offered: ClassVar[bool] = False
     guarded: ClassVar[frozenset[str]] = frozenset({"isChecked"})
