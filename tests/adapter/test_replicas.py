@@ -131,7 +131,7 @@ def test_a_round_for_a_receiver_that_was_restored_meanwhile_is_refused(runner: R
     number = runner.ask("round.begin", **{"from": "a", "to": "b", "store": "journal", "now": 1000})["round"]
     runner.space._replicas["b"].store("journal").close()
     runner.open("c", dir=str(tmp_path / "empty"))
-    runner.space._replicas["b"].stores = runner.space._replicas["c"].stores
+    runner.space._replicas["b"].device.stores = runner.space._replicas["c"].stores
     assert runner.refused("round.step", round=number) == "refused"
 
 

@@ -38,7 +38,7 @@ def laura(laptop: Device) -> str:
 def test_how_many_steps_there_are(laptop: Device, laura: str) -> None:
     """Or the tests below would kill a wake that is over."""
     folder = laptop.agents.file.parent
-    command = [sys.executable, "-m", "tests.agents.victim", str(folder), laura, "0"]
+    command = [sys.executable, "-m", "tests.agents.victim", str(folder), laura, laptop.id, "0"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout == f"done {STEPS}\n"
 
@@ -49,7 +49,7 @@ def test_how_many_steps_there_are(laptop: Device, laura: str) -> None:
 def test_a_wake_killed_at_any_step_is_brought_to_its_end_once(laptop: Device, laura: str, step: int) -> None:
     """AGENT-15, AGENT-18, AGENT-22, AGENT-32, S3-40, S3-41, S3-46, S3-92, S3-93"""
     folder = laptop.agents.file.parent
-    with running("tests.agents.victim", folder, laura, step) as victim:
+    with running("tests.agents.victim", folder, laura, laptop.id, step) as victim:
         victim.kill()
         victim.wait()
     paid = folder / "paid"

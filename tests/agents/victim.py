@@ -1,6 +1,6 @@
 """A wake in a process of its own that stops at a given step and waits there to be killed.
 
-    python -m tests.agents.victim FOLDER AGENT STEP
+    python -m tests.agents.victim FOLDER AGENT DEVICE STEP
 
 A step is every moment at which the wake asks for the time or for an id: the time before each transaction, ids in the
 middle of them. So the steps lie between all of its transactions and within each, and in the last one they come after
@@ -73,7 +73,7 @@ def script(paid: Path) -> ScriptedModel:
     return ScriptedModel(next_turn, next_turn)
 
 
-def main(folder: Path, agent_id: str, step: int) -> None:
+def main(folder: Path, agent_id: str, device: str, step: int) -> None:
     journal = Store.open(folder / "journal.sqlite", JOURNAL, clock.new_host)
     agents = Store.open(folder / "agent.sqlite", AGENT_STORE, clock.new_host)
     steps = Steps(step)
@@ -84,7 +84,7 @@ def main(folder: Path, agent_id: str, step: int) -> None:
             script(folder / "paid"),
             user_initiated(agent_id, "session", "1"),
             agent_id=agent_id,
-            device="device-1",
+            device=device,
             now=steps.now,
             new_id=steps.new_id,
         )
@@ -93,4 +93,4 @@ def main(folder: Path, agent_id: str, step: int) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]))
+    main(Path(sys.argv[1]), sys.argv[2], sys.argv[3], int(sys.argv[4]))

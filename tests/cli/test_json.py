@@ -15,7 +15,7 @@ from lottisync.answers.form import VERSION, Error, Failed, Instant, encoded
 from lottisync.cli.answers import ANSWERS
 from lottisync.cli.main import lottisync
 
-AT = re.compile(r"^(at|.+At|.+Since|until|clockSaid)$")
+AT = re.compile(r"^(at|end|.+At|.+Since|until|clockSaid)$")
 
 
 @pytest.fixture(scope="module")

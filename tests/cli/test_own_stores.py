@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from tests.support.command_line import run
-from tests.support.stores import send
+from tests.support.rounds import send
 
 from lottisync.device import clock
 from lottisync.device.home import Home

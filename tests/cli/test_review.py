@@ -14,6 +14,7 @@ from tests.review.reviewer import Wake
 from tests.support.command_line import Result
 
 from lottisync.cli.main import lottisync
+from lottisync.cli.reviews import Keys
 from lottisync.daemon.home import TaskHome
 from lottisync.device import clock
 from lottisync.entities.entity import HIGH, LOW
@@ -22,6 +23,7 @@ from lottisync.journal.toolbox import ACTIONS
 from lottisync.problem import Problem
 from lottisync.review.cleanup import remove_old_sets
 from lottisync.review.completion import Sagas
+from lottisync.review.retraction import open_proposals
 from lottisync.review.verdict import Verdicts
 from lottisync.store import database
 from lottisync.store.instant import iso
@@ -53,6 +55,7 @@ class Desk:
             thread_id=run,
             actions=ACTIONS,
             context_knowledge=knowledge,
+            context_waiting=[one.id for one in open_proposals(self.home.agent, ACTIONS, clock.now(), agent_id=AGENT)],
         )
         assert "queued" in builder.queue(tool, args, clock.now())
         with self.home.agent.transaction(clock.now(), LOW) as tx:
@@ -128,6 +131,7 @@ def test_rev81_each_verb_has_its_effect_and_result(desk: Desk) -> None:
     assert desk.ask("defer", items['Add: "Salt"'], "--for", "2d")[0]["result"] == "deferred"
     assert desk.ask() == []
     assert desk.ask("undo", items['Add: "Salt"'])[0]["result"] == "undone"
+    assert len(desk.ask()) == 1
     assert [one["result"] for one in desk.ask("dismiss", items['Add: "Salt"'])] == ["rejected"]
     assert desk.ask("keep", items['Add: "Salt"'])[0]["result"] == "already"
     fates = {one["summary"]: one["fate"] for one in desk.ask("ledger", "t1")}
@@ -208,6 +212,7 @@ def test_rev82_each_verb_has_its_exit_codes_and_one_json_value(desk: Desk, verb:
         desk.type("confirm", item)
     found = desk.ask(verb, item, *more)
     assert isinstance(found, dict if verb == "show" else list)
+    desk.ask("show", item)
     assert desk.ask(verb, item, *more) or verb == "dismiss"  # nothing is left in its set
 
 
@@ -430,7 +435,7 @@ home.close()
 NOTE = 'tasks.add_note(tx, "e1", "t1", "The flour is here")'
 
 
-@pytest.mark.parametrize("verb", ["confirm", "reject", "edit"])
+@pytest.mark.parametrize("verb", ["confirm", "reject", "edit", "defer", "dismiss"])
 def test_rev86_another_process_changes_the_target_and_then_the_cited_note(desk: Desk, verb: str) -> None:
     """REV-86, REV-64: between `review` and the verdict. Both are refused, and what is there now is shown."""
     elsewhere(desk, NOTE)
@@ -448,17 +453,21 @@ def test_rev86_another_process_changes_the_target_and_then_the_cited_note(desk: 
     assert "not as it was shown" in said
     assert "The flour is gone" in said
     assert [one["fate"] for one in desk.ask("ledger")] == ["pending"]
-    assert desk.ask(verb, name, *more)[0]["result"] == ("rejected" if verb == "reject" else "applied")
+    done = {"reject": "rejected", "dismiss": "rejected", "defer": "deferred"}.get(verb, "applied")
+    assert desk.ask(verb, name, *more)[0]["result"] == done
 
 
-@pytest.mark.parametrize("call", [("confirm",), ("reject",), ("edit", "minutes=75"), ("confirm", "--all")])
+@pytest.mark.parametrize(
+    "call", [("confirm",), ("reject",), ("edit", "minutes=75"), ("confirm", "--all"), ("defer",), ("dismiss",)]
+)
 def test_rev86_what_was_never_shown_here_is_not_decided(desk: Desk, call: tuple[str, ...]) -> None:
     """REV-86: a proposal that came after the page was printed; nothing of the call is done."""
     [known] = desk.propose("update_task_priority", {"priority": "P1"})
     desk.type()
     [unseen] = desk.propose("update_task_estimate", {"minutes": 60}, "r2")
     verb, *more = call
-    items = [] if more == ["--all"] else [f"{unseen}.0"] if verb == "edit" else [f"{known}.0", f"{unseen}.0"]
+    one = verb in ("edit", "dismiss")
+    items = [] if more == ["--all"] else [f"{unseen}.0"] if one else [f"{known}.0", f"{unseen}.0"]
     assert "never shown on this device" in desk.type(verb, *items, *more, code=2)
     assert {one["fate"] for one in desk.ask("ledger")} == {"pending"}
 
@@ -496,7 +505,7 @@ def test_rev86_what_was_shown_is_forgotten_with_the_set(desk: Desk) -> None:
 
 
 def test_rev87_the_page_has_all_that_will_be_written(desk: Desk) -> None:
-    """REV-87, REV-D4: the reason of a status, the details of a follow-up, the words that are cited."""
+    """REV-87, REV-D4: on each page: the reason of a status, the details of a follow-up, the words that are cited."""
     elsewhere(desk, NOTE)
     reason = "The note says that it is here"
     tick = {"id": "i1", "isChecked": True, "reason": reason, "evidenceEntryIds": ["e1"]}
@@ -509,8 +518,8 @@ def test_rev87_the_page_has_all_that_will_be_written(desk: Desk) -> None:
         blocked: ("status: OPEN → BLOCKED", "statusReason: none → no yeast"),
         followed: ("Buy salt", "due: 2030-01-02", "priority: P1", "description: The coarse one"),
     }.items():
-        shown = desk.type("show", f"{change_set}.0")
-        assert [word for word in words if word not in shown] == [], shown
+        for shown in (desk.type("show", f"{change_set}.0"), desk.type(), desk.type("-i", keys=["s", "s", "s"])):
+            assert [word for word in words if word not in shown] == [], shown
 
 
 def test_rev88_confirm_one_task_or_one_set(desk: Desk) -> None:
@@ -551,3 +560,61 @@ def test_rev83_back_and_an_edit_that_is_typed_again(desk: Desk) -> None:
     assert [line for line in shown.splitlines() if line.startswith("(")] == ["(1/2)", "(2/2)", "(1/2)", "(2/2)"]
     assert "could not be done" in shown
     assert desk.page.task.estimate == 75
+
+
+def test_rev83_in_a_terminal_one_key_decides(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """REV-83: no Enter; a reason and an edit are lines. An edit that is typed again begins with what was typed."""
+    monkeypatch.setattr("click.testing._NamedTextIOWrapper.isatty", lambda _: True, raising=False)
+    desk.propose("add_multiple_checklist_items", {"items": [{"title": t} for t in "ABC"]})
+    desk.propose("update_task_estimate", {"minutes": 60}, "r2")
+    desk.propose("create_follow_up_task", {"title": "Buy salt", "priority": "P1"}, "r3")
+    shown = desk.type("-i", keys=["ynnot needed", "yesoon", "e75", "eP9", "Buy rye", "eP3", ""])
+    fates = {one["summary"]: one["fate"] for one in desk.ask("ledger")}
+    assert fates == {
+        'Add: "A"': "confirmed",
+        'Add: "B"': "rejected",
+        'Add: "C"': "confirmed",
+        "Set estimate to 75 minutes": "confirmed",
+        'Create follow-up task: "Buy rye"': "confirmed",
+    }
+    assert "title [Buy rye]" in shown
+    assert desk.ask("ledger")[1]["reason"] == "not needed"
+
+
+def test_rev83_what_changes_while_it_is_on_the_screen_is_shown_before_a_no(desk: Desk) -> None:
+    """REV-83, REV-86: between the page and the key another process writes; that key does nothing."""
+    desk.propose("update_task_estimate", {"minutes": 60})
+    asked = Keys.key
+
+    def key(keys: Keys) -> str:
+        if desk.page.task.estimate == 30:
+            desk.edit(estimate=75)
+        return asked(keys)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Keys, "key", key)
+        shown = desk.type("-i", keys=["n", "n", "never"])
+    assert "not as it was shown" in shown
+    assert "75 → 60" in shown
+    assert [one["fate"] for one in desk.ask("ledger")] == ["rejected"]
+
+
+def test_rev87_the_page_of_a_task_shows_its_proposals_as_review_does(desk: Desk) -> None:
+    """REV-87, REV-86: with names, and what was shown there can be decided."""
+    with desk.home.agent.transaction(clock.now(), HIGH) as tx:
+        tx.link("agent_task", AGENT, "t1", {})
+    desk.propose("set_task_status", {"status": "BLOCKED", "reason": "no yeast"})
+    page = CliRunner(env={"NO_COLOR": "1"}).invoke(lottisync, ["task", "show", "t1", "--home", str(desk.home.path)])
+    [name] = re.findall(r"\w{4}\.0", page.output)
+    assert "why: no yeast" in page.output
+    assert desk.ask("confirm", name)[0]["result"] == "applied"
+
+
+def test_rev24_the_pages_of_both_say_which_took_the_place_of_which(desk: Desk) -> None:
+    """REV-24: in the list, on the page of the old one, and in the ledger."""
+    [old] = desk.propose("update_task_estimate", {"minutes": 60})
+    [new] = desk.propose("update_task_estimate", {"minutes": 90}, "r2")
+    assert f"takes the place of {old[:4]}.0" in desk.type()
+    assert f"its place took {new[:4]}.0" in desk.type("show", f"{old}.0")
+    assert "another proposal took its place" in desk.type("ledger")
+    assert desk.type("confirm", f"{new}.0").startswith("applied")

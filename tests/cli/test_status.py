@@ -1,6 +1,5 @@
 """What `status` and `check` say of rows that came bad, or went bad, and of copies: STORE-24, STORE-28, COPY-8."""
 
-import fcntl
 import os
 import shutil
 from datetime import datetime
@@ -9,7 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 from tests.support.command_line import contents, run_here
-from tests.support.stores import send
+from tests.support.rounds import send
 
 from lottisync.daemon.home import TaskHome
 from lottisync.daemon.status import LOCK_FILE, STATUS_FILE, DaemonStatus
@@ -17,6 +16,7 @@ from lottisync.device import clock
 from lottisync.entities.entity import HIGH
 from lottisync.entities.version import Version
 from lottisync.store import chain, fork
+from lottisync.store.lock import Lock
 
 BAD = Version("t1", "task", b'{"aaaaaaaaaaaaaaaa":1}', b"[]", b"{}")
 
@@ -41,15 +41,12 @@ def test_store_24_status_counts_what_is_in_quarantine_and_check_names_it(home: P
 
 
 def test_store_28_status_names_what_the_daemon_found_damaged(home: Path) -> None:
-    lock = os.open(home / LOCK_FILE, os.O_RDWR | os.O_CREAT, 0o600)
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with Lock(home / LOCK_FILE) as lock:
+        assert lock.take()
         said = DaemonStatus(os.getpid(), 1, "2025-12-01T12:00:00Z", damaged=["journal/t1"])
         (home / STATUS_FILE).write_bytes(msgspec.json.encode(said))
         assert "journal/t1 is not what was stored. See: lottisync check" in run_here("status", home=home).out
         assert run_here("status", "--json", home=home).json["damaged"] == ["journal/t1"]
-    finally:
-        os.close(lock)
 
 
 def test_copy_8_status_says_that_a_device_was_restored_until_the_person_knows(home: Path, tmp_path: Path) -> None:
@@ -86,8 +83,8 @@ def acknowledged(home: Path) -> int:
 
 
 @pytest.mark.parametrize("options", [(), ("--json",)])
-def test_cli_67_a_command_that_reads_changes_nothing(home: Path, tmp_path: Path, options: tuple[str, ...]) -> None:
-    """CLI-67: not what was noticed about a copy, either."""
+def test_cli_69_a_command_that_reads_changes_nothing(home: Path, tmp_path: Path, options: tuple[str, ...]) -> None:
+    """CLI-69: not what was noticed about a copy, either."""
     run_here("task", "add", "Milk", home=home)
     twin = tmp_path / "twin"
     shutil.copytree(home, twin)

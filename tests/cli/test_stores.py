@@ -5,11 +5,12 @@ from typing import Any
 
 import pytest
 from tests.support.command_line import run_here
-from tests.support.stores import send
+from tests.support.rounds import send
 
 from lottisync.daemon.home import TaskHome
 from lottisync.device import clock
 from lottisync.entities.entity import HIGH
+from lottisync.journal import tasks
 
 
 def call(home: Path, *arguments: str, status: int = 0) -> Any:
@@ -107,6 +108,34 @@ def test_conflicts_are_listed_shown_and_settled(apart: tuple[Path, Path]) -> Non
         home.close()
     assert call(laptop, "conflicts") == []
     assert call(laptop, "task", "show", "t1")["title"] == "Oat milk"
+
+
+def test_f10_the_page_of_a_task_shows_both_values(apart: tuple[Path, Path]) -> None:
+    """CLI-67: and the list names the task."""
+    shown = run_here("task", "show", "t1", home=apart[0]).out
+    assert "! Soy milk: title: 1 Soy milk (phone)  |  2 Oat milk (laptop)" in shown
+    assert "lottisync conflicts keep t1 title N" in shown
+    [conflict] = call(apart[0], "task", "show", "t1")["conflicts"]
+    assert (conflict["field"], conflict["title"]) == ("title", "Soy milk")
+    assert "Soy milk" in run_here("conflicts", home=apart[0]).out
+
+
+def test_f10_a_tick_that_two_devices_disagree_on_is_one_decision(apart: tuple[Path, Path]) -> None:
+    """CLI-67: though the tick is written with who set it, and when."""
+    homes = TaskHome.open(apart[0]), TaskHome.open(apart[1])
+    with homes[0].journal.transaction(clock.now(), HIGH) as tx:
+        tasks.add_item(tx, "i1", "t1", "Shake it")
+    meet(*homes)
+    for home, ticks in zip(homes, ((True,), (True, False)), strict=True):
+        with home.journal.transaction(clock.now(), HIGH) as tx:
+            for checked in ticks:
+                tasks.check_item(tx, "i1", checked)
+    meet(*homes)
+    for home in homes:
+        home.close()
+    assert [one["field"] for one in call(apart[0], "conflicts") if one["id"] == "i1"] == ["isChecked"]
+    call(apart[0], "conflicts", "keep", "i1", "isChecked", "1")
+    assert [one for one in call(apart[0], "conflicts") if one["id"] == "i1"] == []
 
 
 def test_combining_takes_a_value_in_ones_own_words(apart: tuple[Path, Path]) -> None:

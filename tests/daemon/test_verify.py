@@ -1,7 +1,6 @@
 """`lottisync verify` between processes, with a daemon here and without: CLI-20 to CLI-24."""
 
 import contextlib
-import fcntl
 import os
 import signal
 import subprocess
@@ -23,6 +22,7 @@ from lottisync.device import clock
 from lottisync.entities.entity import HIGH
 from lottisync.store.doorbell import Bell
 from lottisync.store.instant import iso
+from lottisync.store.lock import Lock
 from lottisync.sync.duplicate_key import REMEMBERED_MS
 from lottisync.sync.peer import PeerState
 from lottisync.sync.verification import Request, ask, requests
@@ -224,8 +224,6 @@ def test_cli_23_status_shows_how_far_a_comparison_is(homes: tuple[Path, Path]) -
     opened = TaskHome.open(laptop)
     phone = opened.roster().active_peers()[0].device
     opened.close()
-    lock = os.open(laptop / LOCK_FILE, os.O_RDWR | os.O_CREAT, 0o600)
-    fcntl.flock(lock, fcntl.LOCK_EX)
 
     def shown(twice: str | None) -> str:
         peer = PeerState(phone, "phone", connected=True, comparing={"journal": (500, 4_000)}, twice=twice, ahead=AHEAD)
@@ -233,13 +231,15 @@ def test_cli_23_status_shows_how_far_a_comparison_is(homes: tuple[Path, Path]) -
         (laptop / STATUS_FILE).write_bytes(msgspec.json.encode(said))
         return run("status", home=laptop).out
 
-    now = shown(iso(clock.now()))
+    with Lock(laptop / LOCK_FILE) as lock:
+        assert lock.take()
+        now = shown(iso(clock.now()))
+        later = shown(iso(clock.now() - REMEMBERED_MS))
     assert "comparing journal: 12 %" in now
     assert "phone runs twice: its home was copied to another machine" in now
     assert "This device runs twice" in now
     assert f"phone's clock is ahead: it said {AHEAD}" in now
-    assert "twice" not in shown(iso(clock.now() - REMEMBERED_MS))
-    os.close(lock)
+    assert "twice" not in later
 
 
 def test_cli_23_the_command_draws_a_bar_where_a_person_is_watching(homes: tuple[Path, Path]) -> None:

@@ -7,7 +7,8 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.support.stores import NOON, dump, new_store, send
+from tests.support.rounds import send
+from tests.support.stores import NOON, dump, new_store
 
 from lottisync.device import export
 from lottisync.entities.entity import HIGH, LOW, is_deleted

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from tests.support.stores import NOON, minting, send
+from tests.support.rounds import send
+from tests.support.stores import NOON, minting
 
 from lottisync.device.typed import Reading, Writing
 from lottisync.entities.entity import HIGH, LOW

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.stores import NOON, digest_of, dump, every_version, new_store, send
+from tests.support.rounds import send
+from tests.support.stores import NOON, digest_of, dump, every_version, new_store
 
 from lottisync.entities.entity import HIGH, is_deleted
 from lottisync.entities.schema import derived_id

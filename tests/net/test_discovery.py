@@ -130,19 +130,26 @@ def test_net_13_the_service_is_taken_from_the_environment() -> None:
 async def test_net_12_interfaces_that_change_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """A program that was started while the link was down never sees anybody; everything is made anew."""
     here: list[Interface] = []
-    monkeypatch.setattr(discovery, "spoken_on", lambda host: list(here))
-    monkeypatch.setattr(discovery, "watch", _watching_every_moment)
+    looks: list[str] = []
+    listening: list[Callable[[], None]] = []
+
+    async def watching(changed: Callable[[], None]) -> None:
+        listening.append(changed)
+        await anyio.sleep_forever()
+
+    def spoken(host: str) -> list[Interface]:
+        looks.append(host)
+        return list(here)
+
+    monkeypatch.setattr(discovery, "spoken_on", spoken)
+    monkeypatch.setattr(discovery, "watch", watching)
     found: list[str] = []
     async with discovering(HERE, named("sync", 4713, "cc" * 16), lambda found: None):
+        await until(lambda: looks and listening, "the first look, and to watch the interfaces")
         here.append(LOOPBACK)
+        listening[0]()
         async with discovering(HERE, None, lambda service: found.append(service.name)):
             await until(lambda: "cc" * 16 in found)
-
-
-async def _watching_every_moment(changed: Callable[[], None]) -> None:
-    while True:
-        await anyio.sleep(0.3)
-        changed()
 
 
 async def test_net_12_an_interface_that_went_away_stops_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -56,7 +56,7 @@ async def test_meet_16_a_change_of_addresses_is_told_within_two_seconds(
             monkeypatch.setattr(module, "_watching", lambda: bell)
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(watch, lambda: seen.append(anyio.current_time()))
-            await anyio.sleep(0.01)
+            await anyio.wait_all_tasks_blocked()  # it watches
             began = anyio.current_time()
             here.append(Interface("192.0.2.2", "", 2))
             ringing.send(b"!")

@@ -18,7 +18,7 @@ from tests.review.reviewer import Reviewer
 
 
 def run(trial: dict[str, Any]) -> None:
-    device = Reviewer.reopened(Path(trial["folder"]), trial["now"])
+    device = Reviewer(Path(trial["folder"]), now=trial["now"])
     counted = count(1)
 
     def trace(*_: Any) -> bool:

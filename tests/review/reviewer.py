@@ -5,12 +5,11 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from tests.support.stores import send
+from tests.support import rounds
+from tests.support.counted import CountedDevice
 
 from lottisync.agents.toolbox import TOOLBOX, RetractSuggestions
-from lottisync.causality.vector_clock import Host
 from lottisync.daemon.stores import AGENT_STORE
-from lottisync.device.folder import StoreFolder
 from lottisync.entities.entity import HIGH, LOW
 from lottisync.journal import tasks
 from lottisync.journal.action import Action, Batch
@@ -24,7 +23,7 @@ from lottisync.review.inbox import Inbox
 from lottisync.review.item_view import ItemView
 from lottisync.review.ledger import Ledger
 from lottisync.review.projection import SetState
-from lottisync.review.retraction import Staged
+from lottisync.review.retraction import Staged, open_proposals
 from lottisync.review.verdict import Verdicts
 from lottisync.store.transaction import Transaction
 
@@ -48,35 +47,15 @@ class Wake(Builder):
                 return f"{other.tool} is not a change that is proposed."
 
 
-class Reviewer:
+class Reviewer(CountedDevice):
     def __init__(self, folder: Path, number: int = 1, now: int = START) -> None:
-        folder.mkdir(exist_ok=True)
-        self.folder, self.number, self.now = folder, number, now
-        self._hosts = self._ids = 0
-        self.stores = StoreFolder(folder, (JOURNAL, AGENT_STORE), self._mint, detect="late")
-        self.stores.create(self.stores.missing())
+        self.now = now
+        super().__init__(folder, number, (JOURNAL, AGENT_STORE), lambda: self.now)
         self.journal, self.agents = self.stores.values()
         self.verdicts = self._verdicts()
 
-    @classmethod
-    def reopened(cls, folder: Path, now: int, number: int = 1) -> "Reviewer":
-        """A device whose files are there already, as the next start of its process finds them."""
-        device = cls(folder, number, now)
-        # No process of one device mints an id that another has minted: they are alive at different times.
-        device._hosts, device._ids = 1, (now - START) // SECOND * 100
-        return device
-
-    def _mint(self) -> Host:
-        self._hosts += 1
-        return Host(f"{self.number:08x}{self._hosts:08x}")
-
-    def new_id(self, now: int) -> str:
-        self._ids += 1
-        return f"d{self.number}-{self._ids:04}"
-
     def _verdicts(self, sagas: type[Sagas] = Sagas) -> Verdicts:
-        name = f"device-{self.number}"
-        return Verdicts(self.journal, self.agents, ACTIONS, device_id=name, new_id=self.new_id, sagas=sagas)
+        return Verdicts(self.journal, self.agents, ACTIONS, device_id=self.id, new_id=self.new_id, sagas=sagas)
 
     def restarted(self, sagas: type[Sagas] = Sagas) -> Verdicts:
         """Close both files and open them again, as the next start of the process does."""
@@ -85,39 +64,36 @@ class Reviewer:
         self.verdicts = self._verdicts(sagas)
         return self.verdicts
 
-    def close(self) -> None:
-        self.stores.close()
-
     # -- the person at work
 
     def later(self, millis: int = SECOND) -> int:
         self.now += millis
         return self.now
 
-    def write(self, deed: Callable[[Transaction], object], precedence: int = HIGH) -> None:
+    def do(self, deed: Callable[[Transaction], object], precedence: int = HIGH) -> None:
         with self.journal.transaction(self.later(), precedence) as tx:
             deed(tx)
 
     def add_task(self, task_id: str = "t1", title: str = "Bake bread", items: tuple[str, ...] = ()) -> None:
-        self.write(lambda tx: tasks.add_task(tx, task_id, title))
+        self.do(lambda tx: tasks.add_task(tx, task_id, title))
         for number, item in enumerate(items):
-            self.write(lambda tx, n=number, i=item: tasks.add_item(tx, f"{task_id}-i{n}", task_id, i))  # type: ignore[misc]
+            self.do(lambda tx, n=number, i=item: tasks.add_item(tx, f"{task_id}-i{n}", task_id, i))  # type: ignore[misc]
 
     def edit(self, task_id: str = "t1", **fields: Any) -> None:
-        self.write(lambda tx: tasks.edit_task(tx, task_id, fields))
+        self.do(lambda tx: tasks.edit_task(tx, task_id, fields))
 
     def note(self, entry_id: str, text: str = "not done yet", task_id: str = "t1", author: str = "user") -> None:
-        self.write(
+        self.do(
             lambda tx: tasks.add_note(tx, entry_id, task_id, text, author=author), HIGH if author == "user" else LOW
         )
 
     def tick(self, item_id: str, checked: bool = True) -> None:
-        self.write(lambda tx: tasks.check_item(tx, item_id, checked))
+        self.do(lambda tx: tasks.check_item(tx, item_id, checked))
 
     def agent_tick(self, item_id: str, checked: bool = True) -> None:
         """An item that an agent set: what the direct path of a program leaves."""
         fields = {"isChecked": checked, "checkedBy": "agent", "checkedAt": None}
-        self.write(lambda tx: tx.put(item_id, "checklistItem", fields), LOW)
+        self.do(lambda tx: tx.put(item_id, "checklistItem", fields), LOW)
 
     def page(self, task_id: str = "t1") -> tasks.TaskPage:
         with self.journal.reading() as reader:
@@ -145,6 +121,9 @@ class Reviewer:
             thread_id=f"thread-{run}",
             actions=ACTIONS,
             context_knowledge=knowledge,
+            context_waiting=[
+                one.id for one in open_proposals(self.agents, ACTIONS, self.now, agent_id=agent, task_id=task_id)
+            ],
         )
 
     def built(self, builder: Builder) -> list[str]:
@@ -187,8 +166,7 @@ class Reviewer:
     def pull(self, other: "Reviewer", *stores: str) -> None:
         """A whole round from the other device, in the order in which rounds deliver; or of some `stores` only."""
         self.now = max(self.now, other.now)
-        for name in stores or ("journal", "agents"):
-            send(getattr(other, name), getattr(self, name), now=self.now)
+        rounds.pull(self, other, self.now, stores or None)
 
     def meet(self, other: "Reviewer") -> None:
         self.pull(other)

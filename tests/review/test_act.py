@@ -137,7 +137,7 @@ def test_rev50_a_saga_that_cannot_be_played_is_told_once_and_stops_nothing(lapto
 def test_rev50_a_rank_of_another_program_bricks_nothing(laptop: Reviewer) -> None:
     """REV-49, REV-50: an item whose rank is no fractional index, as another program may write it."""
     laptop.add_task(items=("Flour",))
-    laptop.write(lambda tx: tx.put("t1-i0", "checklistItem", {"rank": "x"}))
+    laptop.do(lambda tx: tx.put("t1-i0", "checklistItem", {"rank": "x"}))
     change_set = propose(laptop, ["Milk"])
     assert [one.result for one in laptop.verdicts.confirm_all(change_set, laptop.later())] == ["applied"]
     assert laptop.titles() == ["Milk", "Flour"]
@@ -185,7 +185,7 @@ def shown(laptop: Reviewer) -> tuple[str, str]:
 
 CHANGES: dict[str, Callable[[Reviewer], None]] = {
     "the target": lambda device: device.tick("t1-i0", checked=False),
-    "the cited note": lambda device: device.write(lambda tx: tx.put("note", "entry", {"text": "All is here"})),
+    "the cited note": lambda device: device.do(lambda tx: tx.put("note", "entry", {"text": "All is here"})),
     "the task": lambda device: device.edit(title="Bake rye bread"),
 }
 
@@ -214,7 +214,7 @@ def test_rev64_neither_time_nor_a_neighbour_nor_the_language_changes_what_was_sh
 ) -> None:
     """REV-64."""
     ident, digest = shown
-    laptop.write(lambda tx: tx.put("other", "checklistItem", {"taskId": "t1", "title": "Salt"}))
+    laptop.do(lambda tx: tx.put("other", "checklistItem", {"taskId": "t1", "title": "Salt"}))
     propose(laptop, ["Milk"], "run2")
     laptop.later()
     assert see(laptop, ident) == digest

@@ -110,9 +110,9 @@ def test_sov14_what_is_no_evidence_at_all(laptop: Reviewer, cited: str, said: st
     laptop.tick("t1-i0")
     laptop.note("machine", author="agent")
     forged = {"taskId": "t1", "text": "not done", "author": "user", "knowledge": {"0000000100000001": 999}}
-    laptop.write(lambda tx: tx.put("forged", "entry", forged, precedence=LOW))
+    laptop.do(lambda tx: tx.put("forged", "entry", forged, precedence=LOW))
     laptop.note("gone")
-    laptop.write(lambda tx: tx.delete("gone"))
+    laptop.do(lambda tx: tx.delete("gone"))
     laptop.note("elsewhere", task_id="t2")
     assert untick(laptop, cited) == f"Skipped: t1-i0: evidence {cited}: {said}."
     assert graded(laptop, cited) is Grade.UNFIT
@@ -124,7 +124,7 @@ def test_s0_44_an_item_that_was_never_ticked(laptop: Reviewer) -> None:
     laptop.add_task()
     laptop.note("before")
     bare = {"taskId": "t1", "checklistId": "c", "title": "Salt", "createdAt": "2026-01-01T00:00:00.000Z"}
-    laptop.write(lambda tx: tx.put("old", "checklistItem", bare))
+    laptop.do(lambda tx: tx.put("old", "checklistItem", bare))
     laptop.note("after")
     change = {"id": "old", "isChecked": True, "reason": REASON}
     for cited, said in (("before", "What you cite is older."), ("after", QUEUED)):
@@ -138,7 +138,7 @@ def test_sov12_an_old_note_that_was_edited_knows_no_more_than_before(laptop: Rev
     laptop.add_task(items=("Flour",))
     laptop.note("old")
     laptop.tick("t1-i0")
-    laptop.write(lambda tx: tx.put("old", "entry", {"text": "not done after all"}))
+    laptop.do(lambda tx: tx.put("old", "entry", {"text": "not done after all"}))
     assert graded(laptop, "old") is Grade.UNKNOWN
 
 
@@ -166,7 +166,7 @@ def test_sov10_evidence_that_was_deleted_meanwhile(laptop: Reviewer) -> None:
     laptop.tick("t1-i0")
     laptop.note("after")
     assert untick(laptop, "after") == QUEUED
-    laptop.write(lambda tx: tx.delete("after"))
+    laptop.do(lambda tx: tx.delete("after"))
     [item] = laptop.waiting()
     assert laptop.verdicts.confirm(item.id, laptop.later()).result == "failed"
 
@@ -196,5 +196,5 @@ def test_s0_45_the_reason_is_readable_in_the_items_history(laptop: Reviewer) -> 
     laptop.verdicts.confirm(item.id, laptop.later())
     [fate] = fates(laptop.journal, laptop.agents, ACTIONS, laptop.now, about="t1-i0")
     assert (fate.summary, fate.fate, fate.why) == ('Uncheck: "Flour"', "confirmed", REASON)
-    assert [decision.device for decision in fate.decisions] == ["device-1"]
+    assert [decision.device for decision in fate.decisions] == [laptop.id]
     assert laptop.item().check_reason == REASON

@@ -253,7 +253,7 @@ def test_rev47_two_processes_at_once_decide_one_item_once(laptop: Reviewer) -> N
     class Interrupted(Sagas):
         def finish(self, begun: Any, now: int) -> Any:
             if begun:
-                other = Verdicts(device.journal, device.agents, ACTIONS, device_id="device-1", new_id=device.new_id)
+                other = Verdicts(device.journal, device.agents, ACTIONS, device_id=device.id, new_id=device.new_id)
                 told.append(other.reject(ident, device.later()).result)
             return super().finish(begun, now)
 
@@ -304,7 +304,7 @@ def test_rev56_undo_where_the_task_was_deleted_since(laptop: Reviewer) -> None:
     laptop.add_task()
     ident = one(laptop, "update_task_estimate", {"minutes": 60})
     laptop.verdicts.confirm(ident, laptop.later())
-    laptop.write(lambda tx: tx.delete("t1"))
+    laptop.do(lambda tx: tx.delete("t1"))
     outcome = laptop.verdicts.undo(ident, laptop.later())
     assert (outcome.result, outcome.message) == ("undone", "there was nothing to write back")
     task = laptop.journal.read("t1")

@@ -47,7 +47,7 @@ def trial() -> Iterator[Trial]:
 
 def prepared(folder: Path, tool: str, *, confirmed: bool) -> tuple[str, int]:
     device = Reviewer(folder)
-    device.write(lambda tx: tx.put("bug", "label", {"name": "bug"}))
+    device.do(lambda tx: tx.put("bug", "label", {"name": "bug"}))
     device.add_task()
     device.edit(estimate=30)
     device.propose(tool, CALLS[tool])
@@ -74,7 +74,7 @@ def receipts(device: Reviewer, operation: str) -> int:
 
 def started_again(folder: Path, now: int) -> Reviewer:
     """The device after the next start of its process: no saga is open, both stores and the index are sound."""
-    device = Reviewer.reopened(folder, now + SECOND)
+    device = Reviewer(folder, now=now + SECOND)
     device.verdicts.recover(device.later())
     index.refresh(device.agents, device.now)
     with device.agents.reading() as reader:
@@ -137,7 +137,7 @@ class Scene(NamedTuple):
 def waits(tool: str, args: dict[str, Any], *, whole_set: bool = False) -> Callable[[Path], tuple[str, int]]:
     def prepare(folder: Path) -> tuple[str, int]:
         device = Reviewer(folder)
-        device.write(lambda tx: tx.put("bug", "label", {"name": "bug"}))
+        device.do(lambda tx: tx.put("bug", "label", {"name": "bug"}))
         device.add_task()
         device.edit(estimate=30)
         device.propose(tool, args)

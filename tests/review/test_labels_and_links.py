@@ -25,7 +25,7 @@ class Killed(BaseException):
 
 def label(device: Reviewer, *names: str) -> None:
     for name in names:
-        device.write(lambda tx, n=name: tx.put(f"label-{n}", "label", {"name": n}))  # type: ignore[misc]
+        device.do(lambda tx, n=name: tx.put(f"label-{n}", "label", {"name": n}))  # type: ignore[misc]
 
 
 def terms(device: Reviewer, **fields: Any) -> None:
@@ -259,7 +259,7 @@ def test_rev7_a_second_relation_shares_the_link_and_is_undone_alone(laptop: Revi
     entity = laptop.journal.read(ident)
     assert entity is not None
     assert view(entity, EntryLink).relations == {"blocks": True}
-    laptop.write(lambda tx: tx.delete(ident))
+    laptop.do(lambda tx: tx.delete(ident))
     laptop.propose("link_task", {"relation": "fixes", "targetTaskId": "t2"}, run="r9")
     [item] = laptop.waiting()
     assert laptop.verdicts.confirm(item.id, laptop.later()).result == "applied"
@@ -311,7 +311,7 @@ def test_rev5_a_link_into_a_category_that_is_not_allowed(laptop: Reviewer) -> No
     """REV-5."""
     laptop.add_task()
     laptop.add_task("t2", "Divorce")
-    laptop.write(lambda tx: tx.put("t2", "task", {"categoryId": "private"}))
+    laptop.do(lambda tx: tx.put("t2", "task", {"categoryId": "private"}))
     args = {"relation": "blocks", "targetTaskId": "t2"}
     assert "task t2: the agent is not allowed in its category" in laptop.propose("link_task", args)
 

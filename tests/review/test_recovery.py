@@ -138,7 +138,7 @@ def test_rev51_an_effect_that_was_edited_since_is_not_repeated(laptop: Reviewer)
 def test_rev52_a_verdict_that_came_meanwhile_was_not_seen(laptop: Reviewer, phone: Reviewer) -> None:
     """REV-52. The decision lists what the person knew when they tapped, not what recovery knows: it is contested."""
     ident = dead(laptop, "update_task_estimate", {"minutes": 60}, DiesBeforeTheDecision)
-    phone.pull(laptop, "agents")  # the proposal, and not yet the effect
+    phone.pull(laptop, "agent")  # the proposal, and not yet the effect
     assert phone.verdicts.reject(ident, phone.later()).result == "rejected"
     laptop.pull(phone)
     laptop.verdicts.recover(laptop.later())
@@ -155,7 +155,7 @@ def test_rev53_two_processes_that_finish_one_saga_write_one_decision(laptop: Rev
 
     class Overtaken(Sagas):
         def settle(self, *args: Any) -> Any:
-            other = Verdicts(device.journal, device.agents, ACTIONS, device_id="device-1", new_id=device.new_id)
+            other = Verdicts(device.journal, device.agents, ACTIONS, device_id=device.id, new_id=device.new_id)
             assert [outcome.result for outcome in other.recover(device.later())] == ["already"]
             return super().settle(*args)
 

@@ -162,7 +162,7 @@ def test_rev61_what_was_undone_elsewhere_is_not_done_again(laptop: Reviewer, pho
     ident = confirmed(laptop)
     laptop.meet(phone)
     assert phone.verdicts.undo(ident, phone.later()).result == "undone"
-    laptop.pull(phone, "agents")
+    laptop.pull(phone, "agent")
     restore(laptop, "journal")
     assert recovered(laptop) == []
     assert laptop.page().task.estimate is None

@@ -112,7 +112,7 @@ def test_rev56_one_field_of_two_goes_back(laptop: Reviewer) -> None:
     laptop.add_task(items=("Flour",))
     change = {"id": "t1-i0", "isChecked": True, "title": "Rye", "reason": REASON}
     ident = confirmed(laptop, "update_checklist_item", change)
-    laptop.write(lambda tx: tasks.rename_item(tx, "t1-i0", "Oats"))
+    laptop.do(lambda tx: tasks.rename_item(tx, "t1-i0", "Oats"))
     outcome = laptop.verdicts.undo(ident, laptop.later())
     assert (outcome.result, [field.path for field in outcome.stale]) == ("undone", ["title"])
     assert (laptop.item().title, laptop.item().is_checked) == ("Oats", False)
@@ -161,9 +161,9 @@ def test_rev56_an_entity_that_came_back_does_not_pass_for_the_effect(laptop: Rev
     """REV-56: undeleting writes every register anew, what was typed and the receipt alike."""
     laptop.add_task(items=("Flour",))
     ident = confirmed(laptop, "update_checklist_item", {"id": "t1-i0", "title": "Rye"})
-    laptop.write(lambda tx: tasks.rename_item(tx, "t1-i0", "Oats"))
-    laptop.write(lambda tx: tx.delete("t1-i0"))
-    laptop.write(lambda tx: tx.undelete("t1-i0"))
+    laptop.do(lambda tx: tasks.rename_item(tx, "t1-i0", "Oats"))
+    laptop.do(lambda tx: tx.delete("t1-i0"))
+    laptop.do(lambda tx: tx.undelete("t1-i0"))
     assert laptop.verdicts.undo(ident, laptop.later()).result == "stale"
     assert laptop.item().title == "Oats"
 
@@ -359,7 +359,7 @@ def test_rev58_an_effect_that_is_not_here_cannot_be_kept(laptop: Reviewer, phone
     [item] = laptop.waiting()
     laptop.verdicts.confirm(item.id, laptop.later())
     phone.verdicts.reject(item.id, phone.later())
-    phone.pull(laptop, "agents")
+    phone.pull(laptop, "agent")
     assert state_of(phone, item.id).contested
     assert phone.verdicts.keep(item.id, phone.later()).result == "failed"
 

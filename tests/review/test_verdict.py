@@ -188,7 +188,7 @@ def test_rev42_an_item_that_was_added_by_hand_since_is_not_added_twice(laptop: R
     """REV-42."""
     laptop.add_task()
     ident = proposed(laptop, "add_checklist_item", {"title": "Milk"})
-    laptop.write(lambda tx: tasks.add_item(tx, "mine", "t1", "milk"))
+    laptop.do(lambda tx: tasks.add_item(tx, "mine", "t1", "milk"))
     assert laptop.verdicts.confirm(ident, laptop.later()).result == "no-op"
     assert laptop.titles() == ["milk"]
     assert laptop.verdicts.confirm(ident, laptop.later()).result == "already"
@@ -213,7 +213,7 @@ def test_rev43_a_deleted_target(laptop: Reviewer) -> None:
     """REV-43."""
     laptop.add_task(items=("Flour",))
     ident = proposed(laptop, "update_checklist_item", {"id": "t1-i0", "title": "Rye"})
-    laptop.write(lambda tx: tx.delete("t1-i0"))
+    laptop.do(lambda tx: tx.delete("t1-i0"))
     outcome = laptop.verdicts.confirm(ident, laptop.later())
     assert (outcome.result, [field.path for field in outcome.stale]) == ("stale", ["deletedAt"])
     outcome = laptop.verdicts.confirm(ident, laptop.later(), against="current")
@@ -226,9 +226,9 @@ def test_rev43_a_deleted_task_takes_no_new_item(laptop: Reviewer) -> None:
     """REV-43."""
     laptop.add_task()
     ident = proposed(laptop, "add_checklist_item", {"title": "Milk"})
-    laptop.write(lambda tx: tx.delete("t1"))
+    laptop.do(lambda tx: tx.delete("t1"))
     assert laptop.verdicts.confirm(ident, laptop.later()).result == "stale"
-    laptop.write(lambda tx: tx.undelete("t1"))
+    laptop.do(lambda tx: tx.undelete("t1"))
     assert laptop.verdicts.confirm(ident, laptop.later()).result == "stale"
     assert laptop.verdicts.confirm(ident, laptop.later(), against="current").result == "applied"
 
@@ -281,7 +281,7 @@ def test_sov10_a_title_passes_beside_a_withheld_tick(laptop: Reviewer) -> None:
     ("tool", "args", "part"),
     [
         ("update_checklist_item", {"id": "t1-i0", "isChecked": "perhaps"}, "isChecked"),
-        ("update_checklist_item", {"id": "t1-i0"}, "changes isChecked, title, or both"),
+        ("update_checklist_item", {"id": "t1-i0"}, "changes isChecked, title or isArchived"),
         ("set_task_status", {"status": "DONE"}, "only the user sets DONE"),
         ("set_task_language", {"languageCode": "de"}, "does not know the tool"),
         ("fold_laundry", {}, "does not know the tool fold_laundry"),
@@ -372,7 +372,7 @@ def test_s1_37_reject_with_a_reason(laptop: Reviewer) -> None:
         0,
         "update_task_estimate",
     )
-    assert (decision.device, decision.task_id, decision.agent_id) == ("device-1", "t1", LAURA)
+    assert (decision.device, decision.task_id, decision.agent_id) == (laptop.id, "t1", LAURA)
     with laptop.journal.reading() as reader:
         assert reader.digest() == before
     with pytest.raises(Problem, match="at most 1000"):
@@ -433,7 +433,7 @@ def test_s2_20_confirm_all_in_order_and_on_after_what_cannot_be_done(laptop: Rev
     builder.queue("add_multiple_checklist_items", {"items": [{"title": "Salt"}, {"title": "Water"}]}, laptop.now)
     [ident] = laptop.built(builder)
     laptop.verdicts.reject(f"{ident}.2", laptop.later())
-    laptop.write(lambda tx: tx.delete("t1-i0"))
+    laptop.do(lambda tx: tx.delete("t1-i0"))
     outcomes = laptop.verdicts.confirm_all(ident, laptop.later())
     assert [(outcome.item, outcome.result) for outcome in outcomes] == [
         (f"{ident}.0", "applied"),
@@ -465,7 +465,7 @@ def test_s2_19_an_effect_that_fails_leaves_no_decision(laptop: Reviewer) -> None
     """S2-19, REV-49: the error is shown with the item, which waits; what was in the way can go, and it is retried."""
     laptop.add_task(items=("Flour",))
     ident = proposed(laptop, "update_checklist_item", {"id": "t1-i0", "title": "Rye, from the mill"})
-    laptop.write(lambda tx: tx.put("t1-i0", "checklistItem", {"ballast": ""}))
+    laptop.do(lambda tx: tx.put("t1-i0", "checklistItem", {"ballast": ""}))
     with laptop.journal.transaction(laptop.later(), HIGH) as tx:
         held = tx.version("t1-i0")
         assert held is not None
@@ -476,7 +476,7 @@ def test_s2_19_an_effect_that_fails_leaves_no_decision(laptop: Reviewer) -> None
     assert laptop.decisions() == []
     [shown] = laptop.waiting()
     assert shown.error == outcome.message
-    laptop.write(lambda tx: tx.put("t1-i0", "checklistItem", {"ballast": None}))
+    laptop.do(lambda tx: tx.put("t1-i0", "checklistItem", {"ballast": None}))
     assert laptop.verdicts.confirm(ident, laptop.later()).result == "applied"
     assert laptop.verdicts.recover(laptop.later()) == []
 

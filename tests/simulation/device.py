@@ -3,15 +3,18 @@
 from collections.abc import Container, Iterable, Mapping
 from typing import Any, NamedTuple
 
-from tests.simulation.pool import Contents, Mint, contents_of, empty, pool
+from tests.simulation.pool import Contents, contents_of, empty, pool
 from tests.simulation.power import Disk, Survives
 from tests.simulation.reference import DELETED_AT, Found, Reference, Registers, Shown
 
 from lottisync.causality.chain import VALUE_BYTES
 from lottisync.causality.knowledge import Knowledge
 from lottisync.causality.vector_clock import Clock, Host
+from lottisync.device import device
+from lottisync.device.clock import Environment
 from lottisync.entities import canonical, entity
 from lottisync.entities.registers import Write
+from lottisync.identity.device_key import DeviceKey
 from lottisync.protocol.message import Summary
 from lottisync.store import chain
 from lottisync.store.forgetting import acknowledged
@@ -21,6 +24,10 @@ from lottisync.sync.local_state import LocalState
 
 ByValue = Mapping[bytes, tuple[str, str, tuple[int, ...]]]
 """A chain's value -> the store, the entity and the writes that it stands for."""
+
+
+def _no_key() -> DeviceKey:
+    raise AssertionError("a device of the simulation signs nothing")
 
 
 class Crashed(Exception):
@@ -120,12 +127,23 @@ def _shown(path: str, write: Write) -> Shown:
     return Shown(precedence, millis, ticks, write.value.decode())
 
 
-class Device:
-    def __init__(self, slot: int, name: str, kept: dict[str, Kept], roster: dict[str, tuple[int, bool]]):
-        self.slot, self.name = slot, name
+class Device(device.Device):
+    """Its stores are what it keeps, its clock is the world's with a `skew` of its own. It signs nothing: its id is not
+    the digest of a key but a number, so that a schedule has the same traces always."""
+
+    def __init__(
+        self,
+        slot: int,
+        id: str,
+        kept: dict[str, Kept],
+        household: dict[str, tuple[int, bool]],
+        environment: Environment,
+    ) -> None:
+        super().__init__({name: one.store for name, one in kept.items()}, _no_key, environment)
+        self.slot, self._id = slot, id
         self.kept = kept
-        self.roster = {**roster, name: roster.get(name, (1, True))}
-        """Whom this device takes for one of the person's: name -> (how often that changed, whether it is active)."""
+        self.household = {**household, id: household.get(id, (1, True))}
+        """Whom this device takes for one of the person's: id -> (how often that changed, whether it is active)."""
         self.skew = 0
         self.dies_in: int | None = None
         self.disk: Disk | None = None
@@ -134,15 +152,26 @@ class Device:
             one.store._connection.set_commit_hook(self._commit)
 
     @staticmethod
-    def new(slot: int, stores: Iterable[str], mint: Mint, *, on_disk: bool = False) -> "Device":
+    def new(slot: int, stores: Iterable[str], environment: Environment, *, on_disk: bool = False) -> "Device":
         if on_disk:
             disk = Disk.new()
-            kept = {store: Kept(store, disk.make(store, empty(store, slot), mint), {}, 0) for store in stores}
-            device = Device(slot, f"{slot:064x}", kept, {})
-            device.disk = disk
-            return device
+            kept = {
+                store: Kept(store, disk.make(store, empty(store, slot), environment.new_host), {}, 0)
+                for store in stores
+            }
+            made = Device(slot, f"{slot:064x}", kept, {}, environment)
+            made.disk = disk
+            return made
         holding = {store: Holding(empty(store, slot), {}, 0) for store in stores}
-        return Image(slot, f"{slot:064x}", holding, {}).live(slot, mint)
+        return Image(slot, f"{slot:064x}", holding, {}).live(slot, environment)
+
+    @property
+    def id(self) -> str:
+        return self._id
+
+    def now(self) -> int:
+        """What its clock says (ms)."""
+        return self.environment.now() + self.skew
 
     def _commit(self) -> bool:
         if self.dies_in is not None:
@@ -160,70 +189,73 @@ class Device:
         """Whether its disk lost what it had said to have synced, when the power was cut."""
         return self.survives[0] in ("back", "apart")
 
-    @property
-    def stores(self) -> dict[str, Store]:
-        return {name: kept.store for name, kept in self.kept.items()}
-
     def image(self) -> "Image":
         """All that it holds now."""
         holding = {
             name: Holding(contents_of(kept.store), dict(kept.seen), kept.feed) for name, kept in self.kept.items()
         }
-        return Image(self.slot, self.name, holding, dict(self.roster))
+        return Image(self.slot, self.id, holding, dict(self.household))
 
-    def again(self, mint: Mint) -> "Device":
+    def again(self, environment: Environment) -> "Device":
         """The same after its program has died and was started anew."""
-        kept = {name: Kept(name, pool().again(one.store, mint), one.seen, one.feed) for name, one in self.kept.items()}
-        reopened = Device(self.slot, self.name, kept, self.roster)
+        kept = {
+            name: Kept(name, pool().again(one.store, environment.new_host), one.seen, one.feed)
+            for name, one in self.kept.items()
+        }
+        reopened = Device(self.slot, self.id, kept, self.household, environment)
         reopened.skew = self.skew
         return reopened
 
-    def with_one_restored(self, name: str, held: "Holding", mint: Mint) -> "Device":
+    def with_one_restored(self, name: str, held: "Holding", environment: Environment) -> "Device":
         """The same after one of its stores was put back to what it held once."""
-        again = self.again(mint)
+        again = self.again(environment)
         pool().give_back(again.kept[name].store)
-        kept = again.kept | {name: Kept(name, pool().take(name, held.contents, mint), dict(held.seen), held.feed)}
-        restored = Device(self.slot, self.name, kept, self.roster)
+        kept = again.kept | {
+            name: Kept(name, pool().take(name, held.contents, environment.new_host), dict(held.seen), held.feed)
+        }
+        restored = Device(self.slot, self.id, kept, self.household, environment)
         restored.skew = self.skew
         return restored
 
-    def powered_on(self, mint: Mint) -> "Device":
+    def powered_on(self, environment: Environment) -> "Device":
         """The same after its power was cut and came back. What a store has seen that may be back at an earlier moment
         is found out from what it shows."""
         assert self.disk is not None, "only what lies on a disk loses power"
         disk = self.disk.restored(*self.survives)
         kept = {
-            name: Kept(name, disk.open(name, mint), *(({}, 0) if self.went_back else (one.seen, one.feed)))
+            name: Kept(
+                name, disk.open(name, environment.new_host), *(({}, 0) if self.went_back else (one.seen, one.feed))
+            )
             for name, one in self.kept.items()
         }
-        again = Device(self.slot, self.name, kept, self.roster)
+        again = Device(self.slot, self.id, kept, self.household, environment)
         again.skew, again.disk = self.skew, disk
         return again
 
     def signs_in(self, other: "Device") -> None:
         """The two tell each other of everybody's devices; whoever is used again signs himself back in."""
         roster = {
-            name: max(self.roster.get(name, (0, True)), other.roster.get(name, (0, True)))
-            for name in self.roster | other.roster
+            name: max(self.household.get(name, (0, True)), other.household.get(name, (0, True)))
+            for name in self.household | other.household
         }
-        for device in (self, other):
-            version, active = roster[device.name]
+        for one in (self, other):
+            version, active = roster[one.id]
             if not active:
-                roster[device.name] = (version + 1, True)
-        self.roster, other.roster = dict(roster), dict(roster)
+                roster[one.id] = (version + 1, True)
+        self.household, other.household = dict(roster), dict(roster)
 
     def is_in_step_with(self, other: "Device") -> bool:
         """Whether they hold the same, and each has heard all that the other has, that included."""
         return all(
             kept.summary == other.kept[name].summary
-            and {**kept.acknowledged, self.name: kept.knowledge}
-            == {**other.kept[name].acknowledged, other.name: kept.knowledge}
+            and {**kept.acknowledged, self.id: kept.knowledge}
+            == {**other.kept[name].acknowledged, other.id: kept.knowledge}
             for name, kept in self.kept.items()
         )
 
     def active(self) -> list[str]:
         """Whom a purge has to wait for."""
-        return [name for name, (_, active) in self.roster.items() if active and name != self.name]
+        return [name for name, (_, active) in self.household.items() if active and name != self.id]
 
     def close(self) -> None:
         if self.disk is not None:
@@ -245,14 +277,14 @@ class Image(NamedTuple):
     """A device as it was at some moment: a backup of it, or a copy."""
 
     slot: int
-    name: str
+    id: str
     holding: dict[str, Holding]
-    roster: dict[str, tuple[int, bool]]
+    household: dict[str, tuple[int, bool]]
 
-    def live(self, slot: int, mint: Mint) -> Device:
+    def live(self, slot: int, environment: Environment) -> Device:
         """A device that goes on from here, in place of another one or beside it."""
         kept = {
-            name: Kept(name, pool().take(name, held.contents, mint), dict(held.seen), held.feed)
+            name: Kept(name, pool().take(name, held.contents, environment.new_host), dict(held.seen), held.feed)
             for name, held in self.holding.items()
         }
-        return Device(slot, self.name, kept, dict(self.roster))
+        return Device(slot, self.id, kept, dict(self.household), environment)

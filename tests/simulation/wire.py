@@ -24,7 +24,7 @@ class End:
         self.arriving: deque[bytes] = deque()
         self.said: list[m.Message] = []
         self.conversation = Conversation(
-            device=device.name, boot=BOOT, stores=device.stores, strangers=strangers, dialled=dialled, now=0
+            device=device.id, boot=BOOT, stores=device.stores, strangers=strangers, dialled=dialled, now=0
         )
         self.conversation.greet()
 
@@ -43,12 +43,11 @@ class Wire:
     def __init__(
         self,
         ends: tuple[Device, Device],
-        clock: Callable[[Device], int],
         strangers: Strangers,
         report: Callable[["Wire", Device, str, str], None],
         tell: Callable[["Wire", Device, list[m.Message], bytes], bytes],
     ) -> None:
-        self._clock, self._report, self._tell = clock, report, tell
+        self._report, self._tell = report, tell
         self.disguised = False
         self.ends = tuple(End(device, strangers, dialled=side == 0) for side, device in enumerate(ends))
         self._pass(1)
@@ -72,7 +71,7 @@ class Wire:
         messages = list(conversation.pending)[:most]
         left = len(conversation.pending) - len(messages)
         while conversation.waiting and (conversation.meeting or len(conversation.pending) > left):
-            conversation.carry_out(self._clock(end.device), len(conversation.pending) - left)
+            conversation.carry_out(end.device.now(), len(conversation.pending) - left)
             self._look_at(side)
             self._pass(side)
         return messages
@@ -90,7 +89,7 @@ class Wire:
     def gossip(self, side: int) -> None:
         end = self.ends[side]
         if end.conversation.greeted:
-            end.conversation.pass_on(self._clock(end.device))
+            end.conversation.pass_on(end.device.now())
             self._pass(side)
 
     def cut(self, dead: Device | None = None) -> None:

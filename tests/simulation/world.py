@@ -24,8 +24,10 @@ from tests.simulation.reference import DELETED_AT, Broken, Reference, Shown
 from tests.simulation.wire import Ended, Wire
 
 from lottisync.causality.vector_clock import Clock, Dot, Host
+from lottisync.device.clock import Environment
 from lottisync.entities import canonical
 from lottisync.entities.entity import HIGH, is_clean_tombstone, is_deleted
+from lottisync.entities.identifier import time_ordered
 from lottisync.entities.schema import link_id
 from lottisync.problem import Problem
 from lottisync.protocol import message as m
@@ -105,6 +107,9 @@ class World:
         self.trace: list[str] = []
         self.now = NOON
         self._minted = 0
+        self._environment = Environment(
+            lambda: self.now, lambda now: time_ordered(now, bytes(10)), self._mint, lambda: bytes(32)
+        )
         self._by_value: dict[bytes, tuple[str, str, tuple[int, ...]]] = {}
         self._instants: set[int] = set()
         self._spared = Spared()
@@ -120,7 +125,7 @@ class World:
         for _ in range(made.devices):
             self._add()
         for device in self.devices:
-            device.roster = {other.name: (1, True) for other in self.devices}
+            device.household = {other.id: (1, True) for other in self.devices}
 
     # -- the run
 
@@ -266,9 +271,6 @@ class World:
     def _wire_of(self, number: int) -> Wire | None:
         return self.wires[number % len(self.wires)] if self.wires else None
 
-    def _clock(self, device: Device) -> int:
-        return self.now + device.skew
-
     def _mint(self) -> Host:
         self._minted += 1
         host = Host(f"ffffffff{self._minted:08x}")
@@ -279,7 +281,7 @@ class World:
         return next((host for host in hosts if not {host, chain.root(tx, host)} & self._owned), None)
 
     def _add(self) -> Device:
-        device = Device.new(len(self.devices), self.schedule.stores, self._mint, on_disk=self.schedule.disks)
+        device = Device.new(len(self.devices), self.schedule.stores, self._environment, on_disk=self.schedule.disks)
         self.devices.append(device)
         self._owned |= {first_host(store, device.slot) for store in device.kept}
         return device
@@ -310,7 +312,7 @@ class World:
     ) -> list[int]:
         """A write by whoever sits at a device, and what it was for the oracle."""
         saw = kept.seen.get(entity, frozenset()) if saw is None else saw
-        with kept.store.transaction(self._clock(device) if now is None else now, HIGH) as tx:
+        with kept.store.transaction(device.now() if now is None else now, HIGH) as tx:
             dot = work(tx)
             self._under_way = UnderWay(device, kept.name, entity, dot, saw)
         self._under_way = None
@@ -373,7 +375,7 @@ class World:
         held = kept.store.read(entity)
         if held is None or is_deleted(held):
             return
-        now = self._clock(device)
+        now = device.now()
         while now in self._instants:  # by its time a deletion is recognised
             now += 1
         self._instants.add(now)
@@ -411,14 +413,14 @@ class World:
 
     def _wire(self, a: Device, b: Device) -> Wire | None:
         """A new connection; one that there was between the same two takes its leave. Nobody dials himself."""
-        if a.name == b.name:
+        if a.id == b.id:
             return None
         for wire in list(self.wires):
-            if {end.device.name for end in wire.ends} == {a.name, b.name}:
+            if {end.device.id for end in wire.ends} == {a.id, b.id}:
                 self._close(wire)
         a.signs_in(b)
         self.count["wires"] += 1
-        wire = Wire((a, b), self._clock, self._stranger, self._report, self._tell)
+        wire = Wire((a, b), self._stranger, self._report, self._tell)
         self.wires.append(wire)
         return wire
 
@@ -513,7 +515,7 @@ class World:
             self._cut_off(device)
             self._power_on(device)
             return
-        self.devices[device.slot] = device.again(self._mint)
+        self.devices[device.slot] = device.again(self._environment)
         self._cut_off(device)
 
     def _powercut(self, step: s.PowerCut) -> None:
@@ -524,7 +526,7 @@ class World:
 
     def _power_on(self, device: Device) -> None:
         """All that was seen in it is there; what was under way when the power went may be, or not."""
-        again = self.devices[device.slot] = device.powered_on(self._mint)
+        again = self.devices[device.slot] = device.powered_on(self._environment)
         self.count["power cuts"] += 1
         under_way, self._under_way = self._under_way, None
         if under_way is not None and under_way.device is device:
@@ -556,27 +558,27 @@ class World:
         if not self._backups:
             return
         backup = self._backups[step.backup % len(self._backups)]
-        same = [device for device in self.devices if device.name == backup.name]
+        same = [device for device in self.devices if device.id == backup.id]
         device = same[step.device % len(same)]
         self.count["restores"] += 1
         device.close()
         self._cut_off(device)
-        restored = self.devices[device.slot] = backup.live(device.slot, self._mint)
+        restored = self.devices[device.slot] = backup.live(device.slot, self._environment)
         if step.noticed:
             for kept in restored.kept.values():
-                with kept.store.transaction(self._clock(restored), HIGH) as tx:
+                with kept.store.transaction(restored.now(), HIGH) as tx:
                     tx.rolled_back()
         self._look_what_is_gone()
 
     def _restoreone(self, step: s.RestoreOne) -> None:
         device = self._device(step.device)
-        backups = [backup for backup in self._backups if backup.name == device.name]
+        backups = [backup for backup in self._backups if backup.id == device.id]
         if not backups or step.store not in device.kept:
             return
         self.count["of one"] += 1
         self._cut_off(device)
         held = backups[step.backup % len(backups)].holding[step.store]
-        restored = self.devices[device.slot] = device.with_one_restored(step.store, held, self._mint)
+        restored = self.devices[device.slot] = device.with_one_restored(step.store, held, self._environment)
         self._mislay(restored, device)
         self._look_what_is_gone()
 
@@ -614,14 +616,14 @@ class World:
         if len(self.devices) < min(5, MAX_DEVICES):
             self.count["clones"] += 1
             copied = self._device(step.device).image()
-            self.devices.append(copied.live(len(self.devices), self._mint))
+            self.devices.append(copied.live(len(self.devices), self._environment))
 
     def _newcomer(self, step: s.Newcomer) -> None:
         if len(self.devices) < min(5, MAX_DEVICES):
             device = self._add()
             invited_by = self._device(step.device)
-            invited_by.roster[device.name] = (1, True)
-            device.roster = dict(invited_by.roster)
+            invited_by.household[device.id] = (1, True)
+            device.household = dict(invited_by.household)
 
     def _jump(self, step: s.Jump) -> None:
         self.now += step.millis
@@ -635,7 +637,7 @@ class World:
         device = self._device(step.device)
         for kept in device.kept.values():
             before = _ids(kept)
-            with kept.store.transaction(self._clock(device), HIGH) as tx:
+            with kept.store.transaction(device.now(), HIGH) as tx:
                 purged = forgetting.purge(tx, device.active(), MIN_AGE)
             self.count["purged"] += purged
             for entity in before - _ids(kept) if purged else ():
@@ -643,9 +645,9 @@ class World:
 
     def _retire(self, step: s.Retire) -> None:
         device, other = self._device(step.device), self._device(step.other)
-        if device.name != other.name:
-            version, _ = device.roster.get(other.name, (1, True))
-            device.roster[other.name] = (version + 1, False)
+        if device.id != other.id:
+            version, _ = device.household.get(other.id, (1, True))
+            device.household[other.id] = (version + 1, False)
             self.count["retired"] += 1
 
     # -- lies

@@ -1,50 +1,34 @@
-"""A device for tests: its journal and agent stores in a folder, a clock that is wound by hand, counted ids."""
+"""A device whose agents wake: its journal and agent stores, and a clock that goes on at each look."""
 
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
 import anyio
-from tests.support.stores import send
+from tests.support import rounds
+from tests.support.counted import NOON, CountedDevice
 
 from lottisync.agents import agent, task_agent
 from lottisync.agents.model import Model
 from lottisync.agents.run_key import Trigger, user_initiated
 from lottisync.agents.types import Agent, AgentState
 from lottisync.agents.wake import WakeResult, wake
-from lottisync.causality.vector_clock import Host
 from lottisync.daemon.stores import AGENT_STORE
-from lottisync.device.folder import StoreFolder
 from lottisync.entities.entity import HIGH, Entity
-from lottisync.entities.identifier import time_ordered
 from lottisync.journal import tasks
 from lottisync.journal.types import JOURNAL
 from lottisync.store.transaction import Transaction
 
-NOON = 1_764_590_400_000  # 2025-12-01T12:00:00Z
 MINUTE = 60_000
 
 
-class Device:
+class Device(CountedDevice):
     def __init__(self, folder: Path, number: int = 1) -> None:
-        folder.mkdir(exist_ok=True)
-        self.id = f"device-{number}"
         self.time = NOON
-        self._number = number
-        self._minted = 0
-        self._named = 0
-        self.stores = StoreFolder(folder, (JOURNAL, AGENT_STORE), self._mint)
-        self.stores.create(self.stores.missing())
+        super().__init__(folder, number, (JOURNAL, AGENT_STORE), self.now)
         self.journal, self.agents = self.stores.values()
 
-    def _mint(self) -> Host:
-        self._minted += 1
-        return Host(f"{self._number:08x}{self._minted:08x}")
-
-    def close(self) -> None:
-        self.stores.close()
-
-    # -- time and ids
+    # -- time
 
     def now(self) -> int:
         """Every look at the clock is a millisecond later than the last."""
@@ -53,10 +37,6 @@ class Device:
 
     def pass_minutes(self, minutes: int) -> None:
         self.time += minutes * MINUTE
-
-    def new_id(self, now: int) -> str:
-        self._named += 1
-        return time_ordered(now, self._number.to_bytes(4, "big") + self._named.to_bytes(6, "big"))
 
     # -- what people do
 
@@ -119,5 +99,4 @@ class Device:
 
     def pull(self, other: "Device") -> None:
         """Take over everything that the other device has."""
-        for name, mine in self.stores.items():
-            send(other.stores[name], mine, now=self.now())
+        rounds.pull(self, other, self.now())

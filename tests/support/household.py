@@ -10,17 +10,13 @@ from typing import TypeVar
 import anyio
 from anyio.abc import ByteStream
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+from tests.support.counted import NOON, CountedDevice
 
 from lottisync.causality.vector_clock import Host
 from lottisync.daemon.stores import STORES
-from lottisync.device.clock import Environment
-from lottisync.device.device import Device
-from lottisync.device.folder import StoreFolder
 from lottisync.device.membership import Strangers, put_membership
 from lottisync.entities.entity import HIGH
-from lottisync.entities.identifier import time_ordered
 from lottisync.entities.schema import StoreSchema
-from lottisync.identity.device_key import DeviceKey
 from lottisync.identity.roster import MembershipRecord
 from lottisync.protocol import message as m
 from lottisync.protocol.framing import ENCODINGS, MAX_FRAME, FrameBuffer
@@ -29,7 +25,6 @@ from lottisync.sync.conversation import Conversation
 from lottisync.sync.event import Event, PeerChanged, words
 
 T = TypeVar("T")
-NOON = 1_764_590_400_000  # 2025-12-01T12:00:00Z
 BOUND_SECONDS = 60.0
 
 
@@ -47,39 +42,20 @@ async def until(condition: Callable[[], object], what: str = "it") -> None:
     raise AssertionError(f"{what} did not happen within {BOUND_SECONDS} s")
 
 
-class Member(Device):
-    """One device of the household. Nothing of it comes from the machine's clock or chance."""
+class Member(CountedDevice):
+    """One device of the household."""
 
     def __init__(self, folder: Path, number: int, schemas: Iterable[StoreSchema] = STORES) -> None:
-        self.folder = folder
-        self.number = number
         self.now = NOON
         self.reports: list[tuple[str, str]] = []
         self.connections: list[Connection] = []
         self.boot = bytes([number]) * 16
         self.changed: Callable[[], None] = lambda: None
         """Called when a peer has said something new of its stores."""
-        self._minted = 0
-        folder.mkdir(exist_ok=True)
-        files = StoreFolder(folder, schemas, self.mint, detect="late")
-        seed = bytes([number]) * 32
-        environment = Environment(lambda: self.now, lambda now: time_ordered(now, seed[:10]), self.mint, lambda: seed)
-        super().__init__(files, lambda: DeviceKey.from_seed(seed), environment)
-        self.files = files
-        if files.missing():
-            files.create(files.missing())
+        super().__init__(folder, number, schemas, lambda: self.now)
+        if self.is_new:
             self.admit(self)
             self.bind_hosts(self.now)
-
-    def mint(self) -> Host:
-        """Hosts are counted; whether the folder is new or opened again, none comes twice."""
-        counted = self.folder / "hosts"
-        self._minted = int(counted.read_text()) + 1 if counted.exists() else 1
-        counted.write_text(str(self._minted))
-        return Host(f"{self.number:08x}{self._minted:08x}")
-
-    def close(self) -> None:
-        self.files.close()
 
     def restarted(self) -> "Member":
         """The same device after its program was started again."""

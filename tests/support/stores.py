@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Literal
 
 import apsw
+from tests.support.counted import NOON as NOON
 
 from lottisync.causality.chain import VALUE_BYTES, ChainPart, LogEnd, genesis
 from lottisync.causality.vector_clock import Clock, Host
@@ -16,8 +17,6 @@ from lottisync.store import chain, fork
 from lottisync.store.peer_chain import extend
 from lottisync.store.reader import Reader
 from lottisync.store.store import Store
-
-NOON = 1_764_590_400_000  # 2025-12-01T12:00:00Z
 
 
 def minting(number: int) -> Callable[[], Host]:

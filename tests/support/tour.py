@@ -86,7 +86,12 @@ class Tour:
             ("task estimate", "bread 1h30m"),
             ("task edit", "bread --title 'Bake rye bread'"),
             ("task note", "milk 'The shop has none.'"),
-            ("task time", "milk 25 'Walked to the shop'"),
+            ("task time add", "milk 25 'Walked to the shop'"),
+            ("task time edit", "Walked 'Walked to the shop and back'"),
+            ("task time start", "bread Kneading"),
+            ("task time stop", ""),
+            ("task time remove", "Kneading"),
+            ("task time list", "milk"),
             ("task category", "milk household"),
             ("task link", "milk blocks bread"),
             ("task label add", "milk shopping"),
@@ -94,6 +99,11 @@ class Tour:
             ("task item add", "milk 'Count the money'"),
             ("task item edit", "money 'Count the coins'"),
             ("task item check", "coins"),
+            ("task item archive", "coins"),
+            ("task item archive", "coins --off"),
+            ("task checklist add", "bread Oven"),
+            ("task checklist rename", "bread Oven Kitchen"),
+            ("task item move", "coins --task bread"),
             ("task check", "fridge"),
             ("task item remove", "coins"),
             ("task delete", "bread"),
@@ -177,6 +187,7 @@ class Tour:
     def devices(self) -> None:
         with daemon(self.laptop) as running:
             event = running.event("started")
+            self.call("open")
             self.note("daemon", msgspec.json.encode(event).decode())
             self.call("devices address", f"laptop 127.0.0.1:{event['port']}", home=self.phone)
             self.call("verify", "laptop " + shlex.join(ALONE), home=self.phone)

@@ -6,8 +6,9 @@ from pathlib import Path
 import anyio
 import anyio.lowlevel
 import pytest
+from tests.support.counted import NOON
 from tests.support.engines import engine_of, introduce
-from tests.support.household import NOON, household, until
+from tests.support.household import household, until
 
 from lottisync.entities.entity import HIGH
 

@@ -516,7 +516,7 @@ async def test_sync_5_a_store_that_was_restored_under_a_running_connection_recov
     a, b = pair
     a.put("t1", "Milk")
     await meet(a, b)
-    backup = Store.create(tmp_path / "backup.sqlite", JOURNAL, b.mint)
+    backup = Store.create(tmp_path / "backup.sqlite", JOURNAL, b.environment.new_host)
     with backup._connection.backup("main", b.stores["journal"]._connection, "main") as running:
         running.step()
     a.put("t2", "Bread")
@@ -709,7 +709,7 @@ async def test_sync_30_what_the_store_cannot_hold_ends_one_connection_with_a_wor
     assert in_step(a, b)
 
 
-async def test_sync_30_a_version_beyond_the_chains_that_came_is_refused(pair: list[Member]) -> None:
+async def test_sync_65_a_version_beyond_the_chains_that_came_is_refused(pair: list[Member]) -> None:
     a, b = pair
     await meet(a, b)
     a.put("t", "Milk")

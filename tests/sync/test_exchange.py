@@ -174,8 +174,8 @@ def test_sync_7_stores_that_do_not_know_the_same_are_not_said_to_differ(pair: li
     assert [a.reports, b.reports] == [[], []]
 
 
-def test_sync_30_a_comparison_takes_no_version_beyond_the_chains(pair: list[Member]) -> None:
-    """SYNC-30, MEND-3."""
+def test_sync_65_a_comparison_takes_no_version_beyond_the_chains(pair: list[Member]) -> None:
+    """SYNC-65, MEND-3."""
     a, b = pair
     a.put("t", "Milk")
     talk = Talk(a, b)

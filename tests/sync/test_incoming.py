@@ -1,4 +1,4 @@
-"""What a receiver does not believe of a round, however well it was framed: SYNC-30, SYNC-30, FORGET-8."""
+"""What a receiver does not believe of a round, however well it was framed: SYNC-30, SYNC-65, SYNC-66, FORGET-8."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -58,8 +58,8 @@ def receiver(tmp_path: Path) -> Iterator[Receiver]:
 
 @pytest.mark.parametrize("behind", [False, True])
 @pytest.mark.parametrize("claim", ["a host without a chain", "beyond our own writes", "forgotten, and not known"])
-def test_sync_30_knowledge_without_a_chain_is_not_adopted(receiver: Receiver, claim: str, behind: bool) -> None:
-    """SYNC-30, COPY-2: a store would claim what nobody can check, and others would withhold it from it."""
+def test_sync_66_knowledge_without_a_chain_is_not_adopted(receiver: Receiver, claim: str, behind: bool) -> None:
+    """SYNC-66, COPY-2: a store would claim what nobody can check, and others would withhold it from it."""
     knows = {"a host without a chain": {STRANGE: 5}, "beyond our own writes": {receiver.host: 1_000}}.get(claim, {})
     gone = {} if knows else {STRANGE: 5}
     before = receiver.state()
@@ -122,7 +122,7 @@ def test_sync_30_what_comes_behind_a_refusal_finds_no_round(receiver: Receiver) 
 
 @pytest.mark.parametrize("claimed", [3, 2**53 - 1])
 @pytest.mark.parametrize("own", [False, True])
-def test_sync_30_a_version_that_knows_more_than_the_chains_that_came_is_refused(
+def test_sync_65_a_version_that_knows_more_than_the_chains_that_came_is_refused(
     receiver: Receiver, claimed: int, own: bool
 ) -> None:
     """Two chain values came, and a version that has seen the third write; of its frame nothing is stored, not even the

@@ -19,7 +19,7 @@ class Conversation:
         self._events: list[Event] = []
         self._said: list[bytes] = []
         self._conversation = conversation.Conversation(
-            device=replica.device,
+            device=replica.device.id,
             boot=boot,
             stores=dict(replica.stores),
             strangers=lambda tx, hosts: None,

@@ -37,6 +37,7 @@ from lottisync.review.ledger import Ledger, one_set
 from lottisync.review.outcome import Outcome
 from lottisync.review.precedence import PERSON
 from lottisync.review.projection import project
+from lottisync.review.retraction import open_proposals
 from lottisync.review.verdict import Verdicts
 from lottisync.store.store import Store
 from lottisync.store.transaction import Transaction
@@ -270,16 +271,20 @@ class Proposals:
             beyond = [Dot(host, counter) for host, counter, _ in reader.held_beyond()]
         with agents.reading() as reader:
             run = request.get("run") or f"run-{reader.host}-{reader.counter}"
+        agent_id = request.get("agent", AGENT)
         builder = Builder(
             journal,
             agents,
-            agent_id=request.get("agent", AGENT),
+            agent_id=agent_id,
             task_id=task_id,
             run_key=str(run),
             thread_id=str(run),
             actions=ACTIONS,
             context_knowledge=knowledge,
             context_beyond=beyond,
+            context_waiting=[
+                one.id for one in open_proposals(agents, ACTIONS, now, agent_id=agent_id, task_id=task_id)
+            ],
             sovereignty=self._strictness(request),
         )
         feedback = [self._answer(journal, builder, task_id, call, now) for call in calls]

@@ -7,7 +7,7 @@ same numbers are no two devices.
 """
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import count
 from pathlib import Path
 from typing import Any, Literal
@@ -18,10 +18,14 @@ from lottisync.adapter import wire_entity
 from lottisync.adapter.wire_entity import BadRequest
 from lottisync.causality.vector_clock import Clock, Dot, Host
 from lottisync.daemon.stores import STORES
+from lottisync.device.clock import Environment
+from lottisync.device.device import Device
 from lottisync.device.folder import StoreFolder
 from lottisync.entities import canonical
 from lottisync.entities.entity import DELETED_AT, Entity, is_deleted
+from lottisync.entities.identifier import time_ordered
 from lottisync.entities.schema import StoreSchema
+from lottisync.identity.device_key import DeviceKey
 from lottisync.problem import Problem
 from lottisync.protocol.message import MAX_BATCH
 from lottisync.store import tables
@@ -31,7 +35,30 @@ from lottisync.store.store import Store
 
 def device_of(name: str) -> str:
     """The device id of the replica that a runner calls by this name."""
-    return hashlib.sha256(b"lottisync/replica/1\x00" + name.encode()).hexdigest()
+    return DeviceKey.from_seed(seed_of(name)).device_id
+
+
+def seed_of(name: str) -> bytes:
+    """The seed of its key: what a runner calls them is all there is to tell replicas apart by."""
+    return hashlib.sha256(b"lottisync/replica/1\x00" + name.encode()).digest()
+
+
+class _Chance:
+    """Random numbers that can be repeated: hashes of what they are drawn from, and of how many were drawn before."""
+
+    def __init__(self, source: str) -> None:
+        self._source = source
+        self._drawn = count()
+
+    def draw(self, size: int) -> bytes:
+        """At most 32 bytes."""
+        return hashlib.sha256(f"{self._source}/{next(self._drawn)}".encode()).digest()[:size]
+
+    def host(self) -> Host:
+        return Host(self.draw(8).hex())
+
+    def seed(self) -> bytes:
+        return self.draw(32)
 
 
 def shown(entity: Entity) -> dict[str, Any]:
@@ -43,6 +70,8 @@ def shown(entity: Entity) -> dict[str, Any]:
 
 
 class Replica:
+    """The operations of the contract on one device (`device`)."""
+
     def __init__(
         self,
         name: str,
@@ -56,9 +85,10 @@ class Replica:
         self.name = name
         self.household = folder.resolve().parent
         self.frame_entities = frame_entities
-        self._chance = f"{seed}/{name}/{now}"
-        self._minted = count()
-        self.stores = StoreFolder(folder, [*STORES, *further], self._mint, detect=detect)
+        chance = _Chance(f"{seed}/{name}/{now}")
+        self._files = StoreFolder(folder, [*STORES, *further], chance.host, detect=detect)
+        environment = Environment(lambda: now, lambda now: time_ordered(now, chance.draw(10)), chance.host, chance.seed)
+        self.device = Device(self._files, lambda: DeviceKey.from_seed(seed_of(name)), environment)
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -66,23 +96,19 @@ class Replica:
                 "cannot-open", "{folder} cannot be made: {strerror}", folder=folder, strerror=error.strerror or error
             ) from None
         try:
-            self.stores.create(self.stores.missing())
+            self._files.create(self._files.missing())
             for store in self.stores.values():
                 store.settle(now)
         except BaseException:
             self.close()
             raise
 
-    def _mint(self) -> Host:
-        return Host(hashlib.sha256(f"{self._chance}/{next(self._minted)}".encode()).hexdigest()[:16])
-
     def close(self) -> None:
-        self.stores.close()
+        self._files.close()
 
     @property
-    def device(self) -> str:
-        """Its device id: what a runner calls it is all there is to tell replicas apart by."""
-        return device_of(self.name)
+    def stores(self) -> Mapping[str, Store]:
+        return self.device.stores
 
     def store(self, name: str) -> Store:
         if name not in self.stores:

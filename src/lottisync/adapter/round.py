@@ -126,9 +126,9 @@ def _note(listener: Replica, speaker: Replica, store: str, now: int) -> None:
     with speaker.store(store).reading() as reader:
         knowledge, gossip = reader.knowledge(), forgetting.acknowledged(reader)
     with listener.store(store).transaction(now, None) as tx:
-        forgetting.note(tx, speaker.device, knowledge, direct=True)
+        forgetting.note(tx, speaker.device.id, knowledge, direct=True)
         for device, known in gossip.items():
-            if device not in (listener.device, speaker.device):
+            if device not in (listener.device.id, speaker.device.id):
                 forgetting.note(tx, device, known, direct=False)
 
 

@@ -101,7 +101,7 @@ class Space:
             _further_stores(request),
         )
         self._replicas[name] = replica
-        self._devices.setdefault(replica.household, set()).add(replica.device)
+        self._devices.setdefault(replica.household, set()).add(replica.device.id)
         return {"hosts": replica.hosts()}
 
     def _close(self, request: Request) -> None:
@@ -219,7 +219,7 @@ class Space:
 
     def _purge(self, request: Request) -> dict[str, int]:
         replica = self._replica(request)
-        others = self._active(replica) - {replica.device}
+        others = self._active(replica) - {replica.device.id}
         min_age = r.whole(request, "min_age") if "min_age" in request else forgetting.MIN_AGE
         store = r.text(request, "store")
         waited_for = forgetting.waited_for(store, {store: replica.store(store), **replica.stores}, others)

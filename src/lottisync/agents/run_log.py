@@ -10,8 +10,6 @@ after `kill -9`. So whoever holds the lock knows that every open row of that age
 """
 
 import contextlib
-import fcntl
-import os
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -20,6 +18,7 @@ from typing import NamedTuple
 from lottisync.agents.run_key import Reason, Trigger
 from lottisync.problem import Problem
 from lottisync.store.instant import iso
+from lottisync.store.lock import Lock, is_held
 from lottisync.store.merge import Merge
 from lottisync.store.reader import Reader
 from lottisync.store.store import Store
@@ -89,42 +88,27 @@ def single_flight(agents: Store, agent_id: str) -> Iterator[None]:
     """Be the only wake of that agent on this device until the block ends (AGENT-8).
 
     `Problem("awake")` if another process, or another task of this one, is it already."""
-    descriptor = _open_lock(agents, agent_id)
-    try:
-        for attempt in range(LOCK_TRIES):
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    file = _lock_file(agents, agent_id)
+    file.parent.mkdir(mode=0o700, exist_ok=True)
+    with Lock(file) as lock:
+        for _ in range(LOCK_TRIES):
+            if lock.take():
                 break
-            except BlockingIOError:
-                if attempt == LOCK_TRIES - 1:
-                    raise Problem(
-                        "awake",
-                        "agent {agent_id} is awake already on this device. Wait until it is done",
-                        agent_id=agent_id,
-                    ) from None
             time.sleep(0.002)
+        else:
+            raise Problem(
+                "awake", "agent {agent_id} is awake already on this device. Wait until it is done", agent_id=agent_id
+            )
         yield
-    finally:
-        os.close(descriptor)
 
 
 def is_awake(agents: Store, agent_id: str) -> bool:
-    """Whether a wake of that agent is under way on this device, in whatever process."""
-    descriptor = _open_lock(agents, agent_id)
-    try:
-        # Shared: two who ask at once do not take each other for a wake.
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    finally:
-        os.close(descriptor)
-    return False
+    """Whether a wake of that agent is under way on this device, in any process."""
+    return is_held(_lock_file(agents, agent_id))
 
 
-def _open_lock(agents: Store, agent_id: str) -> int:
-    folder: Path = agents.file.with_name("wakes")
-    folder.mkdir(mode=0o700, exist_ok=True)
-    return os.open(folder / f"{agent_id}.lock", os.O_RDWR | os.O_CREAT, 0o600)
+def _lock_file(agents: Store, agent_id: str) -> Path:
+    return agents.file.with_name("wakes") / f"{agent_id}.lock"
 
 
 def find(reader: Reader, run_key: str) -> Run | None:

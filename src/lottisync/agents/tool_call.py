@@ -14,6 +14,7 @@ The immediate write is the only one that an agent makes to the journal without a
 here and on every other device.
 """
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from lottisync.agents import report, thread
@@ -21,7 +22,7 @@ from lottisync.agents.model import ToolCall
 from lottisync.agents.report import Words
 from lottisync.agents.run_log import Run
 from lottisync.agents.seen import Seen
-from lottisync.agents.toolbox import TOOLBOX, RecordObservations, RetractSuggestions, UpdateReport
+from lottisync.agents.toolbox import TOOLBOX, Observation, RecordObservations, RetractSuggestions, UpdateReport
 from lottisync.journal.action import Action, Batch
 from lottisync.journal.actions.set_task_language import SetTaskLanguage
 from lottisync.journal.arguments import Call
@@ -45,13 +46,16 @@ class Answer(NamedTuple):
 
 class Calls:
     """The calls of one wake, and what they leave for its end. At most `most` changes are considered: not all of
-    those are queued, but a model that has tried as many is not proposing any more."""
+    those are queued, but a model that has tried as many is not proposing any more. `waiting` are the agent's own
+    proposals that the model was told of."""
 
-    def __init__(self, journal: Store, agents: Store, run: Run, task_id: str, seen: Seen, most: int) -> None:
+    def __init__(
+        self, journal: Store, agents: Store, run: Run, task_id: str, seen: Seen, most: int, waiting: Iterable[str] = ()
+    ) -> None:
         self._journal, self._agents, self._agent_id, self._task_id = journal, agents, run.agent_id, task_id
         self._most, self._considered = most, 0
         self.words: Words | None = None
-        self.observations: list[str] = []
+        self.observations: list[Observation] = []
         self.builder = Builder(
             journal,
             agents,
@@ -62,6 +66,7 @@ class Calls:
             actions=ACTIONS,
             context_knowledge=seen.knowledge,
             context_beyond=seen.beyond,
+            context_waiting=waiting,
         )
 
     def answer(self, call: ToolCall, now: int) -> Answer:
@@ -71,7 +76,7 @@ class Calls:
             return Answer(parsed.text)
         if isinstance(parsed, SetTaskLanguage):
             return self._set_language(parsed, now)
-        return Answer(self._take(parsed, now))
+        return Answer(parsed.answered(self._take(parsed, now)))
 
     def recall(self, call: ToolCall, now: int) -> None:
         """Bring back what a call left for the end, one that was answered before the process was killed. What it

@@ -26,6 +26,7 @@ class AgentHome(msgspec.Struct, frozen=True, rename="camel"):
 
 class AgentAnswer(msgspec.Struct, frozen=True, rename="camel"):
     """How an agent stands. `taskTitle` is null if its task is gone; `model` if it has none of its own.
+    `taskClosed` is the status of a task that is done or rejected: the agent sleeps until it is opened again.
     `changesWaiting`: changes of its task that it has not looked at yet. `failures`: how many wakes failed in a row;
     `asleepBecause`: why it gave up. `timers`: when it wakes, by the timer's name. `tokens`: the cost of its `wakes`."""
 
@@ -35,6 +36,7 @@ class AgentAnswer(msgspec.Struct, frozen=True, rename="camel"):
     awake: bool
     task_id: str
     task_title: str | None
+    task_closed: str | None
     model: str | None
     home: AgentHome
     config: dict[str, Any]

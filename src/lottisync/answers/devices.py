@@ -230,3 +230,9 @@ class Restored(msgspec.Struct, frozen=True):
     name: str
     home: str
     at: Instant
+
+
+class Pages(msgspec.Struct, frozen=True):
+    """Where the pages of this home are. The address lets one browser in, once."""
+
+    address: str

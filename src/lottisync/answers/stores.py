@@ -69,10 +69,11 @@ class Written(msgspec.Struct, frozen=True, rename="camel"):
 
 class ConflictAnswer(msgspec.Struct, frozen=True):
     """The field `path` of an entity, which devices wrote without knowing of each other; the first of the values is the
-    one that is shown."""
+    one that is shown. `title` is the entity's title, name or text, shortened, or its type."""
 
     id: str
     type: str
+    title: str
     path: str
     deleted: bool
     values: list[Written]

@@ -5,7 +5,9 @@ from typing import Literal
 import msgspec
 
 from lottisync.answers.form import Day, Instant
+from lottisync.answers.stores import ConflictAnswer
 from lottisync.journal.tasks import TaskPage
+from lottisync.journal.types import ChecklistItem, Entry
 
 
 class TaskRow(msgspec.Struct, frozen=True, gc=False):
@@ -43,7 +45,9 @@ class ChangedItem(msgspec.Struct, frozen=True, rename="camel"):
     id: str
     title: str
     task_id: str
+    checklist_id: str
     is_checked: bool
+    is_archived: bool
     changed: bool
 
 
@@ -62,6 +66,10 @@ class Item(msgspec.Struct, frozen=True, rename="camel"):
     checked_by: Literal["user", "agent"]
     checked_at: Instant | None
 
+    @classmethod
+    def of(cls, item: ChecklistItem) -> "Item":
+        return cls(item.id, item.title, item.is_checked, "user" if item.set_by_user else "agent", item.checked_at)
+
 
 class ChecklistAnswer(msgspec.Struct, frozen=True):
     """A checklist, its items in order."""
@@ -72,14 +80,21 @@ class ChecklistAnswer(msgspec.Struct, frozen=True):
 
 
 class Note(msgspec.Struct, frozen=True):
-    """`kind` is `note` or `time`; `minutes` is set for `time`."""
+    """`kind` is `note`, written at `at`, or `time`, spent from `at` to `end`. `runs`: a timer that runs, without `end`
+    and `minutes`."""
 
     id: str
     at: Instant
+    end: Instant | None
     kind: str
     text: str
     author: str
     minutes: int | None
+    runs: bool
+
+    @classmethod
+    def of(cls, entry: Entry) -> "Note":
+        return cls(entry.id, entry.at, entry.end, entry.kind, entry.text, entry.author, entry.minutes, entry.runs)
 
 
 class Minder(msgspec.Struct, frozen=True, rename="camel"):
@@ -93,7 +108,7 @@ class Minder(msgspec.Struct, frozen=True, rename="camel"):
 
 class TaskAnswer(TaskRow, frozen=True, rename="camel", gc=True):
     """A task with all that belongs to it. `labels` are names; `estimate` and `minutesSpent` are minutes; `agent` is
-    null if none minds it."""
+    null if none minds it. `conflicts` are those of the task and of what belongs to it."""
 
     status_reason: str | None
     category_id: str | None
@@ -101,13 +116,15 @@ class TaskAnswer(TaskRow, frozen=True, rename="camel", gc=True):
     language_source: str
     labels: list[str]
     checklists: list[ChecklistAnswer]
+    archived_items: list[Item]
     entries: list[Note]
     minutes_spent: int
     created_at: Instant
     agent: Minder | None
+    conflicts: list[ConflictAnswer]
 
     @classmethod
-    def of(cls, page: TaskPage, agent: Minder | None) -> "TaskAnswer":
+    def of(cls, page: TaskPage, agent: Minder | None, conflicts: list[ConflictAnswer]) -> "TaskAnswer":
         task = page.task
         return cls(
             task.id,
@@ -122,19 +139,49 @@ class TaskAnswer(TaskRow, frozen=True, rename="camel", gc=True):
             task.language_source,
             [label.name for label in page.labels],
             [ChecklistAnswer(c.id, c.title, _items(page, c.id)) for c in page.checklists],
-            [Note(e.id, e.at, e.kind, e.text, e.author, e.minutes) for e in page.entries],
+            [Item.of(item) for item in page.archived],
+            [Note.of(entry) for entry in page.entries],
             page.minutes_spent,
             task.created_at,
             agent,
+            conflicts,
         )
 
 
 def _items(page: TaskPage, checklist_id: str) -> list[Item]:
-    return [
-        Item(one.id, one.title, one.is_checked, "user" if one.set_by_user else "agent", one.checked_at)
-        for one in page.items
-        if one.checklist_id == checklist_id
-    ]
+    return [Item.of(item) for item in page.items if item.checklist_id == checklist_id]
+
+
+class TimeRow(msgspec.Struct, frozen=True, rename="camel"):
+    """Time that was spent on a task, from `at` to `end`. `runs`: a timer that runs, without `end` and
+    `minutes`."""
+
+    id: str
+    task_id: str
+    task_title: str
+    text: str
+    at: Instant
+    end: Instant | None
+    minutes: int | None
+    runs: bool
+
+
+class Times(msgspec.Struct, frozen=True):
+    """The time entries of a task, or the timers that run; oldest first."""
+
+    times: list[TimeRow]
+
+
+class ChangedTime(TimeRow, frozen=True):
+    """A time entry that was named; `changed` is false if it was so already."""
+
+    changed: bool
+
+
+class ChangedTimes(msgspec.Struct, frozen=True):
+    """The time entries that were named, as they are now; one that was removed, as it was."""
+
+    times: list[ChangedTime]
 
 
 class Imported(msgspec.Struct, frozen=True, rename="camel"):

@@ -92,6 +92,8 @@ def _state(page: AgentAnswer) -> str:
         return "awake"
     if page.lifecycle != agents.DESTROYED and page.task_title is None:
         return "asleep: its task is gone"
+    if page.lifecycle != agents.DESTROYED and page.task_closed is not None:
+        return f"asleep: its task is {page.task_closed.lower()}"
     if page.asleep_because:
         return f"gave up after {counted(page.failures, 'failure')}"
     if page.lifecycle == agents.DORMANT:

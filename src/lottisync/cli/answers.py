@@ -20,6 +20,7 @@ ANSWERS: dict[str, tuple[type[msgspec.Struct], ...]] = {
     "devices rename": (devices.DeviceChanged,),
     "devices renew": (devices.DeviceChanged,),
     "status": (devices.Overview,),
+    "open": (devices.Pages,),
     "import": (tasks.Imported,),
     "task list": (tasks.Tasks,),
     "task show": (tasks.TaskAnswer,),
@@ -28,13 +29,14 @@ ANSWERS: dict[str, tuple[type[msgspec.Struct], ...]] = {
     **{
         f"task {verb}": (tasks.ChangedTasks,)
         for verb in (
-            *("done", "reopen", "status", "due", "priority", "estimate", "edit", "note", "time", "delete", "undelete"),
-            *("category", "link", "label add", "label remove", "item add"),
+            *("done", "reopen", "status", "due", "priority", "estimate", "edit", "note", "delete", "undelete"),
+            *("category", "link", "label add", "label remove", "item add", "checklist add", "checklist rename"),
+            *("time add", "time start"),
         )
     },
-    "task item edit": (tasks.ChangedItems,),
-    "task item check": (tasks.ChangedItems,),
-    "task item remove": (tasks.ChangedItems,),
+    **{f"task item {verb}": (tasks.ChangedItems,) for verb in ("edit", "check", "remove", "move", "archive")},
+    **{f"task time {verb}": (tasks.ChangedTimes,) for verb in ("stop", "edit", "remove")},
+    "task time list": (tasks.Times,),
     "search": (tasks.Hits,),
     "agent create": (agents.AgentAnswer,),
     "agent wake": (agents.Woken, agents.TimerSet),

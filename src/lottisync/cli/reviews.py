@@ -8,7 +8,7 @@ the same in all of them.
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 import click
@@ -65,6 +65,7 @@ STATES = {
     "pending": marked("waits"),
     "confirmed": marked("confirmed"),
     "retracted": marked("retracted"),
+    "superseded": marked("another proposal took its place"),
     "expired": marked("expired, no decision"),
     "contested": marked("contested: devices decided differently"),
 }
@@ -133,6 +134,13 @@ def list_(terminal: Terminal, task_id: str | None, everything: bool) -> None:
     _list(terminal, task_id, everything=everything)
 
 
+def show_waiting(terminal: Terminal, task_id: str) -> None:
+    """What waits for one task, for people."""
+    sets = _listed(terminal, task_id)
+    _show(terminal, sets)
+    _remember_shown(terminal, [item for one in sets for item in one.items])
+
+
 def _list(terminal: Terminal, task_id: str | None, *, everything: bool) -> None:
     sets = _listed(terminal, task_id, everything)
     terminal.emit(Proposals(sets), lambda: _show(terminal, sets))
@@ -167,17 +175,53 @@ def _waiting_in_set(terminal: Terminal, name: str) -> list[ItemView]:
 
 
 def _show(terminal: Terminal, sets: list[SetView]) -> None:
-    from rich.text import Text
 
     if not sets:
         terminal.line(_say("Nothing waits for you."), "green")
         return
-    for one in sets:
-        terminal.line(_heading(one), "bold")
-        rows = [(Text(item.name, "dim"), _summary(item), _change(item), _state(item)) for item in one.items]
-        terminal.table(["", "", _say("now → then"), ""], rows)
+    show_sets(terminal, sets)
     verbs = "lottisync review -i · confirm NAME... · edit NAME FIELD=VALUE · reject NAME --reason ... · confirm --all"
     terminal.line(verbs, "dim")
+
+
+def show_sets(terminal: Terminal, sets: list[SetView]) -> None:
+    """Each item with all that will be written, why, and what it cites: this page is what a verdict is about."""
+    for one in sets:
+        terminal.line(_heading(one), "bold")
+        names = max((len(item.name) for item in one.items), default=0)
+        for item in one.items:
+            terminal.line(_row(item, names))
+            _show_ground(terminal, item, " " * names)
+
+
+def _row(item: ItemView, names: int) -> Any:
+    """`k7f2.3  Set estimate to 60 minutes  30 → 60  changed since`."""
+    from rich.text import Text
+
+    row = Text(item.name.ljust(names), "dim")
+    for part in (_summary(item), _change(item), _state(item)):
+        if part.plain:
+            row.append("  ").append_text(part)
+    return row
+
+
+def _show_ground(terminal: Terminal, item: ItemView, margin: str = "") -> None:
+    """Why the agent proposes it, the words that it cites, and what it takes the place of."""
+    if item.why:
+        terminal.line(f"{margin}  " + _say("why: {reason}", reason=item.why))
+    for cited in item.cited:
+        terminal.text(cited.text, f"{margin}  {_minute(cited.at)}  ")
+    for names, sentence in (
+        (item.supersedes, _say("takes the place of")),
+        ([item.superseded_by] if item.superseded_by else [], _say("its place took")),
+    ):
+        if names:
+            terminal.line(f"{margin}  {sentence} {', '.join(_names(terminal, names))}", "dim")
+
+
+def _names(terminal: Terminal, ids: list[str]) -> list[str]:
+    with terminal.home.agent.reading() as reader:
+        return [name_of(reader, ident) for ident in ids]
 
 
 def _heading(one: SetView) -> str:
@@ -200,7 +244,7 @@ def _change(item: ItemView) -> Any:
     for change in item.changes:
         if text:
             text.append(", ")
-        text.append_text(_before_and_after(item, change))
+        text.append_text(_before_and_after(item, change, named=len(item.changes) > 1))
     return text
 
 
@@ -243,6 +287,8 @@ def _state(item: ItemView) -> Any:
         return Text(_say("what it cites was written beside your change, not after it"), "yellow")
     if item.undone:
         return Text(_word("undone"), "dim")
+    if item.superseded_by:
+        return Text(_word("superseded"), "dim")
     return Text("" if item.status == "pending" else _word(item.status), "dim")
 
 
@@ -263,10 +309,7 @@ def _show_item(terminal: Terminal, item: ItemView) -> None:
     terminal.line(item.summary, "bold")
     for change in item.changes:
         terminal.line(_indented(_before_and_after(item, change, named=len(item.changes) > 1)))
-    if item.why:
-        terminal.line("  " + _say("why: {reason}", reason=item.why))
-    for cited in item.cited:
-        terminal.text(cited.text, f"  {_minute(cited.at)}  ")
+    _show_ground(terminal, item)
     _show_stale(terminal, item.stale_fields)
     state = _state(item)
     if state.plain:
@@ -386,16 +429,17 @@ def reject(terminal: Terminal, items: tuple[str, ...], reason: str | None, diges
 @review.command("defer")
 @click.argument("items", metavar="ITEM...", nargs=-1, required=True)
 @click.option("--for", "span", default="1d", show_default=True, metavar="SPAN", help="Like 4h, 2d or 1w.")
+@as_shown
 @spoken
 @common
-def defer(terminal: Terminal, items: tuple[str, ...], span: str) -> None:
+def defer(terminal: Terminal, items: tuple[str, ...], span: str, digest: str | None) -> None:
     """Put ITEM off: it leaves the list and comes back later."""
     match = _SPAN.match(span)
     if match is None:
         raise Usage("bad-usage", "--for is a number with h, d or w, like 2d; got {span!r}", span=span)
-    found, verdicts = _find_all(terminal, items), _verdicts(terminal)
+    seen = _seen(terminal, _find_all(terminal, items), digest, _say("Put this off?"))
     until = clock.now() + int(match[1]) * _SPAN_MILLIS[match[2]]
-    _report(terminal, [verdicts.defer(item.id, until, clock.now()) for item in found])
+    _report(terminal, _verdicts(terminal).defer_selected(seen, until, clock.now(), shown=seen))
 
 
 @review.command("undo")
@@ -423,8 +467,9 @@ def keep(terminal: Terminal, item: str) -> None:
 @common
 def dismiss(terminal: Terminal, item: str, reason: str | None) -> None:
     """Reject all that waits in the set of ITEM."""
-    change_set = set_of(_find(terminal, item).id)
-    _report(terminal, _verdicts(terminal).dismiss(change_set, clock.now(), reason))
+    waiting = _waiting_in_set(terminal, _find(terminal, item).name)
+    seen = _seen(terminal, waiting, None, _say("Reject this?"))
+    _report(terminal, _verdicts(terminal).reject_selected(seen, clock.now(), reason, shown=seen))
 
 
 @review.command("ledger")
@@ -491,11 +536,28 @@ def _minute(instant: str) -> str:
 # -- one by one
 
 
+class Keys:
+    """What the person answers: in a terminal one key a decision, without Enter; from a pipe a line each."""
+
+    def key(self) -> str:
+        """The next key; `q` at the end of the input."""
+        if not sys.stdin.isatty():
+            return self.line("q").strip()[:1].lower()
+        try:
+            return click.getchar().lower() or "q"
+        except EOFError:
+            return "q"
+
+    def line(self, at_end: str = "") -> str:
+        """A line of text, without its end."""
+        return (sys.stdin.readline() or at_end).rstrip("\n")
+
+
 def _go_through(terminal: Terminal, task_id: str | None) -> None:
     """Ask about each item that waits, in order; what is answered is done at once."""
     if terminal.as_json:
         raise Usage("bad-usage", "--interactive asks a person; it goes with no --json")
-    keys = _keys()
+    keys = Keys()
     failed = False
     waiting = _waiting(terminal, task_id)
     if not waiting:
@@ -503,7 +565,7 @@ def _go_through(terminal: Terminal, task_id: str | None) -> None:
     place = 0
     while place < len(waiting):
         terminal.line(f"({place + 1}/{len(waiting)})", "dim")
-        answer = _ask_about(terminal, waiting[place], keys)
+        answer = _ask_about(terminal, waiting[place].id, keys)
         if answer == "q":
             break
         failed |= answer == "failed"
@@ -512,60 +574,64 @@ def _go_through(terminal: Terminal, task_id: str | None) -> None:
         raise click.exceptions.Exit(1)
 
 
-def _ask_about(terminal: Terminal, item: ItemView, keys: Iterator[str]) -> str:
-    """Go on until there is an answer. What turned out to have changed is shown, and confirmed over that the
-    next time."""
-    verdicts, seen_stale = _verdicts(terminal), False
-    _show_item(terminal, item)
-    _remember_shown(terminal, [item])
+def _ask_about(terminal: Terminal, item_id: str, keys: Keys) -> str:
+    """Go on until there is an answer: `s`, `b`, `q`, `done` or `failed`. What turned out to have changed is shown, and
+    confirmed over that the next time."""
+    item = _page_of(terminal, item_id)
+    args, seen_stale = dict(item.args), False
     while True:
         terminal.line(_say("Confirm this?") + " [y,n,e,d,s,b,q,?]", "cyan")
-        key = next(keys, "q").strip()[:1].lower()
-        against: Any = "current" if seen_stale else "base"
-        match key:
-            case "y":
-                outcome = verdicts.confirm(item.id, clock.now(), against=against, shown=item.shown)
-            case "n":
-                terminal.line(_say("Why? (may be left out)"))
-                outcome = verdicts.reject(item.id, clock.now(), next(keys, "").strip())
-            case "e":
-                edited = _edited(terminal, item, keys)
-                outcome = verdicts.confirm(item.id, clock.now(), edited_args=edited, against=against, shown=item.shown)
-            case "d":
-                outcome = verdicts.defer(item.id, clock.now() + _SPAN_MILLIS["d"], clock.now())
-            case "s" | "b" | "q":
-                return key
-            case _:
-                for known, meaning in KEYS.items():
-                    terminal.line(f"{known}  {_say(meaning)}")
-                continue
+        key = keys.key()
+        if key in ("s", "b", "q"):
+            return key
+        if key not in ("y", "n", "e", "d"):
+            for known, meaning in KEYS.items():
+                terminal.line(f"{known}  {_say(meaning)}")
+            continue
+        if key == "e":
+            args = _edited(terminal, args, keys)
+        outcome = _decided(terminal, key, item, args, keys, seen_stale=seen_stale)
         _show_outcomes(terminal, [outcome])
         if outcome.result == "stale":
-            item = _inbox(terminal).item(item.id, clock.now())
-            if outcome.view is None:
-                _show_item(terminal, item)
+            item = outcome.view or _page_of(terminal, item_id)
             _remember_shown(terminal, [item])
             seen_stale = item.stale
-            continue
-        if key == "e" and outcome.result == "failed":
-            continue  # a mistyped value is typed again
-        return "done" if outcome.result in CHANGED else "failed"
+        elif not (key == "e" and outcome.result == "failed"):  # a mistyped value is typed again
+            return "done" if outcome.result in CHANGED else "failed"
 
 
-def _edited(terminal: Terminal, item: ItemView, keys: Iterator[str]) -> dict[str, Any]:
-    args = dict(item.args)
+def _decided(
+    terminal: Terminal, key: str, item: ItemView, args: dict[str, Any], keys: Keys, *, seen_stale: bool
+) -> Outcome:
+    """The verdict of a key, on what was shown. `args` are those of an edit."""
+    verdicts, seen = _verdicts(terminal), {item.id: item.shown}
+    if key == "n":
+        terminal.line(_say("Why? (may be left out)"))
+        return verdicts.reject_selected(seen, clock.now(), keys.line().strip(), shown=seen)[0]
+    if key == "d":
+        return verdicts.defer_selected(seen, clock.now() + _SPAN_MILLIS["d"], clock.now(), shown=seen)[0]
+    against: Any = "current" if seen_stale else "base"
+    edited = args if key == "e" else None
+    return verdicts.confirm(item.id, clock.now(), edited_args=edited, against=against, shown=item.shown)
+
+
+def _page_of(terminal: Terminal, item_id: str) -> ItemView:
+    """Show an item as it is now."""
+    item = _inbox(terminal).item(item_id, clock.now())
+    _show_item(terminal, item)
+    _remember_shown(terminal, [item])
+    return item
+
+
+def _edited(terminal: Terminal, before: dict[str, Any], keys: Keys) -> dict[str, Any]:
+    """The arguments as the person typed them; an empty line leaves one as it was."""
+    args = dict(before)
     for name in [name for name in args if name not in ("id", "targetTaskId", "evidenceEntryIds")]:
         terminal.line(f"{name} [{args[name]}]:")
-        typed = next(keys, "").strip()
+        typed = keys.line().strip()
         if typed:
             args[name] = _typed(args[name], typed)
     return args
-
-
-def _keys() -> Iterator[str]:
-    """What the person answers, a line each."""
-    while line := sys.stdin.readline():
-        yield line
 
 
 # -- what they all share

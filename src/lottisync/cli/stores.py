@@ -20,12 +20,12 @@ from lottisync.answers.stores import (
     Written,
 )
 from lottisync.causality.vector_clock import Host
-from lottisync.cli.terminal import Terminal, common
+from lottisync.cli.terminal import Terminal, common, short
 from lottisync.daemon.home import TaskHome
 from lottisync.daemon.overview import device_names
 from lottisync.device import clock, purging
 from lottisync.entities import canonical
-from lottisync.entities.entity import DELETED_AT
+from lottisync.entities.entity import DELETED_AT, Entity
 from lottisync.entities.registers import Stamp
 from lottisync.problem import Problem
 from lottisync.review import index
@@ -34,8 +34,9 @@ from lottisync.shown import quoted
 from lottisync.store import conflict as conflicts_of
 from lottisync.store import mending
 from lottisync.store.check import broken_invariants
-from lottisync.store.conflict import Candidate, Conflict
+from lottisync.store.conflict import Conflict
 from lottisync.store.instant import iso
+from lottisync.store.reader import Reader
 from lottisync.store.store import Store
 
 DAY = 24 * 3_600_000
@@ -194,27 +195,21 @@ def conflicts(context: click.Context, terminal: Terminal) -> None:
         return
     home = terminal.home
     found = _all(home)
-    names = device_names(home)
 
     def shown() -> None:
         if not found:
             terminal.line("No conflict.", "green")
             return
         terminal.table(
-            ["id", "field", "shown", "also written"],
+            ["id", "title", "field", "shown", "also written"],
             [
-                (
-                    c.entity,
-                    c.path,
-                    _said(c, c.candidates[0], names),
-                    "; ".join(_said(c, o, names) for o in c.candidates[1:]),
-                )
+                (short(c.id), c.title, c.path, _said(c, c.values[0]), "; ".join(_said(c, o) for o in c.values[1:]))
                 for c in found
             ],
         )
         terminal.line("lottisync conflicts keep ID FIELD N  ·  combine ID FIELD VALUE", "dim")
 
-    terminal.emit(Conflicts([_answer(c, names) for c in found]), shown)
+    terminal.emit(Conflicts(found), shown)
 
 
 @conflicts.command("show")
@@ -225,26 +220,20 @@ def show_conflicts(terminal: Terminal, entity_id: str) -> None:
     home = terminal.home
     store, ident = _where(home, entity_id)
     entity = store.read(ident)
-    found = conflicts_of.of_entity(entity) if entity is not None else []
     names = device_names(home)
+    found = [_answer(entity, one, names) for one in conflicts_of.of_entity(entity)] if entity is not None else []
 
     def shown() -> None:
         for one in found:
             rows = [
-                (
-                    str(n),
-                    _said(one, c, names),
-                    _writer(c.precedence),
-                    names.get(c.host, c.host),
-                    iso(c.millis)[:19],
-                )
-                for n, c in enumerate(one.candidates, 1)
+                (str(n), _said(one, each), each.by, each.device_name or each.host, each.at[:19])
+                for n, each in enumerate(one.values, 1)
             ]
             terminal.table(["", one.path, "by", "on", "at"], rows)
 
     if not found:
         raise Problem("no-conflict", "{ident} has no conflict. See: lottisync conflicts", ident=ident)
-    terminal.emit(Conflicts([_answer(c, names) for c in found]), shown)
+    terminal.emit(Conflicts(found), shown)
 
 
 @conflicts.command("keep")
@@ -281,12 +270,38 @@ def _settled(terminal: Terminal, ident: str, field: str) -> None:
     terminal.emit(Settled(ident, field), lambda: terminal.line(f"{field} is settled.", "green"))
 
 
-def _all(home: TaskHome) -> list[Conflict]:
+def _all(home: TaskHome) -> list[ConflictAnswer]:
+    """What there is to decide on, one for each decision."""
+    names = device_names(home)
     found = []
     for store in home.stores.values():
         with store.reading() as reader:
-            found += conflicts_of.of_store(reader)
+            for entity in reader.conflicted():
+                found += _decisions(reader, entity, names)
     return found
+
+
+def of_task(home: TaskHome, task_id: str) -> list[ConflictAnswer]:
+    """The conflicts of a task and of what belongs to it, one for each decision."""
+    names = device_names(home)
+    found = []
+    with home.journal.reading() as reader:
+        for entity in reader.conflicted():
+            if task_id in (entity.id, entity.value("taskId")):
+                found += _decisions(reader, entity, names)
+    return found
+
+
+def _decisions(reader: Reader, entity: Entity, names: Mapping[Host, str]) -> list[ConflictAnswer]:
+    return [_answer(entity, one, names) for one in conflicts_of.decisions(reader, conflicts_of.of_entity(entity))]
+
+
+def show_of_task(terminal: Terminal, found: list[ConflictAnswer]) -> None:
+    """All values of each conflict, and the verb that settles it."""
+    for one in found:
+        values = "  |  ".join(f"{number} {_said(one, each)}" for number, each in enumerate(one.values, 1))
+        terminal.line(f"! {one.title}: {one.path}: {values}", "bold yellow")
+        terminal.line(f"  lottisync conflicts keep {short(one.id)} {one.path} N", "dim")
 
 
 def _where(home: TaskHome, abbreviated: str) -> tuple[Store, str]:
@@ -303,18 +318,21 @@ def _where(home: TaskHome, abbreviated: str) -> tuple[Store, str]:
     raise Problem("unknown-id", "{what} an id that begins or ends with {quoted}", what=what, quoted=quoted(abbreviated))
 
 
-def _said(conflict: Conflict, candidate: Candidate, names: Mapping[Host, str]) -> str:
-    if conflict.path == DELETED_AT:
-        text = "edited" if candidate.value is None else "deleted"
-    else:
-        text = _brief(candidate.value)
-    return f"{text} ({names.get(candidate.host, candidate.host)})"
+def _said(conflict: ConflictAnswer, written: Written) -> str:
+    return f"{_value(conflict.path, written.value)} ({written.device_name or written.host})"
 
 
-def _answer(conflict: Conflict, names: Mapping[Host, str]) -> ConflictAnswer:
+def _value(path: str, value: Any) -> str:
+    if path == DELETED_AT:
+        return "edited" if value is None else "deleted"
+    return _brief(value)
+
+
+def _answer(entity: Entity, conflict: Conflict, names: Mapping[Host, str]) -> ConflictAnswer:
     return ConflictAnswer(
         conflict.entity,
         conflict.type,
+        _title(entity),
         conflict.path,
         conflict.deleted,
         [
@@ -322,6 +340,12 @@ def _answer(conflict: Conflict, names: Mapping[Host, str]) -> ConflictAnswer:
             for c in conflict.candidates
         ],
     )
+
+
+def _title(entity: Entity) -> str:
+    """What a person knows an entity by: its title, name or text, else its type."""
+    values = (entity.value(path) for path in ("title", "displayName", "name", "text"))
+    return _brief(next((value for value in values if isinstance(value, str) and value), entity.type))
 
 
 def _writer(precedence: int) -> Writer:

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from lottisync.answers.stores import ConflictAnswer
 from lottisync.answers.tasks import ChangedItem, ChangedItems, Imported, Minder, TaskAnswer, TaskRow, Tasks
 from lottisync.cli.hints import told
 from lottisync.cli.options import everywhere
@@ -151,10 +152,26 @@ def show_task(terminal: Terminal, task_id: str) -> None:
     """Show a task with its checklist and notes. TASK is an id, its beginning or end, or a piece of the title."""
     with terminal.home.journal.reading() as reader:
         page = tasks.page(reader, tasks.resolve(reader, task_id, "task"))
+    from lottisync.cli.stores import of_task
     from lottisync.daemon.agent_page import minder
 
     agent = minder(terminal.home, page.task.id, clock.now())
-    terminal.emit(TaskAnswer.of(page, agent), lambda: show_page(terminal, page, agent))
+    conflicts = of_task(terminal.home, page.task.id)
+    terminal.emit(TaskAnswer.of(page, agent, conflicts), lambda: _show_task(terminal, page, agent, conflicts))
+
+
+def _show_task(terminal: Terminal, page: tasks.TaskPage, agent: Minder | None, conflicts: list[ConflictAnswer]) -> None:
+    """The page of a task; below it its conflicts, and what waits for a verdict, as `lottisync review --task` shows
+    it."""
+    from lottisync.cli.stores import show_of_task
+
+    show_page(terminal, page, agent)
+    show_of_task(terminal, conflicts)
+    if agent is not None and agent.proposals_waiting:
+        from lottisync.cli.reviews import show_waiting
+
+        terminal.line()
+        show_waiting(terminal, page.task.id)
 
 
 def show_page(terminal: Terminal, page: tasks.TaskPage, agent: Minder | None) -> None:
@@ -176,10 +193,14 @@ def show_page(terminal: Terminal, page: tasks.TaskPage, agent: Minder | None) ->
         terminal.heading(f"{checklist.title}  {done}/{len(items)}")
         for item in items:
             terminal.line(f"  {'✓' if item.is_checked else '·'} {item.title}  {_origin(item)}")
+    if page.archived:
+        terminal.heading("Archived")
+    for item in page.archived:
+        terminal.line(f"  {'✓' if item.is_checked else '·'} {item.title}  {_origin(item)}", "dim")
     if page.entries:
         terminal.heading("Notes")
     for entry in page.entries:
-        spent = f" ({minutes(entry.minutes)})" if entry.minutes else ""
+        spent = " (runs)" if entry.runs else f" ({minutes(entry.minutes)})" if entry.minutes else ""
         terminal.text(entry.text, f"  {entry.at[:16].replace('T', ' ')}{spent}  ")
     terminal.line()
     terminal.line(f"id {t.id}", "dim")
@@ -217,7 +238,8 @@ def add_task(
             tasks.add_item(tx, clock.new_id(now), task_id, item)
         page = tasks.page(tx, task_id)
     terminal.emit(
-        TaskAnswer.of(page, None), lambda: terminal.line(f"Added {quoted(page.task.title)}  {short(task_id)}", "green")
+        TaskAnswer.of(page, None, []),
+        lambda: terminal.line(f"Added {quoted(page.task.title)}  {short(task_id)}", "green"),
     )
 
 
@@ -232,8 +254,13 @@ def check_item(terminal: Terminal, item_id: str, off: bool) -> None:
         changed = tasks.check_item(tx, resolved, not off) is not None
         item = tasks.read(tx, resolved, "checklistItem", ChecklistItem)
     state = "ticked" if item.is_checked else "not ticked"
-    value = ChangedItems([ChangedItem(item.id, item.title, item.task_id, item.is_checked, changed)])
-    terminal.emit(value, lambda: terminal.line(f"{quoted(item.title)} is {state}{'' if changed else ' already'}."))
+    answer = ChangedItem(
+        item.id, item.title, item.task_id, item.checklist_id, item.is_checked, item.is_archived, changed
+    )
+    terminal.emit(
+        ChangedItems([answer]),
+        lambda: terminal.line(f"{quoted(item.title)} is {state}{'' if changed else ' already'}."),
+    )
 
 
 @cache

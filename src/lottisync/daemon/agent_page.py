@@ -31,6 +31,7 @@ def agent_page(home: TaskHome, found: Agent, now: int) -> AgentAnswer:
     with home.journal.reading() as reader:
         gone = agents.asleep_without_task(reader, state)
         title = None if gone else tasks.read(reader, task_id, "task", Task).title
+        closed = agents.asleep_after_task(reader, state)
     return AgentAnswer(
         id=found.id,
         name=found.display_name,
@@ -38,6 +39,7 @@ def agent_page(home: TaskHome, found: Agent, now: int) -> AgentAnswer:
         awake=run_log.is_awake(home.agent, found.id),
         task_id=task_id,
         task_title=title,
+        task_closed=closed,
         model=found.config.get("model"),
         home=_home_of(home, found, state, now),
         config=found.config,

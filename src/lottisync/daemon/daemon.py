@@ -3,6 +3,7 @@
     home -> locked, so that there is one daemon for it
          -> confirmations that a crash left half done are finished (or found undone)
          -> the sync engine
+         -> the web pages, which load when somebody opens them
          -> the agents at home on this device, if a model is configured
          -> daemon.json, rewritten whenever something changed that a person may want to see
 
@@ -11,7 +12,6 @@ it, the stores are what they were at the last commit.
 """
 
 import errno
-import fcntl
 import os
 import signal
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
@@ -21,13 +21,17 @@ from random import SystemRandom
 
 import anyio
 import msgspec
+from anyio.abc import TaskGroup
 
+from lottisync.daemon import pages as web_pages
 from lottisync.daemon.home import TaskHome
 from lottisync.daemon.lines import Lines
+from lottisync.daemon.pages import Where
 from lottisync.daemon.status import LOCK_FILE, STATUS_FILE, DaemonStatus
 from lottisync.device import clock, purging
 from lottisync.problem import Problem
 from lottisync.store.instant import iso
+from lottisync.store.lock import Lock
 from lottisync.sync.engine import Listen
 from lottisync.sync.syncing import engine_of
 
@@ -52,9 +56,10 @@ async def run(
     say: Callable[[str, str], None],
     started: Callable[[int], None],
     agents: bool = False,
+    pages: Where | None = None,
 ) -> None:
     """Run until told to stop. `started` is told the port; `say` hears of what happens (code, sentence). With
-    `agents`, those at home on this device wake by themselves.
+    `agents`, those at home on this device wake by themselves; with `pages`, a browser is served there.
 
     Raises `Problem` if another daemon has this home, or the port cannot be had."""
     say = lines = Lines(say)
@@ -110,6 +115,8 @@ async def run(
                     tasks.start_soon(_count_lines, lines)
                     port = await tasks.start(engine.run)
                     await write_status()
+                    if pages is not None:
+                        await _start_pages(tasks, home, pages, say)
                     started(port)
                     tasks.start_soon(_kept_up, "tidying", partial(_tidy, home), say)
                     if agents:
@@ -141,7 +148,7 @@ async def alone(home: TaskHome, tries: int = LOCK_TRIES) -> AsyncIterator[None]:
     """Hold the home's lock. The system lets go of it when the process ends, however it ends. Raises `Problem` if
     another program holds it."""
     try:
-        file = os.open(home.path / LOCK_FILE, os.O_RDWR | os.O_CREAT, 0o600)
+        held = Lock(home.path / LOCK_FILE)
     except OSError as error:
         raise Problem(
             "read-only" if error.errno == errno.EROFS else "cannot-lock",
@@ -149,20 +156,14 @@ async def alone(home: TaskHome, tries: int = LOCK_TRIES) -> AsyncIterator[None]:
             value=home.path / LOCK_FILE,
             strerror=error.strerror or error,
         ) from None
-    try:
-        for attempt in range(tries):
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    with held as lock:
+        for _ in range(tries):
+            if lock.take():
                 break
-            except BlockingIOError:
-                if attempt == tries - 1:
-                    raise Problem(
-                        "running", "a daemon is running for {path} already. See: lottisync status", path=home.path
-                    ) from None
             await anyio.sleep(0.01)
+        else:
+            raise Problem("running", "a daemon is running for {path} already. See: lottisync status", path=home.path)
         yield
-    finally:
-        os.close(file)
 
 
 def _recover(home: TaskHome, say: Callable[[str, str], None]) -> None:
@@ -209,6 +210,16 @@ async def _tidy(home: TaskHome) -> None:
         await anyio.to_thread.run_sync(remove_old_sets, home.agent, clock.now())
         await anyio.to_thread.run_sync(purging.purge, home, clock.now())
         await anyio.sleep(TIDY_SECONDS)
+
+
+async def _start_pages(tasks: TaskGroup, home: TaskHome, where: Where, say: Callable[[str, str], None]) -> None:
+    """Where no place for them was asked for, a daemon goes on without pages."""
+    try:
+        await tasks.start(web_pages.serve, home, web_pages.listen(where))
+    except (OSError, Problem) as error:
+        if where.firm:
+            raise
+        say("failed", f"no pages are served: {error.message if isinstance(error, Problem) else error.strerror}")
 
 
 async def _run_agents(home: TaskHome, say: Callable[[str, str], None]) -> None:

@@ -4,15 +4,13 @@ The daemon writes `daemon.json` into its home; whether one is running is told by
 system lets go of when a process ends, and not by the file, which a process that was killed leaves behind.
 """
 
-import fcntl
-import os
-
 import msgspec
 
 from lottisync.daemon.home import TaskHome
 from lottisync.device.addresses import Reach, read_reach
 from lottisync.device.peers import remembered
 from lottisync.store.forgetting import acknowledged, lacking
+from lottisync.store.lock import is_held
 from lottisync.sync.peer import AddressState, PeerState
 
 STATUS_FILE = "daemon.json"
@@ -36,17 +34,8 @@ class DaemonStatus(msgspec.Struct, rename="camel"):
 def read_status(home: TaskHome) -> DaemonStatus | None:
     """What the running daemon says; None if none is running (whatever an old file says), or nobody can tell."""
     try:
-        file = os.open(home.path / LOCK_FILE, os.O_RDONLY)
-    except OSError:
-        return None
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        return None
-    except BlockingIOError:
-        pass
-    finally:
-        os.close(file)
-    try:
+        if not is_held(home.path / LOCK_FILE):
+            return None
         return msgspec.json.decode((home.path / STATUS_FILE).read_bytes(), type=DaemonStatus)
     except (OSError, msgspec.MsgspecError):
         return None

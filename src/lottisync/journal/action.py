@@ -9,6 +9,7 @@ Each tool is one class in one file of `lottisync.journal.actions`. It is an `Act
 """
 
 from collections.abc import Mapping, Sequence
+from enum import StrEnum
 from typing import Annotated, Any, ClassVar, Self
 
 import msgspec
@@ -29,6 +30,18 @@ from lottisync.store.reader import Reader
 from lottisync.store.transaction import Transaction
 
 TASK, ITEM, LABEL = "task", "checklistItem", "label"
+
+
+class Topic(StrEnum):
+    """What a proposal is about: the heading that it stands under, where a person looks through many of them."""
+
+    STATUS = "status"
+    CHECKLIST = "checklist"
+    PLAN = "plan"
+    LABELS = "labels"
+    FURTHER = "further"
+
+
 NOT_ALLOWED = "the agent is not allowed in its category"
 
 
@@ -62,10 +75,14 @@ class Action(Proposed):
     guarded: ClassVar[frozenset[str]] = frozenset()
     marks_rejection: ClassVar[bool] = False
     catalogue: ClassVar[Catalogue] = ACTIONS
+    topic: ClassVar[Topic] = Topic.STATUS
     is_batch: ClassVar[bool] = False
 
     def arguments(self) -> dict[str, Any]:
         return self.model_dump(by_alias=True, exclude_none=True, exclude={"human_summary"})
+
+    def identity(self) -> dict[str, Any]:
+        return self.arguments()
 
     # -- as a call
 
@@ -143,6 +160,11 @@ class Action(Proposed):
 
     def evidence_after(self, reader: Reader, knowledge: Clock) -> bool:
         return False
+
+    def said_on(self, reader: Reader, task_id: str) -> Sequence[tuple[Entity, str]]:
+        task = reader.entity(task_id)
+        entries = [(entity, "text") for entity in reader.owned_by(task_id) if entity.type == "entry"]
+        return [*([(task, "title")] if task is not None else []), *entries]
 
     # -- what is shown
 

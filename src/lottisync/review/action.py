@@ -105,6 +105,9 @@ class Action(Protocol):
     def arguments(self) -> dict[str, Any]:
         """The arguments as they are stored, in normal form: one proposal, one form."""
 
+    def identity(self) -> dict[str, Any]:
+        """The arguments that make it this proposal and no other; the others are details of it."""
+
     def target(self, task_id: str) -> str:
         """The id of the entity that would change; for a creation, the task's."""
 
@@ -154,6 +157,9 @@ class Action(Protocol):
 
     def evidence_after(self, reader: Reader, knowledge: Clock) -> bool:
         """Whether it cites something that the user wrote and that was written by somebody who knew `knowledge`."""
+
+    def said_on(self, reader: Reader, task_id: str) -> Sequence[tuple[Entity, str]]:
+        """Where a person says something about the task in words: entities, each with the register of the words."""
 
     def newer(self, path: str, value: Any) -> str:
         """How a register that was written since is said to the model."""

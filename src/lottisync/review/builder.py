@@ -26,17 +26,18 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from lottisync.causality.vector_clock import Clock, Dot, has_seen
-from lottisync.entities.entity import Entity
+from lottisync.entities.entity import DELETED_AT, Entity, is_deleted
+from lottisync.entities.registers import Stamp
 from lottisync.entities.view import view
 from lottisync.review import effect, retraction
-from lottisync.review.action import Action, Actions, Proposable, Sight
+from lottisync.review.action import Action, Actions, Proposable, Sight, Unreadable
 from lottisync.review.answer import QUEUED as PROPOSED
 from lottisync.review.answer import batch_answer, looked_up, skipped
 from lottisync.review.change import ChangeItem, ChangeSet, SeenField
 from lottisync.review.ledger import SET, Ledger, Placed, fields
 from lottisync.review.precedence import AGENT, PERSON
 from lottisync.review.projection import ItemStatus
-from lottisync.review.proposal import created_id, digest, item_id, likeness, operation_id, set_id
+from lottisync.review.proposal import created_id, digest, item_id, likeness, operation_id, plain, set_id
 from lottisync.review.retraction import Staged
 from lottisync.review.terms import Sovereignty, Terms, terms_of
 from lottisync.store.instant import iso
@@ -59,8 +60,10 @@ class Draft(NamedTuple):
     target: str | None
     base: list[SeenField]
     registers: frozenset[tuple[str, str]]
+    identity: str
     group_id: str | None = None
     depends_on: tuple[str, ...] = ()
+    supersedes: tuple[str, ...] = ()
 
 
 class Planned(NamedTuple):
@@ -86,7 +89,8 @@ class Builder:
     """Collects one wake's proposals on one task.
 
     `context_knowledge` is the journal's knowledge when the model's context was read, `context_beyond`
-    the dots that were held beyond it (`Reader.held_beyond`, after a round that was cut off)."""
+    the dots that were held beyond it (`Reader.held_beyond`, after a round that was cut off), `context_waiting` the
+    agent's own proposals (item ids) that the context said were waiting."""
 
     def __init__(
         self,
@@ -100,6 +104,7 @@ class Builder:
         actions: Actions,
         context_knowledge: Clock,
         context_beyond: Iterable[Dot] = (),
+        context_waiting: Iterable[str] = (),
         sovereignty: Sovereignty = "reason",
     ) -> None:
         self._journal = journal
@@ -111,6 +116,7 @@ class Builder:
         self._actions = actions
         self._knowledge = dict(context_knowledge)
         self._beyond = frozenset(context_beyond)
+        self._waiting = frozenset(context_waiting)
         self._sovereignty = sovereignty
         self._drafts: list[Draft] = []
         self._staged: list[Staged] = []
@@ -164,11 +170,26 @@ class Builder:
             written |= {item.operation_id: item.id for item in view(earlier, ChangeSet).items}
             ordinal += 1
         drafts = [draft for draft in self._drafts if draft.operation not in written]
+        ledger = Ledger.read(tx, now, self._task_id)
         ids = []
         for start in range(0, len(drafts), MAX_ITEMS):
             ids.append(self._write(tx, now, ordinal, drafts[start : start + MAX_ITEMS], written))
             ordinal += 1
+        self._supersede(tx, ledger, drafts, written, now)
         return ids
+
+    def _supersede(
+        self, tx: Transaction, ledger: Ledger, drafts: list[Draft], written: Mapping[str, str], now: int
+    ) -> None:
+        """Take back what drafts take the place of, and what builds on that."""
+        staged = []
+        for draft in drafts:
+            by = written[draft.operation]
+            falling = list(draft.supersedes)
+            while falling:
+                staged.append(Staged(ident := falling.pop(), "superseded", by))
+                falling += [other.item.id for other in ledger.building_on(ident)]
+        retraction.carry_out(tx, self._agent_id, self._task_id, staged, now)
 
     def _set_id(self, tx: Transaction, ordinal: int) -> str:
         return set_id(self._agent_id, self._run_key, tx.host, ordinal)
@@ -197,6 +218,7 @@ class Builder:
                     evidence=draft.args.get("evidenceEntryIds", []),
                     group_id=draft.group_id,
                     depends_on=[written.get(other, other) for other in draft.depends_on],
+                    supersedes=list(draft.supersedes),
                 )
                 for index, draft in enumerate(drafts)
             ],
@@ -236,9 +258,18 @@ class Builder:
         known = self._known(draft, ledger, sight)
         if known is not None:
             return Answer(REFUSED, heading + known)
-        replaced = [other for other in self._drafts if other.registers & draft.registers]
-        self._drafts = [other for other in self._drafts if other not in replaced] + [draft]
-        notes = [f"{heading}only the title is queued. {kept_back}"] if kept_back else []
+        superseded = [placed for placed in ledger.placed() if self._is_superseded(placed, draft)]
+        draft = draft._replace(supersedes=tuple(placed.item.id for placed in superseded))
+        replaced = [
+            other for other in self._drafts if other.registers & draft.registers or other.identity == draft.identity
+        ]
+        gone = {other.operation for other in replaced}
+        self._drafts = [
+            other for other in self._drafts if other.operation not in gone and not gone & set(other.depends_on)
+        ]
+        self._drafts.append(draft)
+        notes = [f"{heading}the rest is queued, but not this. {kept_back}"] if kept_back else []
+        notes += [f"It takes the place of what waits: {placed.item.human_summary}." for placed in superseded]
         notes += [f"It replaces what you proposed before: {other.summary}." for other in replaced]
         if sight is not None and action.order_unknown(sight):
             notes.append(
@@ -298,7 +329,8 @@ class Builder:
             operation,
             target,
             effect.base(action, sight, self._task_id) if sight else [],
-            frozenset((target or "", path) for path in action.values()),
+            _registers(action, target),
+            _identity(action),
             group,
             (planned.maker,) if planned else (),
         )
@@ -310,10 +342,7 @@ class Builder:
         if any(likeness(other.action.tool, other.args) == alike for other in self._drafts):
             return "you have proposed this already in this wake"
         for placed in ledger.placed():
-            if (
-                placed.item.operation_id == draft.operation
-                or likeness(placed.item.tool_name, placed.item.args) == alike
-            ):
+            if placed.item.operation_id == draft.operation or self._is_same(placed, draft):
                 known = self._answered(placed, draft, sight)
                 if known is not None:
                     return known
@@ -323,7 +352,9 @@ class Builder:
         """Why `placed`, which proposed the same, leaves nothing to ask; None if it may be asked anew."""
         state, same_run = placed.state, placed.item.operation_id == draft.operation
         if state.open or state.status is ItemStatus.DEFERRED:
-            return "this waits for the user already"
+            return None if self._is_superseded(placed, draft) else self._waits(placed)
+        if state.status is ItemStatus.CONFIRMED and not same_run:
+            return self._answered_by_hand(placed, draft, sight)
         refused = state.status is ItemStatus.REJECTED or state.undone
         if refused and (same_run or not self._heard_anew(placed, draft, sight)):
             reason = next((head.reason for head in reversed(state.heads) if head.reason), None)
@@ -334,6 +365,56 @@ class Builder:
         if same_run and state.decided:
             return f"this was {state.status} already"
         return None
+
+    def _waits(self, placed: Placed) -> str:
+        """The answer where the same waits. What is proposed again in the wake that took it back is not taken back."""
+        staged = [one for one in self._staged if one.item != placed.item.id]
+        if staged == self._staged:
+            return "this waits for the user already"
+        self._staged = staged
+        return "this waits for the user already, and is not taken back"
+
+    def _is_same(self, placed: Placed, draft: Draft) -> bool:
+        """Whether an item is that proposal, whatever the capitals of its title and its details."""
+        if placed.item.tool_name != draft.action.tool:
+            return False
+        action = self._actions.read(placed.item.tool_name, placed.item.args)
+        return not isinstance(action, Unreadable) and _identity(action) == draft.identity
+
+    def _is_superseded(self, placed: Placed, draft: Draft) -> bool:
+        """Whether an item of this agent that waits, as the context said, has its place taken by a draft: it would write
+        no other register, or is the same with other details."""
+        item = placed.item
+        if item.id not in self._waiting or placed.set.agent_id != self._agent_id or not placed.state.open:
+            return False
+        if likeness(item.tool_name, item.args) == likeness(draft.action.tool, draft.args):
+            return False
+        if self._is_same(placed, draft):
+            return True
+        action = self._actions.read(item.tool_name, item.args)
+        registers = frozenset() if isinstance(action, Unreadable) else _registers(action, item.target)
+        return bool(registers) and registers <= draft.registers
+
+    def _answered_by_hand(self, placed: Placed, draft: Draft, sight: Sight | None) -> str | None:
+        """What the user did to what they had confirmed: to delete it, to rename it or to take it off is a no."""
+        action = draft.action
+        if action.marks_rejection:
+            return "the user took this off already"  # it is off, or it would be redundant
+        if action.creates is None:
+            return None
+        with self._journal.reading() as reader:
+            made = reader.entity(created_id(placed.item.operation_id, action.creates))
+            words = action.said_on(reader, self._task_id)
+        if made is None:
+            return None
+        said = _no_by_hand(made, action)
+        if said is None:
+            return "the user confirmed this already" if action.builds else None
+        verb, at = said
+        stamps = [write.stamp for entity, path in words for write in entity.registers.get(path, ())]
+        if any(stamp.precedence == PERSON and _age(stamp) > at for stamp in stamps):
+            return None
+        return f"the user {verb} this already"
 
     def _heard_anew(self, placed: Placed, draft: Draft, sight: Sight | None) -> bool:
         """Whether something has changed that every rejection of this had not seen."""
@@ -357,8 +438,8 @@ class Builder:
             held = {dot for path in draft.action.values() for dot in sight.target.dots(path)}
             return not all(has_seen(knowledge, dot) for dot in held)
         with self._journal.reading() as reader:
-            written = [sight.task, *reader.owned_by(self._task_id)]
-        return any(not has_seen(knowledge, dot) for entity in written for dot in _typed(entity))
+            words = draft.action.said_on(reader, self._task_id)
+        return any(not has_seen(knowledge, dot) for entity, path in words for dot in _typed(entity, path))
 
     def _evidence_after(self, knowledge: Clock, draft: Draft) -> bool:
         """Whether the proposal cites something that the user wrote knowing all that the rejection knew."""
@@ -370,9 +451,29 @@ def _clock(document: Mapping[str, int]) -> Clock:
     return document  # type: ignore[return-value]
 
 
-def _typed(entity: Entity) -> set[Dot]:
-    """The dots of what a person wrote by hand."""
-    by_user = {
-        write.stamp.dot for writes in entity.registers.values() for write in writes if write.stamp.precedence == PERSON
-    }
+def _typed(entity: Entity, path: str) -> set[Dot]:
+    """The dots of what a person wrote to a register by hand."""
+    by_user = {write.stamp.dot for write in entity.registers.get(path, ()) if write.stamp.precedence == PERSON}
     return by_user - effect.effect_dots(entity)
+
+
+def _registers(action: Action, target: str | None) -> frozenset[tuple[str, str]]:
+    return frozenset((target or "", path) for path in action.values())
+
+
+def _identity(action: Action) -> str:
+    return likeness(action.tool, action.identity())
+
+
+def _no_by_hand(made: Entity, action: Action) -> tuple[str, tuple[int, int]] | None:
+    """What a person did to what was created as they had confirmed, and when: `deleted` or `renamed`; None if it is as
+    it was made."""
+    if is_deleted(made):
+        return "deleted", max(_age(write.stamp) for write in made.registers[DELETED_AT])
+    if plain(made.value("title")) != plain(action.created_name()):
+        return "renamed", max(_age(write.stamp) for write in made.registers["title"])
+    return None
+
+
+def _age(stamp: Stamp) -> tuple[int, int]:
+    return stamp.millis, stamp.ticks

@@ -24,7 +24,7 @@ class SeenField(msgspec.Struct, frozen=True, rename="camel"):
 class ChangeItem(msgspec.Struct, frozen=True, rename="camel"):
     """One proposed mutation. `digest` is SHA-256 of the canonical tool and arguments (hex); prose is not in
     it. `operation_id` names the effect: equal proposals of one trigger share it. `base` is what the
-    item was made against."""
+    item was made against; `supersedes` are the items in whose place it is."""
 
     id: str
     tool_name: str
@@ -37,6 +37,7 @@ class ChangeItem(msgspec.Struct, frozen=True, rename="camel"):
     evidence: list[str] = []
     group_id: str | None = None
     depends_on: list[str] = []
+    supersedes: list[str] = []
 
 
 class ChangeSet(msgspec.Struct, frozen=True, rename="camel"):
@@ -62,7 +63,8 @@ class ChangeSet(msgspec.Struct, frozen=True, rename="camel"):
 class ChangeDecision(msgspec.Struct, frozen=True, rename="camel"):
     """A verdict on one operation. `seen` lists the ids of the decisions on it that were known to whoever
     decided; `verdict` is confirmed, rejected, deferred or retracted, `actor` user or agent, `result`
-    applied or no-op. `undoes` is the decision that this one takes back."""
+    applied or no-op. `undoes` is the decision that this one takes back, `superseded_by` the item that takes the place
+    of a retracted one."""
 
     id: str
     agent_id: str = ""
@@ -84,6 +86,7 @@ class ChangeDecision(msgspec.Struct, frozen=True, rename="camel"):
     device: str = ""
     journal_knowledge: dict[str, int] = {}
     undoes: str | None = None
+    superseded_by: str | None = None
     created_at: str = ""
 
 

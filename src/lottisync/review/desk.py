@@ -27,6 +27,7 @@ DECIDED = {
     "rejected": "it was rejected already",
     "retracted": "the agent has taken it back already",
     "undone": "it was undone already",
+    "superseded": "the agent has put another proposal in its place",
     "contested": "devices decided differently on it: keep it or undo it",
 }
 """Why an item with this fate is not decided again."""

@@ -65,13 +65,22 @@ class ItemState(NamedTuple):
         return self.status is ItemStatus.RETRACTED and any(head.actor == "user" for head in self.heads)
 
     @property
+    def superseded_by(self) -> str | None:
+        """The item of the same agent that took its place."""
+        if self.status is not ItemStatus.RETRACTED:
+            return None
+        return next((head.superseded_by for head in reversed(self.heads) if head.superseded_by), None)
+
+    @property
     def fate(self) -> str:
-        """What became of it, in the one word that a person is told: its status, or contested, undone or expired,
-        which a status does not tell."""
+        """What became of it, in the one word that a person is told: its status, or contested, undone, superseded or
+        expired, which a status does not tell."""
         if self.contested:
             return "contested"
         if self.undone:
             return "undone"
+        if self.superseded_by:
+            return "superseded"
         return "expired" if self.expired else str(self.status)
 
     @property

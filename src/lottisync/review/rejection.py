@@ -64,7 +64,9 @@ def _reject(act: Act, item_id: str, reason: str | None) -> Outcome:
     return outcome
 
 
-def defer(desk: Desk, sagas: Sagas, item_ids: Sequence[str], until: int, now: int) -> list[Outcome]:
+def defer(
+    desk: Desk, sagas: Sagas, item_ids: Sequence[str], until: int, now: int, *, shown: Shown = UNSEEN
+) -> list[Outcome]:
     """Put items off until a time (ms): they leave the inbox, and come back then."""
     if until > LATEST:
         raise Problem(
@@ -74,7 +76,7 @@ def defer(desk: Desk, sagas: Sagas, item_ids: Sequence[str], until: int, now: in
         raise Problem("bad-value", "an item is put off to a later time; {iso} has passed", iso=iso(until))
     sagas.finish_begun(item_ids, now)
     with desk.agents.transaction(now, PERSON) as tx:
-        act = Act(desk, tx, now)
+        act = Act(desk, tx, now, shown)
         return [_decide(act, ident, ItemStatus.DEFERRED, until=iso(until)) for ident in item_ids]
 
 

@@ -25,10 +25,11 @@ from lottisync.store.transaction import Transaction
 
 
 class Staged(NamedTuple):
-    """A retraction that waits for the end of the wake."""
+    """A retraction that waits for the end of the wake. `superseded_by` is the item that takes its place."""
 
     item: str
     reason: str
+    superseded_by: str | None = None
 
 
 class OpenProposal(NamedTuple):
@@ -81,20 +82,21 @@ def carry_out(
 ) -> int:
     """Write the decisions, for what is open still; returns how many. To be called in a transaction of the
     agent store."""
-    wanted = {one.item: one.reason for one in staged}
+    wanted = {one.item: one for one in staged}
     if not wanted:
         return 0
     ledger, written = Ledger.read(tx, now, task_id), 0
     for placed in ledger.placed():
-        reason = wanted.get(placed.item.id)
-        if reason is None or placed.set.agent_id != agent_id or not _is_open(placed) or _is_begun(tx, placed):
+        retracted = wanted.get(placed.item.id)
+        if retracted is None or placed.set.agent_id != agent_id or not _is_open(placed) or _is_begun(tx, placed):
             continue
         seen = known(ledger, placed.item)
         # The id is derived, so that a wake that is played again says it once.
         ident = derived_id(DECISION, "retracted", placed.item.id, tx.host, *seen)
         decision = msgspec.structs.replace(
             decision_on(placed, ident, ItemStatus.RETRACTED, now, actor="agent", device=device, seen=seen),
-            reason=reason,
+            reason=retracted.reason,
+            superseded_by=retracted.superseded_by,
         )
         tx.put(decision.id, DECISION, fields(decision))
         written += 1

@@ -112,7 +112,12 @@ class Verdicts:
 
     def defer(self, item_id: str, until: int, now: int) -> Outcome:
         """Put an item off until a time (ms): it leaves the inbox, and comes back then."""
-        return rejection.defer(self._desk, self._sagas, [item_id], until, now)[0]
+        return self.defer_selected([item_id], until, now)[0]
+
+    def defer_selected(self, item_ids: Iterable[str], until: int, now: int, *, shown: Shown = UNSEEN) -> list[Outcome]:
+        """Put some items off as one act."""
+        wanted = list(dict.fromkeys(item_ids))
+        return rejection.defer(self._desk, self._sagas, wanted, until, now, shown=shown)
 
     def undo(self, item_id: str, now: int) -> Outcome:
         """Take a verdict back. What was confirmed is written back where nobody has written since, and the item

@@ -9,6 +9,7 @@ had seen them. Equal values are no conflict and are not listed.
 written together (a tick, who set it, and when) are settled together, whichever of them is named.
 """
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from lottisync.causality.vector_clock import Dot, Host
@@ -71,6 +72,18 @@ def of_entity(entity: Entity) -> list[Conflict]:
     if has_unseen_edit(entity):
         found.append(_deletion(entity, deleted))
     return found
+
+
+def decisions(reader: Reader, found: Iterable[Conflict]) -> list[Conflict]:
+    """The conflicts that a person decides on: of those that `keep` settles together, the first field of their group."""
+    listed = list(found)
+    paths = {(conflict.entity, conflict.path) for conflict in listed}
+
+    def leads(conflict: Conflict) -> bool:
+        group = _group(reader, conflict.type, conflict.path)
+        return conflict.path == next(path for path in group if (conflict.entity, path) in paths)
+
+    return [conflict for conflict in listed if leads(conflict)]
 
 
 def _distinct(writes: tuple[Write, ...]) -> list[Candidate]:

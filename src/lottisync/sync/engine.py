@@ -20,9 +20,8 @@ import anyio
 from anyio.abc import ByteStream, SocketStream, TaskStatus
 from anyio.streams.tls import TLSStream
 
-from lottisync.causality.vector_clock import Host
 from lottisync.device.membership import Strangers, bind_hosts, come_back, read_roster
-from lottisync.device.peers import known_hosts, remember_address, remember_connections
+from lottisync.device.peers import known_hosts
 from lottisync.identity.device_key import DeviceKey
 from lottisync.identity.roster import Roster
 from lottisync.net import tls
@@ -36,14 +35,17 @@ from lottisync.store.instant import iso
 from lottisync.store.reader import Moment
 from lottisync.store.store import Store
 from lottisync.sync import duplicate_key
+from lottisync.sync.allowance import Allowance
 from lottisync.sync.connection import Caller, Connection, steady_now
 from lottisync.sync.conversation import Conversation
 from lottisync.sync.dial_plan import DIAL_SECONDS, Failure
 from lottisync.sync.dialling import Connected, Dialling, Met, Unreachable
 from lottisync.sync.event import ClockAhead, DuplicateKey, Event, Greeted, PeerChanged, words
+from lottisync.sync.far_clocks import FarClocks
 from lottisync.sync.local_state import own_summary
 from lottisync.sync.meeting import Meeting
-from lottisync.sync.peer import PeerState, clock_warning, why_away
+from lottisync.sync.peer import PeerState, why_away
+from lottisync.sync.peer_record import PeerRecord
 from lottisync.sync.peer_status import PeerStatus
 from lottisync.sync.reception import Reception
 from lottisync.sync.scrub import Scrub
@@ -104,6 +106,7 @@ class Engine:
         self._report, self._status = report, status
         self._boot = chance.randbytes(16)
         self._statuses: dict[str, PeerStatus] = {}
+        self._allowances: dict[str, Allowance] = {}
         self._locals: dict[Connection, str] = {}
         self._connected_at: dict[str, float] = {}
         self._roster: Roster
@@ -116,7 +119,8 @@ class Engine:
         self._cannot_accept = ""
         self._patience = patience
         self._turned_away: set[tuple[str, bytes]] = set()
-        self._ahead: dict[Host, int] = {}
+        self._far_clocks = FarClocks(self.peers, report)
+        self._record = PeerRecord(roster, call, clock=clock, report=report)
         self.scrub = Scrub(stores, call, idle=self._idle, report=report, changed=self._moved)
         self._verification = Verification(
             stores, roster, self.connections, self.scrub, call, clock=clock, report=report
@@ -219,7 +223,7 @@ class Engine:
             connection = self.connections.pop(device, None)
             if connection is not None:
                 connection.close(REVOKED.code, REVOKED.reason)
-        self._tell_of_clocks()
+        self._far_clocks.attribute(self._roster.host_owner)
 
     async def _look_for_members(self) -> None:
         await self.meeting.look(self._active, self._roster.revoked())
@@ -250,7 +254,7 @@ class Engine:
             else:
                 failing = ""
             if any(connection.status.comparing for connection in self.connections.values()):
-                await self._noted(self._verification.note_progress)
+                await self._record.write(self._verification.note_progress)
                 self._status()
 
     def _moved(self) -> None:
@@ -386,6 +390,7 @@ class Engine:
             steady=steady,
             expected=device,
             members=self._members,
+            allowance=self._allowances.setdefault(device, Allowance()),
         )
         connection = Connection(
             stream,
@@ -429,7 +434,7 @@ class Engine:
             case DuplicateKey():
                 self._runs_twice()
             case ClockAhead(host, millis):
-                self._is_ahead(host, millis)
+                self._far_clocks.found(host, millis, self._roster.host_owner)
             case _:
                 pass
         said = words(event, self._name(connection.device))
@@ -467,23 +472,6 @@ class Engine:
         self.twice = iso(self._clock())
         self._status()
 
-    def _is_ahead(self, host: Host, millis: int) -> None:
-        """What a device wrote came with a time that is far ahead of ours (CAUS-11)."""
-        self._ahead[host] = millis
-        self._tell_of_clocks()
-
-    def _tell_of_clocks(self) -> None:
-        """Whose host that is may only be known when the roster has been read again."""
-        for host in list(self._ahead):
-            state = self.peers.get(self._roster.host_owner.get(host, ""))
-            millis = self._ahead.pop(host, None) if state is not None else None
-            if state is None or millis is None:
-                continue
-            first = state.ahead is None
-            state.ahead = iso(millis)
-            if first:
-                self._report("clock-ahead", clock_warning(state.name, state.ahead))
-
     def _admit(self, connection: Connection, boot: bytes, address: Address | None) -> m.Close | None:
         """Whether a connection that has greeted may go on; the last word for the peer if not."""
         if connection.device not in self.peers:  # revoked since the handshake
@@ -505,9 +493,9 @@ class Engine:
         if address is not None:
             state.address = str(address)
             self._reception.met(address.host)
-            self._tasks.start_soon(self._remember, connection.device, address)
+            self._tasks.start_soon(self._record.reached, connection.device, address)
         else:
-            self._tasks.start_soon(self._remember_connection, connection.device)
+            self._tasks.start_soon(self._record.connected, connection.device)
         self._report("connected", f"connected to {state.name}")
         self._moved()
         return None
@@ -516,35 +504,17 @@ class Engine:
         """Whether the device with the smaller id dialled it."""
         return (self._key.device_id < connection.device) is connection.dialled
 
-    async def _remember(self, device: str, address: Address) -> None:
-        now = self._clock()
-        await self._noted(lambda: remember_address(self._space, device, address, now))
-
-    async def _remember_connection(self, device: str) -> None:
-        seen, now = {device: iso(self._clock())}, self._clock()
-        await self._noted(lambda: remember_connections(self._space, seen, now))
-
     async def _remember_last_connections(self) -> None:
-        """At the end, of those that were connected until now."""
+        """At the end, of the devices that were connected until now."""
         seen = {device: state.last_seen for device, state in self.peers.items() if state.last_seen is not None}
-        now = self._clock()
-        if seen:
-            with anyio.CancelScope(shield=True):
-                await self._noted(lambda: remember_connections(self._space, seen, now))
-
-    async def _noted(self, write: Callable[[], None]) -> None:
-        """Off the event loop: another process may be writing for a while, and hearts must go on beating."""
-        try:
-            await self._call(write)
-        except Problem as problem:
-            self._report("failed", problem.message)
+        await self._record.stopping(seen)
 
     def _disconnected(self, device: str, connection: Connection) -> None:
         state = self.peers.get(device)
         if state is not None:
             state.connected = False
             state.last_seen = iso(self._clock())
-            self._tasks.start_soon(self._remember_connection, device)
+            self._tasks.start_soon(self._record.connected, device)
             if connection.ended is not None and connection.ended.code not in ("duplicate-connection", "goodbye"):
                 state.error = connection.ended.reason
             self._report("disconnected", f"connection to {state.name} ended")

@@ -177,7 +177,7 @@ class Incoming:
 
 
 def refuse_unchained(ends: Clock, clocks: Iterable[tuple[str, Clock]]) -> None:
-    """Raise `BadVersion` for an entity whose clock goes beyond the chains that are here (SYNC-30)."""
+    """Raise `BadVersion` for an entity whose clock goes beyond the chains that are here (SYNC-65)."""
     for entity, clock in clocks:
         for host, counter in clock.items():
             if counter > ends.get(host, 0):

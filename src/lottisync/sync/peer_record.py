@@ -1,0 +1,49 @@
+"""What the engine writes down of its connections: where a device was reached, and when it was connected last.
+
+The rows lie in a local table of `space` (`lottisync.device.peers`). They are written off the event loop: another
+process may hold the store for a while, and heartbeats must go on.
+"""
+
+from collections.abc import Callable, Mapping
+
+import anyio
+
+from lottisync.device.peers import remember_address, remember_connections
+from lottisync.net.address import Address
+from lottisync.problem import Problem
+from lottisync.store.instant import iso
+from lottisync.store.store import Store
+from lottisync.sync.connection import Caller
+
+
+class PeerRecord:
+    """`report` is called with (code, sentence) when something cannot be written down."""
+
+    def __init__(
+        self, space: Store, call: Caller, *, clock: Callable[[], int], report: Callable[[str, str], None]
+    ) -> None:
+        self._space, self._call, self._clock, self._report = space, call, clock, report
+
+    async def reached(self, device: str, address: Address) -> None:
+        """A connection to a device was made at this address."""
+        now = self._clock()
+        await self.write(lambda: remember_address(self._space, device, address, now))
+
+    async def connected(self, device: str) -> None:
+        """A connection with a device has begun or ended now, whichever side dialled."""
+        seen, now = {device: iso(self._clock())}, self._clock()
+        await self.write(lambda: remember_connections(self._space, seen, now))
+
+    async def stopping(self, seen: Mapping[str, str]) -> None:
+        """This program stops: when each device was connected last (device -> ISO 8601)."""
+        now = self._clock()
+        if seen:
+            with anyio.CancelScope(shield=True):
+                await self.write(lambda: remember_connections(self._space, seen, now))
+
+    async def write(self, work: Callable[[], None]) -> None:
+        """Write off the event loop; what cannot be written is reported."""
+        try:
+            await self._call(work)
+        except Problem as problem:
+            self._report("failed", problem.message)
