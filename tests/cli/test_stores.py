@@ -116,7 +116,7 @@ def test_f10_the_page_of_a_task_shows_both_values(apart: tuple[Path, Path]) -> N
     assert "! Soy milk: title: 1 Soy milk (phone)  |  2 Oat milk (laptop)" in shown
     assert "lottisync conflicts keep t1 title N" in shown
     [conflict] = call(apart[0], "task", "show", "t1")["conflicts"]
-    assert (conflict["field"], conflict["title"]) == ("title", "Soy milk")
+    assert (conflict["path"], conflict["title"]) == ("title", "Soy milk")
     assert "Soy milk" in run_here("conflicts", home=apart[0]).out
 
 
@@ -133,7 +133,7 @@ def test_f10_a_tick_that_two_devices_disagree_on_is_one_decision(apart: tuple[Pa
     meet(*homes)
     for home in homes:
         home.close()
-    assert [one["field"] for one in call(apart[0], "conflicts") if one["id"] == "i1"] == ["isChecked"]
+    assert [one["path"] for one in call(apart[0], "conflicts") if one["id"] == "i1"] == ["isChecked"]
     call(apart[0], "conflicts", "keep", "i1", "isChecked", "1")
     assert [one for one in call(apart[0], "conflicts") if one["id"] == "i1"] == []
 

@@ -92,7 +92,7 @@ def test_the_task_shows_the_verdicts(told: tuple[Path, str], device: str) -> Non
 
 def test_the_decisions_are_on_the_device_that_proposed(told: tuple[Path, str]) -> None:
     decisions = ask(told[0], "laptop", "review", "log", task_id(TASK))
-    verdicts = {decision["toolName"]: (decision["verdict"], decision["reason"]) for decision in decisions}
+    verdicts = {decision["tool"]: (decision["verdict"], decision["reason"]) for decision in decisions}
     assert verdicts["update_task_priority"] == ("rejected", REASON)
     assert verdicts["update_task_estimate"][0] == "confirmed"
     assert len(decisions) == 7
