@@ -13,17 +13,17 @@ from lottisync.daemon.stores import AGENT_STORE
 from lottisync.device.folder import StoreFolder
 from lottisync.entities.entity import HIGH, LOW
 from lottisync.journal import tasks
-from lottisync.journal.action import Action, Batch
+from lottisync.journal.task_action import ActionBatch, TaskAction
 from lottisync.journal.toolbox import ACTIONS, BadCall
 from lottisync.journal.types import JOURNAL, ChecklistItem
 from lottisync.review.builder import Builder
 from lottisync.review.change import ChangeDecision, ChangeItem
 from lottisync.review.completion import Sagas
-from lottisync.review.fate import decisions
 from lottisync.review.inbox import Inbox
 from lottisync.review.item_view import ItemView
 from lottisync.review.ledger import Ledger
 from lottisync.review.projection import SetState
+from lottisync.review.proposal_record import decisions
 from lottisync.review.retraction import Staged
 from lottisync.review.verdict import Verdicts
 from lottisync.store.transaction import Transaction
@@ -40,7 +40,7 @@ class Wake(Builder):
         match TOOLBOX.checked(tool, args):
             case BadCall() as bad:
                 return bad.text
-            case Action() | Batch() as call:
+            case TaskAction() | ActionBatch() as call:
                 return self.propose(call, now)
             case RetractSuggestions() as own:
                 return self.retract([Staged(one.id, one.reason) for one in own.proposals], now)
@@ -94,9 +94,9 @@ class Reviewer:
         self.now += millis
         return self.now
 
-    def write(self, deed: Callable[[Transaction], object], precedence: int = HIGH) -> None:
+    def write(self, effect_write: Callable[[Transaction], object], precedence: int = HIGH) -> None:
         with self.journal.transaction(self.later(), precedence) as tx:
-            deed(tx)
+            effect_write(tx)
 
     def add_task(self, task_id: str = "t1", title: str = "Bake bread", items: tuple[str, ...] = ()) -> None:
         self.write(lambda tx: tasks.add_task(tx, task_id, title))

@@ -6,7 +6,7 @@ included. That is said here, once, for the dialects that only differ in how they
 
 from abc import ABC, abstractmethod
 
-from lottisync.agents.model import ToolCall, Turn, Usage
+from lottisync.agents.model import TokenUsage, ToolCall, Turn
 
 
 class Answer(ABC):
@@ -16,7 +16,7 @@ class Answer(ABC):
     def __init__(self, *, id_prefix: str) -> None:
         self._id_prefix = id_prefix
         self._finish_reason: str | None = None
-        self._usage: Usage | None = None
+        self._usage: TokenUsage | None = None
         self.has_begun = False
         self.failure: str | None = None
 
@@ -36,7 +36,7 @@ class Answer(ABC):
     def _count(self, read: int | None, written: int | None) -> None:
         """What the server counted, if it did."""
         if read is not None:
-            self._usage = Usage(read, written or 0)
+            self._usage = TokenUsage(read, written or 0)
 
     @property
     @abstractmethod

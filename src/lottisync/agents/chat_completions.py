@@ -3,7 +3,7 @@
 *Servers differ in how they cut tool calls.* By the book a call's first piece carries index, id and name, and the
 following ones carry index and a bit of the arguments. Ollama gives every call of a turn index 0
 (ollama/ollama#15457), older versions leave the index out, and some servers mint a new id for every piece. Hence
-the rule in `Answer`: a piece starts a call when it has a name and an id that the call at its index does not have.
+the rule in `ChatAnswer`: a piece starts a call when it has a name and an id that the call at its index does not have.
 """
 
 from collections.abc import Sequence
@@ -66,7 +66,7 @@ class _Call:
         self.pieces: list[str] = []
 
 
-class Answer(answer.Answer):
+class ChatAnswer(answer.Answer):
     """Whole when its finish reason is there."""
 
     def __init__(self, *, id_prefix: str) -> None:

@@ -15,7 +15,7 @@ import msgspec
 
 from lottisync.agents import thread
 from lottisync.agents.agent import state_id
-from lottisync.agents.model import Message, SystemMessage, Turn, Usage, UserMessage
+from lottisync.agents.model import Message, SystemMessage, TokenUsage, Turn, UserMessage
 from lottisync.agents.thread import CHARACTERS_A_TOKEN, Thread
 from lottisync.agents.types import AgentMessage, AgentState
 from lottisync.entities.view import view
@@ -145,11 +145,11 @@ def keep(tx: Transaction, writer: Thread, agent_id: str, span: Span, turn: Turn)
         tx.put(state_id(agent_id), "agentState", {"latestSummaryMessageId": message})
 
 
-def spent(written: Iterable[AgentMessage]) -> Usage | None:
+def spent(written: Iterable[AgentMessage]) -> TokenUsage | None:
     """What the summaries among these messages cost."""
     costs = [
         message.metadata for message in written if message.kind == "summary" and "promptTokens" in message.metadata
     ]
     if not costs:
         return None
-    return Usage(sum(cost["promptTokens"] for cost in costs), sum(cost["completionTokens"] for cost in costs))
+    return TokenUsage(sum(cost["promptTokens"] for cost in costs), sum(cost["completionTokens"] for cost in costs))

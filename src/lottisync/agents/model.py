@@ -54,7 +54,7 @@ class ToolCall(msgspec.Struct, frozen=True):
     arguments: str
 
 
-class Usage(msgspec.Struct, frozen=True):
+class TokenUsage(msgspec.Struct, frozen=True):
     """What one turn cost, in the tokens that the server counted."""
 
     prompt_tokens: int
@@ -71,7 +71,7 @@ class Turn(msgspec.Struct, frozen=True):
     text: str
     tool_calls: tuple[ToolCall, ...]
     finish_reason: str
-    usage: Usage | None
+    usage: TokenUsage | None
 
 
 class SystemMessage(msgspec.Struct, frozen=True, tag="system"):

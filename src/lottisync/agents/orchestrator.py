@@ -18,7 +18,7 @@ from typing import NamedTuple
 from lottisync.agents import admission, agent, context, queue, run_key, run_log, schedule, subscription
 from lottisync.agents.agent import CREATED, DESTROYED
 from lottisync.agents.run_log import COMPLETED
-from lottisync.agents.schedule import Cause, Limits, Plan, Standing
+from lottisync.agents.schedule import Cause, Limits, Readiness, WakePlan
 from lottisync.agents.seen import Seen
 from lottisync.agents.subscription import Subscription
 from lottisync.agents.types import Agent, AgentState
@@ -140,7 +140,7 @@ class Orchestrator:
         return [match for entity in found.values() for match in self._matches(reader, entity, _listening([living]))]
 
     def _matches(self, reader: Reader, entity: Entity, listening: "Listening") -> list["Match"]:
-        where = subscription.reach(reader, entity)
+        where = subscription.match_ids(reader, entity)
         listeners = {
             (living.agent.id, ident): (living, each)
             for name in where.near | where.linked
@@ -153,8 +153,8 @@ class Orchestrator:
             and (dots := subscription.matching(each, entity, where, living.seen, self._proposals_of(living.agent.id)))
         ]
 
-    def _proposals_of(self, agent_id: str) -> "Proposals":
-        return Proposals(self._agents, agent_id)
+    def _proposals_of(self, agent_id: str) -> "ProposedBy":
+        return ProposedBy(self._agents, agent_id)
 
     def _queue(self, matches: list["Match"], now: int) -> None:
         if matches:
@@ -164,11 +164,11 @@ class Orchestrator:
 
     # -- who wakes
 
-    def look(self, now: int, awake: Collection[str]) -> Plan:
+    def look(self, now: int, awake: Collection[str]) -> WakePlan:
         """Who is to wake now, and when to look again. `awake` are the agents whose wakes this process has begun."""
         return schedule.plan(self.standings(now, awake), now)
 
-    def standings(self, now: int, awake: Collection[str] = ()) -> list[Standing]:
+    def standings(self, now: int, awake: Collection[str] = ()) -> list[Readiness]:
         """How things stand with every agent at home here that has anything to wake for."""
         at_home = self._at_home()
         with self._agents.reading() as reader, self._journal.reading() as journal:
@@ -180,13 +180,13 @@ class Orchestrator:
                 if (standing := self._standing(reader, journal, living, now, awake)).causes or standing.awake
             ]
 
-    def _standing(self, reader: Reader, journal: Reader, living: Living, now: int, awake: Collection[str]) -> Standing:
+    def _standing(self, reader: Reader, journal: Reader, living: Living, now: int, awake: Collection[str]) -> Readiness:
         ident, state = living.agent.id, living.state
         runs = run_log.runs(reader, ident, RECENT)
         is_begun = any(run.is_open for run in runs)
         ended = [millis(run.completed_at) for run in runs if run.completed_at and run.status != run_log.SKIPPED]
         not_before = _instant(state.next_wake_at)
-        return Standing(
+        return Readiness(
             agent_id=ident,
             causes=tuple(_causes(reader, living, runs, now)),
             # An open run is under way while its lock is held, by whichever process.
@@ -228,7 +228,7 @@ class Match(NamedTuple):
     dots: frozenset[Dot]
 
 
-class Proposals:
+class ProposedBy:
     """Whether an operation was proposed by an agent. The store is asked at the first question only: few changes
     are effects."""
 

@@ -74,7 +74,7 @@ _REASONS = {"max_output_tokens": "length", "content_filter": "content_filter"}
 """Why an answer is incomplete, in the words of the other dialect."""
 
 
-class Answer(answer.Answer):
+class ResponsesAnswer(answer.Answer):
     """Whole when `response.completed` or `response.incomplete` is there."""
 
     def __init__(self, *, id_prefix: str) -> None:

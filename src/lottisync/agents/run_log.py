@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from lottisync.agents.run_key import Reason, Trigger
+from lottisync.agents.run_key import Trigger, WakeReason
 from lottisync.problem import Problem
 from lottisync.store.instant import iso
 from lottisync.store.merge import Merge
@@ -64,7 +64,7 @@ class Run(NamedTuple):
 
     run_key: str
     agent_id: str
-    reason: Reason
+    reason: WakeReason
     reason_id: str
     thread_id: str
     status: str

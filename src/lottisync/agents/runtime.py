@@ -21,7 +21,7 @@ import anyio.to_thread
 from lottisync.agents import agent
 from lottisync.agents.model import Model
 from lottisync.agents.orchestrator import Orchestrator
-from lottisync.agents.schedule import Plan, Start
+from lottisync.agents.schedule import Start, WakePlan
 from lottisync.agents.types import Agent
 from lottisync.agents.wake import wake
 from lottisync.problem import Problem
@@ -74,7 +74,7 @@ class Runtime:
                         tasks.start_soon(self._wake, start)
                     await self._anything(bell, now, plan.next_look)
 
-    async def _planned(self, now: int) -> Plan:
+    async def _planned(self, now: int) -> WakePlan:
         try:
             # Off the loop: the first look at a large journal takes seconds, and links want to be answered.
             await anyio.to_thread.run_sync(self._orchestrator.hear, now)
@@ -83,7 +83,7 @@ class Runtime:
             if problem.message != self._trouble:
                 self._say("agents-wait", f"agents cannot wake now: {problem.message}")
             self._trouble = problem.message
-            return Plan([], None)
+            return WakePlan([], None)
         self._trouble = ""
         return plan
 

@@ -23,7 +23,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from lottisync.agents import seen
-from lottisync.agents.model import ToolCall, Turn, Usage
+from lottisync.agents.model import TokenUsage, ToolCall, Turn
 from lottisync.agents.seen import Seen
 from lottisync.agents.types import AgentMessage, AgentMessagePayload
 from lottisync.entities.view import view
@@ -206,16 +206,16 @@ def observations(reader: Reader, agent_id: str) -> list[AgentMessage]:
     return sorted(found, key=lambda message: (message.created_at, _ordinal(message), message.id))
 
 
-def spent(reader: Reader, agent_id: str) -> dict[str, Usage]:
+def spent(reader: Reader, agent_id: str) -> dict[str, TokenUsage]:
     """The tokens that each run of the agent has cost so far, by run key; of runs on all devices, finished or not.
     Counted by what the model said, so that a turn that was gone on with after a crash is there once."""
-    found: dict[str, Usage] = {}
+    found: dict[str, TokenUsage] = {}
     for kind in ("thought", "summary"):
         for entity in reader.by_type("agentMessage", owner=agent_id, subtype=kind):
             told = view(entity, AgentMessage).metadata
             if "promptTokens" in told:
-                before = found.get(told["runKey"], Usage(0, 0))
-                found[told["runKey"]] = Usage(
+                before = found.get(told["runKey"], TokenUsage(0, 0))
+                found[told["runKey"]] = TokenUsage(
                     before.prompt_tokens + told["promptTokens"],
                     before.completion_tokens + told.get("completionTokens", 0),
                 )
@@ -249,7 +249,7 @@ def recorded(reader: Reader, written: list[AgentMessage]) -> tuple[Opening | Non
                 before = seen.stored(told["contextKnowledge"], told.get("contextBeyond"))
                 opening = Opening(str(prompts["system"]), str(prompts["user"]), before)
             case "thought":
-                usage = Usage(told["promptTokens"], told["completionTokens"]) if "promptTokens" in told else None
+                usage = TokenUsage(told["promptTokens"], told["completionTokens"]) if "promptTokens" in told else None
                 turn = Turn(full_text(reader, message), (), told["finishReason"], usage)
                 turns.append(RecordedTurn(turn, told.get("ignoredCalls", 0), []))
             case "action":

@@ -32,10 +32,10 @@ from lottisync.agents.model import (
     Model,
     ModelError,
     SystemMessage,
+    TokenUsage,
     ToolCall,
     ToolMessage,
     ToolSchema,
-    Usage,
     UserMessage,
 )
 from lottisync.agents.report import Words
@@ -75,12 +75,12 @@ class WakeResult(msgspec.Struct, frozen=True, rename="camel"):
     report_id: str
     observation_count: int
     turns: int
-    usage: Usage | None = None
+    usage: TokenUsage | None = None
     turn_limit_reached: bool = False
     repeated: bool = False
 
 
-class Progress(NamedTuple):
+class WakeProgress(NamedTuple):
     """What a wake is doing, for somebody who watches: the turn (from 1) of how many, and the tool whose call was
     just answered; without one, the model is being asked. In turn 0 it condenses old notes."""
 
@@ -89,7 +89,7 @@ class Progress(NamedTuple):
     tool: str | None = None
 
 
-def _unwatched(progress: Progress) -> None:
+def _unwatched(progress: WakeProgress) -> None:
     """For wakes that nobody watches."""
 
 
@@ -104,7 +104,7 @@ async def wake(
     now: Callable[[], int],
     new_id: Callable[[int], str],
     chance: float = 0.0,
-    watch: Callable[[Progress], None] = _unwatched,
+    watch: Callable[[WakeProgress], None] = _unwatched,
 ) -> WakeResult:
     """Wake the agent once, for `trigger`, on the device of that id.
 
@@ -197,7 +197,7 @@ class _Wake:
         waiting: list[queue.Waiting],
         now: Callable[[], int],
         new_id: Callable[[int], str],
-        watch: Callable[[Progress], None],
+        watch: Callable[[WakeProgress], None],
     ) -> None:
         self._journal, self._agents, self._now, self._new_id, self._watch = journal, agents, now, new_id, watch
         self._context = context.read(journal, agents, run.agent_id, now())
@@ -225,7 +225,7 @@ class _Wake:
     async def _open(self, model: Model) -> Opening:
         """Condense old notes if they have grown too many, and put down how the conversation begins."""
         if (span := self._context.memory.overflow) is not None:
-            self._watch(Progress(0, self._limit))
+            self._watch(WakeProgress(0, self._limit))
             turn, _ = thread.heard(0, await model.complete(memory.question(span), []))
             with self._agents.transaction(self._now(), AGENT) as tx:
                 memory.keep(tx, self._thread, self._run.agent_id, span, turn)
@@ -258,7 +258,7 @@ class _Wake:
                 return
         offered = [ToolSchema(**definition) for definition in TOOLBOX.definitions(RetractSuggestions)]
         while self._turns < self._limit and not self._is_done:
-            self._watch(Progress(self._turns + 1, self._limit))
+            self._watch(WakeProgress(self._turns + 1, self._limit))
             turn, ignored = thread.heard(self._turns, await model.complete(self._messages, offered))
             with self._agents.transaction(self._now(), AGENT) as tx:
                 self._thread.said(tx, self._turns, turn, ignored)
@@ -289,7 +289,7 @@ class _Wake:
             message_id = self._thread.answered(tx, number, place, call, text)
             if answer.changed is not None:
                 tx.link("tool_effect", message_id, answer.changed)
-        self._watch(Progress(number + 1, self._limit, call.name))
+        self._watch(WakeProgress(number + 1, self._limit, call.name))
         return text
 
     # -- the end
@@ -385,7 +385,7 @@ def _record(
     return opening, turns, written
 
 
-def _sum(total: Usage | None, more: Usage | None) -> Usage | None:
+def _sum(total: TokenUsage | None, more: TokenUsage | None) -> TokenUsage | None:
     if total is None or more is None:
         return total or more
-    return Usage(total.prompt_tokens + more.prompt_tokens, total.completion_tokens + more.completion_tokens)
+    return TokenUsage(total.prompt_tokens + more.prompt_tokens, total.completion_tokens + more.completion_tokens)

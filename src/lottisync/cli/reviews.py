@@ -20,17 +20,17 @@ from lottisync.device import clock
 from lottisync.journal.toolbox import ACTIONS
 from lottisync.problem import Problem, Usage
 from lottisync.review import index
-from lottisync.review import shown as printed
-from lottisync.review.action import Change
+from lottisync.review import shown_items as printed
+from lottisync.review.action import FieldChange
 from lottisync.review.change import ChangeDecision
 from lottisync.review.effect import StaleField
-from lottisync.review.fate import Fate, decisions, fates
 from lottisync.review.inbox import Inbox, SetView
+from lottisync.review.item_names import meant, name_of
 from lottisync.review.item_view import ItemView
 from lottisync.review.language import LANGUAGES, chosen, marked, words
-from lottisync.review.names import meant, name_of
 from lottisync.review.outcome import Outcome
 from lottisync.review.proposal import set_of
+from lottisync.review.proposal_record import ProposalRecord, decisions, proposal_records
 from lottisync.review.verdict import Verdicts
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -202,7 +202,7 @@ def _change(item: ItemView) -> Any:
     return text
 
 
-def _before_and_after(item: ItemView, change: Change, *, named: bool = False) -> Any:
+def _before_and_after(item: ItemView, change: FieldChange, *, named: bool = False) -> Any:
     """A field now and then; with its name where there are several."""
     from rich.text import Text
 
@@ -438,13 +438,13 @@ def ledger(terminal: Terminal, task_id: str | None, about: str | None) -> None:
     if about is not None:
         with home.journal.reading() as reader:
             about = tasks.resolve(reader, about, "checklistItem")
-    found = fates(
+    found = proposal_records(
         home.journal, home.agent, ACTIONS, clock.now(), _task(terminal, task_id), about=about, language=_language()
     )
     terminal.emit([msgspec.to_builtins(one) for one in found], lambda: _show_ledger(terminal, found))
 
 
-def _show_ledger(terminal: Terminal, found: list[Fate]) -> None:
+def _show_ledger(terminal: Terminal, found: list[ProposalRecord]) -> None:
     if not found:
         terminal.line(_say("Nothing was proposed."))
         return

@@ -134,7 +134,7 @@ def list_tasks(terminal: Terminal, everything: bool, status: str | None, due: st
         _show_list(terminal, shown, nothing, today=iso(clock.now())[:10])
 
 
-def _show_list(terminal: Terminal, found: list[tasks.Line], nothing: str, today: str) -> None:
+def _show_list(terminal: Terminal, found: list[tasks.TaskLine], nothing: str, today: str) -> None:
     if not found:
         terminal.line(nothing)
         return

@@ -5,7 +5,7 @@ from lottisync.agents.types import AGENT_TYPES
 from lottisync.device.space import SPACE
 from lottisync.entities.schema import schema
 from lottisync.journal.types import JOURNAL
-from lottisync.review import index, saga, shown
+from lottisync.review import index, saga, shown_items
 from lottisync.review.change import CHANGE_TYPES
 
 LOCAL_TABLES = f"""
@@ -13,7 +13,7 @@ LOCAL_TABLES = f"""
 {queue.TABLE}
 {saga.TABLE}
 {index.TABLE}
-{shown.TABLE}
+{shown_items.TABLE}
 create index if not exists idx_agent_entities_subtype on agent_entities(type, subtype, created_at)
     where subtype is not null;
 """

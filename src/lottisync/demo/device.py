@@ -39,7 +39,7 @@ def until(look: Callable[[], T | None], what: str, patience: float = PATIENCE_SE
         time.sleep(LOOK_SECONDS)
 
 
-class Device:
+class DemoDevice:
     def __init__(self, name: str, home: Path, environment: Mapping[str, str]) -> None:
         self.name = name
         self.home = home

@@ -142,7 +142,7 @@ class PairingError(IdentityError):
         """The message to send before closing; None when the other side ended the run (PAIR-14)."""
         if self.from_peer:
             return None
-        return _encode(Refused(code=self.code, sentence=self.message[:MAX_SENTENCE_CHARACTERS]))
+        return _encode(PairingRefused(code=self.code, sentence=self.message[:MAX_SENTENCE_CHARACTERS]))
 
 
 Nonce = Annotated[bytes, msgspec.Meta(min_length=NONCE_BYTES, max_length=NONCE_BYTES)]
@@ -165,7 +165,7 @@ class Introduction(msgspec.Struct, frozen=True):
 NOTHING: Final = Introduction()
 
 
-class Hello(msgspec.Struct, frozen=True, tag_field="t", tag="hello"):
+class PairingHello(msgspec.Struct, frozen=True, tag_field="t", tag="hello"):
     """types -> shows: who I am, and my share."""
 
     v: int
@@ -201,14 +201,14 @@ class Confirmed(msgspec.Struct, frozen=True, tag_field="t", tag="confirmed"):
     sealed: Sealed = b""
 
 
-class Refused(msgspec.Struct, frozen=True, tag_field="t", tag="refused"):
+class PairingRefused(msgspec.Struct, frozen=True, tag_field="t", tag="refused"):
     """either -> either, instead of any other message: it ends here, and why."""
 
     code: str
     sentence: str
 
 
-Message = Hello | Reply | Confirm | Confirmed | Refused
+PairingMessage = PairingHello | Reply | Confirm | Confirmed | PairingRefused
 
 
 class _Versioned(msgspec.Struct, frozen=True):
@@ -226,7 +226,7 @@ class Paired(msgspec.Struct, frozen=True):
     introduction: Introduction = NOTHING
 
 
-class State(enum.Enum):
+class PairingState(enum.Enum):
     """Where a run is; named after what it waits for."""
 
     START = "start"
@@ -239,11 +239,11 @@ class State(enum.Enum):
 
 
 # The whole order of messages: in each state one message moves on, Refused ends, the rest is out of turn.
-EXPECTED: Final[dict[State, type[Message]]] = {
-    State.HELLO: Hello,
-    State.REPLY: Reply,
-    State.CONFIRM: Confirm,
-    State.CONFIRMED: Confirmed,
+EXPECTED: Final[dict[PairingState, type[PairingMessage]]] = {
+    PairingState.HELLO: PairingHello,
+    PairingState.REPLY: Reply,
+    PairingState.CONFIRM: Confirm,
+    PairingState.CONFIRMED: Confirmed,
 }
 
 
@@ -391,7 +391,13 @@ class _Secret:
 class _Run:
     # What does not depend on the side: turns, own card, proof in both directions.
     def __init__(
-        self, state: State, own_role: bytes, peer_role: bytes, key: DeviceKey, name: str, introduction: Introduction
+        self,
+        state: PairingState,
+        own_role: bytes,
+        peer_role: bytes,
+        key: DeviceKey,
+        name: str,
+        introduction: Introduction,
     ) -> None:
         self._introduction = introduction
         self.state = state
@@ -401,16 +407,16 @@ class _Run:
         self._key = key
         self._name = parse_device_name(name)
 
-    def _take(self, data: bytes) -> Message:
+    def _take(self, data: bytes) -> PairingMessage:
         message = _decode(data)
         expected = EXPECTED.get(self.state)
-        if expected is not None and isinstance(message, Refused):
+        if expected is not None and isinstance(message, PairingRefused):
             raise _said_by_peer(message)
         if expected is None or not isinstance(message, expected):
             raise PairingError("out-of-turn", "the other device sent a message that has no place at this point")
         return message
 
-    def _check_card(self, card: Hello | Reply) -> str:
+    def _check_card(self, card: PairingHello | Reply) -> str:
         try:
             parse_device_name(card.name)
             peer_id = device_id_of(card.certificate)
@@ -422,8 +428,8 @@ class _Run:
 
     def _fail(self) -> None:
         # A run that is done stays done: what comes after it is noise.
-        if self.state is not State.DONE:
-            self.state = State.FAILED
+        if self.state is not PairingState.DONE:
+            self.state = PairingState.FAILED
 
     def _proof(self, secret: _Secret) -> tuple[bytes, bytes, bytes]:
         return (
@@ -459,7 +465,7 @@ class CodeTyped(_Run):
         server_certificate: bytes,
         introduction: Introduction = NOTHING,
     ) -> None:
-        super().__init__(State.START, b"types", b"shows", key, name, introduction)
+        super().__init__(PairingState.START, b"types", b"shows", key, name, introduction)
         password = code_password(code) if isinstance(code, str) else code
         # Before a word is said: an invitation names the device, and this is another one (MEET-23).
         if password.device is not None and device_id_of(server_certificate) != password.device:
@@ -477,11 +483,11 @@ class CodeTyped(_Run):
 
     def start(self) -> bytes:
         """The Hello to send. Once per run."""
-        if self.state is not State.START:
+        if self.state is not PairingState.START:
             raise RuntimeError("a pairing run starts once")
-        self.state = State.REPLY
+        self.state = PairingState.REPLY
         self._hello = _encode(
-            Hello(
+            PairingHello(
                 v=PAIRING_VERSION,
                 name=self._name,
                 certificate=self._key.certificate,
@@ -522,7 +528,7 @@ class CodeTyped(_Run):
             self._hello,
             data,
         )
-        self._secret, self._peer, self.state = secret, reply, State.CONFIRMED
+        self._secret, self._peer, self.state = secret, reply, PairingState.CONFIRMED
         return _encode(Confirm(*self._proof(secret)))
 
     def _on_confirmed(self, proof: Confirmed) -> None:
@@ -530,7 +536,7 @@ class CodeTyped(_Run):
         assert self._peer is not None
         introduction = self._check_proof(self._secret, self._peer.certificate, proof)
         self.result = _paired(self._peer, self._secret, introduction)
-        self.state = State.DONE
+        self.state = PairingState.DONE
 
 
 class CodeShown(_Run):
@@ -549,14 +555,14 @@ class CodeShown(_Run):
         nonce: bytes,
         introduction: Introduction = NOTHING,
     ) -> None:
-        super().__init__(State.HELLO, b"shows", b"types", key, name, introduction)
+        super().__init__(PairingState.HELLO, b"shows", b"types", key, name, introduction)
         # The share depends on the other side's nonce, so unfit arguments would only show in the middle of a run.
         _check_chance(scalar, nonce)
         self._offer = offer
         self._scalar = scalar
         self._nonce = nonce
         self._secret: _Secret | None = None
-        self._peer: Hello | None = None
+        self._peer: PairingHello | None = None
 
     def receive(self, data: bytes, now_ms: int) -> list[bytes]:
         """Take one whole message, give back what to send. Raises `PairingError`; the run is over then.
@@ -565,7 +571,7 @@ class CodeShown(_Run):
         """
         try:
             message = self._take(data)
-            if isinstance(message, Hello):
+            if isinstance(message, PairingHello):
                 return [self._on_hello(message, data, now_ms)]
             assert isinstance(message, Confirm), "EXPECTED lets nothing else through to this side"
             return [self._on_confirm(message)]
@@ -573,7 +579,7 @@ class CodeShown(_Run):
             self._fail()
             raise
 
-    def _on_hello(self, hello: Hello, data: bytes, now_ms: int) -> bytes:
+    def _on_hello(self, hello: PairingHello, data: bytes, now_ms: int) -> bytes:
         self._check_card(hello)
         point = _point(self._scalar, hello.share)
         # Before the answer, and whatever comes after it (PAIR-5).
@@ -596,7 +602,7 @@ class CodeShown(_Run):
             responder_share=share,
             responder_data=reply,
         )
-        self._secret, self._peer, self.state = _Secret(isk, data, reply), hello, State.CONFIRM
+        self._secret, self._peer, self.state = _Secret(isk, data, reply), hello, PairingState.CONFIRM
         return reply
 
     def _on_confirm(self, proof: Confirm) -> bytes:
@@ -606,7 +612,7 @@ class CodeShown(_Run):
         self._offer.take()
         proof_of_ours = self._proof(self._secret)
         self.result = _paired(self._peer, self._secret, introduction)
-        self.state = State.DONE
+        self.state = PairingState.DONE
         return _encode(Confirmed(*proof_of_ours))
 
 
@@ -629,7 +635,7 @@ def _point(scalar: bytes, share: bytes) -> bytes:
         raise PairingError("malformed", "the other device sent an unfit share: {error}", error=error) from error
 
 
-def _paired(peer: Hello | Reply, secret: _Secret, introduction: Introduction) -> Paired:
+def _paired(peer: PairingHello | Reply, secret: _Secret, introduction: Introduction) -> Paired:
     return Paired(
         peer_name=peer.name,
         peer_id=device_id_of(peer.certificate),
@@ -639,7 +645,7 @@ def _paired(peer: Hello | Reply, secret: _Secret, introduction: Introduction) ->
     )
 
 
-def _said_by_peer(refused: Refused) -> PairingError:
+def _said_by_peer(refused: PairingRefused) -> PairingError:
     known = _REFUSED_BECAUSE.get(refused.code)
     if known is not None:
         code, because = known
@@ -654,12 +660,12 @@ def _said_by_peer(refused: Refused) -> PairingError:
 
 
 _encode = msgspec.msgpack.Encoder().encode
-_message_decoder: msgspec.msgpack.Decoder[Message] = msgspec.msgpack.Decoder(Message)
+_message_decoder: msgspec.msgpack.Decoder[PairingMessage] = msgspec.msgpack.Decoder(PairingMessage)
 _introduction_decoder = msgspec.msgpack.Decoder(Introduction)
 _version_decoder = msgspec.msgpack.Decoder(_Versioned)
 
 
-def _decode(data: bytes) -> Message:
+def _decode(data: bytes) -> PairingMessage:
     # The one place where bytes of a stranger become messages (PAIR-13). The version is read before the rest:
     # a later version may have other fields, and "malformed" would send the person looking for the wrong fault.
     if len(data) > MAX_PAIRING_MESSAGE:

@@ -15,7 +15,7 @@ is needs no reason.
 """
 
 from lottisync.review.action import Grade
-from lottisync.review.terms import Sovereignty
+from lottisync.review.policy import Sovereignty
 
 MIN_REASON = 20
 """Characters that a reason has at least, after trimming (S0-50): "ok" and "done" cite nothing."""

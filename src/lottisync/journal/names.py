@@ -18,7 +18,7 @@ from lottisync.store.instant import iso
 from lottisync.store.reader import Reader
 from lottisync.store.transaction import Transaction
 
-Named = Literal["label", "category"]
+NamedType = Literal["label", "category"]
 
 
 class _Name(msgspec.Struct, frozen=True, gc=False):
@@ -26,13 +26,13 @@ class _Name(msgspec.Struct, frozen=True, gc=False):
     name: str = ""
 
 
-def find(reader: Reader, type_name: Named, name: str) -> str | None:
+def find(reader: Reader, type_name: NamedType, name: str) -> str | None:
     """The id of the live label or category of this name; of several, as two programs may make them, the first."""
     wanted = " ".join(name.split()).casefold()
     return min((one.id for one in reader.views(type_name, _Name)[0] if one.name.casefold() == wanted), default=None)
 
 
-def find_known(reader: Reader, type_name: Named, name: str) -> str:
+def find_known(reader: Reader, type_name: NamedType, name: str) -> str:
     """As `find`; a name that is not there is a `Problem`."""
     found = find(reader, type_name, name)
     if found is None:
@@ -40,7 +40,7 @@ def find_known(reader: Reader, type_name: Named, name: str) -> str:
     return found
 
 
-def find_or_make(tx: Transaction, type_name: Named, name: str) -> str:
+def find_or_make(tx: Transaction, type_name: NamedType, name: str) -> str:
     """The id of the label or category of this name, made if it is not there, brought back if it was deleted."""
     name = checked_title(name)
     found = find(tx, type_name, name)

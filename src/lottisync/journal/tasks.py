@@ -52,7 +52,7 @@ _DAY = re.compile(r"\A\d{4}-\d{2}-\d{2}\Z")
 _LANGUAGE = re.compile(r"\A[a-z]{2,3}\Z")
 
 
-class Line(msgspec.Struct, frozen=True, rename="camel", gc=False):
+class TaskLine(msgspec.Struct, frozen=True, rename="camel", gc=False):
     """What a list shows of a task."""
 
     id: str
@@ -91,17 +91,17 @@ def read(reader: Reader, entity_id: str, type_name: str, kind: type[T]) -> T:
     return document.view(kind)
 
 
-def all_tasks(reader: Reader) -> tuple[list[Line], list[Damaged]]:
+def all_tasks(reader: Reader) -> tuple[list[TaskLine], list[Damaged]]:
     """All that can be read, in no order, and what can't."""
-    return reader.views("task", Line)
+    return reader.views("task", TaskLine)
 
 
-def deleted_tasks(reader: Reader) -> tuple[list[Line], list[Damaged]]:
+def deleted_tasks(reader: Reader) -> tuple[list[TaskLine], list[Damaged]]:
     """The deleted tasks that are not forgotten yet, in the order of their ids, and what can't be read."""
     found, damaged = [], []
     for document in deleted_documents(reader, "task"):
         try:
-            found.append(document.view(Line))
+            found.append(document.view(TaskLine))
         except Damaged as problem:
             damaged.append(problem)
     return found, damaged

@@ -18,7 +18,6 @@ from typing import Any, NamedTuple
 import msgspec
 from pydantic import ValidationError
 
-from lottisync.journal.action import Action
 from lottisync.journal.actions.add_checklist_item import AddChecklistItem
 from lottisync.journal.actions.add_multiple_checklist_items import AddMultipleChecklistItems
 from lottisync.journal.actions.assign_task_label import AssignTaskLabel
@@ -35,6 +34,7 @@ from lottisync.journal.actions.update_task_due_date import UpdateTaskDueDate
 from lottisync.journal.actions.update_task_estimate import UpdateTaskEstimate
 from lottisync.journal.actions.update_task_priority import UpdateTaskPriority
 from lottisync.journal.arguments import INCOMPLETE, Call
+from lottisync.journal.task_action import TaskAction
 from lottisync.review.action import Unreadable
 
 MAX_ARGUMENTS = 100_000
@@ -105,10 +105,10 @@ class Toolbox:
             fault = _explained(error)
             return BadCall(f"{tool.tool} was not accepted: {fault}. Correct the arguments and call it again.", fault)
 
-    def read(self, tool: str, args: Mapping[str, Any], *, complete: bool = True) -> Action | Unreadable:
+    def read(self, tool: str, args: Mapping[str, Any], *, complete: bool = True) -> TaskAction | Unreadable:
         """A stored proposal. Without `complete` the words of it may be missing, as in a receipt."""
         kind = self.tools.get(tool)
-        if kind is None or not issubclass(kind, Action):
+        if kind is None or not issubclass(kind, TaskAction):
             return Unreadable(f"this version does not know the tool {tool}; update it to confirm this")
         try:
             return kind.model_validate(args, context={INCOMPLETE: not complete})

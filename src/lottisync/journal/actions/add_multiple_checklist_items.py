@@ -5,21 +5,21 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from lottisync.journal.action import Action, Batch
 from lottisync.journal.actions.add_checklist_item import AddChecklistItem
-from lottisync.journal.arguments import MAX_BATCH, Arguments, Title
+from lottisync.journal.arguments import MAX_BATCH, Arguments, TitleText
+from lottisync.journal.task_action import ActionBatch, TaskAction
 
 
 class NewItem(Arguments):
-    title: Title = Field(description="What is to be done.")
+    title: TitleText = Field(description="What is to be done.")
 
 
-class AddMultipleChecklistItems(Batch):
+class AddMultipleChecklistItems(ActionBatch):
     tool: ClassVar[str] = "add_multiple_checklist_items"
     purpose: ClassVar[str] = "Propose new checklist items; the user decides on each of them."
     aliases: ClassVar[tuple[str, ...]] = ("add_checklist_items",)
 
     items: list[NewItem] = Field(min_length=1, max_length=MAX_BATCH, description="The items to add, in order.")
 
-    def parts(self) -> Sequence[Action]:
+    def parts(self) -> Sequence[TaskAction]:
         return [AddChecklistItem.model_construct(title=item.title) for item in self.items]
