@@ -255,7 +255,7 @@ def test_rev83_one_by_one_with_the_keys_of_git_add_p(desk: Desk) -> None:
     shown = desk.type("-i", keys=["y", "n", "not needed", "e", "C2", "x", "d", "s", "q"])
     assert "(1/6)" in shown
     assert "Confirm this? [y,n,e,d,s,b,q,?]" in shown
-    assert "q  quit: what is left waits" in shown
+    assert "q  quit: the other items wait" in shown
     assert [item.title for item in desk.page.items] == ["Flour", "A", "C2"]
     fates = [(one["fate"], [d.get("reason") for d in one["decisions"]]) for one in desk.ask("ledger", "t1")]
     assert fates == [
@@ -289,7 +289,7 @@ def test_rev38_check_names_a_lying_index_and_reindex_mends_it(desk: Desk) -> Non
     done = CliRunner().invoke(lottisync, ["check", "--json", "--home", str(desk.home.path)])
     [fault] = json.loads(done.output)["agent"]
     assert (done.exit_code, "says resolved, and it is pending" in fault) == (1, True)
-    assert "computed anew" in desk.type("reindex")
+    assert "computed again" in desk.type("reindex")
     assert len(desk.ask()) == 1
     assert CliRunner().invoke(lottisync, ["check", "--home", str(desk.home.path)]).exit_code == 0
 
@@ -359,7 +359,7 @@ def test_cli_28_an_index_that_cannot_be_kept_does_not_hide_the_rest(
         done = CliRunner().invoke(lottisync, ["status", "--json", "--home", str(desk.home.path)])
     assert done.exit_code == 0, done.output
     assert json.loads(done.stdout)["waiting"] is None
-    assert "what waits for you could not be counted" in done.stderr
+    assert "the proposals that wait for you could not be counted" in done.stderr
 
 
 def test_rev103_a_verdict_of_a_later_version_is_shown_as_it_is_called(desk: Desk) -> None:

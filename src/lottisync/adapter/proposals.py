@@ -363,7 +363,7 @@ class ProposalOperations:
         return _told(outcome)
 
     def _expire(self, request: Request) -> list[dict[str, Any]]:
-        """What is expired at that time, by set. Nothing is written: it is read off the projection."""
+        """The expired items at that time, by set, from the projection. Nothing is written."""
         now = r.now(request)
         with self._agents(request).reading() as reader:
             placed = [one for one in Ledger.read(reader, now).placed() if one.state.expired]

@@ -1,14 +1,14 @@
-"""The shell around the orchestrator: waits, wakes, says (docs/specs/09-agents.md, section 9).
+"""The event loop around the orchestrator: waits, starts wakes, reports (docs/specs/09-agents.md, section 9).
 
     the bell rings, a wake ends, or the time has come -> hear -> look -> begin wakes -> wait again
 
-Everything that is decided is decided by `orchestrator` and `schedule`; here is only what needs an event loop. One
-task per wake; a wake that fails has written down when it may try again before this hears of it, so nothing is kept in
-memory but who is awake.
+`orchestrator` and `schedule` decide everything; this module has only the code that needs an event loop. Each wake is a
+task. A wake that fails has stored the time of its next attempt before it returns, so memory holds only which agents are
+awake.
 
-A refusal or a failure of one agent is told and ends that wake. A store that cannot be read or written (a full disk) is
-told once and looked at again until it can. Anything else that is raised is a bug, and ends the runtime: the run stays
-`started`, and goes on from its record when the program is started again.
+A refusal or a failure of one agent is reported, and ends that wake. If a store cannot be read or written (a full disk),
+that is reported once, and tried again until it works. Any other exception is a bug, and ends the runtime: the run
+stays `started`, and goes on from its record at the next start.
 """
 
 import contextlib

@@ -53,9 +53,9 @@ class Cause(NamedTuple):
 
 
 class Readiness(NamedTuple):
-    """How things stand with one agent; times in ms. `awake`: a wake of it is under way; `asleep`: it may not wake.
-    `not_before` is the end of its backoff, `last_end` when its last wake ended, `starts` when its wakes of the last
-    hour began, oldest first."""
+    """The state of one agent that the rules need; times in ms. `awake`: a wake of it is going on. `asleep`: it may not
+    wake. `not_before` is the end of its backoff, `last_end` the end of its last wake, `starts` the beginnings of its
+    wakes of the last hour, oldest first."""
 
     agent_id: str
     causes: tuple[Cause, ...] = ()
@@ -73,14 +73,14 @@ class Start(NamedTuple):
 
 
 class WakePlan(NamedTuple):
-    """Whom to wake now, and when to look again (ms); None if only something new can change anything."""
+    """The agents to wake now, and when to look again (ms); None if only a new event can change anything."""
 
     start: list[Start]
     next_look: int | None
 
 
 def plan(standings: Iterable[Readiness], now: int) -> WakePlan:
-    """Who waits longest comes first, as many as may be under way at once."""
+    """The agent that waits longest comes first; at most `MAX_UNDER_WAY` are awake at once."""
     everyone = list(standings)
     free = MAX_UNDER_WAY - sum(each.awake for each in everyone)
     due = sorted(

@@ -56,7 +56,7 @@ def of_task(task_id: str) -> dict[str, Any]:
 
 
 def of_agent(agent: Agent) -> dict[str, Subscription]:
-    """The agent's subscriptions by id. What another device wrote there and is none is left out."""
+    """The agent's subscriptions by id. Entries that are not subscriptions are left out."""
     found = {}
     for ident, fields in sorted(agent.subscriptions.items()):
         try:
@@ -67,7 +67,7 @@ def of_agent(agent: Agent) -> dict[str, Subscription]:
 
 
 class MatchIds(msgspec.Struct, frozen=True):
-    """The ids by which subscriptions may reach an entity: directly, and over a link."""
+    """The ids by which subscriptions match an entity: directly, and over a link."""
 
     near: frozenset[str]
     linked: frozenset[str]

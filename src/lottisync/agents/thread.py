@@ -1,12 +1,12 @@
-"""A thread: the record of one wake's conversation, written as it happens (docs/specs/09-agents.md, section 5).
+"""A thread: the record of one wake's conversation, written while it happens (docs/specs/09-agents.md, section 5).
 
-Every turn is in the store before anything is done about it, and every result before the model hears of it. So a
-person can read what an agent did while it is doing it, and a wake that was killed goes on from its record: what
-the model said is not asked (and paid) for again, what was done is not done again.
+Every turn is stored before anything is done about it, and every result before the model gets it. So a person can
+follow an agent's work, and a killed wake goes on from its record: turns are not asked (and paid) for again, and calls
+are not carried out again.
 
 Messages are immutable and form a chain: each names the one before it, the first of a wake the last of the wake
-before. `metadata.ordinal` is the place in the thread, for readers that sort; `turn` and `call` say which turn of
-the model, and which call of it, a message belongs to. Long content stands in a payload beside the message.
+before. `metadata.ordinal` is the place in the thread, for readers that sort; `turn` and `call` say which turn of the
+model, and which call of it, a message belongs to. Long content is in a payload.
 
 | kind        | text                                   | metadata                                        |
 |-------------|----------------------------------------|-------------------------------------------------|
@@ -32,16 +32,17 @@ from lottisync.store.reader import Reader
 from lottisync.store.transaction import Transaction
 
 MAX_INLINE = 500
-"""Characters of content that stand in the message itself; a list of messages stays quick to read."""
+"""Characters of content in the message itself. Longer content is in a payload, so that a list of messages is quick to
+read."""
 PREVIEW = 200
 MAX_TEXT = 80_000
-"""Characters that are kept of one text of the model. Six bytes each in the worst JSON, that is less than a
-document may have; more than any answer to five turns about one task."""
+"""Characters of one text of the model; longer texts are cut. In the worst JSON a character takes six bytes, so such a
+text fits into a document. It is more than any answer about one task needs."""
 MAX_CALLS = 32
-"""Calls of one turn that are heard; a task has eight things to change and a batch tool for its checklist."""
+"""Calls of one turn that are answered. A task has eight fields, and there is a batch tool for its checklist."""
 MAX_NAME = 128
 MAX_TOKENS = 10**9
-"""A count of one turn beyond this is not a count; it reads as none."""
+"""A greater token count of one turn is taken for an error, and dropped."""
 CHARACTERS_A_TOKEN = 4
 """The usual estimate, where no tokenizer is at hand."""
 
@@ -88,7 +89,7 @@ class Thread:
         span: Mapping[str, Any] = {},
     ) -> str:
         """One more message; returns its id. `content` is long content for a payload; without it, a text that is
-        too long to stand in the message is moved there as `{"text": ...}`. `span` says what a summary sums up."""
+        too long for the message is moved there as `{"text": ...}`. `span` says what a summary sums up."""
         message_id = self._new_id(tx.now)
         if content is None and len(text) > MAX_INLINE:
             content, text = {"text": text}, text[:PREVIEW] + "…"

@@ -37,15 +37,15 @@ MAX_OBSERVATIONS = 20
 
 
 class ToolAnswer(NamedTuple):
-    """What the model is told, and the id of the journal entity that was changed at once, if one was."""
+    """The answer for the model, and the id of the journal entity that was changed at once, if any."""
 
     text: str
     changed: str | None = None
 
 
 class Calls:
-    """The calls of one wake, and what they leave for its end. At most `most` changes are considered: not all of
-    those are queued, but a model that has tried as many is not proposing any more."""
+    """The calls of one wake, and the results for its end. At most `most` changes are considered. Not all of them are
+    queued, but a model that has tried that many is not making useful proposals any more."""
 
     def __init__(self, journal: Store, agents: Store, run: Run, task_id: str, seen: Seen, most: int) -> None:
         self._journal, self._agents, self._agent_id, self._task_id = journal, agents, run.agent_id, task_id
@@ -81,7 +81,7 @@ class Calls:
             self._take(parsed, now)
 
     def _take(self, call: Call, now: int) -> str:
-        """Keep what is for the end of the wake; returns the answer."""
+        """Keep the arguments for the end of the wake; returns the answer."""
         match call:
             case TaskAction() | ActionBatch():
                 return self._propose(call, now)

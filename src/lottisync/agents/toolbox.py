@@ -42,7 +42,7 @@ class ChecklistProgress(Arguments):
 
 
 class UpdateReport(Call):
-    """The report of seed 003, section 5.6, without `lastUpdated`, which we stamp."""
+    """Your report. The program fills in the other fields."""
 
     tool: ClassVar[str] = "update_report"
     purpose: ClassVar[str] = "Write your report on the task; it replaces the earlier one."

@@ -25,7 +25,7 @@ COMMANDS = {
     "daemon": ("lottisync.cli.daemons:daemon", "Keep in step with the other devices."),
     "pair": ("lottisync.cli.devices:pair", "Make two devices trust each other."),
     "devices": ("lottisync.cli.devices:devices", "List this person's devices, or put one away."),
-    "status": ("lottisync.cli.homes:status", "Show what is stored here and how the devices stand."),
+    "status": ("lottisync.cli.homes:status", "Show the stores and the state of the devices."),
     "import": ("lottisync.cli.tasks:import_file", "Add the tasks of a file."),
     "task": ("lottisync.cli.task_verbs:task", "List, show, add and change tasks."),
     "search": ("lottisync.cli.searches:search", "Find tasks, items and notes by their words."),

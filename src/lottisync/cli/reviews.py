@@ -46,7 +46,7 @@ KEYS = {
     "d": marked("put it off for a day"),
     "s": marked("skip it: decide later"),
     "b": marked("back to the one before"),
-    "q": marked("quit: what is left waits"),
+    "q": marked("quit: the other items wait"),
     "?": marked("show these keys"),
 }
 """Of the interactive mode, as in `git add -p`."""
@@ -96,13 +96,13 @@ def spoken(function: F) -> F:
         type=click.Choice(LANGUAGES),
         callback=_remember,
         expose_value=False,
-        help="The language of what is shown; else that of LANG.",
+        help="The language of the output; without it, that of LANG.",
     )(function)
 
 
 @click.group(invoke_without_command=True)
 @click.option("--task", "task_id", metavar="TASK", help="Only what concerns this task.")
-@click.option("--all", "everything", is_flag=True, help="Also what is put off or expired.")
+@click.option("--all", "everything", is_flag=True, help="Also deferred and expired items.")
 @click.option("-i", "--interactive", is_flag=True, help="Go through them one by one.")
 @spoken
 @common
@@ -122,7 +122,7 @@ def review(
 
 @review.command("list")
 @click.option("--task", "task_id", metavar="TASK", help="Only what concerns this task.")
-@click.option("--all", "everything", is_flag=True, help="Also what is put off or expired.")
+@click.option("--all", "everything", is_flag=True, help="Also deferred and expired items.")
 @spoken
 @common
 @watchable
@@ -401,7 +401,7 @@ def defer(terminal: Terminal, items: tuple[str, ...], span: str) -> None:
 @spoken
 @common
 def undo(terminal: Terminal, item: str) -> None:
-    """Take your verdict on ITEM back. What somebody has written since is left as it is."""
+    """Take your verdict on ITEM back. Fields that were written since stay as they are."""
     _report(terminal, [_verdicts(terminal).undo(_find(terminal, item).id, clock.now())])
 
 
@@ -431,7 +431,7 @@ def dismiss(terminal: Terminal, item: str, reason: str | None) -> None:
 @spoken
 @common
 def ledger(terminal: Terminal, task_id: str | None, about: str | None) -> None:
-    """Show all that was proposed (for TASK) and what became of it, oldest first."""
+    """Show every proposal (for TASK) with its result, oldest first."""
     from lottisync.journal import tasks
 
     home = terminal.home
@@ -470,16 +470,16 @@ def log(terminal: Terminal, task_id: str) -> None:
 
 
 def _verdict(decision: ChangeDecision) -> str:
-    """A decision that takes another one back is called that, whatever it leaves behind."""
+    """The word for a decision that takes another one back, in any case."""
     return _word("undone" if decision.undoes else decision.verdict)
 
 
 @review.command("reindex")
 @common
 def reindex(terminal: Terminal) -> None:
-    """Compute the index of change sets anew, where `lottisync check` has found it wrong."""
+    """Compute the index of change sets again, after `lottisync check` has found it wrong."""
     index.rebuild(terminal.home.agent, clock.now())
-    terminal.emit({"reindexed": True}, lambda: terminal.line(_say("The index was computed anew."), "green"))
+    terminal.emit({"reindexed": True}, lambda: terminal.line(_say("The index was computed again."), "green"))
 
 
 def _minute(instant: str) -> str:
@@ -490,7 +490,7 @@ def _minute(instant: str) -> str:
 
 
 def _go_through(terminal: Terminal, task_id: str | None) -> None:
-    """Ask about each item that waits, in order; what is answered is done at once."""
+    """Ask about each open item, in order. Each answer is carried out at once."""
     if terminal.as_json:
         raise Usage("bad-usage", "--interactive asks a person; it goes with no --json")
     keys = _keys()
@@ -583,7 +583,7 @@ def _verdicts(terminal: Terminal) -> Verdicts:
 
 
 def _remember_shown(terminal: Terminal, items: list[ItemView]) -> None:
-    """What is on a page is what a later verdict is about (REV-86)."""
+    """Store the digests of the items on a page, for a later verdict (REV-86)."""
     printed.remember(terminal.home.agent, items, clock.now())
 
 

@@ -537,7 +537,7 @@ def _change_items(terminal: Terminal, named: Sequence[str], verb: Verb, said: st
 def _change(
     terminal: Terminal, named: Sequence[str], type_name: str, verb: Verb, said: str, *, deleted: bool = False
 ) -> None:
-    """Do the verb to each that is named, in one transaction, and say what became of it."""
+    """Do the verb on each named task, in one transaction, and print the results."""
     answers = []
     with terminal.home.journal.transaction(clock.now(), PERSON) as tx:
         for ident in dict.fromkeys(tasks.resolve(tx, name, type_name, deleted=deleted) for name in named):

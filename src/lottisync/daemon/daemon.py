@@ -6,7 +6,7 @@
          -> the agents at home on this device, if a model is configured
          -> daemon.json, rewritten whenever something changed that a person may want to see
 
-A stop (SIGTERM, SIGINT) closes the links with a word and leaves nothing behind. Whatever else stops
+A stop (SIGTERM, SIGINT) closes the connections with a reason and leaves nothing behind. Whatever else stops
 it, the stores are what they were at the last commit.
 """
 
@@ -53,7 +53,7 @@ async def run(
     started: Callable[[int], None],
     agents: bool = False,
 ) -> None:
-    """Run until told to stop. `started` is told the port; `say` hears of what happens (code, sentence). With
+    """Run until stopped. `started` is called with the port, `say` with each event (code, sentence). With
     `agents`, those at home on this device wake by themselves.
 
     Raises `Problem` if another daemon has this home, or the port cannot be had."""

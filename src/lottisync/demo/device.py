@@ -24,7 +24,7 @@ OWN_NETWORK = {"LOTTISYNC_SERVICE": f"demo-{os.getpid()}"}
 
 
 class DemoFailed(Exception):
-    """A step did not happen as told."""
+    """A step did not happen as described."""
 
 
 def until(look: Callable[[], T | None], what: str, patience: float = PATIENCE_SECONDS) -> T:

@@ -93,7 +93,7 @@ class Story:
         self.turn_away()
 
     def turn_away(self) -> None:
-        """A device that trusts laptop, and that laptop has never heard of, gets nowhere and is told so."""
+        """A device that trusts laptop, and that laptop does not know, is refused and shows why."""
         from lottisync.daemon.home import TaskHome
         from lottisync.device import clock
 
@@ -111,7 +111,7 @@ class Story:
             error = peer["error"] or ""
             return error if "does not know this device" in error else None
 
-        error = until(told, "the stranger is told why")
+        error = until(told, "the stranger shows why")
         self.stranger.stop()
         require(self.stranger.run("status")["stores"]["journal"]["entities"] == 0, "the stranger got nothing")
         self.stage.say(("An unpaired device that tries is told:", "dim"), (f"  {error}", "red"))
@@ -262,7 +262,7 @@ class Story:
         return texts
 
     def last_request(self) -> ChatRequest:
-        """What the model was told last, as the server recorded it."""
+        """The model's last prompt, as the server recorded it."""
         assert self.server is not None
         return ChatRequest(len(self.server.requests), self.server.requests[-1])
 
@@ -282,7 +282,7 @@ class Story:
 
 
 def tell(folder: Path, stage: Stage) -> None:
-    """Run the story in fresh homes under `folder`. Raises `DemoFailed` where a step did not happen as told."""
+    """Run the story in fresh homes under `folder`. Raises `DemoFailed` if a step did not happen as described."""
     if os.environ.get("LOTTISYNC_MODEL_URL") or os.environ.get("OPENAI_API_KEY"):
         Story(folder, stage, None).tell()
         return

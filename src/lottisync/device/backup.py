@@ -23,7 +23,7 @@ from lottisync.store.store import Store
 FORMAT = "lottisync-backup/1"
 FILE = "backup.json"
 BackupProgress = Callable[[str, int, int], None]
-"""What is being done, how much of it is done, of how much."""
+"""Called with the step, the work done, and the whole work."""
 
 
 class BackupFile(msgspec.Struct, frozen=True):
@@ -54,7 +54,7 @@ def back_up(home: Home, into: Path, now: int, progress: BackupProgress = _quiet)
     at = datetime.fromtimestamp(now / 1000, UTC)
     folder = into / at.strftime("%Y%m%d-%H%M%S")
     if folder.exists():
-        raise Problem("exists", "{folder} exists already; it was left as it is. Try again in a second", folder=folder)
+        raise Problem("exists", "{folder} exists already; it was not changed. Try again in a second", folder=folder)
     building = folder.with_name(f".{folder.name}.new")
     try:
         into.mkdir(parents=True, exist_ok=True)

@@ -44,13 +44,11 @@ before closing. After an error the run is over; a new run takes a new object wit
 Spec: docs/specs/06-identity-and-pairing.md, PAIR-1 to PAIR-21; docs/specs/16-meeting.md, MEET-6, MEET-20 to MEET-23.
 """
 
-from __future__ import annotations
-
 import enum
 import hashlib
 import hmac
 import re
-from typing import Annotated, Final, Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 import msgspec
 from cryptography.exceptions import InvalidTag
@@ -68,28 +66,28 @@ from lottisync.identity.device_key import (
 from lottisync.identity.device_name import parse_device_name
 from lottisync.identity.words import WORDS
 
-PAIRING_VERSION: Final = 1
-# A Hello is a certificate (at most 1024 bytes), a name (at most 256) and less than 200 of the rest. A stranger
-# gets no more of our memory than that asks for, far below the 64 KiB that hold before authentication at large.
-MAX_PAIRING_MESSAGE: Final = 4096
-# Long enough to walk to the other device and type; short enough that a code on a photo is worth nothing.
-OFFER_LIFETIME_MS: Final = 120_000
-# A person mistypes once or twice. Three guesses at 10^8 secrets leave an attacker 3 in 100 million.
-RUNS_PER_OFFER: Final = 3
-CODE_DIGITS: Final = 9
-NONCE_BYTES: Final = 32
-MAC_BYTES: Final = 32
-MAX_SENTENCE_CHARACTERS: Final = 200
-MAX_INTRODUCTION: Final = 2048
-MOST_WAYS: Final = 16
+PAIRING_VERSION = 1
+MAX_PAIRING_MESSAGE = 4096
+"""A Hello is a certificate (at most 1024 bytes), a name (at most 256) and less than 200 of the rest. A stranger
+gets no more of our memory than that asks for, far below the 64 KiB that hold before authentication at large."""
+OFFER_LIFETIME_MS = 120_000
+"""Long enough to walk to the other device and type; short enough that a code on a photo is worth nothing."""
+RUNS_PER_OFFER = 3
+"""A person mistypes once or twice. Three guesses at 10^8 secrets leave an attacker 3 in 100 million."""
+CODE_DIGITS = 9
+NONCE_BYTES = 32
+MAC_BYTES = 32
+MAX_SENTENCE_CHARACTERS = 200
+MAX_INTRODUCTION = 2048
+MOST_WAYS = 16
 
-_CHANNEL: Final = b"lottisync/pairing/1"
-_TRANSCRIPT_LABEL: Final = b"lottisync/pairing-transcript/1\x00"
-_SEAL_NONCE: Final = bytes(12)
+_CHANNEL = b"lottisync/pairing/1"
+_TRANSCRIPT_LABEL = b"lottisync/pairing-transcript/1\x00"
+_SEAL_NONCE = bytes(12)
 """Each sealing key is used once."""
-_WORDS_LABEL: Final = b"lottisync/pairing-words/1\x00"
-_CODE: Final = re.compile(r"\A([0-9]{3})[- ]?([0-9]{3})[- ]?([0-9]{3})\Z")
-_MACHINE_CODE: Final = re.compile(r"\A[a-z][a-z-]{0,31}\Z")
+_WORDS_LABEL = b"lottisync/pairing-words/1\x00"
+_CODE = re.compile(r"\A([0-9]{3})[- ]?([0-9]{3})[- ]?([0-9]{3})\Z")
+_MACHINE_CODE = re.compile(r"\A[a-z][a-z-]{0,31}\Z")
 
 PairingCode = Literal[
     "malformed-code",
@@ -108,8 +106,7 @@ PairingCode = Literal[
     "refused",
 ]
 
-# What a refusal by the other device means, in our words: a stranger's sentence is not shown while we have one.
-_REFUSED_BECAUSE: Final[dict[str, tuple[PairingCode, str]]] = {
+_REFUSED_BECAUSE: dict[str, tuple[PairingCode, str]] = {
     "malformed": ("malformed", "it could not read what this device sent"),
     "version": ("version", "it speaks another version of pairing; update the older of the two"),
     "same-device": ("same-device", "it has the same key as this device"),
@@ -121,6 +118,7 @@ _REFUSED_BECAUSE: Final[dict[str, tuple[PairingCode, str]]] = {
     "channel": ("channel", "it is connected to another device than the one that answered"),
     "out-of-turn": ("out-of-turn", "a message came that has no place at this point"),
 }
+"""What a refusal by the other device means, in our words: a stranger's sentence is not shown while we have one."""
 
 
 class PairingError(IdentityError):
@@ -162,7 +160,7 @@ class Introduction(msgspec.Struct, frozen=True):
     port: Annotated[int, msgspec.Meta(ge=0, le=65535)] = 0
 
 
-NOTHING: Final = Introduction()
+NOTHING = Introduction()
 
 
 class PairingHello(msgspec.Struct, frozen=True, tag_field="t", tag="hello"):
@@ -238,13 +236,13 @@ class PairingState(enum.Enum):
     FAILED = "failed"
 
 
-# The whole order of messages: in each state one message moves on, Refused ends, the rest is out of turn.
-EXPECTED: Final[dict[PairingState, type[PairingMessage]]] = {
+EXPECTED: dict[PairingState, type[PairingMessage]] = {
     PairingState.HELLO: PairingHello,
     PairingState.REPLY: Reply,
     PairingState.CONFIRM: Confirm,
     PairingState.CONFIRMED: Confirmed,
 }
+"""The whole order of messages: in each state one message moves on, Refused ends, the rest is out of turn."""
 
 
 def new_code(random_bytes: bytes) -> str:
@@ -301,8 +299,8 @@ class Offer:
     what = "offer"
 
     def __init__(self, password: Password, expires_at_ms: int, runs_left: int) -> None:
-        self.password: Final = password
-        self.expires_at_ms: Final = expires_at_ms
+        self.password = password
+        self.expires_at_ms = expires_at_ms
         self.runs_left = runs_left
         self.used = False
 
@@ -339,7 +337,7 @@ class CodeOffer(Offer):
 
     def __init__(self, code: str, expires_at_ms: int, runs_left: int = RUNS_PER_OFFER) -> None:
         super().__init__(code_password(code), expires_at_ms, runs_left)
-        self.code: Final = parse_code(code)
+        self.code = parse_code(code)
 
     @property
     def shown(self) -> str:

@@ -33,7 +33,7 @@ NOT_ALLOWED = "the agent is not allowed in its category"
 
 
 def allows(policy: Policy, task: Entity) -> bool:
-    """Whether an agent with these terms may touch a task. A task in no category is open to every agent."""
+    """True if an agent with this policy may change a task. A task in no category is open to every agent."""
     category = task.value("categoryId")
     return category is None or (isinstance(category, str) and category in policy.categories)
 
@@ -78,7 +78,7 @@ class TaskAction(Proposed):
     def at_once(self, tx: Transaction, part: object, task_id: str, agent_id: str, policy: Policy) -> str | None:
         return None
 
-    # -- what it is
+    # -- identity
 
     def target(self, task_id: str) -> str:
         return task_id
@@ -101,7 +101,7 @@ class TaskAction(Proposed):
     def is_about(self, entity_id: str) -> bool:
         return False
 
-    # -- what is there
+    # -- present state
 
     def read_target(self, reader: Reader, task_id: str) -> TargetView:
         task = reader.entity(task_id)
@@ -117,7 +117,7 @@ class TaskAction(Proposed):
         return self.own_obstacle(target_view, task_id, policy)
 
     def own_obstacle(self, target_view: TargetView, task_id: str, policy: Policy) -> str | None:
-        """What stands against this kind of action, on a task that may be touched."""
+        """Why this kind of action is impossible, on a task that may be changed."""
         return None
 
     def hindrance(self, target_view: TargetView, task_id: str, policy: Policy, others: Sequence[object]) -> str | None:
@@ -144,7 +144,7 @@ class TaskAction(Proposed):
     def evidence_after(self, reader: Reader, knowledge: Clock) -> bool:
         return False
 
-    # -- what is shown
+    # -- display
 
     def newer(self, path: str, value: Any) -> str:
         return f"{path} is now {'empty' if value is None else value}"
@@ -162,14 +162,14 @@ class TaskAction(Proposed):
         now = self.current(target_view)
         return [FieldChange(path, now.get(path), value) for path, value in self.values().items()]
 
-    # -- what it does
+    # -- effect
 
     def writes(self, target_view: TargetView) -> dict[str, Any]:
         now = self.current(target_view)
         return {path: value for path, value in self.values().items() if not same(value, now.get(path))}
 
     def beside(self, writes: Mapping[str, Any], effect_write: EffectWrite) -> dict[str, Any]:
-        """The companions of what is written."""
+        """The companions of the registers that are written."""
         return {}
 
     def holder(self, target_view: TargetView) -> Entity | None:
@@ -192,7 +192,7 @@ class TaskField(TaskAction):
     noun: ClassVar[str]
 
     def value(self) -> Any:
-        """What the register is to hold."""
+        """The proposed value of the register."""
         raise NotImplementedError
 
     def said(self, value: Any) -> str:
