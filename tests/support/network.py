@@ -7,10 +7,10 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from types import MappingProxyType, TracebackType
+from typing import Any, NamedTuple, Self
 
 import pytest
 from tests.support.command_line import environment, eventually
@@ -114,22 +114,34 @@ class Machine:
     def link(self, *state: str) -> None:
         ip("link", "set", "eth0", *state, within=self.namespace)
 
-    def slow(self, *how: str) -> bool:
-        """Delay and loss, as `tc netem` takes them; False if this system's kernel has no netem."""
-        call = ["tc", "-n", self.namespace, "qdisc", "add", "dev", "eth0", "root", "netem", *how]
-        return subprocess.run(call, check=False, capture_output=True).returncode == 0
+
+class Cable(NamedTuple):
+    """How a machine is joined to the network: each frame takes so many seconds, and a share of them is lost."""
+
+    delay: float
+    loss: float
 
 
 class Network:
-    """Machines on one bridge. Without `multicast` the bridge carries none, as many a guest Wi-Fi."""
+    """Machines on one bridge. Without `multicast` the bridge carries none, as many a guest Wi-Fi. `cables` names the
+    machines, by number, whose cable is a poor one."""
 
     _made = 0
 
-    def __init__(self, folder: Path, count: int, *, multicast: bool = True, ipv6: bool = True) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        count: int,
+        *,
+        multicast: bool = True,
+        ipv6: bool = True,
+        cables: Mapping[int, Cable] = MappingProxyType({}),
+    ) -> None:
         Network._made += 1
         self.name = f"ls{os.getpid()}n{Network._made}"
         self.machines = [Machine(self, number, folder) for number in range(count)]
-        self._multicast, self._ipv6 = multicast, ipv6
+        self._multicast, self._ipv6, self._cables = multicast, ipv6, cables
+        self._running: list[subprocess.Popen[bytes]] = []
 
     def __enter__(self) -> Self:
         try:
@@ -146,7 +158,11 @@ class Network:
     def _connect(self, machine: Machine) -> None:
         port = f"p{machine.number}"
         ip("netns", "add", machine.namespace)
-        ip("link", "add", port, "type", "veth", "peer", "name", "eth0", "netns", machine.namespace, within=self.name)
+        if machine.number in self._cables:
+            self._lay(port, self._cables[machine.number], machine)
+        else:
+            ends = (port, "type", "veth", "peer", "name", "eth0", "netns", machine.namespace)
+            ip("link", "add", *ends, within=self.name)
         ip("link", "set", port, "master", "bridge", "up", within=self.name)
         if not self._multicast:
             call = ["bridge", "-n", self.name, "link", "set", "dev", port, "mcast_flood", "off"]
@@ -160,6 +176,15 @@ class Network:
         ip("link", "set", "lo", "up", within=machine.namespace)
         ip("link", "set", "eth0", "up", within=machine.namespace)
 
+    def _lay(self, port: str, cable: Cable, machine: Machine) -> None:
+        call = ["ip", "netns", "exec", self.name, sys.executable, "-m", "tests.support.lossy_cable"]
+        call += [str(cable.delay), str(cable.loss), str(machine.number), port, f"far{machine.number}"]
+        running = subprocess.Popen(call, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self._running.append(running)
+        assert running.stdout is not None
+        assert running.stdout.readline() == b"ready\n"
+        ip("link", "set", f"far{machine.number}", "name", "eth0", "netns", machine.namespace, within=self.name)
+
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
@@ -170,6 +195,8 @@ class Network:
             self._remove()
 
     def _remove(self) -> None:
+        for cable in self._running:
+            cable.communicate(timeout=10)  # its standard input ends, and so does it
         for name in (*(machine.namespace for machine in self.machines), self.name):
             subprocess.run(["ip", "netns", "del", name], capture_output=True, check=False)
 
