@@ -21,8 +21,8 @@ STORES = (SPACE, JOURNAL, AGENT)
 NOBODY, SOMEBODY = b"\xee" * 32, b"\xab" * 32
 """Device ids."""
 FIRST_CREDIT = 8
-LARGE = ("chain", "batch", "ids", "mend")
-ANYTIME = ("want", "probe", "probed", "told", "refuse", "heard", "compare", "mend", "mended", "credit", "ping", "pong")
+LARGE = ("chain", "batch", "keys", "mend")
+ANYTIME = ("want", "probe", "probed", "ack", "reject", "gossip", "compare", "mend", "mended", "credit", "ping", "pong")
 H, G = "cc" * 8, "dd" * 8
 """Hosts."""
 Json = dict[str, Any]
@@ -186,14 +186,14 @@ class Peer:
     # -- what is usual
 
     def hello(self, **other: Any) -> Message:
-        fields = {"version": VERSION, "device": self.device, "boot": b"b" * 16, "state": b"s" * 16, "heard": b"h" * 8,
+        fields = {"version": VERSION, "device": self.device, "boot": b"b" * 16, "state": b"s" * 16, "gossip": b"h" * 8,
                   "encodings": [wire.PLAIN], **other}  # fmt: skip
         return ["hello", *fields.values()]
 
     def greet(self, **haves: list[Any]) -> list[Message]:
         """Hello, and a Want of all stores; of those that are not named this device has nothing. The hash of what
         it has heard is the replica's own, so that nobody speaks of others."""
-        heard = {"heard": self.last("hello")[5]} if self.said("hello") else {}
+        heard = {"gossip": self.last("hello")[5]} if self.said("hello") else {}
         stores = {name: haves.get(name, empty()) for name in STORES}
         return self.say(self.hello(**heard), ["want", stores])
 
@@ -266,9 +266,9 @@ class Grammar:
             case ("quiet", "begin") if message[1] > self._round:
                 self.state, self._stage = "in-round", "chain"
                 self._round, self._frames, self._left = message[1], 0, message[6]
-            case ("in-round", "chain" | "batch" | "ids") if message[1:3] == [self._round, self._frames]:
+            case ("in-round", "chain" | "batch" | "keys") if message[1:3] == [self._round, self._frames]:
                 self._frames += 1
-                order = ("chain", "batch", "ids")
+                order = ("chain", "batch", "keys")
                 if order.index(tag) < order.index(self._stage):
                     return f"a {tag} behind a {self._stage}"
                 self._stage = tag
@@ -277,7 +277,7 @@ class Grammar:
                     return "more versions than were announced"
             case ("in-round", "end") if message[1] == self._round and self._left == 0:
                 self.state = "quiet"
-            case ("in-round", "cut") if message[1] == self._round:
+            case ("in-round", "abort") if message[1] == self._round:
                 self.state = "quiet"
             case _:
                 return f"{message[:3] if tag != 'hello' else tag} when {self.state}, round {self._round}"

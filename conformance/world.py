@@ -32,8 +32,8 @@ class Round:
         while not self.step():
             pass
 
-    def cut(self) -> None:
-        self._world.ask("round.cut", round=self.number)
+    def abort(self) -> None:
+        self._world.ask("round.abort", round=self.number)
 
 
 class Replica:
@@ -183,7 +183,7 @@ class World:
         source: Replica,
         target: Replica,
         store: str | None = JOURNAL,
-        cut_after: int | None = None,
+        abort_after: int | None = None,
         faults: Iterable[str] = (),
     ) -> dict[str, Any]:
         """One round; of all stores, in order, if `store` is None."""
@@ -191,12 +191,12 @@ class World:
         asked: dict[str, Any] = {"from": source.name, "to": target.name, "now": self.now}
         if store is not None:
             asked["store"] = store
-        if cut_after is not None:
-            asked["cut_after"] = cut_after
+        if abort_after is not None:
+            asked["abort_after"] = abort_after
         if faults:
             asked["faults"] = list(faults)
         result: dict[str, Any] = self.ask("sync", **asked)
-        if cut_after is None and result["complete"] is not True:
+        if abort_after is None and result["complete"] is not True:
             raise Failure("a round that nobody cuts is complete", True, result)
         return result
 

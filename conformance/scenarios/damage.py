@@ -10,7 +10,7 @@ def a_sound_store_has_nothing_to_say(world: World) -> None:
         a.write(f"t{n}", {"title": n, "labels": {"ä": True}})
     a.delete("t2")
     b.write("t1", {"title": "b's own"}, actor="agent")
-    world.sync(a, b, cut_after=2)
+    world.sync(a, b, abort_after=2)
     world.expect_sound(a, b)
     world.meet(a, b)
 

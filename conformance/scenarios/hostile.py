@@ -17,7 +17,7 @@ from conformance.world import JOURNAL, Replica, World
 
 LEVEL = 2
 EXACT = 2**53 - 1
-LINK = b"v" * 16
+VALUE = b"v" * 16
 HASH = b"h" * 32
 Row = tuple[str, str | list[str], Any]
 """What is sent, in words; the code that it ends with, or some that are right; the messages, or bytes, of a frame."""
@@ -51,7 +51,7 @@ def _each_ends(world: World, rows: Iterable[Row], *, greeted: bool = True, encod
             theirs = peer.last("hello")
             if not set(encodings) <= set(theirs[6]):
                 return  # what it does not offer it need not read
-            peer.say(peer.hello(state=theirs[4], heard=theirs[5], encodings=list(encodings)))
+            peer.say(peer.hello(state=theirs[4], gossip=theirs[5], encodings=list(encodings)))
         elif greeted:
             peer.greet(journal=past.have())
         try:
@@ -222,9 +222,9 @@ def _with(message: Message, at: int, value: Any) -> list[Message]:
 def fields_out_of_bounds(world: World) -> None:
     """Counters, hosts and lengths: the table of messages, to the byte (SYNC-12, SYNC-13, SYNC-14)."""
     beginning: Message = ["begin", 1, JOURNAL, {}, {}, False, 0]
-    chain: Message = ["chain", 1, 0, H, "", 1, LINK, LINK]
+    chain: Message = ["chain", 1, 0, H, "", 1, VALUE, VALUE]
     probe: Message = ["probe", JOURNAL, H, [1]]
-    summary = [LINK, HASH]
+    summary = [VALUE, HASH]
     counters = (
         ("0", 0), ("2^53", 2**53), ("2^63-1", 2**63 - 1), ("2^63", 2**63), ("2^64-1", 2**64 - 1), ("-1", -1),
         ("1.5", 1.5), ("a text", "1"), ("null", None),
@@ -246,7 +246,7 @@ def fields_out_of_bounds(world: World) -> None:
         rows += [
             (f"knowledge of a host with {what}", "malformed", _with(beginning, 3, {host: 1})),
             (f"a question for a host with {what}", "malformed", _with(probe, 2, host)),
-            (f"a log of a host with {what}", "malformed", [["want", {JOURNAL: [summary, {host: [0, 0, LINK]}]}]]),
+            (f"a log of a host with {what}", "malformed", [["want", {JOURNAL: [summary, {host: [0, 0, VALUE]}]}]]),
             (f"a chain of a host with {what}", "malformed", [beginning, *_with(chain, 3, host)]),
         ]
     ident = "i" * 129
@@ -256,20 +256,20 @@ def fields_out_of_bounds(world: World) -> None:
             ("a chain from 0", [beginning, *_with(chain, 5, 0)]),
             ("a chain from 2^53", [beginning, *_with(chain, 5, 2**53)]),
             ("a chain behind a host of 3 digits", [beginning, *_with(chain, 4, "abc")]),
-            ("a chain behind 15 bytes", [beginning, *_with(chain, 6, LINK[1:])]),
+            ("a chain behind 15 bytes", [beginning, *_with(chain, 6, VALUE[1:])]),
             ("a chain of nothing", [beginning, *_with(chain, 7, b"")]),
-            ("a chain of 16,385 links", [beginning, *_with(chain, 7, LINK * 16_385)]),
+            ("a chain of 16,385 links", [beginning, *_with(chain, 7, VALUE * 16_385)]),
             ("a knowledge that is a list", _with(beginning, 3, [[H, 1]])),
             ("a flag that is a number", _with(beginning, 5, 0)),
             ("a count of -1", _with(beginning, 6, -1)),
             ("a store's name of 33 letters", _with(beginning, 2, "s" * 33)),
             ("a question for nothing", _with(probe, 3, [])),
             ("a question for 65 writes", _with(probe, 3, list(range(1, 66)))),
-            ("a summary of one hash", [["mended", JOURNAL, 0, [LINK]]]),
-            ("a digest of 31 bytes", [["mended", JOURNAL, 0, [LINK, HASH[1:]]]]),
+            ("a summary of one hash", [["mended", JOURNAL, 0, [VALUE]]]),
+            ("a digest of 31 bytes", [["mended", JOURNAL, 0, [VALUE, HASH[1:]]]]),
             ("a held id of 129 letters", [["want", {JOURNAL: [summary, {}, [[H, 1, ident]], [], {}]}]]),
             ("8,001 held dots", [["want", {JOURNAL: [summary, {}, [[H, 1, "t"]] * 8_001, [], {}]}]]),
-            ("a node of 17 bytes", [["want", {JOURNAL: [summary, {}, [], [LINK + b"x"], {}]}]]),
+            ("a node of 17 bytes", [["want", {JOURNAL: [summary, {}, [], [VALUE + b"x"], {}]}]]),
             ("credit for nothing", [["credit", 0]]),
             ("credit for 1,025 batches", [["credit", 1025]]),
             ("a ping without a number", [["ping", None]]),
@@ -277,9 +277,9 @@ def fields_out_of_bounds(world: World) -> None:
             ("a code of 65 letters", [["close", "x" * 65, ""]]),
             ("a version of four parts", [_begun(1), ["batch", 1, 0, [["t9", "task", b"{}", b"[]"]]]]),
             ("a version whose clock is a map", [_begun(1), ["batch", 1, 0, [["t9", "task", {H: 1}, b"[]", b"{}"]]]]),
-            ("129 nodes", [["compare", JOURNAL, LINK, [[b"", None, None]] * 129]]),
-            ("a node with 33 children", [["compare", JOURNAL, LINK, [[b"", [LINK] * 33, None]]]]),
-            ("a device that is a word", [["heard", {JOURNAL: {"phone": {H: 1}}}]]),
+            ("129 nodes", [["compare", JOURNAL, VALUE, [[b"", None, None]] * 129]]),
+            ("a node with 33 children", [["compare", JOURNAL, VALUE, [[b"", [VALUE] * 33, None]]]]),
+            ("a device that is a word", [["gossip", {JOURNAL: {"phone": {H: 1}}}]]),
         )
     ]
     _each_ends(world, rows)
@@ -294,7 +294,7 @@ def limits_are_taken(world: World) -> None:
     peer.grant(1024 - 8)
     peer.say(["probe", JOURNAL, H, [EXACT, *range(1, 64)]])
     world.expect("values of a host that is not here", peer.last("probed"), ["probed", JOURNAL, H, {}])
-    peer.say(["begin", 1, JOURNAL, {}, {}, False, EXACT], ["cut", 1])
+    peer.say(["begin", 1, JOURNAL, {}, {}, False, EXACT], ["abort", 1])
     world.expect("a ping", peer.say(["ping", 2**53]), [["pong", 2**53]])
     peer.say(["close", "c" * 64, "r" * 500])
     world.expect("the last word", peer.closed, {"code": "c" * 64, "message": "r" * 500})
@@ -324,16 +324,16 @@ def messages_out_of_turn(world: World) -> None:
     one, two = past.versions()[2:]
     many = [one] * 1001
     rows: list[Row] = [
-        ("a second greeting", "illegal", [["hello", 1, HASH, b"b" * 16, LINK, b"h" * 8, [0]]]),
+        ("a second greeting", "illegal", [["hello", 1, HASH, b"b" * 16, VALUE, b"h" * 8, [0]]]),
         ("a batch without a round", "illegal", [["batch", 1, 0, [one]]]),
         ("a chain without a round", "illegal", [links]),
-        ("keys without a round", "illegal", [["ids", 1, 0, b""]]),
-        ("the end of no round", "illegal", [["end", 1, [LINK, HASH]]]),
-        ("the cut of no round", "illegal", [["cut", 1]]),
+        ("keys without a round", "illegal", [["keys", 1, 0, b""]]),
+        ("the end of no round", "illegal", [["end", 1, [VALUE, HASH]]]),
+        ("the cut of no round", "illegal", [["abort", 1]]),
         ("round 0", "illegal", [_begun(0, 0)]),
         ("a round within a round", "illegal", [_begun(), _begun(2, 2)]),
-        ("a round with the number of the last", "illegal", [_begun(0), ["cut", 1], _begun(0, 1)]),
-        ("a round with a lower number", "illegal", [_begun(0, 7), ["cut", 7], _begun(0, 6)]),
+        ("a round with the number of the last", "illegal", [_begun(0), ["abort", 1], _begun(0, 1)]),
+        ("a round with a lower number", "illegal", [_begun(0, 7), ["abort", 7], _begun(0, 6)]),
         ("frame 1 at first", "illegal", [_begun(), [*links[:2], 1, *links[3:]]]),
         ("a frame twice", "illegal", [_begun(), links, links]),
         ("a frame left out", "illegal", [_begun(), links, ["batch", 1, 2, [one]]]),
@@ -341,13 +341,13 @@ def messages_out_of_turn(world: World) -> None:
         ("a batch of nothing", "illegal", [_begun(), links, ["batch", 1, 1, []]]),
         ("more versions than were announced", "illegal", [_begun(1), links, ["batch", 1, 1, [one, two]]]),
         ("1,001 versions in a batch", "illegal", [_begun(2000), links, ["batch", 1, 1, many]]),
-        ("half a link", ["malformed", "illegal"], [_begun(), [*links[:7], LINK + LINK[:8]]]),
-        ("keys for one who is not behind", "illegal", [_begun(0), ["ids", 1, 0, b""]]),
-        ("keys before the versions", "illegal", [_begun(1, 1, True), ["ids", 1, 0, b""]]),
-        ("half a key", ["malformed", "illegal"], [_begun(0, 1, True), ["ids", 1, 0, b"12345"]]),
-        ("an end that comes early", "illegal", [_begun(), links, ["end", 1, [LINK, HASH]]]),
-        ("the end of another round", "illegal", [_begun(0), ["end", 2, [LINK, HASH]]]),
-        ("the cut of another round", "illegal", [_begun(0), ["cut", 2]]),
+        ("half a link", ["malformed", "illegal"], [_begun(), [*links[:7], VALUE + VALUE[:8]]]),
+        ("keys for one who is not behind", "illegal", [_begun(0), ["keys", 1, 0, b""]]),
+        ("keys before the versions", "illegal", [_begun(1, 1, True), ["keys", 1, 0, b""]]),
+        ("half a key", ["malformed", "illegal"], [_begun(0, 1, True), ["keys", 1, 0, b"12345"]]),
+        ("an end that comes early", "illegal", [_begun(), links, ["end", 1, [VALUE, HASH]]]),
+        ("the end of another round", "illegal", [_begun(0), ["end", 2, [VALUE, HASH]]]),
+        ("the cut of another round", "illegal", [_begun(0), ["abort", 2]]),
         ("credit for more than 1,024 in all", "illegal", [["credit", 1000], ["credit", 1024]]),
         ("nine mends in one breath", "illegal", [["mend", JOURNAL, [], []]] * 9),
         ("a mend of 1,001 versions", "illegal", [["mend", JOURNAL, many, []]]),
@@ -380,7 +380,7 @@ def batches_behind_a_mistake(world: World) -> None:
     good = [_begun(), past.chain(1, 0, 3), ["batch", 1, 1, versions], end(past)]
     rows: list[Row] = [
         ("a round with an unknown message behind it", "malformed", [*good, ["gossip"]]),
-        ("a round behind a message out of turn", "illegal", [["cut", 1], *good]),
+        ("a round behind a message out of turn", "illegal", [["abort", 1], *good]),
     ]
     _each_ends(world, rows)
 
@@ -393,7 +393,7 @@ def stores_that_are_not_here(world: World) -> None:
     rows: list[Row] = [
         ("a round", "unknown-store", [["begin", 1, "diary", {}, {}, False, 0]]),
         ("a question", "unknown-store", [["probe", "diary", H, [1]]]),
-        ("a comparison", "unknown-store", [["compare", "diary", LINK, []]]),
+        ("a comparison", "unknown-store", [["compare", "diary", VALUE, []]]),
     ]
     _each_ends(world, rows)
 
@@ -458,20 +458,20 @@ def chains_that_are_none(world: World) -> None:
     new.write("t9", {"title": "nine"})
     value = new.values[1]
     for what, links in (
-        ("a hole", ["chain", 1, 0, H, "", 5, LINK, LINK]),
-        ("a host that begins at 2", ["chain", 1, 0, G, "", 2, LINK, value]),
-        ("a host without its genesis", ["chain", 1, 0, G, "", 1, LINK, value]),
-        ("another past right before", ["chain", 1, 0, H, "", 3, LINK, LINK]),
-        ("a branch of nobody", ["chain", 1, 0, G, "ab" * 8, 3, LINK, value]),
-        ("a branch of nobody, under its name", ["chain", 1, 0, branch(value), "ab" * 8, 3, LINK, value]),
+        ("a hole", ["chain", 1, 0, H, "", 5, VALUE, VALUE]),
+        ("a host that begins at 2", ["chain", 1, 0, G, "", 2, VALUE, value]),
+        ("a host without its genesis", ["chain", 1, 0, G, "", 1, VALUE, value]),
+        ("another past right before", ["chain", 1, 0, H, "", 3, VALUE, VALUE]),
+        ("a branch of nobody", ["chain", 1, 0, G, "ab" * 8, 3, VALUE, value]),
+        ("a branch of nobody, under its name", ["chain", 1, 0, branch(value), "ab" * 8, 3, VALUE, value]),
         ("a branch under a name that does not fit", ["chain", 1, 0, G, H, 3, past.values[2], value]),
-        ("links up to beyond 2^53-1", ["chain", 1, 0, G, "", EXACT, LINK, value * 2]),
+        ("links up to beyond 2^53-1", ["chain", 1, 0, G, "", EXACT, VALUE, value * 2]),
         ("a host that is its own branch", ["chain", 1, 0, H, H, 3, past.values[2], value]),
     ):
         peer = Peer(world, a)
         peer.greet(journal=past.have())
         peer.say(["begin", 1, JOURNAL, {G: 1}, {}, False, 1], links, ["batch", 1, 1, new.versions()], end(new))
-        world.expect(f"{what}: refused", [m[1:3] for m in peer.said("refuse")], [[1, JOURNAL]])
+        world.expect(f"{what}: refused", [m[1:3] for m in peer.said("reject")], [[1, JOURNAL]])
         world.expect(f"{what}: the session goes on", [peer.closed, peer.say(["ping", 8])], [None, [["pong", 8]]])
         world.expect(f"{what}: what is held", _holds(a), before)
         world.expect(f"{what}: check", a.check(), [])
@@ -496,9 +496,9 @@ def knowledge_beyond_the_chains(world: World) -> None:
         for behind in (False, True):
             peer = Peer(world, a)
             peer.greet(journal=past.have())
-            peer.say(["begin", 1, JOURNAL, knowledge, forgotten, behind, 0], ["end", 1, [LINK, HASH]])
+            peer.say(["begin", 1, JOURNAL, knowledge, forgotten, behind, 0], ["end", 1, [VALUE, HASH]])
             peer.expect_closed(what, "bad-entity")
-            world.expect(f"{what}: nothing is told", peer.said("told"), [])
+            world.expect(f"{what}: nothing is told", peer.said("ack"), [])
             world.expect(f"{what}: what is held", _holds(a), before)
             world.expect(f"{what}: check", a.check(), [])
             peer.hang_up()
@@ -515,9 +515,9 @@ def invented_hosts(world: World) -> None:
         hosts = [f"{number:016x}" for number in range(start, start + 15_000)]
         peer = Peer(world, a)
         peer.greet(journal=past.have())
-        peer.say(["heard", {JOURNAL: {"e" * 64: dict.fromkeys(hosts, 1)}}])
+        peer.say(["gossip", {JOURNAL: {"e" * 64: dict.fromkeys(hosts, 1)}}])
         have = past.have()
-        peer.say(["want", {JOURNAL: [have[0], have[1] | {host: [1, 1, LINK] for host in hosts[:10_000]}, *have[2:]]}])
+        peer.say(["want", {JOURNAL: [have[0], have[1] | {host: [1, 1, VALUE] for host in hosts[:10_000]}, *have[2:]]}])
         peer.hang_up()
     world.expect("what is held", _holds(a), before)
     world.expect("check", a.check(), [])
@@ -531,7 +531,7 @@ def keys_without_end(world: World) -> None:
         (
             "65,536 keys",
             "bad-entity",
-            [["begin", 1, JOURNAL, {}, {}, True, 0], *(["ids", 1, n, k] for n, k in enumerate(many))],
+            [["begin", 1, JOURNAL, {}, {}, True, 0], *(["keys", 1, n, k] for n, k in enumerate(many))],
         )
     ]
     _each_ends(world, rows)
@@ -542,7 +542,7 @@ def keys_that_are_none(world: World) -> None:
     keys = sorted(key(ident) for ident in ("own", "t1", "t2"))
     beginning = ["begin", 1, JOURNAL, {H: 2}, {}, True, 0]
     rows: list[Row] = [
-        (what, "bad-entity", [beginning, ["ids", 1, 0, b"".join(sent)], ["end", 1, [LINK, HASH]]])
+        (what, "bad-entity", [beginning, ["keys", 1, 0, b"".join(sent)], ["end", 1, [VALUE, HASH]]])
         for what, sent in (("keys that go down", keys[::-1]), ("a key twice", [keys[0], *keys]))
     ]
     _each_ends(world, rows)
@@ -552,15 +552,15 @@ def comparisons_that_are_none(world: World) -> None:
     """A node that cannot be (MEND-3)."""
     a = world.device("a")
     for what, node in (
-        ("a digit of 32", [b"\x20", [LINK] * 32, None]),
-        ("31 children", [b"", [LINK] * 31, None]),
-        ("both children and entities", [b"", [LINK] * 32, []]),
+        ("a digit of 32", [b"\x20", [VALUE] * 32, None]),
+        ("31 children", [b"", [VALUE] * 31, None]),
+        ("both children and entities", [b"", [VALUE] * 32, []]),
         ("neither", [b"", None, None]),
         ("a hash of seven bytes", [b"", None, [["t1", b"1234567"]]]),
     ):
         peer = Peer(world, a)
         peer.greet()
-        root = [b"", [LINK] * 32, None]
+        root = [b"", [VALUE] * 32, None]
         peer.say(["compare", JOURNAL, peer.last("want")[1][JOURNAL][0][0], [root]])
         peer.say(["compare", JOURNAL, peer.last("want")[1][JOURNAL][0][0], [node]])
         codes = peer.closed and peer.closed["code"]
@@ -575,14 +575,14 @@ def what_nobody_asked_for(world: World) -> None:
     a, past = _settled(world)
     before = _holds(a)
     for message in (
-        ["probed", JOURNAL, H, {1: LINK}],
-        ["told", 5, JOURNAL, {H: EXACT}, [LINK, HASH]],
-        ["refuse", 5, JOURNAL, "no"],
-        ["mended", JOURNAL, 3, [LINK, HASH]],
+        ["probed", JOURNAL, H, {1: VALUE}],
+        ["ack", 5, JOURNAL, {H: EXACT}, [VALUE, HASH]],
+        ["reject", 5, JOURNAL, "no"],
+        ["mended", JOURNAL, 3, [VALUE, HASH]],
         ["mend", JOURNAL, [past.versions()[0]], ["t1"]],
         ["pong", 99],
-        ["heard", {JOURNAL: {"e" * 64: {H: EXACT}}}],
-        ["compare", JOURNAL, LINK, []],
+        ["gossip", {JOURNAL: {"e" * 64: {H: EXACT}}}],
+        ["compare", JOURNAL, VALUE, []],
     ):
         peer = Peer(world, a)
         peer.greet(journal=past.have())

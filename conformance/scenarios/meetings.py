@@ -167,7 +167,7 @@ def byte_by_byte(world: World) -> None:
     _met(world, a, b)
 
 
-def a_change_while_linked(world: World) -> None:
+def a_change_while_connected(world: World) -> None:
     """Is there without meeting again, and makes no echo (SYNC-26)."""
     a, b = world.device("a"), world.device("b", elsewhere=True)
     line = Line(world, a, b)

@@ -98,7 +98,7 @@ class _History:
         cut = self.chance.choice((None, None, 0, 1, 2))
         faults = [fault for fault in ("duplicate", "reorder") if self.chance.random() < 0.25]
         moment, knowledge = dict(self.seen[source.name]), dict(self.knowledge[source.name])
-        complete = self.world.sync(source, target, cut_after=cut, faults=faults)["complete"]
+        complete = self.world.sync(source, target, abort_after=cut, faults=faults)["complete"]
         self._arrived(target, moment, knowledge, complete=complete)
 
     def begin(self) -> None:
@@ -111,7 +111,7 @@ class _History:
             return
         running = self.chance.choice(self.running)
         if self.chance.random() < 0.15:
-            running.round.cut()
+            running.round.abort()
             self.running.remove(running)
             return
         done = running.round.step()
@@ -122,7 +122,7 @@ class _History:
     def reopen(self) -> None:
         """Closing takes a device off the line, and its rounds with it."""
         for running in self.running:
-            running.round.cut()
+            running.round.abort()
         self.running = []
         device = self.chance.choice(self.devices)
         device.close()
@@ -148,7 +148,7 @@ class _History:
 
     def finish(self) -> None:
         for running in self.running:
-            running.round.cut()
+            running.round.abort()
         self.world.meet(*self.devices)
         for entity, writes in self.written.items():
             if writes:

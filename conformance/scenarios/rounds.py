@@ -105,7 +105,7 @@ def knowledge_waits_for_the_last_frame(world: World) -> None:
     """A round that was cut off moves entities, and no knowledge (SYNC-4)."""
     a, b = world.devices("a b", frame_entities=1)
     _filled(world, a, 4)
-    result = world.sync(a, b, cut_after=2)
+    result = world.sync(a, b, abort_after=2)
     world.expect("cut off", result["complete"], False)
     world.expect("knowledge", b.knowledge(), {})
     arrived = len(b.dump())
@@ -121,7 +121,7 @@ def what_a_cut_round_left_out_comes_later(world: World) -> None:
     a.write("t2", {"title": "two"})
     a.write("t1", {"title": "one again"})
     for cut in (1, 1):
-        world.sync(a, b, cut_after=cut)
+        world.sync(a, b, abort_after=cut)
     world.meet(a, b)
     world.expect("t2 has come", b.fields("t2"), {"title": "two"})
 
@@ -133,7 +133,7 @@ def a_third_device_is_not_deprived(world: World) -> None:
     a.write("t2", {"title": "two"})
     world.sync(a, c)
     a.write("t1", {"title": "one again"})
-    world.sync(a, b, cut_after=1)
+    world.sync(a, b, abort_after=1)
     world.sync(c, b)
     world.sync(b, c)
     world.sync(a, b)
@@ -151,7 +151,7 @@ def every_place_to_cut(world: World) -> None:
     whole = world.sync(a, world.device("whole"))["frames"]
     for cut in range(whole):
         b = world.device(f"b{cut}")
-        world.expect(f"cut after {cut}", world.sync(a, b, cut_after=cut)["complete"], False)
+        world.expect(f"cut after {cut}", world.sync(a, b, abort_after=cut)["complete"], False)
         world.expect(f"knowledge after {cut}", b.knowledge(), {})
         world.sync(a, b)
         world.expect_in_sync(a, b)
@@ -162,8 +162,8 @@ def a_cut_round_is_not_sent_again(world: World) -> None:
     a, b = world.devices("a b", frame_entities=1)
     _filled(world, a, 8)
     whole = world.begin(a, b)
-    whole.cut()
-    world.sync(a, b, cut_after=6)
+    whole.abort()
+    world.sync(a, b, abort_after=6)
     rest = world.sync(a, b)
     world.expect("fewer frames than the whole", rest["frames"] <= whole.frames - 4, True)
     world.expect_in_sync(a, b)
@@ -173,7 +173,7 @@ def held_beyond_knowledge_is_passed_on(world: World) -> None:
     """A device passes on what a cut round left with it (SYNC-8)."""
     a, b, c = world.devices("a b c", frame_entities=1)
     _filled(world, a, 3)
-    world.sync(a, b, cut_after=2)
+    world.sync(a, b, abort_after=2)
     held = {entity["id"] for entity in b.dump()}
     world.sync(b, c)
     world.expect("c holds what b holds", sorted(entity["id"] for entity in c.dump()), sorted(held))
@@ -203,7 +203,7 @@ def frames_out_of_order_and_cut(world: World) -> None:
     a, b = world.devices("a b", frame_entities=1)
     _filled(world, a, 4)
     for cut in (1, 2):
-        result = world.sync(a, b, cut_after=cut, faults=["reorder", "duplicate"])
+        result = world.sync(a, b, abort_after=cut, faults=["reorder", "duplicate"])
         world.expect("complete", result["complete"], False)
         world.expect("knowledge", b.knowledge(), {})
     world.meet(a, b)
@@ -258,7 +258,7 @@ def a_round_that_was_given_up(world: World) -> None:
     _filled(world, a, 3)
     running = world.begin(a, b)
     running.step()
-    running.cut()
+    running.abort()
     world.expect("knowledge", b.knowledge(), {})
     world.expect_refused("it cannot go on", "unknown-round", "round.step", round=running.number)
     world.meet(a, b)
@@ -286,7 +286,7 @@ def the_stores_come_in_order(world: World) -> None:
     cut, complete = 0, False
     while not complete:
         b = world.device(f"b{cut}")
-        complete = world.sync(a, b, store=None, cut_after=cut)["complete"]
+        complete = world.sync(a, b, store=None, abort_after=cut)["complete"]
         there = [b.read("s1", SPACE) is not None, b.read("t1") is not None, b.read("g1", AGENT) is not None]
         world.expect(f"in order, cut after {cut}", there, sorted(there, reverse=True))
         cut += 1

@@ -68,7 +68,7 @@ def equal_stores_say_hello_and_nothing_else(world: World) -> None:
         a.write(f"t{number}", {"title": "x"})
     peer = Peer(world, a)
     theirs = peer.last("hello")
-    said = peer.say(peer.hello(state=theirs[4], heard=theirs[5]))
+    said = peer.say(peer.hello(state=theirs[4], gossip=theirs[5]))
     world.expect("said in answer to an equal state", said, [])
     world.expect("said when time passes", [m[0] for m in peer.wait(5)], ["ping"])
 
@@ -123,7 +123,7 @@ def what_was_packed_is_heard(world: World) -> None:
     a = world.device("a")
     peer = Peer(world, a)
     theirs = peer.last("hello")
-    peer.say(peer.hello(state=theirs[4], heard=theirs[5], encodings=[wire.PLAIN, wire.ZSTD]))
+    peer.say(peer.hello(state=theirs[4], gossip=theirs[5], encodings=[wire.PLAIN, wire.ZSTD]))
     if wire.ZSTD not in peer.last("hello")[6]:
         return  # it need not offer this
     body = wire.pack([["ping", 5]])
@@ -137,13 +137,13 @@ def bytes_one_by_one(world: World) -> None:
     answers = []
     for name, size in (("a", 1), ("b", 7), ("c", 1_000_000)):
         peer = Peer(world, world.device(name))
-        hello = peer.hello(heard=peer.last("hello")[5])
+        hello = peer.hello(gossip=peer.last("hello")[5])
         stream = (
             wire.frame(hello, ["want", {JOURNAL: past.have()}]) + wire.frame(*whole(past)) + wire.frame(["ping", 9])
         )
         said = [m for at in range(0, len(stream), size) for m in peer.bytes(stream[at : at + size])]
         world.expect(f"knowledge, {size} bytes at a time", world.replicas[name].knowledge(), past.knowledge)
-        answers.append([[m[0] for m in said], [m for m in said if m[0] in ("told", "pong")]])
+        answers.append([[m[0] for m in said], [m for m in said if m[0] in ("ack", "pong")]])
     world.expect("seven bytes at a time", answers[1], answers[0])
     world.expect("all at once", answers[2], answers[0])
 
@@ -152,7 +152,7 @@ def bytes_one_by_one(world: World) -> None:
 
 
 def a_round_brings_everything(world: World) -> None:
-    """The versions, the knowledge, the chains; Told says what the store is then (SYNC-4, SYNC-15)."""
+    """The versions, the knowledge, the chains; Ack says what the store is then (SYNC-4, SYNC-15)."""
     a = world.device("a")
     past = _some("one", "two", "three")
     past.write("t1", {"title": "one again"})
@@ -161,8 +161,8 @@ def a_round_brings_everything(world: World) -> None:
     world.expect("the entities", a.dump(), [past.entities[each] for each in sorted(past.entities)])
     world.expect("knowledge", a.knowledge(), past.knowledge)
     world.expect("digest", a.digest(), past.digest().hex())
-    told = peer.last("told")
-    world.expect("told", told[:4], ["told", 1, JOURNAL, {}])
+    told = peer.last("ack")
+    world.expect("ack", told[:4], ["ack", 1, JOURNAL, {}])
     world.expect("the summary", [each.hex() for each in told[4]], [each.hex() for each in past.summary()])
     world.expect_sound(a)
     peer.hang_up()
@@ -178,11 +178,11 @@ def told_says_what_is_known_beyond_the_round(world: World) -> None:
     past = _some("one")
     peer = _met(world, a, past)
     peer.say(*whole(past))
-    world.expect("told", peer.last("told")[3], {own["host"]: own["counter"]})
+    world.expect("ack", peer.last("ack")[3], {own["host"]: own["counter"]})
 
 
 def knowledge_comes_with_the_end(world: World) -> None:
-    """Never earlier; what has arrived is kept when the link is cut, and is named in the next Want (SYNC-4, SYNC-28)."""
+    """Never earlier; what has arrived stays when the line is cut, and is named in the next Want (SYNC-4, SYNC-28)."""
     a = world.device("a")
     past = _some("one", "two", "three")
     peer = _met(world, a, past)
@@ -211,7 +211,7 @@ def a_round_that_is_given_up(world: World) -> None:
     past = _some("one", "two")
     peer = _met(world, a, past)
     first, second = past.versions()
-    peer.say(begin(past), past.chain(), ["batch", 1, 1, [first]], ["cut", 1])
+    peer.say(begin(past), past.chain(), ["batch", 1, 1, [first]], ["abort", 1])
     world.expect("knowledge", a.knowledge(), {})
     world.expect("what has arrived", [entity["id"] for entity in a.dump()], ["t1"])
     peer.say(begin(past, 2, count=1), ["batch", 2, 0, [second]], end(past, 2))
@@ -227,7 +227,7 @@ def a_round_that_comes_again(world: World) -> None:
     before = [a.dump(), a.knowledge(), a.digest()]
     peer.say(*whole(past, 2))
     world.expect("what is there", [a.dump(), a.knowledge(), a.digest()], before)
-    world.expect("told", peer.last("told")[:2], ["told", 2])
+    world.expect("ack", peer.last("ack")[:2], ["ack", 2])
     world.expect_sound(a)
 
 
@@ -237,7 +237,7 @@ def what_was_brought_is_not_sent_back(world: World) -> None:
     past = _some("one", "two")
     peer = _met(world, a, past)
     peer.say(*whole(past))
-    past.write("t3", {"title": "while linked"})
+    past.write("t3", {"title": "while connected"})
     peer.say(begin(past, 2, count=1), past.chain(2, 0, 3), ["batch", 2, 1, past.versions()[2:]], end(past, 2))
     world.expect("it has come", a.knowledge(), past.knowledge)
     peer.wait(1)
@@ -268,7 +268,7 @@ def a_bad_version_in_a_good_round(world: World) -> None:
     peer = _met(world, a, past)
     peer.say(begin(past), past.chain(), ["batch", 1, 1, versions], end(Past()))
     world.expect("the session", peer.closed, None)
-    world.expect("told", peer.last("told")[:3], ["told", 1, JOURNAL])
+    world.expect("ack", peer.last("ack")[:3], ["ack", 1, JOURNAL])
     world.expect("knowledge", a.knowledge(), past.knowledge)
     world.expect("the good ones", [entity["id"] for entity in a.dump()], ["t1", "t3"])
     world.expect("check names it and nothing else", ["t2" in each for each in a.check()], [True])
@@ -325,7 +325,7 @@ def a_dot_with_two_meanings(world: World) -> None:
 
 
 def a_round_goes_out(world: World) -> None:
-    """What the peer lacks, chains in front; the next store's only after Told (SYNC-27, COPY-2)."""
+    """What the peer lacks, chains in front; the next store's only after Ack (SYNC-27, COPY-2)."""
     a = world.device("a")
     a.write("g1", {"displayName": "x"}, type="agent", store=AGENT)
     a.write("t1", {"title": "x"})
@@ -341,15 +341,15 @@ def a_round_goes_out(world: World) -> None:
         host, entity = a.hosts[store], a.dump(store)[0]
         world.expect(f"knowledge of {store}", opening[3], a.knowledge(store))
         world.expect(f"versions of {store}", batch[3], [version(entity)])
-        links = peer.last("chain")
-        world.expect(f"the chain of {store}", links[3:7], [host, "", 1, genesis(host)])
-        world.expect(f"its links in {store}", len(links[7]), 16 * a.knowledge(store)[host])
-        peer.say(["told", number, store, {}, peer.last("end")[2]])
+        sent = peer.last("chain")
+        world.expect(f"the chain of {store}", sent[3:7], [host, "", 1, genesis(host)])
+        world.expect(f"its values in {store}", len(sent[7]), 16 * a.knowledge(store)[host])
+        peer.say(["ack", number, store, {}, peer.last("end")[2]])
     peer.wait(1)
     world.expect("rounds in all", len(peer.said("begin")), 3)
     a.write("t2", {"title": "z"})
     peer.wait(1)
-    world.expect("a change while linked", [len(m[3]) for m in peer.said("batch")][3:], [1])
+    world.expect("a change while connected", [len(m[3]) for m in peer.said("batch")][3:], [1])
     world.expect("its round", peer.last("begin")[2:4], [JOURNAL, a.knowledge()])
 
 
@@ -383,20 +383,20 @@ def nothing_large_goes_out_without_credit(world: World) -> None:
     other.grant(1)
     world.expect("after one more credit", len(other.said("chain")), 9)
     other.say(["want", {JOURNAL: empty()}])
-    world.expect("a Want stops a round that waits", len(other.said("cut")), 1)
+    world.expect("a Want stops a round that waits", len(other.said("abort")), 1)
     other.grant(3)
     world.expect("and it begins anew", [m[1] for m in other.said("begin")], [1, 2])
 
 
 def what_arrived_on_the_other_side_is_not_forgotten(world: World) -> None:
-    """Told may come late: a Ping in between is answered, and the round counts once (SYNC-22, SYNC-26)."""
+    """Ack may come late: a Ping in between is answered, and the round counts once (SYNC-22, SYNC-26)."""
     a = world.device("a")
     a.write("t1", {"title": "x"})
     peer = Peer(world, a)
     peer.greet()
     world.expect("a ping in between", peer.say(["ping", 1]), [["pong", 1]])
-    peer.say(["told", 1, JOURNAL, {}, peer.last("end")[2]])
-    peer.say(["told", 1, JOURNAL, {}, peer.last("end")[2]])
+    peer.say(["ack", 1, JOURNAL, {}, peer.last("end")[2]])
+    peer.say(["ack", 1, JOURNAL, {}, peer.last("end")[2]])
     peer.wait(1)
     world.expect("rounds", len(peer.said("begin")), 1)
 
@@ -463,7 +463,7 @@ def links_that_part_within_a_round(world: World) -> None:
     # It says that it has nothing of that host, so that nobody can look for a difference before.
     other.greet()
     other.say(begin(there), there.chain(), ["batch", 1, 1, there.versions()], end(there))
-    world.expect("it refuses", other.last("refuse")[1:3], [1, JOURNAL])
+    world.expect("it refuses", other.last("reject")[1:3], [1, JOURNAL])
     world.expect("the session", other.closed, None)
     world.expect("what it knows", a.knowledge(), {H: 2, branch(here.values[3]): 3})
     world.expect("nothing of the round is there", [entity["id"] for entity in a.dump()], ["t1", "t2"])
@@ -486,8 +486,8 @@ def a_peer_knows_more_of_us_than_we_do(world: World) -> None:
 
 
 def _refused(world: World, peer: Peer, what: str) -> None:
-    world.expect(f"{what}: refused", peer.last("refuse")[1:3], [1, JOURNAL])
-    world.expect(f"{what}: nothing is told", peer.said("told"), [])
+    world.expect(f"{what}: refused", peer.last("reject")[1:3], [1, JOURNAL])
+    world.expect(f"{what}: nothing is told", peer.said("ack"), [])
     world.expect(f"{what}: the session goes on", [peer.closed, peer.say(["ping", 8])], [None, [["pong", 8]]])
 
 
@@ -563,9 +563,9 @@ def a_peer_that_is_behind_gets_the_keys(world: World) -> None:
     peer.greet()
     opening = peer.last("begin")
     world.expect("knowledge, forgotten, behind", opening[3:6], [a.knowledge(), {H: 2}, True])
-    world.expect("the keys", [m[3] for m in peer.said("ids")], [key("t7")])
-    order = [m[0] for m in peer.heard if m[0] in ("begin", "chain", "batch", "ids", "end")]
-    world.expect("keys come last", order[-2:], ["ids", "end"])
+    world.expect("the keys", [m[3] for m in peer.said("keys")], [key("t7")])
+    order = [m[0] for m in peer.heard if m[0] in ("begin", "chain", "batch", "keys", "end")]
+    world.expect("keys come last", order[-2:], ["keys", "end"])
 
 
 def a_sender_that_has_not_seen_what_is_forgotten(world: World) -> None:
@@ -597,7 +597,7 @@ def what_others_have_forgotten_goes(world: World) -> None:
     knowledge = {**later.knowledge, **gone.knowledge}
     other.say(
         ["begin", 1, JOURNAL, knowledge, {H: 1, G: 1}, True, 1],
-        later.chain(1, 0, 3), gone.chain(1, 1), ["batch", 1, 2, later.versions()[-1:]], ["ids", 1, 3, keys],
+        later.chain(1, 0, 3), gone.chain(1, 1), ["batch", 1, 2, later.versions()[-1:]], ["keys", 1, 3, keys],
         ["end", 1, Past().summary()],
     )  # fmt: skip
     world.expect("the session", other.closed, None)
@@ -641,7 +641,7 @@ def a_ping_every_five_seconds(world: World) -> None:
     a = world.device("a")
     peer = Peer(world, a)
     theirs = peer.last("hello")
-    peer.say(peer.hello(state=theirs[4], heard=theirs[5]))
+    peer.say(peer.hello(state=theirs[4], gossip=theirs[5]))
     world.expect("before it is due", peer.wait(4.9), [])
     world.expect("when it is due", [m[0] for m in peer.wait(0.1)], ["ping"])
     world.expect("before the next", peer.wait(4), [])
@@ -655,7 +655,7 @@ def fifteen_seconds_of_silence(world: World) -> None:
     a = world.device("a")
     peer = Peer(world, a)
     theirs = peer.last("hello")
-    peer.say(peer.hello(state=theirs[4], heard=theirs[5]))
+    peer.say(peer.hello(state=theirs[4], gossip=theirs[5]))
     peer.wait(14)
     peer.bytes(b"\0")  # the first byte of a length
     peer.wait(14.9)

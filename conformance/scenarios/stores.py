@@ -21,7 +21,7 @@ def a_store_of_the_programs_own(world: World) -> None:
 
 
 def one_side_has_a_store_more(world: World) -> None:
-    """The others sync, both ways and while the two are linked (SYNC-62, SYNC-63)."""
+    """The others sync, both ways and while the two are connected (SYNC-62, SYNC-63)."""
     for more, stores in (("dialling", ([RECIPES], [])), ("accepting", ([], [RECIPES]))):
         a = world.device(f"a-{more}", stores=stores[0])
         b = world.device(f"b-{more}", elsewhere=True, stores=stores[1])

@@ -46,7 +46,7 @@ def ids(home: Path) -> list[str]:
 def phone_knows_all(home: Path) -> None:
     opened = TaskHome.open(home)
     with opened.journal.transaction(NOON, HIGH) as tx:
-        forgetting.hear(tx, PHONE.device_id, tx.knowledge(), direct=True)
+        forgetting.note(tx, PHONE.device_id, tx.knowledge(), direct=True)
     opened.close()
 
 

@@ -63,10 +63,10 @@ def test_copy_8_status_tells_once_that_a_device_was_restored_and_that_nothing_is
     today = datetime.fromtimestamp(clock.now() / 1000).astimezone()
     sentence = f"laptop was restored from a backup of {today.day} {today:%B %Y} (or copied); "
     as_json = run_here("status", "--json", home=twin).json["copies"]
-    assert [(copy["name"], copy["kept"], copy["told"]) for copy in as_json] == [("laptop", 0, False)]
+    assert [(copy["name"], copy["kept"], copy["shown"]) for copy in as_json] == [("laptop", 0, False)]
     assert sentence + "no change made since then is known here." in run_here("status", home=twin).out
     assert "restored" not in run_here("status", home=twin).out
-    assert [copy["told"] for copy in run_here("status", "--json", home=twin).json["copies"]] == [True]
+    assert [copy["shown"] for copy in run_here("status", "--json", home=twin).json["copies"]] == [True]
     for expected in ("1 change made since then was kept.", "2 changes made since then were kept."):
         run_here("task", "add", "Butter", home=home)
         at_home, at_twin = TaskHome.open(home), TaskHome.open(twin)

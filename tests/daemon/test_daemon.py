@@ -36,21 +36,21 @@ def test_cli_8_what_one_process_writes_arrives_at_the_other_device(homes: tuple[
     with daemon(laptop) as first:
         introduce(phone, laptop, first.event("started")["port"])
         with daemon(phone) as second:
-            second.event("linked")
-            first.event("linked")
+            second.event("connected")
+            first.event("connected")
             assert run("task", "add", "Milk", home=laptop).code == 0
             eventually(lambda: "Milk" in titles(phone))
             assert run("task", "add", "Bread", home=phone).code == 0
             eventually(lambda: "Bread" in titles(laptop))
             seen = eventually(lambda: (found := status(phone))["peers"][0]["inStep"] and found, "in step")
             (peer,) = seen["peers"]
-            assert (peer["name"], peer["linked"], peer["error"], peer["diverged"]) == ("laptop", True, None, [])
+            assert (peer["name"], peer["connected"], peer["error"], peer["diverged"]) == ("laptop", True, None, [])
             assert peer["lacks"] == {"space": 0, "journal": 0, "agent": 0}
             assert seen["daemon"]["pid"] == second.process.pid
             digests = [{name: s["digest"] for name, s in status(home)["stores"].items()} for home in homes]
             assert digests[0] == digests[1]
-        first.event("unlinked")
-        away = eventually(lambda: not (found := status(laptop)["peers"][0])["linked"] and found)["error"]
+        first.event("disconnected")
+        away = eventually(lambda: not (found := status(laptop)["peers"][0])["connected"] and found)["error"]
         assert away is None or away.endswith("nothing listens there")  # it may have been dialled again meanwhile
     assert status(phone)["daemon"] is None
     # CLI-29: also while no daemon runs, and on the device that was dialled.
@@ -59,19 +59,19 @@ def test_cli_8_what_one_process_writes_arrives_at_the_other_device(homes: tuple[
     assert None not in seen_last
 
 
-def test_cli_25_a_device_that_is_linked_can_be_revoked_and_not_be_retired(homes: tuple[Path, Path]) -> None:
+def test_cli_25_a_device_that_is_connected_can_be_revoked_and_not_be_retired(homes: tuple[Path, Path]) -> None:
     """CLI-25, CLI-83"""
     laptop, phone = homes
     with daemon(laptop) as first:
         introduce(phone, laptop, first.event("started")["port"])
         with daemon(phone):
-            first.event("linked")
-            eventually(lambda: status(laptop)["peers"][0]["linked"])
+            first.event("connected")
+            eventually(lambda: status(laptop)["peers"][0]["connected"])
             refused = run("devices", "retire", "phone", home=laptop)
             assert refused.code == 1
             assert "connected now" in refused.err
             assert run("devices", "revoke", "phone", "--yes", home=laptop).code == 0
-            eventually(lambda: not status(phone)["peers"][0]["linked"])
+            eventually(lambda: not status(phone)["peers"][0]["connected"])
             assert run("task", "add", "Secret", home=laptop).code == 0
             assert status(laptop)["peers"] == []
             eventually(lambda: "does not know this device" in (status(phone)["peers"][0]["error"] or ""))
@@ -120,19 +120,19 @@ def test_cli_10_who_asks_for_the_status_keeps_no_daemon_from_starting(tmp_path: 
     assert order == ["answered", "started"]
 
 
-def test_cli_11_after_kill_9_it_starts_again_and_links_again(homes: tuple[Path, Path]) -> None:
+def test_cli_11_after_kill_9_it_starts_again_and_connects_again(homes: tuple[Path, Path]) -> None:
     laptop, phone = homes
     with daemon(phone) as second:
         introduce(laptop, phone, second.event("started")["port"])
         with daemon(laptop) as first:
-            first.event("linked")
+            first.event("connected")
             first.stop(signal.SIGKILL)
             assert (laptop / STATUS_FILE).exists()
-        # An old file is not believed.
+        # An old file is not remote.
         assert status(laptop)["daemon"] is None
         assert run("task", "add", "Milk", home=laptop).code == 0
         with daemon(laptop) as again:
-            again.event("linked")
+            again.event("connected")
             eventually(lambda: "Milk" in titles(phone))
 
 

@@ -9,9 +9,9 @@ def test_cli_58_rel_d4_lines_of_one_kind_are_counted_and_hide_no_other() -> None
     lines = Lines(lambda code, text: said.append((code, text)))
     for number in range(1_993):
         lines("refused", f"a connection from 192.0.2.{number % 250} was refused")
-    lines("linked", "connected to phone")
+    lines("connected", "connected to phone")
     assert len(said) == MOST + 1
-    assert said[-1] == ("linked", "connected to phone")
+    assert said[-1] == ("connected", "connected to phone")
     lines.turn()
     assert said[-1] == ("refused", "1,973 more lines of this kind were left out")
     lines("refused", "again")

@@ -20,8 +20,8 @@ def test_meet_6_rel_d3_two_that_were_paired_by_a_code_meet_without_mdns(tmp_path
             shown = json.loads(showing.stdout.readline())
             assert run("pair", shown["code"], "--at", f"127.0.0.1:{shown['port']}", home=phone).code == 0
             assert showing.wait(20) == 0
-        first.event("linked")
-        second.event("linked")
+        first.event("connected")
+        second.event("connected")
         eventually(lambda: run_here("status", "--json", home=laptop).json["peers"][0]["inStep"])
 
 

@@ -32,17 +32,17 @@ def test_meet_2_rel_d3_without_multicast_a_device_that_moves_is_found_by_all(tmp
         a, b, c = network.household()
         for machine in (a, b, c):
             machine.daemon()
-        a.until_linked(b, c)
-        c.until_linked(a, b)
+        a.until_connected(b, c)
+        c.until_connected(a, b)
         b.stop()
         c.stop()
         b.address("del", "10.9.0.2/24")
         b.address("add", "10.9.0.77/24")
         b.daemon("--listen", "[::]:31999")
-        a.until_linked(b)
+        a.until_connected(b)
         # The third was not there meanwhile; it hears of the move from the first.
         c.daemon()
-        c.until_linked(a, b)
+        c.until_connected(a, b)
 
 
 def test_meet_18_rel_d3b_devices_meet_over_link_local_addresses_alone(tmp_path: Path) -> None:
@@ -51,15 +51,15 @@ def test_meet_18_rel_d3b_devices_meet_over_link_local_addresses_alone(tmp_path: 
         a, b = network.household()
         a.daemon()
         b.daemon("--listen", "[::]:22067")
-        a.until_linked(b)
-        b.until_linked(a)
+        a.until_connected(b)
+        b.until_connected(a)
         [peer] = a.status()["peers"]
         assert any(each["address"].startswith("[fe80::") for each in peer["addresses"])
 
 
 @pytest.mark.deep
 def test_meet_18_rel_d3b_dual_stack(tmp_path: Path) -> None:
-    """One listens on both families, one on IPv4, one on IPv6; the one on both is linked with both others."""
+    """One listens on both families, one on IPv4, one on IPv6; the one on both is connected with both others."""
     with Network(tmp_path, 3) as network:
         for number, machine in enumerate(network.machines):
             machine.address("add", f"10.9.0.{number + 1}/24", f"fd09::{number + 1}/64")
@@ -67,7 +67,7 @@ def test_meet_18_rel_d3b_dual_stack(tmp_path: Path) -> None:
         b.daemon("--listen", "[::]:22067")
         a.daemon("--listen", "0.0.0.0:22067")
         c.daemon("--listen", "[fd09::3]:22067")
-        b.until_linked(a, c)
+        b.until_connected(a, c)
 
 
 @pytest.mark.deep
@@ -78,7 +78,7 @@ def test_meet_18_ipv4_alone_on_a_system_without_ipv6(tmp_path: Path) -> None:
         a, b = network.household()
         a.daemon()
         b.daemon()
-        a.until_linked(b)
+        a.until_connected(b)
 
 
 @pytest.mark.deep
@@ -99,22 +99,22 @@ def test_meet_11_rel_d4b_forty_dead_addresses_do_not_delay_a_meeting(tmp_path: P
         home.close()
         there.close()
         began = time.monotonic()
-        a.daemon().event("linked")
+        a.daemon().event("connected")
         assert time.monotonic() - began < 3 + 2  # and the start of a program on a busy machine
 
 
 @pytest.mark.deep
 @pytest.mark.parametrize("how", ["new address", "new subnet", "down and up"])
 def test_meet_16_a_change_of_network_is_acted_on_at_once(tmp_path: Path, how: str) -> None:
-    """Before, a link was given up after fifteen seconds of silence."""
+    """Before, a connection was given up after fifteen seconds of silence."""
     with Network(tmp_path, 3, multicast=False) as network:
         for number, machine in enumerate(network.machines):
             machine.address("add", f"10.9.0.{number + 1}/24", f"10.8.0.{number + 1}/24")
         a, b, c = network.household()
         for machine in (a, b, c):
             machine.daemon()
-        b.until_linked(a, c)
-        before = len([event for event in b.daemons[0].events if event["event"] == "linked"])
+        b.until_connected(a, c)
+        before = len([event for event in b.daemons[0].events if event["event"] == "connected"])
         began = time.monotonic()
         if how == "new address":
             b.address("del", "10.9.0.2/24", "10.8.0.2/24")
@@ -122,14 +122,14 @@ def test_meet_16_a_change_of_network_is_acted_on_at_once(tmp_path: Path, how: st
         elif how == "new subnet":
             b.address("del", "10.9.0.2/24")
         else:
-            b.link("down")
-            b.daemons[0].event("unlinked")
-            b.link("up")
+            b.connection("down")
+            b.daemons[0].event("disconnected")
+            b.connection("up")
             began = time.monotonic()
         if how != "new subnet":
-            eventually(lambda: len([e for e in b.daemons[0].events if e["event"] == "linked"]) >= before + 2)
-        a.until_linked(b)
-        c.until_linked(b)
+            eventually(lambda: len([e for e in b.daemons[0].events if e["event"] == "connected"]) >= before + 2)
+        a.until_connected(b)
+        c.until_connected(b)
         assert time.monotonic() - began < 8
 
 
@@ -155,7 +155,7 @@ def test_meet_5_an_address_that_is_entered_leads_across_a_network_that_tells_not
         a.daemon("--listen", "10.9.0.9:4000")
         eventually(lambda: a.status()["peers"][0]["away"] == "no-address")
         a.run("devices", "address", b.name, "10.9.0.3:4000")
-        a.until_linked(b)
+        a.until_connected(b)
 
 
 @pytest.mark.deep
@@ -169,7 +169,7 @@ def test_meet_16_loss_and_delay_and_one_that_is_stuck_hold_up_nobody_else(tmp_pa
         a, b, c, d, e = network.household()
         for machine in (a, b, c, d, e):
             machine.daemon()
-        eventually(lambda: sum(peer["linked"] for peer in a.status()["peers"]) == 4, "all linked with a")
+        eventually(lambda: sum(peer["connected"] for peer in a.status()["peers"]) == 4, "all connected with a")
         d.daemons[0].process.send_signal(signal.SIGSTOP)
         try:
             a.run("task", "add", "Milk")
@@ -181,7 +181,7 @@ def test_meet_16_loss_and_delay_and_one_that_is_stuck_hold_up_nobody_else(tmp_pa
 
 
 def test_the_addresses_of_this_test_are_remembered_as_the_program_does(tmp_path: Path) -> None:
-    """MEET-14: the forty rows above stand for forty links; a program keeps eight of them."""
+    """MEET-14: the forty rows above stand for forty connections; a program keeps eight of them."""
     home = TaskHome.create(tmp_path / "home", "laptop")
     for number in range(40):
         remember_address(home.space, "b" * 64, Address("10.9.0.1", 1000 + number), number)
@@ -206,7 +206,7 @@ def test_meet_9_rel_d4b_three_hundred_invented_announcements_cost_nothing(tmp_pa
                 a.daemon()
                 second = b.daemon()
                 began = time.monotonic()
-                second.event("linked")
+                second.event("connected")
                 assert time.monotonic() - began < 3
                 eventually(lambda: b.status()["nearby"] == MAX_STRANGERS, "the strangers")
             finally:

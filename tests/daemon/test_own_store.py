@@ -48,7 +48,7 @@ def test_the_stock_daemon_syncs_a_programs_own_store(tmp_path: Path) -> None:
     with daemon(laptop) as first:
         introduce(phone, laptop, first.event("started")["port"])
         with daemon(phone) as second:
-            second.event("linked")
+            second.event("connected")
             # The program does not run: only now, for a moment, to look.
             eventually(lambda: [each.title for each in recipes(phone, cookbook)] == ["Soup"], "the recipe")
             with running(phone, "phone", cookbook) as there, there.write("cookbook", ls.HIGH) as tx:

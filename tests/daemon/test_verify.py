@@ -23,8 +23,8 @@ from lottisync.device import clock
 from lottisync.entities.entity import HIGH
 from lottisync.store.doorbell import Bell
 from lottisync.store.instant import iso
+from lottisync.sync.duplicate_key import REMEMBERED_MS
 from lottisync.sync.peer import PeerState
-from lottisync.sync.twin import REMEMBERED_MS
 from lottisync.sync.verification import Request, ask, requests
 
 ALONE = ("--no-discovery", "--listen", "127.0.0.1:0")
@@ -53,7 +53,7 @@ def two_daemons(laptop: Path, phone: Path) -> Iterator[tuple[Daemon, Daemon]]:
     with daemon(phone) as second:
         introduce(laptop, phone, second.event("started")["port"])
         with daemon(laptop) as first:
-            first.event("linked")
+            first.event("connected")
             eventually(lambda: in_step(laptop), "in step")
             yield first, second
 
@@ -228,7 +228,7 @@ def test_cli_23_status_shows_how_far_a_comparison_is(homes: tuple[Path, Path]) -
     fcntl.flock(lock, fcntl.LOCK_EX)
 
     def shown(twice: str | None) -> str:
-        peer = PeerState(phone, "phone", linked=True, comparing={"journal": (500, 4_000)}, twice=twice, ahead=AHEAD)
+        peer = PeerState(phone, "phone", connected=True, comparing={"journal": (500, 4_000)}, twice=twice, ahead=AHEAD)
         said = DaemonStatus(os.getpid(), 1, "2025-12-01T12:00:00Z", [peer], twice=twice)
         (laptop / STATUS_FILE).write_bytes(msgspec.json.encode(said))
         return run("status", home=laptop).out
@@ -266,7 +266,7 @@ def test_cli_24_a_status_that_cannot_be_written_is_said_once_and_ends_nothing(ho
     with daemon(phone) as second:
         introduce(laptop, phone, second.event("started")["port"])
         with daemon(laptop) as first:
-            first.event("linked")
+            first.event("connected")
             assert STATUS_FILE in first.event("failed")["text"]
             assert run("task", "add", "Milk", home=laptop).code == 0
             eventually(lambda: run("task", "list", "--json", home=phone).json, "the task")

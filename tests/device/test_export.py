@@ -56,8 +56,8 @@ def test_backup_10_an_export_into_an_empty_device_shows_the_same(tmp_path: Path)
         assert [(o.path, o.value) for o in reader.overwritten("t1")] == [
             (o.path, o.value) for o in there.overwritten("t1")
         ]
-        [link] = reader.links_from("t1")
-        assert link.value("relations/blocks") is True
+        [connection] = reader.links_from("t1")
+        assert connection.value("relations/blocks") is True
     imported = target.read("t1")
     assert imported is not None
     assert {path: writes[0].stamp.precedence for path, writes in imported.registers.items()}["status"] == LOW

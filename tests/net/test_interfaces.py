@@ -8,7 +8,7 @@ import pytest
 from tests.support.household import until
 
 from lottisync.net import interfaces as module
-from lottisync.net.interfaces import Interface, interfaces, links, listened_on, watch
+from lottisync.net.interfaces import Interface, interfaces, listened_on, scopes, watch
 
 pytestmark = pytest.mark.anyio
 LOOPBACK = Interface("127.0.0.1", "", 1)
@@ -30,7 +30,7 @@ def test_net_8_where_a_listener_is_reached(monkeypatch: pytest.MonkeyPatch) -> N
     assert listened_on("fe80::2%eth0") == [ethernet[2]]
     assert listened_on("fe80::2%eth1") == []
     assert listened_on("no.such.host.invalid") == []
-    assert links() == ["eth0"]
+    assert scopes() == ["eth0"]
     here[2:] = []
     assert listened_on("0.0.0.0") == [LOOPBACK]
 

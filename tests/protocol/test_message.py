@@ -6,7 +6,7 @@ import msgspec
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from tests.support.messages import DEVICE, EVERY, HELLO, HOST, LINK, SUMMARY, VERSION, with_field
+from tests.support.messages import DEVICE, EVERY, HELLO, HOST, SUMMARY, VALUE, VERSION, with_field
 
 from lottisync.causality.vector_clock import MAX_COUNTER
 from lottisync.protocol import message as m
@@ -49,12 +49,12 @@ def test_sync_13_a_counter_is_1_to_2_53_less_1(counter: object) -> None:
     for bad in (
         with_field(EVERY[m.Begin], 3, {HOST: counter}),
         with_field(EVERY[m.Begin], 4, {HOST: counter}),
-        with_field(EVERY[m.Told], 3, {HOST: counter}),
+        with_field(EVERY[m.Ack], 3, {HOST: counter}),
         with_field(EVERY[m.Chain], 5, counter),
         with_field(EVERY[m.Probe], 3, [counter]),
-        with_field(EVERY[m.Probed], 3, {counter: LINK}),
-        with_field(EVERY[m.Heard], 1, {"journal": {DEVICE: {HOST: counter}}}),
-        wanting(1, {HOST: [1, counter, LINK]} if counter != 0 else {HOST: [1, -1, LINK]}),
+        with_field(EVERY[m.Probed], 3, {counter: VALUE}),
+        with_field(EVERY[m.Gossip], 1, {"journal": {DEVICE: {HOST: counter}}}),
+        wanting(1, {HOST: [1, counter, VALUE]} if counter != 0 else {HOST: [1, -1, VALUE]}),
         wanting(2, [[HOST, counter, "t1"]]),
         wanting(4, {HOST: counter}),
     ):
@@ -73,9 +73,9 @@ def test_sync_13_the_greatest_counter_is_taken_and_where_there_is_nothing_0() ->
     assert m.decode(with_field(EVERY[m.Begin], 3, {HOST: MAX_COUNTER})) == [
         m.Begin(1, "journal", {HOST: MAX_COUNTER}, {}, behind=False, count=1)
     ]
-    (want,) = m.decode(wanting(1, {HOST: [0, 0, LINK]}))
+    (want,) = m.decode(wanting(1, {HOST: [0, 0, VALUE]}))
     assert isinstance(want, m.Want)
-    assert want.stores["journal"].hosts == {HOST: m.Log(0, 0, LINK)}
+    assert want.stores["journal"].hosts == {HOST: m.Log(0, 0, VALUE)}
 
 
 @pytest.mark.parametrize("host", BAD_HOSTS)
@@ -85,7 +85,7 @@ def test_sync_13_a_host_is_16_lowercase_hexadecimal_digits(host: str) -> None:
         with_field(EVERY[m.Chain], 3, host),
         with_field(EVERY[m.Chain], 4, host or "0"),
         with_field(EVERY[m.Probe], 2, host),
-        wanting(1, {host: [1, 1, LINK]}),
+        wanting(1, {host: [1, 1, VALUE]}),
         wanting(2, [[host, 1, "t1"]]),
     ):
         with pytest.raises(m.MalformedMessage):
@@ -112,20 +112,20 @@ def test_sync_13_a_host_is_16_lowercase_hexadecimal_digits(host: str) -> None:
         (m.Begin, 6, -1),
         (m.Chain, 6, b"l" * 15),
         (m.Chain, 7, b""),
-        (m.Chain, 7, bytes(16 * m.MAX_LINKS + 1)),
-        (m.Ids, 3, bytes(8 * m.MAX_KEYS + 1)),
-        (m.Heard, 1, {"journal": {"d" * 63: {}}}),
+        (m.Chain, 7, bytes(16 * m.MAX_VALUES + 1)),
+        (m.Keys, 3, bytes(8 * m.MAX_KEYS + 1)),
+        (m.Gossip, 1, {"journal": {"d" * 63: {}}}),
         (m.Compare, 2, b"k" * 15),
         (m.Compare, 3, [[b"", [], None]] * (m.MAX_NODES + 1)),
         (m.Compare, 3, [[b"\x00" * 13, [], None]]),
         (m.Compare, 3, [[b"", [b"l" * 16] * 33, None]]),
         (m.Mend, 3, ["t" * 129]),
-        (m.Twin, 1, b"b" * 15),
+        (m.DuplicateKey, 1, b"b" * 15),
         (m.Mended, 2, -1),
         (m.Batch, 3, [["t1", "task", "text", b"", b""]]),
         (m.Batch, 3, [["t1", "task", b"", b""]]),
         (m.Batch, 3, [["t1", "task", b"", b"", b"", b""]]),
-        (m.Refuse, 3, "x" * (m.MAX_TEXT + 1)),
+        (m.Reject, 3, "x" * (m.MAX_TEXT + 1)),
         (m.Close, 1, "x" * 65),
         (m.Close, 2, "x" * (m.MAX_TEXT + 1)),
         (m.Hello, 6, [0] * 17),
@@ -155,11 +155,11 @@ def test_sync_14_a_part_of_what_r_has_in_another_form_is_malformed(part: dict[in
 @pytest.mark.parametrize(
     "message",
     [
-        m.Refuse(1, "j" * 32, "x" * m.MAX_TEXT),
+        m.Reject(1, "j" * 32, "x" * m.MAX_TEXT),
         m.Close("x" * 64, "x" * m.MAX_TEXT),
         m.Want({"j" * 32: m.Have(SUMMARY, {}, [(HOST, 1, "t" * 128)] * m.MAX_HELD, [b"n" * 16] * 1_000)}),
-        m.Chain(1, 0, HOST, HOST, MAX_COUNTER, LINK, LINK * m.MAX_LINKS),
-        m.Ids(1, 0, bytes(8 * m.MAX_KEYS)),
+        m.Chain(1, 0, HOST, HOST, MAX_COUNTER, VALUE, VALUE * m.MAX_VALUES),
+        m.Keys(1, 0, bytes(8 * m.MAX_KEYS)),
         m.Probe("journal", HOST, [1] * m.MAX_ASKED),
     ],
     ids=lambda message: type(message).__name__,
@@ -219,7 +219,7 @@ def test_sync_2_a_damaged_message_is_a_message_or_malformed(message: m.AnyMessag
 
 
 def test_sync_25_two_hellos_have_less_than_300_bytes() -> None:
-    hello = m.Hello(m.PROTOCOL_VERSION, HELLO.device, HELLO.boot, HELLO.state, HELLO.heard, tuple(ENCODINGS))
+    hello = m.Hello(m.PROTOCOL_VERSION, HELLO.device, HELLO.boot, HELLO.state, HELLO.gossip, tuple(ENCODINGS))
     assert 2 * len(frame(m.encode(hello))) < 250
 
 

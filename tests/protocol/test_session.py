@@ -5,7 +5,7 @@ from itertools import product
 
 import msgspec
 import pytest
-from tests.support.messages import DEVICE, EVERY, HELLO, HOST, LINK, SUMMARY, VERSION
+from tests.support.messages import DEVICE, EVERY, HELLO, HOST, SUMMARY, VALUE, VERSION
 
 from lottisync.problem import LocalError
 from lottisync.protocol import message as m
@@ -24,7 +24,7 @@ NOW = 1_000_000
 PARTS: dict[State, list[m.AnyMessage]] = {
     State.IN_CHAINS: [],
     State.IN_BATCHES: [m.Batch(1, 0, [VERSION])],
-    State.IN_KEYS: [m.Ids(1, 0, b"i" * 8)],
+    State.IN_KEYS: [m.Keys(1, 0, b"i" * 8)],
 }
 """What of a round has come in each of its states."""
 
@@ -48,7 +48,7 @@ def road(state: State, kind: type[m.Message]) -> list[m.AnyMessage]:
 def word(state: State, kind: type[m.Message]) -> m.AnyMessage:
     """A message of this kind, with the number that it has in this state."""
     said = EVERY[kind]
-    if isinstance(said, m.Chain | m.Batch | m.Ids):
+    if isinstance(said, m.Chain | m.Batch | m.Keys):
         return msgspec.structs.replace(said, number=len(PARTS.get(state, [])))
     return said
 
@@ -57,15 +57,15 @@ CONVERSATION: list[m.AnyMessage] = [
     HELLO,
     EVERY[m.Want],
     m.Begin(1, "journal", {HOST: 2}, {HOST: 1}, behind=True, count=3),
-    m.Chain(1, 0, HOST, "", 1, LINK, LINK),
+    m.Chain(1, 0, HOST, "", 1, VALUE, VALUE),
     m.Batch(1, 1, [VERSION, VERSION]),
     m.Ping(1),
     m.Batch(1, 2, [VERSION]),
-    m.Ids(1, 3, b"i" * 8),
+    m.Keys(1, 3, b"i" * 8),
     m.End(1, SUMMARY),
     m.Begin(4, "agent", {}, {}, behind=False, count=0),
-    m.Cut(4),
-    m.Told(1, "journal", {HOST: 1}, SUMMARY),
+    m.Abort(4),
+    m.Ack(1, "journal", {HOST: 1}, SUMMARY),
     m.Pong(3),
     m.Close("goodbye", "bye"),
 ]
@@ -171,8 +171,8 @@ BEHIND = [HELLO, m.Begin(5, "journal", {HOST: 1}, {}, behind=True, count=1)]
 @pytest.mark.parametrize(
     ("before", "bad"),
     [
-        ([*BEGUN, m.Cut(5)], m.Begin(5, "journal", {}, {}, behind=False, count=0)),
-        ([*BEGUN, m.Cut(5)], m.Begin(4, "journal", {}, {}, behind=False, count=0)),
+        ([*BEGUN, m.Abort(5)], m.Begin(5, "journal", {}, {}, behind=False, count=0)),
+        ([*BEGUN, m.Abort(5)], m.Begin(4, "journal", {}, {}, behind=False, count=0)),
         ([HELLO], m.Begin(0, "journal", {}, {}, behind=False, count=0)),
         ([HELLO], m.Begin(-1, "journal", {}, {}, behind=False, count=0)),
         (BEGUN, m.Batch(4, 0, [VERSION])),
@@ -185,16 +185,16 @@ BEHIND = [HELLO, m.Begin(5, "journal", {HOST: 1}, {}, behind=True, count=1)]
             [HELLO, m.Begin(5, "journal", {}, {}, behind=False, count=5000)],
             m.Batch(5, 0, [VERSION] * (m.MAX_BATCH + 1)),
         ),
-        (BEGUN, m.Chain(5, 1, HOST, "", 1, LINK, LINK)),
-        (BEGUN, m.Chain(5, 0, HOST, "", 1, LINK, LINK + b"x")),
-        ([*BEGUN, m.Batch(5, 0, [VERSION])], m.Chain(5, 1, HOST, "", 1, LINK, LINK)),
-        ([*BEGUN, m.Batch(5, 0, [VERSION] * 3)], m.Ids(5, 1, b"i" * 8)),
-        (BEHIND, m.Ids(5, 0, b"i" * 8)),
-        ([*BEHIND, m.Batch(5, 0, [VERSION])], m.Ids(5, 1, b"i" * 7)),
-        ([*BEHIND, m.Batch(5, 0, [VERSION]), m.Ids(5, 1, b"i" * 8)], m.Batch(5, 2, [VERSION])),
+        (BEGUN, m.Chain(5, 1, HOST, "", 1, VALUE, VALUE)),
+        (BEGUN, m.Chain(5, 0, HOST, "", 1, VALUE, VALUE + b"x")),
+        ([*BEGUN, m.Batch(5, 0, [VERSION])], m.Chain(5, 1, HOST, "", 1, VALUE, VALUE)),
+        ([*BEGUN, m.Batch(5, 0, [VERSION] * 3)], m.Keys(5, 1, b"i" * 8)),
+        (BEHIND, m.Keys(5, 0, b"i" * 8)),
+        ([*BEHIND, m.Batch(5, 0, [VERSION])], m.Keys(5, 1, b"i" * 7)),
+        ([*BEHIND, m.Batch(5, 0, [VERSION]), m.Keys(5, 1, b"i" * 8)], m.Batch(5, 2, [VERSION])),
         ([HELLO], m.Mend("journal", [VERSION] * (m.MAX_BATCH + 1), [])),
         (BEGUN, m.End(4, SUMMARY)),
-        (BEGUN, m.Cut(6)),
+        (BEGUN, m.Abort(6)),
         ([*BEGUN, m.Batch(5, 0, [VERSION])], m.End(5, SUMMARY)),
     ],
     ids=lambda value: type(value).__name__ if isinstance(value, m.Message) else None,
@@ -260,7 +260,7 @@ def test_sync_11_only_who_has_greeted_may_send_large_frames() -> None:
 
 def test_sync_18_another_version_is_told_which_one_we_speak() -> None:
     listening = session()
-    (close,) = listening.receive(spoken([m.Hello(2, HELLO.device, HELLO.boot, HELLO.state, HELLO.heard)]), NOW)
+    (close,) = listening.receive(spoken([m.Hello(2, HELLO.device, HELLO.boot, HELLO.state, HELLO.gossip)]), NOW)
     assert isinstance(close, m.Close)
     assert close.code == "version"
     assert "version 1" in close.reason
@@ -274,7 +274,7 @@ def test_sync_19_where_the_transport_proves_nothing_any_device_is_heard() -> Non
 
 def test_sync_19_a_greeting_for_another_device_than_the_certificate_is_refused() -> None:
     listening = session()
-    (close,) = listening.receive(spoken([m.Hello(1, b"e" * 32, HELLO.boot, HELLO.state, HELLO.heard)]), NOW)
+    (close,) = listening.receive(spoken([m.Hello(1, b"e" * 32, HELLO.boot, HELLO.state, HELLO.gossip)]), NOW)
     assert isinstance(close, m.Close)
     assert close.code == "wrong-device"
     assert not listening.greeted
@@ -295,7 +295,7 @@ def test_sync_20_nothing_is_said_after_our_own_close() -> None:
 
 # -- encodings and credit
 
-BOTH = m.Hello(m.PROTOCOL_VERSION, HELLO.device, HELLO.boot, HELLO.state, HELLO.heard, (0, 1, 2, 77))
+BOTH = m.Hello(m.PROTOCOL_VERSION, HELLO.device, HELLO.boot, HELLO.state, HELLO.gossip, (0, 1, 2, 77))
 REPEATED = m.Want({"journal": m.Have(SUMMARY, {}, [(HOST, number, "t1") for number in range(1, 200)])})
 
 

@@ -44,5 +44,7 @@ def test_sync_15_the_state_is_over_all_stores_by_name() -> None:
 
 def test_sync_15_what_is_heard_in_eight_bytes_without_what_is_empty() -> None:
     text = f'{{"journal":{{"{"d" * 64}":{{"{A}":1}}}}}}'
-    found = summary.heard({"space": {}, "journal": {"e" * 64: {}, "d" * 64: {B: 0, A: 1}}, "agent": {"d" * 64: {}}})
+    found = summary.gossip_hash(
+        {"space": {}, "journal": {"e" * 64: {}, "d" * 64: {B: 0, A: 1}}, "agent": {"d" * 64: {}}}
+    )
     assert found == hashlib.sha256(text.encode()).digest()[:8]

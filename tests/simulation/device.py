@@ -7,19 +7,19 @@ from tests.simulation.pool import Contents, Mint, contents_of, empty, pool
 from tests.simulation.power import Disk, Survives
 from tests.simulation.reference import DELETED_AT, Found, Reference, Registers, Shown
 
-from lottisync.causality.chain import LINK_BYTES
+from lottisync.causality.chain import VALUE_BYTES
 from lottisync.causality.knowledge import Knowledge
 from lottisync.causality.vector_clock import Clock, Host
 from lottisync.entities import canonical, entity
 from lottisync.entities.registers import Write
 from lottisync.protocol.message import Summary
 from lottisync.store import chain
-from lottisync.store.forgetting import told
+from lottisync.store.forgetting import acknowledged
 from lottisync.store.reader import Reader
 from lottisync.store.store import Store
-from lottisync.sync.inventory import Inventory
+from lottisync.sync.local_state import LocalState
 
-Links = Mapping[bytes, tuple[str, str, tuple[int, ...]]]
+ByValue = Mapping[bytes, tuple[str, str, tuple[int, ...]]]
 """A chain's value -> the store, the entity and the writes that it stands for."""
 
 
@@ -39,7 +39,7 @@ class Kept:
         self.chains: dict[Host, tuple[int, list[bytes]]] = {}
         self.summary: Summary | None = None
         self.knowledge: Knowledge = {}
-        self.told: dict[str, Knowledge] = {}
+        self.acknowledged: dict[str, Knowledge] = {}
         self.roots: dict[Host, Host] = {}
         self.millis = 0
         self._changes = -1
@@ -54,10 +54,10 @@ class Kept:
         before, self._changes = self._changes, now
         return now != before
 
-    def observe(self, reference: Reference, links: Links, spared: Container[tuple[str, str]]) -> None:
+    def observe(self, reference: Reference, written: ByValue, spared: Container[tuple[str, str]]) -> None:
         """Note what is shown now that was not before, and what the store says of itself."""
         with self.store.reading() as reader:
-            said = Inventory(reader).have
+            said = LocalState(reader).have
             self.chains = _chains(reader)
             for change in reader.changes(self.feed, 1_000_000):
                 self.feed = max(self.feed, change.feed)
@@ -66,9 +66,9 @@ class Kept:
                 held = reader.entity(change.id)
                 seen = reference.seen((self.name, change.id), _registers(held))
                 self.seen[change.id] = self.seen.get(change.id, frozenset()) | seen
-                if self._is_revived(held, links):
+                if self._is_revived(held, written):
                     reference.revived |= self.seen[change.id]
-            self.told = told(reader)
+            self.acknowledged = acknowledged(reader)
             self.roots = chain.roots(reader) if said.nodes else {}
             self.millis = int(reader.local("select millis from state")[0][0])
         self.summary = said.summary
@@ -77,12 +77,12 @@ class Kept:
             self.nodes = said.nodes
             self.looks.clear()
 
-    def _is_revived(self, held: entity.Entity | None, links: Links) -> bool:
+    def _is_revived(self, held: entity.Entity | None, written: ByValue) -> bool:
         """Whether something stands under a name that no writer has given: it was written anew over what was
         forgotten."""
         for host, counter in {w.stamp.dot for writes in held.registers.values() for w in writes} if held else ():
             first, values = self.chains.get(host, (1, []))
-            if not first <= counter < first + len(values) or values[counter - first] not in links:
+            if not first <= counter < first + len(values) or values[counter - first] not in written:
                 return True
         return False
 
@@ -97,10 +97,10 @@ class Kept:
 def _chains(reader: Reader) -> dict[Host, tuple[int, list[bytes]]]:
     """For each host the first counter of its chain, and the values from there on."""
     found: dict[Host, tuple[int, list[bytes]]] = {}
-    for host, first, links in reader.local(
-        "select h.host, c.first, c.links from chain c join hosts h on h.n = c.host order by c.host, c.first"
+    for host, first, segment in reader.local(
+        "select h.host, c.first, c.segment from chain c join hosts h on h.n = c.host order by c.host, c.first"
     ):
-        values = [links[at : at + LINK_BYTES] for at in range(0, len(links), LINK_BYTES)]
+        values = [segment[at : at + VALUE_BYTES] for at in range(0, len(segment), VALUE_BYTES)]
         found.setdefault(host, (first, []))[1].extend(values)
     return found
 
@@ -216,7 +216,8 @@ class Device:
         """Whether they hold the same, and each has heard all that the other has, that included."""
         return all(
             kept.summary == other.kept[name].summary
-            and {**kept.told, self.name: kept.knowledge} == {**other.kept[name].told, other.name: kept.knowledge}
+            and {**kept.acknowledged, self.name: kept.knowledge}
+            == {**other.kept[name].acknowledged, other.name: kept.knowledge}
             for name, kept in self.kept.items()
         )
 

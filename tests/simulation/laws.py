@@ -3,7 +3,7 @@
 from collections.abc import Container, Iterable, Sequence
 from itertools import combinations
 
-from tests.simulation.device import Device, Kept, Links
+from tests.simulation.device import ByValue, Device, Kept
 from tests.simulation.reference import Broken, Found, Reference
 
 from lottisync.causality.hlc import MAX_DRIFT_MILLIS
@@ -15,7 +15,7 @@ QUARANTINED = "in quarantine, kept as it came"
 
 
 def knowledge_is_true(
-    device: Device, kept: Kept, links: Links, reference: Reference, spared: Container[tuple[str, str]]
+    device: Device, kept: Kept, written: ByValue, reference: Reference, spared: Container[tuple[str, str]]
 ) -> None:
     """What a store claims to know is there: every effect of every write up to there has been in it."""
     for host, known in kept.knowledge.items():
@@ -23,7 +23,7 @@ def knowledge_is_true(
         if known >= first + len(values):
             raise Broken("chain", f"{kept.name} of device {device.slot} knows {host}:{known}, beyond its chain")
         for counter, value in enumerate(values[: known - first + 1], first):
-            store, entity, writes = links.get(value, ("", "", ()))
+            store, entity, writes = written.get(value, ("", "", ()))
             missing = set(writes) - kept.seen.get(entity, frozenset()) - reference.purged
             if missing and store == kept.name and (store, entity) not in spared:
                 raise Broken(

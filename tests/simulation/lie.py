@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from lottisync.causality.chain import LINK_BYTES, genesis
+from lottisync.causality.chain import VALUE_BYTES, genesis
 from lottisync.causality.vector_clock import Host
 from lottisync.entities.entity import DELETED_AT
 from lottisync.entities.version import Version
@@ -38,7 +38,7 @@ Said = Sequence[m.Message]
 Teller = Callable[[random.Random, list[m.Message]], Falsehood | None]
 
 
-def told(how: str, chance: random.Random, said: Said) -> Falsehood | None:
+def falsified(how: str, chance: random.Random, said: Said) -> Falsehood | None:
     """The same messages with a lie among them; None where this one has no place."""
     return TELLERS[how](chance, list(said))
 
@@ -78,7 +78,7 @@ def _wants_less(chance: random.Random, said: list[m.Message]) -> Falsehood | Non
         return None
     host = chance.choice(sorted(have.hosts))
     log, end = have.hosts[host], max(have.hosts[host].end + chance.choice((0, 1, 1_000)), 1)
-    value = log.value if end == log.end and chance.random() < 0.5 else chance.randbytes(LINK_BYTES)
+    value = log.value if end == log.end and chance.random() < 0.5 else chance.randbytes(VALUE_BYTES)
     hosts = have.hosts | {host: m.Log(chance.choice((max(log.known, log.end), log.known)), end, value)}
     said = _put(said, at, stores=want.stores | {store: msgspec.structs.replace(have, hosts=hosts)})
     return Falsehood(said, EVERYTHING if hosts[host].known > log.known else NOTHING)
@@ -86,16 +86,16 @@ def _wants_less(chance: random.Random, said: list[m.Message]) -> Falsehood | Non
 
 def _has_taken(chance: random.Random, said: list[m.Message]) -> Falsehood | None:
     """That it knows more than the round that it took gave it."""
-    found = _find(chance, said, m.Told)
+    found = _find(chance, said, m.Ack)
     if found is None:
         return None
     known = {host: n + 1_000 for host, n in found[1].knowledge.items()}
     return Falsehood(_put(said, found[0], knowledge=known | {STRANGER: 7}))
 
 
-def _heard(chance: random.Random, said: list[m.Message]) -> Falsehood | None:
+def _gossip(chance: random.Random, said: list[m.Message]) -> Falsehood | None:
     """That the others have seen everything that anybody has: so let it be forgotten."""
-    found = _find(chance, said, m.Heard)
+    found = _find(chance, said, m.Gossip)
     if found is None:
         return None
     stores = {}
@@ -109,7 +109,7 @@ def _heard(chance: random.Random, said: list[m.Message]) -> Falsehood | None:
 
 def _digest(chance: random.Random, said: list[m.Message]) -> Falsehood | None:
     """That its content is another than it is."""
-    found = _find(chance, said, m.End, m.Told, m.Mended)
+    found = _find(chance, said, m.End, m.Ack, m.Mended)
     if found is None:
         return None
     false = msgspec.structs.replace(found[1].summary, digest=chance.randbytes(32))
@@ -132,8 +132,8 @@ def _chain(chance: random.Random, said: list[m.Message]) -> Falsehood | None:
     if found is None:
         return None
     at, values = found[0], bytearray(found[1].values)
-    where = chance.randrange(len(values) // LINK_BYTES) * LINK_BYTES
-    values[where : where + LINK_BYTES] = chance.randbytes(LINK_BYTES)
+    where = chance.randrange(len(values) // VALUE_BYTES) * VALUE_BYTES
+    values[where : where + VALUE_BYTES] = chance.randbytes(VALUE_BYTES)
     return Falsehood(_put(said, at, values=bytes(values)))
 
 
@@ -141,7 +141,7 @@ def _probed(chance: random.Random, said: list[m.Message]) -> Falsehood | None:
     found = _find(chance, said, m.Probed)
     if found is None:
         return None
-    return Falsehood(_put(said, found[0], values={n: chance.randbytes(LINK_BYTES) for n in found[1].values}))
+    return Falsehood(_put(said, found[0], values={n: chance.randbytes(VALUE_BYTES) for n in found[1].values}))
 
 
 # -- about content
@@ -224,7 +224,7 @@ def _forgets(chance: random.Random, said: list[m.Message]) -> Falsehood | None:
 
 def _holds_nothing(chance: random.Random, said: list[m.Message]) -> Falsehood | None:
     """That of all it knows it holds but some: the rest is to go."""
-    found = _find(chance, said, m.Ids)
+    found = _find(chance, said, m.Keys)
     if found is not None:
         keys = found[1].keys
         some = [keys[at : at + KEY_BYTES] for at in range(0, len(keys), KEY_BYTES) if chance.random() < 0.5]
@@ -257,7 +257,7 @@ def _compares(chance: random.Random, said: list[m.Message]) -> Falsehood | None:
     found = _find(chance, said, m.Compare)
     if found is None or not found[1].nodes:
         return None
-    nodes = [m.Node(node.prefix, [chance.randbytes(LINK_BYTES) for _ in range(32)]) for node in found[1].nodes]
+    nodes = [m.Node(node.prefix, [chance.randbytes(VALUE_BYTES) for _ in range(32)]) for node in found[1].nodes]
     return Falsehood(_put(said, found[0], nodes=nodes))
 
 
@@ -265,7 +265,7 @@ TELLERS: dict[str, Teller] = {
     "beyond": _beyond,
     "wants-less": _wants_less,
     "has-taken": _has_taken,
-    "heard": _heard,
+    "gossip": _gossip,
     "digest": _digest,
     "state": _state,
     "chain": _chain,

@@ -106,7 +106,7 @@ class Cut(Step, frozen=True):
     wire: int
 
 
-class Hearsay(Step, frozen=True):
+class Gossip(Step, frozen=True):
     wire: int
     side: int
 
@@ -207,7 +207,7 @@ class Lie(Step, frozen=True):
 
 AnyStep = (
     Write | Look | Delete | Undelete | Relate | Decide | Connect | Deliver | Speak | Flow | Meet | Gather | Cut
-    | Hearsay | Verify | Crash | PowerCut | Backup | Restore | RestoreOne | Clone | Newcomer | Jump | Skew | Purge
+    | Gossip | Verify | Crash | PowerCut | Backup | Restore | RestoreOne | Clone | Newcomer | Jump | Skew | Purge
     | Retire | Tamper | Lie
 )  # fmt: skip
 
@@ -254,7 +254,7 @@ _TALK = {
     "skew": 0.3,
     "jump": 0.3,
 }
-_FORGET = {"delete": 4, "undelete": 0.4, "purge": 4, "hearsay": 1, "meet": 6, "gather": 0.5, "forget": 2}
+_FORGET = {"delete": 4, "undelete": 0.4, "purge": 4, "gossip": 1, "meet": 6, "gather": 0.5, "forget": 2}
 _COPY = {"backup": 1.2, "restore": 1.2, "clone": 0.3}
 _PART_FORGOTTEN = {"purge": 1, "forget": 0.5, "gather": 0.3, "newcomer": 0.1}
 _LIED_TO = {"meet": 6, "gather": 1, "purge": 1, "forget": 0.7, "backup": 0.3, "restore": 0.3, "skew": 0.0}
@@ -383,8 +383,8 @@ def _step(chance: random.Random, name: str, entities: int, stores: tuple[str, ..
             return Gather()
         case "cut":
             return Cut(wire)
-        case "hearsay":
-            return Hearsay(wire, side)
+        case "gossip":
+            return Gossip(wire, side)
         case "verify":
             return Verify(wire, side, store)
         case "crash":

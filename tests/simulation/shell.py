@@ -1,7 +1,7 @@
-"""The asynchronous shell: real links under trio's virtual clock, on cables that are cut anywhere.
+"""The asynchronous shell: real connections under trio's virtual clock, on cables that are cut anywhere.
 
 An exchange is simulated step by step in `tests.simulation.world`; here it is the tasks around it, with their
-timers: heartbeats, hearsay, credit, the farewell. Trio runs ready tasks in an order of chance, which is
+timers: heartbeats, gossip, credit, the farewell. Trio runs ready tasks in an order of chance, which is
 seeded, too, and an hour passes in no time. Store calls run where they stand, since a clock that jumps would
 let deadlines pass while a thread works.
 """
@@ -22,7 +22,7 @@ from tests.support.household import Cable, Member, household, in_step
 from trio.testing import MockClock
 
 from lottisync.device.membership import bind_hosts
-from lottisync.sync.link import Link
+from lottisync.sync.connection import Connection
 
 MEMBERS = 3
 STEPS = 30
@@ -31,7 +31,7 @@ PATIENCE_SECONDS = 120
 DETERMINISTIC = "_ALLOW_DETERMINISTIC_SCHEDULING"
 """Trio's own switch for what Hypothesis does with it: ready tasks run in an order that a seed gives."""
 HARMLESS = {"diverged"}
-"""Reports that a link may make although nothing is wrong: none but this, and only for a moment."""
+"""Reports that a connection may make although nothing is wrong: none but this, and only for a moment."""
 
 
 @cache
@@ -103,21 +103,21 @@ class Shell:
         self.written[entity] = (store, f"w{number}")
         member.put(entity, f"w{number}" + "." * self.chance.choice((0, 0, 2_000)), store=store, kind=kind)
 
-    def _connect(self, tasks: TaskGroup, pair: tuple[int, int], cut_after: int | None) -> None:
+    def _connect(self, tasks: TaskGroup, pair: tuple[int, int], abort_after: int | None) -> None:
         """A new connection; the older one between the same two gives way."""
         if pair in self.cables:
             self.cables[pair].cut()
         a, b = (self.members[number] for number in pair)
-        cable = self.cables[pair] = Cable(cut_after)
+        cable = self.cables[pair] = Cable(abort_after)
         self.all_cables.append(cable)
         for end, member, peer in ((0, a, b), (1, b, a)):
-            link = member.link(cable.ends[end], peer, dialled=end == 0)
+            connection = member.connection(cable.ends[end], peer, dialled=end == 0)
             member.changed = lambda member=member: _tell(member)  # type: ignore[misc]
-            tasks.start_soon(self._runs, member, link)
+            tasks.start_soon(self._runs, member, connection)
 
-    async def _runs(self, member: Member, link: Link) -> None:
-        await link.run()
-        member.links.remove(link)
+    async def _runs(self, member: Member, connection: Connection) -> None:
+        await connection.run()
+        member.connections.remove(connection)
 
     def _judge(self) -> None:
         if not in_step(*self.members):
@@ -136,8 +136,8 @@ class Shell:
 
 
 def _tell(member: Member) -> None:
-    for link in member.links:
-        link.local_change()
+    for connection in member.connections:
+        connection.local_change()
 
 
 def run(seed: int) -> str:

@@ -1,4 +1,4 @@
-"""Links with their tasks and timers, on cables that are cut anywhere, under a clock of trio's."""
+"""Connections with their tasks and timers, on cables that are cut anywhere, under a clock of trio's."""
 
 import os
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ def _prepared() -> Iterator[None]:
 
 
 def test_devices_are_in_step_whatever_is_cut() -> None:
-    """SYNC-4, SYNC-24, SYNC-28, SYNC-32: and no link says anything worse than goodbye."""
+    """SYNC-4, SYNC-24, SYNC-28, SYNC-32: and no connection says anything worse than goodbye."""
     for seed in range(6):
         run(seed)
 
@@ -38,24 +38,24 @@ def test_the_same_seed_gives_the_same_bytes() -> None:
 
 
 @pytest.mark.parametrize("steps", range(6))
-def test_a_link_that_is_cancelled_while_it_starts_ends(tmp_path: Path, steps: int) -> None:
+def test_a_connection_that_is_cancelled_while_it_starts_ends(tmp_path: Path, steps: int) -> None:
     """SYNC-32: its writer is shielded, and must not be left behind by whoever was to let it go."""
 
     async def start_and_stop() -> None:
         cable = Cable()
-        link = a.link(cable.ends[0], b, dialled=True)
+        connection = a.connection(cable.ends[0], b, dialled=True)
 
         async def watch() -> None:
             """A minute later: a writer that was left behind would wait for ever, so it is let go here."""
             with anyio.CancelScope(shield=True):
                 await anyio.sleep(60)
-            left.append(not link._leaving)
-            link._leaving = True
-            link._writable.set()
+            left.append(not connection._leaving)
+            connection._leaving = True
+            connection._writable.set()
 
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(watch)
-            tasks.start_soon(link.run)
+            tasks.start_soon(connection.run)
             for _ in range(steps):
                 await anyio.lowlevel.checkpoint()
             tasks.cancel_scope.cancel()

@@ -22,11 +22,11 @@ from lottisync.causality import hlc
 from lottisync.causality.vector_clock import Clock
 from lottisync.entities import entity
 from lottisync.entities.registers import Registers, ordered
-from lottisync.store import database, forgetting, links, mending, merge, rows
+from lottisync.store import database, forgetting, mending, merge, peer_chain, rows
 from lottisync.store.merge import Merge
 from lottisync.store.rows import Rows
 from lottisync.sync import incoming, outgoing
-from lottisync.sync.agreement import Agreement, Believed
+from lottisync.sync.agreement import Agreement, RemoteState
 from lottisync.sync.parties import Parties
 
 JOURNAL = ("journal",)
@@ -93,11 +93,11 @@ RESTORED_BEHIND_AN_AGREEMENT = scenario(
 )
 
 
-def test_links_came_whose_versions_did_not_before_two_greet_as_equals() -> None:
+def test_chains_came_whose_versions_did_not_before_two_greet_as_equals() -> None:
     """SYNC-15, COPY-4: a round from A to B is cut between its chain and its batch. B and C greet as equals, for such
-    links make no difference; but C does not have them, and needs them when B has the versions at last."""
+    chains make no difference; but C does not have them, and needs them when B has the versions at last."""
     world = run(CUT_BEHIND_THE_CHAIN)
-    assert world.count["Refuse"] == 0
+    assert world.count["Reject"] == 0
 
 
 CUT_BEHIND_THE_CHAIN = scenario(
@@ -233,12 +233,12 @@ def _agent_first(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def _believe_whole_chains(monkeypatch: pytest.MonkeyPatch) -> None:
     """Chains count as compared as far as the other has them."""
-    monkeypatch.setattr(Believed, "agreed", lambda self, ends: self)
+    monkeypatch.setattr(RemoteState, "agreed", lambda self, ends: self)
 
 
 def _chains_go_unchecked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Agreement, "_difference", lambda self, reader, theirs: None)
-    monkeypatch.setattr(links, "_parts_from", lambda tx, log, links: None)
+    monkeypatch.setattr(peer_chain, "_parts_from", lambda tx, log, part: None)
 
 
 def _nothing_was_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -248,7 +248,7 @@ def _nothing_was_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     def silent(self: outgoing.Outgoing, *rest: Any) -> None:
         made(self, *rest)
         self.forgotten, self.behind, self.blocked = {}, False, False
-        self.news = bool(self._rows) or self.knowledge != self._believed.knowledge
+        self.news = bool(self._rows) or self.knowledge != self._remote.knowledge
 
     monkeypatch.setattr(outgoing.Outgoing, "__init__", silent)
     monkeypatch.setattr(incoming.Incoming, "_has_seen_what_is_forgotten", lambda self, forgotten: True)
@@ -259,7 +259,7 @@ def _old_hashes_stay_in_the_digest(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _no_chains_are_sent(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(outgoing.Outgoing, "_links", lambda self: iter(()))
+    monkeypatch.setattr(outgoing.Outgoing, "_chain_parts", lambda self: iter(()))
     monkeypatch.setattr(incoming, "refuse_unchained", lambda ends, clocks: None)
     monkeypatch.setattr(incoming.Incoming, "_refuse_unfounded", lambda self, tx: None)
 
@@ -271,7 +271,7 @@ def _rounds_are_not_made(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def _purged_without_asking(monkeypatch: pytest.MonkeyPatch) -> None:
     """A tombstone goes before all have seen it, and is not even remembered."""
-    monkeypatch.setattr(forgetting, "told", lambda reader: _Everything())
+    monkeypatch.setattr(forgetting, "acknowledged", lambda reader: _Everything())
     monkeypatch.setattr(forgetting, "forget", lambda tx, clock: None)
 
 
@@ -319,7 +319,7 @@ def _no_index_is_cleared(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _what_was_told_is_not_believed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Believed, "learns", lambda self, knowledge, held=(): None)
+    monkeypatch.setattr(RemoteState, "learns", lambda self, knowledge, held=(): None)
 
 
 def _claims_are_believed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -412,7 +412,7 @@ def test_the_scenario_of_a_third_device_breaks_without_its_remedy(monkeypatch: p
 def test_the_scenario_of_equals_breaks_without_its_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
     def equal(self: Agreement) -> None:
         assert self.said is not None
-        self.theirs = Believed.of(self.said)
+        self.theirs = RemoteState.of(self.said)
 
     monkeypatch.setattr(Agreement, "equal", equal)
     with pytest.raises(Broken, match="whose chain did not come"):

@@ -87,7 +87,7 @@ class Wire:
         self._pass(side)
         return said
 
-    def hearsay(self, side: int) -> None:
+    def gossip(self, side: int) -> None:
         end = self.ends[side]
         if end.conversation.greeted:
             end.conversation.pass_on(self._clock(end.device))

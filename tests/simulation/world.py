@@ -51,12 +51,12 @@ TYPES = {"space": "setting", "journal": "task", "agent": "changeDecision"}
 @contextlib.contextmanager
 def small() -> Iterator[None]:
     """Batches of a version or two, bursts of a few messages."""
-    before = outgoing.BATCH_BYTES, rounds_out.SMALL_BYTES, m.MAX_LINKS
-    outgoing.BATCH_BYTES, rounds_out.SMALL_BYTES, m.MAX_LINKS = 200, 300, 5
+    before = outgoing.BATCH_BYTES, rounds_out.SMALL_BYTES, m.MAX_VALUES
+    outgoing.BATCH_BYTES, rounds_out.SMALL_BYTES, m.MAX_VALUES = 200, 300, 5
     try:
         yield
     finally:
-        outgoing.BATCH_BYTES, rounds_out.SMALL_BYTES, m.MAX_LINKS = before
+        outgoing.BATCH_BYTES, rounds_out.SMALL_BYTES, m.MAX_VALUES = before
 
 
 class Spared:
@@ -80,7 +80,7 @@ class Spared:
 
 
 COUNTED = (
-    "steps", "writes", "decisions", "wires", "rounds", "rounds cut off", "Refuse", "crashes", "power cuts", "survived",
+    "steps", "writes", "decisions", "wires", "rounds", "rounds cut off", "Reject", "crashes", "power cuts", "survived",
     "restores", "of one", "went back", "mislaid", "gone", "clones", "forks", "purged", "retired", "revived",
     "quarantined", "diverged", "mended", "lies", "refused",
 )  # fmt: skip
@@ -105,7 +105,7 @@ class World:
         self.trace: list[str] = []
         self.now = NOON
         self._minted = 0
-        self._links: dict[bytes, tuple[str, str, tuple[int, ...]]] = {}
+        self._by_value: dict[bytes, tuple[str, str, tuple[int, ...]]] = {}
         self._instants: set[int] = set()
         self._spared = Spared()
         self._lies: list[s.Lie] = []
@@ -160,10 +160,10 @@ class World:
         for device in self.devices:
             changed = [kept for kept in device.kept.values() if kept.changed()]
             for kept in changed:
-                kept.observe(self.reference, self._links, self._spared)
+                kept.observe(self.reference, self._by_value, self._spared)
             if device in self._honest():
                 for kept in changed:
-                    laws.knowledge_is_true(device, kept, self._links, self.reference, self._spared)
+                    laws.knowledge_is_true(device, kept, self._by_value, self.reference, self._spared)
                     laws.no_stranger_has_come_in(device, kept, self._owned)
                     if self._has_lied:
                         laws.clocks_do_not_follow(device, kept, self.now)
@@ -202,7 +202,7 @@ class World:
         laws.no_decision_without_its_effect(self.devices, self.reference)
         self.trace.append(f"end {self._state()}")
         self.count["steps"] = len(self.schedule.steps)
-        self.count["rounds"] = self.count["Told"]
+        self.count["rounds"] = self.count["Ack"]
         self.count["forks"] = len({node for d in self.devices for kept in d.kept.values() for node in kept.nodes})
         self.count["revived"] = len(self.reference.revived)
 
@@ -223,7 +223,7 @@ class World:
             for device in self.devices:
                 for kept in device.kept.values():
                     kept.feed = 0
-                    kept.observe(self.reference, self._links, ())
+                    kept.observe(self.reference, self._by_value, ())
 
     def _all_meet(self, *, verify: bool = False, also_equals: bool = True) -> None:
         """Every two devices once. Two of which each knows what the other has, and that it is the same, would change
@@ -246,7 +246,7 @@ class World:
         self._flow_on(wire)
         self._close(wire)
         self._examine()
-        return any(not isinstance(message, m.Hello | m.Heard) for end in wire.ends for message in end.said)
+        return any(not isinstance(message, m.Hello | m.Gossip) for end in wire.ends for message in end.said)
 
     def close(self) -> None:
         for device in self.devices:
@@ -319,20 +319,20 @@ class World:
     def _written(self, kept: Kept, entity: str, dot: Dot, saw: frozenset[int]) -> list[int]:
         self.count["writes"] += 1
         with kept.store.reading() as reader:
-            link = chain.value_at(reader, dot.host, dot.counter)
+            value = chain.value_at(reader, dot.host, dot.counter)
             held = reader.entity(entity)
-        assert link is not None
+        assert value is not None
         assert held is not None
         numbers = []
         for path, writes in held.registers.items():
             for write in writes:
                 if write.stamp.dot == dot:
-                    value = canonical.decode(write.value)
-                    deletion = path == DELETED_AT and isinstance(value, dict)
-                    text = value["at"] if deletion else write.value.decode()
+                    shown = canonical.decode(write.value)
+                    deletion = path == DELETED_AT and isinstance(shown, dict)
+                    text = shown["at"] if deletion else write.value.decode()
                     one = Shown(*write.stamp[:3], text, deletion)
                     numbers.append(self.reference.write((kept.name, entity), path, one, saw))
-        self._links[link] = (kept.name, entity, tuple(numbers))
+        self._by_value[value] = (kept.name, entity, tuple(numbers))
         kept.seen[entity] = kept.seen.get(entity, frozenset()) | saw | frozenset(numbers)
         return numbers
 
@@ -488,10 +488,10 @@ class World:
         if wire is not None:
             self._close(wire)
 
-    def _hearsay(self, step: s.Hearsay) -> None:
+    def _gossip(self, step: s.Gossip) -> None:
         wire = self._wire_of(step.wire)
         if wire is not None:
-            wire.hearsay(step.side)
+            wire.gossip(step.side)
 
     def _verify(self, step: s.Verify) -> None:
         wire = self._wire_of(step.wire)
@@ -602,8 +602,8 @@ class World:
         """Its disk has lost the last of what it had said to have kept: each store is what it was at some earlier
         moment, whole, and together they are unless they went back apart."""
         for kept in now.kept.values():
-            kept.observe(self.reference, self._links, self._spared)
-            laws.knowledge_is_true(now, kept, self._links, self.reference, self._spared)
+            kept.observe(self.reference, self._by_value, self._spared)
+            laws.knowledge_is_true(now, kept, self._by_value, self.reference, self._spared)
         laws.sound([now], self._spared)
         self.count["went back"] += any(kept.knowledge != before.kept[name].knowledge for name, kept in now.kept.items())
         if before.survives[0] == "apart":
@@ -663,7 +663,7 @@ class World:
         """What a device says when it comes to the other: itself, or the lie whose turn it is."""
         if device.slot == s.LIAR:
             for step in self._lies:
-                false = self._told_falsely(step, wire, messages, frame)
+                false = self._falsified(step, wire, messages, frame)
                 if false is not None:
                     self._lies.remove(step)
                     self._has_lied = True
@@ -676,7 +676,7 @@ class World:
                 return lie.disguised(framed(m.encode(*messages)), hosts)
         return frame
 
-    def _told_falsely(self, step: s.Lie, wire: Wire, messages: list[m.Message], frame: bytes) -> bytes | None:
+    def _falsified(self, step: s.Lie, wire: Wire, messages: list[m.Message], frame: bytes) -> bytes | None:
         chance = random.Random(step.chance)
         if step.how == lie.DISGUISE:
             wire.disguised = True
@@ -684,7 +684,7 @@ class World:
         if step.how == lie.GARBLE:
             self._spared.everything = True  # it may have come out as anything
             return lie.garbled(chance, frame)
-        false = lie.told(step.how, chance, messages)
+        false = lie.falsified(step.how, chance, messages)
         if false is None or any(
             "type" in (step.how, self._lied_about.get(entity)) for entity in self._lied_about.keys() & false.harms
         ):

@@ -4,28 +4,28 @@ import hashlib
 from pathlib import Path
 
 import pytest
-from tests.support.stores import NOON, copied, dump, greet, links_beyond, meet, new_store, send, send_links
+from tests.support.stores import NOON, copied, dump, greet, meet, new_store, part_beyond, send, send_chains
 
-from lottisync.causality.chain import LINK_BYTES, Links, LogEnd, branch_name, chained, genesis
+from lottisync.causality.chain import VALUE_BYTES, ChainPart, LogEnd, branch_name, chained, genesis
 from lottisync.causality.vector_clock import MAX_COUNTER, Host
 from lottisync.entities.entity import HIGH
 from lottisync.store import chain, fork
-from lottisync.store.chain import SEGMENT_LINKS, value_at
+from lottisync.store.chain import SEGMENT_VALUES, value_at
 from lottisync.store.check import broken_invariants
-from lottisync.store.links import BadLinks, Gap, extend
+from lottisync.store.peer_chain import BadChain, Gap, extend
 from lottisync.store.store import Store
 
 STRANGER = Host("5" * 16)
 
 
-def link(number: int) -> bytes:
-    return number.to_bytes(LINK_BYTES, "big")
+def value(number: int) -> bytes:
+    return number.to_bytes(VALUE_BYTES, "big")
 
 
-def stretch(first: int, last: int, before: bytes | None = None, host: Host = STRANGER, parent: str = "") -> Links:
-    """Links of a made-up host: the value at a counter is the counter."""
-    ahead = before if before is not None else genesis(host) if first == 1 else link(first - 1)
-    return Links(host, parent, first, ahead, b"".join(link(n) for n in range(first, last + 1)))
+def stretch(first: int, last: int, before: bytes | None = None, host: Host = STRANGER, parent: str = "") -> ChainPart:
+    """ChainPart of a made-up host: the value at a counter is the counter."""
+    ahead = before if before is not None else genesis(host) if first == 1 else value(first - 1)
+    return ChainPart(host, parent, first, ahead, b"".join(value(n) for n in range(first, last + 1)))
 
 
 def write(store: Store, count: int, *, apart: bool = False) -> None:
@@ -36,11 +36,11 @@ def write(store: Store, count: int, *, apart: bool = False) -> None:
                 tx.put(f"{tx.host}-{tx.counter}-{turn}-{n}", "task", {"title": "x"})
 
 
-def taken(store: Store, *all_links: Links) -> bytes | None:
+def taken(store: Store, *all_parts: ChainPart) -> bytes | None:
     node = None
-    for links in all_links:
+    for part in all_parts:
         with store.transaction(NOON, HIGH) as tx:
-            node = extend(tx, links)
+            node = extend(tx, part)
     return node
 
 
@@ -52,7 +52,7 @@ def end(store: Store, host: Host = STRANGER) -> LogEnd:
 def test_copy_1_values_and_names_to_the_byte() -> None:
     assert genesis(STRANGER) == hashlib.sha256(b"lottisync/chain/1\x00" + b"5" * 16).digest()[:16]
     assert chained(b"a" * 16, b"b" * 32) == hashlib.sha256(b"a" * 16 + b"b" * 32).digest()[:16]
-    assert branch_name(link(7)) == hashlib.sha256(b"lottisync/branch/1\x00" + link(7)).hexdigest()[:16]
+    assert branch_name(value(7)) == hashlib.sha256(b"lottisync/branch/1\x00" + value(7)).hexdigest()[:16]
 
 
 def test_copy_2_the_log_of_every_host_is_held_at_every_counter(tmp_path: Path) -> None:
@@ -84,48 +84,48 @@ def test_copy_2_a_log_is_the_same_however_its_writes_were_spread(tmp_path: Path)
         with store.reading() as reader:
             for first, limit in ((1, 5_000), (1, 7), (58, 9), (999, 2_500), (5_000, 1), (4_999, 50)):
                 expected = stretch(first, min(first + limit - 1, 5_000))
-                assert links_beyond(reader, STRANGER, first - 1, limit) == expected
-            assert links_beyond(reader, STRANGER, 5_000, 10) is None
-            assert links_beyond(reader, Host("6" * 16), 0, 10) is None
-            held, rows = reader.local("select sum(length(links)), count(*) from chain")[0]
-        assert held == 5_000 * LINK_BYTES
-        assert rows <= 5_000 / (SEGMENT_LINKS - 17) + 1
-    assert max(len(row[0]) for row in _segments(one)) == SEGMENT_LINKS * LINK_BYTES
+                assert part_beyond(reader, STRANGER, first - 1, limit) == expected
+            assert part_beyond(reader, STRANGER, 5_000, 10) is None
+            assert part_beyond(reader, Host("6" * 16), 0, 10) is None
+            held, rows = reader.local("select sum(length(segment)), count(*) from chain")[0]
+        assert held == 5_000 * VALUE_BYTES
+        assert rows <= 5_000 / (SEGMENT_VALUES - 17) + 1
+    assert max(len(row[0]) for row in _segments(one)) == SEGMENT_VALUES * VALUE_BYTES
 
 
 def _segments(store: Store) -> list[tuple[bytes]]:
     with store.reading() as reader:
-        return [(bytes(links),) for (links,) in reader.local("select links from chain")]
+        return [(bytes(part),) for (part,) in reader.local("select segment from chain")]
 
 
 def test_copy_4_links_that_overlap_and_agree_are_taken_for_what_is_new(tmp_path: Path) -> None:
     store = new_store(tmp_path)
     assert taken(store, stretch(1, 10), stretch(4, 8), stretch(5, 14), stretch(15, 15), stretch(1, 15)) is None
-    assert end(store) == LogEnd(1, 15, link(15))
+    assert end(store) == LogEnd(1, 15, value(15))
 
 
 @pytest.mark.parametrize("parts_at", [1, 2, 9, 10])
-def test_copy_4_links_that_part_give_the_last_equal_value_and_store_nothing(tmp_path: Path, parts_at: int) -> None:
+def test_copy_4_chains_that_part_give_the_last_equal_value_and_store_nothing(tmp_path: Path, parts_at: int) -> None:
     """COPY-15"""
     store = new_store(tmp_path)
     taken(store, stretch(1, 10))
     before = dump(store)
     good = stretch(1, 12)
-    at = (parts_at - 1) * LINK_BYTES
-    parted = good._replace(values=good.values[:at] + b"\xff" * LINK_BYTES + good.values[at + LINK_BYTES :])
-    assert taken(store, parted) == (link(parts_at - 1) if parts_at > 1 else genesis(STRANGER))
+    at = (parts_at - 1) * VALUE_BYTES
+    parted = good._replace(values=good.values[:at] + b"\xff" * VALUE_BYTES + good.values[at + VALUE_BYTES :])
+    assert taken(store, parted) == (value(parts_at - 1) if parts_at > 1 else genesis(STRANGER))
     assert dump(store) == before
-    assert end(store) == LogEnd(1, 10, link(10))
+    assert end(store) == LogEnd(1, 10, value(10))
 
 
 def test_copy_4_links_that_do_not_reach_to_what_is_here_leave_a_gap(tmp_path: Path) -> None:
     """COPY-15"""
     store = new_store(tmp_path)
-    for absent in (stretch(2, 3), stretch(1, 1, link(9), Host("7" * 16), parent=STRANGER)):
+    for absent in (stretch(2, 3), stretch(1, 1, value(9), Host("7" * 16), parent=STRANGER)):
         with pytest.raises(Gap):
             taken(store, absent)
     taken(store, stretch(1, 3))
-    with pytest.raises(Gap, match="begin at 5, and those here end at 3"):
+    with pytest.raises(Gap, match="begins at 5, and the one here ends at 3"):
         taken(store, stretch(5, 6))
     assert end(store).end == 3
 
@@ -138,18 +138,18 @@ def test_copy_4_links_that_do_not_reach_to_what_is_here_leave_a_gap(tmp_path: Pa
         stretch(1, 2)._replace(before=b""),
         stretch(1, 2)._replace(first=0),
         stretch(1, 2)._replace(first=MAX_COUNTER),
-        stretch(1, 2)._replace(before=link(7)),
-        stretch(4, 6)._replace(before=link(7)),
+        stretch(1, 2)._replace(before=value(7)),
+        stretch(4, 6)._replace(before=value(7)),
         stretch(4, 6)._replace(parent="0" * 16),
     ],
 )
-def test_copy_4_links_that_cannot_be_are_refused(tmp_path: Path, impossible: Links) -> None:
+def test_copy_4_links_that_cannot_be_are_refused(tmp_path: Path, impossible: ChainPart) -> None:
     """COPY-15"""
     store = new_store(tmp_path)
     if impossible.first == 4:
         taken(store, stretch(1, 5))
     before = dump(store)
-    with pytest.raises(BadLinks):
+    with pytest.raises(BadChain):
         taken(store, impossible)
     assert dump(store) == before
 
@@ -158,13 +158,13 @@ def test_copy_4_a_closed_host_is_not_extended(tmp_path: Path) -> None:
     store = new_store(tmp_path)
     taken(store, stretch(1, 3))
     with store.transaction(NOON, HIGH) as tx:
-        assert fork.split(tx, [link(3), link(6)])
+        assert fork.split(tx, [value(3), value(6)])
     assert taken(store, stretch(1, 3)) is None, "what is here already does no harm"
-    assert taken(store, stretch(4, 5)) == link(3)
+    assert taken(store, stretch(4, 5)) == value(3)
     other = new_store(tmp_path, 2)
     with other.transaction(NOON, HIGH) as tx:
-        assert fork.split(tx, [link(3), genesis(Host("8" * 16))])
-    assert taken(other, stretch(1, 4)) == link(3)
+        assert fork.split(tx, [value(3), genesis(Host("8" * 16))])
+    assert taken(other, stretch(1, 4)) == value(3)
     assert taken(other, stretch(1, 2), stretch(3, 3)) is None, "up to the node it is open"
     assert taken(other, stretch(1, 1, host=Host("8" * 16))) == genesis(Host("8" * 16))
 
@@ -172,29 +172,29 @@ def test_copy_4_a_closed_host_is_not_extended(tmp_path: Path) -> None:
 def test_copy_4_a_branch_is_taken_where_its_node_is_known_and_its_name_fits(tmp_path: Path) -> None:
     store = new_store(tmp_path)
     taken(store, stretch(1, 3))
-    values = link(40) + link(50)
-    branch = Links(branch_name(link(40)), STRANGER, 4, link(3), values)
-    assert taken(store, branch) == link(3), "nobody has said here that this is a node"
+    values = value(40) + value(50)
+    branch = ChainPart(branch_name(value(40)), STRANGER, 4, value(3), values)
+    assert taken(store, branch) == value(3), "nobody has said here that this is a node"
     with store.transaction(NOON, HIGH) as tx:
-        fork.split(tx, [link(3)])
-    with pytest.raises(BadLinks, match="does not begin where"):
-        taken(store, branch._replace(before=link(2)))
-    with pytest.raises(Gap, match="do not begin it"):
+        fork.split(tx, [value(3)])
+    with pytest.raises(BadChain, match="does not begin where"):
+        taken(store, branch._replace(before=value(2)))
+    with pytest.raises(Gap, match="does not begin at"):
         taken(store, branch._replace(host=Host("7" * 16)))
     with pytest.raises(Gap, match="ends before"):
         taken(store, branch._replace(first=9))
     assert taken(store, branch) is None
     with store.reading() as reader:
-        assert chain.log_ends(reader)[branch.host] == LogEnd(4, 5, link(50))
-        assert value_at(reader, branch.host, 3) == link(3)
-        assert links_beyond(reader, branch.host, 0, 1) == branch._replace(values=link(40))
-        assert links_beyond(reader, branch.host, 4, 9) == branch._replace(first=5, before=link(40), values=link(50))
+        assert chain.log_ends(reader)[branch.host] == LogEnd(4, 5, value(50))
+        assert value_at(reader, branch.host, 3) == value(3)
+        assert part_beyond(reader, branch.host, 0, 1) == branch._replace(values=value(40))
+        assert part_beyond(reader, branch.host, 4, 9) == branch._replace(first=5, before=value(40), values=value(50))
         assert [h for h in chain.log_ends(reader) if h in (STRANGER, branch.host)] == [STRANGER, branch.host]
         assert broken_invariants(reader) == []
-    assert taken(store, branch._replace(first=6, before=link(50), values=link(60))) is None
+    assert taken(store, branch._replace(first=6, before=value(50), values=value(60))) is None
     with store.transaction(NOON, HIGH) as tx:
-        assert fork.split(tx, [link(60)])
-    assert taken(store, branch._replace(first=7, before=link(60), values=link(70))) == link(60)
+        assert fork.split(tx, [value(60)])
+    assert taken(store, branch._replace(first=7, before=value(60), values=value(70))) == value(60)
 
 
 def test_copy_6_links_of_our_own_host_beyond_our_counter_give_us_a_new_host(tmp_path: Path) -> None:
@@ -203,7 +203,7 @@ def test_copy_6_links_of_our_own_host_beyond_our_counter_give_us_a_new_host(tmp_
     rolled = copied(a, tmp_path / "rolled.sqlite", 3)
     write(a, 3)
     send(a, b)
-    assert send_links(b, rolled) is None
+    assert send_chains(b, rolled) is None
     with rolled.reading() as reader, a.reading() as other:
         assert reader.host != other.host
         assert reader.counter == 0

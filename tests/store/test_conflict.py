@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from tests.support.stores import NOON, digest_of, new_store, send, with_links
+from tests.support.stores import NOON, digest_of, new_store, send, with_chains
 
 from lottisync.causality.vector_clock import Host
 from lottisync.entities.entity import HIGH, LOW, Entity
@@ -78,7 +78,7 @@ def test_a_map_that_somebody_wrote_as_one_value_can_be_kept(tmp_path: Path) -> N
     """STORE-17: it stays what it is; ours are split by their keys, another program's may not be."""
     a, b = Host("a" * 16), Host("b" * 16)
     store = new_store(tmp_path)
-    with_links(store, {a: 1, b: 1})
+    with_chains(store, {a: 1, b: 1})
     with store.transaction(NOON, HIGH) as tx:
         for host, value in ((a, b'{"x":1}'), (b, b'{"x":2}')):
             entity = Entity(

@@ -13,9 +13,9 @@ from tests.support.stores import (
     lacking,
     new_store,
     send,
-    send_links,
+    send_chains,
     true_digest,
-    with_links,
+    with_chains,
 )
 
 from lottisync.causality.vector_clock import Clock, Host
@@ -44,12 +44,12 @@ def forgotten(store: Store) -> dict[Host, int]:
 
 def tell(store: Store, device: str, clock: Clock, *, direct: bool = True) -> None:
     with store.transaction(NOON, HIGH) as tx:
-        forgetting.hear(tx, device, clock, direct=direct)
+        forgetting.note(tx, device, clock, direct=direct)
 
 
 def told(store: Store) -> dict[str, dict[Host, int]]:
     with store.reading() as reader:
-        return forgetting.told(reader)
+        return forgetting.acknowledged(reader)
 
 
 def purge(store: Store, *active: str, now: int = LATER, min_age: int = forgetting.MIN_AGE) -> int:
@@ -78,7 +78,7 @@ def round_to(sender: Store, receiver: Store, now: int = LATER) -> tuple[int, int
     behind = any(knowledge(receiver).get(host, 0) < counter for host, counter in theirs.items())
     sender_behind = any(knowledge(sender).get(host, 0) < counter for host, counter in ours.items())
     assert behind or not sender_behind, "refused: the sender pulls first"
-    assert send_links(sender, receiver, now=now) is None
+    assert send_chains(sender, receiver, now=now) is None
     versions, known, _ = lacking(sender, receiver)
     with sender.reading() as reader:
         held = Keys(forgetting.keys(reader))
@@ -97,9 +97,9 @@ def faults(store: Store) -> list[str]:
 # -- what the others know
 
 
-def test_forget_1_what_a_device_says_itself_replaces_and_hearsay_adds(tmp_path: Path) -> None:
+def test_forget_1_what_a_device_says_itself_replaces_and_gossip_adds(tmp_path: Path) -> None:
     store = new_store(tmp_path)
-    with_links(store, {A: 1, B: 1})
+    with_chains(store, {A: 1, B: 1})
     tell(store, "phone", {A: 5, B: 2})
     tell(store, "phone", {A: 3, B: 7}, direct=False)
     assert told(store) == {"phone": {A: 5, B: 7}}
@@ -112,7 +112,7 @@ def test_forget_1_what_a_device_says_itself_replaces_and_hearsay_adds(tmp_path: 
 def test_forget_1_of_hosts_of_which_nothing_is_here_nothing_is_noted(tmp_path: Path) -> None:
     """A peer that invents hosts would have every device store them, and pass them on."""
     store = new_store(tmp_path)
-    with_links(store, {A: 1})
+    with_chains(store, {A: 1})
     tell(store, "phone", {A: 1, B: 2})
     tell(store, "desk", {B: 2}, direct=False)
     assert told(store) == {"phone": {A: 1}}
@@ -122,9 +122,9 @@ def test_forget_1_of_hosts_of_which_nothing_is_here_nothing_is_noted(tmp_path: P
 
 def test_forget_20_what_was_told_before_is_noted_without_a_bell(tmp_path: Path) -> None:
     store = new_store(tmp_path)
-    with_links(store, {A: 1})
+    with_chains(store, {A: 1})
     with store.transaction(NOON, HIGH) as tx:
-        forgetting.hear(tx, "phone", {A: 5}, direct=True)
+        forgetting.note(tx, "phone", {A: 5}, direct=True)
         assert not tx.changed
     before = store.changes()
     assert (knowledge(store), before) == ({}, store.changes())
@@ -192,7 +192,7 @@ def test_forget_3_beyond_the_own_knowledge_nothing_is_forgotten(tmp_path: Path) 
     put(a, "gone")
     delete(a, "gone")
     put(a, "live")
-    send(a, b, cut_after=1)
+    send(a, b, abort_after=1)
     assert ids(b) == ["gone"]
     assert purge(b) == 0
 
@@ -397,7 +397,7 @@ def test_forget_7_knowledge_and_what_was_forgotten_are_taken_over_together(pair:
     put(a, "late")
     purge(a)
     before = knowledge(b), forgotten(b)
-    send(a, b, cut_after=1)
+    send(a, b, abort_after=1)
     assert (knowledge(b), forgotten(b)) == before
     with contextlib.suppress(ZeroDivisionError), b.transaction(LATER, HIGH) as tx:
         forgetting.complete(tx, knowledge(a), forgotten(a))
@@ -477,7 +477,7 @@ def test_forget_8_a_version_in_quarantine_goes_like_a_row(tmp_path: Path) -> Non
 
     a = new_store(tmp_path, 1)
     version = bad({A: 1})
-    with_links(a, {A: 1})
+    with_chains(a, {A: 1})
     with a.transaction(NOON, HIGH) as tx:
         tx.apply([(version, open_foreign(version))])
         tx.adopt({A: 1})
@@ -494,7 +494,7 @@ def test_forget_9_reviving_takes_counters_and_links_and_leaves_the_rest(pair: tu
     put(b, "live", "Oat milk")
     put(a, "live", "Soy milk")
     send(b, a)  # two siblings
-    with_links(a, {A: 9})
+    with_chains(a, {A: 9})
     made, rest = knowledge(a)[host_of(a)], a.read("gone")
     with a.transaction(LATER, HIGH) as tx:
         forgetting.revive(tx, "live", {A: 9})

@@ -21,8 +21,8 @@ from lottisync.entities.version import Version, close, open_foreign
 from lottisync.store import chain, fork
 from lottisync.store.chain import value_at
 from lottisync.store.check import broken_invariants
-from lottisync.store.notice import Notice, mark_told, read_notices
-from lottisync.store.place import place_of
+from lottisync.store.file_identity import file_identity
+from lottisync.store.notice import Notice, mark_shown, read_notices
 from lottisync.store.store import Store
 
 DAY = 86_400_000
@@ -236,7 +236,7 @@ def test_copy_5_all_that_names_a_write_is_renamed(tmp_path: Path) -> None:
         for made in (kept, raw):
             tx.quarantine(made, "made up")
         tx.execute("insert into forgotten select n, 4 from hosts where host = ?", (host,))
-        tx.execute("insert into told select 'phone', n, 5 from hosts where host = ?", (host,))
+        tx.execute("insert into acknowledged select 'phone', n, 5 from hosts where host = ?", (host,))
         tx.execute("insert into copies values (?, 4, null, 1, null)", (host,))
     branch = branch_name(node_at(a, host, 3))
     assert split(a, node_at(a, host, 2))
@@ -244,7 +244,7 @@ def test_copy_5_all_that_names_a_write_is_renamed(tmp_path: Path) -> None:
         assert reader.knowledge() == {host: 2, branch: 5}
         numbers = dict(reader.local("select n, host from hosts"))
         assert {numbers[n]: c for n, c in reader.local("select host, counter from forgotten")} == {host: 2, branch: 4}
-        assert [(d, numbers[n], c) for d, n, c in reader.local("select * from told")] == [("phone", host, 2)]
+        assert [(d, numbers[n], c) for d, n, c in reader.local("select * from acknowledged")] == [("phone", host, 2)]
         assert [(o.host, o.counter, o.by_host, o.by_counter) for o in reader.overwritten("t1")] == [
             (host, 1, host, 2),
             (host, 2, branch, 3),
@@ -301,7 +301,7 @@ def test_copy_7_a_copy_at_another_place_has_a_host_of_its_own_before_it_writes(t
     assert dot.host != host
     assert dot.counter == 1
     assert put(other, "t3", {"title": "z"}) == Dot(dot.host, 2), "it is settled once"
-    assert notices(twin) == [Notice(host, 1, NOON, 0, NOON + DAY, told=False)]
+    assert notices(twin) == [Notice(host, 1, NOON, 0, NOON + DAY, shown=False)]
     twin.close()
     again = Store.open(tmp_path / "twin.sqlite", other.schema, other._mint)
     assert put(again, "t4", {"title": "z"}).host == dot.host
@@ -310,7 +310,7 @@ def test_copy_7_a_copy_at_another_place_has_a_host_of_its_own_before_it_writes(t
     assert digest_of(a) == digest_of(again)
     assert chain_nodes(a) == frozenset()
     assert notices(a) == []
-    assert [(n.counter, n.kept, n.told) for n in notices(again)] == [(1, 1, False)]
+    assert [(n.counter, n.kept, n.shown) for n in notices(again)] == [(1, 1, False)]
 
 
 def test_copy_7_a_transaction_that_fails_settles_nothing(tmp_path: Path) -> None:
@@ -350,10 +350,10 @@ def test_copy_7_another_machine_is_another_place(tmp_path: Path) -> None:
     ids = [tmp_path / name for name in ("one", "two")]
     for path in (file, *ids):
         path.write_text(f"{path.name}\n")
-    assert place_of(file, (ids[0],)) == place_of(file, (absent, ids[0])) == f"one/{file.stat().st_ino}"
-    assert place_of(file, (ids[1],)) != place_of(file, (ids[0],))
-    assert place_of(ids[0], (ids[0],)) != place_of(file, (ids[0],))
-    assert place_of(file, (absent,)) == f"/{file.stat().st_ino}"
+    assert file_identity(file, (ids[0],)) == file_identity(file, (absent, ids[0])) == f"one/{file.stat().st_ino}"
+    assert file_identity(file, (ids[1],)) != file_identity(file, (ids[0],))
+    assert file_identity(ids[0], (ids[0],)) != file_identity(file, (ids[0],))
+    assert file_identity(file, (absent,)) == f"/{file.stat().st_ino}"
 
 
 def test_copy_8_a_notice_is_told_once_and_again_when_more_was_kept(tmp_path: Path) -> None:
@@ -361,15 +361,15 @@ def test_copy_8_a_notice_is_told_once_and_again_when_more_was_kept(tmp_path: Pat
     world = Rolled(tmp_path)
     put(world.laptop, "s1", {"title": "since"})
     greet(world.laptop, world.phone)
-    assert [(n.kept, n.told) for n in notices(world.laptop)] == [(1, False)]
+    assert [(n.kept, n.shown) for n in notices(world.laptop)] == [(1, False)]
     with world.laptop.transaction(NOON, HIGH) as tx:
-        mark_told(tx, tx.execute)
-    assert [(n.kept, n.told) for n in notices(world.laptop)] == [(1, True)]
+        mark_shown(tx, tx.execute)
+    assert [(n.kept, n.shown) for n in notices(world.laptop)] == [(1, True)]
     meet(world.laptop, world.phone)
-    assert [(n.kept, n.told) for n in notices(world.laptop)] == [(5, False)]
+    assert [(n.kept, n.shown) for n in notices(world.laptop)] == [(5, False)]
     with world.laptop.transaction(NOON, HIGH) as tx:
-        mark_told(tx, tx.execute)
-    assert all(n.told for n in notices(world.laptop))
+        mark_shown(tx, tx.execute)
+    assert all(n.shown for n in notices(world.laptop))
 
 
 # -- laws
@@ -515,7 +515,7 @@ class Household:
             self.stores.append(self.keep(a))
         elif what == "cut" and a is not b:
             greet(a, b)
-            send(a, b, cut_after=1)
+            send(a, b, abort_after=1)
         elif what == "meet" and a is not b:
             before = fields(a, b)
             meet(a, b)

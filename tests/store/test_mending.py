@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.comparison import compare_stores, meet, repair
 from tests.support.examples import examples
-from tests.support.stores import NOON, digest_of, dump, new_store, send, true_digest, with_links
+from tests.support.stores import NOON, digest_of, dump, new_store, send, true_digest, with_chains
 
 from lottisync.causality.vector_clock import Host
 from lottisync.entities.entity import HIGH, Entity, is_clean_tombstone
@@ -36,7 +36,7 @@ def made(clock: dict[Host, int], **values: tuple[Host, int, str]) -> Entity:
 
 def holding(folder: Path, number: int, entity: Entity) -> Store:
     store = new_store(folder, number)
-    with_links(store, entity.clock)
+    with_chains(store, entity.clock)
     with store.transaction(NOON, HIGH) as tx:
         tx.apply([(close(entity), entity)])
         tx.adopt(entity.clock)
@@ -45,7 +45,7 @@ def holding(folder: Path, number: int, entity: Entity) -> Store:
 
 def mend(store: Store, entity: Entity) -> int:
     """Take a version of a peer that has said, as any that compares has, how its chains stand."""
-    with_links(store, entity.clock)
+    with_chains(store, entity.clock)
     with store.transaction(LATER, HIGH) as tx:
         return mending.mend(tx, [(close(entity), entity)])
 
@@ -206,7 +206,7 @@ def test_mend_4_a_clock_that_cannot_be_read_beside_what_is_in_quarantine(tmp_pat
     entity = made({A: 1}, title=(A, 1, "Milk"))
     store = holding(tmp_path, 1, entity)
     other = Entity("t1", "note", {B: 1}, made({B: 1}, title=(B, 1, "Wine")).registers)
-    with_links(store, {B: 2})
+    with_chains(store, {B: 2})
     with store.transaction(LATER, HIGH) as tx:
         tx.quarantine(close(other), "another type")
     sql(store, "update journal_entities set clock = '{' where id = 't1'")
@@ -456,7 +456,7 @@ def test_mend_24_a_damaged_row_is_neither_joined_nor_written_to(tmp_path: Path) 
     with pytest.raises(Damaged), store.transaction(LATER, HIGH) as tx:
         tx.put("t1", "task", {"due": "2026-12-01"})
     news = made({A: 1, B: 1}, title=(A, 1, "Milk"), due=(B, 1, "2026-12-01"))
-    with_links(store, news.clock)
+    with_chains(store, news.clock)
     clashes: list[tuple[Version, Entity]] = []
     with store.transaction(LATER, None) as tx:
         tx.apply([(close(news), news)], clashes=clashes)

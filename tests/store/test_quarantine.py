@@ -79,7 +79,7 @@ def test_store_25_it_is_passed_on_in_the_same_bytes_and_is_not_offered_to_who_ha
         tx.adopt({A: 1})
     for receiver in (third, lax):
         assert lacking(strict, receiver)[0] == [bad({A: 1})]
-        send(strict, receiver, cut_after=1)
+        send(strict, receiver, abort_after=1)
         assert lacking(strict, receiver)[0] == []  # held, though beyond the knowledge
         send(strict, receiver)
     assert kept(third) == [bad({A: 1})]

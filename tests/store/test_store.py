@@ -507,7 +507,7 @@ def test_knowledge_is_taken_over_only_when_all_is_in(tmp_path: Path) -> None:
     one, two = new_store(tmp_path, 1), new_store(tmp_path, 2)
     for ident in ("t1", "t2", "t3"):
         put(one, ident, title="x")
-    assert send(one, two, cut_after=2) == ["t1", "t2"]
+    assert send(one, two, abort_after=2) == ["t1", "t2"]
     host = Host("0000000100000001")
     assert knowledge(two) == {}
     with two.reading() as reader:
@@ -523,7 +523,7 @@ def test_what_changed_since_a_round_was_cut_off_is_sent_again(tmp_path: Path) ->
     one, two = new_store(tmp_path, 1), new_store(tmp_path, 2)
     put(one, "t1", title="x")
     put(one, "t2", title="x")
-    send(one, two, cut_after=1)
+    send(one, two, abort_after=1)
     put(one, "t1", title="y")
     assert send(one, two) == ["t1", "t2"]
     assert two.read("t1") == one.read("t1")
@@ -602,7 +602,7 @@ def carry_out(move: Move, stores: list[Store], reference: Reference) -> None:
     if move.does == "round":
         other = stores[move.other]
         if other is not store:
-            for ident in send(store, other, cut_after=move.cut, now=now):
+            for ident in send(store, other, abort_after=move.cut, now=now):
                 reference.took((move.other, ident), reference.at((move.store, ident)))
         return
     if move.does != "put" and before is None:
@@ -701,7 +701,7 @@ def rolled_back(folder: Path) -> tuple[Store, Store]:
 def test_a_store_that_was_rolled_back_goes_on_under_a_new_host(tmp_path: Path) -> None:
     """STORE-9, CAUS-1, CAUS-14: found in what a peer sends; no counter is used twice."""
     one, two = rolled_back(tmp_path)
-    send(two, one, cut_after=1)
+    send(two, one, abort_after=1)
     with one.reading() as reader:
         assert (reader.host, reader.counter) == (Host("0000000700000001"), 0)
     assert put(one, "t3", title="after") == Dot(Host("0000000700000001"), 1)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.stores import NOON, digest_of, lacking, links_beyond, new_store, send
+from tests.support.stores import NOON, digest_of, lacking, new_store, part_beyond, send
 
 from lottisync.causality.chain import genesis
 from lottisync.causality.vector_clock import Host
@@ -58,7 +58,7 @@ def test_the_chain_goes_on_where_another_process_left_it(tmp_path: Path) -> None
 
 def _chain(store: Store) -> list[bytes]:
     with store.reading() as reader:
-        links = links_beyond(reader, reader.host, 0, 100)
+        links = part_beyond(reader, reader.host, 0, 100)
     return [links.values[at : at + 16] for at in range(0, len(links.values), 16)] if links else []
 
 

@@ -1,4 +1,4 @@
-"""Two stores compared and mended as a link does it, without a network."""
+"""Two stores compared and mended as a connection does it, without a network."""
 
 from typing import NamedTuple
 
@@ -9,7 +9,7 @@ from lottisync.store.fingerprint import Fingerprints, Node, differing
 from lottisync.store.store import Store
 
 
-class Comparison(NamedTuple):
+class RangeComparison(NamedTuple):
     """`ids` differ; `messages` nodes went to and fro, with `size` bytes in all as a message would carry them."""
 
     ids: set[str]
@@ -17,7 +17,7 @@ class Comparison(NamedTuple):
     size: int
 
 
-def compare(a: Fingerprints, b: Fingerprints) -> Comparison:
+def compare(a: Fingerprints, b: Fingerprints) -> RangeComparison:
     found: set[str] = set()
     nodes, messages, size = [a.root()], 0, 0
     sides = (b, a)
@@ -26,7 +26,7 @@ def compare(a: Fingerprints, b: Fingerprints) -> Comparison:
         nodes, ids = differing(sides[messages % 2], nodes)
         found.update(ids)
         messages += 1
-    return Comparison(found, messages, size)
+    return RangeComparison(found, messages, size)
 
 
 def weight(node: Node) -> int:
@@ -39,7 +39,7 @@ def weight(node: Node) -> int:
     )
 
 
-def compare_stores(a: Store, b: Store) -> Comparison:
+def compare_stores(a: Store, b: Store) -> RangeComparison:
     with a.reading() as ours, b.reading() as theirs:
         return compare(Fingerprints(ours), Fingerprints(theirs))
 

@@ -16,8 +16,8 @@ from lottisync.identity.pairing import Introduction
 from lottisync.net.address import Address
 from lottisync.net.discovery import Found
 from lottisync.store.check import broken_invariants
+from lottisync.sync.duplicate_key import LIVING_SECONDS
 from lottisync.sync.engine import Engine, Listen
-from lottisync.sync.twin import LIVING_SECONDS
 
 HERE = "127.0.0.1"
 _RUNNING: list[Engine] = []
@@ -46,7 +46,7 @@ def engine_of(
 
 
 class NoStream(ByteStream):
-    """For links that are judged and never run."""
+    """For connections that are judged and never run."""
 
     async def receive(self, max_bytes: int = 65536) -> bytes:
         raise anyio.EndOfStream
@@ -76,7 +76,7 @@ async def running(*engines: Engine) -> AsyncIterator[None]:
 
 
 def introduce(member: Member, other: Member, port: int) -> None:
-    """Let a device know where another one listens, as after an earlier link or by a person."""
+    """Let a device know where another one listens, as after an earlier connection or by a person."""
     remember_address(member.stores["space"], other.device, Address(HERE, port), member.now)
     for engine in _RUNNING:
         if engine.device == member.device:
@@ -98,7 +98,7 @@ def exchange_secrets(a: Member, b: Member) -> None:
 
 
 @contextlib.asynccontextmanager
-async def linked(a: Member, b: Member, tasks: int = 20) -> AsyncIterator[tuple[Engine, Engine]]:
+async def connected(a: Member, b: Member, tasks: int = 20) -> AsyncIterator[tuple[Engine, Engine]]:
     """Two engines in step, with some tasks that were written on the first."""
     for number in range(tasks):
         a.put(f"t{number}", f"Milk {number}")
@@ -106,7 +106,7 @@ async def linked(a: Member, b: Member, tasks: int = 20) -> AsyncIterator[tuple[E
     async with running(second):
         introduce(a, b, second.port)
         async with running(first):
-            await until(lambda: in_step(a, b) and first.links and second.links)
+            await until(lambda: in_step(a, b) and first.connections and second.connections)
             yield first, second
 
 

@@ -24,9 +24,9 @@ from lottisync.identity.device_key import DeviceKey
 from lottisync.identity.roster import MembershipRecord
 from lottisync.protocol import message as m
 from lottisync.protocol.framing import ENCODINGS, MAX_FRAME, FrameBuffer
+from lottisync.sync.connection import Connection, steady_now
 from lottisync.sync.conversation import Conversation
 from lottisync.sync.event import Event, PeerChanged, words
-from lottisync.sync.link import Link, steady_now
 
 T = TypeVar("T")
 NOON = 1_764_590_400_000  # 2025-12-01T12:00:00Z
@@ -55,7 +55,7 @@ class Member(Device):
         self.number = number
         self.now = NOON
         self.reports: list[tuple[str, str]] = []
-        self.links: list[Link] = []
+        self.connections: list[Connection] = []
         self.boot = bytes([number]) * 16
         self.changed: Callable[[], None] = lambda: None
         """Called when a peer has said something new of its stores."""
@@ -120,8 +120,8 @@ class Member(Device):
         self.now += 1000
         with self.stores[store].transaction(self.now, HIGH) as tx:
             tx.put(entity_id, kind, {"title": title, **fields})
-        for link in self.links:
-            link.local_change()
+        for connection in self.connections:
+            connection.local_change()
 
     def title(self, entity_id: str, *, store: str = "journal") -> object:
         entity = self.stores[store].read(entity_id)
@@ -139,7 +139,7 @@ class Member(Device):
                 found[name] = (reader.digest(), reader.knowledge(), reader.held_beyond(), reader.count())
         return found
 
-    # -- links
+    # -- connections
 
     def conversation(
         self, other: "Member", *, dialled: bool, steady: int | None = None, members: Container[str] | None = None
@@ -156,8 +156,8 @@ class Member(Device):
             members=members,
         )
 
-    def link(self, stream: ByteStream, other: "Member", *, dialled: bool) -> Link:
-        link = Link(
+    def connection(self, stream: ByteStream, other: "Member", *, dialled: bool) -> Connection:
+        connection = Connection(
             stream,
             self.conversation(other, dialled=dialled, steady=steady_now()),
             device=other.device,
@@ -166,13 +166,13 @@ class Member(Device):
             clock=lambda: self.now,
             happened=self._happened,
         )
-        self.links.append(link)
-        return link
+        self.connections.append(connection)
+        return connection
 
-    async def _happened(self, link: Link, event: Event) -> None:
+    async def _happened(self, connection: Connection, event: Event) -> None:
         if isinstance(event, PeerChanged):
             self.changed()
-        said = words(event, f"device {link.device[:8]}")
+        said = words(event, f"device {connection.device[:8]}")
         if said is not None:
             self.reports.append(said)
 
@@ -211,11 +211,11 @@ class Words:
 
 
 class Cable:
-    """Two ends of a stream. What crosses is recorded; after `cut_after` bytes in both directions together
+    """Two ends of a stream. What crosses is recorded; after `abort_after` bytes in both directions together
     it is cut, in the middle of whatever is crossing."""
 
-    def __init__(self, cut_after: int | None = None) -> None:
-        self.left_over = cut_after
+    def __init__(self, abort_after: int | None = None) -> None:
+        self.left_over = abort_after
         self.crossed: list[bytes] = [b"", b""]
         self.pieces: list[tuple[int, int]] = []
         self.is_cut = False
@@ -294,24 +294,24 @@ async def meet(
     *,
     cable: Cable | None = None,
     done: Callable[[], object] | None = None,
-    meanwhile: Callable[[Link, Link], Awaitable[None]] | None = None,
+    meanwhile: Callable[[Connection, Connection], Awaitable[None]] | None = None,
 ) -> Cable:
-    """Link two devices (`a` dialled) until they are in step and quiet, or the cable is cut."""
+    """Connect two devices (`a` dialled) until they are in step and quiet, or the cable is cut."""
     cable = cable or Cable()
-    links = a.link(cable.ends[0], b, dialled=True), b.link(cable.ends[1], a, dialled=False)
+    connections = a.connection(cable.ends[0], b, dialled=True), b.connection(cable.ends[1], a, dialled=False)
     condition = done or (lambda: in_step(a, b))
     ended = 0
 
-    async def run(link: Link) -> None:
+    async def run(connection: Connection) -> None:
         nonlocal ended
-        await link.run()
+        await connection.run()
         ended += 1
 
     async with anyio.create_task_group() as tasks:
-        for link in links:
-            tasks.start_soon(run, link)
+        for connection in connections:
+            tasks.start_soon(run, connection)
         if meanwhile is not None:
-            await meanwhile(*links)
+            await meanwhile(*connections)
         await until(lambda: ended or condition(), "to be in step")
         if not ended:
             await quiet([cable])
@@ -319,8 +319,8 @@ async def meet(
         else:
             await until(lambda: ended == 2, "the other side's end")
         tasks.cancel_scope.cancel()
-    a.links.remove(links[0])
-    b.links.remove(links[1])
+    a.connections.remove(connections[0])
+    b.connections.remove(connections[1])
     return cable
 
 

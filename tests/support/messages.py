@@ -12,8 +12,8 @@ from lottisync.protocol.framing import PLAIN
 DEVICE = "d" * 64
 HOST = Host("0123456789abcdef")
 SUMMARY = m.Summary(b"k" * 16, b"d" * 32)
-LINK = b"l" * 16
-HAVE = m.Have(SUMMARY, {HOST: m.Log(1, 2, LINK)}, [(HOST, 2, "t1")], [b"n" * 16], {HOST: 1})
+VALUE = b"l" * 16
+HAVE = m.Have(SUMMARY, {HOST: m.Log(1, 2, VALUE)}, [(HOST, 2, "t1")], [b"n" * 16], {HOST: 1})
 VERSION = Version("t1", "task", b'{"0123456789abcdef":1}', b'[[1,1,0,"0123456789abcdef",1],{},{}]', b'{"title":"Milk"}')
 
 
@@ -29,19 +29,19 @@ EVERY: dict[type[m.Message], m.AnyMessage] = {
     m.Hello: HELLO,
     m.Want: m.Want({"journal": HAVE}),
     m.Probe: m.Probe("journal", HOST, [1, 2]),
-    m.Probed: m.Probed("journal", HOST, {1: LINK}),
+    m.Probed: m.Probed("journal", HOST, {1: VALUE}),
     m.Begin: m.Begin(1, "journal", {HOST: 1}, {}, behind=False, count=1),
-    m.Chain: m.Chain(1, 0, HOST, "", 1, LINK, LINK + LINK),
+    m.Chain: m.Chain(1, 0, HOST, "", 1, VALUE, VALUE + VALUE),
     m.Batch: m.Batch(1, 0, [VERSION]),
-    m.Ids: m.Ids(1, 0, b"i" * 16),
+    m.Keys: m.Keys(1, 0, b"i" * 16),
     m.End: m.End(1, SUMMARY),
-    m.Cut: m.Cut(1),
-    m.Told: m.Told(1, "journal", {HOST: 1}, SUMMARY),
-    m.Refuse: m.Refuse(1, "journal", "no"),
-    m.Heard: m.Heard({"journal": {DEVICE: {HOST: 1}}}),
-    m.Compare: m.Compare("journal", b"k" * 16, [m.Node(b"\x01", [LINK] * 32), m.Node(b"", None, [("t1", b"h" * 8)])]),
+    m.Abort: m.Abort(1),
+    m.Ack: m.Ack(1, "journal", {HOST: 1}, SUMMARY),
+    m.Reject: m.Reject(1, "journal", "no"),
+    m.Gossip: m.Gossip({"journal": {DEVICE: {HOST: 1}}}),
+    m.Compare: m.Compare("journal", b"k" * 16, [m.Node(b"\x01", [VALUE] * 32), m.Node(b"", None, [("t1", b"h" * 8)])]),
     m.Mend: m.Mend("journal", [VERSION], ["t2"]),
-    m.Twin: m.Twin(b"program started."),
+    m.DuplicateKey: m.DuplicateKey(b"program started."),
     m.Mended: m.Mended("journal", 1, SUMMARY),
     m.Credit: m.Credit(4),
     m.Ping: m.Ping(1),

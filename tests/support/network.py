@@ -96,12 +96,12 @@ class Machine:
         found: dict[str, Any] = self.run("status")
         return found
 
-    def linked_with(self) -> set[str]:
-        return {peer["name"] for peer in self.status()["peers"] if peer["linked"]}
+    def connected_with(self) -> set[str]:
+        return {peer["name"] for peer in self.status()["peers"] if peer["connected"]}
 
-    def until_linked(self, *others: "Machine") -> None:
+    def until_connected(self, *others: "Machine") -> None:
         wanted = {other.name for other in others}
-        eventually(lambda: wanted <= self.linked_with(), f"{self.name} linked with {sorted(wanted)}")
+        eventually(lambda: wanted <= self.connected_with(), f"{self.name} connected with {sorted(wanted)}")
 
     # -- its network card
 
@@ -111,7 +111,7 @@ class Machine:
             nodad = ("nodad",) if ":" in address and verb == "add" else ()
             ip("address", verb, address, "dev", "eth0", *nodad, within=self.namespace)
 
-    def link(self, *state: str) -> None:
+    def connection(self, *state: str) -> None:
         ip("link", "set", "eth0", *state, within=self.namespace)
 
 

@@ -1,13 +1,13 @@
 """What a peer says that a test speaks for, from the stores of a member of the household."""
 
 from tests.support.household import Member
-from tests.support.stores import links_beyond
+from tests.support.stores import part_beyond
 
-from lottisync.causality.chain import Links
+from lottisync.causality.chain import ChainPart
 from lottisync.entities.version import Version
 from lottisync.protocol import message as m
 from lottisync.store import chain, forgetting
-from lottisync.sync.inventory import Inventory
+from lottisync.sync.local_state import LocalState
 
 
 def wanting(member: Member) -> m.Want:
@@ -15,14 +15,18 @@ def wanting(member: Member) -> m.Want:
     found = {}
     for name, store in member.stores.items():
         with store.reading() as reader:
-            found[name] = Inventory(reader).have
+            found[name] = LocalState(reader).have
     return m.Want(found)
 
 
 def round_of(
-    sender: Member, receiver: Member, *batches: list[Version], count: int | None = None, links: tuple[Links, ...] = ()
+    sender: Member,
+    receiver: Member,
+    *batches: list[Version],
+    count: int | None = None,
+    parts: tuple[ChainPart, ...] = (),
 ) -> list[m.AnyMessage]:
-    """Round 1 of the journal as far as it goes before its end: what the sender knows, the chains (and other `links`)
+    """Round 1 of the journal as far as it goes before its end: what the sender knows, the chains (and other `parts`)
     that the receiver lacks, and these versions. `count` is how many it promises, if not as many."""
     sent = sum(map(len, batches)) if count is None else count
     with sender.stores["journal"].reading() as ours, receiver.stores["journal"].reading() as theirs:
@@ -30,9 +34,9 @@ def round_of(
         lacked = [
             each
             for host in chain.log_ends(ours)
-            if (each := links_beyond(ours, host, here.get(host, 0), m.MAX_LINKS)) is not None
+            if (each := part_beyond(ours, host, here.get(host, 0), m.MAX_VALUES)) is not None
         ]
         forgotten = dict(forgetting.forgotten(ours))
-    chains = [m.Chain(1, number, *each) for number, each in enumerate([*lacked, *links])]
+    chains = [m.Chain(1, number, *each) for number, each in enumerate([*lacked, *parts])]
     begin = m.Begin(1, "journal", sender.knowledge(), forgotten, behind=False, count=sent)
     return [begin, *chains, *(m.Batch(1, number, batch) for number, batch in enumerate(batches, len(chains)))]

@@ -1,4 +1,4 @@
-"""Stores in a folder, and rounds between them as a link does them, without a network."""
+"""Stores in a folder, and rounds between them as a connection does them, without a network."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -6,14 +6,14 @@ from typing import Literal
 
 import apsw
 
-from lottisync.causality.chain import LINK_BYTES, Links, LogEnd, genesis
+from lottisync.causality.chain import VALUE_BYTES, ChainPart, LogEnd, genesis
 from lottisync.causality.vector_clock import Clock, Host
 from lottisync.entities.entity import HIGH
 from lottisync.entities.schema import StoreSchema
 from lottisync.entities.version import Version, adds_to_digest, open_foreign
 from lottisync.journal.types import JOURNAL
 from lottisync.store import chain, fork
-from lottisync.store.links import extend
+from lottisync.store.peer_chain import extend
 from lottisync.store.reader import Reader
 from lottisync.store.store import Store
 
@@ -47,29 +47,29 @@ def lacking(sender: Store, receiver: Store) -> tuple[list[Version], dict[Host, i
         snapshot.close()
 
 
-def send_links(sender: Store, receiver: Store, *, now: int = NOON, limit: int = 1_000) -> bytes | None:
-    """All links that the receiver lacks; the node, if one stands in the way."""
+def send_chains(sender: Store, receiver: Store, *, now: int = NOON, limit: int = 1_000) -> bytes | None:
+    """All chain values that the receiver lacks; the node, if one stands in the way."""
     with sender.reading() as reader, receiver.transaction(now, HIGH) as tx:
         for host in chain.log_ends(reader):
             held = chain.log_of(tx, host)
             after = held.end.end if held else 0
-            while links := links_beyond(reader, host, after, limit):
-                if node := extend(tx, links):
+            while part := part_beyond(reader, host, after, limit):
+                if node := extend(tx, part):
                     return node
-                after = links.end
+                after = part.end
     return None
 
 
-def with_links(store: Store, clock: Clock, *, now: int = NOON) -> None:
+def with_chains(store: Store, clock: Clock, *, now: int = NOON) -> None:
     """Have a store hold the chains of these hosts up to these counters, as if a peer had sent them; the values of
     those that it does not hold are made up."""
     with store.transaction(now, HIGH) as tx:
         for host, counter in clock.items():
             held = chain.log_of(tx, host)
             end = held.end if held else LogEnd(1, 0, genesis(host))
-            values = b"".join(bytes([LINK_BYTES]) * LINK_BYTES for _ in range(end.end, counter))
+            values = b"".join(bytes([VALUE_BYTES]) * VALUE_BYTES for _ in range(end.end, counter))
             if values:
-                assert extend(tx, Links(host, "", end.end + 1, end.value, values)) is None
+                assert extend(tx, ChainPart(host, "", end.end + 1, end.value, values)) is None
 
 
 def greet(a: Store, b: Store, *, now: int = NOON) -> None:
@@ -94,7 +94,7 @@ def parting(a: Reader, b: Reader) -> bytes | None:
     for host in ours.keys() & theirs.keys():
         low, high = ours[host].first - 1, min(ours[host].end, theirs[host].end) + 1
         if ours[host].first != theirs[host].first:
-            continue  # one of them has no links: a branch that it has only heard of
+            continue  # one of them has no values: a branch that it has only heard of
         while high - low > 1:
             middle = (low + high) // 2
             same = chain.value_at(a, host, middle) == chain.value_at(b, host, middle)
@@ -121,16 +121,16 @@ def copied(store: Store, file: Path, number: int, *, detect: Literal["early", "l
     return Store.open(file, store.schema, minting(number), detect=detect)
 
 
-def send(sender: Store, receiver: Store, *, cut_after: int | None = None, now: int = NOON) -> list[str]:
-    """One round, links first, then a version to a frame; cut off after some frames if told. Returns the ids that
+def send(sender: Store, receiver: Store, *, abort_after: int | None = None, now: int = NOON) -> list[str]:
+    """One round, chains first, then a version to a frame; cut off after some frames if told. Returns the ids that
     arrived."""
-    assert send_links(sender, receiver, now=now) is None, "the two have to be greeted before"
+    assert send_chains(sender, receiver, now=now) is None, "the two have to be greeted before"
     versions, knowledge, _ = lacking(sender, receiver)
-    arriving = versions if cut_after is None else versions[:cut_after]
+    arriving = versions if abort_after is None else versions[:abort_after]
     for version in arriving:
         with receiver.transaction(now, HIGH) as tx:
             tx.apply([(version, open_foreign(version))])
-    if len(arriving) == len(versions) and cut_after is None:
+    if len(arriving) == len(versions) and abort_after is None:
         with receiver.transaction(now, HIGH) as tx:
             tx.adopt(knowledge)
     return [version.id for version in arriving]
@@ -169,7 +169,7 @@ def every_version(store: Store) -> Iterator[Version]:
             yield version
 
 
-def links_beyond(reader: Reader, host: Host, after: int, limit: int) -> Links | None:
-    """At most `limit` links of a host's log behind counter `after`; None if there are none."""
+def part_beyond(reader: Reader, host: Host, after: int, limit: int) -> ChainPart | None:
+    """At most `limit` values of a host's log behind counter `after`; None if there are none."""
     log = chain.log_of(reader, host)
-    return None if log is None else chain.links_in(reader, host, log, after, limit)
+    return None if log is None else chain.part_of(reader, host, log, after, limit)

@@ -56,10 +56,10 @@ async def longest_absence(folder: Path) -> float:
         await tasks.start(second.run)
         introduce(a, b, second.port)
         await tasks.start(first.run)
-        await until(lambda: first.links and second.links)
+        await until(lambda: first.connections and second.connections)
         began = time.perf_counter()
         tasks.start_soon(watch)
-        await until(lambda: first._standings[b.device].told.get("journal") == written, "the round")
+        await until(lambda: first._statuses[b.device].acknowledged.get("journal") == written, "the round")
         whole = time.perf_counter() - began
         tasks.cancel_scope.cancel()
     assert b.knowledge() == written

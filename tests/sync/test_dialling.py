@@ -32,14 +32,14 @@ def dead(count: int, net: int = 0) -> list[Address]:
 
 
 class World:
-    """Who answers where, after how long; what was dialled and when; which links there are."""
+    """Who answers where, after how long; what was dialled and when; which connections there are."""
 
     def __init__(self) -> None:
         self.answers: dict[Address, str] = {}
         self.closed: set[Address] = set()
         self.dials: list[tuple[float, Address]] = []
         self.at_once = self.most_at_once = 0
-        self.links: dict[str, anyio.Event] = {}
+        self.connections: dict[str, anyio.Event] = {}
         self.met: dict[str, float] = {}
         self.lasts = True
         self.dialling: Dialling
@@ -61,16 +61,16 @@ class World:
             self.at_once -= 1
 
     async def meet(self, stream: TLSStream, device: str, address: Address) -> Met:
-        if device in self.links:
+        if device in self.connections:
             return Met(Failure("refused", "there is a connection already"))
         if not self.lasts:
             return Met(HUNG_UP)
-        over = self.links[device] = anyio.Event()
+        over = self.connections[device] = anyio.Event()
         self.met.setdefault(device, anyio.current_time() - self.began)
-        self.dialling.linked(device)
+        self.dialling.connected(device)
         await over.wait()
-        del self.links[device]
-        self.dialling.unlinked(device, lasted=True)
+        del self.connections[device]
+        self.dialling.disconnected(device, lasted=True)
         return Met()
 
 
@@ -81,7 +81,7 @@ async def searching(world: World, polite: Callable[[str], bool] = lambda device:
             tasks,
             connect=world.connect,
             meet=world.meet,
-            is_linked=lambda device: device in world.links,
+            is_connected=lambda device: device in world.connections,
             is_polite=polite,
             chance=Random(1),
         )
@@ -100,7 +100,7 @@ async def test_meet_11_forty_dead_addresses_do_not_delay_a_meeting() -> None:
         dialling.know(B, known)
         await anyio.sleep(3)
         assert world.met[B] < 1
-        # It stays one link, and nothing more is dialled.
+        # It stays one connection, and nothing more is dialled.
         dialled = len(world.dials)
         await anyio.sleep(60)
         assert len(world.dials) == dialled
@@ -130,7 +130,7 @@ async def test_meet_13_an_address_that_fails_is_left_in_peace_longer_and_longer(
         assert 0.2 <= gaps[0] <= 0.4
         assert max(gaps) <= 39.1
         assert len(world.dials) < 40
-        (known,) = dialling.standing(B)
+        (known,) = dialling.known(B)
         assert (known.failures, known.failure) == (len(world.dials), ("unreachable", "nothing listens there"))
         assert known.since is not None
         assert known.since - world.began < 0.1
@@ -164,21 +164,21 @@ async def test_meet_16_a_change_of_network_ends_all_pauses() -> None:
         assert [address for _, address in world.dials[before:]] == dead(3)
 
 
-async def test_meet_15_a_link_that_the_other_made_ends_what_is_under_way() -> None:
+async def test_meet_15_a_connection_that_the_other_made_ends_what_is_under_way() -> None:
     world = World()
     async with searching(world) as dialling:
         dialling.search([B])
         dialling.know(B, [(each, Source.WORKED) for each in dead(5)])
         await anyio.sleep(1)
         assert world.at_once == 5
-        world.links[B] = anyio.Event()
-        dialling.linked(B)
+        world.connections[B] = anyio.Event()
+        dialling.connected(B)
         await anyio.sleep(0.01)
         assert world.at_once == 0
-        assert [known.failures for known in dialling.standing(B)] == [0] * 5
+        assert [known.failures for known in dialling.known(B)] == [0] * 5
 
 
-async def test_meet_15_two_addresses_of_one_device_make_one_link() -> None:
+async def test_meet_15_two_addresses_of_one_device_make_one_connection() -> None:
     world = World()
     other = Address("192.0.2.2", 22067)
     world.answers = {RIGHT: B, other: B}
@@ -186,11 +186,11 @@ async def test_meet_15_two_addresses_of_one_device_make_one_link() -> None:
         dialling.search([B])
         dialling.know(B, [(RIGHT, Source.WORKED), (other, Source.ANNOUNCED)])
         await anyio.sleep(20)
-        assert list(world.links) == [B]
+        assert list(world.connections) == [B]
         assert len(world.dials) == 1
 
 
-async def test_sync_41_another_of_ours_that_answers_gets_a_link_and_the_search_goes_on() -> None:
+async def test_sync_41_another_of_ours_that_answers_gets_a_connection_and_the_search_goes_on() -> None:
     world = World()
     other = Address("192.0.2.2", 22067)
     world.answers = {RIGHT: C, other: B}
@@ -198,11 +198,11 @@ async def test_sync_41_another_of_ours_that_answers_gets_a_link_and_the_search_g
         dialling.search([B])
         dialling.know(B, [(RIGHT, Source.WORKED), (other, Source.RECORDED)])
         await anyio.sleep(2)
-        assert set(world.links) == {B, C}
-        assert [known.failure for known in dialling.standing(B)] == [ANOTHER_OF_OURS, None]
+        assert set(world.connections) == {B, C}
+        assert [known.failure for known in dialling.known(B)] == [ANOTHER_OF_OURS, None]
 
 
-async def test_sync_38_a_link_that_does_not_last_is_dialled_with_growing_pauses() -> None:
+async def test_sync_38_a_connection_that_does_not_last_is_dialled_with_growing_pauses() -> None:
     world = World()
     world.answers[RIGHT], world.lasts = B, False
     async with searching(world) as dialling:
@@ -210,19 +210,19 @@ async def test_sync_38_a_link_that_does_not_last_is_dialled_with_growing_pauses(
         dialling.know(B, [(RIGHT, Source.WORKED)])
         await anyio.sleep(100)
         assert len(world.dials) < 12
-        assert dialling.standing(B)[0].failure == HUNG_UP
+        assert dialling.known(B)[0].failure == HUNG_UP
 
 
-async def test_sync_37_after_a_link_that_lasted_the_device_is_dialled_again_at_once() -> None:
+async def test_sync_37_after_a_connection_that_lasted_the_device_is_dialled_again_at_once() -> None:
     world = World()
     world.answers[RIGHT] = B
     async with searching(world) as dialling:
         dialling.search([B])
         dialling.know(B, [(RIGHT, Source.WORKED)])
         await anyio.sleep(30)
-        world.links[B].set()
+        world.connections[B].set()
         await anyio.sleep(0.6)
-        assert B in world.links
+        assert B in world.connections
         assert len(world.dials) == 2
 
 
@@ -237,7 +237,7 @@ async def test_meet_14_a_device_that_is_no_longer_active_is_not_dialled() -> Non
         before = len(world.dials)
         await anyio.sleep(60)
         assert len(world.dials) == before
-        assert dialling.standing(B) == []
+        assert dialling.known(B) == []
 
 
 async def test_meet_11_the_device_with_the_larger_id_lets_the_other_one_begin() -> None:
@@ -249,4 +249,4 @@ async def test_meet_11_the_device_with_the_larger_id_lets_the_other_one_begin() 
         await anyio.sleep(0.2)
         assert world.dials == []
         await anyio.sleep(0.2)
-        assert B in world.links
+        assert B in world.connections

@@ -13,11 +13,11 @@ from tests.support.engines import (
     HERE,
     NoStream,
     announced,
+    connected,
     engine_of,
     exchange_secrets,
     free_port,
     introduce,
-    linked,
     running,
 )
 from tests.support.household import Member, household, in_step, until
@@ -59,8 +59,8 @@ async def test_sync_35_two_engines_find_each_other_by_a_remembered_address(membe
         introduce(a, b, second.port)
         async with running(first):
             await until(lambda: in_step(a, b))
-            assert peer(first, b).linked
-            assert peer(second, a).linked
+            assert peer(first, b).connected
+            assert peer(second, a).connected
             b.put("t", "Oat milk")
             await until(lambda: a.title("t") == "Oat milk")
             await until(lambda: in_step(a, b))
@@ -77,8 +77,8 @@ async def test_sync_35_two_engines_find_each_other_by_a_remembered_address(membe
                 None,
             )
             assert state.address == f"{HERE}:{second.port}"
-            assert state.told == {name: b.knowledge(name) for name in b.stores}
-    assert [code for code, _ in a.reports] == ["linked", "unlinked"]
+            assert state.acknowledged == {name: b.knowledge(name) for name in b.stores}
+    assert [code for code, _ in a.reports] == ["connected", "disconnected"]
 
 
 async def test_sync_35_what_is_known_of_a_device_that_is_away_grows_old(members: list[Member]) -> None:
@@ -87,17 +87,17 @@ async def test_sync_35_what_is_known_of_a_device_that_is_away_grows_old(members:
     async with running(first):
         introduce(b, a, first.port)
         async with running(second):
-            await until(lambda: in_step(a, b) and first.links)
-        await until(lambda: not peer(first, b).linked)
+            await until(lambda: in_step(a, b) and first.connections)
+        await until(lambda: not peer(first, b).connected)
         (state,) = await first.snapshot()
         assert state.in_step["journal"]
         a.put("t", "Milk")
         (state,) = await first.snapshot()
         assert not state.in_step["journal"]
-        assert state.told["journal"] == {}
+        assert state.acknowledged["journal"] == {}
 
 
-async def test_net_11_when_both_dial_at_once_one_link_is_left(members: list[Member]) -> None:
+async def test_net_11_when_both_dial_at_once_one_connection_is_left(members: list[Member]) -> None:
     a, b = members
     a.put("t", "Milk")
     first, second = engine_of(a), engine_of(b)
@@ -109,52 +109,52 @@ async def test_net_11_when_both_dial_at_once_one_link_is_left(members: list[Memb
             # Both are told at the same moment that the network has changed.
             first.dialling.retry_all()
             second.dialling.retry_all()
-            await until(lambda: first.links and second.links)
-        (mine,), (theirs,) = first.links.values(), second.links.values()
-        await until(lambda: {id(link) for link in first.links.values()} == {id(mine)})
+            await until(lambda: first.connections and second.connections)
+        (mine,), (theirs,) = first.connections.values(), second.connections.values()
+        await until(lambda: {id(connection) for connection in first.connections.values()} == {id(mine)})
         assert mine.dialled is not theirs.dialled
         b.put("t", "Oat milk")
         await until(lambda: a.title("t") == "Oat milk")
 
 
-def linked_last(member: Member, other: Member) -> str | None:
+def connected_last(member: Member, other: Member) -> str | None:
     with member.stores["space"].reading() as reader:
         [(at,)] = reader.local("select max(seen_at) from peers where device = ?", (other.device,))
     return None if at is None else str(at)
 
 
-async def test_cli_29_when_a_device_was_linked_is_on_record_on_both(members: list[Member]) -> None:
-    """CLI-29: from the beginning of the link, on who was dialled, too; anew at its end; and not with each frame."""
+async def test_cli_29_when_a_device_was_connected_is_on_record_on_both(members: list[Member]) -> None:
+    """CLI-29: from the beginning of the connection, on the one that was dialled, too; at its end; never else."""
     a, b = members
     first, second = engine_of(a), engine_of(b)
     async with running(second):
         introduce(a, b, second.port)
         async with running(first):
-            await until(lambda: linked_last(b, a) == iso(b.now), "a record on the device that was dialled")
+            await until(lambda: connected_last(b, a) == iso(b.now), "a record on the device that was dialled")
             assert remembered_addresses(b.stores["space"], a.device) == []
             began = b.now
             for number in range(5):
                 a.put(f"t{number}", "Milk")
                 b.now += 1000
             await until(lambda: in_step(a, b))
-            assert linked_last(b, a) == iso(began)
-        await until(lambda: linked_last(b, a) == iso(b.now), "the end of the link")
-        assert linked_last(a, b) == iso(a.now)
+            assert connected_last(b, a) == iso(began)
+        await until(lambda: connected_last(b, a) == iso(b.now), "the end of the connection")
+        assert connected_last(a, b) == iso(a.now)
         assert [address.port for address in remembered_addresses(a.stores["space"], b.device)] == [second.port]
 
 
-async def test_cli_84_who_stops_writes_down_what_was_linked_until_then(members: list[Member]) -> None:
+async def test_cli_84_who_stops_writes_down_what_was_connected_until_then(members: list[Member]) -> None:
     a, b = members
     first, second = engine_of(a), engine_of(b)
     async with running(first):
         introduce(b, a, first.port)
         async with running(second):
-            await until(lambda: linked_last(b, a) and linked_last(a, b))
+            await until(lambda: connected_last(b, a) and connected_last(a, b))
             a.now += 60_000
             b.now += 120_000
         # What is written in the end is there when the engine has ended.
-        assert linked_last(b, a) == iso(b.now)
-    assert linked_last(a, b) == iso(a.now)
+        assert connected_last(b, a) == iso(b.now)
+    assert connected_last(a, b) == iso(a.now)
 
 
 @pytest.mark.parametrize("first_arrives", ["favoured", "other"])
@@ -166,27 +166,27 @@ async def test_net_11_both_ends_keep_the_connection_that_the_smaller_device_dial
     for own, other in ((small, large), (large, small)):
         engine = engine_of(own)
         async with running(engine):
-            favoured = own.link(NoStream(), other, dialled=own is small)
-            unwanted = own.link(NoStream(), other, dialled=own is large)
+            favoured = own.connection(NoStream(), other, dialled=own is small)
+            unwanted = own.connection(NoStream(), other, dialled=own is large)
             hello = greeting(other.device, b"same program....")
             order = [favoured, unwanted] if first_arrives == "favoured" else [unwanted, favoured]
             verdicts = []
-            for link in order:
-                link.peer_boot = hello.boot
-                verdicts.append(engine._admit(link, hello.boot, None))
-            assert engine.links[other.device] is favoured
+            for connection in order:
+                connection.peer_boot = hello.boot
+                verdicts.append(engine._admit(connection, hello.boot, None))
+            assert engine.connections[other.device] is favoured
             if order[0] is favoured:
-                assert verdicts == [None, m.Close("duplicate", "there is a connection already")]
+                assert verdicts == [None, m.Close("duplicate-connection", "there is a connection already")]
                 assert favoured.ended is None
             else:
                 assert verdicts == [None, None]
-                assert unwanted.ended == m.Close("duplicate", "a newer connection takes over")
+                assert unwanted.ended == m.Close("duplicate-connection", "a newer connection takes over")
             # A program that was started again is another one: its connection takes over, whoever dialled.
-            anew = own.link(NoStream(), other, dialled=own is large)
+            anew = own.connection(NoStream(), other, dialled=own is large)
             assert engine._admit(anew, b"started anew....", None) is None
-            assert engine.links[other.device] is anew
-            engine.links.clear()
-            own.links.clear()
+            assert engine.connections[other.device] is anew
+            engine.connections.clear()
+            own.connections.clear()
 
 
 async def test_net_42_a_dead_connection_gives_way_to_the_one_that_was_dialled_after_it(members: list[Member]) -> None:
@@ -195,12 +195,12 @@ async def test_net_42_a_dead_connection_gives_way_to_the_one_that_was_dialled_af
     async with running(engine):
         hello = greeting(large.device, b"same program....")
         for _ in range(2):
-            link = small.link(NoStream(), large, dialled=False)
-            link.peer_boot = hello.boot
-            assert engine._admit(link, hello.boot, None) is None
-            assert engine.links[large.device] is link
-        engine.links.clear()
-        small.links.clear()
+            connection = small.connection(NoStream(), large, dialled=False)
+            connection.peer_boot = hello.boot
+            assert engine._admit(connection, hello.boot, None) is None
+            assert engine.connections[large.device] is connection
+        engine.connections.clear()
+        small.connections.clear()
 
 
 async def test_net_5_a_device_that_is_not_paired_is_refused_and_told_so(tmp_path: Path) -> None:
@@ -226,10 +226,10 @@ async def test_net_4_a_device_that_is_revoked_is_dropped_at_once_and_stays_out(m
     first, second = engine_of(a), engine_of(b)
     async with running(first, second):
         introduce(b, a, first.port)
-        await until(lambda: in_step(a, b) and first.links)
+        await until(lambda: in_step(a, b) and first.connections)
         a.revoke(b)
-        await until(lambda: not first.links)
-        await until(lambda: not second.links)
+        await until(lambda: not first.connections)
+        await until(lambda: not second.connections)
         a.put("secret", "not for b")
         assert first.peers == {}
         # The last word is waited for a second, no longer: who is busy for that long hears with the next attempt.
@@ -243,14 +243,14 @@ async def test_net_4_a_device_that_is_revoked_while_it_greets_is_refused(members
     a, b = members
     engine = engine_of(a)
     async with running(engine):
-        link = a.link(NoStream(), b, dialled=False)
+        connection = a.connection(NoStream(), b, dialled=False)
         a.revoke(b)
         await until(lambda: engine.peers == {})
-        verdict = engine._admit(link, b.boot, None)
+        verdict = engine._admit(connection, b.boot, None)
         assert verdict is not None
         assert verdict.code == "revoked"
-        assert engine.links == {}
-    a.links.clear()
+        assert engine.connections == {}
+    a.connections.clear()
 
 
 async def test_sync_36_a_port_that_is_taken_is_a_problem(members: list[Member]) -> None:
@@ -265,7 +265,7 @@ async def test_sync_36_a_port_that_is_taken_is_a_problem(members: list[Member]) 
             assert engine.port not in (0, port)
 
 
-async def test_sync_37_a_device_that_was_restarted_is_linked_again(members: list[Member]) -> None:
+async def test_sync_37_a_device_that_was_restarted_is_connected_again(members: list[Member]) -> None:
     a, b = members
     first = engine_of(a)
     port = free_port()
@@ -275,10 +275,10 @@ async def test_sync_37_a_device_that_was_restarted_is_linked_again(members: list
             second = engine_of(b, port=port, seed=turn)
             async with running(second):
                 a.put("t", f"turn {turn}")
-                await until(lambda second=second: second.links and in_step(a, b))  # type: ignore[misc]
-            await until(lambda: not first.links)
+                await until(lambda second=second: second.connections and in_step(a, b))  # type: ignore[misc]
+            await until(lambda: not first.connections)
             assert peer(first, b).error is None
-    assert [code for code, _ in a.reports] == ["linked", "unlinked"] * 3
+    assert [code for code, _ in a.reports] == ["connected", "disconnected"] * 3
 
 
 async def test_sync_38_a_peer_that_always_hangs_up_is_not_dialled_in_a_storm(members: list[Member]) -> None:
@@ -375,7 +375,7 @@ async def test_net_6_sync_39_garbage_at_the_port_harms_nobody(members: list[Memb
             await until(lambda: in_step(a, b))
 
 
-async def test_sync_39_bytes_damaged_on_the_way_end_one_link_and_no_other(members: list[Member]) -> None:
+async def test_sync_39_bytes_damaged_on_the_way_end_one_connection_and_no_other(members: list[Member]) -> None:
     """Whoever sits on the line can break a connection, but not the daemon."""
     a, b = members
     first, second = engine_of(a), engine_of(b)
@@ -400,10 +400,10 @@ async def test_sync_39_bytes_damaged_on_the_way_end_one_link_and_no_other(member
         async with running(second):
             introduce(a, b, port)
             async with running(first):
-                await until(lambda: in_step(a, b) and first.links)
+                await until(lambda: in_step(a, b) and first.connections)
                 damage = True
                 a.put("t", "Milk")
-                await until(lambda: not first.links and not second.links)
+                await until(lambda: not first.connections and not second.connections)
                 damage = False
                 await until(lambda: in_step(a, b))
                 assert b.title("t") == "Milk"
@@ -445,10 +445,10 @@ async def test_sync_41_a_search_for_one_device_that_finds_another_goes_on(tmp_pa
         introduce(a, c, second.port)
         a.admit(b)
         async with running(first):
-            await until(lambda: b.device in first.links)
+            await until(lambda: b.device in first.connections)
             async with running(third):
                 announced(first, c, third.port)
-                await until(lambda: c.device in first.links and b.device in first.links)
+                await until(lambda: c.device in first.connections and b.device in first.connections)
                 await until(lambda: in_step(a, b) and in_step(a, c))
     for member in (a, b, c):
         member.close()
@@ -459,7 +459,7 @@ async def test_sync_42_a_store_that_minted_a_host_has_it_bound(members: list[Mem
     first, second = engine_of(a), engine_of(b)
     async with running(first, second):
         introduce(a, b, second.port)
-        await until(lambda: in_step(a, b) and first.links)
+        await until(lambda: in_step(a, b) and first.connections)
         for name in ("journal", "agent", "space"):  # space last: nothing else then gives a reason to look
             with a.stores[name].transaction(a.now, HIGH) as tx:
                 host = tx.new_host()
@@ -469,7 +469,7 @@ async def test_sync_42_a_store_that_minted_a_host_has_it_bound(members: list[Mem
 
 
 async def test_sync_43_another_process_that_writes_for_long_does_not_stop_the_engine(members: list[Member]) -> None:
-    """The address of a new link is written down off the event loop."""
+    """The address of a new connection is written down off the event loop."""
     a, b = members
     first, second = engine_of(a), engine_of(b)
     async with running(first, second):
@@ -477,12 +477,12 @@ async def test_sync_43_another_process_that_writes_for_long_does_not_stop_the_en
         with other.stores["space"].transaction(a.now, HIGH):
             introduce_later = Address(HERE, second.port)
             announced(first, b, second.port)
-            await until(lambda: first.links)
+            await until(lambda: first.connections)
         other.close()
         await until(lambda: remembered_addresses(a.stores["space"], b.device) == [introduce_later])
 
 
-async def test_roster_20_a_retired_device_that_opens_a_link_is_taken_and_comes_back(members: list[Member]) -> None:
+async def test_roster_20_a_retired_device_that_connects_is_taken_and_comes_back(members: list[Member]) -> None:
     """ROSTER-14: until then nobody dials it."""
     a, b = members
     a.sign(MembershipRecord.retiring(a.key, device=b.device, at_ms=30))
@@ -517,9 +517,9 @@ async def test_net_10_a_paired_device_that_is_found_is_dialled_and_a_stranger_is
     exchange_secrets(a, b)
     engines = [engine_of(member, discover=True) for member in (a, b, stranger)]
     async with running(*engines):
-        await until(lambda: in_step(a, b) and engines[0].links and engines[1].links)
+        await until(lambda: in_step(a, b) and engines[0].connections and engines[1].connections)
         await until(lambda: engines[0].nearby() >= 1 and engines[2].nearby() >= 2)
-        assert engines[2].links == {}
+        assert engines[2].connections == {}
     stranger.close()
 
 
@@ -543,14 +543,14 @@ async def test_caus_11_a_device_that_was_never_met_before_is_named_too(members: 
     a, b = members
     b.now += 3 * 24 * 3_600_000
     b.put("t1", "from the future")
-    async with linked(a, b, tasks=1) as (first, _):
+    async with connected(a, b, tasks=1) as (first, _):
         await until(lambda: first.peers[b.device].ahead)
 
 
 async def test_caus_11_a_device_whose_clock_is_far_ahead_is_named_once(members: list[Member]) -> None:
     """CAUS-9, CAUS-12: its writes are kept, and the clock here does not follow; the person is told where to set it."""
     a, b = members
-    async with linked(a, b, tasks=1) as (first, second):
+    async with connected(a, b, tasks=1) as (first, second):
         b.now += 3 * 24 * 3_600_000
         b.put("t1", "from the future")
         b.put("t2", "and again")

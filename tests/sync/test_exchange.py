@@ -16,9 +16,9 @@ from lottisync.protocol import message as m
 from lottisync.protocol.framing import frame as framed
 from lottisync.store import chain, forgetting, fork
 from lottisync.store.check import broken_invariants
-from lottisync.sync.comparison import Comparison
-from lottisync.sync.conversation import Conversation, next_breath
+from lottisync.sync.conversation import Conversation, next_group
 from lottisync.sync.event import words
+from lottisync.sync.range_comparison import RangeComparison
 
 
 @pytest.fixture
@@ -108,7 +108,7 @@ def test_sync_6_what_is_written_while_a_round_goes_out_is_all_of_the_next_one(pa
     a.put("t0000", "changed")
     a.put("new", "written meanwhile")
     while not any(
-        isinstance(message, m.Told) and message.store == "journal"
+        isinstance(message, m.Ack) and message.store == "journal"
         for _, messages, _ in talk.waiting
         for message in messages
     ):
@@ -144,7 +144,7 @@ def test_sync_26_a_change_is_one_frame_one_transaction_and_one_word_back(pair: l
         connection.set_commit_hook(partial(committed, name))
     assert [type(message).__name__ for message in talk.ask(0)] == ["Begin", "Chain", "Batch", "End"]
     answer = [said for said in talk.deliver() if not isinstance(said, m.Credit)]
-    assert [type(message).__name__ for message in answer] == ["Told"]
+    assert [type(message).__name__ for message in answer] == ["Ack"]
     assert commits == ["journal"]
     assert second.silent
     assert talk.deliver() == []
@@ -189,7 +189,7 @@ def test_sync_30_a_comparison_takes_no_version_beyond_the_chains(pair: list[Memb
         good.id, good.type, f'{{"{host}":9}}'.encode(), good.stamps.replace(b",1],{}", b",9],{}"), good.document
     )
     before = b.state()
-    comparison = Comparison("journal", b.stores["journal"])
+    comparison = RangeComparison("journal", b.stores["journal"])
     with pytest.raises(BadVersion, match="whose chain did not come"):
         comparison.mend(m.Mend("journal", [good, beyond], []), b.now)
     comparison.close()
@@ -232,7 +232,9 @@ def test_sync_39_invented_hosts_do_not_stand_between_others(pair: list[Member], 
         heard_by(
             a,
             b,
-            m.Heard({"journal": {third: hosts}}) if said == "of others" else m.Want({"journal": m.Have(summary, logs)}),
+            m.Gossip({"journal": {third: hosts}})
+            if said == "of others"
+            else m.Want({"journal": m.Have(summary, logs)}),
         )
     answer = answer_to(a, b)
     assert [type(word) for word in answer[:1]] == [m.Want]
@@ -246,9 +248,9 @@ def test_sync_49_of_devices_that_nobody_knows_nothing_is_heard(pair: list[Member
     a, b = pair
     a.put("t", "Milk")
     clock = a.knowledge()
-    heard_by(a, b, m.Heard({"journal": {"d" * 64: clock, "e" * 64: clock}}), members={"e" * 64})
+    heard_by(a, b, m.Gossip({"journal": {"d" * 64: clock, "e" * 64: clock}}), members={"e" * 64})
     with a.stores["journal"].reading() as reader:
-        assert forgetting.told(reader) == {"e" * 64: clock}
+        assert forgetting.acknowledged(reader) == {"e" * 64: clock}
 
 
 def test_sync_39_invented_forks_do_not_stand_between_others(pair: list[Member]) -> None:
@@ -273,17 +275,17 @@ def test_sync_39_invented_forks_do_not_stand_between_others(pair: list[Member]) 
         assert len(fork.nodes(reader)) == 901
 
 
-def breaths(messages: list[m.AnyMessage]) -> list[list[m.AnyMessage]]:
+def groups(messages: list[m.AnyMessage]) -> list[list[m.AnyMessage]]:
     pending, found = deque(messages), []
     while pending:
-        found.append(next_breath(pending))
+        found.append(next_group(pending))
     return found
 
 
 def test_what_is_not_for_the_stores_never_takes_anything_along() -> None:
     """Whatever arrives in one read: what the conversation answers by itself stands alone, in its order."""
-    twin, want, told = EVERY[m.Twin], EVERY[m.Want], EVERY[m.Told]
-    assert breaths([twin, want, told]) == [[twin], [want, told]]
-    assert breaths([want, twin, told]) == [[want], [twin], [told]]
+    twin, want, told = EVERY[m.DuplicateKey], EVERY[m.Want], EVERY[m.Ack]
+    assert groups([twin, want, told]) == [[twin], [want, told]]
+    assert groups([want, twin, told]) == [[want], [twin], [told]]
     for kind in (m.Hello, m.Ping, m.Pong, m.Credit, m.Close):
-        assert breaths([want, EVERY[kind], told]) == [[want], [EVERY[kind]], [told]]
+        assert groups([want, EVERY[kind], told]) == [[want], [EVERY[kind]], [told]]

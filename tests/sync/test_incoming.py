@@ -77,7 +77,7 @@ def test_forget_22_keys_in_no_order_end_the_session_and_nothing_goes(receiver: R
     keys = sorted(map(entity_key, names), reverse=True)
     before = receiver.state()
     receiver.hear(m.Begin(1, "journal", {}, {}, behind=True, count=0))
-    receiver.hear(m.Ids(1, 0, b"".join(keys)))
+    receiver.hear(m.Keys(1, 0, b"".join(keys)))
     with pytest.raises(Unacceptable) as refused:
         receiver.hear(m.End(1, SUMMARY))
     assert refused.value.code == "bad-entity"
@@ -88,9 +88,9 @@ def test_sync_39_keys_without_end_end_the_session(receiver: Receiver) -> None:
     """FORGET-8: they are kept until the round ends, so there are no more of them than there can be entities."""
     before = receiver.state()
     receiver.hear(m.Begin(1, "journal", {}, {}, behind=True, count=0))
-    receiver.hear(m.Ids(1, 0, entity_key("t1") + entity_key("t2")))
+    receiver.hear(m.Keys(1, 0, entity_key("t1") + entity_key("t2")))
     with pytest.raises(Unacceptable) as refused:
-        receiver.hear(m.Ids(1, 1, entity_key("t3")))
+        receiver.hear(m.Keys(1, 1, entity_key("t3")))
     assert refused.value.code == "bad-entity"
     assert receiver.state() == before
 
@@ -125,8 +125,8 @@ def test_sync_30_what_comes_behind_a_refusal_finds_no_round(receiver: Receiver) 
 def test_sync_30_a_version_that_knows_more_than_the_chains_that_came_is_refused(
     receiver: Receiver, claimed: int, own: bool
 ) -> None:
-    """Two links came, and a version that has seen the third write; of its frame nothing is stored, the good one in
-    front of it neither. A counter that is merely high costs the sender sixteen bytes for every write below it."""
+    """Two chain values came, and a version that has seen the third write; of its frame nothing is stored, not even the
+    good one in front of it. A counter that is merely high costs the sender sixteen bytes for every write below it."""
     host = receiver.host if own else STRANGE
     reach = 1 if own else 2
     receiver.hear(m.Begin(1, "journal", {STRANGE: 2}, {}, behind=False, count=2))

@@ -35,7 +35,7 @@ def trio(tmp_path: Path) -> Iterator[tuple[Member, Member, Member]]:
         member.close()
 
 
-async def test_copy_9_a_newcomer_is_turned_away_while_the_old_link_lives_and_all_three_are_told(
+async def test_copy_9_a_newcomer_is_turned_away_while_the_old_connection_lives_and_all_three_are_told(
     trio: tuple[Member, Member, Member],
 ) -> None:
     """COPY-19, COPY-20"""
@@ -45,25 +45,25 @@ async def test_copy_9_a_newcomer_is_turned_away_while_the_old_link_lives_and_all
         introduce(phone, laptop, first.port)
         introduce(twin, laptop, first.port)
         async with running(second):
-            await until(lambda: in_step(laptop, phone) and first.links and second.links)
-            (link,) = first.links.values()
+            await until(lambda: in_step(laptop, phone) and first.connections and second.connections)
+            (connection,) = first.connections.values()
             phone.put("p", "Milk")
             twin.put("q", "Bread")
             async with running(third):
-                # Three attempts of the twin, and the link that was there has not moved.
-                await until(lambda: codes(twin).count("unlinked") >= 3)
-                assert list(first.links.values()) == [link]
+                # Three attempts of the twin, and the connection that was there has not moved.
+                await until(lambda: codes(twin).count("disconnected") >= 3)
+                assert list(first.connections.values()) == [connection]
                 await until(lambda: laptop.title("p") == "Milk")
                 sentence = "device 2 runs twice: its home was copied to another machine"
-                assert next(text for code, text in laptop.reports if code == "twice").startswith(sentence)
-                assert codes(laptop).count("twice") == 1
+                assert next(text for code, text in laptop.reports if code == "duplicate-key").startswith(sentence)
+                assert codes(laptop).count("duplicate-key") == 1
                 assert first.peers[phone.device].twice is not None
                 for member, engine in ((phone, second), (twin, third)):
                     await until(lambda engine=engine: engine.twice)  # type: ignore[misc]
-                    said = [text for code, text in member.reports if code == "twice"]
+                    said = [text for code, text in member.reports if code == "duplicate-key"]
                     assert [text[:23] for text in said] == ["This device runs twice:"]
                     assert "lottisync devices renew" in said[0]
-                assert codes(laptop).count("linked") == codes(phone).count("linked") == 1
+                assert codes(laptop).count("connected") == codes(phone).count("connected") == 1
                 error = third.peers[laptop.device].error
                 assert error is not None
                 assert error.startswith("This device runs twice")
@@ -105,8 +105,8 @@ async def test_copy_9_two_copies_that_both_wrote_past_the_mark_lose_nothing(tmp_
 
 
 async def test_copy_10_a_program_that_was_started_again_takes_over_at_once(tmp_path: Path) -> None:
-    """Its old connection is dead, and nobody has noticed: a cut cable says nothing. Within the time that a link has to
-    show life, not after the fifteen seconds of silence."""
+    """Its old connection is dead, and nobody has noticed: a cut cable says nothing. Within the time that a connection
+    has to show life, not after the fifteen seconds of silence."""
     laptop, phone = household(tmp_path, 2)
     first = engine_of(laptop, patience=0.2)
     cut = False
@@ -135,19 +135,19 @@ async def test_copy_10_a_program_that_was_started_again_takes_over_at_once(tmp_p
             introduce(phone, laptop, listener.extra(anyio.abc.SocketAttribute.local_port))
             second = engine_of(phone)
             async with running(second):
-                await until(lambda: in_step(laptop, phone) and first.links)
-                (old,) = first.links.values()
+                await until(lambda: in_step(laptop, phone) and first.connections)
+                (old,) = first.connections.values()
                 cut = True
-            assert list(first.links.values()) == [old]
+            assert list(first.connections.values()) == [old]
             phone.now += 1000
             introduce(phone, laptop, first.port)  # another cable
             began = anyio.current_time()
             async with running(engine_of(phone, seed=5)):
-                await until(lambda: first.links and list(first.links.values()) != [old])
+                await until(lambda: first.connections and list(first.connections.values()) != [old])
                 assert anyio.current_time() - began < 10  # the old one would have been given 15 s
                 phone.put("p", "Milk")
                 await until(lambda: laptop.title("p") == "Milk")
-            assert "twice" not in codes(laptop) + codes(phone)
+            assert "duplicate-key" not in codes(laptop) + codes(phone)
         tasks.cancel_scope.cancel()
     laptop.close()
     phone.close()
@@ -156,7 +156,7 @@ async def test_copy_10_a_program_that_was_started_again_takes_over_at_once(tmp_p
 # -- what must not end the engine
 
 
-async def test_sync_60_a_fault_of_ours_costs_one_link_and_no_other(
+async def test_sync_60_a_fault_of_ours_costs_one_connection_and_no_other(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     laptop, phone, tablet = household(tmp_path, 3)
@@ -183,15 +183,15 @@ async def test_sync_60_a_fault_of_ours_costs_one_link_and_no_other(
                 "the connection to device 2 broke off: RuntimeError: nobody has thought of this (faulty"
             )
             broken = ""
-            await until(lambda: laptop.title("p") == "Milk", "the next link")
+            await until(lambda: laptop.title("p") == "Milk", "the next connection")
     for member in (laptop, phone, tablet):
         member.close()
 
 
-async def test_sync_60_a_fault_while_it_is_looked_for_changes_costs_one_link(
+async def test_sync_60_a_fault_while_it_is_looked_for_changes_costs_one_connection(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Idle links look for changes together, on behalf of the engine; what goes wrong in one is its own all the same."""
+    """Idle connections look for changes together, on behalf of the engine; a fault in one ends only that one."""
     laptop, phone, tablet = household(tmp_path, 3)
     more, broken = Exchange.more, ""
 
@@ -206,14 +206,14 @@ async def test_sync_60_a_fault_while_it_is_looked_for_changes_costs_one_link(
         for member in (phone, tablet):
             introduce(member, laptop, first.port)
         async with running(engine_of(phone), engine_of(tablet)):
-            await until(lambda: len(first.links) == 2 and in_step(laptop, phone, tablet))
-            await until(lambda: all(link.idle for link in first.links.values()), "the last word of every round")
+            await until(lambda: len(first.connections) == 2 and in_step(laptop, phone, tablet))
+            await until(lambda: all(each.idle for each in first.connections.values()), "the last word of every round")
             broken = phone.device
             laptop.put("p", "Milk")
             await until(lambda: "fault" in codes(laptop))
             await until(lambda: tablet.title("p") == "Milk")
             broken = ""
-            await until(lambda: phone.title("p") == "Milk", "the next link")
+            await until(lambda: phone.title("p") == "Milk", "the next connection")
     for member in (laptop, phone, tablet):
         member.close()
 
@@ -235,7 +235,7 @@ async def test_sync_61_a_store_that_fails_for_a_while_does_not_end_the_engine(
         introduce(laptop, phone, second.port)
         monkeypatch.setattr(first, "_moments", failing)
         async with running(first):
-            await until(lambda: first.links)
+            await until(lambda: first.connections)
             laptop.put("p", "Milk")
             await until(lambda: "failed" in codes(laptop))
             full = False

@@ -1,4 +1,4 @@
-"""How devices come to be linked, on real sockets on loopback: MEET-2 to 6, MEET-10, MEET-14 to 17, MEET-26."""
+"""How devices come to be connected, on real sockets on loopback: MEET-2 to 6, MEET-10, MEET-14 to 17, MEET-26."""
 
 import contextlib
 from collections.abc import Iterator
@@ -72,14 +72,14 @@ async def test_meet_2_rel_d3_a_device_that_restarts_elsewhere_is_found_without_m
             introduce(a, b, second.port)
             introduce(c, b, second.port)
             async with running(third):
-                await until(lambda: first.links.keys() == {b.device, c.device} and len(third.links) == 2)
+                await until(lambda: first.connections.keys() == {b.device, c.device} and len(third.connections) == 2)
         again = engine_of(b.restarted(), seed=7)
         async with running(again):
-            await until(lambda: b.device in first.links and again.port in [w.port for w in reach(a, b).addresses])
+            await until(lambda: b.device in first.connections and again.port in [w.port for w in reach(a, b).addresses])
             # C was not there when B moved; it hears of it from A.
             later = engine_of(c, seed=8)
             async with running(later):
-                await until(lambda: later.links.keys() == {a.device, b.device})
+                await until(lambda: later.connections.keys() == {a.device, b.device})
 
 
 async def test_meet_4_a_stranger_who_answers_at_a_remembered_address_gets_nothing(three: list[Member]) -> None:
@@ -103,7 +103,7 @@ async def test_meet_4_a_stranger_who_answers_at_a_remembered_address_gets_nothin
             await until(lambda: peer(first, b).error)
             async with running(second):
                 announced(first, b, second.port)
-                await until(lambda: b.device in first.links and in_step(a, b))
+                await until(lambda: b.device in first.connections and in_step(a, b))
         tasks.cancel_scope.cancel()
 
 
@@ -116,7 +116,7 @@ async def test_meet_6_what_was_handed_over_at_pairing_is_dialled(three: list[Mem
         assert remembered_addresses(a.stores["space"], b.device) == [Address(HERE, second.port)]
         first = engine_of(a)
         async with running(first):
-            await until(lambda: b.device in first.links)
+            await until(lambda: b.device in first.connections)
 
 
 async def test_meet_5_an_address_that_is_added_by_hand_is_dialled_at_once(three: list[Member]) -> None:
@@ -124,7 +124,7 @@ async def test_meet_5_an_address_that_is_added_by_hand_is_dialled_at_once(three:
     first, second = engine_of(a), engine_of(b)
     async with running(first, second):
         give(a.stores["space"], b.device, Address("localhost", second.port), a.now)
-        await until(lambda: b.device in first.links)
+        await until(lambda: b.device in first.connections)
         assert ("localhost", "given") in [
             (where.rpartition(":")[0], how) for where, how, _ in await addresses_of(first, b)
         ]
@@ -153,38 +153,39 @@ async def test_meet_14_of_the_addresses_that_worked_eight_are_remembered(three: 
     assert ports == list(range(1039, 1031, -1))
 
 
-async def test_meet_16_a_link_from_an_address_that_is_gone_is_ended_and_dialled_again(three: list[Member]) -> None:
+async def test_meet_16_a_connection_from_an_address_that_is_gone_ends_and_is_dialled_again(three: list[Member]) -> None:
     a, b, _ = three
     first, second = engine_of(a), engine_of(b)
     async with running(first, second):
         introduce(a, b, second.port)
-        await until(lambda: first.links and second.links)
-        old = first.links[b.device]
+        await until(lambda: first.connections and second.connections)
+        old = first.connections[b.device]
         first._network_changed({"192.0.2.9"})
-        assert b.device not in first.links
+        assert b.device not in first.connections
         first.dialling.retry_all()
-        await until(lambda: first.links.get(b.device) not in (None, old))
-        # A link that lives is left alone.
-        kept = first.links[b.device]
+        await until(lambda: first.connections.get(b.device) not in (None, old))
+        # A connection that lives is left alone.
+        kept = first.connections[b.device]
         first._network_changed({HERE})
         await anyio.sleep(0.2)
-        assert first.links[b.device] is kept
+        assert first.connections[b.device] is kept
 
 
-async def test_meet_17_a_connection_takes_the_place_of_a_link_that_is_dead(three: list[Member]) -> None:
+async def test_meet_17_a_connection_takes_the_place_of_a_connection_that_is_dead(three: list[Member]) -> None:
     """The other side has moved; its old connection would be kept for fifteen seconds, since this side dialled it."""
     small, large = sorted(three[:2], key=lambda member: member.device)
     engine = engine_of(small)
     async with running(engine):
         boot = b"same program...."
-        dead, fresh = small.link(NoStream(), large, dialled=True), small.link(NoStream(), large, dialled=False)
-        for link in (dead, fresh):
-            link.peer_boot = boot
+        dead = small.connection(NoStream(), large, dialled=True)
+        fresh = small.connection(NoStream(), large, dialled=False)
+        for connection in (dead, fresh):
+            connection.peer_boot = boot
         assert await engine._greet(dead, boot, None) is None
         assert await engine._greet(fresh, boot, None) is None
-        assert engine.links[large.device] is fresh
-        engine.links.clear()
-        small.links.clear()
+        assert engine.connections[large.device] is fresh
+        engine.connections.clear()
+        small.connections.clear()
 
 
 async def test_meet_26_why_a_device_is_away(three: list[Member]) -> None:
@@ -199,7 +200,7 @@ async def test_meet_26_why_a_device_is_away(three: list[Member]) -> None:
         assert await addresses_of(first, b) == [(f"{HERE}:{port}", "worked", "nothing listens there")]
         second = engine_of(b, port=port)
         async with running(second):
-            await until(lambda: first.links)
+            await until(lambda: first.connections)
             assert await away(first, b) is None
         third = engine_of(c)
         async with running(third):

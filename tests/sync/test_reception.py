@@ -76,7 +76,7 @@ async def test_rel_d4_one_stranger_that_holds_connections_keeps_no_device_from_l
         introduce(b, a, first.port)
         async with running(second):
             await until(lambda: in_step(a, b))
-            assert first.links
+            assert first.connections
 
 
 async def test_rel_d4_many_strangers_leave_places_for_addresses_that_are_known(members: list[Member]) -> None:
@@ -91,7 +91,7 @@ async def test_rel_d4_many_strangers_leave_places_for_addresses_that_are_known(m
         introduce(b, a, first.port)
         async with running(second):
             await until(lambda: in_step(a, b))
-            assert first.links
+            assert first.connections
 
 
 def test_net_40_known_hosts_are_those_that_worked_and_those_that_replicate(members: list[Member]) -> None:

@@ -70,13 +70,13 @@ async def test_sync_64_a_store_of_a_programs_own_is_delivered_in_the_order_that_
 
 @pytest.mark.parametrize("dialled", [0, 1])
 async def test_sync_63_a_store_that_one_side_lacks_holds_up_no_other(pair: list[Member], dialled: int) -> None:
-    """SYNC-62: whoever dials; the store stands ahead of others, and changes while the two are linked."""
+    """SYNC-62: whoever dials; the store stands ahead of others, and changes while the two are connected."""
     a, b = again(pair, 0, SPACE, RECIPES, *OTHERS), pair[1]
     a.put("soup", "Lentil soup", store="recipe-book", kind="recipe")
     a.put("t", "Milk")
     b.put("u", "Bread")
 
-    async def work(*links: object) -> None:
+    async def work(*connections: object) -> None:
         await until(lambda: b.title("t") == "Milk" and a.title("u") == "Bread")
         a.put("soup", "Pea soup", store="recipe-book", kind="recipe")
         a.put("t", "Oat milk")
@@ -109,8 +109,8 @@ async def test_sync_62_a_peer_may_invent_stores_without_end(pair: list[Member]) 
     parties = conversation._exchange._parties
     parties.shares([f"s{number}" for number in range(10_000)] + ["No Name", "journal"])
     assert parties.shared == {"journal"}
-    assert len(conversation.standing.only_there) == 32
-    assert conversation.standing.only_here == ["agent", "space"]
+    assert len(conversation.status.only_there) == 32
+    assert conversation.status.only_here == ["agent", "space"]
     assert conversation._exchange.hear([m.Want({"diary": HAVE})], a.now) == []
     conversation.release()
 
@@ -124,7 +124,7 @@ async def test_sync_63_status_shows_which_stores_are_not_shared(pair: list[Membe
     async with running(second):
         introduce(a, b, second.port)
         async with running(first):
-            await until(lambda: b.title("t") == "Milk" and first.links and second.links)
+            await until(lambda: b.title("t") == "Milk" and first.connections and second.connections)
             (here,), (there,) = await first.snapshot(), await second.snapshot()
     assert (here.only_here, here.only_there) == (["recipe-book"], [])
     assert (there.only_here, there.only_there) == ([], ["recipe-book"])

@@ -5,7 +5,7 @@ import contextlib
 from collections.abc import Iterator
 
 import pytest
-from tests.support.engines import engine_of, faults, introduce, linked, running
+from tests.support.engines import connected, engine_of, faults, introduce, running
 from tests.support.household import Member, in_step, until
 
 from lottisync.entities.entity import HIGH, Entity
@@ -14,11 +14,11 @@ from lottisync.protocol import message as m
 from lottisync.store import doorbell
 from lottisync.store.doorbell import Bell
 from lottisync.sync import scrub, verification
-from lottisync.sync.comparing import UNASKED_COMPARISONS, Verified
-from lottisync.sync.comparison import Comparison
+from lottisync.sync.comparisons import UNASKED_COMPARISONS, Verified
 from lottisync.sync.event import Diverged
 from lottisync.sync.exchange import Exchange
-from lottisync.sync.inventory import own_summary
+from lottisync.sync.local_state import own_summary
+from lottisync.sync.range_comparison import RangeComparison
 from lottisync.sync.verification import Request, State, ask, requests, withdraw
 
 pytestmark = pytest.mark.anyio
@@ -68,7 +68,7 @@ TAMPERED = {
 
 async def test_mend_9_what_is_asked_for_is_compared_and_what_differs_is_mended(members: list[Member]) -> None:
     a, b = members
-    async with linked(a, b):
+    async with connected(a, b):
         sql(a, TAMPERED["a flipped bit"])
         sql(b, TAMPERED["a row taken away"].replace("t3", "t5"))
         with listening(a) as bell:
@@ -92,7 +92,7 @@ async def test_mend_9_whatever_was_done_to_a_row_and_whichever_side_asks(
 ) -> None:
     """MEND-19"""
     a, b = members
-    async with linked(a, b):
+    async with connected(a, b):
         sql(a, TAMPERED[what])
         me, other = members[asker], members[1 - asker]
         with listening(me) as bell:
@@ -117,7 +117,7 @@ async def test_mend_9_what_no_peer_can_tell_is_put_right_where_it_was_asked_for(
     members: list[Member], damage: str
 ) -> None:
     a, b = members
-    async with linked(a, b):
+    async with connected(a, b):
         sql(a, damage)
         assert faults(a) != []
         with listening(a) as bell:
@@ -150,29 +150,29 @@ async def test_mend_10_a_request_waits_for_the_device_and_goes_with_the_one_who_
             assert requests(space) == []
 
 
-async def test_mend_10_a_link_that_breaks_leaves_the_request_to_the_next_one(
+async def test_mend_10_a_connection_that_breaks_leaves_the_request_to_the_next_one(
     members: list[Member], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     a, b = members
-    async with linked(a, b) as (first, _):
-        (link,) = first.links.values()
-        monkeypatch.setattr(link.conversation, "verify", lambda name: None)  # nothing ever comes of it
+    async with connected(a, b) as (first, _):
+        (connection,) = first.connections.values()
+        monkeypatch.setattr(connection.conversation, "verify", lambda name: None)  # nothing ever comes of it
         with listening(a) as bell:
             ask(a.stores["space"], bell, [(b.device, "journal")], a.now)
             await until(lambda: outcome(a, bell)["journal"].state is State.COMPARING)
-            link.close("goodbye", "cut")
-            await until(lambda: settled(a, bell), "the comparison on the next link")
+            connection.close("goodbye", "cut")
+            await until(lambda: settled(a, bell), "the comparison on the next connection")
             assert outcome(a, bell)["journal"].state is State.EQUAL
 
 
 async def test_mend_11_stores_that_do_not_know_the_same_wait_until_they_do(members: list[Member]) -> None:
     a, b = members
-    async with linked(a, b) as (first, second):
-        (link,), (other,) = first.links.values(), second.links.values()
-        await until(lambda: link.idle and other.idle, "the first rounds")
-        held_back = link.local_change
-        link.local_change = lambda moments=None: None  # type: ignore[method-assign]
-        link.look = lambda moments: None  # type: ignore[method-assign]
+    async with connected(a, b) as (first, second):
+        (connection,), (other,) = first.connections.values(), second.connections.values()
+        await until(lambda: connection.idle and other.idle, "the first rounds")
+        held_back = connection.local_change
+        connection.local_change = lambda moments=None: None  # type: ignore[method-assign]
+        connection.look = lambda moments: None  # type: ignore[method-assign]
         a.put("t0", "Oat milk")
         with listening(a) as bell:
             ask(a.stores["space"], bell, [(b.device, "journal")], a.now)
@@ -186,13 +186,13 @@ async def test_mend_11_stores_that_do_not_know_the_same_wait_until_they_do(membe
 async def test_mend_11_a_comparison_that_is_given_up_takes_no_damage_for_good(members: list[Member]) -> None:
     """MEND-21: the peer went on writing. Until it has been compared, the flipped bit must not get a hash of its own."""
     a, b = members
-    async with linked(a, b) as (first, second):
+    async with connected(a, b) as (first, second):
         sql(a, TAMPERED["a flipped bit"])
         for engine in (first, second):
-            for link in engine.links.values():
-                link.local_change = lambda moments=None: None  # type: ignore[method-assign]
-                link.look = lambda moments: None  # type: ignore[method-assign]
-        (mine,), (theirs,) = first.links.values(), second.links.values()
+            for connection in engine.connections.values():
+                connection.local_change = lambda moments=None: None  # type: ignore[method-assign]
+                connection.look = lambda moments: None  # type: ignore[method-assign]
+        (mine,), (theirs,) = first.connections.values(), second.connections.values()
         await until(lambda: mine.idle and theirs.idle)
         a.put("t0", "Oat milk")
         await theirs.verify("journal")
@@ -215,16 +215,16 @@ async def test_mend_11_a_comparison_that_is_given_up_takes_no_damage_for_good(me
 async def test_mend_11_a_round_that_crosses_a_comparison_does_not_make_it_one(members: list[Member]) -> None:
     """MEND-21: in the end both know the same and say the same, but nothing was compared."""
     a, b = members
-    async with linked(a, b) as (first, _):
-        (link,) = first.links.values()
-        exchange = link.conversation._exchange
-        given_up = Comparison("journal", a.stores["journal"])
+    async with connected(a, b) as (first, _):
+        (connection,) = first.connections.values()
+        exchange = connection.conversation._exchange
+        given_up = RangeComparison("journal", a.stores["journal"])
         given_up.close()
         exchange.comparisons._ended["journal"] = given_up
         with a.stores["journal"].reading() as reader:
             same = own_summary(reader)
         exchange.hear([m.Mended("journal", 0, same)], a.now)
-        assert link.conversation.verified["journal"] == Verified(equal=True, comparable=False, mended=0, read=20)
+        assert connection.conversation.verified["journal"] == Verified(equal=True, comparable=False, mended=0, read=20)
 
 
 async def test_mend_11_stores_that_are_written_to_all_the_time_are_not_compared_for_ever(
@@ -239,7 +239,7 @@ async def test_mend_11_stores_that_are_written_to_all_the_time_are_not_compared_
         tries += 1
         self.comparisons.verified[name] = Verified(equal=False, comparable=False, mended=0, read=0)
 
-    async with linked(a, b):
+    async with connected(a, b):
         monkeypatch.setattr(Exchange, "verify", verify)
         with listening(a) as bell:
             ask(a.stores["space"], bell, [(b.device, "journal")], a.now)
@@ -254,7 +254,7 @@ async def test_mend_11_stores_that_are_written_to_all_the_time_are_not_compared_
 async def test_sync_7_a_digest_that_differs_is_found_mended_and_said(members: list[Member]) -> None:
     """A sum that is wrong, and a row that differs behind a hash that fits it: the next change brings it to light."""
     a, b = members
-    async with linked(a, b) as (first, second):
+    async with connected(a, b) as (first, second):
         with b.stores["journal"].transaction(b.now, HIGH) as tx:
             made = tx.entity("t3")
             assert made is not None
@@ -268,7 +268,7 @@ async def test_sync_7_a_digest_that_differs_is_found_mended_and_said(members: li
         await until(lambda: b.title("t0") == "Oat milk")
         await until(lambda: in_step(a, b), "mending")
         for engine, other in ((first, b), (second, a)):
-            await until(lambda engine=engine, other=other: engine._standings[other.device].mended)  # type: ignore[misc]
+            await until(lambda engine=engine, other=other: engine._statuses[other.device].mended)  # type: ignore[misc]
             (state,) = await engine.snapshot()
             assert (state.diverged, state.mended, state.comparing) == ([], {"journal": 1}, {})
         codes = {code for code, _ in a.reports + b.reports}
@@ -280,9 +280,9 @@ async def test_sync_7_a_digest_that_differs_is_found_mended_and_said(members: li
 
 async def test_mend_13_a_peer_that_lies_about_its_digest_is_not_compared_with_for_ever(members: list[Member]) -> None:
     a, b = sorted(members, key=lambda member: member.device)
-    async with linked(a, b) as (first, _):
-        (link,) = first.links.values()
-        exchange = link.conversation._exchange
+    async with connected(a, b) as (first, _):
+        (connection,) = first.connections.values()
+        exchange = connection.conversation._exchange
         begun: list[str] = []
         with a.stores["journal"].reading() as reader:
             true, knowledge = own_summary(reader), reader.knowledge()
@@ -294,20 +294,20 @@ async def test_mend_13_a_peer_that_lies_about_its_digest_is_not_compared_with_fo
         assert begun == ["journal"] * UNASKED_COMPARISONS
         assert exchange.events.count(Diverged("journal")) == 1
         exchange.comparisons.heard_from("journal", knowledge, true, true)
-        assert exchange.standing.diverged == []
+        assert exchange.status.diverged == []
         exchange.comparisons.heard_from("journal", knowledge, lie, true)
         assert exchange.comparisons.wanted == {"journal"}
         exchange.comparisons.wanted.clear()
 
 
 @pytest.mark.parametrize("what", TAMPERED)
-async def test_mend_12_what_the_scrub_finds_is_mended_with_a_peer_that_is_linked(
+async def test_mend_12_what_the_scrub_finds_is_mended_with_a_peer_that_is_connected(
     members: list[Member], what: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """MEND-23"""
     monkeypatch.setattr(scrub, "PAUSE_SECONDS", 0.01)
     a, b = members
-    async with linked(a, b) as (first, _):
+    async with connected(a, b) as (first, _):
         sql(a, TAMPERED[what])
         await until(lambda: any(code == "damaged" for code, _ in a.reports), "the scrub")
         await until(lambda: first.scrub.damaged() == [] and not faults(a), "mending")
@@ -318,12 +318,12 @@ async def test_mend_12_what_the_scrub_finds_is_mended_with_a_peer_that_is_linked
         assert len(said) == len(set(said))
 
 
-async def test_mend_12_damage_found_while_nobody_is_there_waits_for_a_link(
+async def test_mend_12_damage_found_while_nobody_is_there_waits_for_a_connection(
     members: list[Member], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(scrub, "PAUSE_SECONDS", 0.01)
     a, b = members
-    async with linked(a, b):
+    async with connected(a, b):
         pass
     sql(a, TAMPERED["a flipped bit"])
     first, second = engine_of(a), engine_of(b)

@@ -42,17 +42,17 @@ def start(setting: Setting) -> list[Figure]:
 
 
 def idle(setting: Setting) -> list[Figure]:
-    """A daemon that looks for others by mDNS, is linked to one, and has nothing to do."""
+    """A daemon that looks for others by mDNS, is connected to one, and has nothing to do."""
     seconds = setting.sizes.idle_seconds
     pair = Pair.made(setting.folder / "idle", setting.sizes.few)
     with pair.daemons() as (_, second):
-        second.event("linked")
+        second.event("connected")
         pair.until_in_step()
     options = ("--listen", f"{HERE}:0", "--json")
     with running(
         *(("-m", "lottisync", "daemon", "--home", str(home.path), *options) for home in (pair.a, pair.b))
     ) as two:
-        two[0].event("linked")
+        two[0].event("connected")
         setting.doing("an idle daemon", seconds)
         time.sleep(2)
         began, before = time.monotonic(), [child.cpu_seconds for child in two]

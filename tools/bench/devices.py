@@ -55,7 +55,7 @@ class Pair:
 
     @contextlib.contextmanager
     def daemons(self, via: Callable[[int], int] = lambda port: port) -> Iterator[tuple[Child, Child]]:
-        """Both daemons; `b` is told where `a` is. What is read next from `b` is its link. `via` may put
+        """Both daemons; `b` is told where `a` is. What is read next from `b` is its connection. `via` may put
         something between them: given the port of `a` it says which one `b` is told."""
         with running(_daemon(self.a)) as (first,):
             port = first.event("started")["port"]
@@ -83,9 +83,9 @@ class Pair:
             return time.monotonic()
 
     def meet(self, told: Told = lambda done: None) -> tuple[float, tuple[int, int]]:
-        """Run both daemons until they are in step: seconds from the link on, and the peak memory of each."""
+        """Run both daemons until they are in step: seconds from the connection on, and the peak memory of each."""
         with self.daemons() as (first, second):
-            second.event("linked")
+            second.event("connected")
             started = time.monotonic()
             took = self.until_in_step(told) - started
             return took, (first.peak, second.peak)

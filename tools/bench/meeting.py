@@ -1,7 +1,7 @@
 """How soon devices meet, on networks of their own: `python -m tools.bench.meeting` (as root, on Linux).
 
-Writes the table of docs/specs/16-meeting.md. Times begin when the last daemon listens. They end with its first link,
-and when every device is linked with every other one and all hold the same.
+Writes the table of docs/specs/16-meeting.md. Times begin when the last daemon listens. They end with its first
+connection, and when every device is connected with every other one and all hold the same.
 """
 
 import contextlib
@@ -99,7 +99,7 @@ def moved(folder: Path) -> Times:
 def _meet(last: Machine, machines: list[Machine], *options: str) -> Times:
     running = last.daemon(*options)
     began = time.monotonic()
-    running.event("linked")
+    running.event("connected")
     first = time.monotonic() - began
     _all_in_step(machines)
     return Times(first, time.monotonic() - began)
@@ -119,7 +119,7 @@ def _in_step(machine: Machine, others: int) -> bool:
         peers = json.loads((machine.home / "daemon.json").read_text())["peers"]
     except (FileNotFoundError, ValueError):
         return False
-    in_step = [peer for peer in peers if peer["linked"] and peer["inStep"] and all(peer["inStep"].values())]
+    in_step = [peer for peer in peers if peer["connected"] and peer["inStep"] and all(peer["inStep"].values())]
     return len(in_step) == others
 
 

@@ -14,8 +14,8 @@ from lottisync.journal.types import JOURNAL
 from lottisync.protocol import message as m
 from lottisync.protocol.framing import ENCODINGS, frame
 from lottisync.store.store import Store
-from lottisync.sync.comparison import Comparison
-from lottisync.sync.inventory import own_summary
+from lottisync.sync.local_state import own_summary
+from lottisync.sync.range_comparison import RangeComparison
 from tools.bench.figure import Figure, value_at_most
 from tools.bench.record import ident, task
 from tools.bench.setting import Setting
@@ -46,7 +46,7 @@ def _mended(setting: Setting, count: int) -> list[Figure]:
         tx.execute("update journal_entities set serialized = replace(serialized, 'a', 'e') where id = ?", (tampered,))
     setting.doing("mending: comparing")
     began = time.perf_counter()
-    sides = [Comparison("journal", store) for store in stores]
+    sides = [RangeComparison("journal", store) for store in stores]
     looked = (time.perf_counter() - began) / 2
     messages, size = _talk(sides)
     summaries = set()
@@ -68,7 +68,7 @@ def _mended(setting: Setting, count: int) -> list[Figure]:
     ]
 
 
-def _talk(sides: list[Comparison]) -> tuple[int, int]:
+def _talk(sides: list[RangeComparison]) -> tuple[int, int]:
     """Carry the messages to and fro: how many there were, and their bytes on the wire without the entity itself."""
     waiting: deque[tuple[int, m.Message]] = deque([(1, sides[0].opening())])
     messages = size = 0

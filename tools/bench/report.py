@@ -25,7 +25,7 @@ Written by `make bench`. Compare ratios, not seconds: what stands beside was mea
   statement each, a commit for each thousand. *floor-bulk*: the same with 64 MB of page cache, rows sorted,
   `executemany`, a commit for each ten thousand, a checkpoint every 10,000 pages.
 - *loro, pycrdt*: in one process, without a network; what they would send is made durable in a file.
-- Ours: two daemons in processes of their own, over TLS on loopback, from the link to both being in step.
+- Ours: two daemons in processes of their own, over TLS on loopback, from the connection to both being in step.
 - What differs among many is found and mended between two stores in one process, the frames counted as they would cross.
 
 """

@@ -104,11 +104,11 @@ def initial(setting: Setting) -> tuple[list[Figure], list[Curve]]:
 
 
 def _idle_memory(setting: Setting) -> int:
-    """Resident bytes of a daemon that is linked and has nothing to do; of two the one that has more."""
+    """Resident bytes of a daemon that is connected and has nothing to do; of two the one that has more."""
     setting.doing("an idle daemon's memory")
     pair = Pair.made(setting.folder / "idle-pair", 10)
     with pair.daemons() as children:
-        children[1].event("linked")
+        children[1].event("connected")
         pair.until_in_step()
         used = max(child.resident for child in children)
     pair.close()
@@ -134,7 +134,7 @@ def change(setting: Setting) -> list[Figure]:
     sizes = setting.sizes
     pair = _in_step(setting, sizes.many)
     with floor.pipeline(setting.folder / "floor-change", FLOOR, sizes.many) as (line, _), pair.daemons() as (_, second):
-        second.event("linked")
+        second.event("connected")
         pair.until_in_step()
         line.send_all(sizes.many)
         with Watch(pair.b) as at_b:
@@ -196,14 +196,14 @@ def _change(pair: Pair, at_b: Watch, numbers: range, note: str) -> float:
 
 
 def quiet(setting: Setting) -> list[Figure]:
-    """Bytes and round trips: of a link between two that are in step already, of one change, and of a record."""
+    """Bytes and round trips: of a connection between two that are in step already, of one change, and of a record."""
     sizes = setting.sizes
     setting.doing("a bare handshake")
     pair = Pair.made(setting.folder / "quiet", sizes.few)
     bare = anyio.run(_handshake, pair)
     setting.doing(f"bytes of {sizes.few:,} records", sizes.few)
     with _relayed(pair) as (relay, second):
-        second.event("linked")
+        second.event("connected")
         pair.until_in_step(setting.done)
         relay.settle()
         record = relay.total / sizes.few
@@ -236,7 +236,7 @@ def quiet(setting: Setting) -> list[Figure]:
         _ten_hosts(known)
         known.meet()
         with _relayed(known) as (relay, second):
-            second.event("linked")
+            second.event("connected")
             relay.settle()
             said, flights = relay.total - bare[0], relay.flights - bare[1]
         figures += [

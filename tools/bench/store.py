@@ -16,7 +16,7 @@ from typing import Any
 
 import msgspec
 
-from lottisync.causality.chain import LINK_BYTES
+from lottisync.causality.chain import VALUE_BYTES
 from lottisync.causality.vector_clock import Host
 from lottisync.entities import version
 from lottisync.entities.entity import HIGH
@@ -30,7 +30,7 @@ from tools.bench.setting import Setting
 NOW = 1_763_000_000_000
 WRITTEN = ("journal_entities", "components")
 """The tables that get a row for every new entity; the chain gets a value, behind those that are in a row already."""
-APPEND = "update chain set links = cast(links || ? as blob) where host = ? and first = ?"
+APPEND = "update chain set segment = cast(segment || ? as blob) where host = ? and first = ?"
 STATE = "update state set host = ?, counter = ?, millis = ?, ticks = ?, digest = ?, n = ?, feed = ?"
 ITEMS = 10
 BARE = "bare SQLite"
@@ -75,10 +75,10 @@ class Bench:
                 columns = [name for (name,) in reader.local(f"select name from pragma_table_info('{table}')")]
                 insert = f"insert into {table}({', '.join(columns)}) values ({', '.join('?' * len(columns))})"
                 statements.append((insert, reader.local(f"select * from {table}")))
-            segments = reader.local("select host, first, links from chain order by first")
+            segments = reader.local("select host, first, segment from chain order by first")
             state = reader.local("select host, counter, millis, ticks, digest, n, feed from state")[0]
         execute = target._connection.execute
-        links = _links(segments, per_commit)
+        segment = _segment_writes(segments, per_commit)
 
         def commit(number: int) -> None:
             start = number * per_commit
@@ -86,7 +86,7 @@ class Bench:
             for at in range(start, start + per_commit):
                 for insert, rows in statements:
                     execute(insert, rows[at]).fetchall()
-            for statement, values in links[number]:
+            for statement, values in segment[number]:
                 execute(statement, values).fetchall()
             execute(STATE, state).fetchall()
             execute("commit").fetchall()
@@ -190,15 +190,15 @@ class Bench:
         return figures
 
 
-def _links(segments: list[tuple[Any, ...]], per_commit: int) -> list[list[tuple[str, tuple[Any, ...]]]]:
+def _segment_writes(segments: list[tuple[Any, ...]], per_commit: int) -> list[list[tuple[str, tuple[Any, ...]]]]:
     """For each commit what writes its share of the chain: a new row, or values behind those of one."""
-    count = sum(len(links) for _, _, links in segments) // LINK_BYTES
+    count = sum(len(segment) for _, _, segment in segments) // VALUE_BYTES
     commits: list[list[tuple[str, tuple[Any, ...]]]] = [[] for _ in range(count // per_commit)]
-    for host, first, links in segments:
-        end = first + len(links) // LINK_BYTES
+    for host, first, segment in segments:
+        end = first + len(segment) // VALUE_BYTES
         for number in range((first - 1) // per_commit, (end - 2) // per_commit + 1):
             begin = max(first, number * per_commit + 1)
-            piece = links[(begin - first) * LINK_BYTES : ((number + 1) * per_commit + 1 - first) * LINK_BYTES]
+            piece = segment[(begin - first) * VALUE_BYTES : ((number + 1) * per_commit + 1 - first) * VALUE_BYTES]
             insert = ("insert into chain values (?, ?, ?)", (host, first, piece))
             commits[number].append(insert if begin == first else (APPEND, (piece, host, first)))
     return commits

@@ -14,7 +14,7 @@ from lottisync.protocol import message as m
 from lottisync.store import forgetting
 from lottisync.sync.agreement import Agreement
 from lottisync.sync.incoming import Incoming, Outdated, Unacceptable
-from lottisync.sync.inventory import Inventory
+from lottisync.sync.local_state import LocalState
 from lottisync.sync.outgoing import Outgoing
 
 MAX_TALK = 1_000
@@ -33,7 +33,7 @@ class Round:
         assert sender.theirs is not None, "they have agreed"
         snapshot = source.store(store).snapshot()
         try:
-            outgoing = Outgoing(number, store, snapshot, Inventory(snapshot), sender.theirs)
+            outgoing = Outgoing(number, store, snapshot, LocalState(snapshot), sender.theirs)
             messages = list(outgoing.messages(source.frame_entities))
         finally:
             snapshot.close()
@@ -78,7 +78,7 @@ class Round:
                         forked = self._incoming.chain(tx, message) is not None
                     case m.Batch():
                         self._incoming.batch(tx, message.versions, lambda tx, hosts: None)
-                    case m.Ids():
+                    case m.Keys():
                         self._incoming.ids(tx, message.keys)
                     case m.End():
                         own = self._incoming.end(tx).summary
@@ -124,12 +124,12 @@ def agreed(source: Replica, target: Replica, store: str, now: int) -> tuple[Agre
 def _note(listener: Replica, speaker: Replica, store: str, now: int) -> None:
     """What the speaker says of its own knowledge, and of others'."""
     with speaker.store(store).reading() as reader:
-        knowledge, hearsay = reader.knowledge(), forgetting.told(reader)
+        knowledge, gossip = reader.knowledge(), forgetting.acknowledged(reader)
     with listener.store(store).transaction(now, None) as tx:
-        forgetting.hear(tx, speaker.device, knowledge, direct=True)
-        for device, known in hearsay.items():
+        forgetting.note(tx, speaker.device, knowledge, direct=True)
+        for device, known in gossip.items():
             if device not in (listener.device, speaker.device):
-                forgetting.hear(tx, device, known, direct=False)
+                forgetting.note(tx, device, known, direct=False)
 
 
 def _frames(messages: list[m.Message]) -> list[bytes]:

@@ -48,7 +48,7 @@ class Space:
             "sync": self._sync,
             "round.begin": self._round_begin,
             "round.step": self._round_step,
-            "round.cut": self._round_cut,
+            "round.abort": self._round_abort,
             "verify": self._verify,
             "purge": self._purge,
             "retire": self._retire,
@@ -156,7 +156,7 @@ class Space:
         in all. With `reorder` frames arrive last to first, with `duplicate` all of them arrive again."""
         source, target = self._ends(request)
         names = tuple(source.stores) if request.get("store") is None else (r.text(request, "store"),)
-        left = None if request.get("cut_after") is None else r.whole(request, "cut_after")
+        left = None if request.get("abort_after") is None else r.whole(request, "abort_after")
         faults = r.names(request, "faults", FAULTS)
         now = self._now(request)
         rounds = [Round(next(self._numbers), source, target, name, now) for name in names]
@@ -199,7 +199,7 @@ class Space:
             del self._rounds[number]
         return {"done": done}
 
-    def _round_cut(self, request: Request) -> None:
+    def _round_abort(self, request: Request) -> None:
         number, _ = self._running(request)
         del self._rounds[number]
 

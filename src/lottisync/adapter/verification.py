@@ -4,16 +4,16 @@ from collections import deque
 
 from lottisync.adapter.replica import Replica
 from lottisync.protocol import message as m
-from lottisync.sync.comparison import Comparison
-from lottisync.sync.inventory import own_summary
+from lottisync.sync.local_state import own_summary
+from lottisync.sync.range_comparison import RangeComparison
 
 
 def verify(source: Replica, target: Replica, store: str, now: int) -> tuple[bool, int]:
     """Whether the two hold the same in the end, and how many entities were mended, here and there. Stores that do
     not know the same are not compared: what differs may be nothing but what is still to come."""
-    sides: list[Comparison] = []
+    sides: list[RangeComparison] = []
     try:
-        sides += [Comparison(store, replica.store(store), thorough=True) for replica in (source, target)]
+        sides += [RangeComparison(store, replica.store(store), thorough=True) for replica in (source, target)]
         if sides[0].known == sides[1].known:
             _talk(sides, now)
             for side in sides:
@@ -24,7 +24,7 @@ def verify(source: Replica, target: Replica, store: str, now: int) -> tuple[bool
             side.close()
 
 
-def _talk(sides: list[Comparison], now: int) -> None:
+def _talk(sides: list[RangeComparison], now: int) -> None:
     talk: deque[tuple[int, m.Message]] = deque([(1, sides[0].opening())])
     while talk:
         listener, message = talk.popleft()

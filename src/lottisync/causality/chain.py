@@ -15,13 +15,13 @@ from typing import NamedTuple
 from lottisync.causality.digest import sha256
 from lottisync.causality.vector_clock import Host
 
-LINK_BYTES = 16
+VALUE_BYTES = 16
 _LABEL = b"lottisync/chain/1\x00"
 _BRANCH_LABEL = b"lottisync/branch/1\x00"
 
 
 class LogEnd(NamedTuple):
-    """How far a host's chain is held: from counter `first` to `end`, with the value at `end`. One without links
+    """How far a host's chain is held: from counter `first` to `end`, with the value at `end`. One without values
     ends at `first - 1`, with the value ahead of them: the genesis, or the node that the branch begins behind."""
 
     first: int
@@ -29,7 +29,7 @@ class LogEnd(NamedTuple):
     value: bytes
 
 
-class Links(NamedTuple):
+class ChainPart(NamedTuple):
     """A stretch of a host's chain: 16 bytes of `values` for each counter from `first` on, `before` the value ahead
     of them. `parent` is the host that this one was branched off, "" for a host that was minted."""
 
@@ -41,17 +41,17 @@ class Links(NamedTuple):
 
     @property
     def end(self) -> int:
-        return self.first + len(self.values) // LINK_BYTES - 1
+        return self.first + len(self.values) // VALUE_BYTES - 1
 
 
 def genesis(host: str) -> bytes:
     """The chain's value before a host's first write."""
-    return sha256(_LABEL + host.encode())[:LINK_BYTES]
+    return sha256(_LABEL + host.encode())[:VALUE_BYTES]
 
 
 def chained(before: bytes, version_hash: bytes) -> bytes:
     """The chain's value after a write that made the version with this hash."""
-    return sha256(before + version_hash)[:LINK_BYTES]
+    return sha256(before + version_hash)[:VALUE_BYTES]
 
 
 def branch_name(first: bytes) -> Host:

@@ -131,7 +131,7 @@ def _home_of(home: TaskHome, found: Agent, state: AgentState) -> dict[str, Any]:
     # What it wrote is a sign of life, too, and the only one where no daemon runs.
     signs = [at for at in (told["lastSeen"], state.last_wake_at, found.created_at) if at]
     is_away = max(signs, default="") < iso(clock.now() - AWAY_DAYS * 86_400_000)
-    return {**told, "offered": is_away and not (peer and peer.linked) and found.lifecycle != agents.DESTROYED}
+    return {**told, "offered": is_away and not (peer and peer.connected) and found.lifecycle != agents.DESTROYED}
 
 
 def _state(row: dict[str, Any]) -> str:

@@ -28,7 +28,9 @@ def daemon(terminal: Terminal, listen: str | None, no_discovery: bool, no_agents
             event = {"at": iso(clock.now()), "event": code, "text": text}
             terminal.event(event)
         else:
-            terminal.line(f"{iso(clock.now())[11:19]}  {text}", {"linked": "green", "diverged": "bold red"}.get(code))
+            terminal.line(
+                f"{iso(clock.now())[11:19]}  {text}", {"connected": "green", "diverged": "bold red"}.get(code)
+            )
 
     def started(port: int) -> None:
         if terminal.as_json:

@@ -52,7 +52,7 @@ def devices(context: click.Context, terminal: Terminal) -> None:
     home = terminal.home
     roster = home.roster()
     running = read_status(home)
-    linked = {state.device for state in running.peers if state.linked} if running else set()
+    connected = {state.device for state in running.peers if state.connected} if running else set()
     lacks = lacked(home, running)
     where = known_addresses(home, running)
     rows: list[dict[str, Any]] = [
@@ -61,7 +61,7 @@ def devices(context: click.Context, terminal: Terminal) -> None:
             "device": member.device,
             "status": member.status,
             "this": member.device == home.key.device_id,
-            "linked": member.device in linked,
+            "connected": member.device in connected,
             "lacks": lacks.get(member.device),
             "addresses": where.get(member.device, []),
         }
@@ -94,7 +94,7 @@ def _note(row: dict[str, Any]) -> str:
         return "this device"
     missing = sum((row["lacks"] or {}).values())
     lacks = f"lacks {missing:,} {'change' if missing == 1 else 'changes'}" if missing else ""
-    return ", ".join(filter(None, ("linked" if row["linked"] else "", lacks)))
+    return ", ".join(filter(None, ("connected" if row["connected"] else "", lacks)))
 
 
 @devices.command("address")
@@ -145,9 +145,9 @@ def retire(terminal: Terminal, name: str) -> None:
         raise Problem(
             "not-active", "{name} is {status} already. See: lottisync devices", name=member.name, status=member.status
         )
-    if running and any(peer.device == member.device and peer.linked for peer in running.peers):
+    if running and any(peer.device == member.device and peer.connected for peer in running.peers):
         raise Problem(
-            "linked",
+            "connected",
             "{name} is connected now, and would come back at once. Switch it off first; to take it out for "
             "good: lottisync devices revoke {name2}",
             name=member.name,

@@ -18,8 +18,8 @@ from lottisync.problem import Problem
 from lottisync.review import index
 from lottisync.store import notice
 from lottisync.store.instant import iso
-from lottisync.sync.peer import not_shared, told_of_clock
-from lottisync.sync.twin import REMEMBERED_MS, told_of
+from lottisync.sync.duplicate_key import REMEMBERED_MS, warning
+from lottisync.sync.peer import clock_warning, not_shared
 
 
 @click.command()
@@ -115,7 +115,7 @@ def status(terminal: Terminal) -> None:
             {
                 "name": member.name,
                 "device": member.device,
-                "linked": bool(state and state.linked),
+                "connected": bool(state and state.connected),
                 "inStep": bool(state and state.in_step and all(state.in_step.values())),
                 "lacks": lacks.get(member.device),
                 "holdsBack": held_back.get(member.device, 0),
@@ -148,10 +148,10 @@ def status(terminal: Terminal) -> None:
         "waiting": _waiting(terminal),
     }
     terminal.emit(value, lambda: _show(terminal, value))
-    if not terminal.as_json and not all(copy["told"] for copy in copies):
+    if not terminal.as_json and not all(copy["shown"] for copy in copies):
         for store in home.stores.values():
             with store.transaction(clock.now(), None) as tx:
-                notice.mark_told(tx, tx.execute)
+                notice.mark_shown(tx, tx.execute)
 
 
 def _recent(moment: str | None) -> bool:
@@ -168,11 +168,11 @@ def _copies(home: TaskHome) -> list[dict[str, Any]]:
             for each in notice.read_notices(reader):
                 name, noticed = names.get(each.host, "A device that is not known here"), iso(each.noticed)
                 copy = found.setdefault(
-                    (name, noticed[:10]), {"name": name, "at": None, "kept": 0, "noticed": noticed, "told": True}
+                    (name, noticed[:10]), {"name": name, "at": None, "kept": 0, "noticed": noticed, "shown": True}
                 )
                 copy["at"] = max(filter(None, (copy["at"], each.at and iso(each.at))), default=None)
                 copy["kept"] += each.kept
-                copy["told"] = copy["told"] and each.told
+                copy["shown"] = copy["shown"] and each.shown
     return sorted(found.values(), key=lambda copy: (copy["noticed"], copy["name"]))
 
 
@@ -229,17 +229,17 @@ def _show(terminal: Terminal, value: dict[str, Any]) -> None:
                 f"{name}: {store['quarantined']} came that cannot be taken here. See: lottisync check", "yellow"
             )
     for copy in value["copies"]:
-        if not copy["told"]:
+        if not copy["shown"]:
             terminal.line(_told_of(copy), "yellow")
     for row in value["damaged"]:
         terminal.line(f"{row} is not what was stored. See: lottisync check", "bold red")
     if value["twice"]:
-        terminal.line(told_of(None) + ".", "bold red")
+        terminal.line(warning(None) + ".", "bold red")
     for peer in value["peers"]:
         if peer["twice"]:
-            terminal.line(told_of(peer["name"]) + ".", "bold red")
+            terminal.line(warning(peer["name"]) + ".", "bold red")
         if peer["ahead"]:
-            terminal.line(told_of_clock(peer["name"], peer["ahead"]) + ".", "yellow")
+            terminal.line(clock_warning(peer["name"], peer["ahead"]) + ".", "yellow")
         for line in not_shared(peer["name"], peer["onlyHere"], peer["onlyThere"]):
             terminal.line(line, "yellow")
         for name, count in peer["mended"].items():
@@ -280,7 +280,7 @@ def _peer_row(peer: dict[str, Any]) -> tuple[Any, ...]:
 
     if peer["diverged"]:
         state = Text(f"differs in {', '.join(peer['diverged'])}", "bold red")
-    elif peer["linked"]:
+    elif peer["connected"]:
         state = Text("in step", "green") if peer["inStep"] else Text("syncing", "yellow")
     else:
         state = Text("away", "dim")

@@ -64,8 +64,8 @@ def verify(terminal: Terminal, peer: str | None, wait: int, listen: str | None, 
             )
         asked = [member.device]
     else:
-        linked = {state.device for state in running.peers if state.linked} if running else set(active)
-        asked = [device for device in active if device in linked]
+        connected = {state.device for state in running.peers if state.connected} if running else set(active)
+        asked = [device for device in active if device in connected]
     if not active:
         raise Problem("no-peer", "there is no other device to compare with. Pair one with: lottisync pair")
     where = Listen(*address(listen, what="--listen")) if listen else Listen(EVERYWHERE, DEFAULT_PORT, firm=False)

@@ -82,7 +82,7 @@ async def run(
             )
 
         async def write_status() -> None:
-            """What cannot be written now (a full disk) is written at the next change; the links go on."""
+            """What cannot be written now (a full disk) is written at the next change; the connections go on."""
             nonlocal failing
             try:
                 _write_status(home, await describe())

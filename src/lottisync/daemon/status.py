@@ -13,8 +13,7 @@ import msgspec
 from lottisync.daemon.home import TaskHome
 from lottisync.device.addresses import Reach, read_reach
 from lottisync.device.peers import remembered
-from lottisync.store.forgetting import lacking
-from lottisync.store.forgetting import told as told_by
+from lottisync.store.forgetting import acknowledged, lacking
 from lottisync.sync.peer import AddressState, PeerState
 
 STATUS_FILE = "daemon.json"
@@ -60,11 +59,11 @@ def lacked(home: TaskHome, running: DaemonStatus | None) -> dict[str, dict[str, 
     lacks: dict[str, dict[str, int]] = {}
     for name, store in home.stores.items():
         with store.reading() as reader:
-            told = told_by(reader)
+            noted = acknowledged(reader)
             for member in home.roster().active_peers():
                 state = states.get(member.device)
-                known = state.told.get(name) if state else None
-                known = told.get(member.device) if known is None else known
+                known = state.acknowledged.get(name) if state else None
+                known = noted.get(member.device) if known is None else known
                 if known is not None:
                     lacks.setdefault(member.device, {})[name] = lacking(reader, known)
     return lacks
@@ -89,7 +88,7 @@ def known_addresses(home: TaskHome, running: DaemonStatus | None) -> dict[str, l
 
 
 def last_seen(home: TaskHome, running: DaemonStatus | None) -> dict[str, str]:
-    """When each device was linked last (ISO 8601), as far as that is known: what the daemon that runs says, and what
+    """When each device was connected last (ISO 8601), as far as that is known: what the daemon that runs says, and what
     earlier ones wrote down."""
     with home.space.reading() as reader:
         seen = dict(reader.local("select device, max(seen_at) from peers group by device"))

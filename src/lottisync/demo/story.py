@@ -78,7 +78,7 @@ class Story:
         theirs = self.laptop.answer(offer)
         require(mine["words"] == theirs["words"], "both devices show the same words")
         linked = until(lambda: _linked(self.phone) and _linked(self.laptop), "the two daemons are linked")
-        require(linked, "linked")
+        require(linked, "connected")
         self.stage.step(
             "They find each other by mDNS and pair with a code that is typed",
             ["lottisync pair", (f"shows {code}", "bold"), (f"words: {' '.join(theirs['words'])}", "green")],
@@ -107,7 +107,7 @@ class Story:
 
         def told() -> str | None:
             [peer] = self.stranger.run("status")["peers"]
-            require(not peer["linked"], "an unpaired device is not let in")
+            require(not peer["connected"], "an unpaired device is not let in")
             error = peer["error"] or ""
             return error if "does not know this device" in error else None
 
@@ -296,7 +296,7 @@ def require(condition: object, what: str) -> None:
 
 
 def _linked(device: DemoDevice) -> bool:
-    return any(peer["linked"] for peer in device.run("status")["peers"])
+    return any(peer["connected"] for peer in device.run("status")["peers"])
 
 
 def _in_step(device: DemoDevice) -> bool:

@@ -7,7 +7,7 @@ that moves to another network is found by all devices that receive it.
 The record also holds what a person has entered for the device, each address under a key of its own, and the secret
 behind the device's announcements (`lottisync.identity.announcement`).
 
-Nothing in a record is believed: it says where to knock, and who answers has to prove the device's key. So records
+Nothing in a record is remote: it says where to knock, and who answers has to prove the device's key. So records
 are not signed. A paired device that lies could take a signed one away as well; limits bound what its lies cost.
 """
 

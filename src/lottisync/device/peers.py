@@ -1,4 +1,4 @@
-"""What this device alone remembers of the others: where it has reached them, and when they were linked last.
+"""What this device alone remembers of the others: where it has reached them, and when they were connected last.
 
 Kept in local tables of `space`, which do not replicate: what worked from here says nothing about elsewhere, and nobody
 else can take it away.
@@ -18,7 +18,7 @@ from lottisync.store.store import Store
 MOST_REMEMBERED = 8
 """Addresses of a device that are kept, those that worked last. A device leaves one in every network."""
 NOWHERE = Address("", 0)
-"""In place of an address, where only is noted when the device was linked."""
+"""In place of an address, where only is noted when the device was connected."""
 NEVER = ""
 """In place of a time: the device named this address when it was paired, and it has not been dialled yet."""
 
@@ -46,7 +46,7 @@ def known_hosts(reader: Reader) -> set[str]:
 
 
 def remember_address(space: Store, device: str, address: Address, now: int) -> None:
-    """A link was made at this address. The oldest are forgotten."""
+    """A connection was made at this address. The oldest are forgotten."""
     with space.transaction(now, None) as tx:
         _remember(tx, [(device, *address, iso(now))])
         tx.execute(
@@ -56,7 +56,7 @@ def remember_address(space: Store, device: str, address: Address, now: int) -> N
         )
 
 
-def remember_links(space: Store, seen: Mapping[str, str], now: int) -> None:
+def remember_connections(space: Store, seen: Mapping[str, str], now: int) -> None:
     """When devices were connected last (ISO 8601), in either direction."""
     with space.transaction(now, None) as tx:
         _remember(tx, [(device, *NOWHERE, at) for device, at in seen.items()])

@@ -14,8 +14,8 @@ create table if not exists peers (device text not null, host text not null, port
     seen_at text not null, primary key (device, host, port)) strict, without rowid;
 create table if not exists introductions (device text primary key, secret blob not null) strict, without rowid;
 """
-"""Where other devices were reached, and when they were linked last: the row of a device with an empty `host` and port 0
-says only that, whoever dialled. What devices handed over when they were paired (`lottisync.device.peers`)."""
+"""Where other devices were reached, and when they were connected last: the row of a device with an empty `host` and
+port 0 says only that, whoever dialled. What devices handed over when they were paired (`lottisync.device.peers`)."""
 VERIFICATIONS = """
 create table if not exists verifications (bell text not null, device text not null, store text not null,
     state text not null, done integer not null default 0, total integer not null default 0,

@@ -1,7 +1,7 @@
 """Where a program can be reached: a host and a port (docs/specs/16-meeting.md, section 1).
 
 A host is an IPv4 address, an IPv6 address, or a name that is resolved when it is dialled (dynamic DNS, a VPN's
-names). A link-local IPv6 address means something on one link only, so it carries the interface: `fe80::1%eth0`.
+names). A link-local IPv6 address means nothing without its interface, so it carries that: `fe80::1%eth0`.
 
 In a record that other devices read, an address is a URI (`tcp://192.0.2.7:22067`). The scheme is the kind of way:
 one that this version does not know (a relay's, say) is passed over.
@@ -38,11 +38,11 @@ class Address(NamedTuple):
 
     @property
     def link_local(self) -> bool:
-        """Whether the host is an IPv6 address that is good on one link only."""
+        """Whether the host is a link-local IPv6 address."""
         return ":" in self.host and ipaddress.IPv6Address(self.host).is_link_local
 
     def within(self, scope: str) -> "Address":
-        """The same address on the link of an interface; with an empty `scope`, on no particular one."""
+        """The same address on an interface; with an empty `scope`, on no particular one."""
         bare = self.host.partition("%")[0]
         return Address(f"{bare}%{scope}" if scope else bare, self.port)
 

@@ -1,7 +1,7 @@
 """Finding devices on the local network (docs/specs/12-transport.md, docs/specs/16-meeting.md).
 
 mDNS is a hint, never liveness: a peer that was killed is not reported gone for minutes, and a program that
-was started while its link was down may never see anything. So everything is announced and browsed anew
+was started while its network was down may never see anything. So everything is announced and browsed anew
 when this machine's addresses change, and every hour, under another name; and who uses this knows other ways as well.
 
 A name on the network is all that costs nothing to see. So whether a program is one of the person's own is told from the

@@ -29,7 +29,7 @@ _RUNNING = 0x40
 
 
 class Interface(NamedTuple):
-    """An address of this machine. `scope` names its interface, for an address that is good on one link only; `number`
+    """An address of this machine. `scope` names its interface, for a link-local address; `number`
     is the interface's index."""
 
     host: str
@@ -75,7 +75,7 @@ def listened_on(host: str) -> list[Interface]:
 
 def reached_at(host: str, port: int) -> list[Address]:
     """Where a listener on `host` is reached by other machines, the likeliest first: addresses of private networks, then
-    all others, then those that are good on one link only."""
+    all others, then link-local ones."""
 
     others = [each for each in listened_on(host) if not each.loopback]
 
@@ -85,7 +85,7 @@ def reached_at(host: str, port: int) -> list[Address]:
     return list(dict.fromkeys(Address(each.host, port) for each in sorted(others, key=rank)))
 
 
-def links() -> list[str]:
+def scopes() -> list[str]:
     """The interfaces that have a link-local IPv6 address: where one of another device may be tried."""
     return sorted({each.scope for each in interfaces() if each.link_local})
 

@@ -42,7 +42,7 @@ from lottisync.net import tls
 from lottisync.net.address import Address, BadAddress, parse
 from lottisync.net.discovery import Announcement, Found, discovering
 from lottisync.net.doorway import Places, remote_host, welcome
-from lottisync.net.interfaces import links
+from lottisync.net.interfaces import scopes
 from lottisync.net.listener import listen, port_of, remote_of
 from lottisync.problem import Problem
 from lottisync.protocol.framing import BadFrame, FrameBuffer, frame
@@ -251,12 +251,12 @@ async def accept(me: Self, invitation: Invitation) -> Paired:
 
 
 def _everywhere(text: str) -> list[Address]:
-    """An address of an invitation, as it is dialled from here: one that is good on one link only, on each link."""
+    """An address of an invitation, as it is dialled from here: a link-local one on each interface."""
     try:
         address = parse(text)
     except BadAddress:
         return []
-    return [address.within(scope) for scope in links()] if address.link_local else [address]
+    return [address.within(scope) for scope in scopes()] if address.link_local else [address]
 
 
 async def type_at_one_of(

@@ -4,7 +4,7 @@ A message is a tagged msgpack array; a frame carries some of them, in the order 
 sides may say everything: each is at once the one who has something (S) and the one who lacks something (R). A
 *round* moves one store's versions from S to R:
 
-    Begin Chain* Batch* Ids* End      or, if S has to stop, Cut in place of any of them
+    Begin Chain* Batch* Keys* End      or, if S has to stop, Abort in place of any of them
 
 R takes over S's knowledge at `End` and never earlier.
 """
@@ -13,7 +13,7 @@ from typing import Annotated
 
 import msgspec
 
-from lottisync.causality.chain import LINK_BYTES
+from lottisync.causality.chain import VALUE_BYTES
 from lottisync.causality.vector_clock import MAX_COUNTER, Host
 from lottisync.entities.version import Version
 from lottisync.protocol.framing import PLAIN
@@ -21,7 +21,7 @@ from lottisync.protocol.framing import PLAIN
 PROTOCOL_VERSION = 1
 
 MAX_TEXT = 500
-"""Characters of a reason in `Close` and `Refuse`: a sentence for a log, not a document."""
+"""Characters of a reason in `Close` and `Reject`: a sentence for a log, not a document."""
 MAX_HELD = 8_000
 """Dots beyond its knowledge that R lists in a `Want`, so that it fits a frame. Leaving some out is
 correct (they are sent once more), and a round that leaves more than that behind was cut off late."""
@@ -29,12 +29,12 @@ HELD_BYTES = 768 * 1024
 """What the lists of all stores in one `Want` may have together: the rest of the frame is the knowledge's."""
 MAX_BATCH = 1_000
 """Versions in a batch; frames of about a thousand records compress and commit well, larger ones gain nothing."""
-MAX_LINKS = 16_384
-"""Links of a host's chain in one message: 256 KiB."""
+MAX_VALUES = 16_384
+"""Values of a host's chain in one message: 256 KiB."""
 MAX_KEYS = 32_768
 """Keys of entities in one message: 256 KiB."""
 MAX_ASKED = 64
-"""Places of a chain that are asked for at once: a log of a million links is searched in four questions."""
+"""Counters of a chain that are asked for at once: a log of a million values is searched in four questions."""
 MAX_FORKS = 1_000
 """Fork nodes of a store. Each is a device that was copied or restored once."""
 MAX_NODES = 128
@@ -55,7 +55,7 @@ EntityId = Annotated[str, msgspec.Meta(max_length=128)]
 Hash = Annotated[bytes, msgspec.Meta(min_length=32, max_length=32)]
 Half = Annotated[bytes, msgspec.Meta(min_length=16, max_length=16)]
 """The first half of a hash, where nobody gains by finding another with the same."""
-Link = Annotated[bytes, msgspec.Meta(min_length=LINK_BYTES, max_length=LINK_BYTES)]
+ChainValue = Annotated[bytes, msgspec.Meta(min_length=VALUE_BYTES, max_length=VALUE_BYTES)]
 """A value of a chain."""
 StoreName = Annotated[str, msgspec.Meta(max_length=32)]
 Boot = Annotated[bytes, msgspec.Meta(min_length=16, max_length=16)]
@@ -78,7 +78,7 @@ class Log(msgspec.Struct, frozen=True, array_like=True):
 
     known: Position
     end: Position
-    value: Link
+    value: ChainValue
 
 
 class Have(msgspec.Struct, frozen=True, array_like=True):
@@ -88,12 +88,12 @@ class Have(msgspec.Struct, frozen=True, array_like=True):
     summary: Summary
     hosts: dict[HostName, Log]
     held: Annotated[list[tuple[HostName, Counter, EntityId]], msgspec.Meta(max_length=MAX_HELD)] = []
-    nodes: Annotated[list[Link], msgspec.Meta(max_length=MAX_FORKS)] = []
+    nodes: Annotated[list[ChainValue], msgspec.Meta(max_length=MAX_FORKS)] = []
     forgotten: Known = {}
 
 
 class Hello(Message, frozen=True, tag="hello"):
-    """The first message of each side, the acceptor's first. `state` is the hash of all stores' summaries, `heard`
+    """The first message of each side, the acceptor's first. `state` is the hash of all stores' summaries, `gossip`
     of what it has heard that other devices know. `boot` differs for every start of a program: the same device
     with two of them at once is a copy. `encodings` are those of frames that it can read and write; what both
     can is used from then on."""
@@ -102,7 +102,7 @@ class Hello(Message, frozen=True, tag="hello"):
     device: Hash
     boot: Boot
     state: Half
-    heard: Annotated[bytes, msgspec.Meta(min_length=8, max_length=8)]
+    gossip: Annotated[bytes, msgspec.Meta(min_length=8, max_length=8)]
     encodings: Annotated[tuple[int, ...], msgspec.Meta(max_length=16)] = (PLAIN,)
 
 
@@ -125,7 +125,7 @@ class Probed(Message, frozen=True, tag="probed"):
 
     store: StoreName
     host: HostName
-    values: Annotated[dict[Counter, Link], msgspec.Meta(max_length=MAX_ASKED)]
+    values: Annotated[dict[Counter, ChainValue], msgspec.Meta(max_length=MAX_ASKED)]
 
 
 class Begin(Message, frozen=True, tag="begin"):
@@ -142,7 +142,7 @@ class Begin(Message, frozen=True, tag="begin"):
 
 
 class Chain(Message, frozen=True, tag="chain"):
-    """Links of one host's chain, from counter `first` on: `before` is the value ahead of them, `values` 16 bytes
+    """Some values of one host's chain, from counter `first` on: `before` is the value ahead of them, `values` 16 bytes
     for each. `parent` is the host that this one was branched off, "" for a host that was minted."""
 
     round: int
@@ -150,8 +150,8 @@ class Chain(Message, frozen=True, tag="chain"):
     host: HostName
     parent: Annotated[str, msgspec.Meta(pattern=r"\A([0-9a-f]{16})?\Z")]
     first: Counter
-    before: Link
-    values: Annotated[bytes, msgspec.Meta(min_length=LINK_BYTES, max_length=MAX_LINKS * LINK_BYTES)]
+    before: ChainValue
+    values: Annotated[bytes, msgspec.Meta(min_length=VALUE_BYTES, max_length=MAX_VALUES * VALUE_BYTES)]
 
 
 class Batch(Message, frozen=True, tag="batch"):
@@ -162,7 +162,7 @@ class Batch(Message, frozen=True, tag="batch"):
     versions: list[Version]
 
 
-class Ids(Message, frozen=True, tag="ids"):
+class Keys(Message, frozen=True, tag="keys"):
     """For an R that is behind: the keys, 8 bytes each and sorted, of some of the entities that S holds."""
 
     round: int
@@ -178,13 +178,13 @@ class End(Message, frozen=True, tag="end"):
     summary: Summary
 
 
-class Cut(Message, frozen=True, tag="cut"):
+class Abort(Message, frozen=True, tag="abort"):
     """S gives the running round up; what arrived is kept and its knowledge is not."""
 
     round: int
 
 
-class Told(Message, frozen=True, tag="told"):
+class Ack(Message, frozen=True, tag="ack"):
     """R has durably taken a round. `knowledge` is what R knows beyond that of the round."""
 
     round: int
@@ -193,7 +193,7 @@ class Told(Message, frozen=True, tag="told"):
     summary: Summary
 
 
-class Refuse(Message, frozen=True, tag="refuse"):
+class Reject(Message, frozen=True, tag="reject"):
     """R cannot take the running round; what it has is no longer, or not yet, what the round was computed from."""
 
     round: int
@@ -201,15 +201,15 @@ class Refuse(Message, frozen=True, tag="refuse"):
     reason: Annotated[str, msgspec.Meta(max_length=MAX_TEXT)]
 
 
-class Heard(Message, frozen=True, tag="heard"):
+class Gossip(Message, frozen=True, tag="gossip"):
     """What this device has heard that devices know, itself included: store -> device -> knowledge."""
 
     stores: dict[StoreName, dict[DeviceId, Known]]
 
 
-class Twin(Message, frozen=True, tag="twin"):
+class DuplicateKey(Message, frozen=True, tag="duplicate-key"):
     """Another program, started as `boot`, has greeted with the key of the device that this is said to, while this
-    link lives: the device runs twice (docs/specs/13-copies.md, section 6)."""
+    connection lives: the device runs twice (docs/specs/13-copies.md, section 6)."""
 
     boot: Boot
 
@@ -219,7 +219,7 @@ class Node(msgspec.Struct, frozen=True, array_like=True):
     of its 32 children or, when it holds few entities, what they are: (id, first 8 bytes of its hash)."""
 
     prefix: Annotated[bytes, msgspec.Meta(max_length=12)]
-    children: Annotated[list[Link], msgspec.Meta(max_length=32)] | None = None
+    children: Annotated[list[ChainValue], msgspec.Meta(max_length=32)] | None = None
     items: Annotated[list[tuple[EntityId, bytes]], msgspec.Meta(max_length=1_000)] | None = None
 
 
@@ -269,10 +269,10 @@ class Close(Message, frozen=True, tag="close"):
 
 
 AnyMessage = (
-    Hello | Want | Probe | Probed | Begin | Chain | Batch | Ids | End | Cut | Told | Refuse | Heard
-    | Twin | Compare | Mend | Mended | Credit | Ping | Pong | Close
+    Hello | Want | Probe | Probed | Begin | Chain | Batch | Keys | End | Abort | Ack | Reject | Gossip
+    | DuplicateKey | Compare | Mend | Mended | Credit | Ping | Pong | Close
 )  # fmt: skip
-Large = (Chain, Batch, Ids, Mend)
+Large = (Chain, Batch, Keys, Mend)
 """What costs a credit."""
 
 _encoder = msgspec.msgpack.Encoder()

@@ -23,7 +23,7 @@ ours. A `Close` among the received messages, with `session.closed` set: the peer
 
 from enum import StrEnum
 
-from lottisync.causality.chain import LINK_BYTES
+from lottisync.causality.chain import VALUE_BYTES
 from lottisync.problem import LocalError
 from lottisync.protocol import message as m
 from lottisync.protocol.framing import MAX_FRAME, PLAIN, BadFrame, FrameBuffer, dictionary_after, frame
@@ -47,7 +47,7 @@ class State(StrEnum):
 
 
 ANYTIME = (
-    m.Want, m.Probe, m.Probed, m.Told, m.Refuse, m.Heard, m.Twin, m.Compare, m.Mend, m.Mended, m.Credit, m.Ping,
+    m.Want, m.Probe, m.Probed, m.Ack, m.Reject, m.Gossip, m.DuplicateKey, m.Compare, m.Mend, m.Mended, m.Credit, m.Ping,
     m.Pong,
 )  # fmt: skip
 """What may be said after the greeting, within a round of one's own or not."""
@@ -60,11 +60,11 @@ TRANSITIONS: dict[tuple[State, type[m.Message]], State] = {
     (State.QUIET, m.Begin): State.IN_CHAINS,
     (State.IN_CHAINS, m.Chain): State.IN_CHAINS,
     (State.IN_CHAINS, m.Batch): State.IN_BATCHES,
-    (State.IN_CHAINS, m.Ids): State.IN_KEYS,
+    (State.IN_CHAINS, m.Keys): State.IN_KEYS,
     (State.IN_BATCHES, m.Batch): State.IN_BATCHES,
-    (State.IN_BATCHES, m.Ids): State.IN_KEYS,
-    (State.IN_KEYS, m.Ids): State.IN_KEYS,
-    **{(state, kind): State.QUIET for kind in (m.End, m.Cut) for state in ROUND},
+    (State.IN_BATCHES, m.Keys): State.IN_KEYS,
+    (State.IN_KEYS, m.Keys): State.IN_KEYS,
+    **{(state, kind): State.QUIET for kind in (m.End, m.Abort) for state in ROUND},
     **{(state, kind): state for kind in ANYTIME for state in (State.QUIET, *ROUND)},
     **{(state, m.Close): State.CLOSED for state in (State.QUIET, *ROUND)},
 }
@@ -108,14 +108,14 @@ class _Direction:
                     return f"round {message.round} cannot follow round {self.round}"
                 self.round, self.frames, self.left = message.round, 0, message.count
                 self.behind = message.behind
-            case m.Chain() | m.Batch() | m.Ids():
+            case m.Chain() | m.Batch() | m.Keys():
                 what = type(message).__name__
                 if (message.round, message.number) != (self.round, self.frames):
                     expected = f"{self.frames} of round {self.round}"
                     return f"{what} {message.number} of round {message.round} came in place of {expected}"
                 self.frames += 1
                 return self._large(message)
-            case m.End() | m.Cut():
+            case m.End() | m.Abort():
                 if message.round != self.round:
                     return f"the end of round {message.round} came in round {self.round}"
                 if isinstance(message, m.End) and self.left:
@@ -127,11 +127,11 @@ class _Direction:
                 pass
         return None
 
-    def _large(self, message: m.Chain | m.Batch | m.Ids) -> str | None:
+    def _large(self, message: m.Chain | m.Batch | m.Keys) -> str | None:
         match message:
             case m.Chain():
-                if len(message.values) % LINK_BYTES:
-                    return f"a chain of {len(message.values)} bytes, where each link has {LINK_BYTES}"
+                if len(message.values) % VALUE_BYTES:
+                    return f"a chain of {len(message.values)} bytes, where each link has {VALUE_BYTES}"
             case m.Batch():
                 if not 1 <= len(message.versions) <= min(m.MAX_BATCH, self.left):
                     return f"a batch of {len(message.versions)} versions where at most {self.left} are left"

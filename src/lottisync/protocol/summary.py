@@ -33,10 +33,10 @@ def state(summaries: Mapping[str, Summary]) -> bytes:
     return sha256(b"".join(parts))[:HALF]
 
 
-def heard(told: Mapping[str, Mapping[str, Clock]]) -> bytes:
-    """Eight bytes over what is heard of the devices' knowledge, store -> device -> K; what is empty is left out."""
+def gossip_hash(knowledge: Mapping[str, Mapping[str, Clock]]) -> bytes:
+    """The first 8 bytes of a hash over the devices' knowledge, store -> device -> K; what is empty is left out."""
     plain = {}
-    for store, devices in sorted(told.items()):
+    for store, devices in sorted(knowledge.items()):
         known_by = {device: in_order(k) for device, k in sorted(devices.items()) if any(k.values())}
         if known_by:
             plain[store] = known_by

@@ -14,14 +14,14 @@ all of it for every comparison, and to find the end of a long log would cost as 
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from lottisync.causality.chain import LINK_BYTES, Links, LogEnd, genesis
+from lottisync.causality.chain import VALUE_BYTES, ChainPart, LogEnd, genesis
 from lottisync.causality.vector_clock import Host
 from lottisync.store.reader import Reader
 
-SEGMENT_LINKS = 60
-"""Links in a segment. A write that is appended rewrites all of them, and the end of a log is read in one page."""
+SEGMENT_VALUES = 60
+"""Values in a segment. A write that is appended rewrites all of them, and the end of a log is read in one page."""
 
-OWN_VALUE = f"""(select substr(links, (s.counter - first) * {LINK_BYTES} + 1, {LINK_BYTES}) from chain
+OWN_VALUE = f"""(select substr(segment, (s.counter - first) * {VALUE_BYTES} + 1, {VALUE_BYTES}) from chain
     where host = h.n and first <= s.counter order by first desc limit 1)"""
 """The value at the last write of this store, where `s` is its state and `h` its host."""
 
@@ -62,7 +62,7 @@ def roots(reader: Reader) -> dict[Host, Host]:
 
 
 def log_ends(reader: Reader) -> dict[Host, LogEnd]:
-    """How far each log goes; a branch comes behind its parent, which is the order in which links are sent."""
+    """How far each log goes; a branch comes behind its parent, which is the order in which they are sent."""
     return {host: log.end for host, log in logs(reader).items()}
 
 
@@ -76,7 +76,7 @@ def log_of(reader: Reader, host: str) -> Log | None:
 def _logs(reader: Reader, where: str = "", bindings: tuple[str, ...] = ()) -> Iterator[tuple[Host, Log]]:
     rows = reader.local(
         f"""select h.n, h.host, h.parent, iif(h.parent = '', 1, (select min(first) from chain where host = h.n)),
-                   c.first + length(c.links) / {LINK_BYTES} - 1, substr(c.links, -{LINK_BYTES})
+                   c.first + length(c.segment) / {VALUE_BYTES} - 1, substr(c.segment, -{VALUE_BYTES})
             from hosts h left join chain c
             on c.host = h.n and c.first = (select max(first) from chain where host = h.n) {where}""",
         bindings,
@@ -113,29 +113,29 @@ def root(reader: Reader, host: Host) -> Host:
     return host
 
 
-def links_in(reader: Reader, host: Host, log: Log, after: int, limit: int) -> Links | None:
-    """At most `limit` links of a host's log behind counter `after`; None if there are none."""
+def part_of(reader: Reader, host: Host, log: Log, after: int, limit: int) -> ChainPart | None:
+    """At most `limit` values of a host's log behind counter `after`; None if there are none."""
     if after >= log.end.end:
         return None
     if after >= log.end.first:
         values = values_from(reader, log.number, after, limit + 1)
-        return Links(host, log.parent, after + 1, values[:LINK_BYTES], values[LINK_BYTES:])
+        return ChainPart(host, log.parent, after + 1, values[:VALUE_BYTES], values[VALUE_BYTES:])
     first = log.end.first
     before = value_in(reader, host, log, first - 1)
     assert before is not None, "a branch's parent is held as far as its node"
-    return Links(host, log.parent, first, before, values_from(reader, log.number, first, limit))
+    return ChainPart(host, log.parent, first, before, values_from(reader, log.number, first, limit))
 
 
 def values_from(reader: Reader, number: int, first: int, count: int) -> bytes:
     """The values of a log from `first` on, `count` of them or as many as there are."""
     found = bytearray()
     rows = reader.local(
-        """select first, links from chain where host = ?1 and first < ?3
+        """select first, segment from chain where host = ?1 and first < ?3
            and first >= (select max(first) from chain where host = ?1 and first <= ?2) order by first""",
         (number, first, first + count),
     )
-    for begins, links in rows:
-        found += links[max(0, first - begins) * LINK_BYTES : (first + count - begins) * LINK_BYTES]
+    for begins, segment in rows:
+        found += segment[max(0, first - begins) * VALUE_BYTES : (first + count - begins) * VALUE_BYTES]
     return bytes(found)
 
 
@@ -149,14 +149,14 @@ def nodes(reader: Reader) -> frozenset[bytes]:
 
 def append(execute: Execute, number: int, first: int, values: bytes) -> None:
     """Store values behind the log of the host with this number, from counter `first` on."""
-    for at in range(0, len(values), SEGMENT_LINKS * LINK_BYTES):
-        _append_run(execute, number, first + at // LINK_BYTES, values[at : at + SEGMENT_LINKS * LINK_BYTES])
+    for at in range(0, len(values), SEGMENT_VALUES * VALUE_BYTES):
+        _append_run(execute, number, first + at // VALUE_BYTES, values[at : at + SEGMENT_VALUES * VALUE_BYTES])
 
 
 def _append_run(execute: Execute, number: int, first: int, values: bytes) -> None:
-    last = execute("select first, length(links) from chain where host = ? order by first desc limit 1", (number,))
-    if last and last[0][1] + len(values) <= SEGMENT_LINKS * LINK_BYTES:
-        append_to = "update chain set links = cast(links || ? as blob) where host = ? and first = ?"
+    last = execute("select first, length(segment) from chain where host = ? order by first desc limit 1", (number,))
+    if last and last[0][1] + len(values) <= SEGMENT_VALUES * VALUE_BYTES:
+        append_to = "update chain set segment = cast(segment || ? as blob) where host = ? and first = ?"
         execute(append_to, (values, number, last[0][0]))
     else:
         execute("insert into chain values (?, ?, ?)", (number, first, values))

@@ -10,7 +10,7 @@ quarantine is named, too. It only reads, in one transaction, and holds few rows 
 from collections.abc import Callable
 
 from lottisync.causality import vector_clock
-from lottisync.causality.chain import LINK_BYTES, branch_name
+from lottisync.causality.chain import VALUE_BYTES, branch_name
 from lottisync.causality.vector_clock import Clock, Host
 from lottisync.entities import version
 from lottisync.entities.entity import Entity, has_conflict
@@ -93,19 +93,21 @@ def _broken_logs(reader: Reader) -> list[str]:
 
 def _broken_log(reader: Reader, host: Host, log: Log, nodes: frozenset[bytes]) -> list[str]:
     expected, first = log.end.first, log.end.first
-    for begins, links in reader.local("select first, links from chain where host = ? order by first", (log.number,)):
-        if begins != expected or not links or len(links) % LINK_BYTES:
+    for begins, segment in reader.local(
+        "select first, segment from chain where host = ? order by first", (log.number,)
+    ):
+        if begins != expected or not segment or len(segment) % VALUE_BYTES:
             return [f"the chain of {host} has a hole or an overlap at {min(begins, expected)}"]
-        expected = begins + len(links) // LINK_BYTES
-        inner = links if expected <= log.end.end else links[:-LINK_BYTES]
-        if any(inner[at : at + LINK_BYTES] in nodes for at in range(0, len(inner), LINK_BYTES)):
+        expected = begins + len(segment) // VALUE_BYTES
+        inner = segment if expected <= log.end.end else segment[:-VALUE_BYTES]
+        if any(inner[at : at + VALUE_BYTES] in nodes for at in range(0, len(inner), VALUE_BYTES)):
             return [f"the chain of {host} goes on behind a fork node"]
     before = chain.value_at(reader, log.parent, first - 1) if log.parent else None
     if log.parent and before not in nodes:
         return [f"the chain of {host} does not begin at a fork node of {log.parent}"]
     begun = chain.value_at(reader, host, first)
     if log.parent and (begun is None or branch_name(begun) != host):
-        return [f"the chain of {host} does not begin with the link that names it"]
+        return [f"the chain of {host} does not begin with the value that names it"]
     return []
 
 

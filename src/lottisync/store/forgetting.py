@@ -1,7 +1,7 @@
 """Forgetting: what was deleted long ago goes for good (docs/specs/14-forgetting.md).
 
 A tombstone has to stay until every device has seen it: a device that still holds the living entity would bring it
-back. So each device notes what every other one said last of its knowledge (`told`), also by hearsay, and purges
+back. So each device notes what every other one said last of its knowledge (`acknowledged`), also by gossip, and purges
 what all of them cover. A device that was away for too long is retired: nobody waits for it any more.
 
 What was purged is not remembered one by one. One clock, F, covers all of it; a round carries it. A device whose
@@ -64,17 +64,17 @@ def forget(tx: Merge, clock: Clock) -> None:
         )
 
 
-def told(reader: Reader) -> dict[str, Knowledge]:
+def acknowledged(reader: Reader) -> dict[str, Knowledge]:
     """What each device said last of its knowledge, by device id; a device that was never heard of is absent."""
     found: dict[str, Knowledge] = {}
     for device, host, known in reader.local(
-        "select t.device, h.host, t.known from told t join hosts h on h.n = t.host order by t.device, h.host"
+        "select t.device, h.host, t.known from acknowledged t join hosts h on h.n = t.host order by t.device, h.host"
     ):
         found.setdefault(device, {})[Host(host)] = known
     return found
 
 
-def hear(tx: Merge, device: str, knowledge: Clock, *, direct: bool) -> None:
+def note(tx: Merge, device: str, knowledge: Clock, *, direct: bool) -> None:
     """Note what a device knows. What it says itself replaces what was noted, for it may have been restored from a
     backup; what a third says of it is older or newer, and only adds (FORGET-1). Rings no bell.
 
@@ -83,14 +83,14 @@ def hear(tx: Merge, device: str, knowledge: Clock, *, direct: bool) -> None:
     numbers = {
         host: number for number, host in tx.local("select n, host from hosts where n in (select host from chain)")
     }
-    noted = told(tx).get(device, {})
-    heard = {host: known for host, known in knowledge.items() if host in numbers}
-    after = heard if direct else vector_clock.merge(noted, heard)
+    noted = acknowledged(tx).get(device, {})
+    known_here = {host: known for host, known in knowledge.items() if host in numbers}
+    after = known_here if direct else vector_clock.merge(noted, known_here)
     if noted == after:
         return
-    tx.execute("delete from told where device = ?", (device,))
+    tx.execute("delete from acknowledged where device = ?", (device,))
     for host, known in after.items():
-        tx.execute("insert into told values (?, ?, ?)", (device, numbers[host], known))
+        tx.execute("insert into acknowledged values (?, ?, ?)", (device, numbers[host], known))
 
 
 def waited_for(name: str, stores: Mapping[str, Store], active: Iterable[str]) -> set[str]:
@@ -99,7 +99,7 @@ def waited_for(name: str, stores: Mapping[str, Store], active: Iterable[str]) ->
     heard_of = {}
     for each, store in stores.items():
         with store.reading() as reader:
-            heard_of[each] = set(told(reader))
+            heard_of[each] = set(acknowledged(reader))
     elsewhere = set().union(*heard_of.values())
     return {device for device in active if device in heard_of[name] or device not in elsewhere}
 
@@ -128,7 +128,7 @@ class _Tombstone(NamedTuple):
 def purge(tx: Merge, active: Iterable[str], min_age: int = MIN_AGE, limit: int | None = None) -> int:
     """Forget the tombstones that every device in `active` (ids, without this one) has seen and that nobody wrote to
     for `min_age` ms; `limit` of them at most. Returns how many. The digest stays what it was (FORGET-3, FORGET-4)."""
-    knowledge = told(tx)
+    knowledge = acknowledged(tx)
     seen_by_all = [tx.knowledge(), *(knowledge.get(device, {}) for device in active)]
     gone: dict[Host, int] = {}
     purged = 0
@@ -146,7 +146,7 @@ def purge(tx: Merge, active: Iterable[str], min_age: int = MIN_AGE, limit: int |
 def holding_back(reader: Reader, active: Iterable[str], min_age: int, now: int) -> dict[str, int]:
     """For each device that has not seen them yet, how many tombstones are old enough to be forgotten but for it,
     and perhaps for others; devices that hold nothing back are left out."""
-    own, knowledge = reader.knowledge(), told(reader)
+    own, knowledge = reader.knowledge(), acknowledged(reader)
     held = dict.fromkeys(active, 0)
     for tombstone in _tombstones(reader, now - min_age):
         if vector_clock.covers(own, tombstone.clock):

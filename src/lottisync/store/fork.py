@@ -12,7 +12,7 @@ Nothing is dropped, and nothing is written: a renamed entity is the same writes 
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from lottisync.causality.chain import LINK_BYTES, branch_name, genesis
+from lottisync.causality.chain import VALUE_BYTES, branch_name, genesis
 from lottisync.causality.vector_clock import MAX_COUNTER, Clock, Dot, Host
 from lottisync.entities import canonical, version
 from lottisync.entities.entity import DELETED_AT, Entity, as_deletion
@@ -95,8 +95,8 @@ def split(tx: Merge, found: Iterable[bytes]) -> bool:
     If our own host is among those that a node lies on, this store goes on under a new one."""
     new = frozenset(found) - nodes(tx)
     for node in new:
-        if len(node) != LINK_BYTES:
-            raise ValueError(f"a fork node has {LINK_BYTES} bytes; got {len(node)}")
+        if len(node) != VALUE_BYTES:
+            raise ValueError(f"a fork node has {VALUE_BYTES} bytes; got {len(node)}")
         tx.execute("insert into forks values (?)", (node,))
     here = places(tx, new)
     for host, counters in here.items():
@@ -119,13 +119,14 @@ def places(reader: Reader, found: Iterable[bytes]) -> dict[Host, list[int]]:
         if not parent and genesis(host) in wanted:
             here.setdefault(Host(host), []).append(0)
     for node in wanted:
-        for host, first, links in reader.local(
-            "select h.host, c.first, c.links from chain c join hosts h on h.n = c.host where instr(c.links, ?)", (node,)
+        for host, first, segment in reader.local(
+            "select h.host, c.first, c.segment from chain c join hosts h on h.n = c.host where instr(c.segment, ?)",
+            (node,),
         ):
             here.setdefault(Host(host), []).extend(
-                first + at // LINK_BYTES
-                for at in range(0, len(links), LINK_BYTES)
-                if links[at : at + LINK_BYTES] == node
+                first + at // VALUE_BYTES
+                for at in range(0, len(segment), VALUE_BYTES)
+                if segment[at : at + VALUE_BYTES] == node
             )
     return {host: sorted(counters) for host, counters in sorted(here.items())}
 
@@ -150,7 +151,7 @@ def _rename(tx: Merge, division: Division) -> None:
         for stretch, before in zip(stretches[1:], stretches, strict=False):
             place = (host, stretch.first, stretch.last)
             number = _branch(tx, stretch.host, before.host)
-            _move_links(tx, host, number, stretch)
+            _move_values(tx, host, number, stretch)
             tx.execute(
                 "update history set host = ?4 where host = ?1 and counter between ?2 and ?3", (*place, stretch.host)
             )
@@ -190,18 +191,18 @@ def _branch(tx: Merge, host: Host, parent: Host) -> int:
     return number
 
 
-def _move_links(tx: Merge, host: Host, branch: int, stretch: Stretch) -> None:
-    """Give the branch its links. Segments lie within one stretch or are cut in two."""
+def _move_values(tx: Merge, host: Host, branch: int, stretch: Stretch) -> None:
+    """Give the branch its values. Segments lie within one stretch or are cut in two."""
     number = tx.host_number(host)
     for at in (stretch.first, stretch.last + 1):
         tx.execute(
-            f"""insert into chain select host, ?2, substr(links, (?2 - first) * {LINK_BYTES} + 1) from chain
-                where host = ?1 and first < ?2 and first + length(links) / {LINK_BYTES} > ?2""",
+            f"""insert into chain select host, ?2, substr(segment, (?2 - first) * {VALUE_BYTES} + 1) from chain
+                where host = ?1 and first < ?2 and first + length(segment) / {VALUE_BYTES} > ?2""",
             (number, at),
         )
         tx.execute(
-            f"""update chain set links = substr(links, 1, (?2 - first) * {LINK_BYTES})
-                where host = ?1 and first < ?2 and first + length(links) / {LINK_BYTES} > ?2""",
+            f"""update chain set segment = substr(segment, 1, (?2 - first) * {VALUE_BYTES})
+                where host = ?1 and first < ?2 and first + length(segment) / {VALUE_BYTES} > ?2""",
             (number, at),
         )
     tx.execute(
@@ -224,9 +225,9 @@ def _rename_vectors(tx: Merge, division: Division, host: Host) -> None:
                    on conflict(host) do update set counter = max(counter, excluded.counter)""",
                 (tx.host_number(name), renamed),
             )
-    for device, known in tx.execute("delete from told where host = ? returning device, known", (number,)):
+    for device, known in tx.execute("delete from acknowledged where host = ? returning device, known", (number,)):
         for name, renamed in division.clock({host: known}, cut=True).items():
-            tx.execute("insert into told values (?, ?, ?)", (device, tx.host_number(name), renamed))
+            tx.execute("insert into acknowledged values (?, ?, ?)", (device, tx.host_number(name), renamed))
 
 
 def mint_if_behind(tx: Merge, host_end: int) -> bool:
@@ -238,10 +239,10 @@ def mint_if_behind(tx: Merge, host_end: int) -> bool:
     return True
 
 
-def settle(tx: Merge, place: str) -> None:
-    """Before anything is written: if the file was last written at another place, it is a copy (COPY-7)."""
-    recorded = tx.local("select place from state")[0][0]
-    if recorded and recorded != place:
+def settle(tx: Merge, file_identity: str) -> None:
+    """Before anything is written: if it was last written as another file, this one is a copy (COPY-7)."""
+    recorded = tx.local("select file_identity from state")[0][0]
+    if recorded and recorded != file_identity:
         tx.rolled_back()
-    if recorded != place:
-        tx.execute("update state set place = ?", (place,))
+    if recorded != file_identity:
+        tx.execute("update state set file_identity = ?", (file_identity,))

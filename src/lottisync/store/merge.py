@@ -160,7 +160,7 @@ class Merge(Rows):
         # What the present host has written is known from its counter; from now on only this says so.
         self._execute("update hosts set known = max(known, ?) where host = ?", (self._counter, self._host))
         self._host, self._counter = self._mint(), 0
-        self._link = genesis(self.host)
+        self._chain_value = genesis(self.host)
         self._number = self.host_number(self.host)
         self.changed = True
         return self.host

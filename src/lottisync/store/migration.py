@@ -23,7 +23,17 @@ def _with_a_description(connection: apsw.Connection) -> None:
     connection.execute(tables.SCHEMA).fetchall()
 
 
-STEPS: Mapping[int, Step] = {4: _with_a_description}
+def _with_plain_names(connection: apsw.Connection) -> None:
+    """The same tables, under the names of the specification."""
+    connection.execute(
+        """alter table told rename to acknowledged;
+        alter table copies rename column told to shown;
+        alter table chain rename column links to segment;
+        alter table state rename column place to file_identity;"""
+    ).fetchall()
+
+
+STEPS: Mapping[int, Step] = {4: _with_a_description, 5: _with_plain_names}
 """Format -> what leads from it to the next one. No program that made an earlier one was ever released."""
 
 

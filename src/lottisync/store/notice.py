@@ -1,4 +1,4 @@
-"""What a person is told about copies and restored backups (docs/specs/13-copies.md, section 5).
+"""What a person is shown about copies and restored backups (docs/specs/13-copies.md, section 5).
 
 A notice names the last write before the copy: of which host, at which counter, and when that was. What has
 been kept since is counted when the notice is read, since the branches arrive one after the other; it is told
@@ -26,7 +26,7 @@ class Notice(NamedTuple):
     at: int | None
     kept: int
     noticed: int
-    told: bool
+    shown: bool
 
 
 def record(reader: Reader, execute: chain.Execute, host: Host, counter: int, now: int) -> None:
@@ -69,9 +69,11 @@ def read_notices(reader: Reader) -> list[Notice]:
     """All notices, in the order in which they were found out."""
     logs = chain.logs(reader)
     return [
-        Notice(Host(host), counter, at, kept := _kept(logs, host, counter), noticed, told is not None and told >= kept)
-        for host, counter, at, noticed, told in reader.local(
-            "select host, counter, at, noticed, told from copies order by noticed, host, counter"
+        Notice(
+            Host(host), counter, at, kept := _kept(logs, host, counter), noticed, shown is not None and shown >= kept
+        )
+        for host, counter, at, noticed, shown in reader.local(
+            "select host, counter, at, noticed, shown from copies order by noticed, host, counter"
         )
     ]
 
@@ -86,7 +88,9 @@ def _kept(logs: dict[Host, chain.Log], host: str, counter: int) -> int:
     )
 
 
-def mark_told(reader: Reader, execute: chain.Execute) -> None:
-    """The person has been told all that `read_notices` says now."""
+def mark_shown(reader: Reader, execute: chain.Execute) -> None:
+    """The person has been shown all that `read_notices` says now."""
     for notice in read_notices(reader):
-        execute("update copies set told = ? where host = ? and counter = ?", (notice.kept, notice.host, notice.counter))
+        execute(
+            "update copies set shown = ? where host = ? and counter = ?", (notice.kept, notice.host, notice.counter)
+        )

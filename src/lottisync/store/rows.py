@@ -73,14 +73,24 @@ class Rows(Reader):
         self._feed: int
         kept: int
         forgotten: int
-        (self._host, self._counter, millis, ticks, digest, self._n, self._feed, self._number, link, kept, forgotten) = (
-            self._execute(BEGIN)[0]
-        )
+        (
+            self._host,
+            self._counter,
+            millis,
+            ticks,
+            digest,
+            self._n,
+            self._feed,
+            self._number,
+            value,
+            kept,
+            forgotten,
+        ) = self._execute(BEGIN)[0]
         self._clock = Hlc(millis, ticks)
         self._sum = int.from_bytes(digest, "big")
         self._numbers: dict[str, int] = {self._host: self._number}
         self._places: dict[str, _Place] = {}
-        self._link: bytes = bytes(link or genesis(self._host))
+        self._chain_value: bytes = bytes(value or genesis(self._host))
         self._quarantined = Quarantine(connection, empty=not kept)
         self._forgotten: Clock | None = None if forgotten else {}
         """What was forgotten; None where that has to be looked up."""
@@ -317,8 +327,8 @@ class Rows(Reader):
 
     def _extend_chain(self, version_hash: bytes) -> None:
         """Enter the write that took the present counter into the own host's chain."""
-        self._link = chained(self._link, version_hash)
-        self._buffer.link(self._number, self._counter, self._link)
+        self._chain_value = chained(self._chain_value, version_hash)
+        self._buffer.chain_value(self._number, self._counter, self._chain_value)
 
 
 def _one_write(registers: Registers) -> bool:

@@ -27,8 +27,8 @@ from lottisync.entities.entity import Entity
 from lottisync.entities.schema import StoreSchema
 from lottisync.store import description, doorbell, fork, tables
 from lottisync.store.database import APPLICATION_ID, FORMAT, connect, explained
+from lottisync.store.file_identity import file_identity
 from lottisync.store.merge import Merge
-from lottisync.store.place import place_of
 from lottisync.store.reader import Reader
 from lottisync.store.snapshot import Snapshot
 from lottisync.store.transaction import Transaction
@@ -48,7 +48,7 @@ class Store:
         connection: apsw.Connection,
         mint: Callable[[], Host],
         vfs: str | None = None,
-        place: str | None = None,
+        identity: str | None = None,
         *,
         position: int = 0,
     ) -> None:
@@ -58,7 +58,7 @@ class Store:
         self._connection = connection
         self._mint = mint
         self._vfs = vfs
-        self._place = place
+        self._file_identity = identity
         self._turn = threading.RLock()
         self._bells = file.parent / "bells"
         self._open: Merge | None = None
@@ -80,7 +80,7 @@ class Store:
             connection.execute("insert into hosts(host) values (?)", (host,)).fetchall()
             connection.execute(
                 "insert into state values (1, ?, 0, 0, 0, ?, 0, 0, ?)",
-                (host, bytes(32), place_of(file)),
+                (host, bytes(32), file_identity(file)),
             ).fetchall()
             connection.execute(f"pragma application_id={APPLICATION_ID}").fetchall()
             connection.execute(f"pragma user_version={FORMAT}").fetchall()
@@ -109,12 +109,12 @@ class Store:
         except BaseException:
             connection.close()
             raise
-        place = place_of(file) if detect == "early" else None
-        return Store(file, schema, connection, mint, vfs, place, position=position)
+        identity = file_identity(file) if detect == "early" else None
+        return Store(file, schema, connection, mint, vfs, identity, position=position)
 
     def settle(self, now: int) -> None:
         """Look now whether this file is a copy, not at the first write."""
-        if self._place is not None:
+        if self._file_identity is not None:
             with self.transaction(now, None):
                 pass
 
@@ -146,13 +146,13 @@ class Store:
             self._connection.execute("begin immediate").fetchall()
             try:
                 self._open = self._begun(now, precedence)
-                if self._place is not None:
-                    fork.settle(self._open, self._place)
+                if self._file_identity is not None:
+                    fork.settle(self._open, self._file_identity)
                 yield self._open
                 self._open.finish()
                 changed = self._open.changed
                 self._connection.execute("commit").fetchall()
-                self._place = None
+                self._file_identity = None
             except BaseException:
                 self._rollback()
                 raise

@@ -5,7 +5,7 @@ columns beside them; `rows` is both of them as one. `components` is the index ov
 every clock. It is not unique: one write may show in the clocks of several entities after healing.
 
 `chain` keeps a value for every write of every host, so that two branches that share a counter can be told
-apart, `forks` where they part, `copies` what is to be told to a person about it; `forgotten` and `told` are
+apart, `forks` where they part, `copies` what is to be shown to a person about it; `forgotten` and `acknowledged` are
 what purging needs; `history` keeps what was overwritten, for people; `cursors` where consumers of the change
 feed are. All these are this store's own and never replicate.
 """
@@ -18,7 +18,7 @@ from lottisync.entities.version import Version
 from lottisync.store import quarantine
 
 FORGETTING = """create table forgotten (host integer primary key, counter integer not null) strict;
-    create table told (device text not null, host integer not null, known integer not null,
+    create table acknowledged (device text not null, host integer not null, known integer not null,
         primary key (device, host)) strict, without rowid;"""
 VERSION_COLUMNS = "id, type, clock, stamps, serialized"
 PARTS = frozenset({"clock", "stamps", "serialized"})
@@ -29,11 +29,11 @@ RAW_COLUMNS = f"cast(id as blob), cast(type as blob){BYTES_COLUMNS.removeprefix(
 """All of it as bytes, for `raw_version`: what a flipped bit leaves may be no text any more, and has to be looked at all
 the same."""
 
-COPIES = """create table chain (host integer not null, first integer not null, links blob not null,
+COPIES = """create table chain (host integer not null, first integer not null, segment blob not null,
         primary key (host, first)) strict, without rowid;
     create table forks (node blob primary key) strict, without rowid;
     create table copies (host text not null, counter integer not null, at integer, noticed integer not null,
-        told integer, primary key (host, counter)) strict, without rowid;"""
+        shown integer, primary key (host, counter)) strict, without rowid;"""
 
 
 SCHEMA = """create table schema (one integer primary key check (one = 1), position integer not null,
@@ -112,7 +112,7 @@ def definitions(schema: StoreSchema) -> str:
     create table cursors (consumer text primary key, feed integer not null) strict, without rowid;
     create table state (one integer primary key check (one = 1), host text not null, counter integer not null,
         millis integer not null, ticks integer not null, digest blob not null, n integer not null,
-        feed integer not null, place text not null default '') strict;
+        feed integer not null, file_identity text not null default '') strict;
     """
 
 

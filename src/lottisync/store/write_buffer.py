@@ -32,7 +32,7 @@ class WriteBuffer:
         self._rows: dict[str, list[Values]] = {statement: [] for statement in first}
         self._entities: set[str] = set()
         self._overwritten: list[tuple[str, str]] = []
-        self._host, self._counter, self._links = 0, 0, bytearray()
+        self._host, self._counter, self._values = 0, 0, bytearray()
 
     def holds(self, entity_id: str) -> bool:
         """Whether a row of this entity waits here."""
@@ -49,13 +49,13 @@ class WriteBuffer:
         self._rows.setdefault(statement, []).append(row)
         self._entities.add(entity_id)
 
-    def link(self, host: int, counter: int, value: bytes) -> None:
+    def chain_value(self, host: int, counter: int, value: bytes) -> None:
         """The next value of the chain of the host with this number."""
-        if self._links and host != self._host:
-            self._flush_links()
-        if not self._links:
+        if self._values and host != self._host:
+            self._flush_values()
+        if not self._values:
             self._host, self._counter = host, counter
-        self._links += value
+        self._values += value
 
     def overwritten(self, entity_id: str, path: str, rows: Iterable[Values]) -> None:
         """Rows of the history of one field, of which only so many are kept."""
@@ -67,17 +67,17 @@ class WriteBuffer:
             if rows:
                 self._connection.executemany(statement, rows).fetchall()
                 rows.clear()
-        if self._links:
-            self._flush_links()
+        if self._values:
+            self._flush_values()
         if self._overwritten:
             full = self._connection.executemany(TOO_MANY_WRITES, self._overwritten).fetchall()
             self._connection.executemany(FORGET_WRITES, full).fetchall()
             self._overwritten.clear()
         self._entities.clear()
 
-    def _flush_links(self) -> None:
-        chain.append(self._execute, self._host, self._counter, bytes(self._links))
-        self._links.clear()
+    def _flush_values(self) -> None:
+        chain.append(self._execute, self._host, self._counter, bytes(self._values))
+        self._values.clear()
 
     def _execute(self, sql: str, bindings: Values) -> list[Values]:
         return self._connection.execute(sql, bindings).fetchall()

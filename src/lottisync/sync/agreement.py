@@ -25,10 +25,10 @@ from lottisync.protocol import message as m
 from lottisync.store import chain, fork
 from lottisync.store.reader import Moment, Reader
 from lottisync.store.store import Store
-from lottisync.sync.inventory import HeldDot, Inventory
+from lottisync.sync.local_state import HeldDot, LocalState
 
 
-class Believed(msgspec.Struct):
+class RemoteState(msgspec.Struct):
     """What one side believes the other to have. `held` are dots beyond its knowledge that it holds, or holds
     something that has overwritten them. `ends` is how far each chain is known to be the same on both sides."""
 
@@ -38,8 +38,8 @@ class Believed(msgspec.Struct):
     forgotten: Knowledge
 
     @staticmethod
-    def of(have: m.Have) -> "Believed":
-        return Believed(
+    def of(have: m.Have) -> "RemoteState":
+        return RemoteState(
             {host: log.known for host, log in have.hosts.items() if log.known},
             set(have.held),
             {host: log.end for host, log in have.hosts.items()},
@@ -50,7 +50,7 @@ class Believed(msgspec.Struct):
         self.knowledge = vector_clock.merge(self.knowledge, knowledge)
         self.held = {dot for dot in self.held.union(held) if dot[1] > self.knowledge.get(dot[0], 0)}
 
-    def agreed(self, ends: Mapping[Host, int]) -> "Believed":
+    def agreed(self, ends: Mapping[Host, int]) -> "RemoteState":
         """The same, where chains were compared no further than `ends`."""
         self.ends = {host: min(end, ends.get(host, 0)) for host, end in self.ends.items()}
         return self
@@ -83,7 +83,7 @@ class Agreement:
 
     def __init__(self, name: str, store: Store) -> None:
         self.said: m.Have | None = None
-        self.theirs: Believed | None = None
+        self.theirs: RemoteState | None = None
         self.looked: Moment | None = None
         self.settled: Moment | None = None
         self.claimed: Knowledge = {}
@@ -96,7 +96,7 @@ class Agreement:
     def want(self) -> m.Have:
         """What to say of this store now. From here on the other may count on it."""
         with self._store.reading() as reader:
-            return self.say(Inventory(reader).have)
+            return self.say(LocalState(reader).have)
 
     def say(self, have: m.Have) -> m.Have:
         self.said = have
@@ -105,18 +105,18 @@ class Agreement:
 
     def equal(self) -> None:
         """The other has said that it has exactly what we have said of ourselves. Of a chain that means as far as
-        anything of its host is here: links whose versions never came may be here alone."""
+        anything of its host is here: chain values may be here without the versions."""
         assert self.said is not None, "nobody greets without saying what it has"
         ends = {host: log.known for host, log in self.said.hosts.items()}
         for host, counter, _ in self.said.held:
             ends[host] = max(counter, ends.get(host, 0))
-        self.theirs = Believed.of(self.said).agreed(ends)
+        self.theirs = RemoteState.of(self.said).agreed(ends)
 
     def claims(self, knowledge: Clock) -> None:
         """Beyond what we said, the other may now count on this."""
         self.claimed = vector_clock.merge(self.claimed, knowledge)
 
-    def outdated(self, own: Inventory) -> str | None:
+    def outdated(self, own: LocalState) -> str | None:
         """Why the other may not count any more on what was said; None if it may."""
         if self.said is None or self.theirs is None:
             return "the two have not agreed on what they have"
@@ -126,14 +126,14 @@ class Agreement:
             return "this device was restored meanwhile: its knowledge has gone back"
         return None
 
-    def renewed(self, own: Inventory) -> bool:
+    def renewed(self, own: LocalState) -> bool:
         """Whether this store was split since the other was told what it has: then the two begin anew."""
         split = self.said is not None and set(self.said.nodes) != own.nodes
         if split:
             self.theirs = self.settled = None
         return split
 
-    def has_news(self, own: Inventory, *, closely: bool) -> bool:
+    def has_news(self, own: LocalState, *, closely: bool) -> bool:
         """Whether the other, as far as we know, lacks anything of what is here now. `closely` also looks at the dots
         beyond our knowledge, which are many, and no news for long, while a round comes in."""
         self.looked = own.moment
@@ -158,13 +158,13 @@ class Agreement:
     def summary(self) -> m.Summary:
         """What the store is now; added up anew only if it has moved since that was done last."""
         with self._store.reading() as reader:
-            own = Inventory(reader)
+            own = LocalState(reader)
             if self._summed is None or self._summed[0] != own.moment:
                 self.sum_up(own)
             assert self._summed is not None, "it was summed up just now"
             return self._summed[1]
 
-    def sum_up(self, own: Inventory) -> None:
+    def sum_up(self, own: LocalState) -> None:
         """Read all that is asked for when the moment has passed, and remember what it comes to."""
         self._summed = own.moment, own.summary
         _ = own.knowledge, own.forgotten
@@ -193,13 +193,13 @@ class Agreement:
             if self._search is None:
                 unsaid = self.said is None or set(self.said.nodes) != nodes
                 answer = self._again(reader) if self.refused or unsaid else []
-                self.theirs = Believed.of(theirs).agreed(self._compared(reader, theirs))
+                self.theirs = RemoteState.of(theirs).agreed(self._compared(reader, theirs))
                 return answer
         return self._ask(now)
 
     def _again(self, reader: Reader) -> list[m.Message]:
         self.refused = False
-        return [m.Want({self._name: self.say(Inventory(reader).have)})]
+        return [m.Want({self._name: self.say(LocalState(reader).have)})]
 
     def _difference(self, reader: Reader, theirs: m.Have) -> _Search | None:
         """A host of which our chain is as long as the other's, and is another one."""

@@ -45,17 +45,17 @@ from lottisync.protocol import message as m
 from lottisync.protocol.session import Session
 from lottisync.store.reader import Moment
 from lottisync.store.store import Store
-from lottisync.sync.comparing import Verified
-from lottisync.sync.event import Answered, Event, Failed, Granted, Greeted, KeyRunsTwice, PeerChanged, Refused
+from lottisync.sync.comparisons import Verified
+from lottisync.sync.event import Answered, DuplicateKey, Event, Failed, Granted, Greeted, PeerChanged, Refused
 from lottisync.sync.exchange import Exchange
 from lottisync.sync.incoming import Strangers, Unacceptable
-from lottisync.sync.standing import Standing
+from lottisync.sync.peer_status import PeerStatus
 
-HEARSAY_SECONDS = 60
+GOSSIP_SECONDS = 60
 """How often the peer is told what others know, at most: it only decides what may be forgotten."""
-ALONE = (m.Hello, m.Twin, m.Ping, m.Pong, m.Credit, m.Close)
+ALONE = (m.Hello, m.DuplicateKey, m.Ping, m.Pong, m.Credit, m.Close)
 """Messages that are not for the stores: each is carried out by itself. (Of a greeting the second half is.)"""
-NEWS = (m.Hello, m.Want, m.End, m.Told, m.Mended)
+NEWS = (m.Hello, m.Want, m.End, m.Ack, m.Mended)
 """Messages that say something new of the peer's stores."""
 
 
@@ -118,7 +118,7 @@ class Conversation:
         self.pack()
         if self.open and (ping := self._session.tick(at)):
             self._frames.append(ping)
-        if at - self._passed_on >= HEARSAY_SECONDS * 1000 and self._session.greeted:
+        if at - self._passed_on >= GOSSIP_SECONDS * 1000 and self._session.greeted:
             self._passed_on = at
             self._due = True
         return self.events()
@@ -169,22 +169,22 @@ class Conversation:
         greeting takes two steps: between them the driver knows who it is (`Greeted`), and may close."""
         self._now = now
         if self._met is not None:
-            breath: list[m.AnyMessage] = [self._met]
+            group: list[m.AnyMessage] = [self._met]
             self._met = None
         else:
-            breath = next_breath(self.pending, most)
-            if isinstance(breath[0], ALONE):
-                self._take(breath[0])
+            group = next_group(self.pending, most)
+            if isinstance(group[0], ALONE):
+                self._take(group[0])
                 return
         try:
-            answer = self._exchange.hear(breath, now)
+            answer = self._exchange.hear(group, now)
         except Unacceptable as fault:
             self._give_up(Refused(fault.code, str(fault)), fault.code, str(fault))
         except Problem as problem:
             self._give_up(Failed(problem), "failed", f"the device cannot go on ({problem.code})")
         else:
             self._say(*answer)
-            if any(isinstance(message, NEWS) for message in breath):
+            if any(isinstance(message, NEWS) for message in group):
                 self._exchange.events.append(PeerChanged())
 
     def speak(self) -> bool:
@@ -235,9 +235,9 @@ class Conversation:
         self._frames.append(said)
         return number
 
-    def say_twin(self, boot: bytes) -> None:
+    def say_duplicate_key(self, boot: bytes) -> None:
         """Queue that another program, started as `boot`, greets with the peer's key."""
-        self._say(m.Twin(boot))
+        self._say(m.DuplicateKey(boot))
 
     def verify(self, store: str) -> None:
         """Compare a store with the peer's, row by row, as soon as the two have agreed on it (`verified`)."""
@@ -286,9 +286,9 @@ class Conversation:
         return self._exchange.rounds_in.incoming is not None
 
     @property
-    def standing(self) -> Standing:
+    def status(self) -> PeerStatus:
         """What the peer has said of its stores."""
-        return self._exchange.standing
+        return self._exchange.status
 
     @property
     def verified(self) -> Mapping[str, Verified]:
@@ -322,15 +322,15 @@ class Conversation:
                 events.append(Answered(number))
             case m.Credit(batches=batches):
                 events.append(Granted(batches))
-            case m.Twin() | m.Close(code="twin"):
-                events.append(KeyRunsTwice())
+            case m.DuplicateKey() | m.Close(code="duplicate-key"):
+                events.append(DuplicateKey())
             case _:
                 pass
 
 
-def next_breath(pending: deque[m.AnyMessage], most: int | None = None) -> list[m.AnyMessage]:
+def next_group(pending: deque[m.AnyMessage], most: int | None = None) -> list[m.AnyMessage]:
     """Take from `pending` what came together for the stores, at most `most` messages; or one that is not for them."""
-    breath = [pending.popleft()]
-    while pending and len(breath) != most and not isinstance(breath[0], ALONE) and not isinstance(pending[0], ALONE):
-        breath.append(pending.popleft())
-    return breath
+    group = [pending.popleft()]
+    while pending and len(group) != most and not isinstance(group[0], ALONE) and not isinstance(pending[0], ALONE):
+        group.append(pending.popleft())
+    return group

@@ -1,11 +1,11 @@
-"""Reaching devices: their addresses are dialled until there is a link (docs/specs/16-meeting.md, section 3).
+"""Reaching devices: their addresses are dialled until there is a connection (docs/specs/16-meeting.md, section 3).
 
-Each active device that is not linked has a search. It knows the device's addresses with their history, and
-`lottisync.sync.dial_plan` says which is dialled next. Several attempts run at once; the first that ends in a link
-cancels the others. One link is all that two devices have, however many addresses they know of each other.
+Each active device that is not connected has a search. It knows the device's addresses with their history, and
+`lottisync.sync.dial_plan` says which is dialled next. Several attempts run at once; the first that ends in a connection
+cancels the others. One connection is all that two devices have, however many addresses they know of each other.
 
 A search waits for its next attempt, or for news: an address that was not known, an announcement, another network, a
-link that ended. What came of each address is kept, and is what people are told of a device that is away.
+connection that ended. What came of each address is kept, and is what people are told of a device that is away.
 
 How a connection is made, and what runs on it, is the engine's business (`connect`, `meet`).
 """
@@ -57,7 +57,7 @@ class Connected(NamedTuple):
 
 
 class Met(NamedTuple):
-    """How a link ended that was dialled: None if it lasted, else why it did not."""
+    """How a connection ended that was dialled: None if it lasted, else why it did not."""
 
     failure: Failure | None = None
 
@@ -80,7 +80,7 @@ class _Search:
 
 
 class Dialling:
-    """`connect` raises `Unreachable`; `meet` runs a link until it ends; `is_linked` says whether there is one;
+    """`connect` raises `Unreachable`; `meet` runs a connection until it ends; `is_connected` says whether there is one;
     `is_polite` whether this device lets that one dial first; `failed` is told of each connection that could not be
     made."""
 
@@ -90,14 +90,14 @@ class Dialling:
         *,
         connect: Callable[[Address], Awaitable[Connected]],
         meet: Meet,
-        is_linked: Callable[[str], bool],
+        is_connected: Callable[[str], bool],
         is_polite: Callable[[str], bool],
         chance: Random,
         failed: Callable[[str, Address, Failure], None] = lambda device, address, failure: None,
     ) -> None:
         self._tasks, self._chance = tasks, chance
         self._connect, self._meet, self._tell = connect, meet, failed
-        self._is_linked, self._is_polite = is_linked, is_polite
+        self._is_connected, self._is_polite = is_connected, is_polite
         self._searches: dict[str, _Search] = {}
         self._slots = anyio.Semaphore(MAX_DIALS)
 
@@ -138,15 +138,15 @@ class Dialling:
             search.known = renewed(search.known)
             search.wake()
 
-    def linked(self, device: str) -> None:
-        """There is a link, whoever dialled: what is under way for the device is over."""
+    def connected(self, device: str) -> None:
+        """There is a connection, whoever dialled: what is under way for the device is over."""
         if (search := self._searches.get(device)) is not None:
             for scope in search.flying.values():
                 scope.cancel()
             search.wake()
 
-    def unlinked(self, device: str, *, lasted: bool) -> None:
-        """The link has ended. After one that lasted, all pauses begin anew, with a short one."""
+    def disconnected(self, device: str, *, lasted: bool) -> None:
+        """The connection has ended. After one that lasted, all pauses begin anew, with a short one."""
         search = self._searches.get(device)
         if search is None:
             return
@@ -155,7 +155,7 @@ class Dialling:
             search.known = [each._replace(retry_at=at, since=None, failure=None) for each in renewed(search.known)]
         search.wake()
 
-    def standing(self, device: str) -> list[Known]:
+    def known(self, device: str) -> list[Known]:
         """The device's addresses, the likeliest first, and what came of them."""
         search = self._searches.get(device)
         return in_turn(search.known) if search is not None else []
@@ -183,7 +183,7 @@ class Dialling:
 
     def _next(self, device: str, search: _Search) -> Attempt | None:
         """The next attempt; None while there is nothing to do."""
-        if self._is_linked(device) or len(search.flying) >= MAX_AT_ONCE:
+        if self._is_connected(device) or len(search.flying) >= MAX_AT_ONCE:
             return None
         waiting = [each for each in in_turn(search.known) if each.address not in search.flying]
         return next(iter(plan(waiting, anyio.current_time())), None)
@@ -197,7 +197,7 @@ class Dialling:
             if scope.cancelled_caught:
                 return
             if connected.device != device:
-                # One of ours all the same. It gets a link of its own, and the search goes on.
+                # One of ours all the same. It gets a connection of its own, and the search goes on.
                 self._tasks.start_soon(self._meet, connected.stream, connected.device, address)
             else:
                 failure = (await self._meet(connected.stream, device, address)).failure

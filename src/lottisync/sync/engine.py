@@ -1,11 +1,11 @@
-"""The peer-sync engine: one link per reachable device (docs/specs/07-sync.md, section 7).
+"""The peer-sync engine: one connection per reachable device (docs/specs/07-sync.md, section 7).
 
-It listens, it keeps one link for each device of the roster, and it tells every link when something was
+It listens, it keeps one connection for each device of the roster, and it tells every connection when something was
 committed here, by whichever process. How devices are found and dialled is `lottisync.sync.meeting`'s business.
 
 Both ends may dial at once. Of two connections between the same two running programs the one that the
 device with the smaller id dialled is kept, by both, so they never close each other's. Of two that the
-same end dialled the newer is kept: nobody dials whom it holds a living link to.
+same end dialled the newer is kept: nobody dials whom it holds a living connection to.
 """
 
 import contextlib
@@ -22,7 +22,7 @@ from anyio.streams.tls import TLSStream
 
 from lottisync.causality.vector_clock import Host
 from lottisync.device.membership import Strangers, bind_hosts, come_back, read_roster
-from lottisync.device.peers import known_hosts, remember_address, remember_links
+from lottisync.device.peers import known_hosts, remember_address, remember_connections
 from lottisync.identity.device_key import DeviceKey
 from lottisync.identity.roster import Roster
 from lottisync.net import tls
@@ -35,28 +35,28 @@ from lottisync.store.doorbell import FALLBACK_SECONDS, Bell
 from lottisync.store.instant import iso
 from lottisync.store.reader import Moment
 from lottisync.store.store import Store
-from lottisync.sync import twin
+from lottisync.sync import duplicate_key
+from lottisync.sync.connection import Caller, Connection, steady_now
 from lottisync.sync.conversation import Conversation
 from lottisync.sync.dial_plan import DIAL_SECONDS, Failure
 from lottisync.sync.dialling import Connected, Dialling, Met, Unreachable
-from lottisync.sync.event import ClockAhead, Event, Greeted, KeyRunsTwice, PeerChanged, words
-from lottisync.sync.inventory import own_summary
-from lottisync.sync.link import Caller, Link, steady_now
+from lottisync.sync.event import ClockAhead, DuplicateKey, Event, Greeted, PeerChanged, words
+from lottisync.sync.local_state import own_summary
 from lottisync.sync.meeting import Meeting
-from lottisync.sync.peer import PeerState, told_of_clock, why_away
+from lottisync.sync.peer import PeerState, clock_warning, why_away
+from lottisync.sync.peer_status import PeerStatus
 from lottisync.sync.reception import Reception
 from lottisync.sync.scrub import Scrub
-from lottisync.sync.standing import Standing
 from lottisync.sync.verification import Verification
 
 T = TypeVar("T")
 REVOKED = m.Close("revoked", "this device is no longer one of the person's devices")
 SETTLED_SECONDS = 10.0
-"""A link that lasted so long was no mistake: after it, the first pause is the short one again."""
+"""A connection that lasted so long was no mistake: after it, the first pause is the short one again."""
 PROBE_SECONDS = 1.5
-"""Within which a link gives a sign of life after the network has changed."""
+"""Within which a connection gives a sign of life after the network has changed."""
 TAKEN_OVER_SECONDS = 1.0
-"""Within which it does when the other side dials although there is a link."""
+"""Within which it does when the other side dials although there is a connection."""
 
 
 class Listen(NamedTuple):
@@ -91,21 +91,21 @@ class Engine:
         call: Caller = in_thread,
         report: Callable[[str, str], None] = lambda code, text: None,
         status: Callable[[], None] = lambda: None,
-        patience: float = twin.LIVING_SECONDS,
+        patience: float = duplicate_key.LIVING_SECONDS,
     ) -> None:
         self.peers: dict[str, PeerState] = {}
         self.twice: str | None = None
         """When a peer last said that this device's key runs twice."""
         self.port = 0
-        self.links: dict[str, Link] = {}
+        self.connections: dict[str, Connection] = {}
         self._key, self._stores, self._listen, self._discover = key, stores, listen, discover
         self._space, self._space_name = roster, roster.schema.name
         self._clock, self._chance, self._call = clock, chance, call
         self._report, self._status = report, status
         self._boot = chance.randbytes(16)
-        self._standings: dict[str, Standing] = {}
-        self._locals: dict[Link, str] = {}
-        self._linked_at: dict[str, float] = {}
+        self._statuses: dict[str, PeerStatus] = {}
+        self._locals: dict[Connection, str] = {}
+        self._connected_at: dict[str, float] = {}
         self._roster: Roster
         self._active: set[str] = set()
         self._members: set[str] = set()
@@ -115,10 +115,12 @@ class Engine:
         self._reception = Reception(self._refused)
         self._cannot_accept = ""
         self._patience = patience
-        self._twins: set[tuple[str, bytes]] = set()
+        self._turned_away: set[tuple[str, bytes]] = set()
         self._ahead: dict[Host, int] = {}
         self.scrub = Scrub(stores, call, idle=self._idle, report=report, changed=self._moved)
-        self._verification = Verification(stores, roster, self.links, self.scrub, call, clock=clock, report=report)
+        self._verification = Verification(
+            stores, roster, self.connections, self.scrub, call, clock=clock, report=report
+        )
 
     @property
     def device(self) -> str:
@@ -140,7 +142,7 @@ class Engine:
             stack.push_async_callback(_closed, listener)
             bell = Bell(self._space.file.parent / "bells", f"sync-{self._boot.hex()[:12]}")
             stack.callback(bell.close)
-            stack.push_async_callback(self._remember_last_links)
+            stack.push_async_callback(self._remember_last_connections)
             async with anyio.create_task_group() as tasks:
                 self._tasks = tasks
                 self._begin_meeting()
@@ -159,7 +161,7 @@ class Engine:
             self._tasks,
             connect=self._connect,
             meet=self._meet,
-            is_linked=lambda device: device in self.links,
+            is_connected=lambda device: device in self.connections,
             is_polite=lambda device: device < self._key.device_id,
             chance=self._chance,
             failed=self._failed,
@@ -213,10 +215,10 @@ class Engine:
             state.name = member.name
         for device in set(self.peers) - set(trusted):
             del self.peers[device]
-            self._standings.pop(device, None)
-            link = self.links.pop(device, None)
-            if link is not None:
-                link.close(REVOKED.code, REVOKED.reason)
+            self._statuses.pop(device, None)
+            connection = self.connections.pop(device, None)
+            if connection is not None:
+                connection.close(REVOKED.code, REVOKED.reason)
         self._tell_of_clocks()
 
     async def _look_for_members(self) -> None:
@@ -229,13 +231,13 @@ class Engine:
             with anyio.move_on_after(FALLBACK_SECONDS):
                 await anyio.wait_readable(bell)
             bell.clear()
-            idle = [link for link in self.links.values() if link.reserve()]
+            idle = [connection for connection in self.connections.values() if connection.reserve()]
             try:
                 try:
                     moments = await self._call(partial(self._look, seen.get(self._space_name), idle))
                 finally:
-                    for link in idle:
-                        link.release()
+                    for connection in idle:
+                        connection.release()
                 self._verification.look()
                 if moments != seen:
                     await self._committed(moments, seen)
@@ -247,22 +249,22 @@ class Engine:
                 failing = reason
             else:
                 failing = ""
-            if any(link.standing.comparing for link in self.links.values()):
+            if any(connection.status.comparing for connection in self.connections.values()):
                 await self._noted(self._verification.note_progress)
                 self._status()
 
     def _moved(self) -> None:
-        """A link or the scrub has come further: for `status`, and for what is to be compared."""
+        """A connection or the scrub has come further: for `status`, and for what is to be compared."""
         self._verification.look()
         self._status()
 
-    def _look(self, space: Moment | None, idle: Collection[Link]) -> dict[str, Moment]:
-        """The stores' moments. If `space` is as it was, and so the roster too, idle links look at once what their peers
-        lack of them: a change that was made a moment ago is on its way without another hop to a thread."""
+    def _look(self, space: Moment | None, idle: Collection[Connection]) -> dict[str, Moment]:
+        """The stores' moments. If `space` is as it was, and so the roster too, idle connections look at once what their
+        peers lack of them: a change that was made a moment ago is on its way without another hop to a thread."""
         moments = self._moments()
         if moments[self._space_name] == space:
-            for link in idle:
-                link.look(moments)
+            for connection in idle:
+                connection.look(moments)
         return moments
 
     def _moments(self) -> dict[str, Moment]:
@@ -284,8 +286,8 @@ class Engine:
         if moments[self._space_name] != before.get(self._space_name):
             await self._load_roster()
             await self._look_for_members()
-        for link in list(self.links.values()):
-            link.local_change(moments)
+        for connection in list(self.connections.values()):
+            connection.local_change(moments)
         self._status()
 
     # -- dialling
@@ -304,14 +306,14 @@ class Engine:
         return Connected(stream, tls.peer_device(stream))
 
     async def _meet(self, stream: TLSStream, device: str, address: Address) -> Met:
-        """Run a link over a connection that was dialled. Only one at a time is dialled for each device."""
-        if device in self.links or device in self._dialled or device not in self.peers:
+        """Run a connection that was dialled. Only one at a time is dialled for each device."""
+        if device in self.connections or device in self._dialled or device not in self.peers:
             await anyio.aclose_forcefully(stream)
             return Met(Failure("refused", "there is a connection already"))
         self._dialled.add(device)
         began = anyio.current_time()
         try:
-            ended = await self._run_link(stream, device, dialled=True, address=address)
+            ended = await self._run_connection(stream, device, dialled=True, address=address)
         finally:
             self._dialled.discard(device)
         if anyio.current_time() - began >= SETTLED_SECONDS:
@@ -322,29 +324,29 @@ class Engine:
 
     def _failed(self, device: str, address: Address, failure: Failure) -> None:
         state = self.peers.get(device)
-        if state is not None and device not in self.links:
+        if state is not None and device not in self.connections:
             state.error = f"{address}: {failure.text}"
         self._status()
 
     def _network_changed(self, hosts: set[str]) -> None:
-        """This machine has these addresses now: a link from one that is gone is over, any other is asked for a sign of
-        life (MEET-16)."""
-        for link in list(self.links.values()):
-            if self._locals.get(link) in hosts:
-                self._tasks.start_soon(self._unless_it_lives, link, PROBE_SECONDS)
+        """This machine has these addresses now: a connection from one that is gone is over, any other is asked for a
+        sign of life (MEET-16)."""
+        for connection in list(self.connections.values()):
+            if self._locals.get(connection) in hosts:
+                self._tasks.start_soon(self._unless_it_lives, connection, PROBE_SECONDS)
             else:
-                self._drop(link)
+                self._drop(connection)
 
-    async def _unless_it_lives(self, link: Link, seconds: float) -> None:
-        if not await link.lives(seconds):
-            self._drop(link)
+    async def _unless_it_lives(self, connection: Connection, seconds: float) -> None:
+        if not await connection.lives(seconds):
+            self._drop(connection)
 
-    def _drop(self, link: Link) -> None:
-        """End a link over which nothing comes any more; others may take its place at once."""
-        link.close("timeout", "the network has changed, and nothing comes over this connection any more")
-        if self.links.get(link.device) is link:
-            del self.links[link.device]
-            self._unlinked(link.device, link)
+    def _drop(self, connection: Connection) -> None:
+        """End a connection over which nothing comes any more; others may take its place at once."""
+        connection.close("timeout", "the network has changed, and nothing comes over this connection any more")
+        if self.connections.get(connection.device) is connection:
+            del self.connections[connection.device]
+            self._disconnected(connection.device, connection)
 
     # -- accepting
 
@@ -355,7 +357,7 @@ class Engine:
         if device not in self.peers:  # revoked since the context was made
             await anyio.aclose_forcefully(stream)
             return
-        await self._run_link(stream, device, dialled=False, address=None)
+        await self._run_connection(stream, device, dialled=False, address=None)
 
     def _refused(self, host: str, error: Exception | None) -> None:
         why = _why(error).text if error is not None else "there are too many connections from there, or in all"
@@ -368,9 +370,9 @@ class Engine:
             self._report("failed", f"no connection can be taken, and it is tried again: {reason}")
         self._cannot_accept = reason
 
-    # -- links
+    # -- connections
 
-    async def _run_link(
+    async def _run_connection(
         self, stream: ByteStream, device: str, *, dialled: bool, address: Address | None
     ) -> m.Close | None:
         now, steady = self._clock(), steady_now()
@@ -385,7 +387,7 @@ class Engine:
             expected=device,
             members=self._members,
         )
-        link = Link(
+        connection = Connection(
             stream,
             conversation,
             device=device,
@@ -394,74 +396,74 @@ class Engine:
             clock=self._clock,
             happened=partial(self._happened, address=address),
         )
-        self._locals[link] = local_host(stream)
+        self._locals[connection] = local_host(stream)
         try:
-            await link.run()
+            await connection.run()
         except Exception as error:  # noqa: BLE001
-            # A fault of ours, of which nobody knows yet. It costs this link, and no other.
+            # A fault of ours, of which nobody knows yet. It costs this connection, and no other.
             self._report("fault", f"the connection to {self._name(device)} broke off: {_fault(error)}")
         finally:
-            del self._locals[link]
-            if self.links.get(device) is link:
-                del self.links[device]
-                self._unlinked(device, link)
-            elif link.peer_boot == b"" and device in self.peers and device not in self.links:
+            del self._locals[connection]
+            if self.connections.get(device) is connection:
+                del self.connections[device]
+                self._disconnected(device, connection)
+            elif connection.peer_boot == b"" and device in self.peers and device not in self.connections:
                 state = self.peers[device]
                 state.error = (
-                    link.ended.reason
-                    if link.ended is not None
+                    connection.ended.reason
+                    if connection.ended is not None
                     else f"{state.name} hung up before it greeted: it does not know this device."
                     " Pair the two with: lottisync pair"
                 )
                 self._status()
-        return link.ended
+        return connection.ended
 
-    async def _happened(self, link: Link, event: Event, address: Address | None) -> None:
+    async def _happened(self, connection: Connection, event: Event, address: Address | None) -> None:
         match event:
             case Greeted():
-                objection = await self._greet(link, event.boot, address)
+                objection = await self._greet(connection, event.boot, address)
                 if objection is not None:
-                    link.close(objection.code, objection.reason)
+                    connection.close(objection.code, objection.reason)
             case PeerChanged():
                 self._moved()
-            case KeyRunsTwice():
+            case DuplicateKey():
                 self._runs_twice()
             case ClockAhead(host, millis):
                 self._is_ahead(host, millis)
             case _:
                 pass
-        said = words(event, self._name(link.device))
+        said = words(event, self._name(connection.device))
         if said is not None:
             self._report(*said)
 
-    async def _greet(self, link: Link, boot: bytes, address: Address | None) -> m.Close | None:
-        """As `_admit`; but a program that is another one than that of a link that lives is a twin."""
-        while (old := self.links.get(link.device)) is not None and old.peer_boot != boot:
+    async def _greet(self, connection: Connection, boot: bytes, address: Address | None) -> m.Close | None:
+        """As `_admit`; but while the old connection lives, another program with the same key is turned away."""
+        while (old := self.connections.get(connection.device)) is not None and old.peer_boot != boot:
             lives = await old.lives(self._patience)
-            if self.links.get(link.device) is old:
+            if self.connections.get(connection.device) is old:
                 if lives:
-                    return self._turned_away(old, boot)
+                    return self._turn_away(old, boot)
                 break
-        old = self.links.get(link.device)
-        if old is not None and self._favoured(old) and not self._favoured(link):
+        old = self.connections.get(connection.device)
+        if old is not None and self._favoured(old) and not self._favoured(connection):
             # It would be kept; but the other side may have moved, and the old connection lead nowhere (MEET-17).
             await self._unless_it_lives(old, TAKEN_OVER_SECONDS)
-        return self._admit(link, boot, address)
+        return self._admit(connection, boot, address)
 
-    def _turned_away(self, old: Link, boot: bytes) -> m.Close:
+    def _turn_away(self, old: Connection, boot: bytes) -> m.Close:
         state = self.peers[old.device]
         state.twice = iso(self._clock())
-        if (old.device, boot) not in self._twins:
-            self._twins.add((old.device, boot))
-            self._report("twice", twin.told_of(state.name))
-        old.say_twin(boot)
+        if (old.device, boot) not in self._turned_away:
+            self._turned_away.add((old.device, boot))
+            self._report("duplicate-key", duplicate_key.warning(state.name))
+        old.say_duplicate_key(boot)
         self._status()
-        return m.Close("twin", twin.told_of(None))
+        return m.Close("duplicate-key", duplicate_key.warning(None))
 
     def _runs_twice(self) -> None:
         """A peer says that another program has our key."""
         if self.twice is None:
-            self._report("twice", twin.told_of(None))
+            self._report("duplicate-key", duplicate_key.warning(None))
         self.twice = iso(self._clock())
         self._status()
 
@@ -480,55 +482,55 @@ class Engine:
             first = state.ahead is None
             state.ahead = iso(millis)
             if first:
-                self._report("clock-ahead", told_of_clock(state.name, state.ahead))
+                self._report("clock-ahead", clock_warning(state.name, state.ahead))
 
-    def _admit(self, link: Link, boot: bytes, address: Address | None) -> m.Close | None:
-        """Whether a link that has greeted may go on; the last word for the peer if not."""
-        if link.device not in self.peers:  # revoked since the handshake
+    def _admit(self, connection: Connection, boot: bytes, address: Address | None) -> m.Close | None:
+        """Whether a connection that has greeted may go on; the last word for the peer if not."""
+        if connection.device not in self.peers:  # revoked since the handshake
             return REVOKED
-        other = self.links.get(link.device)
+        other = self.connections.get(connection.device)
         if other is not None:
-            if other.peer_boot == boot and self._favoured(other) and not self._favoured(link):
-                return m.Close("duplicate", "there is a connection already")
-            other.close("duplicate", "a newer connection takes over")
-        self.links[link.device] = link
-        before = self._standings.get(link.device, Standing())
-        self._standings[link.device] = link.standing
-        link.standing.mended = dict(before.mended)
-        self._linked_at[link.device] = anyio.current_time()
-        self.dialling.linked(link.device)
-        state = self.peers[link.device]
-        state.linked, state.error = True, None
+            if other.peer_boot == boot and self._favoured(other) and not self._favoured(connection):
+                return m.Close("duplicate-connection", "there is a connection already")
+            other.close("duplicate-connection", "a newer connection takes over")
+        self.connections[connection.device] = connection
+        before = self._statuses.get(connection.device, PeerStatus())
+        self._statuses[connection.device] = connection.status
+        connection.status.mended = dict(before.mended)
+        self._connected_at[connection.device] = anyio.current_time()
+        self.dialling.connected(connection.device)
+        state = self.peers[connection.device]
+        state.connected, state.error = True, None
         state.last_seen = iso(self._clock())
         if address is not None:
             state.address = str(address)
             self._reception.met(address.host)
-            self._tasks.start_soon(self._remember, link.device, address)
+            self._tasks.start_soon(self._remember, connection.device, address)
         else:
-            self._tasks.start_soon(self._remember_link, link.device)
-        self._report("linked", f"connected to {state.name}")
+            self._tasks.start_soon(self._remember_connection, connection.device)
+        self._report("connected", f"connected to {state.name}")
         self._moved()
         return None
 
-    def _favoured(self, link: Link) -> bool:
+    def _favoured(self, connection: Connection) -> bool:
         """Whether the device with the smaller id dialled it."""
-        return (self._key.device_id < link.device) is link.dialled
+        return (self._key.device_id < connection.device) is connection.dialled
 
     async def _remember(self, device: str, address: Address) -> None:
         now = self._clock()
         await self._noted(lambda: remember_address(self._space, device, address, now))
 
-    async def _remember_link(self, device: str) -> None:
+    async def _remember_connection(self, device: str) -> None:
         seen, now = {device: iso(self._clock())}, self._clock()
-        await self._noted(lambda: remember_links(self._space, seen, now))
+        await self._noted(lambda: remember_connections(self._space, seen, now))
 
-    async def _remember_last_links(self) -> None:
-        """At the end, of those that were linked until now."""
+    async def _remember_last_connections(self) -> None:
+        """At the end, of those that were connected until now."""
         seen = {device: state.last_seen for device, state in self.peers.items() if state.last_seen is not None}
         now = self._clock()
         if seen:
             with anyio.CancelScope(shield=True):
-                await self._noted(lambda: remember_links(self._space, seen, now))
+                await self._noted(lambda: remember_connections(self._space, seen, now))
 
     async def _noted(self, write: Callable[[], None]) -> None:
         """Off the event loop: another process may be writing for a while, and hearts must go on beating."""
@@ -537,37 +539,37 @@ class Engine:
         except Problem as problem:
             self._report("failed", problem.message)
 
-    def _unlinked(self, device: str, link: Link) -> None:
+    def _disconnected(self, device: str, connection: Connection) -> None:
         state = self.peers.get(device)
         if state is not None:
-            state.linked = False
+            state.connected = False
             state.last_seen = iso(self._clock())
-            self._tasks.start_soon(self._remember_link, device)
-            if link.ended is not None and link.ended.code not in ("duplicate", "goodbye"):
-                state.error = link.ended.reason
-            self._report("unlinked", f"connection to {state.name} ended")
-        lasted = anyio.current_time() - self._linked_at.pop(device, 0.0) >= SETTLED_SECONDS
+            self._tasks.start_soon(self._remember_connection, device)
+            if connection.ended is not None and connection.ended.code not in ("duplicate-connection", "goodbye"):
+                state.error = connection.ended.reason
+            self._report("disconnected", f"connection to {state.name} ended")
+        lasted = anyio.current_time() - self._connected_at.pop(device, 0.0) >= SETTLED_SECONDS
         self._tasks.start_soon(self.meeting.look_again)
-        self.dialling.unlinked(device, lasted=lasted)
+        self.dialling.disconnected(device, lasted=lasted)
         self._moved()
 
     async def snapshot(self) -> list[PeerState]:
         """The peers as they stand now, by name."""
         # While a round comes in, its store is in step with nobody, and its summary would be of all that came so far.
-        receiving = [link.standing.receiving for link in self.links.values()]
+        receiving = [connection.status.receiving for connection in self.connections.values()]
         coming = {each[0] for each in receiving if each is not None}
         own = await self._call(lambda: self._summaries(coming))
-        for device, standing in self._standings.items():
+        for device, status in self._statuses.items():
             state = self.peers[device]
-            state.in_step = {name: name in own and standing.summaries.get(name) == own[name] for name in self._stores}
-            state.told = {name: dict(told) for name, told in standing.told.items()}
-            state.diverged = list(standing.diverged)
-            state.mended = dict(standing.mended)
-            state.comparing = standing.comparing
-            state.only_here, state.only_there = list(standing.only_here), list(standing.only_there)
+            state.in_step = {name: name in own and status.summaries.get(name) == own[name] for name in self._stores}
+            state.acknowledged = {name: dict(known) for name, known in status.acknowledged.items()}
+            state.diverged = list(status.diverged)
+            state.mended = dict(status.mended)
+            state.comparing = status.comparing
+            state.only_here, state.only_there = list(status.only_here), list(status.only_there)
         for device, state in self.peers.items():
-            state.addresses = self.meeting.standing(device)
-            state.away = None if state.linked or device not in self._active else why_away(state.addresses)
+            state.addresses = self.meeting.addresses(device)
+            state.away = None if state.connected or device not in self._active else why_away(state.addresses)
         return sorted(self.peers.values(), key=lambda state: (state.name, state.device))
 
     def _summaries(self, but: Collection[str]) -> dict[str, m.Summary]:
@@ -583,7 +585,7 @@ class Engine:
 
     def _idle(self) -> bool:
         """Whether no round is coming in."""
-        return all(link.standing.receiving is None for link in self.links.values())
+        return all(connection.status.receiving is None for connection in self.connections.values())
 
     def nearby(self) -> int:
         """How many programs announce themselves that are none of this person's devices."""

@@ -18,7 +18,7 @@ class Greeted(NamedTuple):
 
 
 class PeerChanged(NamedTuple):
-    """The peer has said something new of its stores (`Conversation.standing`)."""
+    """The peer has said something new of its stores (`Conversation.status`)."""
 
 
 class StoresDiffer(NamedTuple):
@@ -40,7 +40,7 @@ class Answered(NamedTuple):
     number: int
 
 
-class KeyRunsTwice(NamedTuple):
+class DuplicateKey(NamedTuple):
     """The peer says that another program greets with this device's key (docs/specs/13-copies.md, section 6)."""
 
 
@@ -92,7 +92,7 @@ class Failed(NamedTuple):
 
 
 Event = (
-    Greeted | PeerChanged | StoresDiffer | Granted | Answered | KeyRunsTwice | ClockAhead | Diverged | Quarantined
+    Greeted | PeerChanged | StoresDiffer | Granted | Answered | DuplicateKey | ClockAhead | Diverged | Quarantined
     | Repaired | Mended | Refused | Failed
 )  # fmt: skip
 

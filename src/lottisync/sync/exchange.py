@@ -10,7 +10,7 @@ nobody. The bytes, the grammar and the time are a `Conversation`'s, which calls
 First the two agree, store by store, on what they have (`lottisync.sync.agreement`). From then on a round goes out
 whenever a store knows something that the peer was not told (`rounds_out`), and is taken when one comes in
 (`rounds_in`). Beside the rounds there are comparisons of whole stores (`comparing`) and what is heard of other
-devices (`hearsay`).
+devices (`gossip`).
 """
 
 from collections.abc import Container, Iterable, Mapping
@@ -21,14 +21,14 @@ from lottisync.protocol.framing import ENCODINGS
 from lottisync.store import fork
 from lottisync.store.reader import Moment
 from lottisync.store.store import Store
-from lottisync.sync.comparing import Comparisons
+from lottisync.sync.comparisons import Comparisons
 from lottisync.sync.event import Event
-from lottisync.sync.hearsay import Hearsay
+from lottisync.sync.gossip import Gossip
 from lottisync.sync.incoming import Strangers, Unacceptable
 from lottisync.sync.parties import Parties
+from lottisync.sync.peer_status import PeerStatus
 from lottisync.sync.rounds_in import InRound, RoundsIn
 from lottisync.sync.rounds_out import RoundsOut
-from lottisync.sync.standing import Standing
 from lottisync.sync.want import fitting
 
 MAX_FORKS_ON_TRUST = m.MAX_FORKS * 9 // 10
@@ -50,14 +50,14 @@ class Exchange:
     ) -> None:
         self._boot = boot
         self._parties = Parties(device, stores)
-        self.comparisons = Comparisons(stores, self.standing, self.events)
+        self.comparisons = Comparisons(stores, self.status, self.events)
         self.rounds_out = RoundsOut(self._parties)
         self.rounds_in = RoundsIn(self._parties, self.comparisons, self.rounds_out, strangers)
-        self._hearsay = Hearsay(self._parties, members)
+        self._gossip = Gossip(self._parties, members)
 
     @property
-    def standing(self) -> Standing:
-        return self._parties.standing
+    def status(self) -> PeerStatus:
+        return self._parties.status
 
     @property
     def events(self) -> list[Event]:
@@ -78,7 +78,7 @@ class Exchange:
             bytes.fromhex(self._parties.device),
             self._boot,
             summary.state(stores),
-            self._hearsay.own()[1],
+            self._gossip.own()[1],
             ENCODINGS,
         )
 
@@ -96,7 +96,7 @@ class Exchange:
             self.rounds_out.look()
         else:
             answer.append(m.Want(fitting({name: a.want() for name, a in parties.agreements.items()})))
-        return [*answer, *self._hearsay.greeted(hello.heard)]
+        return [*answer, *self._gossip.greeted(hello.gossip)]
 
     # -- what the peer says
 
@@ -108,7 +108,7 @@ class Exchange:
         together: list[InRound] = []
         try:
             for message in messages:
-                if together and not isinstance(message, m.Chain | m.Batch | m.Ids | m.End):
+                if together and not isinstance(message, m.Chain | m.Batch | m.Keys | m.End):
                     answer += self.rounds_in.take(together)
                     together = []
                 if isinstance(message, InRound):
@@ -131,16 +131,16 @@ class Exchange:
                 return [parties.agreement(message.store).probe(message)]
             case m.Probed():
                 return parties.agreement(message.store).probed(message, parties.now)
-            case m.Cut():
+            case m.Abort():
                 self.rounds_in.cut()
-            case m.Told():
-                if self.rounds_out.told(message):
+            case m.Ack():
+                if self.rounds_out.acknowledged(message):
                     self._stands(message.store, message.summary)
-            case m.Refuse():
+            case m.Reject():
                 parties.agreement(message.store).theirs = None
                 self.rounds_out.stop()
-            case m.Heard():
-                self._hearsay.heard(message)
+            case m.Gossip():
+                self._gossip.receive(message)
             case m.Compare() | m.Mend() | m.Mended():
                 return self._compared(message)
             case _:
@@ -213,7 +213,7 @@ class Exchange:
         """Write down what the peer has told, and pass on what is heard of others; for once in a while."""
         self._parties.now = now
         self.rounds_out.look(closely=True)
-        return self._hearsay.pass_on()
+        return self._gossip.pass_on()
 
     @property
     def owed(self) -> bool:
@@ -238,4 +238,4 @@ class Exchange:
         """Let go of what a running round holds, and write down what the peer has told."""
         self.comparisons.close()
         self.rounds_out.close()
-        self._hearsay.close()
+        self._gossip.close()

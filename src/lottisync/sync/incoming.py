@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from lottisync.causality import vector_clock
-from lottisync.causality.chain import Links
+from lottisync.causality.chain import ChainPart
 from lottisync.causality.knowledge import Knowledge
 from lottisync.causality.vector_clock import Clock, Host
 from lottisync.entities import version
@@ -22,11 +22,11 @@ from lottisync.entities.entity import Entity
 from lottisync.entities.version import BadVersion, Version
 from lottisync.protocol import message as m
 from lottisync.store import chain, forgetting, fork, mending
-from lottisync.store.links import BadLinks, extend
 from lottisync.store.merge import Merge
+from lottisync.store.peer_chain import BadChain, extend
 from lottisync.store.quarantine import Kept
 from lottisync.sync.agreement import Agreement
-from lottisync.sync.inventory import HeldDot, Inventory
+from lottisync.sync.local_state import HeldDot, LocalState
 
 Strangers = Callable[[Merge, Iterable[Host]], Host | None]
 """The first of these hosts that belongs to no device that ever was this person's, if there is one."""
@@ -74,7 +74,7 @@ class Incoming:
 
     def stands(self, tx: Merge) -> None:
         """Raise `Outdated` unless the round still stands on what it was computed from (SYNC-5)."""
-        own = Inventory(tx)
+        own = LocalState(tx)
         reason = self._agreement.outdated(own)
         seen = self._has_seen_what_is_forgotten(own.forgotten)
         if reason is None and not self.begin.behind and not seen:
@@ -87,20 +87,20 @@ class Incoming:
         return vector_clock.covers(self.knowledge, forgotten)
 
     def chain(self, tx: Merge, message: m.Chain) -> bytes | None:
-        """Take links of a chain; the fork node if they are of another copy's."""
-        links = Links(message.host, message.parent, message.first, message.before, message.values)
+        """Take a part of a chain; the fork node if it is another copy's."""
+        part = ChainPart(message.host, message.parent, message.first, message.before, message.values)
         try:
-            node = extend(tx, links)
-        except BadLinks as error:
+            node = extend(tx, part)
+        except BadChain as error:
             raise Outdated(str(error)) from None
         if node is not None:
             fork.split(tx, [node])
             return node
-        if links.host == tx.host:
-            fork.mint_if_behind(tx, links.end)
-        self.ends[links.host] = links.end
+        if part.host == tx.host:
+            fork.mint_if_behind(tx, part.end)
+        self.ends[part.host] = part.end
         if self._chained is not None:
-            self._chained[links.host] = max(links.end, self._chained.get(links.host, 0))
+            self._chained[part.host] = max(part.end, self._chained.get(part.host, 0))
         return None
 
     def batch(self, tx: Merge, versions: Iterable[Version], strangers: Strangers) -> Taken:
@@ -144,14 +144,14 @@ class Incoming:
             raise Unacceptable("bad-entity", "the sender has forgotten writes that it does not know")
 
     def refuse_strangers(self, tx: Merge, strangers: Strangers) -> None:
-        """Raise `Unacceptable` if links came of a host that belongs to no device: nobody would ever miss them, and
-        everybody pass them on. Comes last in a transaction: in `space` the host's binding comes behind its links, and
-        ahead of all other versions."""
+        """Raise `Unacceptable` if a chain came of a host that belongs to no device: nobody would ever miss it, and
+        everybody would pass it on. Comes last in a transaction: in `space` the host's binding comes behind its chain,
+        and ahead of all other versions."""
         if tx.schema.leading and self.begin.count and not self.arrived:
             return
         stranger = strangers(tx, self.ends)
         if stranger is not None:
-            raise Unacceptable("unknown-host", f"links came of host {stranger}, of no known device")
+            raise Unacceptable("unknown-host", f"chain values came of host {stranger}, of no known device")
 
     def ids(self, tx: Merge, keys: bytes) -> None:
         """Some of the keys of what S holds: no more than there can be, for they are kept until the end. What S holds
@@ -161,7 +161,7 @@ class Incoming:
         if len(self._keys) > most * forgetting.KEY_BYTES:
             raise Unacceptable("bad-entity", f"more than {most} keys came, and the sender cannot hold so many entities")
 
-    def end(self, tx: Merge) -> Inventory:
+    def end(self, tx: Merge) -> LocalState:
         """All of it is here: adopt what S knows and has forgotten. Gives what this store has then; whoever wants it
         reads it before the transaction ends."""
         self._refuse_unfounded(tx)
@@ -173,7 +173,7 @@ class Incoming:
         if self.begin.behind:
             forgetting.reconcile(tx, keys, self.knowledge, forgetting.forgotten(tx))
         tx.finish()
-        return Inventory(tx)
+        return LocalState(tx)
 
 
 def refuse_unchained(ends: Clock, clocks: Iterable[tuple[str, Clock]]) -> None:

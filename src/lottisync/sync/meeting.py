@@ -1,4 +1,4 @@
-"""How this device and the person's others come to be linked (docs/specs/16-meeting.md).
+"""How this device and the person's others come to be connected (docs/specs/16-meeting.md).
 
 Everything that says where a device is comes together here: its record in `space`, what a person entered, what worked
 before, what was handed over at pairing, and mDNS. `Dialling` tries the addresses. In return this device writes down
@@ -23,13 +23,13 @@ from lottisync.identity.announcement import NONCE_BYTES, announcement, announcem
 from lottisync.identity.device_key import DeviceKey
 from lottisync.net.address import Address
 from lottisync.net.discovery import Announcement, Found, discovering
-from lottisync.net.interfaces import interfaces, links, reached_at, watch
+from lottisync.net.interfaces import interfaces, reached_at, scopes, watch
 from lottisync.problem import Problem
 from lottisync.store.instant import iso
 from lottisync.store.store import Store
+from lottisync.sync.connection import Caller
 from lottisync.sync.dial_plan import MOST_OF_A_SOURCE, Known, Source
 from lottisync.sync.dialling import Dialling
-from lottisync.sync.link import Caller
 from lottisync.sync.peer import AddressState
 
 MAX_STRANGERS = 256
@@ -71,7 +71,7 @@ class Meeting:
         self._revoked: set[str] = set()
         self._secret = announcement_secret(key, ())
         self._own: set[Address] = set()
-        self._links: list[str] = []
+        self._scopes: list[str] = []
         self._seen = _Seen({}, {}, {})
         self._announced: dict[str, dict[str, tuple[Address, ...]]] = {}
         self._strangers: dict[str, None] = {}
@@ -115,7 +115,7 @@ class Meeting:
     async def _moved(self) -> None:
         """This machine's addresses have changed."""
         self._report("network", "the network has changed; the other devices are looked for again")
-        self._links = links()
+        self._scopes = scopes()
         await self._renew()
         for device in self._active:
             self._know(device)
@@ -125,7 +125,7 @@ class Meeting:
     async def _renew(self) -> None:
         """Write down where this device is reached, and keep its secret from those who were taken out."""
         own = reached_at(self._host, self._port)
-        self._own, self._links = set(own), links()
+        self._own, self._scopes = set(own), scopes()
         secret = announcement_secret(self._key, self._revoked)
         try:
             await self._call(lambda: records.renew(self._space, self._key.device_id, own, secret, self._clock()))
@@ -204,16 +204,16 @@ class Meeting:
         )
 
     def _dialled_as(self, address: Address) -> list[Address]:
-        """An address that is good on one link only is dialled on each link, unless it says on which."""
+        """A link-local address is dialled on each interface that has such addresses, unless it names one."""
         if address.link_local and "%" not in address.host:
-            return [address.within(scope) for scope in self._links]
+            return [address.within(scope) for scope in self._scopes]
         return [address]
 
-    def standing(self, device: str) -> list[AddressState]:
+    def addresses(self, device: str) -> list[AddressState]:
         """Where the device is looked for, the likeliest first, and what came of it."""
         worked = dict(self._seen.worked.get(device, []))
         now, wall = anyio.current_time(), self._clock()
-        return [_state(known, worked.get(known.address, ""), now, wall) for known in self._dialling.standing(device)]
+        return [_state(known, worked.get(known.address, ""), now, wall) for known in self._dialling.known(device)]
 
 
 def _state(known: Known, worked_at: str, now: float, wall: int) -> AddressState:

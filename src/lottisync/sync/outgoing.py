@@ -7,15 +7,15 @@ that a slow peer costs no memory. A version is handed on as the bytes that lie i
 from collections.abc import Iterator
 
 from lottisync.causality import vector_clock
-from lottisync.causality.chain import Links
+from lottisync.causality.chain import ChainPart
 from lottisync.causality.knowledge import Knowledge
 from lottisync.causality.vector_clock import Clock
 from lottisync.entities.version import Version
 from lottisync.protocol import message as m
 from lottisync.store import chain, forgetting
 from lottisync.store.snapshot import Snapshot
-from lottisync.sync.agreement import Believed
-from lottisync.sync.inventory import HeldDot, Inventory
+from lottisync.sync.agreement import RemoteState
+from lottisync.sync.local_state import HeldDot, LocalState
 
 BATCH_BYTES = 768 * 1024
 """A frame takes more; a commit of a thousand ordinary versions costs little more than one of four hundred."""
@@ -25,33 +25,33 @@ class Outgoing:
     """`own` is what the store has in this snapshot. `news` unless R has all of it; `blocked` when R has forgotten what
     S has not seen: then S pulls first."""
 
-    def __init__(self, number: int, store: str, snapshot: Snapshot, own: Inventory, believed: Believed) -> None:
+    def __init__(self, number: int, store: str, snapshot: Snapshot, own: LocalState, remote: RemoteState) -> None:
         self.number, self.store, self.own = number, store, own
         self.knowledge, self.forgotten = own.knowledge, own.forgotten
         self.held: list[HeldDot] = []
         self.ends = {host: log.end.end for host, log in own.logs.items()}
-        self.behind = not vector_clock.covers(believed.knowledge, self.forgotten)
-        self.blocked = not self.behind and not vector_clock.covers(self.knowledge, believed.forgotten)
-        self._snapshot, self._believed = snapshot, believed
-        self._rows = snapshot.lacking(believed.knowledge, believed.held)
-        fresh = not vector_clock.covers(believed.knowledge, self.knowledge)
+        self.behind = not vector_clock.covers(remote.knowledge, self.forgotten)
+        self.blocked = not self.behind and not vector_clock.covers(self.knowledge, remote.forgotten)
+        self._snapshot, self._remote = snapshot, remote
+        self._rows = snapshot.lacking(remote.knowledge, remote.held)
+        fresh = not vector_clock.covers(remote.knowledge, self.knowledge)
         self.news = bool(self._rows) or fresh or self.behind
 
     def messages(self, most: int = m.MAX_BATCH) -> Iterator[m.Message]:
         """The round, a message at a time; at most `most` versions in each."""
-        believed = self._believed
+        remote = self._remote
         self.held = self.own.held  # not sooner: while a round comes in they are many, and no news
         yield m.Begin(
             self.number,
             self.store,
-            self._news(self.knowledge, believed.knowledge),
-            self._news(self.forgotten, believed.forgotten),
+            self._news(self.knowledge, remote.knowledge),
+            self._news(self.forgotten, remote.forgotten),
             self.behind,
             len(self._rows),
         )
         number = 0
-        for links in self._links():
-            yield m.Chain(self.number, number, *links)
+        for part in self._chain_parts():
+            yield m.Chain(self.number, number, *part)
             number += 1
         for versions in self._versions(most):
             yield m.Batch(self.number, number, versions)
@@ -59,7 +59,7 @@ class Outgoing:
         if self.behind:
             keys = forgetting.keys(self._snapshot)
             for start in range(0, len(keys), m.MAX_KEYS * forgetting.KEY_BYTES):
-                yield m.Ids(self.number, number, keys[start : start + m.MAX_KEYS * forgetting.KEY_BYTES])
+                yield m.Keys(self.number, number, keys[start : start + m.MAX_KEYS * forgetting.KEY_BYTES])
                 number += 1
         yield m.End(self.number, self.own.summary)
 
@@ -67,13 +67,13 @@ class Outgoing:
         """What R lacks of a clock; all of it for one who is behind, who has to judge by it what it may keep."""
         return {host: counter for host, counter in own.items() if self.behind or counter > theirs.get(host, 0)}
 
-    def _links(self) -> Iterator[Links]:
+    def _chain_parts(self) -> Iterator[ChainPart]:
         """The chains as far as R does not have them: they come first, for R takes no version beyond them."""
         for host, log in self.own.logs.items():
-            after = self._believed.ends.get(host, 0)
-            while (links := chain.links_in(self._snapshot, host, log, after, m.MAX_LINKS)) is not None:
-                yield links
-                after = links.end
+            after = self._remote.ends.get(host, 0)
+            while (part := chain.part_of(self._snapshot, host, log, after, m.MAX_VALUES)) is not None:
+                yield part
+                after = part.end
 
     def _versions(self, most: int) -> Iterator[list[Version]]:
         for start in range(0, len(self._rows), most):

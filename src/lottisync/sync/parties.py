@@ -1,6 +1,6 @@
 """The two sides of one exchange: who they are, our stores, and what we know of the peer's.
 
-All parts of an exchange share this: rounds that come in, rounds that go out, comparisons and hearsay.
+All parts of an exchange share this: rounds that come in, rounds that go out, comparisons and gossip.
 """
 
 from collections.abc import Iterable, Mapping
@@ -10,7 +10,7 @@ from lottisync.store.store import Store
 from lottisync.sync.agreement import Agreement
 from lottisync.sync.event import Event, StoresDiffer
 from lottisync.sync.incoming import Unacceptable
-from lottisync.sync.standing import Standing
+from lottisync.sync.peer_status import PeerStatus
 
 MAX_UNKNOWN = 32
 """Stores of the peer that are not here, which are shown to people: a peer may invent any number."""
@@ -26,7 +26,7 @@ class Parties:
         self.stores = stores
         self.agreements = {name: Agreement(name, store) for name, store in stores.items()}
         self.shared: set[str] | None = None
-        self.standing = Standing()
+        self.status = PeerStatus()
         self.events: list[Event] = []
         self.now = 0
 
@@ -43,9 +43,9 @@ class Parties:
             self.shared = theirs & self.stores.keys()
             only_here, only_there = sorted(self.stores.keys() - theirs), sorted(theirs - self.stores.keys())
             if only_here or only_there:
-                self.standing.only_here = only_here
-                self.standing.only_there = [name for name in only_there if is_store_name(name)][:MAX_UNKNOWN]
-                self.events.append(StoresDiffer(tuple(only_here), tuple(self.standing.only_there)))
+                self.status.only_here = only_here
+                self.status.only_there = [name for name in only_there if is_store_name(name)][:MAX_UNKNOWN]
+                self.events.append(StoresDiffer(tuple(only_here), tuple(self.status.only_there)))
         else:
             self.shared |= theirs & self.stores.keys()
 

@@ -24,9 +24,9 @@ class AddressState(msgspec.Struct, rename="camel"):
 
 
 class PeerState(msgspec.Struct, rename="camel"):
-    """What the engine knows of a device, for `status`; times are ISO 8601. `told` is the knowledge that
-    the device last told, by store; `error` is why the last attempt failed,
-    `away` a word for why there is no link (`why_away`), `addresses` where the device is looked for.
+    """What the engine knows of a device, for `status`; times are ISO 8601. `acknowledged` is the
+    knowledge that the device named last, by store; `error` is why the last attempt failed,
+    `away` a word for why there is no connection (`why_away`), `addresses` where the device is looked for.
     `diverged` names the stores that differ although both know the same, `mended` says how many entities were put
     right, here and there; `comparing` how far a store has been read for a comparison, (done, of). `twice` is when a
     second program with this device's key greeted last; `only_here` and `only_there` name stores that one of the two
@@ -35,11 +35,11 @@ class PeerState(msgspec.Struct, rename="camel"):
 
     device: str
     name: str
-    linked: bool = False
+    connected: bool = False
     address: str | None = None
     last_seen: str | None = None
     in_step: dict[str, bool] = {}
-    told: dict[str, dict[Host, int]] = {}
+    acknowledged: dict[str, dict[Host, int]] = {}
     diverged: list[str] = []
     mended: dict[str, int] = {}
     comparing: dict[str, tuple[int, int]] = {}
@@ -60,7 +60,7 @@ def why_away(addresses: list[AddressState]) -> str:
     return next((code for code in ("version", "refused", "unreachable") if code in codes), "looking")
 
 
-def told_of_clock(name: str, said: str) -> str:
+def clock_warning(name: str, said: str) -> str:
     """In the person's words, of a device whose clock is far ahead."""
     return (
         f"{name}'s clock is ahead: it said {said}. What is written there is kept, and is shown in place of"

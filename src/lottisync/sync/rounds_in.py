@@ -11,10 +11,10 @@ import msgspec
 
 from lottisync.protocol import message as m
 from lottisync.store.merge import Merge
-from lottisync.sync.comparing import Comparisons
+from lottisync.sync.comparisons import Comparisons
 from lottisync.sync.event import ClockAhead, Event, Quarantined, Repaired
 from lottisync.sync.incoming import Incoming, Outdated, Strangers, Unacceptable
-from lottisync.sync.inventory import Inventory
+from lottisync.sync.local_state import LocalState
 from lottisync.sync.parties import Parties
 from lottisync.sync.rounds_out import RoundsOut
 from lottisync.sync.want import fitting
@@ -24,7 +24,7 @@ MAX_REFUSALS = 100
 handful, whatever splits meanwhile."""
 GRANTED_TOGETHER = m.FIRST_CREDIT // 2
 """Frames taken before their credit is given back, in one message."""
-InRound = m.Begin | m.Chain | m.Batch | m.Ids | m.End
+InRound = m.Begin | m.Chain | m.Batch | m.Keys | m.End
 """What is carried out in a transaction of the round's store."""
 
 
@@ -34,7 +34,7 @@ class _Ending(msgspec.Struct):
     events: list[Event] = []
     refused: str | None = None
     end: m.End | None = None
-    own: Inventory | None = None
+    own: LocalState | None = None
 
 
 class RoundsIn:
@@ -60,7 +60,7 @@ class RoundsIn:
         self._parties.events += ending.events
         if ending.refused is not None:
             return [*self._refuse(begin, ending.refused), *granted]
-        self._parties.standing.receiving = (begin.store, incoming.arrived, begin.count)
+        self._parties.status.receiving = (begin.store, incoming.arrived, begin.count)
         theirs = self._parties.agreements[begin.store].theirs
         assert theirs is not None, "the round stood until now"
         # What the peer is about to send, it has: a change made here meanwhile must not take it back.
@@ -72,7 +72,7 @@ class RoundsIn:
     def cut(self) -> None:
         """The running round is over; what is still to come of it is passed over."""
         self.incoming = None
-        self._parties.standing.receiving = None
+        self._parties.status.receiving = None
 
     def grant(self, messages: Sequence[m.Message]) -> list[m.Message]:
         """Credit for the large messages that were taken, some at a time."""
@@ -98,7 +98,7 @@ class RoundsIn:
                         ending.events += [Quarantined(store, one.reason) for one in taken.kept]
                         ending.events += [ClockAhead(host, millis) for host, millis in taken.ahead.items()]
                         ending.events += [Repaired(store, entity) for entity in taken.mended]
-                    case m.Ids():
+                    case m.Keys():
                         incoming.ids(tx, message.keys)
                     case m.End():
                         ending.end, ending.own = message, incoming.end(tx)
@@ -110,7 +110,7 @@ class RoundsIn:
         incoming.refuse_strangers(tx, self._strangers)
         return ending
 
-    def _ended(self, incoming: Incoming, end: m.End, own: Inventory) -> m.Told:
+    def _ended(self, incoming: Incoming, end: m.End, own: LocalState) -> m.Ack:
         """A round is whole, and durable; `own` is what the store has since then."""
         self.cut()
         begin = incoming.begin
@@ -125,7 +125,7 @@ class RoundsIn:
             self._out.look()
         known = incoming.knowledge
         beyond = {host: counter for host, counter in own.knowledge.items() if counter > known.get(host, 0)}
-        return m.Told(end.round, begin.store, beyond, own.summary)
+        return m.Ack(end.round, begin.store, beyond, own.summary)
 
     def _refuse(self, begin: m.Begin, reason: str) -> list[m.Message]:
         """If the two have yet to agree, that will say so; else the peer hears at once what is here now."""
@@ -134,7 +134,7 @@ class RoundsIn:
         agreement.refusals += 1
         if agreement.refusals > MAX_REFUSALS:
             raise Unacceptable("no-agreement", f"{MAX_REFUSALS} rounds of {begin.store} could not be taken: {reason}")
-        answer: list[m.Message] = [m.Refuse(begin.round, begin.store, reason[: m.MAX_TEXT])]
+        answer: list[m.Message] = [m.Reject(begin.round, begin.store, reason[: m.MAX_TEXT])]
         if agreement.theirs is None:
             agreement.refused = True
         else:

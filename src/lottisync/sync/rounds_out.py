@@ -18,13 +18,13 @@ from lottisync.causality import vector_clock
 from lottisync.protocol import message as m
 from lottisync.store.reader import Moment
 from lottisync.store.snapshot import Snapshot
-from lottisync.sync.inventory import Inventory
+from lottisync.sync.local_state import LocalState
 from lottisync.sync.outgoing import Outgoing
 from lottisync.sync.parties import Parties
 from lottisync.sync.want import fitting
 
 SMALL_BYTES = 64 * 1024
-"""Up to so much of a round goes into one frame: a change made while linked is one, and compresses as one."""
+"""Up to so much of a round goes into one frame: a change made while connected is one, and compresses as one."""
 
 
 class RoundsOut:
@@ -91,14 +91,14 @@ class RoundsOut:
                 return burst
             self._speaking = None
 
-    def told(self, told: m.Told) -> bool:
+    def acknowledged(self, ack: m.Ack) -> bool:
         """The peer has durably taken a round; whether it is the one that runs."""
-        outgoing, agreement = self._outgoing, self._parties.agreement(told.store)
-        if outgoing is None or told.round != outgoing.number or agreement.theirs is None:
+        outgoing, agreement = self._outgoing, self._parties.agreement(ack.store)
+        if outgoing is None or ack.round != outgoing.number or agreement.theirs is None:
             return False
         self._outgoing = None
         theirs = agreement.theirs
-        theirs.learns(vector_clock.merge(outgoing.knowledge, told.knowledge), outgoing.held)
+        theirs.learns(vector_clock.merge(outgoing.knowledge, ack.knowledge), outgoing.held)
         theirs.grows(outgoing.ends, outgoing.forgotten)
         agreement.settled = outgoing.own.moment
         return True
@@ -110,7 +110,7 @@ class RoundsOut:
             self._speaking = None
 
     def _speak(self) -> Generator[list[m.Message], None, None]:
-        snapshots: dict[str, tuple[Snapshot, Inventory]] = {}
+        snapshots: dict[str, tuple[Snapshot, LocalState]] = {}
         self._stopped = False
         try:
             renewed = self._look(snapshots)
@@ -131,7 +131,7 @@ class RoundsOut:
         """Whether the peer has asked again, or refused; things that happen while we wait."""
         return self._stopped
 
-    def _look(self, snapshots: dict[str, tuple[Snapshot, Inventory]]) -> dict[str, m.Have]:
+    def _look(self, snapshots: dict[str, tuple[Snapshot, LocalState]]) -> dict[str, m.Have]:
         """Take a snapshot of each store that the peer lacks something of, the last to be delivered first; gives what
         is to be said of those that were split."""
         renewed: dict[str, m.Have] = {}
@@ -140,7 +140,7 @@ class RoundsOut:
             if not (self._closely or agreement.moved()):
                 continue
             snapshot = self._parties.stores[name].snapshot()
-            own = Inventory(snapshot)
+            own = LocalState(snapshot)
             snapshots[name] = snapshot, own
             if agreement.renewed(own):
                 renewed[name] = agreement.say(own.have)
@@ -149,7 +149,7 @@ class RoundsOut:
                 snapshot.close()
         return renewed
 
-    def _round(self, name: str, taken: tuple[Snapshot, Inventory] | None) -> Generator[list[m.Message], None, bool]:
+    def _round(self, name: str, taken: tuple[Snapshot, LocalState] | None) -> Generator[list[m.Message], None, bool]:
         """Send a store's round; whether the next store's may follow."""
         agreement = self._parties.agreements[name]
         if self._must_stop() or agreement.theirs is None:
@@ -162,7 +162,7 @@ class RoundsOut:
         self._rounds += 1
         self._outgoing = outgoing
         if not (yield from self._send(outgoing)):
-            yield [m.Cut(outgoing.number)]
+            yield [m.Abort(outgoing.number)]
             return False
         while self._outgoing is outgoing and not self._must_stop():
             yield []
@@ -199,6 +199,6 @@ def _size(message: m.Message) -> int:
             return sum(version.size() for version in message.versions)
         case m.Chain():
             return len(message.values)
-        case m.Ids():
+        case m.Keys():
             return len(message.keys)
     return 0

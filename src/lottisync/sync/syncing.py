@@ -1,7 +1,7 @@
 """Keeping a device in sync from a program: over the network, or over a transport of its own (docs/library.md).
 
-`syncing` runs the engine: it listens, finds the person's other devices, and keeps one link with each. `conversation` is
-one side of such a link without a network: the program carries the bytes.
+`syncing` runs the engine: it listens, finds the person's other devices, and keeps one connection with each.
+`conversation` is one side of such a connection without a network: the program carries the bytes.
 """
 
 from collections.abc import AsyncIterator, Callable

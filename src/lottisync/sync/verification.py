@@ -2,7 +2,7 @@
 
 Who asks is a command; who carries it out is the engine of the one program that runs for this home. Between them
 stands a local table of `space`. The command writes down what it wants and listens to a bell; the engine hears of it as
-of every commit, has its links compare, and writes beside the request how far it is and how it ended. Nothing else
+of every commit, has its connections compare, and writes beside the request how far it is and how it ended. Nothing else
 passes between them, so that either may be killed at any moment: a request whose bell nobody listens to any more is
 nobody's, and the engine removes it; a request that an engine did not finish is taken up by the next one.
 """
@@ -17,8 +17,8 @@ from lottisync.problem import Problem
 from lottisync.store import doorbell
 from lottisync.store.reader import Reader
 from lottisync.store.store import Store
-from lottisync.sync.inventory import own_summary
-from lottisync.sync.link import Link
+from lottisync.sync.connection import Connection
+from lottisync.sync.local_state import own_summary
 from lottisync.sync.scrub import Scrub
 
 T = TypeVar("T")
@@ -30,7 +30,7 @@ class State(StrEnum):
     """How a request stands."""
 
     ASKED = "asked"
-    """There is no link with the device."""
+    """There is no connection with the device."""
     WAITING = "waiting"
     """There is one, and the two do not know the same yet."""
     COMPARING = "comparing"
@@ -99,32 +99,32 @@ class Caller(Protocol):
 
 
 class Verification:
-    """`space` is the store whose local table holds the requests, `links` are those of the engine, by device; `report`
-    is told (code, sentence)."""
+    """`space` is the store whose local table holds the requests, `connections` are those of the engine, by device;
+    `report` is called with (code, sentence)."""
 
     def __init__(
         self,
         stores: Mapping[str, Store],
         space: Store,
-        links: Mapping[str, Link],
+        connections: Mapping[str, Connection],
         scrub: Scrub,
         call: Caller,
         *,
         clock: Callable[[], int],
         report: Callable[[str, str], None],
     ) -> None:
-        self._stores, self._links, self._scrub, self._call = stores, links, scrub, call
+        self._stores, self._connections, self._scrub, self._call = stores, connections, scrub, call
         self._space = space
         self._bells = self._space.file.parent / "bells"
         self._clock, self._report = clock, report
         self._news = anyio.Event()
         self._requested = False
-        self._running: dict[tuple[str, str], Link] = {}
+        self._running: dict[tuple[str, str], Connection] = {}
         self._tries: dict[tuple[str, str], int] = {}
         self._suspected: dict[str, frozenset[str]] = {}
 
     def look(self) -> None:
-        """Something may have moved: a request, a link, a comparison. Mostly there is nothing to compare."""
+        """Something may have moved: a request, a connection, a comparison. Mostly there is nothing to compare."""
         if self._requested or self._running or self._scrub.damaged():
             self._news.set()
 
@@ -146,22 +146,22 @@ class Verification:
             self._news = anyio.Event()
 
     async def _step(self) -> None:
-        for pair, link in list(self._running.items()):
-            if self._links.get(pair[0]) is not link:
-                del self._running[pair]  # to be begun anew on the next link
+        for pair, connection in list(self._running.items()):
+            if self._connections.get(pair[0]) is not connection:
+                del self._running[pair]  # to be begun anew on the next connection
         await self._ended()
         asked = [request for request in await self._call(self._living_requests) if request.open]
         for device, store in sorted({(request.device, request.store) for request in asked} | self._suspects()):
             if (device, store) in self._running:
                 continue
             state = State.ASKED
-            linked = self._links.get(device)
-            if linked is not None:
-                same = await self._call(lambda link=linked, store=store: self._same(link, store))  # type: ignore[misc]
+            connected = self._connections.get(device)
+            if connected is not None:
+                same = await self._call(lambda connection=connected, store=store: self._same(connection, store))  # type: ignore[misc]
                 state = State.COMPARING if same else State.WAITING
-            if linked is not None and state is State.COMPARING:
-                self._running[device, store] = linked
-                await linked.verify(store)
+            if connected is not None and state is State.COMPARING:
+                self._running[device, store] = connected
+                await connected.verify(store)
             if any((r.device, r.store) == (device, store) and r.state is not state for r in asked):
                 await self._note(device, store, state)
 
@@ -187,13 +187,13 @@ class Verification:
         found = set()
         for store, damaged in self._scrub.found().items():
             if damaged and self._suspected.get(store) != damaged:
-                device = min(self._links, default=None)
+                device = min(self._connections, default=None)
                 if device is not None:
                     found.add((device, store))
         return found
 
-    def _same(self, link: Link, store: str) -> bool:
-        theirs = link.standing.summaries.get(store)
+    def _same(self, connection: Connection, store: str) -> bool:
+        theirs = connection.status.summaries.get(store)
         with self._stores[store].reading() as reader:
             return theirs is not None and theirs.known == own_summary(reader).known
 
@@ -214,8 +214,8 @@ class Verification:
         """Write down how far the stores are read that are being compared; off the event loop."""
         comparing = {
             (device, store): far
-            for device, link in list(self._links.items())
-            for store, far in link.standing.comparing.items()
+            for device, connection in list(self._connections.items())
+            for store, far in connection.status.comparing.items()
         }
         if not comparing:
             return

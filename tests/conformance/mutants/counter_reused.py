@@ -14,7 +14,7 @@ def opened(self: StoreFolder, name: str) -> Store:
     with store.transaction(0, HIGH) as tx:
         tx.execute("update state set counter = max(0, counter - 1)")
         tx.execute(
-            """update chain set links = substr(links, 1, ((select counter from state) - first + 1) * 16)
+            """update chain set segment = substr(segment, 1, ((select counter from state) - first + 1) * 16)
                where host = (select h.n from hosts h join state s on s.host = h.host)"""
         )
     return store

@@ -5,13 +5,13 @@ from collections.abc import Iterable
 from tests.conformance.mutants.planting import run
 
 from lottisync.causality.vector_clock import Clock
-from lottisync.sync.agreement import Believed
-from lottisync.sync.inventory import HeldDot
+from lottisync.sync.agreement import RemoteState
+from lottisync.sync.local_state import HeldDot
 
 
-def learns(self: Believed, knowledge: Clock, held: Iterable[HeldDot] = ()) -> None:
+def learns(self: RemoteState, knowledge: Clock, held: Iterable[HeldDot] = ()) -> None:
     pass
 
 
-Believed.learns = learns  # type: ignore[method-assign]
+RemoteState.learns = learns  # type: ignore[method-assign]
 run()

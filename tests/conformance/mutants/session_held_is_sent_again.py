@@ -4,14 +4,14 @@ import msgspec
 from tests.conformance.mutants.planting import run
 
 from lottisync.protocol import message as m
-from lottisync.sync.agreement import Believed
+from lottisync.sync.agreement import RemoteState
 
-original = Believed.of
+original = RemoteState.of
 
 
-def of(have: m.Have) -> Believed:
+def of(have: m.Have) -> RemoteState:
     return original(msgspec.structs.replace(have, held=[]))
 
 
-Believed.of = of  # type: ignore[method-assign]
+RemoteState.of = of  # type: ignore[method-assign]
 run()

@@ -1,8 +1,8 @@
-"""Where a store's file lies, so that a copy of it can be told at once (docs/specs/13-copies.md, section 4).
+"""Which file a store lies in, so that a copy of it is noticed at once (docs/specs/13-copies.md, section 4).
 
-A copy that is opened at its new place before it has written anything gets a host of its own there and then,
+A copy that is opened before it has written anything gets a host of its own there and then,
 and nothing has to be healed later. This is a convenience and not the proof: a file system may hand out a
-number twice, a file may be restored in place. What it misses, the chains find.
+number twice, a file may be written over by a backup. What it misses, the chains find.
 
 The number of the disk is left out: many systems count their disks anew at every start.
 """
@@ -12,7 +12,7 @@ from pathlib import Path
 MACHINE_IDS = (Path("/etc/machine-id"), Path("/var/lib/dbus/machine-id"))
 
 
-def place_of(file: Path, machine_ids: tuple[Path, ...] = MACHINE_IDS) -> str:
+def file_identity(file: Path, machine_ids: tuple[Path, ...] = MACHINE_IDS) -> str:
     """The machine and the file's number on its disk; without a machine's id, the number alone."""
     machine = ""
     for path in machine_ids:

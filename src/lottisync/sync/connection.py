@@ -1,7 +1,7 @@
 """One connection to one device: what carries a `Conversation` over a socket (docs/specs/07-sync.md, section 7).
 
-The conversation says what is to be said, and does on the stores what comes; the link moves the bytes, and hands what
-happens (`lottisync.sync.event`) to the engine. Four tasks share the connection. One reads, has carried out what
+The conversation says what is to be said, and does on the stores what comes. The connection moves the bytes, and hands
+what happens (`lottisync.sync.event`) to the engine. Four tasks share the connection. One reads, has carried out what
 came, and says the answer. One has the conversation say what it has to say of itself, whenever there may be something
 new. One tells it the time. One writes to the socket: it alone outlives the others, for a moment, so that the last word
 is neither lost nor cut in two.
@@ -14,7 +14,7 @@ store under a snapshot only grows.
 
 Silence is measured on the monotonic clock, for the wall clock may be set; `clock` is for the stores.
 
-Store calls go through `call`, which moves them off the event loop (a thread, one at a time for each link) or, in
+Store calls go through `call`, which moves them off the event loop (a thread, one at a time for each connection) or, in
 a simulation, runs them where they stand.
 """
 
@@ -29,12 +29,12 @@ from lottisync.protocol import message as m
 from lottisync.store.reader import Moment
 from lottisync.sync.conversation import Conversation
 from lottisync.sync.event import Answered, Event, Granted, Greeted
-from lottisync.sync.standing import Standing
+from lottisync.sync.peer_status import PeerStatus
 
 T = TypeVar("T")
 TICK_SECONDS = 1
 FAREWELL_SECONDS = 1
-"""How long what was said last may take to reach the socket when a link ends."""
+"""How long what was said last may take to reach the socket when a connection ends."""
 MAX_OUTBOX = 64
 """Answers that wait for the socket before we stop listening. Between correct peers it is a handful."""
 STUCK_SECONDS = 120
@@ -48,7 +48,7 @@ class Caller(Protocol):
     def __call__(self, work: Callable[[], T]) -> Awaitable[T]: ...
 
 
-class Link:
+class Connection:
     """See the module. `happened` is told every event; before it returns nothing that came behind it is carried out, so
     that a peer can be turned away when it has greeted (`close`)."""
 
@@ -61,7 +61,7 @@ class Link:
         dialled: bool,
         call: Caller,
         clock: Callable[[], int],
-        happened: Callable[["Link", Event], Awaitable[None]],
+        happened: Callable[["Connection", Event], Awaitable[None]],
     ) -> None:
         self.device = device
         self.dialled = dialled
@@ -90,8 +90,8 @@ class Link:
         return self.conversation.ended
 
     @property
-    def standing(self) -> Standing:
-        return self.conversation.standing
+    def status(self) -> PeerStatus:
+        return self.conversation.status
 
     # -- life
 
@@ -154,7 +154,7 @@ class Link:
     # -- what the engine asks for
 
     async def lives(self, seconds: float) -> bool:
-        """Whether the peer answers a ping within so long; false at once if the link ends."""
+        """Whether the peer answers a ping within so long; false at once if the connection ends."""
         if not self.conversation.greeted or not self.conversation.open:
             return False
         number = self.conversation.ping(steady_now())
@@ -164,9 +164,9 @@ class Link:
                 await self._life.wait()
         return self._answered >= number and not self._leaving
 
-    def say_twin(self, boot: bytes) -> None:
+    def say_duplicate_key(self, boot: bytes) -> None:
         """Tell the peer that another program greets with its key."""
-        self.conversation.say_twin(boot)
+        self.conversation.say_duplicate_key(boot)
         self._flush()
 
     async def verify(self, name: str) -> None:
@@ -196,7 +196,7 @@ class Link:
         return True
 
     def look(self, moments: Mapping[str, Moment]) -> None:
-        """Have the conversation look what the peer lacks; off the event loop. What goes wrong is this link's alone."""
+        """Have the conversation look what the peer lacks; off the event loop. A fault ends this connection alone."""
         try:
             self.conversation.local_change(moments)
             if not self.conversation.silent:

@@ -19,11 +19,11 @@ from lottisync.store.fingerprint import Fingerprints, Node, differing
 from lottisync.store.snapshot import Snapshot
 from lottisync.store.store import Store
 from lottisync.sync.incoming import refuse_unchained
-from lottisync.sync.inventory import own_summary
+from lottisync.sync.local_state import own_summary
 from lottisync.sync.outgoing import bounded
 
 
-class Comparison:
+class RangeComparison:
     """One side's part; `changed` counts the entities that were mended here, `read` those that were read. `known` is
     what both know. `whole` is whether all that the peer has said so far has been answered: if it ends before that, it
     was given up.

@@ -15,7 +15,7 @@ from lottisync.store.reader import Moment, Reader
 HeldDot = tuple[Host, int, str]
 
 
-class Inventory:
+class LocalState:
     """Each part is read when it is asked for, and once: give it a reader in which nothing is written any more."""
 
     def __init__(self, reader: Reader) -> None:
@@ -76,4 +76,4 @@ class Inventory:
 
 
 def own_summary(reader: Reader) -> m.Summary:
-    return Inventory(reader).summary
+    return LocalState(reader).summary

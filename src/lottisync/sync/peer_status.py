@@ -1,4 +1,4 @@
-"""How a peer stands with us, as its link knows it."""
+"""How a peer stands with us, as its connection knows it."""
 
 import msgspec
 
@@ -6,12 +6,12 @@ from lottisync.causality.knowledge import Knowledge
 from lottisync.protocol import message as m
 
 
-class Standing(msgspec.Struct):
-    """For people and for `status`: by store, the knowledge and the summary that the peer told last, where equal
+class PeerStatus(msgspec.Struct):
+    """For people and for `status`: by store, the knowledge and the summary that the peer named last, where equal
     knowledge did not mean an equal digest, how many entities were mended, and how far the reading for a comparison has
     come: (done, of). `only_here` and `only_there` name the stores that one of the two does not have."""
 
-    told: dict[str, Knowledge] = {}
+    acknowledged: dict[str, Knowledge] = {}
     summaries: dict[str, m.Summary] = {}
     receiving: tuple[str, int, int] | None = None
     diverged: list[str] = []

@@ -13,15 +13,15 @@ from lottisync.causality.knowledge import Knowledge
 from lottisync.entities.version import BadVersion
 from lottisync.protocol import message as m
 from lottisync.store.store import Store
-from lottisync.sync.comparison import Comparison
 from lottisync.sync.event import Diverged, Event, Mended
 from lottisync.sync.incoming import Unacceptable
-from lottisync.sync.inventory import own_summary
-from lottisync.sync.standing import Standing
+from lottisync.sync.local_state import own_summary
+from lottisync.sync.peer_status import PeerStatus
+from lottisync.sync.range_comparison import RangeComparison
 
 UNASKED_COMPARISONS = 3
-"""How often a store is compared by itself on one link without coming out equal: what cannot be mended, or what a peer
-says that lies, must not be read over and over."""
+"""How often a store is compared unasked on one connection until it is given up: what cannot be mended,
+or what a peer says that lies, must not be read over and over."""
 
 
 class Verified(NamedTuple):
@@ -36,18 +36,18 @@ class Verified(NamedTuple):
 
 class Comparisons:
     """`leads` is whether ours goes on where both sides have begun one, and whether it is we who begin one unasked. How
-    far the reading of a store is stands in `standing.comparing` while it is read, by whatever thread does it."""
+    far the reading of a store is stands in `status.comparing` while it is read, by whatever thread does it."""
 
-    def __init__(self, stores: Mapping[str, Store], standing: Standing, events: list[Event]) -> None:
+    def __init__(self, stores: Mapping[str, Store], status: PeerStatus, events: list[Event]) -> None:
         self.leads = False
         self.wanted: set[str] = set()
         self.due: deque[m.Message] = deque()
         self.verified: dict[str, Verified] = {}
-        self._stores, self._standing, self._events = stores, standing, events
+        self._stores, self._status, self._events = stores, status, events
         self._asked: set[str] = set()
         self._tries: dict[str, int] = {}
-        self._running: dict[str, Comparison] = {}
-        self._ended: dict[str, Comparison] = {}
+        self._running: dict[str, RangeComparison] = {}
+        self._ended: dict[str, RangeComparison] = {}
 
     def verify(self, name: str) -> None:
         """Compare a store because somebody asked; `verified` has the outcome some time later."""
@@ -58,19 +58,19 @@ class Comparisons:
     def heard_from(self, name: str, knowledge: Knowledge, there: m.Summary, own: m.Summary) -> None:
         """The peer says how it stands. Equal knowledge must mean an equal digest; a mismatch is never ignored
         (SYNC-7)."""
-        standing = self._standing
-        standing.told[name] = dict(knowledge)
-        standing.summaries[name] = there
+        status = self._status
+        status.acknowledged[name] = dict(knowledge)
+        status.summaries[name] = there
         same = own.known == there.known
         if same and own.digest != there.digest:
-            if name not in standing.diverged:
-                standing.diverged.append(name)
+            if name not in status.diverged:
+                status.diverged.append(name)
                 self._events.append(Diverged(name))
             self._suspect(name)
         elif same:
             self._tries.pop(name, None)
-            if name in standing.diverged:
-                standing.diverged.remove(name)
+            if name in status.diverged:
+                status.diverged.remove(name)
 
     def _suspect(self, name: str) -> None:
         """The two differ although both know the same: one of them, which leads, compares unasked."""
@@ -86,12 +86,12 @@ class Comparisons:
                 self.wanted.discard(name)
                 self.due.append(self._begun(name).opening())
 
-    def _begun(self, name: str) -> Comparison:
+    def _begun(self, name: str) -> RangeComparison:
         def progress(done: int, of: int) -> None:
-            self._standing.comparing = {**self._standing.comparing, name: (done, of)}
+            self._status.comparing = {**self._status.comparing, name: (done, of)}
 
         thorough = name in self._asked
-        self._running[name] = comparison = Comparison(name, self._stores[name], progress, thorough=thorough)
+        self._running[name] = comparison = RangeComparison(name, self._stores[name], progress, thorough=thorough)
         return comparison
 
     def compare(self, turn: m.Compare, now: int) -> None:
@@ -128,10 +128,10 @@ class Comparisons:
             except BadVersion as error:
                 raise Unacceptable("bad-entity", str(error)) from None
 
-    def _end(self, name: str, comparison: Comparison, now: int) -> None:
+    def _end(self, name: str, comparison: RangeComparison, now: int) -> None:
         """Ours has come to an end: say so, and what this store is now."""
         del self._running[name]
-        self._standing.comparing = {store: far for store, far in self._standing.comparing.items() if store != name}
+        self._status.comparing = {store: far for store, far in self._status.comparing.items() if store != name}
         own = comparison.end(now)
         if comparison.whole:
             self._asked.discard(name)
@@ -143,7 +143,7 @@ class Comparisons:
 
     def mended(self, mended: m.Mended, now: int) -> None:
         """The peer's has come to an end, and so does ours."""
-        name, standing = mended.store, self._standing
+        name, status = mended.store, self._status
         comparison = self._running.get(name)
         if comparison is not None:
             self._end(name, comparison, now)
@@ -157,14 +157,14 @@ class Comparisons:
             changed,
             ended.read if ended is not None else 0,
         )
-        if own.known != mended.summary.known and name in standing.diverged:
-            standing.diverged.remove(name)  # to be found again when both know the same
+        if own.known != mended.summary.known and name in status.diverged:
+            status.diverged.remove(name)  # to be found again when both know the same
         if changed:
-            standing.mended[name] = standing.mended.get(name, 0) + changed
+            status.mended[name] = status.mended.get(name, 0) + changed
 
     def close(self) -> None:
         """Let go of what running comparisons hold."""
         for comparison in self._running.values():
             comparison.close()
         self._running.clear()
-        self._standing.comparing = {}
+        self._status.comparing = {}

@@ -1,5 +1,5 @@
-"""A link against a link, with real stores, over a cable in memory that can be cut anywhere: SYNC-4 to SYNC-9,
-SYNC-24 to SYNC-34."""
+"""Two connections against each other, with real stores, over a cable in memory that can be cut anywhere: SYNC-4 to
+SYNC-9, SYNC-24 to SYNC-34."""
 
 import contextlib
 import shutil
@@ -12,10 +12,10 @@ import pytest
 from tests.support.household import Cable, Member, household, in_step, meet, quiet, until
 from tests.support.messages import SUMMARY, hello
 from tests.support.script import round_of, wanting
-from tests.support.stores import links_beyond
+from tests.support.stores import part_beyond
 
 from lottisync.causality import vector_clock
-from lottisync.causality.chain import Links, genesis
+from lottisync.causality.chain import ChainPart, genesis
 from lottisync.causality.vector_clock import Host
 from lottisync.entities.entity import HIGH
 from lottisync.entities.version import MAX_VERSION, Version
@@ -25,7 +25,7 @@ from lottisync.protocol.framing import ENCODINGS, MAX_FRAME, frame
 from lottisync.store import chain, forgetting
 from lottisync.store.check import broken_invariants
 from lottisync.store.store import Store
-from lottisync.sync.link import MAX_OUTBOX, STUCK_SECONDS, Link
+from lottisync.sync.connection import MAX_OUTBOX, STUCK_SECONDS, Connection
 from lottisync.sync.outgoing import BATCH_BYTES
 
 pytestmark = pytest.mark.anyio
@@ -100,10 +100,10 @@ async def test_sync_25_equal_stores_exchange_only_hellos(pair: list[Member]) -> 
     assert again.total < 900
 
 
-async def test_sync_26_a_change_made_on_either_side_arrives_while_linked(pair: list[Member]) -> None:
+async def test_sync_26_a_change_made_on_either_side_arrives_while_connected(pair: list[Member]) -> None:
     a, b = pair
 
-    async def work(one: Link, other: Link) -> None:
+    async def work(one: Connection, other: Connection) -> None:
         await until(lambda: in_step(a, b))
         a.put("t", "Milk")
         await until(lambda: b.title("t") == "Milk")
@@ -121,23 +121,23 @@ async def test_sync_26_a_change_made_on_either_side_arrives_while_linked(pair: l
 async def test_sync_8_a_third_device_passes_on_what_it_was_told(three: list[Member]) -> None:
     a, b, c = three
     cables = Cable(), Cable()
-    links = (
-        a.link(cables[0].ends[0], b, dialled=True),
-        b.link(cables[0].ends[1], a, dialled=False),
-        b.link(cables[1].ends[0], c, dialled=True),
-        c.link(cables[1].ends[1], b, dialled=False),
+    connections = (
+        a.connection(cables[0].ends[0], b, dialled=True),
+        b.connection(cables[0].ends[1], a, dialled=False),
+        b.connection(cables[1].ends[0], c, dialled=True),
+        c.connection(cables[1].ends[1], b, dialled=False),
     )
 
     def after_each_commit() -> None:
         for member in three:
-            for link in member.links:
-                link.local_change()
+            for connection in member.connections:
+                connection.local_change()
 
     async with anyio.create_task_group() as tasks:
         for member in three:
             member.changed = after_each_commit
-        for link in links:
-            tasks.start_soon(link.run)
+        for connection in connections:
+            tasks.start_soon(connection.run)
         await until(lambda: in_step(a, b, c))
         a.put("t", "Milk")
         await until(lambda: c.title("t") == "Milk")
@@ -171,7 +171,7 @@ async def test_sync_6_what_is_told_and_what_is_sent_is_durable_before(pair: list
         match message:
             case m.Begin(round=number, store=name, knowledge=knowledge):
                 claimed = begun[direction, number] = knowledge
-            case m.Told(round=number, store=name, knowledge=knowledge):
+            case m.Ack(round=number, store=name, knowledge=knowledge):
                 claimed = vector_clock.merge(begun[1 - direction, number], knowledge)
             case _:
                 return
@@ -186,14 +186,14 @@ async def test_sync_6_what_is_told_and_what_is_sent_is_durable_before(pair: list
             await anyio.lowlevel.checkpoint()
         return work()
 
-    async def slow_down(one: Link, other: Link) -> None:
+    async def slow_down(one: Connection, other: Connection) -> None:
         one._call = other._call = slowly  # type: ignore[assignment]
 
     cable.watch = durable
     a.put("t", "Milk")
     b.put("u", "Bread")
     await meet(a, b, cable=cable, meanwhile=slow_down)
-    assert checked.count("Told") >= 4
+    assert checked.count("Ack") >= 4
     assert checked.count("Begin") >= 4
 
 
@@ -296,7 +296,7 @@ async def test_sync_4_a_round_without_its_end_leaves_the_knowledge_as_it_was(pai
     sender = await speaking(b, a, round_of(a, b, [written(a, "t")]))
     assert b.title("t") == "Milk"
     assert b.knowledge() == before
-    assert "Told" not in kinds(sender.said(1))
+    assert "Ack" not in kinds(sender.said(1))
 
 
 async def test_sync_28_after_a_restart_what_has_arrived_is_not_sent_again(pair: list[Member]) -> None:
@@ -337,7 +337,7 @@ async def test_sync_30_a_damaged_clock_does_not_keep_back_all_the_rest(pair: lis
     ],
 )
 async def test_mend_26_a_damaged_row_is_not_sent_and_all_the_rest_is(pair: list[Member], damage: str) -> None:
-    """MEND-26, REL-D7. It would count as sound there. Bytes that are no text do not end the link."""
+    """MEND-26, REL-D7. It would count as sound there. Bytes that are no text do not end the connection."""
     a, b = pair
     await meet(a, b)
     for number in range(3):
@@ -381,7 +381,7 @@ async def test_sync_26_a_change_made_in_the_middle_of_a_round_takes_nothing_of_i
     a.put("t", "Milk")
     cable = Cable()
     end = cable.ends[0]
-    link = b.link(cable.ends[1], a, dialled=False)
+    connection = b.connection(cable.ends[1], a, dialled=False)
 
     async def read() -> None:
         with contextlib.suppress(anyio.EndOfStream, anyio.ClosedResourceError):
@@ -393,14 +393,14 @@ async def test_sync_26_a_change_made_in_the_middle_of_a_round_takes_nothing_of_i
         await quiet([cable])
 
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(link.run)
+        tasks.start_soon(connection.run)
         tasks.start_soon(read)
         await say(hello(a.device, a.boot), want, *round_of(a, b, [written(a, "t")]))
         b.put("u", "Bread")
         await quiet([cable])
         tasks.cancel_scope.cancel()
     await end.aclose()
-    b.links.clear()
+    b.connections.clear()
     sent = [version.id for batch in cable.said(1) if isinstance(batch, m.Batch) for version in batch.versions]
     assert sent == ["u"]
 
@@ -413,7 +413,7 @@ async def test_sync_29_a_change_does_not_bring_held_dots_along_again(three: list
     c.put("u", "Bread")
     await speaking(a, c, round_of(c, a, [written(c, "t")], count=2))
 
-    async def work(one: Link, other: Link) -> None:
+    async def work(one: Connection, other: Connection) -> None:
         await until(lambda: in_step(a, b))
         a.put("mine", "Soap")
         await until(lambda: b.title("mine"))
@@ -441,12 +441,12 @@ async def speaking(
     before: list[m.AnyMessage] = [hello(peer.device, peer.boot), *([wanting(peer)] if agreed else [])]
     cable = Cable()
     end = cable.ends[0]
-    link = member.link(cable.ends[1], peer, dialled=False)
+    connection = member.connection(cable.ends[1], peer, dialled=False)
     done = False
 
     async def run() -> None:
         nonlocal done
-        await link.run()
+        await connection.run()
         done = True
 
     async def read() -> None:
@@ -462,8 +462,8 @@ async def speaking(
         if patient:
             await quiet([cable])
         await end.aclose()
-        await until(lambda: done, "the link's end")
-    member.links.remove(link)
+        await until(lambda: done, "the connection's end")
+    member.connections.remove(connection)
     return cable
 
 
@@ -487,7 +487,7 @@ async def test_sync_5_a_round_before_the_two_have_agreed_is_refused_and_asked_fo
     before = b.state()
     talk = [*round_of(a, b, [written(a, "t")]), m.End(1, SUMMARY)]
     cable = await speaking(b, a, [*talk, wanting(a)], agreed=False)
-    assert kinds(cable.said(1)) == ["Hello", "Want", "Heard", "Refuse", "Want"]
+    assert kinds(cable.said(1)) == ["Hello", "Want", "Gossip", "Reject", "Want"]
     assert b.state() == before
 
 
@@ -503,14 +503,14 @@ async def test_sync_5_who_has_forgotten_what_the_sender_has_not_seen_refuses(pai
     a.put("t", "Milk")
     before = b.state()
     cable = await speaking(b, a, [*round_of(a, b, [written(a, "t")]), m.End(1, SUMMARY)])
-    assert "Refuse" in kinds(cable.said(1))
-    assert "Told" not in kinds(cable.said(1))
+    assert "Reject" in kinds(cable.said(1))
+    assert "Ack" not in kinds(cable.said(1))
     assert b.state() == before
     await meet(a, b)
     assert a.title("gone") is None
 
 
-async def test_sync_5_a_store_that_was_restored_under_a_running_link_recovers(
+async def test_sync_5_a_store_that_was_restored_under_a_running_connection_recovers(
     pair: list[Member], tmp_path: Path
 ) -> None:
     a, b = pair
@@ -524,7 +524,7 @@ async def test_sync_5_a_store_that_was_restored_under_a_running_link_recovers(
 
     cable = Cable()
 
-    async def work(one: Link, other: Link) -> None:
+    async def work(one: Connection, other: Connection) -> None:
         await until(lambda: one.peer_boot and other.peer_boot, "the greetings")
         with b.stores["journal"]._connection.backup("main", backup._connection, "main") as running:
             running.step()
@@ -536,7 +536,7 @@ async def test_sync_5_a_store_that_was_restored_under_a_running_link_recovers(
     await meet(a, b, cable=cable, meanwhile=work)
     backup.close()
     assert b.title("t2") == "Bread"
-    assert "Refuse" in kinds(cable.said(1))
+    assert "Reject" in kinds(cable.said(1))
 
 
 async def test_sync_9_a_host_of_nobody_is_refused_and_nothing_is_stored(pair: list[Member], tmp_path: Path) -> None:
@@ -546,26 +546,26 @@ async def test_sync_9_a_host_of_nobody_is_refused_and_nothing_is_stored(pair: li
     with stranger.transaction(a.now, HIGH) as tx:
         tx.put("evil", "task", {"title": "Poison"})
     with stranger.reading() as reader:
-        version, links = reader.version("evil"), links_beyond(reader, STRANGE, 0, 1)
+        version, part = reader.version("evil"), part_beyond(reader, STRANGE, 0, 1)
     stranger.close()
-    assert links is not None
+    assert part is not None
     assert version is not None
     a.put("good", "Milk")
     before = b.state()
-    cable = await speaking(b, a, round_of(a, b, [written(a, "good"), version], links=(links,)))
+    cable = await speaking(b, a, round_of(a, b, [written(a, "good"), version], parts=(part,)))
     assert last_word(cable).code == "unknown-host"
     assert str(STRANGE) in last_word(cable).reason
     assert b.state() == before
     assert ("refused", f"device {a.device[:8]}: {last_word(cable).reason}") in b.reports
 
 
-async def test_sync_9_the_links_of_a_host_of_nobody_are_refused_though_no_version_came(pair: list[Member]) -> None:
+async def test_sync_9_a_chain_of_a_host_of_nobody_is_refused_though_no_version_came(pair: list[Member]) -> None:
     """They would stay for ever, and go on to all devices."""
     a, b = pair
     await meet(a, b)
     a.put("good", "Milk")
-    links = Links(STRANGE, "", 1, genesis(STRANGE), bytes(16))
-    cable = await speaking(b, a, round_of(a, b, count=1, links=(links,)))
+    part = ChainPart(STRANGE, "", 1, genesis(STRANGE), bytes(16))
+    cable = await speaking(b, a, round_of(a, b, count=1, parts=(part,)))
     assert last_word(cable).code == "unknown-host"
     assert str(STRANGE) in last_word(cable).reason
     with b.stores["journal"].reading() as reader:
@@ -693,7 +693,7 @@ async def test_sync_53_a_version_with_another_content_under_one_dot_ends_nothing
         assert [(gone.path, gone.value) for gone in reader.overwritten("t")] == [("title", b'"Milk"')]
 
 
-async def test_sync_30_what_the_store_cannot_hold_ends_one_link_with_a_word(pair: list[Member]) -> None:
+async def test_sync_30_what_the_store_cannot_hold_ends_one_connection_with_a_word(pair: list[Member]) -> None:
     a, b = pair
     await meet(a, b)
     a.put("t", "a" * 100_000)
@@ -766,26 +766,26 @@ async def test_sync_17_a_fault_in_the_same_breath_as_what_would_be_answered(pair
     assert last_word(cable).code == "bad-frame"
 
 
-async def test_sync_32_a_link_may_be_closed_twice_and_the_first_word_counts(pair: list[Member]) -> None:
+async def test_sync_32_a_connection_may_be_closed_twice_and_the_first_word_counts(pair: list[Member]) -> None:
     a, b = pair
     cable = Cable()
-    links = a.link(cable.ends[0], b, dialled=True), b.link(cable.ends[1], a, dialled=False)
+    connections = a.connection(cable.ends[0], b, dialled=True), b.connection(cable.ends[1], a, dialled=False)
     async with anyio.create_task_group() as tasks:
-        for link in links:
-            tasks.start_soon(link.run)
+        for connection in connections:
+            tasks.start_soon(connection.run)
         await until(lambda: in_step(a, b))
-        links[0].close("duplicate", "a newer connection takes over")
-        links[0].close("revoked", "this device is no longer one of the person's devices")
-    assert links[0].ended == m.Close("duplicate", "a newer connection takes over")
-    assert links[1].ended == links[0].ended
-    a.links.clear()
-    b.links.clear()
+        connections[0].close("duplicate-connection", "a newer connection takes over")
+        connections[0].close("revoked", "this device is no longer one of the person's devices")
+    assert connections[0].ended == m.Close("duplicate-connection", "a newer connection takes over")
+    assert connections[1].ended == connections[0].ended
+    a.connections.clear()
+    b.connections.clear()
 
 
 async def test_sync_32_a_device_that_stops_says_goodbye(pair: list[Member]) -> None:
     a, b = pair
     cable = Cable()
-    mine, theirs = a.link(cable.ends[0], b, dialled=True), b.link(cable.ends[1], a, dialled=False)
+    mine, theirs = a.connection(cable.ends[0], b, dialled=True), b.connection(cable.ends[1], a, dialled=False)
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(theirs.run)
         async with anyio.create_task_group() as stopping:
@@ -794,19 +794,19 @@ async def test_sync_32_a_device_that_stops_says_goodbye(pair: list[Member]) -> N
             stopping.cancel_scope.cancel()
     assert theirs.ended is not None
     assert theirs.ended.code == "goodbye"
-    a.links.clear()
-    b.links.clear()
+    a.connections.clear()
+    b.connections.clear()
 
 
-async def test_sync_32_a_link_that_is_stopped_before_it_began_ends(pair: list[Member]) -> None:
+async def test_sync_32_a_connection_that_is_stopped_before_it_began_ends(pair: list[Member]) -> None:
     a, b = pair
     cable = Cable()
-    link = a.link(cable.ends[0], b, dialled=True)
+    connection = a.connection(cable.ends[0], b, dialled=True)
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(link.run)
+        tasks.start_soon(connection.run)
         tasks.cancel_scope.cancel()
     await cable.ends[1].aclose()
-    a.links.clear()
+    a.connections.clear()
 
 
 async def test_sync_7_equal_knowledge_with_another_digest_is_reported(pair: list[Member]) -> None:
@@ -856,7 +856,7 @@ async def test_sync_45_no_more_batches_are_under_way_than_were_granted(pair: lis
     many(a, 30)
     cable = Cable()
     end = cable.ends[1]
-    link = a.link(cable.ends[0], b, dialled=False)
+    connection = a.connection(cable.ends[0], b, dialled=False)
 
     async def read_on() -> None:
         with contextlib.suppress(anyio.EndOfStream, anyio.ClosedResourceError):
@@ -867,7 +867,7 @@ async def test_sync_45_no_more_batches_are_under_way_than_were_granted(pair: lis
         return sum(isinstance(message, m.Large) for message in cable.said(0))
 
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(link.run)
+        tasks.start_soon(connection.run)
         tasks.start_soon(read_on)
         for message in (hello(b.device, b.boot, ENCODINGS), wanting(b)):
             await end.send(frame(m.encode(message)))
@@ -879,7 +879,7 @@ async def test_sync_45_no_more_batches_are_under_way_than_were_granted(pair: lis
         # A new request ends the wait: no batch is needed for that.
         await end.send(frame(m.encode(m.Want({}))))
         await quiet([cable])
-        assert "Cut" in kinds(cable.said(0))
+        assert "Abort" in kinds(cable.said(0))
         assert large() == m.FIRST_CREDIT + 3
         tasks.cancel_scope.cancel()
     await end.aclose()
@@ -919,7 +919,7 @@ async def test_sync_45_batches_of_a_round_that_was_refused_are_granted_again(pai
 async def test_sync_46_who_asks_and_does_not_read_is_not_listened_to(pair: list[Member]) -> None:
     a, b = pair
     cable = Cable()
-    link = b.link(cable.ends[1], a, dialled=False)
+    connection = b.connection(cable.ends[1], a, dialled=False)
     sent = 0
 
     async def ask() -> None:
@@ -930,10 +930,10 @@ async def test_sync_46_who_asks_and_does_not_read_is_not_listened_to(pair: list[
             sent += 1
 
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(link.run)
+        tasks.start_soon(connection.run)
         tasks.start_soon(ask)
         await quiet([cable])
-        assert len(link._outbox) <= MAX_OUTBOX + 1
+        assert len(connection._outbox) <= MAX_OUTBOX + 1
         assert MAX_OUTBOX < sent < 2 * MAX_OUTBOX
         tasks.cancel_scope.cancel()
     await cable.ends[0].aclose()
@@ -998,40 +998,40 @@ class TestTime:
     async def test_sync_23_a_dead_peer_is_noticed_although_the_wall_clock_is_set_back(self, pair: list[Member]) -> None:
         a, b = pair
         cable = Cable()
-        link = b.link(cable.ends[1], a, dialled=False)
+        connection = b.connection(cable.ends[1], a, dialled=False)
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(link.run)
+            tasks.start_soon(connection.run)
             await cable.ends[0].send(frame(m.encode(hello(a.device, a.boot))))
             await anyio.sleep(1)
             b.now -= 3_600_000
-        assert link.ended is not None
-        assert link.ended.code == "timeout"
+        assert connection.ended is not None
+        assert connection.ended.code == "timeout"
         assert 15 <= anyio.current_time() % 1000 < 20
         await cable.ends[0].aclose()
 
-    async def test_sync_23_a_link_that_is_quiet_lives_on(self, pair: list[Member]) -> None:
+    async def test_sync_23_a_connection_that_is_quiet_lives_on(self, pair: list[Member]) -> None:
         a, b = pair
         cable = Cable()
-        links = a.link(cable.ends[0], b, dialled=True), b.link(cable.ends[1], a, dialled=False)
+        connections = a.connection(cable.ends[0], b, dialled=True), b.connection(cable.ends[1], a, dialled=False)
         async with anyio.create_task_group() as tasks:
-            for link in links:
-                tasks.start_soon(link.run)
+            for connection in connections:
+                tasks.start_soon(connection.run)
             await anyio.sleep(600)
-            assert [link.ended for link in links] == [None, None]
+            assert [connection.ended for connection in connections] == [None, None]
             tasks.cancel_scope.cancel()
         assert in_step(a, b)
 
     async def test_sync_23_a_store_that_is_busy_for_long_is_not_the_peers_silence(self, pair: list[Member]) -> None:
         a, b = pair
         a.put("t", "Milk")
-        slow = b.link
+        slow = b.connection
 
         async def waiting(work: Callable[[], object]) -> object:
             await anyio.sleep(20)
             return work()
 
         cable = Cable()
-        mine, theirs = a.link(cable.ends[0], b, dialled=True), slow(cable.ends[1], a, dialled=False)
+        mine, theirs = a.connection(cable.ends[0], b, dialled=True), slow(cable.ends[1], a, dialled=False)
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(mine.run)
             tasks.start_soon(theirs.run)
@@ -1054,31 +1054,31 @@ class TestTime:
 
         def heard() -> dict[str, dict[Host, int]]:
             with b.stores["journal"].reading() as reader:
-                return forgetting.told(reader)
+                return forgetting.acknowledged(reader)
 
         with a.stores["journal"].transaction(a.now, HIGH) as tx:
-            forgetting.hear(tx, third, clock, direct=True)
+            forgetting.note(tx, third, clock, direct=True)
         cable = await meet(a, b)
         assert heard()[third] == clock
-        assert kinds(cable.said(0)).count("Heard") == 1
+        assert kinds(cable.said(0)).count("Gossip") == 1
         cable = Cable()
-        links = a.link(cable.ends[0], b, dialled=True), b.link(cable.ends[1], a, dialled=False)
+        connections = a.connection(cable.ends[0], b, dialled=True), b.connection(cable.ends[1], a, dialled=False)
         async with anyio.create_task_group() as tasks:
-            for link in links:
-                tasks.start_soon(link.run)
+            for connection in connections:
+                tasks.start_soon(connection.run)
             await anyio.sleep(5)
-            greeted = kinds(cable.said(0)).count("Heard")
+            greeted = kinds(cable.said(0)).count("Gossip")
             for number in range(20):
                 with a.stores["journal"].transaction(a.now, HIGH) as tx:
-                    forgetting.hear(tx, third, {host: counter + 1 + number}, direct=False)
+                    forgetting.note(tx, third, {host: counter + 1 + number}, direct=False)
                 await anyio.sleep(1)
-            assert kinds(cable.said(0)).count("Heard") == greeted
+            assert kinds(cable.said(0)).count("Gossip") == greeted
             await anyio.sleep(60)
-            assert kinds(cable.said(0)).count("Heard") == greeted + 1
+            assert kinds(cable.said(0)).count("Gossip") == greeted + 1
             assert heard()[third] == {host: counter + 20}
             tasks.cancel_scope.cancel()
-        a.links.clear()
-        b.links.clear()
+        a.connections.clear()
+        b.connections.clear()
 
     async def test_sync_47_who_takes_what_it_asked_for_too_slowly_is_hung_up_on(self, pair: list[Member]) -> None:
         a, b = pair
@@ -1086,7 +1086,7 @@ class TestTime:
         many(a, 30)
         cable = Cable()
         end = cable.ends[1]
-        link = a.link(cable.ends[0], b, dialled=False)
+        connection = a.connection(cable.ends[0], b, dialled=False)
 
         async def beat() -> None:
             await end.send(frame(m.encode(hello(b.device, b.boot))))
@@ -1104,19 +1104,19 @@ class TestTime:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(beat)
             tasks.start_soon(read_on)
-            await link.run()
+            await connection.run()
             tasks.cancel_scope.cancel()
         assert STUCK_SECONDS <= anyio.current_time() - began_at < STUCK_SECONDS + 10
-        assert link.ended is not None
-        assert link.ended.code == "stuck"
+        assert connection.ended is not None
+        assert connection.ended.code == "stuck"
         await end.aclose()
 
     async def test_sync_21_a_peer_that_says_nothing_is_dropped_after_five_seconds(self, pair: list[Member]) -> None:
         a, b = pair
         cable = Cable()
-        link = b.link(cable.ends[1], a, dialled=False)
+        connection = b.connection(cable.ends[1], a, dialled=False)
         began_at = anyio.current_time()
-        await link.run()
+        await connection.run()
         assert 5 <= anyio.current_time() - began_at <= 7
         assert last_word(cable).code == "timeout"
         await cable.ends[0].aclose()

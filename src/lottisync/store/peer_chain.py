@@ -1,0 +1,111 @@
+"""A part of a chain that comes from a peer: taken over, or the node at which two copies of a store part
+(docs/specs/13-copies.md, sections 2 and 3)."""
+
+from collections.abc import Iterator
+
+from lottisync.causality.chain import VALUE_BYTES, ChainPart, LogEnd, branch_name, genesis
+from lottisync.causality.vector_clock import MAX_COUNTER
+from lottisync.store import chain
+from lottisync.store.merge import Merge
+
+
+class BadChain(ValueError):
+    """A part of a chain that cannot be what it says it is; nothing was stored."""
+
+
+class Gap(BadChain):
+    """A part of a chain that does not reach to what is here: it begins beyond it, or its parent's chain is not here."""
+
+
+def extend(tx: Merge, part: ChainPart) -> bytes | None:
+    """Take over a part of a host's log, from a peer (COPY-4).
+
+    None if it agrees with what is here; all of it is stored then. Else the fork node that has to be split at
+    before it is sent again: where the two logs part, where the host is closed, or where the branch was cut
+    off; nothing is stored.
+
+    Raises `Gap` for a part that does not reach to what is here, `BadChain` for an impossible one.
+
+    If the part shows our own host beyond our own counter, this store was rolled back, and gets a new host."""
+    _refuse_malformed(part)
+    log = chain.log_of(tx, part.host)
+    known = chain.nodes(tx)
+    begun = log is not None and log.end.end >= log.end.first
+    if log is not None and begun:
+        end, node = log.end, _parts_from(tx, log, part)
+    else:
+        end, node = LogEnd(part.first, part.first - 1, part.before), _begins_badly(tx, part, known)
+    new = [*_each(part.values)][end.end + 1 - part.first :]
+    if node is not None or not new:
+        return node
+    for value in [end.value, *new[:-1]] if begun else new[:-1]:
+        if value in known:
+            return value
+    number = log.number if log is not None and begun else _number_of(tx, part)
+    chain.append(tx.execute, number, end.end + 1, b"".join(new))
+    tx.changed = True
+    if part.host == tx.host and part.end > tx.counter:
+        tx.rolled_back()
+    return None
+
+
+def _refuse_malformed(part: ChainPart) -> None:
+    if len(part.before) != VALUE_BYTES or not part.values or len(part.values) % VALUE_BYTES:
+        raise BadChain(
+            f"a chain value has {VALUE_BYTES} bytes; got {len(part.before)} and {len(part.values)} of {part.host!r}"
+        )
+    if not (part.first >= 1 and part.end <= MAX_COUNTER):
+        raise BadChain(f"chain values of {part.host} are from 1 to {MAX_COUNTER}; got {part.first} to {part.end}")
+
+
+def _parts_from(tx: Merge, log: chain.Log, part: ChainPart) -> bytes | None:
+    """Where a part leaves the log that is here; None if it does not."""
+    if part.first > log.end.end + 1:
+        raise Gap(f"the chain of {part.host} begins at {part.first}, and the one here ends at {log.end.end}")
+    if part.first < log.end.first or part.parent != log.parent:
+        raise BadChain(
+            f"the chain of {part.host} begins at {part.first} behind {part.parent!r}, "
+            f"and the one here at {log.end.first} behind {log.parent!r}"
+        )
+    last = chain.value_in(tx, part.host, log, part.first - 1)
+    if last != part.before:
+        raise BadChain(f"the log of {part.host} is another one already ahead of {part.first}; greet again")
+    new = part.first > log.end.end
+    held = b"" if new else chain.values_from(tx, log.number, part.first, len(part.values) // VALUE_BYTES)
+    for ours, theirs in zip(_each(held), _each(part.values), strict=False):
+        if ours != theirs:
+            return last
+        last = ours
+    return None
+
+
+def _begins_badly(tx: Merge, part: ChainPart, known: frozenset[bytes]) -> bytes | None:
+    """The node that stands in the way of a log that is new here; None if none does."""
+    if not part.parent:
+        if part.first != 1:
+            raise Gap(f"the chain of {part.host} begins at {part.first}, and nothing of it is here")
+        if part.before != genesis(part.host):
+            raise BadChain(f"the chain of {part.host} does not begin with its genesis")
+        return part.before if part.before in known else None
+    if part.host != branch_name(part.values[:VALUE_BYTES]):
+        raise Gap(f"the branch {part.host} does not begin at {part.first}, and nothing of it is here")
+    behind = chain.value_at(tx, part.parent, part.first - 1)
+    if behind is None and part.first == 1:  # a host that is a node from the start, and of which nothing else is here
+        behind = genesis(part.parent)
+    if behind is None:
+        raise Gap(f"the branch {part.host} begins at {part.first}, and the log of {part.parent} ends before")
+    if behind != part.before:
+        raise BadChain(f"the branch {part.host} does not begin where {part.parent} is at {part.first - 1}")
+    return None if behind in known else behind
+
+
+def _each(values: bytes) -> Iterator[bytes]:
+    return (values[at : at + VALUE_BYTES] for at in range(0, len(values), VALUE_BYTES))
+
+
+def _number_of(tx: Merge, part: ChainPart) -> int:
+    if part.parent:
+        tx.host_number(part.parent)
+    number = tx.host_number(part.host)
+    tx.execute("update hosts set parent = ? where n = ?", (part.parent, number))
+    return number

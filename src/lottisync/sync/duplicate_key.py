@@ -1,0 +1,23 @@
+"""One device's key that runs twice: a home was copied to another machine, and both programs are up
+(docs/specs/13-copies.md, section 6).
+
+Each of the two greets as the same device. If the newer connection simply took the place of the older one, as it does
+for a program that was started again, the two would take each other's connections over and over. So before a connection
+is given up for a program that was started as another one, it is asked for a sign of life. If there is one, the newcomer
+is turned away, and all three devices show it to the person. Nothing is lost by that: what the one that waits has
+written goes out when the other has stopped, and its chains tell the two apart.
+"""
+
+LIVING_SECONDS = 5.0
+"""How long a connection may take to answer: longer than a round trip anywhere, shorter than a greeting may take."""
+REMEMBERED_MS = 120_000
+"""For how long after the newcomer's last attempt a device counts as running twice; attempts are half a minute apart."""
+
+
+def warning(name: str | None) -> str:
+    """The sentence for people, about another device or (None) this one."""
+    return (
+        f"{name or 'This device'} runs twice: its home was copied to another machine, and only one of the two can"
+        " be connected at a time. Make one of them a device of its own: stop its daemon, and run there:"
+        " lottisync devices renew NAME, and: lottisync pair. Nothing written is lost"
+    )
