@@ -41,8 +41,8 @@ def labels(*pairs: tuple[str, str]) -> dict[str, Any]:
 # -- labels
 
 
-def test_rev92_three_labels_the_surest_first_and_none_of_low_confidence(laptop: Reviewer) -> None:
-    """REV-92, S1-17."""
+def test_rev142_three_labels_the_surest_first_and_none_of_low_confidence(laptop: Reviewer) -> None:
+    """REV-142, S1-17."""
     label(laptop, "bug", "home", "work", "urgent", "later")
     laptop.add_task()
     answer = laptop.propose(
@@ -85,8 +85,8 @@ def test_rev7_a_label_is_one_register_and_the_users_word(laptop: Reviewer, phone
         ({"labels": [{"id": "t1", "confidence": "high"}]}, "label t1: not found"),
     ],
 )
-def test_rev92_a_label_that_is_none(laptop: Reviewer, args: dict[str, Any], said: str) -> None:
-    """REV-92, REV-16."""
+def test_rev142_a_label_that_is_none(laptop: Reviewer, args: dict[str, Any], said: str) -> None:
+    """REV-142, REV-16."""
     laptop.add_task()
     assert said in laptop.propose("assign_task_labels", args)
 
@@ -109,8 +109,8 @@ def test_rev8_a_rejected_label_is_suppressed_until_the_rejection_is_undone(lapto
     assert laptop.verdicts.recover(laptop.later()) == []
 
 
-def test_rev94_a_suppression_that_was_interrupted_is_carried_out_at_the_next_start(laptop: Reviewer) -> None:
-    """REV-94, REV-50."""
+def test_rev144_a_suppression_that_was_interrupted_is_carried_out_at_the_next_start(laptop: Reviewer) -> None:
+    """REV-144, REV-50."""
     label(laptop, "bug")
     laptop.add_task()
     laptop.propose("assign_task_labels", labels(("bug", "high")))
@@ -224,10 +224,10 @@ def test_rev107_a_link_that_a_later_call_asks_for(laptop: Reviewer) -> None:
         ("has_follow_up", "follows_up_on", ("t2", "t1")),
     ],
 )
-def test_rev93_a_relation_is_stored_under_one_word(
+def test_rev143_a_relation_is_stored_under_one_word(
     laptop: Reviewer, relation: str, stored: str, ends: tuple[str, str]
 ) -> None:
-    """REV-93, S1-20: typed links with derived ids."""
+    """REV-143, S1-20: typed links with derived ids."""
     laptop.add_task()
     laptop.add_task("t2", "Buy flour")
     laptop.propose("link_task", {"relation": relation, "targetTaskId": "t2"})

@@ -87,8 +87,8 @@ def test_rev2_one_source_for_schema_and_description() -> None:
 
 
 @pytest.mark.parametrize("given_minutes", [60, "60", 60.0, " 60 ", 59.6])
-def test_rev90_an_estimate_in_whatever_form(given_minutes: Any) -> None:
-    """REV-90, S4-19."""
+def test_rev140_an_estimate_in_whatever_form(given_minutes: Any) -> None:
+    """REV-140, S4-19."""
     assert accepted("update_task_estimate", {"minutes": given_minutes}) == {"minutes": 60}
 
 
@@ -99,8 +99,8 @@ def test_rev3_estimates_that_are_none(given_minutes: Any) -> None:
 
 
 @pytest.mark.parametrize("alias", sorted(TOOLBOX.aliases))
-def test_rev90_aliases(alias: str) -> None:
-    """REV-90."""
+def test_rev140_aliases(alias: str) -> None:
+    """REV-140."""
     assert TOOLBOX.aliases[alias] in TOOLBOX.tools
     assert refused(alias, {}).startswith(TOOLBOX.aliases[alias])
 
@@ -131,12 +131,12 @@ def test_rev90_aliases(alias: str) -> None:
     ],
 )
 def test_rev3_what_is_refused_says_why(tool: str, args: Any, part: str) -> None:
-    """REV-91, REV-3, S0-11, S2-25: an invalid proposal never reaches a person."""
+    """REV-141, REV-3, S0-11, S2-25: an invalid proposal never reaches a person."""
     assert part in refused(tool, args)
 
 
-def test_rev90_normal_forms() -> None:
-    """REV-90."""
+def test_rev140_normal_forms() -> None:
+    """REV-140."""
     assert accepted("set_task_title", {"title": " Bake \n bread "}) == {"title": "Bake bread"}
     assert accepted("set_task_status", {"status": "in_progress"}) == {"status": "IN PROGRESS"}
     assert accepted("update_task_priority", {"priority": " p0 "}) == {"priority": "P0"}
@@ -205,8 +205,8 @@ _json = st.recursive(
     st.sampled_from(sorted(TOOLBOX.tools)),
     st.dictionaries(st.sampled_from(["title", "minutes", "items", "status"]), _json),
 )
-def test_rev90_a_normal_form_is_its_own_normal_form(tool: str, args: dict[str, Any]) -> None:
-    """REV-90."""
+def test_rev140_a_normal_form_is_its_own_normal_form(tool: str, args: dict[str, Any]) -> None:
+    """REV-140."""
     once = TOOLBOX.checked(tool, args)
     if not isinstance(once, BadCall):
         assert TOOLBOX.checked(once.tool, once.arguments()) == once
