@@ -12,13 +12,12 @@ from lottisync.agents.toolbox import TOOLBOX, RetractSuggestions
 from lottisync.daemon.stores import AGENT_STORE
 from lottisync.entities.entity import HIGH, LOW
 from lottisync.journal import tasks
-from lottisync.journal.action import Action, Batch
+from lottisync.journal.task_action import ActionBatch, TaskAction
 from lottisync.journal.toolbox import ACTIONS, BadCall
 from lottisync.journal.types import JOURNAL, ChecklistItem
 from lottisync.review.builder import Builder
 from lottisync.review.change import ChangeDecision, ChangeItem
 from lottisync.review.completion import Sagas
-from lottisync.review.fate import decisions
 from lottisync.review.inbox import Inbox
 from lottisync.review.item_view import ItemView
 from lottisync.review.ledger import Ledger
@@ -39,7 +38,7 @@ class Wake(Builder):
         match TOOLBOX.checked(tool, args):
             case BadCall() as bad:
                 return bad.text
-            case Action() | Batch() as call:
+            case TaskAction() | ActionBatch() as call:
                 return self.propose(call, now)
             case RetractSuggestions() as own:
                 return self.retract([Staged(one.id, one.reason) for one in own.proposals], now)
@@ -72,7 +71,7 @@ class Reviewer(CountedDevice):
 
     def do(self, deed: Callable[[Transaction], object], precedence: int = HIGH) -> None:
         with self.journal.transaction(self.later(), precedence) as tx:
-            deed(tx)
+            effect_write(tx)
 
     def add_task(self, task_id: str = "t1", title: str = "Bake bread", items: tuple[str, ...] = ()) -> None:
         self.do(lambda tx: tasks.add_task(tx, task_id, title))

@@ -15,7 +15,7 @@ class NewItem(Arguments):
     is_checked: Checked = Field(default=None, description="True if it is done already.")
 
 
-class AddMultipleChecklistItems(Batch):
+class AddMultipleChecklistItems(ActionBatch):
     tool: ClassVar[str] = "add_multiple_checklist_items"
     purpose: ClassVar[str] = "Propose new checklist items; the user decides on each of them."
     when: ClassVar[str] = "When what was written names a step that is not on the list."

@@ -5,12 +5,12 @@ from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import AfterValidator, Field, ValidationInfo, model_validator
 
-from lottisync.journal.action import TaskField
-from lottisync.journal.arguments import INCOMPLETE, Reason, rule
+from lottisync.journal.arguments import INCOMPLETE, ReasonText, rule
 from lottisync.journal.language import marked
+from lottisync.journal.task_action import TaskField
 from lottisync.journal.tasks import checked_status
 from lottisync.problem import Problem
-from lottisync.review.action import Change, Deed, Sight
+from lottisync.review.action import EffectWrite, FieldChange, TargetView
 
 PROPOSED_STATUSES = ("OPEN", "GROOMED", "IN PROGRESS", "BLOCKED", "ON HOLD")
 """What a model may propose."""
@@ -44,7 +44,7 @@ class SetTaskStatus(TaskField):
     status: Annotated[
         str, AfterValidator(rule(_proposable)), Field(json_schema_extra={"enum": list(PROPOSED_STATUSES)})
     ] = Field(description="The new status. Only the user sets DONE and REJECTED.")
-    reason: Reason | None = Field(default=None, description="Required for BLOCKED and ON HOLD: what it waits for.")
+    reason: ReasonText | None = Field(default=None, description="Required for BLOCKED and ON HOLD: what it waits for.")
 
     @model_validator(mode="after")
     def _explained(self, info: ValidationInfo) -> Self:
@@ -79,7 +79,7 @@ class SetTaskStatus(TaskField):
         changes = [] if self._says_more(sight) else super().changes(sight, name)
         if before is None and self.reason is None:
             return changes
-        return [*changes, Change("statusReason", before, self.reason)]
+        return [*changes, FieldChange("statusReason", before, self.reason)]
 
     def summary(self, name: str | None = None, language: str = "en") -> str:
         return self.catalogue.say(marked("Set status to {status}"), language, status=self.status)

@@ -7,6 +7,7 @@ from pydantic import Field
 from lottisync.journal.action import TaskField, Topic
 from lottisync.journal.arguments import DueDate
 from lottisync.journal.language import marked
+from lottisync.journal.task_action import TaskField
 
 
 class UpdateTaskDueDate(TaskField):
