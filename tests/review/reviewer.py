@@ -22,6 +22,7 @@ from lottisync.review.inbox import Inbox
 from lottisync.review.item_view import ItemView
 from lottisync.review.ledger import Ledger
 from lottisync.review.projection import SetState
+from lottisync.review.proposal_record import decisions
 from lottisync.review.retraction import Staged, open_proposals
 from lottisync.review.verdict import Verdicts
 from lottisync.store.transaction import Transaction
@@ -71,7 +72,7 @@ class Reviewer(CountedDevice):
 
     def do(self, deed: Callable[[Transaction], object], precedence: int = HIGH) -> None:
         with self.journal.transaction(self.later(), precedence) as tx:
-            effect_write(tx)
+            deed(tx)
 
     def add_task(self, task_id: str = "t1", title: str = "Bake bread", items: tuple[str, ...] = ()) -> None:
         self.do(lambda tx: tasks.add_task(tx, task_id, title))

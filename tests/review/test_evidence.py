@@ -195,7 +195,7 @@ def test_s0_45_the_reason_is_readable_in_the_items_history(laptop: Reviewer) -> 
     laptop.propose("update_checklist_item", {"id": "t1-i1", "title": "Dry yeast"}, run="r2")
     [item, _] = laptop.waiting()
     laptop.verdicts.confirm(item.id, laptop.later())
-    [fate] = fates(laptop.journal, laptop.agents, ACTIONS, laptop.now, about="t1-i0")
-    assert (fate.summary, fate.fate, fate.why) == ('Uncheck: "Flour"', "confirmed", REASON)
-    assert [decision.device for decision in fate.decisions] == [laptop.id]
+    [record] = proposal_records(laptop.journal, laptop.agents, ACTIONS, laptop.now, about="t1-i0")
+    assert (record.summary, record.fate, record.why) == ('Uncheck: "Flour"', "confirmed", REASON)
+    assert [decision.device for decision in record.decisions] == [laptop.id]
     assert laptop.item().check_reason == REASON

@@ -36,6 +36,7 @@ from lottisync.review.ledger import Ledger, one_set
 from lottisync.review.outcome import Outcome
 from lottisync.review.precedence import PERSON
 from lottisync.review.projection import project
+from lottisync.review.proposal_record import decisions
 from lottisync.review.retraction import open_proposals
 from lottisync.review.verdict import Verdicts
 from lottisync.store.store import Store

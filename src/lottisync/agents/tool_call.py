@@ -23,7 +23,6 @@ from lottisync.agents.report import Words
 from lottisync.agents.run_log import Run
 from lottisync.agents.seen import Seen
 from lottisync.agents.toolbox import TOOLBOX, Observation, RecordObservations, RetractSuggestions, UpdateReport
-from lottisync.journal.action import Action, Batch
 from lottisync.journal.actions.set_task_language import SetTaskLanguage
 from lottisync.journal.arguments import Call
 from lottisync.journal.task_action import ActionBatch, TaskAction
@@ -77,7 +76,7 @@ class Calls:
             return ToolAnswer(parsed.text)
         if isinstance(parsed, SetTaskLanguage):
             return self._set_language(parsed, now)
-        return Answer(parsed.answered(self._take(parsed, now)))
+        return ToolAnswer(parsed.answered(self._take(parsed, now)))
 
     def recall(self, call: ToolCall, now: int) -> None:
         """Bring back what a call left for the end, one that was answered before the process was killed. What it

@@ -72,7 +72,7 @@ def _as_observation(value: Any) -> Any:
 
 
 class Observation(Arguments):
-    text: Line = Field(description="One note.")
+    text: NoteLine = Field(description="One note.")
     priority: Literal["routine", "notable", "critical"] = Field(default="routine", description="How much it matters.")
     category: Literal["grievance", "excellence", "templateImprovement", "operational"] = Field(
         default="operational",

@@ -105,7 +105,7 @@ async def wake(
     now: Callable[[], int],
     new_id: Callable[[int], str],
     chance: float = 0.0,
-    watch: Callable[[Progress], None] = _unwatched,
+    watch: Callable[[WakeProgress], None] = _unwatched,
     zone: tzinfo | None = None,
 ) -> WakeResult:
     """Wake the agent once, for `trigger`, on the device of that id.
@@ -200,7 +200,7 @@ class _Wake:
         waiting: list[queue.Waiting],
         now: Callable[[], int],
         new_id: Callable[[int], str],
-        watch: Callable[[Progress], None],
+        watch: Callable[[WakeProgress], None],
         zone: tzinfo | None,
     ) -> None:
         self._journal, self._agents, self._now, self._new_id, self._watch = journal, agents, now, new_id, watch

@@ -15,7 +15,7 @@ tick needs no reason.
 """
 
 from lottisync.review.action import Grade
-from lottisync.review.terms import Sovereignty
+from lottisync.review.policy import Sovereignty
 from lottisync.shown import visible
 
 MIN_REASON = 20

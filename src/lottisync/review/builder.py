@@ -30,9 +30,7 @@ from lottisync.entities.entity import DELETED_AT, Entity, is_deleted
 from lottisync.entities.registers import Stamp
 from lottisync.entities.view import view
 from lottisync.review import effect, retraction
-from lottisync.review.action import Action, Actions, Proposable, Sight, Unreadable
-from lottisync.review.answer import QUEUED as PROPOSED
-from lottisync.review.answer import batch_answer, looked_up, skipped
+from lottisync.review.action import Action, Actions, Proposable, TargetView, Unreadable
 from lottisync.review.change import ChangeItem, ChangeSet, SeenField
 from lottisync.review.ledger import SET, Ledger, Placed, fields
 from lottisync.review.policy import Policy, Sovereignty, policy_of
@@ -259,7 +257,7 @@ class Builder:
         draft = self._draft(action, written, target_view, planned)
         known = self._asked_before(draft, ledger, target_view)
         if known is not None:
-            return Answer(REFUSED, heading + known)
+            return Considered(REFUSED, heading + known)
         superseded = [placed for placed in ledger.placed() if self._is_superseded(placed, draft)]
         draft = draft._replace(supersedes=tuple(placed.item.id for placed in superseded))
         replaced = [
@@ -270,7 +268,7 @@ class Builder:
             other for other in self._drafts if other.operation not in gone and not gone & set(other.depends_on)
         ]
         self._drafts.append(draft)
-        notes = [f"{heading}the rest is queued, but not this. {kept_back}"] if kept_back else []
+        notes = [f"{heading}the rest is queued, but not this. {withheld}"] if withheld else []
         notes += [f"It takes the place of what waits: {placed.item.human_summary}." for placed in superseded]
         notes += [f"It replaces what you proposed before: {other.summary}." for other in replaced]
         if target_view is not None and action.order_unknown(target_view):
@@ -332,7 +330,7 @@ class Builder:
             digest(action.tool, args),
             operation,
             target,
-            effect.base(action, sight, self._task_id) if sight else [],
+            effect.base(action, target_view, self._task_id) if target_view else [],
             _registers(action, target),
             _identity(action),
             group,
@@ -347,7 +345,7 @@ class Builder:
             return "you have proposed this already in this wake"
         for placed in ledger.placed():
             if placed.item.operation_id == draft.operation or self._is_same(placed, draft):
-                known = self._answered(placed, draft, sight)
+                known = self._asked_by(placed, draft, target_view)
                 if known is not None:
                     return known
         return None
@@ -358,7 +356,7 @@ class Builder:
         if state.open or state.status is ItemStatus.DEFERRED:
             return None if self._is_superseded(placed, draft) else self._waits(placed)
         if state.status is ItemStatus.CONFIRMED and not same_run:
-            return self._answered_by_hand(placed, draft, sight)
+            return self._answered_by_hand(placed, draft, target_view)
         refused = state.status is ItemStatus.REJECTED or state.undone
         if refused and (same_run or not self._has_news(placed, draft, target_view)):
             reason = next((head.reason for head in reversed(state.heads) if head.reason), None)
@@ -399,7 +397,7 @@ class Builder:
         registers = frozenset() if isinstance(action, Unreadable) else _registers(action, item.target)
         return bool(registers) and registers <= draft.registers
 
-    def _answered_by_hand(self, placed: Placed, draft: Draft, sight: Sight | None) -> str | None:
+    def _answered_by_hand(self, placed: Placed, draft: Draft, target_view: TargetView | None) -> str | None:
         """What the user did to what they had confirmed: to delete it, to rename it or to take it off is a no."""
         action = draft.action
         if action.marks_rejection:
@@ -420,7 +418,7 @@ class Builder:
             return None
         return f"the user {verb} this already"
 
-    def _heard_anew(self, placed: Placed, draft: Draft, sight: Sight | None) -> bool:
+    def _has_news(self, placed: Placed, draft: Draft, target_view: TargetView | None) -> bool:
         """Whether something has changed that every rejection of this had not seen."""
         refusals = (ItemStatus.REJECTED, ItemStatus.RETRACTED)
         rejections = [head for head in placed.state.heads if head.verdict in refusals and head.actor == "user"]

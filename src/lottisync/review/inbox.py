@@ -16,7 +16,6 @@ from lottisync.review.ledger import Ledger, Placed, one_set
 from lottisync.review.policy import Sovereignty
 from lottisync.review.projection import ItemStatus
 from lottisync.review.proposal import set_of
-from lottisync.review.terms import Sovereignty
 from lottisync.store.instant import iso
 from lottisync.store.reader import Reader
 from lottisync.store.store import Store

@@ -99,7 +99,7 @@ def entries(reader: Reader, task_id: str | None = None, *, only_open: bool = Fal
     return _entries(reader, where, tuple(bindings))
 
 
-def resolved(reader: Reader, since: str, task_id: str | None = None) -> list[Entry]:
+def resolved(reader: Reader, since: str, task_id: str | None = None) -> list[IndexRow]:
     """The sets, of one task or of all, whose last item was decided at `since` (ISO 8601) or later."""
     where, bindings = "resolved_at >= ?", [since]
     if task_id is not None:

@@ -73,7 +73,7 @@ class ItemState(NamedTuple):
         return next((head.superseded_by for head in reversed(self.heads) if head.superseded_by), None)
 
     @property
-    def fate(self) -> str:
+    def shown_status(self) -> str:
         """What became of it, in the one word that a person is told: its status, or contested, undone, superseded or
         expired, which a status does not tell."""
         if self.contested:

@@ -8,10 +8,9 @@ from pydantic import BeforeValidator, Field
 from lottisync.entities.entity import Entity
 from lottisync.entities.view import view
 from lottisync.journal import redundancy, tasks
-from lottisync.journal.action import ITEM, Action, Topic
-from lottisync.journal.arguments import Title
+from lottisync.journal.arguments import TitleText
 from lottisync.journal.language import marked
-from lottisync.journal.task_action import ITEM, TaskAction
+from lottisync.journal.task_action import ITEM, TaskAction, Topic
 from lottisync.journal.types import ChecklistItem
 from lottisync.review.action import EffectWrite, FieldChange, TargetView
 from lottisync.review.effect import receipt
@@ -33,7 +32,7 @@ class AddChecklistItem(TaskAction):
     offered: ClassVar[bool] = False
     creates: ClassVar[str | None] = ITEM
 
-    title: Title = Field(description="What is to be done.")
+    title: TitleText = Field(description="What is to be done.")
     is_checked: Checked = Field(default=None, description="True if it is done already.")
 
     def created_name(self) -> str:
@@ -59,9 +58,9 @@ class AddChecklistItem(TaskAction):
     def writes(self, target_view: TargetView) -> dict[str, Any]:
         return {} if self.holder(target_view) else {"title": self.title}
 
-    def changes(self, sight: Sight, name: str | None) -> list[Change]:
-        added = Change(ITEM, None, self.title)
-        return [added, Change("isChecked", None, after=True)] if self.is_checked else [added]
+    def changes(self, target_view: TargetView, name: str | None) -> list[FieldChange]:
+        added = FieldChange(ITEM, None, self.title)
+        return [added, FieldChange("isChecked", None, after=True)] if self.is_checked else [added]
 
     def carry_out(self, tx: Transaction, effect_write: EffectWrite) -> None:
         kept = receipt(self, effect_write.operation, None, effect_write.writes)
@@ -69,13 +68,13 @@ class AddChecklistItem(TaskAction):
         if not effect_write.writes and there is not None:
             tx.put(there.id, ITEM, kept)
             return
-        tasks.default_checklist(tx, deed.task_id, precedence=AGENT)
-        ident = created_id(deed.operation, ITEM)
-        tasks.add_item(tx, ident, deed.task_id, self.title, {**self._tick(deed), **kept})
+        tasks.default_checklist(tx, effect_write.task_id, precedence=AGENT)
+        ident = created_id(effect_write.operation, ITEM)
+        tasks.add_item(tx, ident, effect_write.task_id, self.title, {**self._tick(effect_write), **kept})
 
-    def _tick(self, deed: Deed) -> dict[str, Any]:
-        tick = {"isChecked": True, "checkedAt": iso(deed.at)} if self.is_checked else {}
-        return {"proposedBy": deed.agent_id, **tick}
+    def _tick(self, effect_write: EffectWrite) -> dict[str, Any]:
+        tick = {"isChecked": True, "checkedAt": iso(effect_write.at)} if self.is_checked else {}
+        return {"proposedBy": effect_write.agent_id, **tick}
 
     def summary(self, name: str | None = None, language: str = "en") -> str:
         text = marked('Add as done: "{title}"') if self.is_checked else marked('Add: "{title}"')

@@ -5,13 +5,13 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from lottisync.journal.action import Action, Batch
 from lottisync.journal.actions.add_checklist_item import AddChecklistItem, Checked
-from lottisync.journal.arguments import MAX_BATCH, Arguments, Title
+from lottisync.journal.arguments import MAX_BATCH, Arguments, TitleText
+from lottisync.journal.task_action import ActionBatch, TaskAction
 
 
 class NewItem(Arguments):
-    title: Title = Field(description="What is to be done.")
+    title: TitleText = Field(description="What is to be done.")
     is_checked: Checked = Field(default=None, description="True if it is done already.")
 
 
@@ -24,5 +24,5 @@ class AddMultipleChecklistItems(ActionBatch):
 
     items: list[NewItem] = Field(min_length=1, max_length=MAX_BATCH, description="The items to add, in order.")
 
-    def parts(self) -> Sequence[Action]:
+    def parts(self) -> Sequence[TaskAction]:
         return [AddChecklistItem.model_construct(**dict(item)) for item in self.items]

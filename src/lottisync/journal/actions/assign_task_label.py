@@ -8,10 +8,9 @@ from pydantic import BeforeValidator, Field
 from lottisync.entities import path as paths
 from lottisync.entities.entity import is_deleted
 from lottisync.entities.view import view
-from lottisync.journal.action import LABEL, Action, Topic, missing
-from lottisync.journal.arguments import Arguments, EntityId
+from lottisync.journal.arguments import Arguments, EntityIdText
 from lottisync.journal.language import marked
-from lottisync.journal.task_action import LABEL, TaskAction, missing
+from lottisync.journal.task_action import LABEL, TaskAction, Topic, missing
 from lottisync.journal.types import Label, Task
 from lottisync.review.action import FieldChange, TargetView
 from lottisync.review.policy import Policy

@@ -32,7 +32,7 @@ class AssignTaskLabels(ActionBatch):
         rest = {name: value for name, value in given.items() if name != "labelIds"}
         return {**rest, "labels": [{"id": one} for one in listed]} if isinstance(listed, list) else given
 
-    def parts(self) -> Sequence[Action]:
+    def parts(self) -> Sequence[TaskAction]:
         # `sorted` is stable: what the model is equally sure of stays in its order.
         surest = sorted(self.labels, key=lambda label: CONFIDENCES.index(label.confidence))
         return [AssignTaskLabel.model_construct(**dict(label)) for label in surest]

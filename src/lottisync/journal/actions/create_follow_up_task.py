@@ -8,11 +8,10 @@ from pydantic import Field, StringConstraints
 from lottisync.entities.entity import Entity, is_deleted
 from lottisync.entities.view import view
 from lottisync.journal import redundancy, tasks
-from lottisync.journal.action import TASK, Action, Topic
 from lottisync.journal.actions.link_task import LinkTask, Relation
 from lottisync.journal.arguments import MAX_REASON, DueDate, Priority, TitleText
 from lottisync.journal.language import marked
-from lottisync.journal.task_action import TASK, TaskAction
+from lottisync.journal.task_action import TASK, TaskAction, Topic
 from lottisync.journal.types import ENTRY_LINK, Task
 from lottisync.review.action import EffectWrite, FieldChange, TargetView
 from lottisync.review.effect import receipt

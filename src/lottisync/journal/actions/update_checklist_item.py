@@ -13,11 +13,10 @@ from pydantic import Field, StringConstraints, model_validator
 from lottisync.causality.vector_clock import Clock
 from lottisync.entities.view import view
 from lottisync.journal import evidence, guard
-from lottisync.journal.action import ITEM, Action, Topic, missing
-from lottisync.journal.arguments import MAX_REASON, Arguments, Evidence, Id, Reason, Title
+from lottisync.journal.arguments import MAX_REASON, Arguments, Evidence, Id, ReasonText, TitleText
 from lottisync.journal.language import marked
 from lottisync.journal.redundancy import same
-from lottisync.journal.task_action import ITEM, TaskAction, missing
+from lottisync.journal.task_action import ITEM, TaskAction, Topic, missing
 from lottisync.journal.types import ChecklistItem
 from lottisync.review.action import Cited, EffectWrite, Grade, TargetView
 from lottisync.review.policy import Policy
@@ -28,7 +27,7 @@ from lottisync.store.transaction import Transaction
 
 SOVEREIGNTY = (
     "You can mark items as done/undone or correct titles. When an item was last toggled by the user, you must "
-    "provide a reason citing evidence from AFTER the user's action to change its checked state. Title updates "
+    "provide a reason citing evidence from AFTER the user's action to change its checked state. TitleText updates "
     "are always allowed."
 )
 
@@ -40,12 +39,12 @@ class ItemChange(Arguments):
         description="New checked status. For items last set by the user, you must also provide a reason citing "
         "post-dated evidence. Without a reason, the isChecked change will be rejected for user-set items.",
     )
-    title: Title | None = Field(default=None, description="The corrected title.")
+    title: TitleText | None = Field(default=None, description="The corrected title.")
     is_archived: bool | None = Field(
         default=None,
         description="True puts the item away, for instance one that is there twice; false takes it out of the archive.",
     )
-    reason: Reason | None = Field(
+    reason: ReasonText | None = Field(
         default=None,
         description="Required when changing isChecked on a user-set item. Must cite specific evidence (e.g., a "
         "recording or note) that postdates the user's last toggle. The system will reject isChecked changes on "
@@ -122,7 +121,7 @@ class UpdateChecklistItem(ItemChange, TaskAction):
     def current(self, target_view: TargetView) -> dict[str, Any]:
         if target_view.target is None:
             return {}
-        item = view(sight.target, ChecklistItem)
+        item = view(target_view.target, ChecklistItem)
         return {"isChecked": item.is_checked, "title": item.title, "isArchived": item.is_archived}
 
     def redundant(self, target_view: TargetView) -> str | None:
@@ -240,10 +239,12 @@ def at_once(
     so_already = action.redundant(target_view)
     if so_already is not None:
         return skipped(so_already)
-    if sight.grade is Grade.UNKNOWN:  # for a person to judge, and there is none on this path
-        sight = sight._replace(grade=Grade.UNFIT)
-    withheld = action.objection(sight, terms)
-    fields = {path: value for path, value in action.writes(sight).items() if path != "isChecked" or withheld is None}
+    if target_view.grade is Grade.UNKNOWN:  # for a person to judge, and there is none on this path
+        target_view = target_view._replace(grade=Grade.UNFIT)
+    withheld = action.objection(target_view, policy)
+    fields = {
+        path: value for path, value in action.writes(target_view).items() if path != "isChecked" or withheld is None
+    }
     if not fields:
         return skipped(withheld or "nothing would change")
     said = ["title"] if "title" in fields else []
