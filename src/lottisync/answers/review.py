@@ -8,10 +8,10 @@ import msgspec
 from lottisync.answers.form import DeviceId, Instant
 from lottisync.review.change import ChangeDecision
 from lottisync.review.effect import StaleField
-from lottisync.review.fate import Fate
 from lottisync.review.inbox import SetView
 from lottisync.review.item_view import ItemView
 from lottisync.review.outcome import Outcome, Result
+from lottisync.review.proposal_record import ProposalRecord
 
 
 class Proposals(msgspec.Struct, frozen=True):
@@ -119,12 +119,12 @@ class ProposalLedger(msgspec.Struct, frozen=True):
     proposals: list[Proposal]
 
     @classmethod
-    def of(cls, found: list[Fate]) -> "ProposalLedger":
+    def of(cls, found: list[ProposalRecord]) -> "ProposalLedger":
         names = {one.id: one.name for one in found}
         return cls([_proposal(one, names) for one in found])
 
 
-def _proposal(one: Fate, names: Mapping[str, str]) -> Proposal:
+def _proposal(one: ProposalRecord, names: Mapping[str, str]) -> Proposal:
     return Proposal(
         one.id,
         one.name,

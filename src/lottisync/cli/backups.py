@@ -14,7 +14,7 @@ from lottisync.device import clock
 from lottisync.problem import Problem
 from lottisync.store.instant import iso, millis
 
-SECRET = "It holds this device's key: whoever reads it can pass for this device."
+SECRET = "It holds this device's key: anyone who reads it can act as this device."
 
 
 @click.command()

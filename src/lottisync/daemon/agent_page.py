@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from lottisync.agents import agent as agents
 from lottisync.agents import queue, run_log, task_agent, thread
-from lottisync.agents.model import Usage
+from lottisync.agents.model import TokenUsage
 from lottisync.agents.report import latest_report
 from lottisync.agents.types import Agent, AgentState
 from lottisync.answers.agents import AgentAnswer, AgentHome, Tokens
@@ -72,7 +72,7 @@ def _home_of(home: TaskHome, found: Agent, state: AgentState, now: int) -> Agent
     return AgentHome(found.home_device, name, seen, offered)
 
 
-def cost(usages: Iterable[Usage]) -> Tokens:
+def cost(usages: Iterable[TokenUsage]) -> Tokens:
     """What several turns cost together."""
     listed = list(usages)
     return Tokens(sum(one.prompt_tokens for one in listed), sum(one.completion_tokens for one in listed))
