@@ -17,9 +17,11 @@ from lottisync.identity.pairing import OFFER_LIFETIME_MS, CodeOffer, Paired, new
 from lottisync.net.address import Address
 from lottisync.problem import Problem, Usage
 from lottisync.shown import quoted
+from lottisync.store.instant import iso
 
 if TYPE_CHECKING:
     from lottisync.identity.roster import Member
+    from lottisync.web.admission import Browsers
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -205,6 +207,43 @@ def revoke(terminal: Terminal, name: str, keep: tuple[str, ...], keep_none: bool
         terminal.line("What it already holds can't be recalled.", "dim")
 
     terminal.emit(value, said)
+
+
+@devices.command("browsers")
+@common
+def list_browsers(terminal: Terminal) -> None:
+    """List the browsers of your network that see the pages of this device."""
+    found = _browsers(terminal).all()
+    rows = [
+        {"name": one.name, "id": one.id, "admitted": iso(one.admitted), "last_seen": iso(one.seen)} for one in found
+    ]
+
+    def shown() -> None:
+        terminal.table(
+            ["name", "last seen", "let in", "id"], [(r["name"], r["last_seen"], r["admitted"], r["id"]) for r in rows]
+        )
+        if not rows:
+            terminal.line("None is let in. Let one in: lottisync open --phone", "dim")
+
+    terminal.emit({"browsers": rows}, shown)
+
+
+@devices.command("revoke-browser")
+@click.argument("name")
+@common
+def revoke_browser(terminal: Terminal, name: str) -> None:
+    """Put out the browser NAME (or id), at once."""
+    out = _browsers(terminal).revoke(name)
+    terminal.emit(
+        {"name": out.name, "id": out.id}, lambda: terminal.line(f"{out.name} sees nothing any more.", "green")
+    )
+
+
+def _browsers(terminal: Terminal) -> "Browsers":
+    from lottisync.daemon.pages import new_secret
+    from lottisync.web.admission import Browsers
+
+    return Browsers(terminal.home.path, clock.now, new_secret)
 
 
 @devices.command()
