@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from lottisync.journal.toolbox import ACTIONS
 from lottisync.problem import Problem
-from lottisync.review.fate import fates
+from lottisync.review.proposal_record import proposal_records
 from lottisync.store.instant import iso
 from lottisync.web import words
 from lottisync.web.admission import admission_address
@@ -109,14 +109,14 @@ def activity(request: Request) -> Response:
     """`GET /activity`: what was proposed and what became of it, the newest first."""
     site = site_of(request)
     now = site.now()
-    found = fates(site.journal, site.agents, ACTIONS, now)
+    found = proposal_records(site.journal, site.agents, ACTIONS, now)
     newest = sorted(found, key=lambda one: max([one.proposed_at, *(d.created_at for d in one.decisions)]), reverse=True)
     return page(
         request,
         "activity.html",
         title=say("Activity"),
         at="activity",
-        fates=newest[:MOST_LINES],
+        proposal_records=newest[:MOST_LINES],
         left=max(len(newest) - MOST_LINES, 0),
         head=several("{count} proposal", "{count} proposals", len(newest)),
     )
