@@ -213,7 +213,7 @@ async def test_net_5_a_device_that_is_not_paired_is_refused_and_told_so(tmp_path
         await until(lambda: peer(first, b).error)
         error = peer(first, b).error
         assert error is not None
-        assert "Pair the two with: lottisync pair" in error or "not paired with this one" in error
+        assert "Pair the two again" in error or "not paired with this one" in error
         await until(lambda: any(code == "refused" for code, _ in b.reports))
         assert second.peers == {}
         assert a.title("t") is None

@@ -62,7 +62,7 @@ async def test_copy_9_a_newcomer_is_turned_away_while_the_old_connection_lives_a
                     await until(lambda engine=engine: engine.twice)  # type: ignore[misc]
                     said = [text for code, text in member.reports if code == "duplicate-key"]
                     assert [text[:23] for text in said] == ["This device runs twice:"]
-                    assert "lottisync devices renew" in said[0]
+                    assert "a device of its own" in said[0]
                 assert codes(laptop).count("connected") == codes(phone).count("connected") == 1
                 error = third.peers[laptop.device].error
                 assert error is not None

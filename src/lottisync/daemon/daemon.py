@@ -162,7 +162,7 @@ async def alone(home: TaskHome, tries: int = LOCK_TRIES) -> AsyncIterator[None]:
                 break
             await anyio.sleep(0.01)
         else:
-            raise Problem("running", "a daemon is running for {path} already. See: lottisync status", path=home.path)
+            raise Problem("running", "a daemon is running for {path} already", hint="status", path=home.path)
         yield
 
 

@@ -246,7 +246,8 @@ async def accept(me: Self, invitation: Invitation) -> Paired:
     raise Problem(
         "unreachable",
         f"no device waits with this invitation at {', '.join(map(str, tried))}: it was used, it has expired,"
-        " or `lottisync pair --invite` is no longer running there, or this network does not lead there",
+        " or that device waits no longer, or this network does not lead there",
+        hint="invite-again",
     )
 
 

@@ -167,7 +167,7 @@ def faults(reader: Reader, now: int) -> Iterator[str]:
         said = f"says {entry.status}" if entry is not None else "does not have it"
         found = f"it is {computed.status}" if computed is not None else "there is no such set"
         detail = ", with other items or times" if entry and computed and entry.status == computed.status else ""
-        yield f"{ident}: the index of change sets {said}, and {found}{detail}. Run: lottisync review reindex"
+        yield f"{ident}: the index of change sets {said}, and {found}{detail}"
 
 
 # -- outdated rows

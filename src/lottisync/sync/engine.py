@@ -417,8 +417,7 @@ class Engine:
                 state.error = (
                     connection.ended.reason
                     if connection.ended is not None
-                    else f"{state.name} hung up before it greeted: it does not know this device."
-                    " Pair the two with: lottisync pair"
+                    else f"{state.name} hung up before it greeted: it does not know this device. Pair the two again"
                 )
                 self._status()
         return connection.ended

@@ -92,7 +92,7 @@ class Scrub:
         for ident in damaged:
             if ident not in known:
                 known.add(ident)
-                self._report("damaged", f"{name}: {ident} is not what was stored. See: lottisync check")
+                self._report("damaged", f"{name}: {ident} is not what was stored")
                 self._changed()
 
 
