@@ -456,7 +456,7 @@ def test_rev26_what_the_user_deleted_or_renamed_after_confirming_is_a_no(laptop:
     laptop.propose("add_checklist_item", milk)
     assert laptop.verdicts.confirm(laptop.waiting()[0].id, laptop.later()).result == "applied"
     [made] = [item.id for item in laptop.page().items if item.title == "Milk"]
-    laptop.write(lambda tx: tasks.remove_item(tx, made) if deed == "deleted" else tasks.rename_item(tx, made, "Oat"))
+    laptop.do(lambda tx: tasks.remove_item(tx, made) if deed == "deleted" else tasks.rename_item(tx, made, "Oat"))
     laptop.tick("t1-i0")
     assert laptop.propose("add_checklist_item", milk, run="r2") == f"Skipped: the user {deed} this already."
     laptop.note("n1", "We need milk after all")
@@ -466,10 +466,10 @@ def test_rev26_what_the_user_deleted_or_renamed_after_confirming_is_a_no(laptop:
 def test_rev26_a_label_that_the_user_took_off_is_a_no(laptop: Reviewer) -> None:
     """REV-26."""
     laptop.add_task()
-    laptop.write(lambda tx: tx.put("l1", "label", {"name": "shopping"}))
+    laptop.do(lambda tx: tx.put("l1", "label", {"name": "shopping"}))
     laptop.propose("assign_task_label", {"id": "l1"})
     assert laptop.verdicts.confirm(laptop.waiting()[0].id, laptop.later()).result == "applied"
-    laptop.write(lambda tx: tasks.edit_task(tx, "t1", {"labels/l1": None}))
+    laptop.do(lambda tx: tasks.edit_task(tx, "t1", {"labels/l1": None}))
     assert laptop.propose("assign_task_label", {"id": "l1"}, run="r2") == "Skipped: the user took this off already."
 
 
@@ -480,7 +480,7 @@ def test_rev19_a_rejected_step_does_not_come_back_with_a_tick_or_a_new_item(lapt
     laptop.verdicts.reject(laptop.waiting()[0].id, laptop.later())
     laptop.tick("t1-i0")
     laptop.edit(priority="P1")
-    laptop.write(lambda tx: tasks.add_item(tx, "i9", "t1", "Eggs"))
+    laptop.do(lambda tx: tasks.add_item(tx, "i9", "t1", "Eggs"))
     assert "rejected this already" in laptop.propose("add_checklist_item", {"title": "Milk"}, run="r2")
     laptop.edit(title="Bake milk bread")
     assert laptop.propose("add_checklist_item", {"title": "Milk"}, run="r3") == QUEUED

@@ -9,7 +9,8 @@ from lottisync.agents.report import latest_report
 from lottisync.agents.task_agent import agent_for_task
 from lottisync.entities.entity import Entity
 from lottisync.entities.view import view
-from lottisync.journal import tasks
+from lottisync.journal import tasks, time_entry
+from lottisync.journal.time_entry import Span
 from lottisync.journal.toolbox import ACTIONS
 from lottisync.journal.types import ENTRY_LINK, PRIORITIES, STATUSES, EntryLink
 from lottisync.problem import Problem
@@ -198,6 +199,13 @@ def _minutes(text: str) -> int | None:
     return tasks.checked_minutes(int(text))
 
 
+def _note(tx: Transaction, task: str, new: str, text: str, minutes: int | None) -> object:
+    """A note; with minutes, time that was spent until now."""
+    if minutes is None:
+        return tasks.add_note(tx, new, task, text)
+    return time_entry.add(tx, new, task, text, Span(iso(tx.now - minutes * 60_000), iso(tx.now)))
+
+
 VERBS: Mapping[str, Verb] = {
     "title": lambda tx, task, form, new: tasks.edit_task(tx, task, {"title": tasks.checked_title(form.one("value"))}),
     "status": lambda tx, task, form, new: tasks.edit_task(
@@ -215,9 +223,7 @@ VERBS: Mapping[str, Verb] = {
     "remove-item": lambda tx, task, form, new: tasks.remove_item(tx, form.one("item")),
     "up": lambda tx, task, form, new: tasks.move_item(tx, form.one("item"), -1),
     "down": lambda tx, task, form, new: tasks.move_item(tx, form.one("item"), +1),
-    "note": lambda tx, task, form, new: tasks.add_note(
-        tx, new, task, form.one("value"), minutes=_minutes(form.one("minutes"))
-    ),
+    "note": lambda tx, task, form, new: _note(tx, task, new, form.one("value"), _minutes(form.one("minutes"))),
     "delete": lambda tx, task, form, new: tasks.delete_task(tx, task),
 }
 """What the page can do to a task, by the name that its forms give it."""
