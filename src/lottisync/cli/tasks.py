@@ -27,10 +27,10 @@ STYLED = {"P0": Cell("P0", "bold red"), "P1": Cell("P1", "yellow")}
 
 @click.command("import")
 @click.argument("file", type=click.Path(path_type=Path, allow_dash=True))
-@click.option("--dry-run", is_flag=True, help="Read and check all of it, say what would be added, and add nothing.")
+@click.option("--dry-run", is_flag=True, help="Read and check the file, say what would be added, and add nothing.")
 @common
 def import_file(terminal: Terminal, file: Path, dry_run: bool) -> None:
-    """Add what is in FILE ('-': standard input). What is here already stays as it is.
+    """Add what is in FILE ('-': standard input). Existing entities stay as they are.
 
     \b
     FILE is what `lottisync export` wrote, or tasks in JSON (format lottisync-tasks/1).
@@ -87,7 +87,7 @@ def task(home: str | None, as_json: bool) -> None:
 
 
 @task.command("list")
-@click.option("--all", "everything", is_flag=True, help="Also what is done or rejected.")
+@click.option("--all", "everything", is_flag=True, help="Also tasks that are done or rejected.")
 @click.option("--status", metavar="STATUS", help="Only those of this status.")
 @click.option("--due", metavar="YYYY-MM-DD", help="Only those that are due on this day or before.")
 @click.option("--deleted", is_flag=True, help="Those that were deleted; `task undelete` brings them back.")
@@ -134,7 +134,7 @@ def list_tasks(terminal: Terminal, everything: bool, status: str | None, due: st
         _show_list(terminal, shown, nothing, today=iso(clock.now())[:10])
 
 
-def _show_list(terminal: Terminal, found: list[tasks.Line], nothing: str, today: str) -> None:
+def _show_list(terminal: Terminal, found: list[tasks.TaskLine], nothing: str, today: str) -> None:
     if not found:
         terminal.line(nothing)
         return
