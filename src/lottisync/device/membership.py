@@ -84,7 +84,7 @@ def free_name(roster: Roster, name: str, but: Container[str] = ()) -> str:
 
 def _records(reader: Reader, type_name: str, read: Callable[[dict[str, object]], R]) -> list[R]:
     """The records of a type, each once: a sound row and its second copy are the same bytes."""
-    held = {(entity.id, entity.registers.stored) for entity in reader.readable(type_name)}
+    held = {(entity.id, entity.registers.stored) for entity in reader.by_type(type_name)}
     kept = reader.local("select cast(id as blob), cast(fields as blob) from statements where type = ?", (type_name,))
     records = []
     for ident, stored in sorted(held | {(raw.decode(errors="replace"), fields) for raw, fields in kept}):
