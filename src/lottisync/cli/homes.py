@@ -126,6 +126,8 @@ def _show(terminal: Terminal, found: Overview) -> None:
 
 
 def _show_trouble(terminal: Terminal, found: Overview) -> None:
+    if found.clock_doubt:
+        terminal.line(found.clock_doubt + ".", "bold red")
     for name, store in found.stores.items():
         if store.quarantined:
             terminal.line(f"{name}: {store.quarantined} came that cannot be taken here. See: lottisync check", "yellow")

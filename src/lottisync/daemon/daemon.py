@@ -64,6 +64,8 @@ async def run(
     Raises `Problem` if another daemon has this home, or the port cannot be had."""
     say = lines = Lines(say)
     async with alone(home):
+        if (doubt := clock.doubt(clock.now())) is not None:
+            say("clock-wrong", doubt)
         _recover(home, say)
         changed = anyio.Event()
         failing = False

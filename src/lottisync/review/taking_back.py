@@ -43,6 +43,8 @@ def _begin(act: Act, placed: Placed) -> Begun | Outcome:
     item, state, task_id = placed.item, placed.state, placed.set.task_id
     if (other := saga.begun(act.tx, item)) is not None:
         return Begun(placed, other)
+    if (refused := act.undecidable(placed)) is not None:
+        return refused
     if state.status is ItemStatus.PENDING:
         return Outcome(item.id, "failed", "nothing was decided on it")
     if state.undone:

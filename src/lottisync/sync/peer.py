@@ -64,7 +64,7 @@ def clock_warning(name: str, said: str) -> str:
     """In the person's words, of a device whose clock is far ahead."""
     return (
         f"{name}'s clock is ahead: it said {said}. What is written there is kept, and is shown in place of"
-        " what others write at the same time. Set the clock there"
+        " what others write at the same time. Set the clock there, or here if this one is behind"
     )
 
 
