@@ -488,11 +488,11 @@ async def test_roster_20_a_retired_device_that_connects_is_taken_and_comes_back(
     a.sign(MembershipRecord.retiring(a.key, device=b.device, at_ms=30))
     first, second = engine_of(a), engine_of(b)
     async with running(first):
-        assert [member.status for member in first._roster.trusted_peers()] == ["retired"]
+        assert [member.status for member in first._trust.roster.trusted_peers()] == ["retired"]
         assert set(first.dialling._searches) == set()
         introduce(b, a, first.port)
         async with running(second):
-            await until(lambda: [member.device for member in first._roster.active_peers()] == [b.device])
+            await until(lambda: [member.device for member in first._trust.roster.active_peers()] == [b.device])
             await until(lambda: in_step(a, b))
             await until(lambda: set(first.dialling._searches) == {b.device})
 

@@ -223,7 +223,7 @@ async def test_sync_61_a_store_that_fails_for_a_while_does_not_end_the_engine(
 ) -> None:
     laptop, phone = household(tmp_path, 2)
     first, second = engine_of(laptop), engine_of(phone)
-    moments = first._moments
+    moments = first._commits.moments
     full = True
 
     def failing() -> dict[str, Moment]:
@@ -233,7 +233,7 @@ async def test_sync_61_a_store_that_fails_for_a_while_does_not_end_the_engine(
 
     async with running(second):
         introduce(laptop, phone, second.port)
-        monkeypatch.setattr(first, "_moments", failing)
+        monkeypatch.setattr(first._commits, "moments", failing)
         async with running(first):
             await until(lambda: first.connections)
             laptop.put("p", "Milk")

@@ -20,7 +20,7 @@ a simulation, runs them where they stand.
 
 import contextlib
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 import anyio
 from anyio.abc import ByteStream
@@ -29,6 +29,7 @@ from lottisync.protocol import message as m
 from lottisync.store.reader import Moment
 from lottisync.sync.conversation import Conversation
 from lottisync.sync.event import Answered, Event, Granted, Greeted
+from lottisync.sync.off_loop import Caller
 from lottisync.sync.peer_status import PeerStatus
 
 T = TypeVar("T")
@@ -42,10 +43,6 @@ STUCK_SECONDS = 120
 processes' transactions, twice in a row."""
 LOST = (OSError, anyio.EndOfStream, anyio.BrokenResourceError, anyio.ClosedResourceError)
 """How a connection ends without a word. OSError: ssl's errors, for bytes that somebody has damaged on the way."""
-
-
-class Caller(Protocol):
-    def __call__(self, work: Callable[[], T]) -> Awaitable[T]: ...
 
 
 class Connection:

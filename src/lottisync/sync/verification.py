@@ -7,9 +7,9 @@ passes between them, so that either may be killed at any moment: a request whose
 nobody's, and the engine removes it; a request that an engine did not finish is taken up by the next one.
 """
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from enum import StrEnum
-from typing import NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, TypeVar
 
 import anyio
 
@@ -20,6 +20,7 @@ from lottisync.store.store import Store
 from lottisync.sync.comparisons import Verified
 from lottisync.sync.connection import Connection
 from lottisync.sync.local_state import own_summary
+from lottisync.sync.off_loop import Caller
 from lottisync.sync.scrub import Scrub
 
 T = TypeVar("T")
@@ -95,10 +96,6 @@ def withdraw(space: Store, bells: Iterable[str], now: int) -> None:
 
 
 # -- who carries it out
-
-
-class Caller(Protocol):
-    def __call__(self, work: Callable[[], T]) -> Awaitable[T]: ...
 
 
 class Verification:
