@@ -103,7 +103,7 @@ async def test_sync_63_each_side_may_have_one_more(pair: list[Member]) -> None:
 
 
 async def test_sync_62_a_peer_may_invent_stores_without_end(pair: list[Member]) -> None:
-    """SYNC-39: what is not here costs nothing but the frame that it came in."""
+    """SYNC-77: what is not here costs nothing but the frame that it came in."""
     a, b = pair
     conversation = a.conversation(b, dialled=False)
     parties = conversation._exchange._parties
