@@ -153,7 +153,7 @@ def test_sync_26_a_change_is_one_frame_one_transaction_and_one_word_back(pair: l
         moments = {}
         for name, store in member.stores.items():
             with store.reading() as reader:
-                moments[name] = reader.moment()
+                moments[name] = reader.change_token()
         side.local_change(moments)  # as when the bell rings for what was just taken, or told
         assert side.silent
     for connection in stores.values():

@@ -42,7 +42,7 @@ class Receiver:
         self.hear(m.Want({"journal": m.Have(SUMMARY, {})}))
 
     def hear(self, message: m.AnyMessage) -> list[m.Message]:
-        return self.exchange.hear([message], NOON)
+        return self.exchange.carry_out([message], NOON)
 
     def state(self) -> tuple[object, ...]:
         with self.store.reading() as reader:

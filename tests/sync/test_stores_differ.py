@@ -114,7 +114,7 @@ async def test_sync_62_a_peer_may_invent_stores_without_end(pair: list[Member]) 
     assert parties.shared == {"journal"}
     assert len(conversation.status.only_there) == 32
     assert conversation.status.only_here == ["agent", "space"]
-    assert conversation._exchange.hear([m.Want({"diary": HAVE})], a.now) == []
+    assert conversation._exchange.carry_out([m.Want({"diary": HAVE})], a.now) == []
     conversation.release()
 
 

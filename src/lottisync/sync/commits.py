@@ -13,13 +13,13 @@ from lottisync.device.membership import bind_hosts
 from lottisync.identity.device_key import DeviceKey
 from lottisync.problem import Problem
 from lottisync.store.doorbell import FALLBACK_SECONDS, Bell
-from lottisync.store.reader import Moment
+from lottisync.store.reader import ChangeToken
 from lottisync.store.store import Store
 from lottisync.sync.connection import Connection
 from lottisync.sync.off_loop import Caller
 from lottisync.sync.verification import Verification
 
-Committed = Callable[[dict[str, Moment], Mapping[str, Moment]], Awaitable[None]]
+Committed = Callable[[dict[str, ChangeToken], Mapping[str, ChangeToken]], Awaitable[None]]
 """Called with the stores' change tokens as they are, and as they were at the last look."""
 
 
@@ -45,7 +45,7 @@ class Commits:
         self._verification, self._call, self._clock, self._report = verification, call, clock, report
         self._committed, self._compared = committed, compared
         self._bound: set[str] = set()
-        self._seen: dict[str, Moment] = {}
+        self._seen: dict[str, ChangeToken] = {}
         self._failing = ""
 
     async def watch(self, bell: Bell) -> None:
@@ -80,7 +80,7 @@ class Commits:
             self._report("failed", reason)
         self._failing = reason
 
-    def _read(self, idle: Collection[Connection]) -> dict[str, Moment]:
+    def _read(self, idle: Collection[Connection]) -> dict[str, ChangeToken]:
         """The stores' change tokens. If that of `space` has not moved, and so the roster has not either, idle
         connections look at once what their peers lack: a change that was made just now is sent without another hop
         to a thread."""
@@ -91,12 +91,12 @@ class Commits:
                 connection.look(moments)
         return moments
 
-    def moments(self) -> dict[str, Moment]:
+    def moments(self) -> dict[str, ChangeToken]:
         """The change token of each store: cheap to read, and the same for changes by any program."""
-        moments: dict[str, Moment] = {}
+        moments: dict[str, ChangeToken] = {}
         for name, store in self._stores.items():
             with store.reading() as reader:
-                moments[name] = reader.moment()
+                moments[name] = reader.change_token()
                 if store is self._space:
                     self._verification.look_for_requests(reader)
         hosts = {moment.host for moment in moments.values()}

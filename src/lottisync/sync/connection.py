@@ -26,7 +26,7 @@ import anyio
 from anyio.abc import ByteStream
 
 from lottisync.protocol import message as m
-from lottisync.store.reader import Moment
+from lottisync.store.reader import ChangeToken
 from lottisync.sync.conversation import Conversation
 from lottisync.sync.event import Answered, Event, Granted, Greeted
 from lottisync.sync.off_loop import Caller
@@ -171,7 +171,7 @@ class Connection:
         await self._alone(lambda: self.conversation.verify(name))
         self._work.set()
 
-    def local_change(self, moments: Mapping[str, Moment] | None = None) -> None:
+    def local_change(self, moments: Mapping[str, ChangeToken] | None = None) -> None:
         """Something was committed here: look whether the peer lacks it (see `Conversation.local_change`)."""
         self.conversation.local_change(moments)
         self._work.set()
@@ -192,7 +192,7 @@ class Connection:
             return False
         return True
 
-    def look(self, moments: Mapping[str, Moment]) -> None:
+    def look(self, moments: Mapping[str, ChangeToken]) -> None:
         """Have the conversation look what the peer lacks; off the event loop. A fault ends this connection alone."""
         try:
             self.conversation.local_change(moments)

@@ -5,7 +5,7 @@ committed here, by whichever process. How devices are found and dialled is `lott
 
 Both ends may dial at once. Of two connections between the same two running programs the one that the
 device with the smaller id dialled is kept, by both, so they never close each other's. Of two that the
-same end dialled the newer is kept: nobody dials whom it holds a living connection to.
+same end dialled the newer is kept: a device does not dial while it has a living connection.
 """
 
 import contextlib
@@ -29,7 +29,7 @@ from lottisync.problem import Problem
 from lottisync.protocol import message as m
 from lottisync.store.doorbell import Bell
 from lottisync.store.instant import iso
-from lottisync.store.reader import Moment
+from lottisync.store.reader import ChangeToken
 from lottisync.store.store import Store
 from lottisync.sync import duplicate_key
 from lottisync.sync.allowance import Allowance
@@ -229,7 +229,7 @@ class Engine:
         await self._record.write(self._verification.note_progress)
         self._status()
 
-    async def _committed(self, moments: dict[str, Moment], before: Mapping[str, Moment]) -> None:
+    async def _committed(self, moments: dict[str, ChangeToken], before: Mapping[str, ChangeToken]) -> None:
         if moments[self._space_name] != before.get(self._space_name):
             await self._load_roster()
             await self._look_for_members()
@@ -335,7 +335,7 @@ class Engine:
         try:
             await connection.run()
         except Exception as error:  # noqa: BLE001
-            # A fault of ours, of which nobody knows yet. It costs this connection, and no other.
+            # A fault in this program. It costs this connection, and no other.
             self._report("fault", f"the connection to {self._name(device)} broke off: {_fault(error)}")
         finally:
             del self._locals[connection]
@@ -493,7 +493,7 @@ class Engine:
 
 
 def _fault(error: BaseException) -> str:
-    """What went wrong and where, for whoever is to find out why."""
+    """What went wrong, and in which line: for the one who looks for the cause."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     frames = traceback.extract_tb(error.__traceback__)

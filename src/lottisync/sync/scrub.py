@@ -99,7 +99,7 @@ def _look(store: Store, after: int) -> tuple[list[str], int | None]:
 
 
 def _adds_up(store: Store) -> bool:
-    """On a moment of its own: nobody who writes waits for it."""
+    """In a read transaction of its own, so that no writer waits for it."""
     snapshot = store.snapshot()
     try:
         return adds_up(snapshot)

@@ -17,7 +17,7 @@ class Trust:
 
     roster: Roster
     serve_context: ssl.SSLContext
-    """For connections that are accepted: whoever has the certificate of a trusted device is let in."""
+    """For connections that are accepted: a peer with the certificate of a trusted device is let in."""
     dial_context: ssl.SSLContext
     """For connections that are dialled."""
 

@@ -131,7 +131,7 @@ class Verification:
             self._news.set()
 
     def look_for_requests(self, space: Reader) -> None:
-        """Whether there are any; for whoever reads `space` after a commit."""
+        """Look whether there are requests. Called by each reader of `space` after a commit."""
         self._requested = bool(space.local("select exists (select 1 from verifications)")[0][0])
 
     async def run(self) -> None:
@@ -150,7 +150,7 @@ class Verification:
     async def _step(self) -> None:
         for pair, connection in list(self._running.items()):
             if self._connections.get(pair[0]) is not connection:
-                del self._running[pair]  # to be begun anew on the next connection
+                del self._running[pair]  # to begin again on the next connection
         await self._ended()
         asked = [request for request in await self._call(self._living_requests) if request.open]
         for device, store in sorted({(request.device, request.store) for request in asked} | self._suspects()):
