@@ -1,5 +1,6 @@
-"""A damaged record of `space` stops neither the roster nor the engine, and brings no revoked device back: STORE-42,
-ROSTER-21, REL-D7."""
+"""A damaged record of `space` stops neither the roster nor the engine, and brings no revoked device back (REL-D7).
+
+STORE-42, STORE-53, ROSTER-21."""
 
 from pathlib import Path
 
@@ -30,7 +31,7 @@ def damage(member: Member, n: int, column: str) -> None:
 
 @pytest.mark.parametrize("column", COLUMNS)
 async def test_rel_d7_one_damaged_record_of_space_hides_no_other(tmp_path: Path, column: str) -> None:
-    """STORE-42"""
+    """STORE-42, STORE-53"""
     a, b = household(tmp_path, 2)
     a.admit(b)
     with a.space.reading() as reader:
@@ -96,7 +97,7 @@ def test_a_second_copy_that_is_damaged_as_well_counts_as_absent(tmp_path: Path) 
 
 
 async def test_rel_d7_any_damaged_record_of_space_leaves_the_engine_running(tmp_path: Path) -> None:
-    """STORE-42, in a copied home, where nobody has mended it yet."""
+    """STORE-42, STORE-53, in a copied home, where nobody has mended it yet."""
     a, b = household(tmp_path, 2)
     a.admit(b)
     b.close()

@@ -4,11 +4,11 @@
 Like `verdict`, this is for a person's side only.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 import msgspec
 
-from lottisync.causality.vector_clock import Clock, Host, covers
+from lottisync.causality.vector_clock import covers
 from lottisync.review import effect, effect_write, saga, undo
 from lottisync.review.action import Unreadable
 from lottisync.review.change import ChangeDecision
@@ -103,8 +103,4 @@ def _has_been_here(reader: Reader, heads: Iterable[ChangeDecision]) -> bool:
     """Whether this journal knows all that was known where an item was confirmed: if its effect is nowhere, it was
     forgotten."""
     knowledge = reader.knowledge()
-    return all(covers(knowledge, _clock(head.journal_knowledge)) for head in heads)
-
-
-def _clock(knowledge: Mapping[str, int]) -> Clock:
-    return {Host(host): counter for host, counter in knowledge.items()}
+    return all(covers(knowledge, head.journal_knowledge) for head in heads)

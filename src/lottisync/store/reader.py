@@ -82,8 +82,8 @@ class Unread(NamedTuple):
     subtype: str
 
 
-class Moment(NamedTuple):
-    """What differs after every change of what a store holds, whoever made it."""
+class ChangeToken(NamedTuple):
+    """A change token of a store: after every change of its content, by any program, it is another one."""
 
     host: Host
     counter: int
@@ -109,7 +109,8 @@ class Overwritten(NamedTuple):
 
 
 class Reader:
-    """See the module. `Store.reading` gives one."""
+    """All that can be asked of one store at one moment, and nothing else. The methods are many, since the questions
+    are; they share the transaction and no other state. `Store.reading` gives one."""
 
     def __init__(self, schema: StoreSchema, connection: apsw.Connection) -> None:
         self.schema = schema
@@ -135,8 +136,8 @@ class Reader:
     def digest(self) -> bytes:
         return bytes(self._rows("select digest from state")[0][0])
 
-    def moment(self) -> Moment:
-        return Moment(
+    def change_token(self) -> ChangeToken:
+        return ChangeToken(
             *self._rows(
                 """select host, counter, digest, (select sum(known) from hosts), (select count(*) from forks)
                    from state"""

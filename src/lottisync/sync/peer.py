@@ -1,6 +1,6 @@
 """How another device stands, as the engine tells it and `status` shows it.
 
-It stands alone so that whoever only reads a status need not load what a connection takes.
+It stands alone, so that a program that only reads a status does not load the code of connections.
 """
 
 from collections.abc import Sequence
