@@ -4,9 +4,13 @@ Beside each item stands what it would change now. It may be *stale* (somebody wr
 already, a value came by sync), *contested* (devices decided differently), or carry the error of an effect that
 failed. All that would be written is on it, and why, and the words that it cites.
 
-`shown` is the digest of what was shown: SHA-256 over the item, the name of what it is about, the values that are there
-now with their dots, the cited texts and the decisions that count. A verdict that carries it is refused if anything of
-that has changed (`lottisync.review.verdict`). Neither the language nor the time of day is in it.
+`shown` is the digest of what was shown, in two parts with a dot between them. The first is SHA-256 over the item, the
+name of what it is about, the values that are there now with their dots, and the cited texts. The second is SHA-256 over
+the decisions that count. A verdict that carries `shown` is refused if anything of that has changed
+(`lottisync.review.verdict`). Neither the language nor the time of day is in it.
+
+The second part is why a verdict of the person's own does not make the page out of date: what the digest is after it can
+be said beforehand (`shown_after`).
 """
 
 from collections.abc import Iterable, Mapping
@@ -163,14 +167,27 @@ def _look(journal: Reader, placed: Placed, lens: Lens) -> _Seen:
     return _Seen(action, sight, plan, name, waits)
 
 
+def shown_after(shown: str, decision: str) -> str:
+    """The digest of an item that was shown with the digest `shown`, after the decision with this id, if nothing else
+    has changed."""
+    content, _ = shown.split(".")
+    return f"{content}.{_sha256([decision])}"
+
+
 def _digest(view: ItemView, placed: Placed, seen: _Seen) -> str:
+    """`<SHA-256 of the content>.<SHA-256 of the decisions>`. The status and whether it is contested follow from the
+    decisions."""
     action, sight = seen.action, seen.sight
     held = effect.base(action, sight, view.task_id) if action is not None else []
-    shown = [
-        [view.id, view.tool, view.args, view.status, view.expired, view.contested, view.satisfied],
+    content = [
+        [view.id, view.tool, view.args, view.expired, view.satisfied],
         [[change.path, change.before, change.after] for change in view.changes],
         [[field.entity, field.path, field.value, [list(dot) for dot in field.dots]] for field in held],
         [[cited.id, cited.text] for cited in view.cited],
-        [view.task_title, seen.name, view.depends_on, view.error, sorted(head.id for head in placed.state.heads)],
+        [view.task_title, seen.name, view.depends_on, view.error],
     ]
-    return sha256(canonical.encode(shown)).hex()
+    return f"{_sha256(content)}.{_sha256(sorted(head.id for head in placed.state.heads))}"
+
+
+def _sha256(value: Any) -> str:
+    return sha256(canonical.encode(value)).hex()
