@@ -265,8 +265,8 @@ def fields_out_of_bounds(world: World) -> None:
             ("a store's name of 33 letters", _with(beginning, 2, "s" * 33)),
             ("a question for nothing", _with(probe, 3, [])),
             ("a question for 65 writes", _with(probe, 3, list(range(1, 66)))),
-            ("a summary of one hash", [["mended", JOURNAL, 0, [VALUE]]]),
-            ("a digest of 31 bytes", [["mended", JOURNAL, 0, [VALUE, HASH[1:]]]]),
+            ("a summary of one hash", [["mended", JOURNAL, 0, [VALUE], ""]]),
+            ("a digest of 31 bytes", [["mended", JOURNAL, 0, [VALUE, HASH[1:]], ""]]),
             ("a held id of 129 letters", [["want", {JOURNAL: [summary, {}, [[H, 1, ident]], [], {}]}]]),
             ("8,001 held dots", [["want", {JOURNAL: [summary, {}, [[H, 1, "t"]] * 8_001, [], {}]}]]),
             ("a node of 17 bytes", [["want", {JOURNAL: [summary, {}, [], [VALUE + b"x"], {}]}]]),
@@ -570,6 +570,22 @@ def comparisons_that_are_none(world: World) -> None:
     _serves(world, a)
 
 
+def comparisons_without_end(world: World) -> None:
+    """A device that begins one comparison after the other is refused by name, and the session goes on (MEND-27)."""
+    a, _ = _settled(world)
+    peer = Peer(world, a, device=bytes(32))  # the one with the smaller id: its comparison is the one that goes on
+    peer.greet()
+    known = peer.last("want")[1][JOURNAL][0][0]
+    for number in range(31):
+        root = [b"", [number.to_bytes(16, "big")] * 32, None]
+        peer.say(["compare", JOURNAL, known, [root]])
+    reasons = [said[4] for said in peer.said("mended")]
+    world.expect("what is refused", [bool(reason) for reason in reasons], [True])
+    peer.say(["ping", 7])
+    world.expect("the session goes on", [peer.closed, peer.last("pong")[1]], [None, 7])
+    _serves(world, a)
+
+
 def what_nobody_asked_for(world: World) -> None:
     """Answers to questions that were never put change nothing, and end nothing (SYNC-3)."""
     a, past = _settled(world)
@@ -578,7 +594,7 @@ def what_nobody_asked_for(world: World) -> None:
         ["probed", JOURNAL, H, {1: VALUE}],
         ["ack", 5, JOURNAL, {H: EXACT}, [VALUE, HASH]],
         ["reject", 5, JOURNAL, "no"],
-        ["mended", JOURNAL, 3, [VALUE, HASH]],
+        ["mended", JOURNAL, 3, [VALUE, HASH], ""],
         ["mend", JOURNAL, [past.versions()[0]], ["t1"]],
         ["pong", 99],
         ["gossip", {JOURNAL: {"e" * 64: {H: EXACT}}}],

@@ -6,7 +6,20 @@ there while its packages are not: it then names the extra that brings them.
 
 import sys
 
-APP = frozenset({"click", "fractional_indexing", "openai", "platformdirs", "pydantic", "rich", "segno"})
+APP = frozenset(
+    {
+        "click",
+        "fractional_indexing",
+        "jinja2",
+        "openai",
+        "platformdirs",
+        "pydantic",
+        "rich",
+        "segno",
+        "starlette",
+        "uvicorn",
+    }
+)
 """The packages of the extra `app` in pyproject.toml, by the names they are imported under."""
 
 

@@ -25,6 +25,7 @@ _HIDDEN = re.compile(rf"{_JOINED}|[{CONTROLS}\u2028\u2029{INVISIBLE}]")
 _KEPT = re.compile(_JOINED)
 _BREAK = re.compile(r"\r\n|[\n\r\u2028\u2029]")
 _UNKNOWN = "\ufffd"
+_UNSEEN = re.compile(rf"(?![\t\n\r])[{CONTROLS}{INVISIBLE}\u2800]")
 
 
 def one_line(text: str) -> str:
@@ -42,6 +43,11 @@ def lines(text: str) -> list[str]:
 def quoted(text: str) -> str:
     """The text in a sentence of ours."""
     return f"'{one_line(text)}'"
+
+
+def visible(text: str) -> str:
+    """What a person sees of the text: without anything hidden, trimmed, with one space for any white space."""
+    return " ".join(_UNSEEN.sub("", text).split())
 
 
 def _sign(character: str, *, kept: bool) -> str:

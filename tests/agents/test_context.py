@@ -6,11 +6,16 @@ from lottisync.agents.context import Context
 from lottisync.entities.entity import HIGH, LOW
 from lottisync.entities.schema import link_id
 from lottisync.entities.version import open_foreign
-from lottisync.journal import tasks
+from lottisync.journal import tasks, time_entry
+from lottisync.store.instant import iso
 
 
 def read(device: Device, agent_id: str) -> Context:
     return context.read(device.journal, device.agents, agent_id, device.now())
+
+
+def spent(now: int, minutes: int) -> time_entry.Span:
+    return time_entry.checked_span(iso(now), iso(now + minutes * 60_000))
 
 
 def woken(device: Device) -> str:
@@ -34,7 +39,7 @@ def test_the_task_as_the_model_sees_it(laptop: Device) -> None:
     laptop.do(lambda tx: tasks.edit_task(tx, "t1", {"suppressedLabels": {"l3": True}}))
     laptop.do(lambda tx: tasks.add_item(tx, "i1", "t1", "Buy a chain"))
     laptop.do(lambda tx: tasks.check_item(tx, "i1", checked=True))
-    laptop.do(lambda tx: tasks.add_note(tx, "e1", "t1", "Took the wheel off", minutes=25))
+    laptop.do(lambda tx: time_entry.add(tx, "e1", "t1", "Took the wheel off", spent(tx.now, 25)))
     told = read(laptop, laptop.add_agent()).task
     item = told["checklists"][0]["items"][0]
     assert item | {"checkedAt": ""} == {

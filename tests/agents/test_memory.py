@@ -137,3 +137,25 @@ def test_what_a_note_says_cannot_close_its_section(laptop: Device, full: str) ->
     laptop.wake(full, model, turn="d")
     assert model.asked[0][1].text.count("</observations>") == 1
     assert model.asked[1][1].text.count("</older_observations>") == 1
+
+
+def test_agent63_complaints_come_first_and_say_that_they_are(laptop: Device) -> None:
+    """AGENT-63: a bare text is a note like before, and one bad element costs itself alone."""
+    laptop.add_task()
+    laura = laptop.add_agent()
+    observations = [
+        "It rains",
+        {"text": "The user was angry about reminders", "category": "grievance", "priority": "critical"},
+        {"text": "The user liked the order", "category": "excellence"},
+        {"text": "", "priority": "notable"},
+        7,
+    ]
+    model = ScriptedModel(say("", call("record_observations", observations=observations)), say())
+    laptop.wake(laura, model)
+    assert remembered(laptop, laura).notes == [
+        "[grievance, critical] The user was angry about reminders",
+        "It rains",
+        "[excellence] The user liked the order",
+        "7",
+    ]
+    assert "1 malformed item(s) skipped" in str(model.asked[1])

@@ -20,7 +20,7 @@ def test_durations_read_like_the_plans(minutes: int, text: str) -> None:
 
 def test_what_is_not_set_is_there_as_nothing() -> None:
     """AGENT-16, S3-70"""
-    filled = report.content(Words(), TaskPage(Task("t", title="T"), [], [], [], []), NOON)
+    filled = report.content(Words(), TaskPage(Task("t", title="T"), [], [], [], [], []), NOON)
     assert tuple(filled) == report.FIELDS
     assert len(filled) == 12
     assert (filled["estimate"], filled["dueDate"]) == (None, None)
@@ -46,7 +46,7 @@ def test_words_are_cut_and_what_is_no_word_is_dropped() -> None:
 
 def test_words_survive_a_report() -> None:
     words = Words("t", "g", ("a",), ("r", "s"), ("l",))
-    assert report.words_from(report.content(words, TaskPage(Task("t"), [], [], [], []), NOON)) == words
+    assert report.words_from(report.content(words, TaskPage(Task("t"), [], [], [], [], []), NOON)) == words
 
 
 def test_a_report_is_read_without_a_model_and_only_when_it_is_here(laptop: Device) -> None:

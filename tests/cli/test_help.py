@@ -12,7 +12,7 @@ from tests.support.command_line import BOUND_SECONDS, environment, run
 
 from lottisync.cli.main import COMMANDS, lottisync
 
-HEAVY = {"openai", "zeroconf", "uvicorn", "pydantic", "cryptography", "starlette", "ifaddr"}
+HEAVY = {"openai", "zeroconf", "uvicorn", "pydantic", "cryptography", "starlette", "jinja2", "ifaddr"}
 
 
 def leaves(command: click.Command, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], click.Command]]:

@@ -11,13 +11,13 @@ from tests.support.stores import NOON, dump, new_store
 
 from lottisync.entities.entity import HIGH, LOW, is_deleted
 from lottisync.entities.schema import derived_id
-from lottisync.journal import tasks
+from lottisync.journal import tasks, time_entry
 from lottisync.journal.types import ChecklistItem, Label, Task
 from lottisync.problem import Problem
 from lottisync.store.store import Store
 from lottisync.store.transaction import Transaction
 
-AT = "2025-12-01T12:00:00.000Z"
+AT, UNTIL = "2025-12-01T12:00:00.000Z", "2025-12-01T12:05:00.000Z"
 
 
 @pytest.fixture
@@ -326,8 +326,10 @@ def test_whose_word_a_note_is(store: Store) -> None:
 
 def test_a_page_has_notes_by_time_and_sums_minutes(store: Store) -> None:
     """JOUR-8"""
-    for ident, at, minutes in (("e1", "2025-03", 20), ("e2", "2025-01", None), ("e3", "2025-02", 15)):
-        do(store, partial(tasks.add_note, entry_id=ident, task_id="t1", text="x", at=at, minutes=minutes))
+    for ident, day, minutes in (("e1", 3, 20), ("e3", 2, 15)):
+        span = time_entry.checked_span(f"2025-01-0{day}T08:00:00Z", f"2025-01-0{day}T08:{minutes}:00Z")
+        do(store, partial(time_entry.add, entry_id=ident, task_id="t1", text="x", span=span))
+    do(store, lambda tx: tasks.add_note(tx, "e2", "t1", "x", at="2025-01-01T08:00:00.000Z"))
     found = page(store)
     assert [(e.id, e.kind) for e in found.entries] == [("e2", "note"), ("e3", "time"), ("e1", "time")]
     assert found.minutes_spent == 35
@@ -346,7 +348,7 @@ def test_a_page_has_the_labels_that_are_on_and_live(store: Store) -> None:
 def test_a_page_as_json(store: Store) -> None:
     """JOUR-8"""
     do(store, lambda tx: tasks.add_item(tx, "i1", "t1", "x"))
-    do(store, lambda tx: tasks.add_note(tx, "e1", "t1", "y", minutes=5))
+    do(store, lambda tx: time_entry.add(tx, "e1", "t1", "y", time_entry.checked_span(AT, UNTIL)))
     do(store, lambda tx: tasks.edit_task(tx, "t1", {"receipts": {"op": {"secret": True}}}))
     found = tasks.as_json(page(store))
     assert (found["id"], found["title"], found["createdAt"], found["minutesSpent"]) == ("t1", "Boiler service", AT, 5)
@@ -354,8 +356,18 @@ def test_a_page_as_json(store: Store) -> None:
     checked = {"id": "i1", "title": "x", "isChecked": False, "checkedBy": "user", "checkedAt": None}
     assert found["checklists"] == [{"id": derived_id("checklist", "t1"), "title": "Todos", "items": [checked]}]
     assert found["entries"] == [
-        {"id": "e1", "at": AT, "kind": "time", "text": "y", "author": "user", "minutes": 5},
+        {
+            "id": "e1",
+            "at": AT,
+            "end": UNTIL,
+            "kind": "time",
+            "text": "y",
+            "author": "user",
+            "minutes": 5,
+            "runs": False,
+        },
     ]
+    assert found["archivedItems"] == []
 
 
 def test_deleting_a_task_leaves_it_readable_as_a_tombstone(store: Store) -> None:

@@ -161,7 +161,7 @@ def test_s0_39_the_title_passes_where_the_tick_is_withheld(laptop: Reviewer) -> 
     change = {"id": "t1-i0", "isChecked": False, "title": "Rye flour"}
     answer = laptop.propose("update_checklist_items", {"items": [change]})
     assert answer.startswith("Proposal queued for user review (1 item(s) queued).\n")
-    assert '"Flour": only the title is queued. User set this item at' in answer
+    assert '"Flour": the rest is queued, but not this. User set this item at' in answer
     assert [item.args for item in laptop.waiting()] == [{"id": "t1-i0", "title": "Rye flour"}]
 
 

@@ -50,6 +50,11 @@ def test_rev1_classes_of_tools() -> None:
         "assign_task_label",
         "create_follow_up_task",
         "link_task",
+        "migrate_checklist_items",
+        "migrate_checklist_item",
+        "create_time_entry",
+        "update_time_entry",
+        "update_running_timer",
     }
 
 
@@ -123,7 +128,7 @@ def test_rev3_aliases(alias: str) -> None:
         ("add_multiple_checklist_items", {"items": []}, "items"),
         ("add_multiple_checklist_items", {"items": [{"title": "x"}] * 21}, "items"),
         ("add_multiple_checklist_items", {"items": ["bare"]}, "items.0"),
-        ("update_checklist_items", {"items": [{"id": "a"}]}, "changes isChecked, title, or both"),
+        ("update_checklist_items", {"items": [{"id": "a"}]}, "changes isChecked, title or isArchived"),
         ("update_checklist_items", {"items": [{"isChecked": True}]}, "items.0.id"),
         ("record_observations", {"observations": []}, "observations"),
         ("set_task_language", {"languageCode": "german"}, "'german'"),
@@ -143,7 +148,7 @@ def test_rev3_normal_forms() -> None:
     report = {"tldr": "Half done.", "dueDate": "2026-02-25", "checklistProgress": {"total": 5, "completed": 3}}
     assert accepted("update_report", report) == {**report, "achieved": [], "remaining": [], "learnings": []}
     assert accepted("record_observations", {"observations": ["Likes short titles"]}) == {
-        "observations": ["Likes short titles"]
+        "observations": [{"text": "Likes short titles", "priority": "routine", "category": "operational"}]
     }
 
 

@@ -281,7 +281,7 @@ def test_sov10_a_title_passes_beside_a_withheld_tick(laptop: Reviewer) -> None:
     ("tool", "args", "part"),
     [
         ("update_checklist_item", {"id": "t1-i0", "isChecked": "perhaps"}, "isChecked"),
-        ("update_checklist_item", {"id": "t1-i0"}, "changes isChecked, title, or both"),
+        ("update_checklist_item", {"id": "t1-i0"}, "changes isChecked, title or isArchived"),
         ("set_task_status", {"status": "DONE"}, "only the user sets DONE"),
         ("set_task_language", {"languageCode": "de"}, "does not know the tool"),
         ("fold_laundry", {}, "does not know the tool fold_laundry"),

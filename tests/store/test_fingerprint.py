@@ -190,7 +190,7 @@ def test_mend_3_a_node_that_is_none_is_refused(tmp_path: Path, node: Node, why: 
 
 
 def test_mend_3_a_peer_that_lies_is_answered_no_more_often_than_the_tree_is_deep(tmp_path: Path) -> None:
-    """MEND-14: it claims at every level that all entities differ."""
+    """It claims at every level that all entities differ."""
     with filled(tmp_path, 1, 3).reading() as reader:
         tree = Fingerprints(reader)
         prefix, turns = b"", 0

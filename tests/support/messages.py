@@ -42,7 +42,7 @@ EVERY: dict[type[m.Message], m.AnyMessage] = {
     m.Compare: m.Compare("journal", b"k" * 16, [m.Node(b"\x01", [VALUE] * 32), m.Node(b"", None, [("t1", b"h" * 8)])]),
     m.Mend: m.Mend("journal", [VERSION], ["t2"]),
     m.DuplicateKey: m.DuplicateKey(b"program started."),
-    m.Mended: m.Mended("journal", 1, SUMMARY),
+    m.Mended: m.Mended("journal", 1, SUMMARY, ""),
     m.Credit: m.Credit(4),
     m.Ping: m.Ping(1),
     m.Pong: m.Pong(1),

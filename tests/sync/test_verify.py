@@ -223,7 +223,7 @@ async def test_mend_11_a_round_that_crosses_a_comparison_does_not_make_it_one(me
         exchange.comparisons._ended["journal"] = given_up
         with a.stores["journal"].reading() as reader:
             same = own_summary(reader)
-        exchange.hear([m.Mended("journal", 0, same)], a.now)
+        exchange.hear([m.Mended("journal", 0, same, "")], a.now)
         assert connection.conversation.verified["journal"] == Verified(equal=True, comparable=False, mended=0, read=20)
 
 
@@ -288,14 +288,14 @@ async def test_mend_13_a_peer_that_lies_about_its_digest_is_not_compared_with_fo
             true, knowledge = own_summary(reader), reader.knowledge()
         lie = m.Summary(true.known, b"?" * 32)
         for _ in range(10):
-            exchange.comparisons.heard_from("journal", knowledge, lie, true)
+            exchange.comparisons.heard_from("journal", knowledge, lie, true, a.now)
             begun += exchange.comparisons.wanted
             exchange.comparisons.wanted.clear()
         assert begun == ["journal"] * UNASKED_COMPARISONS
         assert exchange.events.count(Diverged("journal")) == 1
-        exchange.comparisons.heard_from("journal", knowledge, true, true)
+        exchange.comparisons.heard_from("journal", knowledge, true, true, a.now)
         assert exchange.status.diverged == []
-        exchange.comparisons.heard_from("journal", knowledge, lie, true)
+        exchange.comparisons.heard_from("journal", knowledge, lie, true, a.now)
         assert exchange.comparisons.wanted == {"journal"}
         exchange.comparisons.wanted.clear()
 

@@ -41,6 +41,15 @@ def refusal(journal: Reader, living: Agent, state: AgentState, device: str) -> P
             name=name,
             task_id=task_id,
         )
+    closed = agent.asleep_after_task(journal, state)
+    if closed is not None:
+        return Problem(
+            "task-closed",
+            "{name} sleeps: its task {task_id} is {closed}. It goes on when the task is open again",
+            name=name,
+            task_id=task_id,
+            closed=closed,
+        )
     task = tasks.read(journal, task_id, "task", Task)
     if not context.may_see(living, task):
         return Problem(

@@ -4,9 +4,9 @@ An agent is three entities that replicate: who it is (`agent`), where it stands 
 said (messages, reports, proposals). Who it is belongs to the person: every verb here writes with the person's
 precedence. Where it stands belongs to its wakes.
 
-The lifecycle is one table. What is *not* in it is an agent whose task was deleted: that is not written
-anywhere, it is read off the task (`asleep_without_task`). A deletion on one device and an edit on another may
-bring the task back when they meet, and then the agent goes on as if nothing had been (S3-88).
+The lifecycle is one table. What is *not* in it is an agent whose task was deleted, or is done: that is not written
+anywhere, it is read off the task (`asleep_without_task`, `asleep_after_task`). A deletion on one device and an edit on
+another may bring the task back when they meet, and then the agent goes on as if nothing had been (S3-88).
 """
 
 from collections.abc import Mapping
@@ -15,12 +15,15 @@ from lottisync.agents.types import Agent, AgentState
 from lottisync.entities.entity import is_deleted
 from lottisync.entities.schema import derived_id
 from lottisync.entities.view import view
+from lottisync.journal.types import CLOSED, Task
 from lottisync.problem import Problem
 from lottisync.store.instant import iso
 from lottisync.store.reader import Reader
 from lottisync.store.transaction import Transaction
 
 MAX_NAME = 80
+PERSONALITY, MAX_PERSONALITY = "personality", 1_000
+"""A few sentences of the person on how the agent is to write; in characters."""
 ASLEEP_BECAUSE = "asleepBecause"
 """The slot of the agent's state that tells the person why it went to sleep by itself."""
 CREATED, ACTIVE, DORMANT, DESTROYED = "created", "active", "dormant", "destroyed"
@@ -88,6 +91,13 @@ def asleep_without_task(journal: Reader, state: AgentState) -> bool:
     """Whether the agent's task is deleted or not here: it sleeps until the task is back, unchanged itself."""
     task = journal.entity(task_of(state)) if task_of(state) else None
     return task is None or task.type != "task" or is_deleted(task)
+
+
+def asleep_after_task(journal: Reader, state: AgentState) -> str | None:
+    """The status of the agent's task if it is closed (DONE, REJECTED): the agent sleeps until it is opened again."""
+    task = journal.entity(task_of(state)) if task_of(state) else None
+    status = view(task, Task).status if task is not None and task.type == "task" else ""
+    return status if status in CLOSED else None
 
 
 def after(agent: Agent, event: str) -> str:
@@ -177,6 +187,12 @@ def asleep_because(state: AgentState) -> str | None:
     """Why the agent went to sleep by itself; None if it did not."""
     why = state.slots.get(ASLEEP_BECAUSE)
     return why if isinstance(why, str) else None
+
+
+def personality(agent: Agent) -> str:
+    """How the person wants the agent to be, in their words; '' if they said nothing."""
+    words = agent.config.get(PERSONALITY)
+    return words[:MAX_PERSONALITY] if isinstance(words, str) else ""
 
 
 def setting(agent: Agent, name: str, default: int, most: int) -> int:

@@ -13,6 +13,7 @@ The agent's store is read first. A decision is written after its effect, so what
 effect is in the journal that is read after it.
 """
 
+from datetime import UTC, datetime, tzinfo
 from typing import Any, NamedTuple
 
 from lottisync.agents import agent as living
@@ -38,6 +39,7 @@ MAX_ENTRIES = 50
 missing, never silently left out."""
 BEYOND = "processedBeyond"
 """The slot of the agent's state that belongs to `processedCounterByHost` (`seen.Seen`)."""
+_WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 MAX_LABELS = 100
 MAX_LINKED = 20
 _UNTOLD = frozenset({"receipts", "rank", "knowledge", "createdAt", "taskId", "checklistId", "suppressedLabels"})
@@ -60,6 +62,7 @@ class Context(NamedTuple):
     delta: list[dict[str, Any]]
     task: dict[str, Any]
     linked: list[dict[str, Any]]
+    moment: str
 
     @property
     def is_first(self) -> bool:
@@ -67,8 +70,9 @@ class Context(NamedTuple):
         return self.state.last_wake_at is None
 
 
-def read(journal: Store, agents: Store, agent_id: str, now: int) -> Context:
-    """The context of a wake at `now` (ms). `Problem("unknown-id")` if the agent or its task is not here."""
+def read(journal: Store, agents: Store, agent_id: str, now: int, zone: tzinfo | None = None) -> Context:
+    """The context of a wake at `now` (ms), on a device in that zone (None: in this machine's). `Problem("unknown-id")`
+    if the agent or its task is not here."""
     with agents.reading() as remembered, journal.reading() as current:
         agent = living.read(remembered, agent_id)
         state = living.read_state(remembered, agent_id)
@@ -92,7 +96,15 @@ def read(journal: Store, agents: Store, agent_id: str, now: int) -> Context:
             delta=[] if state.last_wake_at is None else delta(everything, processed(state)),
             task=task_json(current, page),
             linked=_linked(current, remembered, agent, task_id),
+            moment=moment(now, zone),
         )
+
+
+def moment(now: int, zone: tzinfo | None) -> str:
+    """The day, the time and the zone at `now` (ms): `Sunday, 2026-11-22, 18:43 (CET, UTC+01:00)`."""
+    there = datetime.fromtimestamp(now / 1000, UTC).astimezone(zone)
+    offset = f"{there:%z}"
+    return f"{_WEEKDAYS[there.weekday()]}, {there:%Y-%m-%d, %H:%M} ({there.tzname()}, UTC{offset[:3]}:{offset[3:5]})"
 
 
 def processed(state: AgentState) -> Seen:

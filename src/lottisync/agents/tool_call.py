@@ -22,7 +22,7 @@ from lottisync.agents.model import ToolCall
 from lottisync.agents.report import Words
 from lottisync.agents.run_log import Run
 from lottisync.agents.seen import Seen
-from lottisync.agents.toolbox import TOOLBOX, RecordObservations, RetractSuggestions, UpdateReport
+from lottisync.agents.toolbox import TOOLBOX, Observation, RecordObservations, RetractSuggestions, UpdateReport
 from lottisync.journal.action import Action, Batch
 from lottisync.journal.actions.set_task_language import SetTaskLanguage
 from lottisync.journal.arguments import Call
@@ -55,7 +55,7 @@ class Calls:
         self._journal, self._agents, self._agent_id, self._task_id = journal, agents, run.agent_id, task_id
         self._most, self._considered = most, 0
         self.words: Words | None = None
-        self.observations: list[str] = []
+        self.observations: list[Observation] = []
         self.builder = Builder(
             journal,
             agents,
@@ -76,7 +76,7 @@ class Calls:
             return Answer(parsed.text)
         if isinstance(parsed, SetTaskLanguage):
             return self._set_language(parsed, now)
-        return Answer(self._take(parsed, now))
+        return Answer(parsed.answered(self._take(parsed, now)))
 
     def recall(self, call: ToolCall, now: int) -> None:
         """Bring back what a call left for the end, one that was answered before the process was killed. What it

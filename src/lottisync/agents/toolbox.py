@@ -4,9 +4,9 @@ Its own are about its records and its proposals, not about the task: the report,
 back.
 """
 
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import Field, StringConstraints
+from pydantic import BeforeValidator, Field, StringConstraints
 
 from lottisync.journal.arguments import MAX_BATCH, Arguments, Call, Id
 from lottisync.journal.toolbox import TASK_TOOLS, Toolbox
@@ -29,6 +29,10 @@ class RetractSuggestions(Call):
     purpose: ClassVar[str] = (
         "Take back proposals of your own that the user has not decided on and that no longer make sense."
     )
+    when: ClassVar[str] = (
+        "Only for a proposal that what was written has made wrong or needless. That the user decided on one proposal "
+        "is no reason to take back the others."
+    )
     offered: ClassVar[bool] = False
 
     proposals: list[Retraction] = Field(
@@ -46,6 +50,7 @@ class UpdateReport(Call):
 
     tool: ClassVar[str] = "update_report"
     purpose: ClassVar[str] = "Write your report on the task; it replaces the earlier one."
+    when: ClassVar[str] = "At most once a wake, as the last call. Not at all if nothing changed since your last report."
 
     tldr: Line = Field(description="Where the task stands, in two or three sentences.")
     title: Line | None = None
@@ -61,11 +66,29 @@ class UpdateReport(Call):
     last_updated: str | None = Field(default=None, exclude=True, json_schema_extra={"deprecated": True})
 
 
+def _as_observation(value: Any) -> Any:
+    """A bare text is a note, too."""
+    return {"text": str(value)} if isinstance(value, str | int | float) else value
+
+
+class Observation(Arguments):
+    text: Line = Field(description="One note.")
+    priority: Literal["routine", "notable", "critical"] = Field(default="routine", description="How much it matters.")
+    category: Literal["grievance", "excellence", "templateImprovement", "operational"] = Field(
+        default="operational",
+        description="grievance: the user complained; excellence: they praised; templateImprovement: how agents like "
+        "you should work; operational: anything else.",
+    )
+
+
 class RecordObservations(Call):
     tool: ClassVar[str] = "record_observations"
     purpose: ClassVar[str] = "Keep private notes for your later wakes."
+    when: ClassVar[str] = "Once a wake at most, with all that is worth keeping; often there is nothing."
 
-    observations: list[Line] = Field(
+    elements: ClassVar[str | None] = "observations"
+
+    observations: list[Annotated[Observation, BeforeValidator(_as_observation)]] = Field(
         min_length=1, max_length=MAX_BATCH, description="Private notes worth remembering in later wakes."
     )
 

@@ -19,6 +19,7 @@ The calls of the stores are short and block; the only thing that is awaited is t
 """
 
 from collections.abc import Callable, Mapping
+from datetime import tzinfo
 from typing import Any, NamedTuple
 
 import msgspec
@@ -105,14 +106,16 @@ async def wake(
     new_id: Callable[[int], str],
     chance: float = 0.0,
     watch: Callable[[Progress], None] = _unwatched,
+    zone: tzinfo | None = None,
 ) -> WakeResult:
     """Wake the agent once, for `trigger`, on the device of that id.
 
     `now` gives wall time in ms, `new_id` an id for a time; `chance`, from 0 to 1, is the jitter of the backoff should
-    this wake fail. Raises `Problem`, the run log saying the same, if the agent may not wake (paused, destroyed, at home
-    elsewhere, awake already, its task gone or not allowed to it), a store cannot be read, or the model gave no answer
-    (code `model-...`); nothing is proposed then. Anything else that is raised, a cancellation too, leaves the run
-    `started`, to be gone on with under the same trigger."""
+    this wake fail; `zone` is where the person's clock is (None: this machine's zone). Raises `Problem`, the run log
+    saying the same, if the agent may not wake (paused, destroyed, at home elsewhere, awake already, its task gone,
+    closed, or not allowed to it), a store cannot be read, or the model gave no answer (code `model-...`); nothing is
+    proposed then. Anything else that is raised, a cancellation too, leaves the run `started`, to be gone on with under
+    the same trigger."""
     with agents.reading() as reader:
         agent.read(reader, agent_id)
     with run_log.single_flight(agents, agent_id):
@@ -132,7 +135,7 @@ async def wake(
             raise refusal
         under_way: _Wake | None = None
         try:
-            under_way = _Wake(journal, agents, run, waiting, now, new_id, watch)
+            under_way = _Wake(journal, agents, run, waiting, now, new_id, watch, zone)
             await under_way.converse(model)
             return under_way.end()
         except ModelError as error:
@@ -198,9 +201,11 @@ class _Wake:
         now: Callable[[], int],
         new_id: Callable[[int], str],
         watch: Callable[[Progress], None],
+        zone: tzinfo | None,
     ) -> None:
         self._journal, self._agents, self._now, self._new_id, self._watch = journal, agents, now, new_id, watch
-        self._context = context.read(journal, agents, run.agent_id, now())
+        self._zone = zone
+        self._context = context.read(journal, agents, run.agent_id, now(), zone)
         self._limit = agent.setting(self._context.agent, "maxTurns", MAX_TURNS, MAX_CONFIGURED_TURNS)
 
         self._opening, self._recorded, written = _record(journal, agents, run, self._context)
@@ -231,10 +236,10 @@ class _Wake:
                 memory.keep(tx, self._thread, self._run.agent_id, span, turn)
             self._usage = _sum(self._usage, turn.usage)
             # The person may have gone on meanwhile.
-            self._context = context.read(self._journal, self._agents, self._run.agent_id, self._now())
+            self._context = context.read(self._journal, self._agents, self._run.agent_id, self._now(), self._zone)
         told = self._context
         opening = Opening(
-            prompt.system(told.agent.display_name, self._limit),
+            prompt.system(told.agent.display_name, self._limit, agent.personality(told.agent)),
             prompt.first_wake(told) if told.is_first else prompt.later_wake(told),
             told.seen,
         )
@@ -326,7 +331,8 @@ class _Wake:
         provenance = {"runKey": run.run_key, "threadId": run.thread_id, "journalKnowledge": self._seen.knowledge}
         report.put(tx, run.agent_id, report_id, report.content(self._words(), told.page, tx.now), provenance)
         for note in self._calls.observations:
-            self._thread.append(tx, "observation", note)
+            weight = {"priority": note.priority, "category": note.category}
+            self._thread.append(tx, "observation", note.text, weight)
         result = WakeResult(
             run_key=run.run_key,
             thread_id=run.thread_id,

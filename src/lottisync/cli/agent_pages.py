@@ -93,6 +93,7 @@ def _described(home: TaskHome, found: Agent) -> dict[str, Any]:
     with home.journal.reading() as reader:
         gone = agents.asleep_without_task(reader, state)
         title = None if gone else tasks.read(reader, task_id, "task", Task).title
+        closed = agents.asleep_after_task(reader, state)
     return {
         "id": found.id,
         "name": found.display_name,
@@ -100,6 +101,7 @@ def _described(home: TaskHome, found: Agent) -> dict[str, Any]:
         "awake": run_log.is_awake(home.agent, found.id),
         "task": task_id,
         "title": title,
+        "closed": closed,
         "model": found.config.get("model"),
         "home": _home_of(home, found, state),
         "lastWakeAt": state.last_wake_at,
@@ -139,6 +141,8 @@ def _state(row: dict[str, Any]) -> str:
         return "awake"
     if row["lifecycle"] != agents.DESTROYED and row["title"] is None:
         return "asleep: its task is gone"
+    if row["lifecycle"] != agents.DESTROYED and row["closed"] is not None:
+        return f"asleep: its task is {row['closed'].lower()}"
     if row["asleepBecause"]:
         return f"gave up after {counted(row['failures'], 'failure')}"
     if row["lifecycle"] == agents.DORMANT:

@@ -173,16 +173,32 @@ def configure(terminal: Terminal, which: str, changes: tuple[str, ...]) -> None:
     """Change settings of the agent of TASK.
 
     sovereignty=reason|evidence  what it takes to override your tick: a reason, or also a later entry of yours.
-    autoCheck=true|false         whether it may tick, without asking, items that an agent ticked last."""
+    autoCheck=true|false         whether it may tick, without asking, items that an agent ticked last.
+    personality=TEXT             how it is to write, in your words (at most 1,000 characters); nothing: as it likes."""
     fields: dict[str, Any] = {}
     for change in changes:
         name, _, text = change.partition("=")
+        if name == agents.PERSONALITY:
+            fields[f"config/{name}"] = _personality(text)
+            continue
         value: Any = {"true": True, "false": False}.get(text, text)
         if value not in SETTINGS.get(name, ()):
             known = ", ".join(f"{key}={'|'.join(str(v).lower() for v in values)}" for key, values in SETTINGS.items())
             raise WrongCall("bad-value", f"the settings are {known}; got {quoted(change)}")
         fields[f"config/{name}"] = value
     _change(terminal, which, lambda tx, ident: _put(tx, ident, fields), f"goes by {', '.join(changes)} from now on")
+
+
+def _personality(text: str) -> str | None:
+    words = " ".join(text.split())
+    if len(words) > agents.MAX_PERSONALITY:
+        raise WrongCall(
+            "bad-value",
+            "a personality has at most {most} characters; got {count}",
+            most=agents.MAX_PERSONALITY,
+            count=len(words),
+        )
+    return words or None
 
 
 def _put(tx: Transaction, ident: str, fields: dict[str, Any]) -> None:

@@ -23,6 +23,7 @@ from lottisync.shown import one_line
 COMMANDS = {
     "init": ("lottisync.cli.homes:init", "Make this device's home."),
     "daemon": ("lottisync.cli.daemons:daemon", "Keep in step with the other devices."),
+    "open": ("lottisync.cli.browsers:open_pages", "Open the inbox in a browser."),
     "pair": ("lottisync.cli.devices:pair", "Make two devices trust each other."),
     "devices": ("lottisync.cli.devices:devices", "List this person's devices, or put one away."),
     "status": ("lottisync.cli.homes:status", "Show what is stored here and how the devices stand."),

@@ -5,34 +5,30 @@ command is one transaction: if one of several names does not fit, nothing is cha
 `--json` it is a list with one object for each task (or item) that was named; `changed` says whether it was changed.
 """
 
-import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import click
 
+from lottisync.cli import checklist_verbs, time_verbs
 from lottisync.cli.options import everywhere
+from lottisync.cli.task_change import Verb, change_tasks, many_tasks, one_task, spent
 from lottisync.cli.tasks import task
-from lottisync.cli.terminal import Terminal, common, judging_the_call, short
+from lottisync.cli.terminal import Terminal, common, judging_the_call
 from lottisync.device import clock
 from lottisync.journal import names, tasks
-from lottisync.journal.types import INVERSES, PRIORITIES, RELATIONS, ChecklistItem, Task
+from lottisync.journal.types import CLOSED, INVERSES, PRIORITIES, RELATIONS, Task
 from lottisync.problem import Problem, Usage
-from lottisync.review.precedence import PERSON
 from lottisync.shown import one_line, quoted
 from lottisync.store.transaction import Transaction
 
 NONE = ("none", "-", "")
 """What takes a value away."""
-CLOSED = ("DONE", "REJECTED")
-_SPAN = re.compile(r"\A(?:(\d{1,3})\s*h(?:ours?)?)?\s*(?:(\d{1,4})\s*(?:m|min|minutes?)?)?\Z")
 
-Verb = Callable[[Transaction, str], bool]
-"""Does something to the task (or item) with this id; False if it is so already."""
-
-many_tasks = click.argument("named", metavar="TASK...", nargs=-1, required=True)
-one_task = click.argument("named", metavar="TASK")
+task.add_command(checklist_verbs.item)
+task.add_command(checklist_verbs.checklist)
+task.add_command(time_verbs.spent_time)
 
 
 # -- done, reopen, status, due, priority, estimate, edit
@@ -48,7 +44,7 @@ def done(terminal: Terminal, named: tuple[str, ...]) -> None:
     lottisync task done milk
     lottisync task done 4f0c a1b2
     """
-    _change_tasks(terminal, named, _setting(tasks.checked_status("DONE", None)), "done")
+    change_tasks(terminal, named, _setting(tasks.checked_status("DONE", None)), "done")
 
 
 @task.command()
@@ -65,7 +61,7 @@ def reopen(terminal: Terminal, named: tuple[str, ...]) -> None:
         closed = tasks.read(tx, task_id, "task", Task).status in CLOSED
         return closed and _setting(tasks.checked_status("OPEN", None))(tx, task_id)
 
-    _change_tasks(terminal, named, verb, "open")
+    change_tasks(terminal, named, verb, "open")
 
 
 @task.command()
@@ -81,7 +77,7 @@ def status(terminal: Terminal, named: tuple[str, ...], status: str, reason: str 
     lottisync task status 4f0c blocked --reason "the shop is closed"
     """
     fields = _status(status, reason)
-    _change_tasks(terminal, named, _setting(fields), str(fields["status"]).lower())
+    change_tasks(terminal, named, _setting(fields), str(fields["status"]).lower())
 
 
 @task.command()
@@ -96,7 +92,7 @@ def due(terminal: Terminal, named: tuple[str, ...], day: str) -> None:
     lottisync task due milk none
     """
     fields = _due(day)
-    _change_tasks(terminal, named, _setting(fields), f"due {fields['due']}" if fields["due"] else "without a due date")
+    change_tasks(terminal, named, _setting(fields), f"due {fields['due']}" if fields["due"] else "without a due date")
 
 
 @task.command()
@@ -109,7 +105,7 @@ def priority(terminal: Terminal, named: tuple[str, ...], priority: str) -> None:
     \b
     lottisync task priority milk p1
     """
-    _change_tasks(terminal, named, _setting({"priority": tasks.checked_priority(priority)}), priority)
+    change_tasks(terminal, named, _setting({"priority": tasks.checked_priority(priority)}), priority)
 
 
 @task.command()
@@ -125,7 +121,7 @@ def estimate(terminal: Terminal, named: tuple[str, ...], span: str) -> None:
     """
     fields = _estimate(span)
     said = f"estimated at {fields['estimate']} min" if fields["estimate"] else "without an estimate"
-    _change_tasks(terminal, named, _setting(fields), said)
+    change_tasks(terminal, named, _setting(fields), said)
 
 
 @task.command()
@@ -153,7 +149,7 @@ def edit(terminal: Terminal, named: str, reason: str | None, **given: str | None
     if not fields:
         terminal.emit([], lambda: terminal.line("Nothing was changed."))
         return
-    _change_tasks(terminal, (named,), _setting(fields), "changed")
+    change_tasks(terminal, (named,), _setting(fields), "changed")
 
 
 def _setting(fields: Mapping[str, Any]) -> Verb:
@@ -233,7 +229,7 @@ def _differing(typed: dict[str, str], before: dict[str, str]) -> dict[str, str]:
     return changed
 
 
-# -- note, time, delete, undelete
+# -- note, delete, undelete
 
 
 @task.command()
@@ -246,24 +242,6 @@ def note(terminal: Terminal, named: str, text: str | None) -> None:
     \b
     lottisync task note milk "the shop has none"
     """
-    _write_down(terminal, named, text, None)
-
-
-@task.command()
-@one_task
-@click.argument("span", metavar="TIME")
-@click.argument("text", default="Time spent")
-@common
-def time(terminal: Terminal, named: str, span: str, text: str) -> None:
-    """Write down time that was spent on a task: minutes, or like 1h30m.
-
-    \b
-    lottisync task time milk 25 "walked to the shop"
-    """
-    _write_down(terminal, named, text, _minutes(span))
-
-
-def _write_down(terminal: Terminal, named: str, text: str | None, spent: int | None) -> None:
     if text is None:
         text = click.edit("") or ""
     elif text == "-":
@@ -272,10 +250,10 @@ def _write_down(terminal: Terminal, named: str, text: str | None, spent: int | N
         checked = tasks.checked_text(text)
 
     def verb(tx: Transaction, task_id: str) -> bool:
-        tasks.add_note(tx, clock.new_id(tx.now), task_id, checked, minutes=spent)
+        tasks.add_note(tx, clock.new_id(tx.now), task_id, checked)
         return True
 
-    _change_tasks(terminal, (named,), verb, "noted" if spent is None else f"{spent} min noted")
+    change_tasks(terminal, (named,), verb, "noted")
 
 
 @task.command()
@@ -292,7 +270,7 @@ def delete(terminal: Terminal, named: tuple[str, ...]) -> None:
         tasks.delete_task(tx, task_id)
         return True
 
-    _change_tasks(terminal, named, verb, "deleted")
+    change_tasks(terminal, named, verb, "deleted")
 
 
 @task.command()
@@ -309,91 +287,7 @@ def undelete(terminal: Terminal, named: tuple[str, ...]) -> None:
         tasks.undelete_task(tx, task_id)
         return True
 
-    _change_tasks(terminal, named, verb, "back", deleted=True)
-
-
-# -- item
-
-
-@task.group()
-@everywhere
-def item(home: str | None, as_json: bool) -> None:
-    """Add, edit, tick and remove checklist items."""
-
-
-@item.command("add")
-@one_task
-@click.argument("titles", metavar="TITLE...", nargs=-1, required=True)
-@common
-def add_item(terminal: Terminal, named: str, titles: tuple[str, ...]) -> None:
-    """Add items to a task's checklist.
-
-    \b
-    lottisync task item add milk "take the bottles" "buy oat, too"
-    """
-    with judging_the_call():
-        checked = [tasks.checked_title(title) for title in titles]
-
-    def verb(tx: Transaction, task_id: str) -> bool:
-        for title in checked:
-            tasks.add_item(tx, clock.new_id(tx.now), task_id, title)
-        return True
-
-    said = "1 item added" if len(checked) == 1 else f"{len(checked)} items added"
-    _change_tasks(terminal, (named,), verb, said)
-
-
-@item.command("edit")
-@click.argument("named", metavar="ITEM")
-@click.argument("title")
-@common
-def edit_item(terminal: Terminal, named: str, title: str) -> None:
-    """Give a checklist item another title.
-
-    \b
-    lottisync task item edit bottles "take the empty bottles"
-    """
-    with judging_the_call():
-        checked = tasks.checked_title(title)
-
-    def verb(tx: Transaction, item_id: str) -> bool:
-        if tasks.read(tx, item_id, "checklistItem", ChecklistItem).title == checked:
-            return False
-        tasks.rename_item(tx, item_id, checked)
-        return True
-
-    _change_items(terminal, (named,), verb, "changed")
-
-
-@item.command("check")
-@click.argument("named", metavar="ITEM...", nargs=-1, required=True)
-@click.option("--off", is_flag=True, help="Untick instead.")
-@common
-def check_items(terminal: Terminal, named: tuple[str, ...], off: bool) -> None:
-    """Tick checklist items, or untick them with --off.
-
-    \b
-    lottisync task item check bottles
-    """
-    said = "not ticked" if off else "ticked"
-    _change_items(terminal, named, lambda tx, item_id: tasks.check_item(tx, item_id, not off) is not None, said)
-
-
-@item.command("remove")
-@click.argument("named", metavar="ITEM...", nargs=-1, required=True)
-@common
-def remove_items(terminal: Terminal, named: tuple[str, ...]) -> None:
-    """Remove checklist items.
-
-    \b
-    lottisync task item remove bottles
-    """
-
-    def verb(tx: Transaction, item_id: str) -> bool:
-        tasks.remove_item(tx, item_id)
-        return True
-
-    _change_items(terminal, named, verb, "removed")
+    change_tasks(terminal, named, verb, "back", deleted=True)
 
 
 # -- label, category, link
@@ -419,7 +313,7 @@ def add_labels(terminal: Terminal, named: str, labels: tuple[str, ...]) -> None:
     def verb(tx: Transaction, task_id: str) -> bool:
         return names.label_task(tx, task_id, [names.find_or_make(tx, "label", name) for name in labels])
 
-    _change_tasks(terminal, (named,), verb, f"labelled {', '.join(labels)}")
+    change_tasks(terminal, (named,), verb, f"labelled {', '.join(labels)}")
 
 
 @label.command("remove")
@@ -436,7 +330,7 @@ def remove_labels(terminal: Terminal, named: str, labels: tuple[str, ...]) -> No
     def verb(tx: Transaction, task_id: str) -> bool:
         return names.label_task(tx, task_id, [names.find_known(tx, "label", name) for name in labels], on=False)
 
-    _change_tasks(terminal, (named,), verb, f"without {', '.join(labels)}")
+    change_tasks(terminal, (named,), verb, f"without {', '.join(labels)}")
 
 
 @task.command()
@@ -455,7 +349,7 @@ def category(terminal: Terminal, named: tuple[str, ...], category: str) -> None:
         ident = None if nowhere else names.find_or_make(tx, "category", category)
         return _setting({"categoryId": ident})(tx, task_id)
 
-    _change_tasks(terminal, named, verb, "without a category" if nowhere else f"in {category}")
+    change_tasks(terminal, named, verb, "without a category" if nowhere else f"in {category}")
 
 
 @task.command()
@@ -476,7 +370,7 @@ def link(terminal: Terminal, named: str, relation: str, other: str, remove: bool
         other_id = tasks.resolve(tx, other, "task")
         return tasks.set_link(tx, task_id, relation, other_id, on=not remove) is not None
 
-    _change_tasks(terminal, (named,), verb, f"{'no longer ' if remove else ''}{relation} {quoted(other)}")
+    change_tasks(terminal, (named,), verb, f"{'no longer ' if remove else ''}{relation} {quoted(other)}")
 
 
 # -- values as people type them
@@ -511,54 +405,4 @@ def _due(text: str) -> dict[str, str | None]:
 
 
 def _estimate(text: str) -> dict[str, int | None]:
-    return {"estimate": None if text.strip().lower() in NONE else _minutes(text)}
-
-
-def _minutes(text: str) -> int:
-    """`90`, `90m`, `1h`, `1h 30m`."""
-    fitting = _SPAN.match(text.strip().lower())
-    if fitting is None or not any(fitting.groups()):
-        raise Usage("bad-value", "a time is minutes, or like 1h30m; got {quoted}", quoted=quoted(text))
-    with judging_the_call():
-        return tasks.checked_minutes(int(fitting[1] or 0) * 60 + int(fitting[2] or 0))
-
-
-# -- doing it, and the answer
-
-
-def _change_tasks(terminal: Terminal, named: Sequence[str], verb: Verb, said: str, *, deleted: bool = False) -> None:
-    _change(terminal, named, "task", verb, said, deleted=deleted)
-
-
-def _change_items(terminal: Terminal, named: Sequence[str], verb: Verb, said: str) -> None:
-    _change(terminal, named, "checklistItem", verb, said)
-
-
-def _change(
-    terminal: Terminal, named: Sequence[str], type_name: str, verb: Verb, said: str, *, deleted: bool = False
-) -> None:
-    """Do the verb to each that is named, in one transaction, and say what became of it."""
-    answers = []
-    with terminal.home.journal.transaction(clock.now(), PERSON) as tx:
-        for ident in dict.fromkeys(tasks.resolve(tx, name, type_name, deleted=deleted) for name in named):
-            changed = verb(tx, ident)
-            document = tx.document(ident)
-            assert document is not None, "it was found, and is at most marked as deleted"
-            answers.append({"id": ident, **_shown(document.document(), type_name), "changed": changed})
-
-    def shown() -> None:
-        for answer in answers:
-            already = "" if answer["changed"] else " already"
-            terminal.line(
-                f"{quoted(answer['title'])}  {short(answer['id'])}  {said}{already}",
-                "green" if answer["changed"] else "dim",
-            )
-
-    terminal.emit(answers, shown)
-
-
-_SHOWN = {"task": ("title", "status", "priority", "due", "estimate"), "checklistItem": ("title", "taskId", "isChecked")}
-
-
-def _shown(fields: Mapping[str, Any], type_name: str) -> dict[str, Any]:
-    return {name: fields.get(name) for name in _SHOWN[type_name]} | {"title": fields.get("title") or ""}
+    return {"estimate": None if text.strip().lower() in NONE else spent(text)}

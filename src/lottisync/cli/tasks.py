@@ -217,10 +217,14 @@ def show_page(terminal: Terminal, page: tasks.TaskPage, agent: dict[str, Any] | 
         terminal.heading(f"{checklist.title}  {done}/{len(items)}")
         for item in items:
             terminal.line(f"  {'✓' if item.is_checked else '·'} {item.title}  {_origin(item)}")
+    if page.archived:
+        terminal.heading("Archived")
+    for item in page.archived:
+        terminal.line(f"  {'✓' if item.is_checked else '·'} {item.title}  {_origin(item)}", "dim")
     if page.entries:
         terminal.heading("Notes")
     for entry in page.entries:
-        spent = f" ({minutes(entry.minutes)})" if entry.minutes else ""
+        spent = " (runs)" if entry.runs else f" ({minutes(entry.minutes)})" if entry.minutes else ""
         terminal.text(entry.text, f"  {entry.at[:16].replace('T', ' ')}{spent}  ")
     terminal.line()
     terminal.line(f"id {t.id}", "dim")

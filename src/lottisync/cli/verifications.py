@@ -20,6 +20,7 @@ SAID = {
     "equal": "the same",
     "differs": "differs, and could not be mended. See: lottisync check, on both",
     "unsettled": "could not be compared: it is written to all the time. Try again later",
+    "refused": "not compared: the other device has been asked too often. Try again in an hour",
     "waiting": "could not be compared: the two do not know the same yet. Try again when they are in step",
     "away": "not compared",
 }

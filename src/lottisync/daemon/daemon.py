@@ -3,6 +3,7 @@
     home -> locked, so that there is one daemon for it
          -> confirmations that a crash left half done are finished (or found undone)
          -> the sync engine
+         -> the web pages, which load when somebody opens them
          -> the agents at home on this device, if a model is configured
          -> daemon.json, rewritten whenever something changed that a person may want to see
 
@@ -20,9 +21,12 @@ from random import SystemRandom
 
 import anyio
 import msgspec
+from anyio.abc import TaskGroup
 
+from lottisync.daemon import pages as web_pages
 from lottisync.daemon.home import TaskHome
 from lottisync.daemon.lines import Lines
+from lottisync.daemon.pages import Where
 from lottisync.daemon.status import LOCK_FILE, STATUS_FILE, DaemonStatus
 from lottisync.device import clock, purging
 from lottisync.problem import Problem
@@ -52,9 +56,10 @@ async def run(
     say: Callable[[str, str], None],
     started: Callable[[int], None],
     agents: bool = False,
+    pages: Where | None = None,
 ) -> None:
     """Run until told to stop. `started` is told the port; `say` hears of what happens (code, sentence). With
-    `agents`, those at home on this device wake by themselves.
+    `agents`, those at home on this device wake by themselves; with `pages`, a browser is served there.
 
     Raises `Problem` if another daemon has this home, or the port cannot be had."""
     say = lines = Lines(say)
@@ -110,6 +115,8 @@ async def run(
                     tasks.start_soon(_count_lines, lines)
                     port = await tasks.start(engine.run)
                     await write_status()
+                    if pages is not None:
+                        await _start_pages(tasks, home, pages, say)
                     started(port)
                     tasks.start_soon(_kept_up, "tidying", partial(_tidy, home), say)
                     if agents:
@@ -203,6 +210,16 @@ async def _tidy(home: TaskHome) -> None:
         await anyio.to_thread.run_sync(remove_old_sets, home.agent, clock.now())
         await anyio.to_thread.run_sync(purging.purge, home, clock.now())
         await anyio.sleep(TIDY_SECONDS)
+
+
+async def _start_pages(tasks: TaskGroup, home: TaskHome, where: Where, say: Callable[[str, str], None]) -> None:
+    """Where no place for them was asked for, a daemon goes on without pages."""
+    try:
+        await tasks.start(web_pages.serve, home, web_pages.listen(where))
+    except (OSError, Problem) as error:
+        if where.firm:
+            raise
+        say("failed", f"no pages are served: {error.message if isinstance(error, Problem) else error.strerror}")
 
 
 async def _run_agents(home: TaskHome, say: Callable[[str, str], None]) -> None:

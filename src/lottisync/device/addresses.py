@@ -51,7 +51,7 @@ def record_id(device: str) -> str:
 def read_reach(reader: Reader) -> dict[str, Reach]:
     """What is known of each device, by its id. What cannot be read counts as absent (MEET-3)."""
     found = {}
-    for entity in reader.by_type(ADDRESSES):
+    for entity in reader.readable(ADDRESSES):
         device = entity.id.removeprefix("at-")
         try:
             parse_device_id(device)

@@ -32,8 +32,8 @@ SHOWN_OF_AN_ID = 9
 def read_roster(reader: Reader, own_certificate: bytes) -> Roster:
     """Who belongs to this person's devices, as far as this store knows. A record that cannot be read, or
     lies under an id that is not its own, counts as absent."""
-    memberships = _records(reader.by_type(MEMBERSHIP), MembershipRecord.from_fields)
-    bindings = _records(reader.by_type(HOST_BINDING), HostBinding.from_fields)
+    memberships = _records(reader.readable(MEMBERSHIP), MembershipRecord.from_fields)
+    bindings = _records(reader.readable(HOST_BINDING), HostBinding.from_fields)
     return Roster.fold(own_certificate, memberships, bindings)
 
 

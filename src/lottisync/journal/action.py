@@ -9,6 +9,7 @@ Each tool is one class in one file of `lottisync.journal.actions`. It is an `Act
 """
 
 from collections.abc import Mapping, Sequence
+from enum import StrEnum
 from typing import Annotated, Any, ClassVar, Self
 
 import msgspec
@@ -29,6 +30,18 @@ from lottisync.store.reader import Reader
 from lottisync.store.transaction import Transaction
 
 TASK, ITEM, LABEL = "task", "checklistItem", "label"
+
+
+class Topic(StrEnum):
+    """What a proposal is about: the heading that it stands under, where a person looks through many of them."""
+
+    STATUS = "status"
+    CHECKLIST = "checklist"
+    PLAN = "plan"
+    LABELS = "labels"
+    FURTHER = "further"
+
+
 NOT_ALLOWED = "the agent is not allowed in its category"
 
 
@@ -62,6 +75,7 @@ class Action(Proposed):
     guarded: ClassVar[frozenset[str]] = frozenset()
     marks_rejection: ClassVar[bool] = False
     catalogue: ClassVar[Catalogue] = ACTIONS
+    topic: ClassVar[Topic] = Topic.STATUS
     is_batch: ClassVar[bool] = False
 
     def arguments(self) -> dict[str, Any]:

@@ -6,10 +6,10 @@ schema is shown to a model, since pydantic would put that into the schema.
 """
 
 import math
-from collections.abc import Callable
-from typing import Annotated, Any, ClassVar, TypeVar
+from collections.abc import Callable, Iterable
+from typing import Annotated, Any, ClassVar, Self, TypeVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PrivateAttr, StringConstraints
 from pydantic.alias_generators import to_camel
 
 from lottisync.journal.tasks import MAX_TITLE, checked_day, checked_priority, checked_title
@@ -76,6 +76,26 @@ class Call(Arguments):
     purpose: ClassVar[str]
     offered: ClassVar[bool] = True
     aliases: ClassVar[tuple[str, ...]] = ()
+    when: ClassVar[str] = ""
+    """When to call it, for the agent's prompt."""
+    elements: ClassVar[str | None] = None
+    """The argument that is a list. An element of it that is malformed is left out, and the others are taken."""
+
+    _left_out: tuple[str, ...] = PrivateAttr(())
+
+    def without(self, faults: Iterable[str]) -> Self:
+        """This call, which knows what was left out of it, and why."""
+        self._left_out = tuple(faults)
+        return self
+
+    def answered(self, text: str) -> str:
+        """The answer to the model, with the elements that were malformed (REV-90)."""
+        if not self._left_out:
+            return text
+        faults = "\n".join(f"- {fault}" for fault in self._left_out)
+        return (
+            f"{text}\n{len(self._left_out)} malformed item(s) skipped. Correct them and send only them again:\n{faults}"
+        )
 
 
 Title = Annotated[str, AfterValidator(rule(checked_title)), Field(json_schema_extra={"maxLength": MAX_TITLE})]

@@ -16,9 +16,11 @@ is needs no reason.
 
 from lottisync.review.action import Grade
 from lottisync.review.terms import Sovereignty
+from lottisync.shown import visible
 
 MIN_REASON = 20
-"""Characters that a reason has at least, after trimming (S0-50): "ok" and "done" cite nothing."""
+"""Visible characters that a reason has at least, after trimming (S0-50): "ok" and "done" cite nothing, and neither do
+characters that nobody sees."""
 
 
 def objection(
@@ -41,7 +43,7 @@ def objection(
         f"User set this item at {checked_at or 'unknown'}. "
         "Provide a reason citing evidence from after that time to override."
     )
-    if len((reason or "").strip()) < MIN_REASON:
+    if len(visible(reason or "")) < MIN_REASON:
         return refusal
     if grade is Grade.BEFORE:
         return f"{refusal} What you cite is older."

@@ -1,4 +1,4 @@
-"""Task lists as a file (docs/specs/08-journal.md, section 4; the format `lottisync-tasks/1`).
+"""Task lists as a file (docs/specs/08-journal.md, section 5; the format `lottisync-tasks/1`).
 
 Ids derive from the keys in the file, so importing a file twice, or on two devices, makes nothing
 twice. What exists is left alone, also where the person has edited or deleted it since: an import adds,
@@ -15,7 +15,7 @@ import msgspec
 
 from lottisync.entities.entity import is_deleted
 from lottisync.entities.schema import derived_id
-from lottisync.journal import tasks
+from lottisync.journal import tasks, time_entry
 from lottisync.problem import Problem
 from lottisync.shown import quoted
 from lottisync.store.instant import iso, millis
@@ -245,9 +245,18 @@ def _add_task(tx: Transaction, record: TaskRecord, added: Added, progress: Any) 
     for note in record.notes:
         entry_id = derived_id("import", "note", record.key, note.key)
         if _absent(tx, entry_id, added):
-            tasks.add_note(tx, entry_id, ident, note.text, minutes=note.minutes, at=iso(millis(note.at)))
+            _add_note(tx, entry_id, ident, note)
             added.notes += 1
         progress(1)
+
+
+def _add_note(tx: Transaction, entry_id: str, task_id: str, note: NoteRecord) -> None:
+    at = millis(note.at)
+    if note.minutes is None:
+        tasks.add_note(tx, entry_id, task_id, note.text, at=iso(at))
+    else:
+        span = time_entry.checked_span(iso(at), iso(at + note.minutes * 60_000))
+        time_entry.add(tx, entry_id, task_id, note.text, span)
 
 
 def _add_items(tx: Transaction, record: TaskRecord, added: Added, progress: Any) -> None:

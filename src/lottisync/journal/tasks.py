@@ -25,9 +25,12 @@ from lottisync.entities.view import T
 from lottisync.journal.types import (
     ENTRY_LINK,
     INVERSES,
+    LANGUAGES,
+    NOTE,
     PRIORITIES,
     RELATIONS,
     STATUSES,
+    TIME,
     Checklist,
     ChecklistItem,
     Entry,
@@ -49,7 +52,6 @@ MOST_CANDIDATES = 5
 CANDIDATE_CHARACTERS = 8
 DEFAULT_CHECKLIST = "Todos"
 _DAY = re.compile(r"\A\d{4}-\d{2}-\d{2}\Z")
-_LANGUAGE = re.compile(r"\A[a-z]{2,3}\Z")
 
 
 class Line(msgspec.Struct, frozen=True, rename="camel", gc=False):
@@ -65,13 +67,20 @@ class Line(msgspec.Struct, frozen=True, rename="camel", gc=False):
 
 
 class TaskPage(NamedTuple):
-    """One task with all that belongs to it, items and checklists by rank, entries by time."""
+    """One task with all that belongs to it, items and checklists by rank, entries by time. `archived` are the
+    items that were put away."""
 
     task: Task
     checklists: list[Checklist]
     items: list[ChecklistItem]
     entries: list[Entry]
     labels: list[Label]
+    archived: list[ChecklistItem]
+
+    @property
+    def times(self) -> list[Entry]:
+        """The entries that are time that was spent, timers that run included."""
+        return [entry for entry in self.entries if entry.kind == TIME]
 
     @property
     def minutes_spent(self) -> int:
@@ -112,19 +121,18 @@ def page(reader: Reader, task_id: str) -> TaskPage:
     owned = reader.documents(owner=task_id)
     # A task owns itself, so one query finds it with all that it owns; `read` says what is wrong if it did not.
     task = next(iter(_of(owned, "task", Task)), None) or read(reader, task_id, "task", Task)
+    items = sorted(_of(owned, "checklistItem", ChecklistItem), key=lambda item: (item.checklist_id, item.rank, item.id))
     return TaskPage(
         task,
         sorted(_of(owned, "checklist", Checklist), key=lambda checklist: (checklist.rank, checklist.id)),
-        sorted(
-            (item for item in _of(owned, "checklistItem", ChecklistItem) if not item.is_archived),
-            key=lambda item: (item.checklist_id, item.rank, item.id),
-        ),
+        [item for item in items if not item.is_archived],
         sorted(_of(owned, "entry", Entry), key=lambda entry: (entry.at, entry.id)),
         [
             label.view(Label)
             for key, on in sorted(task.labels.items())
             if on and (label := reader.document(key)) and label.type == "label" and not label.deleted
         ],
+        [item for item in items if item.is_archived],
     )
 
 
@@ -274,8 +282,10 @@ def checked_status(text: str, reason: str | None) -> dict[str, str | None]:
 
 def checked_language(text: str) -> str:
     code = text.strip().lower()
-    if _LANGUAGE.match(code) is None:
-        raise Problem("bad-value", "a language is a code like en or de; got {quoted}", quoted=quoted(text))
+    if code not in LANGUAGES:
+        raise Problem(
+            "bad-value", "a language is a code of ISO 639-1, like en or de; got {quoted}", quoted=quoted(text)
+        )
     return code
 
 
@@ -374,15 +384,13 @@ def add_item(
     task_id: str,
     title: str,
     extra: Mapping[str, Any] = {},
+    *,
+    checklist_id: str | None = None,
 ) -> Dot:
-    """A new checklist item at the end of the task's first checklist, unticked and set by the user (S0-10)."""
-    checklist_id = default_checklist(tx, task_id)
-    ranks = [item.rank for item in page(tx, task_id).items if item.checklist_id == checklist_id]
+    """A new item at the end of a checklist, the task's first if none is given, unticked and set by the user (S0-10)."""
     values = {
-        "taskId": task_id,
-        "checklistId": checklist_id,
+        **place_in(tx, task_id, checklist_id or default_checklist(tx, task_id)),
         "title": checked_title(title),
-        "rank": rank_after(*ranks),
         "isChecked": False,
         "checkedBy": "user",
         "checkedAt": None,
@@ -390,6 +398,13 @@ def add_item(
         **extra,
     }
     return tx.put(item_id, "checklistItem", values)
+
+
+def place_in(reader: Reader, task_id: str, checklist_id: str) -> dict[str, str]:
+    """The fields of an item's place at the end of a checklist: those of `PLACE`."""
+    held = page(reader, task_id)
+    ranks = [item.rank for item in (*held.items, *held.archived) if item.checklist_id == checklist_id]
+    return {"taskId": task_id, "checklistId": checklist_id, "rank": rank_after(*ranks)}
 
 
 def rank_after(*ranks: str) -> str:
@@ -420,6 +435,19 @@ def rename_item(tx: Transaction, item_id: str, title: str) -> Dot:
     return tx.put(item_id, "checklistItem", {"title": checked_title(title)})
 
 
+def move_item(tx: Transaction, item_id: str, steps: int) -> Dot | None:
+    """Move a checklist item up (-1) or down (1) by one place; None if it is the first or the last already."""
+    item = read(tx, item_id, "checklistItem", ChecklistItem)
+    beside = [one for one in page(tx, item.task_id).items if one.checklist_id == item.checklist_id]
+    place = [one.id for one in beside].index(item_id)
+    others = [one.rank for one in beside if one.id != item_id]
+    wanted = place + steps
+    if not 0 <= wanted <= len(others):
+        return None
+    before, after = (others[wanted - 1] if wanted else None), (others[wanted] if wanted < len(others) else None)
+    return tx.put(item_id, "checklistItem", {"rank": str(generate_key_between(before, after))})
+
+
 def remove_item(tx: Transaction, item_id: str) -> Dot:
     """Delete a checklist item."""
     read(tx, item_id, "checklistItem", ChecklistItem)
@@ -427,30 +455,18 @@ def remove_item(tx: Transaction, item_id: str) -> Dot:
 
 
 def add_note(
-    tx: Transaction,
-    entry_id: str,
-    task_id: str,
-    text: str,
-    *,
-    minutes: int | None = None,
-    at: str | None = None,
-    author: str = "user",
+    tx: Transaction, entry_id: str, task_id: str, text: str, *, at: str | None = None, author: str = "user"
 ) -> Dot:
-    """Something written down. It records what the journal knew at that moment: that, and not a wall
-    clock, is how an entry is shown to come after something else (S0-02)."""
+    """Something written down."""
+    return add_entry(tx, entry_id, task_id, {"kind": NOTE, "text": checked_text(text), "at": at or iso(tx.now)}, author)
+
+
+def add_entry(tx: Transaction, entry_id: str, task_id: str, fields: Mapping[str, Any], author: str) -> Dot:
+    """A new entry of checked `fields`. It records what the journal knew at that moment: that, and not a wall clock, is
+    how an entry is shown to come after something else (S0-02)."""
     read(tx, task_id, "task", Task)
-    values: dict[str, Any] = {
-        "taskId": task_id,
-        "kind": "note" if minutes is None else "time",
-        "text": checked_text(text),
-        "at": at or iso(tx.now),
-        "author": author,
-        "knowledge": tx.knowledge(),
-        "createdAt": iso(tx.now),
-    }
-    if minutes is not None:
-        values["minutes"] = checked_minutes(minutes)
-    return tx.put(entry_id, "entry", values)
+    kept = {"taskId": task_id, "author": author, "knowledge": tx.knowledge(), "createdAt": iso(tx.now)}
+    return tx.put(entry_id, "entry", {**kept, **fields})
 
 
 def as_json(page: TaskPage) -> dict[str, Any]:
@@ -467,10 +483,20 @@ def as_json(page: TaskPage) -> dict[str, Any]:
         for checklist in page.checklists
     ]
     task["entries"] = [
-        {"id": e.id, "at": e.at, "kind": e.kind, "text": e.text, "author": e.author, "minutes": e.minutes}
+        {
+            "id": e.id,
+            "at": e.at,
+            "end": e.end,
+            "kind": e.kind,
+            "text": e.text,
+            "author": e.author,
+            "minutes": e.minutes,
+            "runs": e.runs,
+        }
         for e in page.entries
     ]
     task["minutesSpent"] = page.minutes_spent
+    task["archivedItems"] = [_item_json(item) for item in page.archived]
     return dict(task)
 
 

@@ -24,16 +24,21 @@ from lottisync.journal.actions.add_multiple_checklist_items import AddMultipleCh
 from lottisync.journal.actions.assign_task_label import AssignTaskLabel
 from lottisync.journal.actions.assign_task_labels import AssignTaskLabels
 from lottisync.journal.actions.create_follow_up_task import CreateFollowUpTask
+from lottisync.journal.actions.create_time_entry import CreateTimeEntry
 from lottisync.journal.actions.link_task import LinkTask
+from lottisync.journal.actions.migrate_checklist_item import MigrateChecklistItem
+from lottisync.journal.actions.migrate_checklist_items import MigrateChecklistItems
 from lottisync.journal.actions.set_task_language import SetTaskLanguage
 from lottisync.journal.actions.set_task_status import SetTaskStatus
 from lottisync.journal.actions.set_task_title import SetTaskTitle
 from lottisync.journal.actions.suggest_checklist_completion import SuggestChecklistCompletion
 from lottisync.journal.actions.update_checklist_item import UpdateChecklistItem
 from lottisync.journal.actions.update_checklist_items import UpdateChecklistItems
+from lottisync.journal.actions.update_running_timer import UpdateRunningTimer
 from lottisync.journal.actions.update_task_due_date import UpdateTaskDueDate
 from lottisync.journal.actions.update_task_estimate import UpdateTaskEstimate
 from lottisync.journal.actions.update_task_priority import UpdateTaskPriority
+from lottisync.journal.actions.update_time_entry import UpdateTimeEntry
 from lottisync.journal.arguments import INCOMPLETE, Call
 from lottisync.review.action import Unreadable
 
@@ -52,9 +57,14 @@ TASK_TOOLS: tuple[type[Call], ...] = (
     AssignTaskLabels,
     CreateFollowUpTask,
     LinkTask,
+    MigrateChecklistItems,
+    CreateTimeEntry,
+    UpdateTimeEntry,
+    UpdateRunningTimer,
     AssignTaskLabel,
     AddChecklistItem,
     UpdateChecklistItem,
+    MigrateChecklistItem,
 )
 """In the order in which they are shown to a model."""
 
@@ -99,11 +109,14 @@ class Toolbox:
         if tool is None:
             offered = ", ".join(tool.tool for tool in self.tools.values() if tool.offered)
             return BadCall(f"There is no tool {name[:80]!r}. The tools are: {offered}.")
+        decoded = _decoded_parts(dict(args), schema(tool))
         try:
-            return tool.model_validate(_decoded_parts(dict(args), schema(tool)))
+            return tool.model_validate(decoded)
         except ValidationError as error:
             fault = _explained(error)
-            return BadCall(f"{tool.tool} was not accepted: {fault}. Correct the arguments and call it again.", fault)
+            sound = _without_malformed(tool, decoded, error)
+            refused = BadCall(f"{tool.tool} was not accepted: {fault}. Correct the arguments and call it again.", fault)
+            return refused if sound is None else sound
 
     def read(self, tool: str, args: Mapping[str, Any], *, complete: bool = True) -> Action | Unreadable:
         """A stored proposal. Without `complete` the words of it may be missing, as in a receipt."""
@@ -185,8 +198,25 @@ def _decoded_parts(args: dict[str, Any], described: dict[str, Any]) -> dict[str,
     return parts
 
 
+def _without_malformed(tool: type[Call], args: dict[str, Any], error: ValidationError) -> Call | None:
+    """The call without the elements that are malformed (REV-90); None if the fault is elsewhere, or none is left."""
+    given = args.get(tool.elements) if tool.elements is not None else None
+    places = [fault["loc"][:2] for fault in error.errors(include_url=False)]
+    if not isinstance(given, list) or any(len(place) < 2 or place[0] != tool.elements for place in places):
+        return None
+    malformed = {place[1] for place in places}
+    kept = [element for place, element in enumerate(given) if place not in malformed]
+    if not kept:
+        return None
+    return tool.model_validate({**args, str(tool.elements): kept}).without(_faults(error))
+
+
 def _explained(error: ValidationError) -> str:
     """Every fault in one line: where, what, and for short values which value."""
+    return "; ".join(_faults(error))
+
+
+def _faults(error: ValidationError) -> list[str]:
     faults = []
     for fault in error.errors(include_url=False):
         place = ".".join(str(part) for part in fault["loc"])
@@ -194,7 +224,7 @@ def _explained(error: ValidationError) -> str:
         if fault["type"] == "extra_forbidden":
             message = "there is no such argument"
         faults.append(f"{place}: {message}" if place else message)
-    return "; ".join(faults)
+    return faults
 
 
 ACTIONS = Toolbox(TASK_TOOLS)

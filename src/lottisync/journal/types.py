@@ -10,14 +10,33 @@ import msgspec
 
 from lottisync.entities.link import Link
 from lottisync.entities.schema import EntityType, schema
+from lottisync.store.instant import millis
 
 STATUSES = ("OPEN", "GROOMED", "IN PROGRESS", "BLOCKED", "ON HOLD", "DONE", "REJECTED")
+CLOSED = ("DONE", "REJECTED")
+"""The statuses of a task that needs nothing more."""
 PRIORITIES = ("P0", "P1", "P2", "P3")
+
+_CODES = """
+aa ab ae af ak am an ar as av ay az ba be bg bi bm bn bo br bs ca ce ch co cr cs cu cv cy da de dv dz ee el en
+eo es et eu fa ff fi fj fo fr fy ga gd gl gn gu gv ha he hi ho hr ht hu hy hz ia id ie ig ii ik io is it iu ja
+jv ka kg ki kj kk kl km kn ko kr ks ku kv kw ky la lb lg li ln lo lt lu lv mg mh mi mk ml mn mr ms mt my na nb
+nd ne ng nl nn no nr nv ny oc oj om or os pa pi pl ps pt qu rm rn ro ru rw sa sc sd se sg si sk sl sm sn so sq
+sr ss st su sv sw ta te tg th ti tk tl tn to tr ts tt tw ty ug uk ur uz ve vi vo wa wo xh yi yo za zh zu pcm
+"""
+LANGUAGES = frozenset(_CODES.split())
+"""The languages that a task may be in: the codes of ISO 639-1, and `pcm` (Nigerian Pidgin), which has none there."""
 
 STATUS = ("status", "statusReason")
 TICK = ("isChecked", "checkedBy", "checkedAt", "checkReason", "proposedBy")
 """Fields that are written together with the first of them: a tick is nothing without who set it, and when."""
+PLACE = ("taskId", "checklistId", "rank")
+SPAN = ("at", "end")
+"""One value in several fields: where an item stands, and from when to when time was spent. Two devices that move one
+item, or change one span, at the same time leave one of the two values, never half of each."""
 
+NOTE, TIME = "note", "time"
+"""The kinds of an entry."""
 ENTRY_LINK = "entryLink"
 RELATIONS = ("relates_to", "blocks", "follows_up_on", "duplicates", "fixes", "supersedes")
 INVERSES = {
@@ -82,18 +101,35 @@ class ChecklistItem(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class Entry(msgspec.Struct, frozen=True, rename="camel"):
-    """Something written down at a time: `kind` is `note` or `time`; a time entry has `minutes`.
-    `knowledge` is what the journal knew when a user wrote it: the entry's place in causality."""
+    """Something written down: `kind` is `note`, written at the instant `at`, or `time`, spent from `at` to `end`. A
+    time entry without an `end` is a timer that runs. `knowledge` is what the journal knew when a user wrote the entry:
+    its place in causality."""
 
     id: str
     task_id: str = ""
     kind: str = "note"
     text: str = ""
     at: str = ""
-    minutes: int | None = None
+    end: str | None = None
     author: str = "user"
     knowledge: dict[str, int] = {}
     created_at: str = ""
+    receipts: dict[str, object] = {}
+
+    @property
+    def runs(self) -> bool:
+        """Whether it is a timer that runs."""
+        return self.kind == TIME and self.end is None
+
+    @property
+    def minutes(self) -> int | None:
+        """The whole minutes that were spent; None for a note, a timer that runs, and a span that cannot be read."""
+        if self.kind != TIME or self.end is None:
+            return None
+        try:
+            return max(0, round((millis(self.end) - millis(self.at)) / 60_000))
+        except ValueError:
+            return None
 
 
 class Label(msgspec.Struct, frozen=True, rename="camel"):
@@ -133,8 +169,8 @@ JOURNAL = schema(
     [
         EntityType("task", Task, subtype="status", together=(STATUS,)),
         EntityType("checklist", Checklist, owner="taskId"),
-        EntityType("checklistItem", ChecklistItem, owner="taskId", together=(TICK,)),
-        EntityType("entry", Entry, owner="taskId", subtype="kind"),
+        EntityType("checklistItem", ChecklistItem, owner="taskId", together=(TICK, PLACE)),
+        EntityType("entry", Entry, owner="taskId", subtype="kind", together=(SPAN,)),
         EntityType("label", Label),
         EntityType("category", Category),
         EntityType(ENTRY_LINK, EntryLink, link=True),

@@ -240,11 +240,13 @@ class Mend(Message, frozen=True, tag="mend"):
 
 
 class Mended(Message, frozen=True, tag="mended"):
-    """A comparison has ended here, with so many entities changed, or because the two no longer know the same."""
+    """A comparison has ended here, with so many entities changed, or because the two no longer know the same. If this
+    device refuses it, `refused` says why; else it is empty."""
 
     store: StoreName
     changed: Annotated[int, msgspec.Meta(ge=0)]
     summary: Summary
+    refused: Annotated[str, msgspec.Meta(max_length=MAX_TEXT)]
 
 
 class Credit(Message, frozen=True, tag="credit"):

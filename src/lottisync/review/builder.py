@@ -268,7 +268,7 @@ class Builder:
             other for other in self._drafts if other.operation not in gone and not gone & set(other.depends_on)
         ]
         self._drafts.append(draft)
-        notes = [f"{heading}only the title is queued. {kept_back}"] if kept_back else []
+        notes = [f"{heading}the rest is queued, but not this. {kept_back}"] if kept_back else []
         notes += [f"It takes the place of what waits: {placed.item.human_summary}." for placed in superseded]
         notes += [f"It replaces what you proposed before: {other.summary}." for other in replaced]
         if sight is not None and action.order_unknown(sight):

@@ -16,6 +16,7 @@ from lottisync.review.ledger import Ledger, Placed, one_set
 from lottisync.review.projection import ItemStatus
 from lottisync.review.proposal import set_of
 from lottisync.review.terms import Sovereignty
+from lottisync.store.instant import iso
 from lottisync.store.reader import Reader
 from lottisync.store.store import Store
 
@@ -66,6 +67,15 @@ class Inbox:
         shown = self._listed(now, task_id, only_open=False)
         return [one for one in shown if any(item.contested or item.status in undecided for item in one.items)]
 
+    def visited_sets(self, now: int, since: int, task_id: str | None = None) -> list[SetView]:
+        """The open sets, and those in which something was decided at `since` (ms) or later: what was decided on a page
+        stays on it until the person leaves."""
+        begun = iso(since)
+        shown = self._listed(now, task_id, only_open=False, resolved_since=begun)
+        with self._agents.reading() as reader:
+            lately = index.decided_since(reader, [one.id for one in shown], begun)
+        return [one for one in shown if one.id in lately or one.waiting or any(item.contested for item in one.items)]
+
     def item(self, item_id: str, now: int) -> ItemView:
         """One item, whatever became of it. Raises `Problem` for an id that is none."""
         index.refresh(self._agents, now)
@@ -76,10 +86,14 @@ class Inbox:
         with self._journal.reading() as reader:
             return item_view(reader, ledger.find(item_id), lens)
 
-    def _listed(self, now: int, task_id: str | None, *, only_open: bool) -> list[SetView]:
+    def _listed(
+        self, now: int, task_id: str | None, *, only_open: bool, resolved_since: str | None = None
+    ) -> list[SetView]:
         index.refresh(self._agents, now)
         with self._agents.reading() as reader:
             wanted = {entry.set_id for entry in index.entries(reader, task_id, only_open=only_open)}
+            if resolved_since is not None:
+                wanted |= {entry.set_id for entry in index.resolved(reader, resolved_since, task_id)}
             ledger = index.ledger_of(reader, wanted, now)
             lens = self._lens(reader, ledger, wanted)
         by_set: dict[str, list[Placed]] = {}

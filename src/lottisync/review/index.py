@@ -32,6 +32,7 @@ create table if not exists change_set_index (set_id text not null primary key, t
     settled integer not null,
     since integer not null, until integer not null) strict;
 create index if not exists idx_change_set_index_task on change_set_index(task_id);
+create index if not exists idx_change_set_index_resolved on change_set_index(resolved_at) where resolved_at is not null;
 create index if not exists idx_change_set_index_open on change_set_index(open, task_id) where not settled;
 create index if not exists idx_change_set_index_since on change_set_index(since) where not settled;
 create index if not exists idx_change_set_index_until on change_set_index(until) where not settled;
@@ -96,6 +97,26 @@ def entries(reader: Reader, task_id: str | None = None, *, only_open: bool = Fal
     if task_id is not None:
         where, bindings = where + " and task_id = ?", [task_id]
     return _entries(reader, where, tuple(bindings))
+
+
+def resolved(reader: Reader, since: str, task_id: str | None = None) -> list[Entry]:
+    """The sets, of one task or of all, whose last item was decided at `since` (ISO 8601) or later."""
+    where, bindings = "resolved_at >= ?", [since]
+    if task_id is not None:
+        where, bindings = where + " and task_id = ?", [since, task_id]
+    return _entries(reader, where, tuple(bindings))
+
+
+def decided_since(reader: Reader, set_ids: Iterable[str], since: str) -> set[str]:
+    """Those of some sets on which something was decided at `since` (ISO 8601) or later."""
+    found = set()
+    for set_id in set_ids:
+        for entry in _entries(reader, "set_id = ?", (set_id,)):
+            for ident in msgspec.json.decode(entry.decisions, type=list[str]):
+                document = reader.document(ident)
+                if document is not None and str(document.document().get("createdAt")) >= since:
+                    found.add(set_id)
+    return found
 
 
 def waiting(agents: Store, now: int, task_id: str | None = None) -> int:

@@ -34,8 +34,9 @@ class ItemView(msgspec.Struct, frozen=True, rename="camel"):
     what was confirmed, and not the agent; `expired` a pending item that has waited too long; `error` why it could
     not be confirmed, or why the last attempt failed; `creates` that it makes something new, so that nothing was there
     before; `why` the agent's reason, `reason` the person's; `order_unknown` that what it cites was written beside the
-    user's tick and not after it; `name` is what the person calls it by, `shown` the digest of all this.
-    `superseded_by` is the item that took its place, `supersedes` are those in whose place it is: ids."""
+    user's tick and not after it; `about` is what the thing that would change is called, `name` what the person calls
+    the item by, `shown` the digest of all this. `superseded_by` is the item that took its place, `supersedes` are those
+    in whose place it is: ids."""
 
     id: str
     tool: str
@@ -61,6 +62,7 @@ class ItemView(msgspec.Struct, frozen=True, rename="camel"):
     task_id: str = ""
     task_title: str = ""
     agent_name: str = ""
+    about: str = ""
     name: str = ""
     shown: str = ""
     superseded_by: str | None = None
@@ -146,6 +148,7 @@ def item_view(journal: Reader, placed: Placed, lens: Lens) -> ItemView:
         task_id=placed.set.task_id,
         task_title=lens.task_title(journal, placed.set.task_id),
         agent_name=lens.names.get(placed.set.agent_id, ""),
+        about=name or "",
         name=f"{lens.short.get(placed.set.id, placed.set.id)}.{placed.ordinal}",
         superseded_by=state.superseded_by,
         supersedes=placed.item.supersedes,

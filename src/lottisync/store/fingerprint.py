@@ -196,10 +196,8 @@ class Fingerprints:
 
 def differing(own: Fingerprints, nodes: Iterable[Node]) -> tuple[list[Node], list[str]]:
     """One turn of a comparison: what to answer to a peer's nodes, and the ids of the entities that turn out to differ.
-    No answer and no id mean that the two hold the same. Raises `ValueError` for nodes that are none.
-
-    Each answer is one level lower than what it answers, so a comparison has at most `DEPTH` + 2 turns, whatever a
-    peer says."""
+    No answer and no id mean that the two hold the same. Raises `ValueError` for malformed nodes. Each answer is one
+    level lower than what it answers."""
     answers: list[Node] = []
     found: set[str] = set()
     for node in map(checked, nodes):

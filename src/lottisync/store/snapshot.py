@@ -52,11 +52,9 @@ class Snapshot(Reader):
         found = array("q")
         with explained(self._file):
             for n, host, counter in self._connection.execute(
-                """select c.n, w.host, c.counter from
-                       (select h.n, h.host, coalesce(k.value, 0) as known
-                        from hosts h left join json_each(?) k on k.key = h.host) w
-                   cross join components c on c.host = w.n and c.counter > w.known order by c.n""",
-                (canonical.encode(dict(knowledge)).decode(),),
+                """select c.n, h.host, c.counter from json_each(?) w join hosts h on h.n = w.value ->> 0
+                   cross join components c on c.host = h.n and c.counter > w.value ->> 1 order by c.n""",
+                (canonical.encode(self._news_to(knowledge)).decode(),),
             ):
                 if (not found or found[-1] != n) and (n, host, counter) not in there:
                     found.append(n)
@@ -68,6 +66,17 @@ class Snapshot(Reader):
             }
             return self._without_damaged(sorted(found, key=lambda n: (n not in first, n)))
         return self._without_damaged(found)
+
+    def _news_to(self, knowledge: Clock) -> list[tuple[int, int]]:
+        """[host's number, what the peer knows of it] of the hosts of which a write beyond that is here. Takes one look
+        into the index for each host."""
+        return [
+            (number, knowledge.get(Host(host), 0))
+            for number, host, reach in self._rows(
+                "select h.n, h.host, (select max(counter) from components c where c.host = h.n) from hosts h"
+            )
+            if reach is not None and reach > knowledge.get(Host(host), 0)
+        ]
 
     def versions(self, numbers: Iterable[int]) -> list[Version]:
         """The versions with these row numbers, in that order, as the bytes that lie there; none for a damaged row."""

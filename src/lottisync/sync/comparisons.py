@@ -13,7 +13,8 @@ from lottisync.causality.knowledge import Knowledge
 from lottisync.entities.version import BadVersion
 from lottisync.protocol import message as m
 from lottisync.store.store import Store
-from lottisync.sync.event import Diverged, Event, Mended
+from lottisync.sync.allowance import Allowance
+from lottisync.sync.event import ComparisonRefused, Diverged, Event, Mended, OverAllowance
 from lottisync.sync.incoming import Unacceptable
 from lottisync.sync.local_state import own_summary
 from lottisync.sync.peer_status import PeerStatus
@@ -22,28 +23,34 @@ from lottisync.sync.range_comparison import RangeComparison
 UNASKED_COMPARISONS = 3
 """How often a store is compared unasked on one connection until it is given up: what cannot be mended,
 or what a peer says that lies, must not be read over and over."""
+TOO_OFTEN = "this device has compared {store} too often with yours within an hour; ask again later"
 
 
 class Verified(NamedTuple):
     """The outcome of a comparison: whether both hold the same, whether it came to its end while both knew the same
-    (else it says nothing), how many entities were mended, here and there, and how many were read here."""
+    (else it says nothing), how many entities were mended, here and there, how many were read here, and why the peer
+    refused it, if it did."""
 
     equal: bool
     comparable: bool
     mended: int
     read: int
+    refused: str = ""
 
 
 class Comparisons:
-    """`leads` is whether ours goes on where both sides have begun one, and whether it is we who begin one unasked. How
-    far the reading of a store is stands in `status.comparing` while it is read, by whatever thread does it."""
+    """`leads` is whether ours goes on where both sides have begun one, and whether it is we who begin one unasked.
+    `allowance` is what the peer may cost. How far the reading of a store is stands in `status.comparing` while it is
+    read, on any thread."""
 
-    def __init__(self, stores: Mapping[str, Store], status: PeerStatus, events: list[Event]) -> None:
+    def __init__(
+        self, stores: Mapping[str, Store], status: PeerStatus, events: list[Event], allowance: Allowance
+    ) -> None:
         self.leads = False
         self.wanted: set[str] = set()
         self.due: deque[m.Message] = deque()
         self.verified: dict[str, Verified] = {}
-        self._stores, self._status, self._events = stores, status, events
+        self._stores, self._status, self._events, self._allowance = stores, status, events, allowance
         self._asked: set[str] = set()
         self._tries: dict[str, int] = {}
         self._running: dict[str, RangeComparison] = {}
@@ -55,7 +62,7 @@ class Comparisons:
         self.wanted.add(name)
         self._asked.add(name)
 
-    def heard_from(self, name: str, knowledge: Knowledge, there: m.Summary, own: m.Summary) -> None:
+    def heard_from(self, name: str, knowledge: Knowledge, there: m.Summary, own: m.Summary, now: int) -> None:
         """The peer says how it stands. Equal knowledge must mean an equal digest; a mismatch is never ignored
         (SYNC-7)."""
         status = self._status
@@ -66,16 +73,19 @@ class Comparisons:
             if name not in status.diverged:
                 status.diverged.append(name)
                 self._events.append(Diverged(name))
-            self._suspect(name)
+            self._suspect(name, now)
         elif same:
             self._tries.pop(name, None)
             if name in status.diverged:
                 status.diverged.remove(name)
 
-    def _suspect(self, name: str) -> None:
-        """The two differ although both know the same: one of them, which leads, compares unasked."""
+    def _suspect(self, name: str, now: int) -> None:
+        """The two differ although both know the same: one of them, which leads, compares unasked. It is the peer that
+        says so, and so it counts as what the peer costs."""
         tries = self._tries.get(name, 0)
-        if self.leads and name not in self.wanted and name not in self._running and tries < UNASKED_COMPARISONS:
+        if not self.leads or name in self.wanted or name in self._running or tries >= UNASKED_COMPARISONS:
+            return
+        if self._allowance.comparison(name, now):
             self._tries[name] = tries + 1
             self.wanted.add(name)
 
@@ -101,10 +111,18 @@ class Comparisons:
         if comparison is not None and opening:
             if self.leads:
                 return  # both have begun: ours goes on
-            comparison.close()
+            self._drop(turn.store)
             comparison = None
         if comparison is None:
             if not opening:
+                return
+            with self._stores[turn.store].reading() as reader:
+                own = own_summary(reader)
+            if turn.known != own.known:  # given up before the store is read
+                self.due.append(m.Mended(turn.store, 0, own, ""))
+                return
+            if not self._allowance.comparison(turn.store, now):
+                self._refuse(turn.store)
                 return
             comparison = self._begun(turn.store)
         if turn.known != comparison.known:
@@ -122,21 +140,34 @@ class Comparisons:
     def mend(self, mend: m.Mend, now: int) -> None:
         """What the peer holds of what differs. Raises `Unacceptable` for what cannot even be kept."""
         comparison = self._running.get(mend.store)
-        if comparison is not None:
+        if comparison is not None and not self._allowance.mend(mend.store, now):
+            self._drop(mend.store)
+            self._refuse(mend.store)
+        elif comparison is not None:
             try:
                 self.due += comparison.mend(mend, now)
             except BadVersion as error:
                 raise Unacceptable("bad-entity", str(error)) from None
 
+    def _refuse(self, name: str) -> None:
+        """The peer has cost enough for this hour: it hears so, and all else goes on (MEND-27)."""
+        with self._stores[name].reading() as reader:
+            own = own_summary(reader)
+        self.due.append(m.Mended(name, 0, own, TOO_OFTEN.format(store=name)))
+        self._events.append(OverAllowance(name))
+
+    def _drop(self, name: str) -> None:
+        """Ours goes on no more; what it has mended stays."""
+        self._running.pop(name).close()
+        self._status.comparing = {store: far for store, far in self._status.comparing.items() if store != name}
+
     def _end(self, name: str, comparison: RangeComparison, now: int) -> None:
         """Ours has come to an end: say so, and what this store is now."""
-        del self._running[name]
-        self._status.comparing = {store: far for store, far in self._status.comparing.items() if store != name}
         own = comparison.end(now)
+        self._drop(name)
         if comparison.whole:
             self._asked.discard(name)
-        comparison.close()
-        self.due.append(m.Mended(name, comparison.changed, own))
+        self.due.append(m.Mended(name, comparison.changed, own, ""))
         self._ended[name] = comparison
         if comparison.changed:
             self._events.append(Mended(name, comparison.changed))
@@ -156,7 +187,10 @@ class Comparisons:
             ended is not None and ended.whole and own.known == mended.summary.known,
             changed,
             ended.read if ended is not None else 0,
+            mended.refused,
         )
+        if mended.refused:
+            self._events.append(ComparisonRefused(name, mended.refused))
         if own.known != mended.summary.known and name in status.diverged:
             status.diverged.remove(name)  # to be found again when both know the same
         if changed:

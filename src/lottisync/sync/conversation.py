@@ -45,6 +45,7 @@ from lottisync.protocol import message as m
 from lottisync.protocol.session import Session
 from lottisync.store.reader import Moment
 from lottisync.store.store import Store
+from lottisync.sync.allowance import Allowance
 from lottisync.sync.comparisons import Verified
 from lottisync.sync.event import Answered, DuplicateKey, Event, Failed, Granted, Greeted, PeerChanged, Refused
 from lottisync.sync.exchange import Exchange
@@ -62,6 +63,7 @@ NEWS = (m.Hello, m.Want, m.End, m.Ack, m.Mended)
 class Conversation:
     """See the module. `stores` are in the order in which rounds deliver them. `strangers` finds hosts that belong to no
     device of this person; `members` are the devices that are, or were, this person's (None: whichever are named).
+    `allowance` is what the peer may still cost; a program that outlives conversations keeps one for each device.
     `expected` is the device id that the transport has proved the peer to be; None if it proves nothing. Who has
     `dialled` greets second."""
 
@@ -77,11 +79,14 @@ class Conversation:
         steady: int | None = None,
         expected: str | None = None,
         members: Container[str] | None = None,
+        allowance: Allowance | None = None,
     ) -> None:
         self.pending: deque[m.AnyMessage] = deque()
         """What has arrived and was not carried out yet."""
         self._session = Session(expected=expected, now=now if steady is None else steady)
-        self._exchange = Exchange(device=device, boot=boot, stores=stores, strangers=strangers, members=members)
+        self._exchange = Exchange(
+            device=device, boot=boot, stores=stores, strangers=strangers, members=members, allowance=allowance
+        )
         self._dialled = dialled
         self._now = now
         self._passed_on = now if steady is None else steady

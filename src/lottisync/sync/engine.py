@@ -35,6 +35,7 @@ from lottisync.store.instant import iso
 from lottisync.store.reader import Moment
 from lottisync.store.store import Store
 from lottisync.sync import duplicate_key
+from lottisync.sync.allowance import Allowance
 from lottisync.sync.connection import Caller, Connection, steady_now
 from lottisync.sync.conversation import Conversation
 from lottisync.sync.dial_plan import DIAL_SECONDS, Failure
@@ -105,6 +106,7 @@ class Engine:
         self._report, self._status = report, status
         self._boot = chance.randbytes(16)
         self._statuses: dict[str, PeerStatus] = {}
+        self._allowances: dict[str, Allowance] = {}
         self._locals: dict[Connection, str] = {}
         self._connected_at: dict[str, float] = {}
         self._roster: Roster
@@ -388,6 +390,7 @@ class Engine:
             steady=steady,
             expected=device,
             members=self._members,
+            allowance=self._allowances.setdefault(device, Allowance()),
         )
         connection = Connection(
             stream,

@@ -78,6 +78,19 @@ class Mended(NamedTuple):
     entities: int
 
 
+class OverAllowance(NamedTuple):
+    """The peer has had this store compared too often: it is compared no more for a while."""
+
+    store: str
+
+
+class ComparisonRefused(NamedTuple):
+    """The peer does not compare this store now, and says why."""
+
+    store: str
+    reason: str
+
+
 class Refused(NamedTuple):
     """The peer broke a rule that only a store can check: the conversation was closed."""
 
@@ -93,7 +106,7 @@ class Failed(NamedTuple):
 
 Event = (
     Greeted | PeerChanged | StoresDiffer | Granted | Answered | DuplicateKey | ClockAhead | Diverged | Quarantined
-    | Repaired | Mended | Refused | Failed
+    | Repaired | Mended | OverAllowance | ComparisonRefused | Refused | Failed
 )  # fmt: skip
 
 
@@ -111,6 +124,10 @@ def words(event: Event, peer: str) -> tuple[str, str] | None:
             return "mended", f"mended {entities} of {store}: damaged here, or not as on {peer}"
         case StoresDiffer(only_here, only_there):
             return "stores-differ", " ".join(not_shared(peer, only_here, only_there))
+        case OverAllowance(store):
+            return "refused", f"{peer} has had {store} compared too often: it is not compared again for up to an hour"
+        case ComparisonRefused(store, reason):
+            return "refused", f"{peer} does not compare {store} now: {reason}"
         case Refused(_, reason):
             return "refused", f"{peer}: {reason}"
         case Failed(problem):

@@ -21,6 +21,7 @@ from lottisync.protocol.framing import ENCODINGS
 from lottisync.store import fork
 from lottisync.store.reader import Moment
 from lottisync.store.store import Store
+from lottisync.sync.allowance import Allowance
 from lottisync.sync.comparisons import Comparisons
 from lottisync.sync.event import Event
 from lottisync.sync.gossip import Gossip
@@ -37,7 +38,8 @@ MAX_FORKS_ON_TRUST = m.MAX_FORKS * 9 // 10
 
 class Exchange:
     """`stores` are in the order in which rounds deliver them. `strangers` finds hosts that belong to no device of this
-    person; `members` are the devices that are, or were, this person's (None: all that are named)."""
+    person; `members` are the devices that are, or were, this person's (None: all that are named). `allowance` is what
+    the peer may still cost (None: nothing was counted yet)."""
 
     def __init__(
         self,
@@ -47,10 +49,11 @@ class Exchange:
         stores: Mapping[str, Store],
         strangers: Strangers,
         members: Container[str] | None = None,
+        allowance: Allowance | None = None,
     ) -> None:
         self._boot = boot
         self._parties = Parties(device, stores)
-        self.comparisons = Comparisons(stores, self.status, self.events)
+        self.comparisons = Comparisons(stores, self.status, self.events, allowance or Allowance())
         self.rounds_out = RoundsOut(self._parties)
         self.rounds_in = RoundsIn(self._parties, self.comparisons, self.rounds_out, strangers)
         self._gossip = Gossip(self._parties, members)
@@ -92,7 +95,7 @@ class Exchange:
             parties.shares(parties.stores)
             for name, agreement in parties.agreements.items():
                 agreement.equal()
-                self.comparisons.heard_from(name, agreement.claimed, said[name], agreement.summary())
+                self.comparisons.heard_from(name, agreement.claimed, said[name], agreement.summary(), parties.now)
             self.rounds_out.look()
         else:
             answer.append(m.Want(fitting({name: a.want() for name, a in parties.agreements.items()})))
@@ -158,7 +161,7 @@ class Exchange:
             self._refuse_invented_forks(name, theirs.nodes)
             answer += agreement.hear(theirs, self._parties.now)
             known = {host: log.known for host, log in theirs.hosts.items() if log.known}
-            self.comparisons.heard_from(name, known, theirs.summary, agreement.summary())
+            self.comparisons.heard_from(name, known, theirs.summary, agreement.summary(), self._parties.now)
         self.rounds_out.stop()
         self.rounds_out.look(closely=True)
         return answer
@@ -195,7 +198,7 @@ class Exchange:
         """The peer says what a store has become, after a round or a comparison."""
         agreement = self._parties.agreements[name]
         if agreement.theirs is not None:
-            self.comparisons.heard_from(name, agreement.theirs.knowledge, there, agreement.summary())
+            self.comparisons.heard_from(name, agreement.theirs.knowledge, there, agreement.summary(), self._parties.now)
 
     # -- what this side has to say
 

@@ -9,13 +9,13 @@ A comparison is of two moments with equal knowledge. If that is not so any more,
 be nothing but a change that is under way.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterator
 
 from lottisync.entities import version
 from lottisync.entities.version import BadVersion, Version
 from lottisync.protocol import message as m
 from lottisync.store import chain, mending
-from lottisync.store.fingerprint import Fingerprints, Node, differing
+from lottisync.store.fingerprint import Fingerprints, Node, checked, differing
 from lottisync.store.snapshot import Snapshot
 from lottisync.store.store import Store
 from lottisync.sync.incoming import refuse_unchained
@@ -55,21 +55,28 @@ class RangeComparison:
             self.close()
             raise
         self._due: list[Node] = []
+        self._divided: set[bytes] = set()
+        """The nodes whose fingerprints this side has said."""
+        self._heard: set[bytes] = set()
+        """The nodes that the other side has said."""
         self.whole = False
 
     def close(self) -> None:
         self._snapshot.close()
 
     def opening(self) -> m.Compare:
+        self._heard.add(b"")
         return self._turn([self._own.root()])
 
-    def _turn(self, nodes: Iterable[Node]) -> m.Compare:
+    def _turn(self, nodes: Collection[Node]) -> m.Compare:
+        self._divided.update(node.prefix for node in nodes if node.children is not None)
         return m.Compare(self._name, self.known, [m.Node(*node) for node in nodes])
 
     def take(self, turn: m.Compare) -> list[m.Message]:
         """The other's turn; gives what to send before and with our own, and nothing at all when both have come to an
         end. Raises `ValueError` for nodes that are none."""
-        answers, ids = differing(self._own, [Node(node.prefix, node.children, node.items) for node in turn.nodes])
+        nodes = [checked(Node(node.prefix, node.children, node.items)) for node in turn.nodes]
+        answers, ids = differing(self._own, filter(self._is_news, nodes))
         self._due += answers
         said: list[m.Message] = list(self._mends(ids, wanted=True))
         self.whole = not self._due
@@ -77,6 +84,15 @@ class RangeComparison:
             return []
         now_due, self._due = self._due[: m.MAX_NODES], self._due[m.MAX_NODES :]
         return [*said, self._turn(now_due)]
+
+    def _is_news(self, node: Node) -> bool:
+        """Whether the other may say this node now: the root first, then what is below a node of ours; each once. So a
+        comparison ends, and reads a store no more often than its tree is deep, whatever the other says (MEND-14)."""
+        prefix = node.prefix
+        if prefix in self._heard or (prefix and prefix[:-1] not in self._divided):
+            return False
+        self._heard.add(prefix)
+        return True
 
     def mend(self, theirs: m.Mend, now: int) -> list[m.Message]:
         """The other sends what it holds, and asks for what we do: said as it was before, or both would take it back.

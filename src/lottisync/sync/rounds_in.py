@@ -120,7 +120,9 @@ class RoundsIn:
         assert agreement.theirs is not None, "the round stood until now"
         agreement.theirs.learns({}, incoming.held)
         agreement.theirs.grows(incoming.ends, begin.forgotten)
-        self._comparisons.heard_from(begin.store, agreement.theirs.knowledge, end.summary, own.summary)
+        self._comparisons.heard_from(
+            begin.store, agreement.theirs.knowledge, end.summary, own.summary, self._parties.now
+        )
         if agreement.has_news(own, closely=False) or self._out.unsettled():
             self._out.look()
         known = incoming.knowledge

@@ -17,6 +17,7 @@ from lottisync.problem import Problem
 from lottisync.store import doorbell
 from lottisync.store.reader import Reader
 from lottisync.store.store import Store
+from lottisync.sync.comparisons import Verified
 from lottisync.sync.connection import Connection
 from lottisync.sync.local_state import own_summary
 from lottisync.sync.scrub import Scrub
@@ -39,6 +40,8 @@ class State(StrEnum):
     """Something was found that could not be mended."""
     UNSETTLED = "unsettled"
     """They were written to all the time."""
+    REFUSED = "refused"
+    """The other device does not compare now."""
 
 
 OPEN = (State.ASKED, State.WAITING, State.COMPARING)
@@ -173,11 +176,11 @@ class Verification:
                 continue
             del self._running[device, store]
             tries = self._tries[device, store] = self._tries.get((device, store), 0) + 1
-            if not outcome.comparable and tries < TRIES:
+            if not (outcome.comparable or outcome.refused) and tries < TRIES:
                 self.look()  # at once again, if they know the same now
                 continue
             del self._tries[device, store]
-            state = State.UNSETTLED if not outcome.comparable else State.EQUAL if outcome.equal else State.DIFFERS
+            state = _state(outcome)
             await self._note(device, store, state, outcome.mended, outcome.read)
             self._suspected[store] = self._scrub.found().get(store, frozenset())
             await self._scrub.look_again(store)
@@ -233,3 +236,12 @@ class Verification:
                 (device, store, *values),
             )
             tx.changed = True
+
+
+def _state(outcome: Verified) -> State:
+    """How a request has ended."""
+    if outcome.refused:
+        return State.REFUSED
+    if not outcome.comparable:
+        return State.UNSETTLED
+    return State.EQUAL if outcome.equal else State.DIFFERS

@@ -1,14 +1,14 @@
 """One new item at the end of the task's checklist. An item of that title, whatever its capitals, makes it needless."""
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from lottisync.entities.entity import Entity
 from lottisync.entities.view import view
 from lottisync.journal import redundancy, tasks
-from lottisync.journal.action import ITEM, Action
+from lottisync.journal.action import ITEM, Action, Topic
 from lottisync.journal.arguments import Title
 from lottisync.journal.language import marked
 from lottisync.journal.types import ChecklistItem
@@ -16,19 +16,24 @@ from lottisync.review.action import Change, Deed, Sight
 from lottisync.review.effect import receipt
 from lottisync.review.precedence import AGENT
 from lottisync.review.proposal import created_id
+from lottisync.store.instant import iso
 from lottisync.store.reader import Reader
 from lottisync.store.transaction import Transaction
 
 PLACE = "on the checklist"
+Checked = Annotated[bool | None, BeforeValidator(lambda value: True if value is True else None)]
+"""True or nothing: an item that is not done says nothing of it."""
 
 
 class AddChecklistItem(Action):
     tool: ClassVar[str] = "add_checklist_item"
+    topic: ClassVar[Topic] = Topic.CHECKLIST
     purpose: ClassVar[str] = "Propose one new checklist item."
     offered: ClassVar[bool] = False
     creates: ClassVar[str | None] = ITEM
 
     title: Title = Field(description="What is to be done.")
+    is_checked: Checked = Field(default=None, description="True if it is done already.")
 
     def created_name(self) -> str:
         return self.title
@@ -52,7 +57,8 @@ class AddChecklistItem(Action):
         return {} if self.holder(sight) else {"title": self.title}
 
     def changes(self, sight: Sight, name: str | None) -> list[Change]:
-        return [Change(ITEM, None, self.title)]
+        added = Change(ITEM, None, self.title)
+        return [added, Change("isChecked", None, after=True)] if self.is_checked else [added]
 
     def carry_out(self, tx: Transaction, deed: Deed) -> None:
         kept = receipt(self, deed.operation, None, deed.writes)
@@ -62,7 +68,12 @@ class AddChecklistItem(Action):
             return
         tasks.default_checklist(tx, deed.task_id, precedence=AGENT)
         ident = created_id(deed.operation, ITEM)
-        tasks.add_item(tx, ident, deed.task_id, self.title, {"proposedBy": deed.agent_id, **kept})
+        tasks.add_item(tx, ident, deed.task_id, self.title, {**self._tick(deed), **kept})
+
+    def _tick(self, deed: Deed) -> dict[str, Any]:
+        tick = {"isChecked": True, "checkedAt": iso(deed.at)} if self.is_checked else {}
+        return {"proposedBy": deed.agent_id, **tick}
 
     def summary(self, name: str | None = None, language: str = "en") -> str:
-        return self.catalogue.say(marked('Add: "{title}"'), language, title=self.title)
+        text = marked('Add as done: "{title}"') if self.is_checked else marked('Add: "{title}"')
+        return self.catalogue.say(text, language, title=self.title)

@@ -8,7 +8,7 @@ from pydantic import BeforeValidator, Field
 from lottisync.entities import path as paths
 from lottisync.entities.entity import is_deleted
 from lottisync.entities.view import view
-from lottisync.journal.action import LABEL, Action, missing
+from lottisync.journal.action import LABEL, Action, Topic, missing
 from lottisync.journal.arguments import Arguments, EntityId
 from lottisync.journal.language import marked
 from lottisync.journal.types import Label, Task
@@ -37,6 +37,7 @@ class LabelChoice(Arguments):
 
 class AssignTaskLabel(LabelChoice, Action):
     tool: ClassVar[str] = "assign_task_label"
+    topic: ClassVar[Topic] = Topic.LABELS
     purpose: ClassVar[str] = "Propose one label for the task."
     offered: ClassVar[bool] = False
     marks_rejection: ClassVar[bool] = True

@@ -1,9 +1,9 @@
 """Several labels for the task, the surest first."""
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from lottisync.journal.action import Action, Batch
 from lottisync.journal.actions.assign_task_label import CONFIDENCES, MAX_LABELS, AssignTaskLabel, LabelChoice
@@ -13,11 +13,24 @@ from lottisync.journal.arguments import MAX_BATCH
 class AssignTaskLabels(Batch):
     tool: ClassVar[str] = "assign_task_labels"
     purpose: ClassVar[str] = f"Propose labels for the task, at most {MAX_LABELS}, out of those you may choose from."
+    when: ClassVar[str] = "Only labels of labelsToChooseFrom that clearly fit."
     aliases: ClassVar[tuple[str, ...]] = ("assign_labels",)
+    elements: ClassVar[str | None] = "labels"
 
     labels: list[LabelChoice] = Field(
         min_length=1, max_length=MAX_BATCH, description=f"The labels that fit best; at most {MAX_LABELS} are proposed."
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_ids(cls, given: Any) -> Any:
+        """`labelIds`, the older form: a list of ids, or text with commas, without a confidence."""
+        if not isinstance(given, dict) or "labelIds" not in given or "labels" in given:
+            return given
+        ids = given["labelIds"]
+        listed = [one.strip(' "') for one in ids.strip(" []").split(",")] if isinstance(ids, str) else ids
+        rest = {name: value for name, value in given.items() if name != "labelIds"}
+        return {**rest, "labels": [{"id": one} for one in listed]} if isinstance(listed, list) else given
 
     def parts(self) -> Sequence[Action]:
         # `sorted` is stable: what the model is equally sure of stays in its order.

@@ -8,7 +8,7 @@ from pydantic import Field, StringConstraints
 from lottisync.entities.entity import Entity, is_deleted
 from lottisync.entities.view import view
 from lottisync.journal import redundancy, tasks
-from lottisync.journal.action import TASK, Action
+from lottisync.journal.action import TASK, Action, Topic
 from lottisync.journal.actions.link_task import LinkTask, Relation
 from lottisync.journal.arguments import MAX_REASON, DueDate, Priority, Title
 from lottisync.journal.language import marked
@@ -24,9 +24,11 @@ PLACE = "linked with this task"
 
 class CreateFollowUpTask(Action):
     tool: ClassVar[str] = "create_follow_up_task"
+    topic: ClassVar[Topic] = Topic.FURTHER
     purpose: ClassVar[str] = (
         "Propose a new task for what goes beyond this one. The answer names the id that it will have, for link_task."
     )
+    when: ClassVar[str] = "When what was written names work that goes beyond this task."
     aliases: ClassVar[tuple[str, ...]] = ("create_followup_task",)
     creates: ClassVar[str | None] = TASK
     builds: ClassVar[bool] = True

@@ -10,7 +10,7 @@ from lottisync.entities import path as paths
 from lottisync.entities.entity import is_deleted
 from lottisync.entities.schema import link_id
 from lottisync.entities.view import view
-from lottisync.journal.action import NOT_ALLOWED, TASK, Action, allows, missing
+from lottisync.journal.action import NOT_ALLOWED, TASK, Action, Topic, allows, missing
 from lottisync.journal.arguments import EntityId, rule
 from lottisync.journal.language import marked
 from lottisync.journal.types import ENTRY_LINK, INVERSES, RELATIONS, Task, link_ends
@@ -53,7 +53,9 @@ Relation = Annotated[str, AfterValidator(rule(_relation)), Field(json_schema_ext
 
 class LinkTask(Action):
     tool: ClassVar[str] = "link_task"
+    topic: ClassVar[Topic] = Topic.FURTHER
     purpose: ClassVar[str] = "Propose a link from this task to another."
+    when: ClassVar[str] = "When what was written says how this task stands to another one."
     makes_target: ClassVar[bool] = True
 
     relation: Relation = Field(description="How this task stands to the other: this task <relation> the other.")

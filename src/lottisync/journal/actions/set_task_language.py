@@ -27,6 +27,7 @@ class SetTaskLanguage(Call):
     purpose: ClassVar[str] = (
         "Record the language that the task is written in. A language that the user chose is never changed."
     )
+    when: ClassVar[str] = "Only if the task has no language yet."
     aliases: ClassVar[tuple[str, ...]] = ("update_task_language",)
 
     language_code: Annotated[str, AfterValidator(rule(checked_language))] = Field(

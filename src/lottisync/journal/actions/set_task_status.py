@@ -33,6 +33,10 @@ class SetTaskStatus(TaskField):
     purpose: ClassVar[str] = (
         "Propose a status for the task. BLOCKED and ON HOLD need a reason. Only the user sets DONE and REJECTED."
     )
+    when: ClassVar[str] = (
+        "Only on evidence in what was written: IN PROGRESS when time was spent or a step was done, "
+        "BLOCKED or ON HOLD when a reason is named. DONE and REJECTED are the user's."
+    )
     aliases: ClassVar[tuple[str, ...]] = ("update_task_status",)
     register: ClassVar[str] = "status"
     noun: ClassVar[str] = "status"
@@ -55,12 +59,24 @@ class SetTaskStatus(TaskField):
     def value(self) -> Any:
         return self.status
 
+    def redundant(self, sight: Sight) -> str | None:
+        return None if self._says_more(sight) else super().redundant(sight)
+
+    def writes(self, sight: Sight) -> dict[str, Any]:
+        return self.values() if self._says_more(sight) else super().writes(sight)
+
+    def _says_more(self, sight: Sight) -> bool:
+        """Whether it gives another reason for the status that the task has: that is a change, too."""
+        if self.reason is None or sight.target is None or sight.target.value("status") != self.status:
+            return False
+        return bool(sight.target.value("statusReason") != self.reason)
+
     def beside(self, writes: Mapping[str, Any], deed: Deed) -> dict[str, Any]:
         return dict(checked_status(self.status, self.reason)) if writes else {}
 
     def changes(self, sight: Sight, name: str | None) -> list[Change]:
         before = sight.target.value("statusReason") if sight.target is not None else None
-        changes = super().changes(sight, name)
+        changes = [] if self._says_more(sight) else super().changes(sight, name)
         if before is None and self.reason is None:
             return changes
         return [*changes, Change("statusReason", before, self.reason)]

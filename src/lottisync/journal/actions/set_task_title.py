@@ -12,6 +12,7 @@ from lottisync.journal.language import marked
 class SetTaskTitle(TaskField):
     tool: ClassVar[str] = "set_task_title"
     purpose: ClassVar[str] = "Propose a new title for the task."
+    when: ClassVar[str] = "Only if the task has no title, or the user asked for another one in what they wrote."
     aliases: ClassVar[tuple[str, ...]] = ("update_task_title",)
     register: ClassVar[str] = "title"
     noun: ClassVar[str] = "title"

@@ -18,6 +18,8 @@ class SuggestChecklistCompletion(Batch):
     purpose: ClassVar[str] = (
         "Suggest that checklist items are done, on the evidence of what was written. The user decides on each."
     )
+    when: ClassVar[str] = "When what was written says in plain words that a step is done."
+    elements: ClassVar[str | None] = "items"
 
     items: list[Completion] = Field(min_length=1, max_length=MAX_BATCH, description="The items that look done.")
 

@@ -1,4 +1,5 @@
-"""A tick, an untick, or another title of one checklist item. The guard of the checklist stands here (`journal.guard`).
+"""A tick, an untick, another title, or the archive, for one checklist item. The guard of the checklist stands here
+(`journal.guard`).
 
 `at_once` is the direct path: for programs that act for an agent without a model, and for completions of an agent that
 may tick by itself. A model's call never comes here but through that setting.
@@ -12,7 +13,7 @@ from pydantic import Field, StringConstraints, model_validator
 from lottisync.causality.vector_clock import Clock
 from lottisync.entities.view import view
 from lottisync.journal import evidence, guard
-from lottisync.journal.action import ITEM, Action, missing
+from lottisync.journal.action import ITEM, Action, Topic, missing
 from lottisync.journal.arguments import MAX_REASON, Arguments, Evidence, Id, Reason, Title
 from lottisync.journal.language import marked
 from lottisync.journal.redundancy import same
@@ -39,6 +40,10 @@ class ItemChange(Arguments):
         "post-dated evidence. Without a reason, the isChecked change will be rejected for user-set items.",
     )
     title: Title | None = Field(default=None, description="The corrected title.")
+    is_archived: bool | None = Field(
+        default=None,
+        description="True puts the item away, for instance one that is there twice; false takes it out of the archive.",
+    )
     reason: Reason | None = Field(
         default=None,
         description="Required when changing isChecked on a user-set item. Must cite specific evidence (e.g., a "
@@ -51,8 +56,8 @@ class ItemChange(Arguments):
 
     @model_validator(mode="after")
     def _says_something(self) -> Self:
-        if self.is_checked is None and self.title is None:
-            raise ValueError("an update changes isChecked, title, or both")
+        if self.is_checked is None and self.title is None and self.is_archived is None:
+            raise ValueError("an update changes isChecked, title or isArchived")
         return self
 
 
@@ -68,6 +73,7 @@ class Completion(Arguments):
 
 class UpdateChecklistItem(ItemChange, Action):
     tool: ClassVar[str] = "update_checklist_item"
+    topic: ClassVar[Topic] = Topic.CHECKLIST
     purpose: ClassVar[str] = f"Update one existing checklist item. {SOVEREIGNTY}"
     offered: ClassVar[bool] = False
     guarded: ClassVar[frozenset[str]] = frozenset({"isChecked"})
@@ -90,7 +96,7 @@ class UpdateChecklistItem(ItemChange, Action):
         return self.id == entity_id
 
     def values(self) -> dict[str, Any]:
-        given = {"isChecked": self.is_checked, "title": self.title}
+        given = {"isChecked": self.is_checked, "title": self.title, "isArchived": self.is_archived}
         return {path: value for path, value in given.items() if value is not None}
 
     def look(self, reader: Reader, task_id: str) -> Sight:
@@ -116,7 +122,7 @@ class UpdateChecklistItem(ItemChange, Action):
         if sight.target is None:
             return {}
         item = view(sight.target, ChecklistItem)
-        return {"isChecked": item.is_checked, "title": item.title}
+        return {"isChecked": item.is_checked, "title": item.title, "isArchived": item.is_archived}
 
     def redundant(self, sight: Sight) -> str | None:
         return self.redundancy(self.current(sight))
@@ -126,6 +132,10 @@ class UpdateChecklistItem(ItemChange, Action):
         title, is_checked = current["title"], current["isChecked"]
         if self.title is not None and not same(self.title, title):
             return None
+        if self.is_archived is not None and self.is_archived != current.get("isArchived", False):
+            return None
+        if self.is_checked is None and self.title is None:
+            return f'"{title}" is {"already archived" if self.is_archived else "not archived"}'
         if self.is_checked is None:
             return f'"{title}" has that title already'
         if self.is_checked != is_checked:
@@ -146,7 +156,9 @@ class UpdateChecklistItem(ItemChange, Action):
         )
 
     def unguarded(self) -> Self | None:
-        return None if self.title is None else self.model_copy(update={"is_checked": None, "reason": None})
+        if self.title is None and self.is_archived is None:
+            return None
+        return self.model_copy(update={"is_checked": None, "reason": None})
 
     def order_unknown(self, sight: Sight) -> bool:
         if sight.target is None or self.is_checked is None:
@@ -165,6 +177,8 @@ class UpdateChecklistItem(ItemChange, Action):
     def newer(self, path: str, value: Any) -> str:
         if path == "isChecked":
             return f"checked state is now {'checked' if value else 'unchecked'}"
+        if path == "isArchived":
+            return "the user archived it" if value else "the user took it out of the archive"
         return f'title is now "{value}"'
 
     def heading(self, sight: Sight) -> str:
@@ -187,6 +201,14 @@ class UpdateChecklistItem(ItemChange, Action):
 
     def summary(self, name: str | None = None, language: str = "en") -> str:
         item = f'"{name}"' if name else self.catalogue.say(marked("item {id}…"), language, id=self.id[:8])
+        said = [self._change(item, language)] if self.is_checked is not None or self.title is not None else []
+        if self.is_archived is not None:
+            text = marked("Archive: {name}") if self.is_archived else marked("Take out of the archive: {name}")
+            said.append(self.catalogue.say(text, language, name=item))
+        return "; ".join(said)
+
+    def _change(self, item: str, language: str) -> str:
+        """What becomes of the tick and the title."""
         match self.is_checked, self.title:
             case None, _:
                 text = marked('Rename {name} to "{title}"')
@@ -220,10 +242,12 @@ def at_once(
     if sight.grade is Grade.UNKNOWN:  # for a person to judge, and there is none on this path
         sight = sight._replace(grade=Grade.UNFIT)
     withheld = action.objection(sight, terms)
-    fields = {path: value for path, value in action.writes(sight).items() if path == "title" or withheld is None}
+    fields = {path: value for path, value in action.writes(sight).items() if path != "isChecked" or withheld is None}
     if not fields:
         return skipped(withheld or "nothing would change")
     said = ["title"] if "title" in fields else []
+    if "isArchived" in fields:
+        said.append("archived" if action.is_archived else "taken out of the archive")
     if "isChecked" in fields:
         said.insert(0, "checked" if action.is_checked else "unchecked")
         fields |= {

@@ -13,6 +13,11 @@ from lottisync.journal.arguments import MAX_BATCH
 class UpdateChecklistItems(Batch):
     tool: ClassVar[str] = "update_checklist_items"
     purpose: ClassVar[str] = f"Update one or more existing checklist items. {SOVEREIGNTY}"
+    when: ClassVar[str] = (
+        "When what was written says that a step is done or not, when a title is misspelt, or to archive "
+        "one of two that say the same."
+    )
+    elements: ClassVar[str | None] = "items"
 
     items: list[ItemChange] = Field(min_length=1, max_length=MAX_BATCH, description="The items to change.")
 

@@ -4,14 +4,16 @@ from typing import Any, ClassVar
 
 from pydantic import Field
 
-from lottisync.journal.action import TaskField
+from lottisync.journal.action import TaskField, Topic
 from lottisync.journal.arguments import DueDate
 from lottisync.journal.language import marked
 
 
 class UpdateTaskDueDate(TaskField):
     tool: ClassVar[str] = "update_task_due_date"
+    topic: ClassVar[Topic] = Topic.PLAN
     purpose: ClassVar[str] = "Propose a due date for the task."
+    when: ClassVar[str] = 'Only if the user wrote of a day. Reckon from today: "by Friday" is the next one.'
     aliases: ClassVar[tuple[str, ...]] = ("set_task_due_date",)
     register: ClassVar[str] = "due"
     noun: ClassVar[str] = "due date"

@@ -4,14 +4,16 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from lottisync.journal.action import TaskField
+from lottisync.journal.action import TaskField, Topic
 from lottisync.journal.arguments import rule, whole_number
 from lottisync.journal.tasks import MAX_MINUTES, checked_minutes
 
 
 class UpdateTaskEstimate(TaskField):
     tool: ClassVar[str] = "update_task_estimate"
+    topic: ClassVar[Topic] = Topic.PLAN
     purpose: ClassVar[str] = "Propose a time estimate for the task."
+    when: ClassVar[str] = "Only if the task has no estimate, or the user named or asked for another one."
     aliases: ClassVar[tuple[str, ...]] = ("set_task_estimate",)
     register: ClassVar[str] = "estimate"
     noun: ClassVar[str] = "estimate"

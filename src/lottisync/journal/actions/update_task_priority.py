@@ -12,6 +12,7 @@ from lottisync.journal.language import marked
 class UpdateTaskPriority(TaskField):
     tool: ClassVar[str] = "update_task_priority"
     purpose: ClassVar[str] = "Propose a priority for the task."
+    when: ClassVar[str] = "Only if the user wrote how urgent it is."
     aliases: ClassVar[tuple[str, ...]] = ("set_task_priority",)
     register: ClassVar[str] = "priority"
     noun: ClassVar[str] = "priority"

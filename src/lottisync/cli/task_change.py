@@ -1,0 +1,78 @@
+"""How a verb of `task` changes what was named, and what it answers.
+
+A task is named by its id, by the beginning or end of it, or by a piece of its title that no other task has. Each
+command is one transaction: if one of several names does not fit, nothing is changed. The answer has one object for each
+task, item or entry that was named; `changed` says whether it was changed.
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import click
+
+from lottisync.cli.terminal import Terminal, judging_the_call, short
+from lottisync.device import clock
+from lottisync.journal import tasks
+from lottisync.problem import Usage
+from lottisync.review.precedence import PERSON
+from lottisync.shown import quoted
+from lottisync.store.transaction import Transaction
+
+_SPAN = re.compile(r"\A(?:(\d{1,3})\s*h(?:ours?)?)?\s*(?:(\d{1,4})\s*(?:m|min|minutes?)?)?\Z")
+
+Verb = Callable[[Transaction, str], bool]
+"""Does something to the task (item, entry) with this id; False if it is so already."""
+
+many_tasks = click.argument("named", metavar="TASK...", nargs=-1, required=True)
+one_task = click.argument("named", metavar="TASK")
+
+
+def spent(text: str) -> int:
+    """How long, in minutes, a person typed: `90`, `90m`, `1h`, `1h 30m`."""
+    fitting = _SPAN.match(text.strip().lower())
+    if fitting is None or not any(fitting.groups()):
+        raise Usage("bad-value", "a time is minutes, or like 1h30m; got {quoted}", quoted=quoted(text))
+    with judging_the_call():
+        return tasks.checked_minutes(int(fitting[1] or 0) * 60 + int(fitting[2] or 0))
+
+
+def change_tasks(terminal: Terminal, named: Sequence[str], verb: Verb, said: str, *, deleted: bool = False) -> None:
+    change(terminal, named, "task", verb, said, deleted=deleted)
+
+
+def change_items(terminal: Terminal, named: Sequence[str], verb: Verb, said: str) -> None:
+    change(terminal, named, "checklistItem", verb, said)
+
+
+def change(
+    terminal: Terminal, named: Sequence[str], type_name: str, verb: Verb, said: str, *, deleted: bool = False
+) -> None:
+    """Do the verb to each that is named, in one transaction, and say what became of it."""
+    answers = []
+    with terminal.home.journal.transaction(clock.now(), PERSON) as tx:
+        for ident in dict.fromkeys(tasks.resolve(tx, name, type_name, deleted=deleted) for name in named):
+            changed = verb(tx, ident)
+            document = tx.document(ident)
+            assert document is not None, "it was found, and is at most marked as deleted"
+            answers.append({"id": ident, **_shown(document.document(), type_name), "changed": changed})
+
+    def shown() -> None:
+        for answer in answers:
+            already = "" if answer["changed"] else " already"
+            terminal.line(
+                f"{quoted(answer['title'])}  {short(answer['id'])}  {said}{already}",
+                "green" if answer["changed"] else "dim",
+            )
+
+    terminal.emit(answers, shown)
+
+
+_SHOWN = {
+    "task": ("title", "status", "priority", "due", "estimate"),
+    "checklistItem": ("title", "taskId", "checklistId", "isChecked", "isArchived"),
+}
+
+
+def _shown(fields: Mapping[str, Any], type_name: str) -> dict[str, Any]:
+    return {name: fields.get(name) for name in _SHOWN[type_name]} | {"title": fields.get("title") or ""}

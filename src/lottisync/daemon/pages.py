@@ -1,0 +1,163 @@
+"""The web pages of a daemon: two sockets that listen, and nothing more until somebody comes.
+
+What the pages are made of (uvicorn, Starlette, Jinja2) is loaded when the first connection is there. A daemon whose
+pages nobody opens starts as fast, and rests as quietly, as one without them.
+
+Both loopback addresses are taken, IPv4 and IPv6. A browser that asks for a name under `.localhost` may try either, and
+must not find somebody else's server at one of them.
+"""
+
+import secrets
+import socket
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import anyio
+from anyio import TASK_STATUS_IGNORED
+from anyio.abc import TaskStatus
+
+from lottisync.daemon.home import TaskHome
+from lottisync.daemon.status import DaemonStatus, lacked, last_seen, read_status
+from lottisync.device import clock
+from lottisync.problem import Problem
+
+if TYPE_CHECKING:
+    from lottisync.web.site import DeviceLine
+
+DEFAULT_PORT = 22080
+LOOPBACK = ("127.0.0.1", "::1")
+TRIES = 20
+"""Ports that are tried before the home is left without pages: each has to be free in both families."""
+BACKLOG = 32
+
+
+class Where:
+    """Where the pages are wanted: a loopback host, a port; `firm` if no other port will do."""
+
+    def __init__(self, host: str = "", port: int = DEFAULT_PORT, *, firm: bool = False) -> None:
+        if host not in ("", "localhost", *LOOPBACK):
+            raise Problem(
+                "not-loopback",
+                "the pages are served on this machine only, at 127.0.0.1:PORT; got {host}",
+                host=host,
+            )
+        self.port = port
+        self.firm = firm
+
+
+def listen(where: Where) -> list[socket.socket]:
+    """Sockets on one port of both loopback addresses. Raises `Problem` if a firm port cannot be had."""
+    ports = [where.port] if where.firm else [where.port, *([0] * TRIES)]
+    for port in ports:
+        with suppress(OSError):
+            return _both(port)
+    raise Problem(
+        "port-taken", "the pages cannot be served at port {port}: it is taken. Choose another one", port=where.port
+    )
+
+
+def _both(port: int) -> list[socket.socket]:
+    with ExitStack() as opened:
+        first = opened.enter_context(_bound(socket.AF_INET, LOOPBACK[0], port))
+        made = [first]
+        if _has_ipv6():
+            made.append(opened.enter_context(_bound(socket.AF_INET6, LOOPBACK[1], first.getsockname()[1])))
+        opened.pop_all()
+        return made
+
+
+def _has_ipv6() -> bool:
+    if not socket.has_ipv6:
+        return False
+    with suppress(OSError), socket.socket(socket.AF_INET6, socket.SOCK_STREAM) as probe:
+        probe.bind((LOOPBACK[1], 0))
+        return True
+    return False
+
+
+def _bound(family: socket.AddressFamily, host: str, port: int) -> socket.socket:
+    made = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        made.settimeout(0)
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        made.bind((host, port))
+        made.listen(BACKLOG)
+    except BaseException:
+        made.close()
+        raise
+    return made
+
+
+async def serve(
+    home: TaskHome,
+    sockets: list[socket.socket],
+    *,
+    task_status: TaskStatus[None] = TASK_STATUS_IGNORED,
+) -> None:
+    """Serve the pages of a home until cancelled; started once a browser can be let in. Raises `OSError` before that if
+    the home cannot be written to."""
+    from lottisync.web.access import Access  # light: it says where the pages are, before anybody comes
+
+    try:
+        access = Access(home.path, sockets[0].getsockname()[1], clock.now, lambda: secrets.token_hex(32))
+        task_status.started()
+        await _first_of(sockets)
+        await anyio.to_thread.run_sync(_load)
+        from lottisync.web.application import application
+        from lottisync.web.server import serve as answer
+        from lottisync.web.site import Site
+
+        site = Site(home, clock.now, clock.new_id, lambda: device_lines(home, read_status(home)))
+        await answer(application(site, access), sockets)
+    finally:
+        for each in sockets:
+            each.close()
+
+
+async def _first_of(sockets: list[socket.socket]) -> None:
+    """Wait until somebody connects to one of them. The connection stays where it is, for the server to take."""
+    async with anyio.create_task_group() as waiting:
+
+        async def watch(each: socket.socket) -> None:
+            await anyio.wait_readable(each)
+            waiting.cancel_scope.cancel()
+
+        for each in sockets:
+            waiting.start_soon(watch, each)
+
+
+def _load() -> None:
+    """In a thread: it takes a good part of a second, and links want to be answered meanwhile."""
+    import lottisync.web.application
+    import lottisync.web.server  # noqa: F401
+
+
+def device_lines(home: TaskHome, running: DaemonStatus | None) -> "list[DeviceLine]":
+    """How this person's devices stand, as far as this one knows."""
+    from lottisync.web.site import DeviceLine
+
+    linked = {state.device for state in running.peers if state.connected} if running else set()
+    lacks, seen = lacked(home, running), last_seen(home, running)
+    return [
+        DeviceLine(
+            member.name,
+            member.device,
+            member.status,
+            member.device == home.key.device_id,
+            member.device in linked,
+            lacks.get(member.device, {}),
+            seen.get(member.device),
+        )
+        for member in home.roster().members.values()
+    ]
+
+
+def address_of(home: Path) -> str:
+    """The address that opens the pages of a home once. Raises `Problem` if no daemon serves them."""
+    from lottisync.web.access import read_door
+
+    door = read_door(home)
+    if door is None:
+        raise Problem("no-pages", "no daemon of this home has served pages yet. Start one: lottisync daemon")
+    return door.address

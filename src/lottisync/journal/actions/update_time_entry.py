@@ -1,0 +1,130 @@
+"""Another start, end or text for time that was spent. A timer that runs is stopped by giving it an end."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Self
+
+from pydantic import AfterValidator, Field, StringConstraints, model_validator
+
+from lottisync.entities.view import view
+from lottisync.journal import time_entry
+from lottisync.journal.action import Action, missing
+from lottisync.journal.arguments import MAX_SUMMARY, Id, rule
+from lottisync.journal.language import marked
+from lottisync.journal.time_entry import ENTRY, checked_instant
+from lottisync.journal.types import TIME, Entry
+from lottisync.problem import Problem
+from lottisync.review.action import Change, Deed, Sight
+from lottisync.review.terms import Terms
+from lottisync.store.reader import Reader
+
+Instant = Annotated[str, AfterValidator(rule(checked_instant))]
+Summary = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_SUMMARY)]
+OFFSET = "ISO 8601 with the offset, like 2026-03-01T14:00:00+01:00."
+
+
+class TimeChange(Action):
+    """A change of one time entry: the registers are those of the entry that are given."""
+
+    def entry_id(self) -> str:
+        raise NotImplementedError
+
+    def target(self, task_id: str) -> str:
+        return self.entry_id()
+
+    def is_about(self, entity_id: str) -> bool:
+        return self.entry_id() == entity_id
+
+    def look(self, reader: Reader, task_id: str) -> Sight:
+        return Sight(reader.entity(task_id), reader.entity(self.entry_id()))
+
+    def own_obstacle(self, sight: Sight, task_id: str, terms: Terms) -> str | None:
+        fault = missing(sight.target, ENTRY)
+        if fault is None and sight.target is not None:
+            if sight.target.value("taskId") != task_id:
+                fault = "wrong task"
+            elif view(sight.target, Entry).kind != TIME:
+                fault = "it is a note"
+        return f"time entry {self.entry_id()}: {fault}" if fault else self._misfit(sight)
+
+    def _misfit(self, sight: Sight) -> str | None:
+        """Why the change does not fit the entry as it is."""
+        return None
+
+    def current(self, sight: Sight) -> dict[str, Any]:
+        if sight.target is None:
+            return {}
+        held = view(sight.target, Entry)
+        return {"at": held.at, "end": held.end, "text": held.text}
+
+    def redundant(self, sight: Sight) -> str | None:
+        return None if self.writes(sight) else f'the time entry "{self.name(sight) or ""}" is so already'
+
+    def newer(self, path: str, value: Any) -> str:
+        return f"its {path} is now {'open' if value is None else value}"
+
+    def beside(self, writes: Mapping[str, Any], deed: Deed) -> dict[str, Any]:
+        """Start and end are one value. Words that an agent wrote are not the user's, whoever confirmed them."""
+        now = self.current(deed.sight)
+        span = (
+            {path: now[path] for path in ("at", "end") if path not in writes} if writes.keys() & {"at", "end"} else {}
+        )
+        return span | ({"author": "agent"} if "text" in writes else {})
+
+    def name(self, sight: Sight) -> str | None:
+        if sight.target is None or sight.target.type != ENTRY:
+            return None
+        return view(sight.target, Entry).text[:80] or None
+
+    def changes(self, sight: Sight, name: str | None) -> list[Change]:
+        now = self.current(sight)
+        return [Change(path, now.get(path), value) for path, value in self.values().items()]
+
+    def called(self, name: str | None, language: str) -> str:
+        """The entry in a sentence."""
+        return f'"{name}"' if name else self.catalogue.say(marked("entry {id}…"), language, id=self.entry_id()[:8])
+
+
+class UpdateTimeEntry(TimeChange):
+    tool: ClassVar[str] = "update_time_entry"
+    purpose: ClassVar[str] = "Propose another start, end or text for a time entry."
+    when: ClassVar[str] = "When the user wrote that a time entry is wrong. An end stops a timer that runs."
+
+    id: Id = Field(alias="entryId", description="The id of the time entry.")
+    start_time: Instant | None = Field(default=None, description=f"The new start: {OFFSET}")
+    end_time: Instant | None = Field(default=None, description=f"The new end: {OFFSET}")
+    text: Summary | None = Field(default=None, alias="summary", description="What was done.")
+
+    @model_validator(mode="after")
+    def _says_something(self) -> Self:
+        if self.start_time is None and self.end_time is None and self.text is None:
+            raise ValueError("an update changes startTime, endTime or summary")
+        return self
+
+    def entry_id(self) -> str:
+        return self.id
+
+    def values(self) -> dict[str, Any]:
+        given = {"at": self.start_time, "end": self.end_time, "text": self.text}
+        return {path: value for path, value in given.items() if value is not None}
+
+    def _misfit(self, sight: Sight) -> str | None:
+        held = self.current(sight)
+        try:
+            time_entry.checked_span(self.start_time or held["at"], self.end_time or held["end"])
+        except Problem as problem:
+            return problem.message
+        return None
+
+    def summary(self, name: str | None = None, language: str = "en") -> str:
+        span = spanned(self.start_time, self.end_time) if self.start_time or self.end_time else ""
+        words = f'"{self.text}"' if self.text else ""
+        changes = ", ".join(part for part in (span, words) if part)
+        entry = self.called(name, language)
+        return self.catalogue.say(marked("Change time entry {name}: {changes}"), language, name=entry, changes=changes)
+
+
+def spanned(start: str | None, end: str | None) -> str:
+    """A span in a sentence: `2026-03-01 14:00-14:30 UTC`; what is not given is `…`."""
+    begin = start[:16].replace("T", " ") if start else "…"
+    until = "…" if end is None else end[11:16] if start and start[:10] == end[:10] else end[:16].replace("T", " ")
+    return f"{begin}-{until} UTC"

@@ -1,0 +1,128 @@
+"""Conflicts: what two devices wrote at once, side by side. A choice carries the writes that were shown."""
+
+from typing import Any, NamedTuple
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from lottisync.causality.vector_clock import Host
+from lottisync.entities.entity import DELETED_AT
+from lottisync.problem import Problem
+from lottisync.review.precedence import PERSON
+from lottisync.store import conflict as conflicts_of
+from lottisync.store.chain import roots
+from lottisync.store.conflict import Candidate, Conflict
+from lottisync.store.instant import iso
+from lottisync.store.reader import Reader
+from lottisync.web import words
+from lottisync.web.frame import NOTHING_DONE, back_to, form_of, page, site_of, told
+from lottisync.web.site import Site
+from lottisync.web.words import say
+
+
+class Side(NamedTuple):
+    number: int
+    text: str
+    device: str
+    by: str
+    at: str
+    dot: str
+
+
+class Pair(NamedTuple):
+    """A field with the values that stand against each other; the one that is shown now is the first."""
+
+    store: str
+    entity: str
+    path: str
+    title: str
+    label: str
+    sides: list[Side]
+
+    @property
+    def ident(self) -> str:
+        return f"conflict-{self.entity}-{self.path}".replace("/", "-").replace(":", "-")
+
+    @property
+    def seen(self) -> str:
+        return " ".join(side.dot for side in self.sides)
+
+
+def conflicts(request: Request) -> Response:
+    """`GET /conflicts`."""
+    return _shown(request)
+
+
+def settle(request: Request) -> Response:
+    """`POST /conflicts`: keep one of the values."""
+    form, site = form_of(request), site_of(request)
+    store = site.home.stores.get(form.one("store"))
+    try:
+        if store is None:
+            raise Problem("unknown-id", "there is no store {store!r}", store=form.one("store")[:40])
+        ident, path, number = form.one("entity"), form.one("path"), form.one("keep")
+        with store.transaction(site.now(), PERSON) as tx:
+            there = [one for one in _of_entity(tx, ident) if one.path == path]
+            if not there or _seen(there[0]) != form.one("seen"):
+                return _shown(request, said=NOTHING_DONE, status=409)
+            conflicts_of.keep(tx, ident, path, int(number) if number.isdigit() and len(number) < 4 else 0)
+    except Problem as problem:
+        return _shown(request, said=told(problem), status=400)
+    return back_to("/conflicts", settled="1")
+
+
+def _of_entity(reader: Reader, ident: str) -> list[Conflict]:
+    entity = reader.entity(ident)
+    return conflicts_of.of_entity(entity) if entity is not None else []
+
+
+def _seen(one: Conflict) -> str:
+    return " ".join(_dot(candidate) for candidate in one.candidates)
+
+
+def _dot(candidate: Candidate) -> str:
+    return f"{candidate.dot.host}:{candidate.dot.counter}"
+
+
+def _shown(request: Request, *, said: str = "", status: int = 200) -> Response:
+    site = site_of(request)
+    if not said and request.query_params.get("settled"):
+        said = say("Settled, on every device.")
+    return page(
+        request, "conflicts.html", title=say("Conflicts"), at="conflicts", said=said, status=status, pairs=_pairs(site)
+    )
+
+
+def _pairs(site: Site) -> list[Pair]:
+    found = []
+    for name, store in site.home.stores.items():
+        with store.reading() as reader:
+            names = _devices(site, reader)
+            for one in conflicts_of.of_store(reader):
+                sides = [_side(one, n, candidate, names) for n, candidate in enumerate(one.candidates, 1)]
+                found.append(Pair(name, one.entity, one.path, _title(reader, one.entity), words.field(one.path), sides))
+    return found
+
+
+def _side(one: Conflict, number: int, candidate: Candidate, names: dict[Host, str]) -> Side:
+    by = say("you") if candidate.precedence else say("an agent")
+    device = names.get(candidate.host, say("another device"))
+    return Side(number, _text(one, candidate.value), device, by, iso(candidate.millis), _dot(candidate))
+
+
+def _text(one: Conflict, held: Any) -> str:
+    if one.path == DELETED_AT:
+        return say("Deleted") if held is not None else say("Edited, and not deleted")
+    return words.value(one.path, held)
+
+
+def _title(reader: Reader, ident: str) -> str:
+    document = reader.document(ident)
+    held = document.document() if document is not None else {}
+    return str(held.get("title") or held.get("displayName") or held.get("name") or held.get("text") or ident)[:200]
+
+
+def _devices(site: Site, reader: Reader) -> dict[Host, str]:
+    roster = site.home.roster()
+    owners = {host: roster.members.get(roster.host_owner.get(root, "")) for host, root in roots(reader).items()}
+    return {host: member.name for host, member in owners.items() if member is not None}

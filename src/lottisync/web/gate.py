@@ -1,0 +1,156 @@
+"""What every request passes before a page sees it (docs/specs/18-web.md, section 3).
+
+Each attack is refused here, by name: the answer's body begins with a code, like `other-host`. Pages behind the gate
+know that a session is there, and that a write came from a form of ours.
+"""
+
+from collections.abc import Awaitable, Callable
+from typing import NamedTuple
+from urllib.parse import parse_qsl
+
+import anyio
+from starlette.datastructures import MutableHeaders
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from lottisync.web.access import COOKIE, Access
+
+MOST_BYTES = 256 * 1024
+"""Of a form. A note has 100,000 characters; of a thousand rows the digests have 140 kB."""
+BODY_SECONDS = 10.0
+"""How long a form may take to arrive."""
+MOST_FIELDS = 2_100
+HEADERS = {
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
+        "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+    ),
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    # Not `no-referrer`: with that, browsers send `Origin: null` with our own forms. No other site gets a referrer.
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+}
+REFUSALS = {
+    "other-host": (421, "This server answers under its own name only. Open it with: lottisync open"),
+    "bad-method": (405, "Pages are read with GET and changed with POST."),
+    "other-origin": (403, "This form was not sent by a page of this server."),
+    "not-let-in": (401, "This browser is not let in, or no longer. Open the pages with: lottisync open"),
+    "bad-form": (400, "This form cannot be read."),
+    "bad-form-token": (403, "This form is not of this session. Load the page again."),
+    "too-large": (413, f"A form has {MOST_BYTES} bytes at most."),
+    "too-slow": (408, "The form did not arrive in time."),
+}
+
+
+class Form(NamedTuple):
+    """What a form sent: every value of every name, in order."""
+
+    pairs: list[tuple[str, str]]
+
+    def one(self, name: str) -> str:
+        """The first value of a name; '' if there is none."""
+        return next((value for key, value in self.pairs if key == name), "")
+
+    def all(self, name: str) -> list[str]:
+        return [value for key, value in self.pairs if key == name]
+
+
+class Refused(Exception):
+    """A request that goes no further; `code` is one of `REFUSALS`."""
+
+    def __init__(self, code: str) -> None:
+        super().__init__(code)
+        self.code = code
+
+
+def refusal(code: str) -> Response:
+    status, text = REFUSALS[code]
+    return PlainTextResponse(f"{code}: {text}\n", status)
+
+
+class Gate:
+    """The outermost layer of the application."""
+
+    def __init__(self, app: ASGIApp, access: Access) -> None:
+        self._app = app
+        self._access = access
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+            return
+        if scope["type"] != "http":
+            await send({"type": "websocket.close", "code": 1008})
+            return
+        request = Request(scope, receive)
+        guarded = _with_headers(send, cached=request.url.path.startswith("/static/"))
+        try:
+            await self._let_in(request)
+        except Refused as refused:
+            await refusal(refused.code)(scope, receive, guarded)
+            return
+        except ClientDisconnect:
+            return
+        await self._app(scope, receive, guarded)
+
+    async def _let_in(self, request: Request) -> None:
+        door = self._access.door
+        if request.headers.getlist("host") != [f"{door.host}:{door.port}"]:
+            raise Refused("other-host")
+        if request.method not in ("GET", "HEAD", "POST"):
+            raise Refused("bad-method")
+        writes = request.method == "POST"
+        if writes:
+            self._check_origin(request)
+        session = self._access.session(request.cookies.get(COOKIE))
+        path = request.url.path
+        if session is None and path != "/enter" and not path.startswith("/static/"):
+            raise Refused("not-let-in")
+        request.state.session = session
+        if writes:
+            request.state.form = form = await read_form(request)
+            if path != "/enter" and (session is None or form.one("form-token") != session.form_token):
+                raise Refused("bad-form-token")
+
+    def _check_origin(self, request: Request) -> None:
+        """Both, where both are sent: a browser cannot be made to lie in either."""
+        if request.headers.getlist("origin") != [self._access.door.origin]:
+            raise Refused("other-origin")
+        if request.headers.get("sec-fetch-site", "same-origin") != "same-origin":
+            raise Refused("other-origin")
+
+
+async def read_form(request: Request) -> Form:
+    """The form of a request, as browsers send one without files. Raises `Refused`."""
+    if request.headers.get("content-type", "").partition(";")[0].strip() != "application/x-www-form-urlencoded":
+        raise Refused("bad-form")
+    held = bytearray()
+    try:
+        with anyio.fail_after(BODY_SECONDS):
+            async for chunk in request.stream():
+                held += chunk
+                if len(held) > MOST_BYTES:
+                    raise Refused("too-large")
+    except TimeoutError:
+        raise Refused("too-slow") from None
+    try:
+        pairs = parse_qsl(held.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=MOST_FIELDS)
+    except ValueError:
+        raise Refused("bad-form") from None
+    return Form(pairs)
+
+
+def _with_headers(send: Send, *, cached: bool) -> Callable[[Message], Awaitable[None]]:
+    async def guarded(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers = MutableHeaders(scope=message)
+            for name, value in HEADERS.items():
+                headers[name] = value
+            headers["Cache-Control"] = "no-cache" if cached else "no-store"
+        await send(message)
+
+    return guarded

@@ -1,0 +1,255 @@
+"""A proposal as a row of a page: which mark it bears, what it is called, what it says of itself.
+
+Everything is taken from the item's view (`lottisync.review.item_view`); nothing is decided here.
+"""
+
+from typing import Any, NamedTuple
+
+from lottisync.journal.action import Topic
+from lottisync.journal.toolbox import ACTIONS
+from lottisync.review.action import Unreadable
+from lottisync.review.effect import StaleField
+from lottisync.review.inbox import SetView
+from lottisync.review.item_view import ItemView
+from lottisync.web import words
+from lottisync.web.words import say
+
+HEADINGS = {
+    Topic.STATUS: "Status and title",
+    Topic.CHECKLIST: "Checklist",
+    Topic.PLAN: "Estimates and dates",
+    Topic.LABELS: "Labels",
+    Topic.FURTHER: "Follow-ups and links",
+}
+"""The groups of a card, in the order in which they stand (S1-41)."""
+DECIDED = ("confirmed", "rejected", "deferred", "undone", "retracted")
+HEEDED = ("stale", "contested", "order-unknown")
+"""What needs a look: it is left out where many items are confirmed at once."""
+
+
+class Value(NamedTuple):
+    """A field now and then, in words; `label` stands before it where there are several."""
+
+    label: str
+    before: str
+    after: str
+
+
+class Was(NamedTuple):
+    """A field that was changed since: what the proposer saw, what is there now and by whom, what is proposed."""
+
+    was: str
+    now: str
+    by: str
+    proposed: str
+
+
+class Field(NamedTuple):
+    """What a person may edit: the argument's name, its label, its value, and the kind of input for it."""
+
+    name: str
+    label: str
+    value: str
+    kind: str
+
+
+class Row(NamedTuple):
+    item: ItemView
+    topic: Topic
+    label: str
+    state: str
+    said: str
+    values: list[Value]
+    was: list[Was]
+    fields: list[Field]
+
+    @property
+    def ident(self) -> str:
+        return f"row-{self.item.id.replace(':', '-').replace('.', '-')}"
+
+    @property
+    def waits(self) -> bool:
+        """Whether a verdict is asked for now."""
+        return self.item.status == "pending" and not self.item.expired
+
+    @property
+    def heeded(self) -> bool:
+        return self.state in HEEDED
+
+    @property
+    def plain(self) -> bool:
+        """Whether it is confirmed along with others: it waits, and there is nothing to look at first."""
+        return self.waits and not self.heeded and not self.item.error
+
+    @property
+    def decided(self) -> bool:
+        return self.state in DECIDED
+
+
+class Group(NamedTuple):
+    topic: Topic
+    heading: str
+    rows: list[Row]
+
+    @property
+    def waiting(self) -> int:
+        return sum(row.waits for row in self.rows)
+
+
+class Card(NamedTuple):
+    """What one agent proposes for one task."""
+
+    task_id: str
+    title: str
+    agent_id: str
+    agent: str
+    created_at: str
+    groups: list[Group]
+
+    @property
+    def ident(self) -> str:
+        return f"card-{self.task_id}-{self.agent_id}".replace(":", "-").replace(".", "-")
+
+    @property
+    def rows(self) -> list[Row]:
+        return [row for group in self.groups for row in group.rows]
+
+    @property
+    def waiting(self) -> int:
+        return sum(row.waits for row in self.rows)
+
+    @property
+    def plain(self) -> list[Row]:
+        return [row for row in self.rows if row.plain]
+
+    @property
+    def heeded(self) -> int:
+        return sum(row.heeded for row in self.rows)
+
+
+def cards(sets: list[SetView]) -> list[Card]:
+    """A card for each task and agent: those that need a look first, then the newest."""
+    together: dict[tuple[str, str], list[SetView]] = {}
+    for one in sets:
+        together.setdefault((one.task_id, one.agent_id), []).append(one)
+    made = [_card(many) for many in together.values()]
+    newest = sorted(made, key=lambda card: card.created_at, reverse=True)
+    return sorted(newest, key=lambda card: not card.heeded)
+
+
+def _card(sets: list[SetView]) -> Card:
+    rows = [row_of(item) for one in sets for item in one.items]
+    groups = [
+        Group(topic, say(heading), of_topic)
+        for topic, heading in HEADINGS.items()
+        if (of_topic := [row for row in rows if row.topic is topic])
+    ]
+    first = sets[0]
+    title = first.task_title or say("A task that is not here")
+    return Card(first.task_id, title, first.agent_id, first.agent_name, sets[-1].created_at, groups)
+
+
+def row_of(item: ItemView) -> Row:
+    action = ACTIONS.read(item.tool, item.args)
+    topic = Topic.STATUS if isinstance(action, Unreadable) else action.topic
+    state = _state(item)
+    values = [
+        Value(words.field(change.path), words.value(change.path, change.before), words.value(change.path, change.after))
+        for change in item.changes
+        if change.after != item.why  # it stands below the row already
+    ]
+    fields = [] if isinstance(action, Unreadable) or (item.creates and topic is Topic.FURTHER) else _fields(item)
+    return Row(item, topic, _label(topic, item), state, _said(item, state), values, _was(item), fields)
+
+
+def _label(topic: Topic, item: ItemView) -> str:
+    """What it is, in a word or two."""
+    if not item.changes:
+        return item.summary
+    change = item.changes[0]
+    match topic:
+        case Topic.CHECKLIST if item.creates:
+            return say("Add")
+        case Topic.CHECKLIST if change.path == "isChecked":
+            return say("Tick off") if change.after else say("Untick")
+        case Topic.CHECKLIST:
+            return say("Rename")
+        case Topic.LABELS:
+            return say("Label")
+        case Topic.FURTHER:
+            return say("Follow-up task") if item.creates else say("Link")
+        case _:
+            return words.field(change.path)
+
+
+def _state(item: ItemView) -> str:
+    if item.contested:
+        return "contested"
+    if item.status != "pending":
+        return "undone" if item.undone else item.status
+    if item.expired:
+        return "expired"
+    if item.stale:
+        return "stale"
+    if item.depends_on:
+        return "depends"
+    if item.satisfied:
+        return "satisfied"
+    return "order-unknown" if item.order_unknown else "waits"
+
+
+def _said(item: ItemView, state: str) -> str:
+    """What the label says of the state."""
+    return {
+        "contested": say("decided differently on two devices"),
+        "confirmed": say("confirmed"),
+        "rejected": say("rejected"),
+        "deferred": say("put off"),
+        "undone": say("undone"),
+        "retracted": say("taken back by the agent"),
+        "expired": say("expired"),
+        "stale": say("changed since"),
+        "depends": say("waits for another"),
+        "satisfied": say("already so"),
+        "order-unknown": say("order unknown"),
+    }.get(state, "")
+
+
+def _was(item: ItemView) -> list[Was]:
+    return [_was_of(field) for field in item.stale_fields]
+
+
+def _was_of(field: StaleField) -> Was:
+    by = say("you") if field.by == "user" else say("an agent")
+    was, now, proposed = (words.value(field.path, held) for held in (field.was, field.now, field.proposed))
+    return Was(was, now, by, proposed)
+
+
+def _fields(item: ItemView) -> list[Field]:
+    """The arguments that a person may put in other words: texts, numbers and days. Ids and reasons stay."""
+    found = []
+    for name, held in item.args.items():
+        if name in ("id", "reason", "confidence") or name.endswith(("Id", "Ids")):
+            continue
+        if isinstance(held, (str, int)) and not isinstance(held, bool):
+            kind = "number" if isinstance(held, int) else "date" if _is_day(held) else "text"
+            found.append(Field(name, words.field(_called(name)), str(held), kind))
+    return found
+
+
+def _called(argument: str) -> str:
+    return {"dueDate": "due", "minutes": "estimate", "languageCode": "languageCode"}.get(argument, argument)
+
+
+def _is_day(text: str) -> bool:
+    return len(text) == 10 and words.day(text) != text
+
+
+def edited(item: ItemView, typed: dict[str, str]) -> dict[str, Any]:
+    """The arguments of an item with what a person typed in their place. What is no number where there was one stays
+    text: the tool says what is wrong with it."""
+    args = dict(item.args)
+    for field in _fields(item):
+        text = typed.get(field.name, field.value).strip()
+        args[field.name] = int(text) if field.kind == "number" and text.isascii() and text.isdigit() else text
+    return args

@@ -1,0 +1,130 @@
+"""What a person does with checklists and with time, on the command line: JOUR-24 to JOUR-27, CLI-60, CLI-61."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.support.command_line import Result, contents, run_here
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    path = tmp_path / "home"
+    assert run_here("init", "--name", "laptop", home=path).code == 0
+    for title in ("Buy milk", "Bake bread"):
+        assert run_here("task", "add", title, home=path).code == 0
+    return path
+
+
+def task(home: Path, *arguments: str) -> Result:
+    return run_here("task", *arguments, home=home)
+
+
+def done(home: Path, *arguments: str) -> Any:
+    """The answer of a call that goes well."""
+    result = task(home, *arguments, "--json")
+    assert result.code == 0, result
+    return result.json
+
+
+def refused(home: Path, *arguments: str, code: int) -> str:
+    """The sentence of a call that changes nothing."""
+    before = contents(home)
+    result = task(home, *arguments)
+    assert (result.code, result.out, contents(home)) == (code, "", before)
+    return result.err
+
+
+def lists(home: Path, named: str) -> dict[str, list[str]]:
+    return {each["title"]: [one["title"] for one in each["items"]] for each in done(home, "show", named)["checklists"]}
+
+
+def test_jour_24_items_move_between_checklists_and_tasks(home: Path) -> None:
+    """JOUR-24, CLI-60, CLI-61"""
+    done(home, "item", "add", "milk", "bottles", "money", "bag")
+    done(home, "checklist", "add", "milk", "Cellar")
+    assert [each["changed"] for each in done(home, "item", "move", "bottles", "bag", "--to", "cellar")] == [True, True]
+    assert done(home, "item", "move", "bag", "--to", "cellar")[0]["changed"] is False
+    assert lists(home, "milk") == {"Todos": ["money"], "Cellar": ["bottles", "bag"]}
+    done(home, "item", "add", "milk", "crate", "--to", "Cellar")
+    done(home, "checklist", "rename", "milk", "cellar", "Attic")
+    assert lists(home, "milk")["Attic"] == ["bottles", "bag", "crate"]
+    done(home, "item", "move", "money", "--task", "bread")
+    assert (lists(home, "milk")["Todos"], lists(home, "bread")) == ([], {"Todos": ["money"]})
+    assert "moved already" in task(home, "item", "move", "money", "--task", "bread").out
+    assert "--to CHECKLIST" in refused(home, "item", "move", "money", code=2)
+    assert "no checklists of the task are called 'Shed'" in refused(
+        home, "item", "move", "money", "--to", "Shed", code=1
+    )
+
+
+def test_jour_25_items_are_archived_and_taken_out(home: Path) -> None:
+    """JOUR-25"""
+    done(home, "item", "add", "milk", "bottles", "money")
+    assert done(home, "item", "archive", "bottles")[0]["isArchived"] is True
+    assert lists(home, "milk") == {"Todos": ["money"]}
+    assert [each["title"] for each in done(home, "show", "milk")["archivedItems"]] == ["bottles"]
+    assert "Archived" in task(home, "show", "milk").out
+    assert done(home, "item", "archive", "bottles")[0]["changed"] is False
+    done(home, "item", "archive", "bottles", "--off")
+    assert lists(home, "milk") == {"Todos": ["bottles", "money"]}
+
+
+def test_jour_26_time_is_written_down_with_start_and_end(home: Path) -> None:
+    """JOUR-26, S3-66"""
+    done(home, "time", "add", "milk", "-", "walked", "--from", "2026-01-02T14:00Z", "--to", "2026-01-02T14:25Z")
+    done(home, "time", "add", "milk", "1h", "queued", "--from", "2026-01-02T15:00Z")
+    listed = done(home, "time", "list", "milk")
+    assert [(each["at"], each["end"], each["minutes"]) for each in listed] == [
+        ("2026-01-02T14:00:00.000Z", "2026-01-02T14:25:00.000Z", 25),
+        ("2026-01-02T15:00:00.000Z", "2026-01-02T16:00:00.000Z", 60),
+    ]
+    entry = listed[0]["id"]
+    assert done(home, "time", "edit", entry, "walked back", "--to", "2026-01-02T14:30Z")[0]["minutes"] == 30
+    assert done(home, "time", "edit", entry, "walked back")[0]["changed"] is False
+    assert "later end" in refused(home, "time", "edit", entry, "--to", "2026-01-02T13:00Z", code=1)
+    assert done(home, "show", "milk")["minutesSpent"] == 90
+    done(home, "time", "remove", entry)
+    assert [each["text"] for each in done(home, "time", "list", "milk")] == ["queued"]
+    assert "queued" in task(home, "time", "list", "milk").out
+
+
+def test_jour_26_a_time_without_an_offset_is_of_this_device(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """JOUR-26"""
+    monkeypatch.setenv("TZ", "UTC")
+    done(home, "time", "add", "milk", "30", "walked", "--to", "2026-01-02T14:30")
+    assert done(home, "time", "list", "milk")[0]["at"] == "2026-01-02T14:00:00.000Z"
+    done(home, "time", "add", "bread", "10", "--to", "12:00")
+    assert done(home, "time", "list", "bread")[0]["end"].endswith("T12:00:00.000Z")
+
+
+def test_jour_27_a_timer_is_started_and_stopped(home: Path) -> None:
+    """JOUR-27"""
+    assert task(home, "time", "list").out == task(home, "time", "stop").out == "No timer runs.\n"
+    done(home, "time", "start", "milk", "walking", "--at", "2026-01-02T14:00Z")
+    [runs] = done(home, "time", "list")
+    assert (runs["title"], runs["text"], runs["runs"], runs["minutes"]) == ("Buy milk", "walking", True, None)
+    assert "(runs)" in task(home, "show", "milk").out
+    assert "runs" in task(home, "time", "list").out
+    done(home, "time", "start", "bread", "--at", "2026-01-02T14:40Z")
+    assert done(home, "time", "list", "milk")[0]["minutes"] == 40
+    [stopped] = done(home, "time", "stop", "--at", "2026-01-02T15:00Z")
+    assert (stopped["title"], stopped["minutes"], stopped["changed"]) == ("Bake bread", 20, True)
+    assert done(home, "time", "stop") == []
+    assert "stopped already" in task(home, "time", "stop", stopped["id"]).out
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("time", "add", "milk"),
+        ("time", "add", "milk", "30", "--from", "14:00", "--to", "15:00"),
+        ("time", "add", "milk", "-", "--from", "14:00"),
+        ("time", "add", "milk", "30", "--to", "noon"),
+        ("time", "start", "milk", "--at", "2999-01-01T00:00"),
+        ("time", "edit", "milk"),
+    ],
+)
+def test_jour_26_a_time_that_cannot_be_read_is_a_wrong_call(home: Path, words: tuple[str, ...]) -> None:
+    """JOUR-26, CLI-61"""
+    refused(home, *words, code=2)

@@ -1,0 +1,74 @@
+"""A damaged record of `space` counts as absent, and stops neither the roster nor the engine: STORE-42, REL-D7."""
+
+from pathlib import Path
+
+import apsw
+import pytest
+from tests.support.engines import engine_of, running
+from tests.support.household import Member, household, until
+
+from lottisync.device.addresses import read_reach
+from lottisync.device.membership import bind_hosts, read_roster
+
+pytestmark = pytest.mark.anyio
+COLUMNS = ("serialized", "stamps", "clock")
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+def damage(member: Member, n: int, column: str) -> None:
+    """Bytes in one cell that are no text, as a disk leaves them."""
+    with apsw.Connection(str(member.stores["space"].file)) as connection:
+        connection.execute(f"update space_entities set {column} = cast(x'ff00' as text) where n = ?", (n,))
+    connection.close()
+
+
+@pytest.mark.parametrize("column", COLUMNS)
+async def test_rel_d7_one_damaged_record_of_space_hides_no_other(tmp_path: Path, column: str) -> None:
+    """STORE-42"""
+    a, b = household(tmp_path, 2)
+    a.admit(b)
+    with a.space.reading() as reader:
+        n = reader.local(
+            "select n from space_entities where type = 'membership' and instr(serialized, ?)", (b.device,)
+        )[0][0]
+        whole = read_roster(reader, a.key.certificate)
+    assert b.device in whole.members
+    damage(a, n, column)
+    bind_hosts(a.stores, a.key, a.now)
+    with a.space.reading() as reader:
+        left = read_roster(reader, a.key.certificate)
+        read_reach(reader)
+    assert set(left.members) == set(whole.members) - {b.device}
+    engine = engine_of(a)
+    async with running(engine):
+        await until(lambda: engine.port > 0)
+    a.close()
+    b.close()
+
+
+async def test_rel_d7_any_damaged_record_of_space_leaves_the_engine_running(tmp_path: Path) -> None:
+    """STORE-42, in a copied home, where nobody has mended it yet."""
+    a, b = household(tmp_path, 2)
+    a.admit(b)
+    b.close()
+    with a.space.reading() as reader:
+        numbers = [n for (n,) in reader.local("select n from space_entities order by n")]
+    failed = []
+    for n in numbers:
+        for column in COLUMNS:
+            copy = a.copied(tmp_path / f"copy-{n}-{column}")
+            damage(copy, n, column)
+            try:
+                engine = engine_of(copy)
+                async with running(engine):
+                    pass
+            except Exception as error:  # noqa: BLE001 - all of them are collected
+                failed.append((n, column, repr(error)))
+            copy.close()
+            a = Member(a.folder, a.number)
+    a.close()
+    assert failed == []

@@ -1,0 +1,138 @@
+"""What an agent proposes about time that was spent: REV-94, REV-95."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.review.reviewer import START, Reviewer
+
+from lottisync.agents.toolbox import TOOLBOX
+from lottisync.journal import evidence, time_entry
+from lottisync.journal.toolbox import BadCall
+from lottisync.journal.types import Entry
+from lottisync.store.instant import iso
+
+HOUR = 3_600_000
+
+
+def at(hours: float) -> str:
+    return iso(START + int(hours * HOUR))
+
+
+def entry(device: Reviewer, entry_id: str) -> Entry:
+    with device.journal.reading() as reader:
+        return time_entry.read(reader, entry_id)
+
+
+@pytest.fixture
+def baker(laptop: Reviewer) -> Reviewer:
+    """A task with an hour of the person's own."""
+    laptop.add_task()
+    laptop.write(lambda tx: time_entry.add(tx, "e1", "t1", "kneading", time_entry.checked_span(at(-2), at(-1))))
+    return laptop
+
+
+def confirmed(device: Reviewer, tool: str, args: dict[str, Any]) -> str:
+    """The name of the one item that was proposed and confirmed."""
+    assert "queued" in device.propose(tool, args)
+    [item] = device.waiting()
+    assert device.verdicts.confirm(item.id, device.later()).result == "applied"
+    return item.id
+
+
+def test_rev94_time_is_proposed_written_down_and_taken_back(baker: Reviewer) -> None:
+    """REV-94, REV-20"""
+    args = {"startTime": "2026-02-28T20:00:00+01:00", "endTime": "2026-02-28T20:30:00+01:00", "summary": "shaping"}
+    assert "queued" in baker.propose("create_time_entry", args)
+    [item] = baker.waiting()
+    assert item.summary == 'Time: 2026-02-28 19:00-19:30 UTC, "shaping"'
+    assert [(one.path, one.after) for one in item.changes] == [
+        ("entry", "shaping"),
+        ("at", "2026-02-28T19:00:00.000Z"),
+        ("end", "2026-02-28T19:30:00.000Z"),
+    ]
+    assert baker.verdicts.confirm(item.id, baker.later()).result == "applied"
+    assert baker.page().minutes_spent == 90
+    assert "this time is written down already" in baker.propose("create_time_entry", args, run="run2")
+    assert baker.verdicts.undo(item.id, baker.later()).result == "undone"
+    assert [each.id for each in baker.page().times] == ["e1"]
+
+
+@given(start=st.floats(-40, 40), end=st.floats(-40, 40))
+def test_rev94_a_span_is_refused_if_it_could_not_be_written(start: float, end: float) -> None:
+    """REV-94"""
+    call = TOOLBOX.checked("create_time_entry", {"startTime": at(start), "endTime": at(end), "summary": "x"})
+    length = int(end * HOUR) - int(start * HOUR)
+    assert isinstance(call, BadCall) is not (0 <= length <= 24 * HOUR)
+
+
+@pytest.mark.parametrize("when", ["2026-03-01T14:00:00", "14:00", "now", ""])
+def test_rev94_a_time_has_an_offset(when: str) -> None:
+    """REV-94"""
+    call = TOOLBOX.checked("create_time_entry", {"startTime": when, "endTime": at(0), "summary": "x"})
+    assert isinstance(call, BadCall)
+    assert "an instant like" in call.text
+
+
+def test_rev94_a_change_keeps_start_and_end_together(baker: Reviewer) -> None:
+    """REV-94: one write, which undoing takes back as a whole."""
+    item = confirmed(baker, "update_time_entry", {"entryId": "e1", "endTime": at(-0.5)})
+    held = entry(baker, "e1")
+    assert (held.at, held.end, held.text, held.author) == (at(-2), at(-0.5), "kneading", "user")
+    stored = baker.journal.read("e1")
+    assert stored is not None
+    assert stored.dots("at") == stored.dots("end")
+    assert "is so already" in baker.propose("update_time_entry", {"entryId": "e1", "endTime": at(-0.5)}, run="run2")
+    assert baker.verdicts.undo(item, baker.later()).result == "undone"
+    assert (entry(baker, "e1").at, entry(baker, "e1").end) == (at(-2), at(-1))
+
+
+def test_rev94_a_change_is_checked_against_the_entry_as_it_is(baker: Reviewer) -> None:
+    """REV-94: also where the person changed it between."""
+    assert "a later end" in baker.propose("update_time_entry", {"entryId": "e1", "endTime": at(-3)})
+    assert "queued" in baker.propose("update_time_entry", {"entryId": "e1", "startTime": at(-1.5)})
+    [item] = baker.waiting()
+    for start, end, result in ((-3, -1, "stale"), (-6, -5, "failed")):
+        span = time_entry.checked_span(at(start), at(end))
+        baker.write(lambda tx, s=span: time_entry.edit(tx, "e1", span=s))  # type: ignore[misc]
+        assert baker.verdicts.confirm(item.id, baker.later()).result == result
+        assert entry(baker, "e1").at == at(start)
+
+
+def test_rev94_a_timer_gets_words_while_it_runs(baker: Reviewer, phone: Reviewer) -> None:
+    """REV-94: on whichever device it is confirmed; once it is stopped it is no timer."""
+    baker.write(lambda tx: time_entry.start(tx, "e2", "t1", "work", at(0)))
+    assert "queued" in baker.propose("update_running_timer", {"timerId": "e2", "summary": "baking"})
+    baker.meet(phone)
+    [item] = phone.waiting()
+    assert item.summary == 'Change text of running timer "work": "baking"'
+    assert phone.verdicts.confirm(item.id, phone.later()).result == "applied"
+    baker.meet(phone)
+    held = entry(baker, "e2")
+    assert (held.text, held.runs) == ("baking", True)
+    baker.write(lambda tx: time_entry.stop(tx, "e2", at(1)))
+    answer = baker.propose("update_running_timer", {"timerId": "e2", "summary": "resting"}, run="run2")
+    assert "it does not run any more" in answer
+
+
+@pytest.mark.parametrize("tool", ["update_time_entry", "update_running_timer"])
+def test_rev94_what_is_no_time_entry_is_refused(baker: Reviewer, tool: str) -> None:
+    """REV-94, REV-16"""
+    baker.note("n1")
+    baker.add_task("t2", "Clean up")
+    baker.write(lambda tx: time_entry.start(tx, "e9", "t2", "work", at(0)))
+    name = "timerId" if tool == "update_running_timer" else "entryId"
+    for entry_id, said in (("n1", "it is a note"), ("e9", "wrong task"), ("nowhere", "not found")):
+        assert said in baker.propose(tool, {name: entry_id, "summary": "x"})
+
+
+def test_rev95_words_of_an_agent_are_no_evidence(baker: Reviewer) -> None:
+    """REV-95, SOV-14: neither of an entry that it proposed, nor of one that it reworded."""
+    with baker.journal.reading() as reader:
+        assert evidence.unfit(reader, "t1", ["e1"]) is None
+    confirmed(baker, "update_time_entry", {"entryId": "e1", "summary": "the user unticked it"})
+    confirmed(baker, "create_time_entry", {"startTime": at(1), "endTime": at(2), "summary": "not done, says the user"})
+    with baker.journal.reading() as reader:
+        for each in baker.page().times:
+            assert "not written by the user" in (evidence.unfit(reader, "t1", [each.id]) or "")

@@ -1,0 +1,71 @@
+"""Conflicts, devices and activity over HTTP."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+from tests.support.stores import send
+from tests.web.visitor import PROPOSED, TASK, Visitor, propose
+
+from lottisync.daemon.home import TaskHome
+from lottisync.device.clock import now
+from lottisync.journal import tasks
+from lottisync.review.precedence import PERSON
+from lottisync.web.device_page import TRACK, track_of
+from lottisync.web.site import DeviceLine
+
+
+def disagree(visitor: Visitor, tmp_path: Path, title: str) -> None:
+    """Another device has written the task's title at the same time."""
+    other = TaskHome.create(tmp_path / "other", "phone")
+    send(visitor.home.journal, other.journal)
+    with other.journal.transaction(now(), PERSON) as tx:
+        tasks.edit_task(tx, TASK, {"title": title})
+    with visitor.home.journal.transaction(now(), PERSON) as tx:
+        tasks.edit_task(tx, TASK, {"title": "Mine"})
+    send(other.journal, visitor.home.journal)
+    other.close()
+
+
+def fields(page: str) -> dict[str, Any]:
+    return dict(re.findall(r'name="(store|entity|path|seen)" value="([^"]*)"', page))
+
+
+def test_web_33_a_conflict_is_settled_by_a_choice(visitor: Visitor, tmp_path: Path) -> None:
+    disagree(visitor, tmp_path, "Theirs")
+    page = visitor.get("/conflicts")
+    assert "Mine" in page
+    assert "Theirs" in page
+    shown_first = re.findall(r'class="side">([^<]+)<', page)[0]
+    page = visitor.post("/conflicts", **fields(page), keep="2")
+    assert "No two devices disagree." in page
+    assert {shown_first, visitor.task.title} == {"Mine", "Theirs"}
+
+
+def test_web_33_a_choice_among_values_that_have_changed_is_refused(visitor: Visitor, tmp_path: Path) -> None:
+    disagree(visitor, tmp_path, "Theirs")
+    page = visitor.get("/conflicts")
+    with visitor.home.journal.transaction(now(), PERSON) as tx:
+        tasks.edit_task(tx, TASK, {"title": "Later"})
+    answer = visitor.post("/conflicts", 409, **fields(page), keep="2")
+    assert "This changed while you looked. Nothing was done." in answer
+    assert visitor.task.title == "Later"
+    for keep in ("0", "3", "x", "\N{SUPERSCRIPT TWO}"):
+        visitor.post("/conflicts", 409, **fields(page), keep=keep)
+
+
+def test_web_26_what_became_of_proposals_is_listed(visitor: Visitor) -> None:
+    propose(visitor.home, *PROPOSED)
+    assert "Set estimate to 90 minutes" in visitor.get("/activity")
+    assert "this device" in visitor.get("/devices")
+
+
+def test_a_device_in_step_stands_at_the_line_and_the_others_left_of_it() -> None:
+    def line(lacks: dict[str, int]) -> DeviceLine:
+        return DeviceLine("phone", "id", "active", this=False, linked=True, lacks=lacks, seen=None)
+
+    assert [mark.x for mark in track_of(line({"journal": 0})).marks] == [TRACK]
+    far, farther = track_of(line({"journal": 20, "agent": 2000})).marks
+    assert 0 < farther.x < far.x < TRACK
+    assert track_of(line({"journal": 10**9})).marks[0].x == 0
+    assert track_of(line({"journal": 20})).said == "Lacks changes: journal 20."

@@ -1,0 +1,236 @@
+"""The pages in a real browser: what is decided on one device's page shows on the other's, and nothing reloads.
+
+Skipped where there is no Chromium."""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from axe_core_python.sync_playwright import Axe
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+from tests.daemon.conftest import homes, template
+from tests.support.command_line import run_here
+from tests.support.daemons import daemon, introduce
+from tests.web.visitor import PROPOSED, TASK, furnish, propose
+
+from lottisync.daemon.home import TaskHome
+from lottisync.device import clock
+from lottisync.journal import tasks
+from lottisync.review.precedence import PERSON
+
+__all__ = ["homes", "template"]
+
+CHROMIUM = shutil.which("chromium")
+pytestmark = [
+    pytest.mark.deep,
+    pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium; on Debian: apt-get install chromium"),
+]
+PATIENCE = 20_000
+"""How long something may take to show, in ms: the machine may do ten other things."""
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as driver:
+        started = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield started
+        started.close()
+
+
+def entered(context: BrowserContext, home: Path) -> Page:
+    """A page that was let in, on the inbox. Whatever its console says is an error."""
+    page = context.new_page()
+    page.set_default_timeout(PATIENCE)
+    page.on("pageerror", lambda error: pytest.fail(str(error)))
+    page.goto(run_here("open", "--print", home=home).out.strip())
+    page.get_by_role("button", name="Open the inbox").click()
+    page.wait_for_url("**/inbox")
+    page.evaluate("window.marked = true")
+    return page
+
+
+def reloaded(page: Page) -> bool:
+    return page.evaluate("window.marked") is not True
+
+
+def furnished(path: Path, *calls: str) -> None:
+    home = TaskHome.open(path)
+    furnish(home)
+    propose(home, *(call for call in PROPOSED if not calls or call[0] in calls))
+    home.close()
+
+
+@pytest.fixture
+def one(tmp_path: Path, browser: Browser) -> Iterator[tuple[Path, BrowserContext]]:
+    """A home with proposals, whose daemon runs, and a browser."""
+    home = tmp_path / "laptop"
+    TaskHome.create(home, "laptop").close()
+    furnished(home)
+    with daemon(home):
+        context = browser.new_context(viewport={"width": 1280, "height": 900})
+        yield home, context
+        context.close()
+
+
+def test_web_40_what_is_decided_on_one_page_shows_on_the_other_without_a_reload(
+    homes: tuple[Path, Path], browser: Browser
+) -> None:
+    """S2-22, S1-61: proposed on the laptop, decided on the phone's page, and the effect arrives on both."""
+    laptop, phone = homes
+    with daemon(laptop) as first:
+        introduce(phone, laptop, int(first.event("started")["port"]))
+        with daemon(phone):
+            here, there = browser.new_context(), browser.new_context()
+            on_laptop, on_phone = entered(here, laptop), entered(there, phone)
+            expect(on_phone.get_by_text("Nothing waits for you.").first).to_be_visible()
+            furnished(laptop, "update_task_estimate", "update_task_priority")
+            expect(on_phone.locator("#new")).to_be_visible(timeout=PATIENCE)
+            on_phone.locator("#new").click()
+            on_phone.evaluate("window.marked = true")
+            on_laptop.reload()
+            on_laptop.evaluate("window.marked = true")
+            on_laptop.mouse.wheel(0, 50)
+            on_phone.get_by_role("button", name="Confirm: Set estimate to 90 minutes").click()
+            expect(on_phone.locator(".row.confirmed")).to_have_count(1, timeout=PATIENCE)
+            expect(on_laptop.locator(".row.confirmed")).to_have_count(1, timeout=PATIENCE)
+            assert not reloaded(on_phone)
+            assert not reloaded(on_laptop)
+            on_laptop.goto(on_laptop.url.replace("/inbox", f"/tasks/{TASK}"))
+            expect(on_laptop.locator("#fact-estimate > summary")).to_have_text("1 h 30 min")
+            here.close()
+            there.close()
+
+
+def test_web_41_a_row_under_the_hand_does_not_change(one: tuple[Path, BrowserContext]) -> None:
+    home, context = one
+    page = entered(context, home)
+    row = page.locator("[data-row]", has_text="Estimate").first
+    row.locator("details.why > summary").click()
+    field = row.locator("input[name=arg-minutes]")
+    field.fill("120")
+    opened = TaskHome.open(home)
+    with opened.journal.transaction(clock.now(), PERSON) as tx:
+        tasks.edit_task(tx, TASK, {"estimate": 45, "priority": "P1"})
+        tasks.edit_task(tx, TASK, {"title": "Another title"})
+    opened.close()
+    expect(page.locator(".row.stale", has_text="Title")).to_have_count(1, timeout=PATIENCE)
+    expect(field).to_have_value("120")
+    row.get_by_role("button", name="Confirm as edited").click()
+    expect(page.locator("#said")).to_have_text("This changed while you looked. Nothing was done.", timeout=PATIENCE)
+    expect(page.get_by_role("button", name="Keep 45 min")).to_be_visible()
+
+
+def test_web_42_what_is_new_waits_in_its_slot(one: tuple[Path, BrowserContext]) -> None:
+    home, context = one
+    page = entered(context, home)
+    before = page.locator(".row").first.bounding_box()
+    opened = TaskHome.open(home)
+    with opened.journal.transaction(clock.now(), PERSON) as tx:
+        tasks.add_task(tx, "t2", "Another task")
+    propose(opened, ("update_task_estimate", {"minutes": 15}), run="r2", task="t2")
+    opened.close()
+    expect(page.locator("#new")).to_have_text("1 new", timeout=PATIENCE)
+    assert page.locator(".row").first.bounding_box() == before
+    page.keyboard.press(".")
+    expect(page.get_by_role("heading", name="Another task")).to_be_visible()
+
+
+def test_web_21_a_decided_row_keeps_its_place_and_its_height(one: tuple[Path, BrowserContext]) -> None:
+    home, context = one
+    page = entered(context, home)
+    for width in (320, 390, 768, 1280):
+        page.set_viewport_size({"width": width, "height": 900})
+        places = "[...document.querySelectorAll('.row')].map(row => [row.offsetTop, row.offsetHeight])"
+        page.locator(".row.waits").first.wait_for()
+        before = page.evaluate(places)
+        page.locator(".row.waits .no").first.click()
+        expect(page.locator(".row.rejected")).to_have_count(1, timeout=PATIENCE)
+        assert page.evaluate(places) == before, width
+        expect(page.locator(".row.rejected [data-undo]")).to_be_enabled()
+        page.locator(".row.rejected [data-undo]").click()
+        expect(page.locator(".row.rejected")).to_have_count(0, timeout=PATIENCE)
+        assert page.evaluate(places) == before, width
+
+
+def test_web_43_everything_works_without_a_script(one: tuple[Path, BrowserContext], browser: Browser) -> None:
+    home, _ = one
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(run_here("open", "--print", home=home).out.strip())
+    page.get_by_role("button", name="Open the inbox").click()
+    page.get_by_role("button", name="Confirm: Set estimate to 90 minutes").click()
+    expect(page.locator(".row.confirmed")).to_have_count(1)
+    assert "#row-" in page.url
+    page.get_by_role("button", name="Undo: Set estimate to 90 minutes").click()
+    page.get_by_role("link", name="Tasks").click()
+    page.get_by_label("New task").fill("Water the plants")
+    page.get_by_role("button", name="Add").click()
+    page.get_by_role("link", name="Water the plants").click()
+    page.get_by_label("New item").fill("The fern")
+    page.get_by_role("button", name="Add").click()
+    page.get_by_role("checkbox", name="The fern").click()
+    expect(page.get_by_role("checkbox", name="The fern")).to_be_checked()
+    context.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_web_44_every_page_passes_axe_and_fits_a_narrow_screen(
+    one: tuple[Path, BrowserContext], browser: Browser, scheme: str
+) -> None:
+    home, context = one
+    opened = TaskHome.open(home)
+    with opened.journal.transaction(clock.now(), PERSON) as tx:
+        tasks.edit_task(tx, TASK, {"due": "2026-12-09"})
+    opened.close()
+    entered(context, home)
+    narrow = browser.new_context(
+        storage_state=context.storage_state(),
+        viewport={"width": 320, "height": 720},
+        color_scheme="dark" if scheme == "dark" else "light",
+        bypass_csp=True,
+    )
+    page = narrow.new_page()
+    base = context.pages[0].url.removesuffix("/inbox")
+    for path in ("/inbox", "/tasks", f"/tasks/{TASK}", "/conflicts", "/devices", "/activity", "/enter?token=x"):
+        for width in (320, 1280, 2560):
+            page.set_viewport_size({"width": width, "height": 720})
+            page.goto(base + path)
+            assert page.evaluate("document.documentElement.scrollWidth") <= width, (path, width)
+            found = Axe().run(page)["violations"] if width != 2560 else []
+            assert [(one["id"], [n["html"][:200] for n in one["nodes"]]) for one in found] == [], (path, width)
+    narrow.close()
+
+
+def test_web_20_keys_alone_are_enough(one: tuple[Path, BrowserContext]) -> None:
+    home, context = one
+    page = entered(context, home)
+    page.keyboard.press("j")
+    first = page.evaluate("document.activeElement.id")
+    page.keyboard.press("y")
+    expect(page.locator(f"#{first}.confirmed")).to_have_count(1, timeout=PATIENCE)
+    expect(page.locator(f"#{first}")).not_to_be_focused()
+    page.keyboard.press("n")
+    expect(page.locator(".row.rejected")).to_have_count(1, timeout=PATIENCE)
+
+
+def test_s1_38_a_swipe_does_what_the_buttons_do(one: tuple[Path, BrowserContext], browser: Browser) -> None:
+    """S1-38: right confirms, left rejects, on touch."""
+    home, context = one
+    entered(context, home)
+    phone = browser.new_context(
+        storage_state=context.storage_state(), viewport={"width": 390, "height": 800}, has_touch=True
+    )
+    page = phone.new_page()
+    page.goto(context.pages[0].url)
+    for by, state in ((200, "confirmed"), (-200, "rejected")):
+        row = page.locator(".row.waits").first
+        box = row.bounding_box()
+        assert box is not None
+        x, y = box["x"] + box["width"] / 2 - by / 2, box["y"] + 40
+        for kind, at in (("pointerdown", 0.0), ("pointermove", 0.1), ("pointermove", 1.0), ("pointerup", 1.0)):
+            row.dispatch_event(
+                kind, {"pointerType": "touch", "clientX": x + by * at, "clientY": y, "isPrimary": True, "bubbles": True}
+            )
+        expect(page.locator(f".row.{state}")).to_have_count(1, timeout=PATIENCE)
+    phone.close()

@@ -1,0 +1,155 @@
+"""The inbox over HTTP, without a script: every verdict is a form, and says what was seen."""
+
+import re
+
+from tests.web.visitor import PROPOSED, TASK, Visitor, propose
+
+from lottisync.journal import tasks
+from lottisync.review.precedence import PERSON
+
+
+def test_web_20_a_card_groups_what_waits_and_counts_it(visitor: Visitor) -> None:
+    """S1-41, S1-35, S1-69: Status, Checklist, Estimates and dates, each with its count."""
+    propose(visitor.home, *PROPOSED)
+    page = visitor.get("/inbox")
+    groups = re.findall(r'<span>([^<]+)</span> <span class="number"[^>]*>(\d+)<', page)
+    assert ("Status and title", "2") in groups
+    assert ("Checklist", "3") in groups
+    assert ("Estimates and dates", "2") in groups
+    assert "7 wait" in page
+    assert "<title>(7) Inbox</title>" in page
+    assert ", 7 waiting</span>" in page
+
+
+def test_web_26_all_that_would_be_written_is_on_the_row(visitor: Visitor) -> None:
+    with visitor.home.journal.transaction(visitor.now(), PERSON) as tx:
+        tasks.check_item(tx, "i1", checked=True)
+        tasks.check_item(tx, "i1", checked=False)
+    with visitor.home.journal.transaction(visitor.now() + 1000, PERSON) as tx:
+        tasks.add_note(tx, "n2", TASK, "It lay in the kitchen drawer.")
+    propose(
+        visitor.home,
+        ("set_task_status", {"status": "BLOCKED", "reason": "The fitter is away until Monday."}),
+        (
+            "create_follow_up_task",
+            {
+                "title": "Order the filter",
+                "dueDate": "2026-12-04",
+                "priority": "P1",
+                "description": "Type 7, two of them.",
+            },
+        ),
+        (
+            "suggest_checklist_completion",
+            {"items": [{"id": "i1", "reason": "A note says that it turned up.", "evidenceEntryIds": ["n2"]}]},
+        ),
+    )
+    page = visitor.get("/inbox")
+    for text in (
+        "Blocked",
+        "The fitter is away until Monday.",
+        "Order the filter",
+        "Fri 4 Dec 2026",
+        "P1",
+        "Type 7, two of them.",
+        "It lay in the kitchen drawer.",
+    ):
+        assert text in page
+
+
+def test_web_21_a_confirmed_row_keeps_its_place_and_can_be_undone(visitor: Visitor) -> None:
+    propose(
+        visitor.home, ("update_task_estimate", {"minutes": 90}), ("update_task_due_date", {"dueDate": "2026-12-01"})
+    )
+    before = visitor.get("/inbox")
+    [(item, shown), _] = visitor.rows(before)
+    since = re.findall(r'data-since="(\d+)"', before)[0]
+    page = visitor.decide(item, shown, "confirm", since=since)
+    assert visitor.task.estimate == 90
+    assert "Confirmed: " in page
+    assert next(ident for ident, _ in visitor.rows(page)) == item
+    fresh = dict(visitor.rows(page))[item]
+    page = visitor.decide(item, fresh, "undo", since=since)
+    assert visitor.task.estimate == 30
+
+
+def test_web_21_the_last_decided_row_stays_until_the_page_is_left(visitor: Visitor) -> None:
+    propose(visitor.home, ("update_task_estimate", {"minutes": 90}))
+    before = visitor.get("/inbox")
+    since = re.findall(r'data-since="(\d+)"', before)[0]
+    [(item, shown)] = visitor.rows(before)
+    page = visitor.decide(item, shown, "reject", since=since, reason="It took two days last year.")
+    assert "Your reason: It took two days last year." in page
+    assert "All decided." in page
+    visitor.now = lambda: int(since) + 60_000
+    assert "Nothing waits for you." in visitor.get("/inbox")
+
+
+def test_web_22_a_verdict_on_what_has_changed_is_refused_with_a_fresh_picture(visitor: Visitor) -> None:
+    propose(visitor.home, ("update_task_estimate", {"minutes": 90}))
+    [(item, shown)] = visitor.rows(visitor.get("/inbox"))
+    with visitor.home.journal.transaction(visitor.now(), PERSON) as tx:
+        tasks.edit_task(tx, TASK, {"estimate": 45})
+    page = visitor.decide(item, shown, "confirm", 409)
+    assert "This changed while you looked. Nothing was done." in page
+    assert visitor.task.estimate == 45
+    assert "Keep 45 min" in page
+    assert "Set 1 h 30 min" in page
+    [(item, fresh)] = visitor.rows(page)
+    visitor.decide(item, fresh, "confirm-anyway")
+    assert visitor.task.estimate == 90
+
+
+def test_web_22_a_verdict_without_a_digest_is_refused(visitor: Visitor) -> None:
+    propose(visitor.home, ("update_task_estimate", {"minutes": 90}))
+    [(item, _)] = visitor.rows(visitor.get("/inbox"))
+    for verdict in ("confirm", "reject", "defer", "edit", "undo", "keep"):
+        visitor.decide(item, "", verdict, 409)
+    assert visitor.task.estimate == 30
+
+
+def test_web_23_an_edited_proposal_is_confirmed_as_edited(visitor: Visitor) -> None:
+    propose(visitor.home, ("update_task_estimate", {"minutes": 90}))
+    [(item, shown)] = visitor.rows(visitor.get("/inbox"))
+    visitor.decide(item, shown, "edit", arg_minutes="120")
+    assert visitor.task.estimate == 120
+
+
+def test_web_23_an_edit_that_the_tool_does_not_take_changes_nothing(visitor: Visitor) -> None:
+    propose(visitor.home, ("update_task_estimate", {"minutes": 90}))
+    [(item, shown)] = visitor.rows(visitor.get("/inbox"))
+    page = visitor.decide(item, shown, "edit", 409, arg_minutes="a while")
+    assert "Could not be done" in page
+    assert visitor.task.estimate == 30
+
+
+def test_web_24_what_is_put_off_is_set_apart(visitor: Visitor) -> None:
+    propose(visitor.home, ("update_task_estimate", {"minutes": 90}))
+    [(item, shown)] = visitor.rows(visitor.get("/inbox"))
+    visitor.decide(item, shown, "defer")
+    visitor.now = lambda real=visitor.now: real() + 60_000  # type: ignore[misc]
+    page = visitor.get("/inbox")
+    assert re.search(r'Put off until later</span> <span class="number">1<', page)
+
+
+def test_web_25_confirm_all_means_the_rows_that_were_shown(visitor: Visitor) -> None:
+    """S1-43: what came since is not among them, what changed is left and said."""
+    propose(visitor.home, ("update_task_estimate", {"minutes": 90}), ("update_task_priority", {"priority": "P1"}))
+    seen = re.findall(r'name="seen" value="([^"]+)"', visitor.get("/inbox"))
+    assert len(seen) == 2
+    propose(visitor.home, ("update_task_due_date", {"dueDate": "2026-12-09"}), run="r2")
+    with visitor.home.journal.transaction(visitor.now(), PERSON) as tx:
+        tasks.edit_task(tx, TASK, {"priority": "P3"})
+    page = visitor.post("/decide-all", 409, seen=seen, verdict="confirm")
+    assert "1 done. 1 changed while you looked, and waits." in page
+    task = visitor.task
+    assert (task.estimate, task.priority, task.due) == (90, "P3", "2026-11-30")
+
+
+def test_web_25_the_rest_is_dismissed_in_one_act(visitor: Visitor) -> None:
+    """S1-44"""
+    propose(visitor.home, *PROPOSED)
+    seen = re.findall(r'name="seen" value="([^"]+)"', visitor.get("/inbox"))
+    page = visitor.post("/decide-all", seen=seen, verdict="reject", since="1")
+    assert page.count("<b>rejected</b>") == len(seen)
+    assert visitor.task.estimate == 30

@@ -1,0 +1,91 @@
+"""Tasks over HTTP, without a script."""
+
+import re
+
+from tests.web.visitor import ITEM, PROPOSED, TASK, Visitor, propose
+
+from lottisync.journal import tasks
+
+
+def page_of(visitor: Visitor) -> tasks.TaskPage:
+    with visitor.home.journal.reading() as reader:
+        return tasks.page(reader, TASK)
+
+
+def test_web_30_everything_about_a_task_can_be_changed(visitor: Visitor) -> None:
+    at = f"/tasks/{TASK}"
+    visitor.post(at, verb="title", value="Boiler")
+    visitor.post(at, verb="status", value="BLOCKED", reason="The fitter is away.")
+    visitor.post(at, verb="priority", value="P1")
+    visitor.post(at, verb="due", value="2026-12-01")
+    visitor.post(at, verb="estimate", value="45")
+    visitor.post(at, verb="add-item", value="Call the fitter")
+    visitor.post(at, verb="tick", item=ITEM)
+    visitor.post(at, verb="note", value="He took an hour.", minutes="60")
+    held = page_of(visitor)
+    assert (held.task.title, held.task.status, held.task.status_reason) == ("Boiler", "BLOCKED", "The fitter is away.")
+    assert (held.task.priority, held.task.due, held.task.estimate) == ("P1", "2026-12-01", 45)
+    assert [(item.title, item.is_checked) for item in held.items] == [
+        ("Find the manual", True),
+        ("Call the fitter", False),
+    ]
+    assert held.minutes_spent == 60
+    visitor.post(at, verb="due", value="")
+    visitor.post(at, verb="rename-item", item=ITEM, value="Find the manual and the log")
+    visitor.post(at, verb="untick", item=ITEM)
+    visitor.post(at, verb="down", item=ITEM)
+    held = page_of(visitor)
+    assert held.task.due is None
+    assert [item.title for item in held.items] == ["Call the fitter", "Find the manual and the log"]
+    visitor.post(at, verb="up", item=ITEM)
+    visitor.post(at, verb="remove-item", item=ITEM)
+    assert [item.title for item in page_of(visitor).items] == ["Call the fitter"]
+    visitor.post(at, verb="delete")
+    assert "Boiler" not in visitor.get("/tasks")
+    assert "is deleted" in visitor.get(at, 404)
+
+
+def test_web_30_a_value_that_breaks_a_rule_is_said_and_changes_nothing(visitor: Visitor) -> None:
+    for verb, value, said in (
+        ("title", " ", "A title has 1 to 400 characters"),
+        ("status", "BLOCKED", "needs a reason"),
+        ("due", "tomorrow", "A due date is a day like"),
+        ("estimate", "much", "minutes are a whole number"),
+        ("fly", "", "nothing called"),
+    ):
+        before = page_of(visitor)
+        assert said.lower() in visitor.post(f"/tasks/{TASK}", 400, verb=verb, value=value).lower()
+        assert page_of(visitor) == before
+
+
+def test_web_31_a_task_shows_its_proposals_between_report_and_links(visitor: Visitor) -> None:
+    """S1-33, S2-16, S1-40: the compact card, which leads to the whole one."""
+    propose(visitor.home, *PROPOSED)
+    page = visitor.get(f"/tasks/{TASK}")
+    assert "7 proposals wait" in page
+    assert re.search(r'href="/inbox#card-[^"]+">Review details', page)
+    [(item, shown), *_] = visitor.rows(page)
+    after = visitor.decide(item, shown, "confirm", back=TASK)
+    assert "What was proposed, and what became of it" in after
+
+
+def test_web_32_tasks_are_found_filtered_and_added(visitor: Visitor) -> None:
+    visitor.post("/tasks", title="Water the plants")
+    assert "Water the plants" in visitor.get("/tasks?q=PLANTS")
+    assert "boiler service" not in visitor.get("/tasks?q=PLANTS")
+    assert "No task fits." in visitor.get("/tasks?show=done")
+    visitor.post(f"/tasks/{TASK}", verb="status", value="DONE")
+    assert "boiler service" in visitor.get("/tasks?show=done")
+    propose(visitor.home, ("update_task_estimate", {"minutes": 90}))
+    assert "1 proposal" in visitor.get("/tasks?show=waiting")
+
+
+def test_web_32_a_page_has_fifty_tasks_and_goes_on_behind_the_last(visitor: Visitor) -> None:
+    with visitor.home.journal.transaction(visitor.now(), 1) as tx:
+        for number in range(60):
+            tasks.add_task(tx, f"many{number:03}", f"Task number {number:03}")
+    first = visitor.get("/tasks")
+    assert first.count('<li id="task-') == 50
+    [more] = re.findall(r'href="(/tasks\?[^"]*after=[^"]+)"', first)
+    second = visitor.get(more.replace("&amp;", "&"))
+    assert second.count('<li id="task-') == 11
