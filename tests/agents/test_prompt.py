@@ -5,7 +5,8 @@ from datetime import UTC, timedelta, timezone
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.support.device import NOON, Device
+from tests.support.counted import NOON
+from tests.support.device import Device
 from tests.support.scripted_model import ScriptedModel, say
 
 from lottisync.agents import agent, context, prompt

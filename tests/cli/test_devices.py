@@ -86,8 +86,8 @@ def test_cli_48_two_devices_are_never_called_alike(home: Path) -> None:
     assert run_here("devices", "rename", "phone", "Phone", home=home).code == 0
 
 
-def test_cli_48_of_two_that_pair_under_one_name_both_say_the_same_one_is_another(tmp_path: Path) -> None:
-    """CLI-48, F9: both were made with `init --name mac`."""
+def test_cli_88_of_two_that_pair_under_one_name_both_say_the_same_one_is_another(tmp_path: Path) -> None:
+    """CLI-88, F9: both were made with `init --name mac`."""
     homes = [TaskHome.create(tmp_path / number, "mac") for number in "12"]
     small, great = sorted(homes, key=lambda each: each.key.device_id)
     assert small.members.add_paired("mac", great.key.certificate, NOON) == ("mac 2", "mac")

@@ -43,8 +43,8 @@ def test_cli_40_output_to_a_full_disk_is_a_sentence(home: Path, call: str) -> No
 
 
 @pytest.mark.parametrize("call", ["status >&-", "task list >&- 2>&-", "task list --json <&- >&-"])
-def test_cli_40_output_that_is_closed_goes_nowhere(home: Path, call: str) -> None:
-    """CLI-40, F7"""
+def test_cli_85_output_that_is_closed_goes_nowhere(home: Path, call: str) -> None:
+    """CLI-85, F7"""
     before = contents(home)
     done = shell(f"L {call}", home)
     assert (done.code, done.err) == (0, "")
@@ -52,8 +52,8 @@ def test_cli_40_output_that_is_closed_goes_nowhere(home: Path, call: str) -> Non
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "cp1252"])
-def test_cli_40_what_a_terminal_cannot_show_is_a_question_mark(home: Path, encoding: str) -> None:
-    """CLI-40, F7; and JSON is UTF-8 all the same."""
+def test_cli_86_what_a_terminal_cannot_show_is_a_question_mark(home: Path, encoding: str) -> None:
+    """CLI-86, F7; and JSON is UTF-8 all the same."""
     done = shell("L task list", home, PYTHONIOENCODING=encoding)
     assert done.code == 0
     assert "? ?" in done.out
@@ -102,7 +102,7 @@ def test_cli_42_a_store_that_is_missing_is_made_by_a_command_that_is_named(home:
     assert run_here("init", "--missing", home=home).code == 1
 
 
-def test_cli_42_what_is_left_of_a_missing_store_is_kept(home: Path) -> None:
+def test_cli_87_what_is_left_of_a_missing_store_is_kept(home: Path) -> None:
     """Its write-ahead log must not become part of the new file."""
     (home / "journal.sqlite").unlink()
     (home / "journal.sqlite-wal").write_bytes(b"changes")

@@ -260,7 +260,7 @@ def test_rev83_one_by_one_with_the_keys_of_git_add_p(desk: Desk) -> None:
     shown = desk.type("-i", keys=["y", "n", "not needed", "e", "C2", "x", "d", "s", "q"])
     assert "(1/6)" in shown
     assert "Confirm this? [y,n,e,d,s,b,q,?]" in shown
-    assert "q  quit: what is left waits" in shown
+    assert "q  quit: the other items wait" in shown
     assert [item.title for item in desk.page.items] == ["Flour", "A", "C2"]
     fates = [(one["fate"], [d.get("reason") for d in one["decisions"]]) for one in desk.ask("ledger", "t1")]
     assert fates == [
@@ -285,7 +285,7 @@ def test_rev83_what_has_changed_is_shown_before_it_is_confirmed_over(desk: Desk)
 
 
 def test_rev38_check_names_a_lying_index_and_reindex_mends_it(desk: Desk) -> None:
-    """REV-38, REV-37: a row that hides what waits."""
+    """REV-38, REV-130: a row that hides what waits."""
     desk.propose("update_task_estimate", {"minutes": 60})
     assert len(desk.ask()) == 1
     with desk.home.agent.transaction(clock.now(), HIGH) as tx:
@@ -294,7 +294,7 @@ def test_rev38_check_names_a_lying_index_and_reindex_mends_it(desk: Desk) -> Non
     done = CliRunner().invoke(lottisync, ["check", "--json", "--home", str(desk.home.path)])
     [fault] = json.loads(done.output)["agent"]
     assert (done.exit_code, "says resolved, and it is pending" in fault) == (1, True)
-    assert "computed anew" in desk.type("reindex")
+    assert "computed again" in desk.type("reindex")
     assert len(desk.ask()) == 1
     assert CliRunner().invoke(lottisync, ["check", "--home", str(desk.home.path)]).exit_code == 0
 
@@ -364,11 +364,11 @@ def test_cli_28_an_index_that_cannot_be_kept_does_not_hide_the_rest(
         done = CliRunner().invoke(lottisync, ["status", "--json", "--home", str(desk.home.path)])
     assert done.exit_code == 0, done.output
     assert json.loads(done.stdout)["waiting"] is None
-    assert "what waits for you could not be counted" in done.stderr
+    assert "the proposals that wait for you could not be counted" in done.stderr
 
 
-def test_rev45_a_verdict_of_a_later_version_is_shown_as_it_is_called(desk: Desk) -> None:
-    """REV-45: the log goes on."""
+def test_rev103_a_verdict_of_a_later_version_is_shown_as_it_is_called(desk: Desk) -> None:
+    """REV-103: the log goes on."""
     [change_set] = desk.propose("update_task_estimate", {"minutes": 60})
     later = {
         "agentId": AGENT,
@@ -383,7 +383,8 @@ def test_rev45_a_verdict_of_a_later_version_is_shown_as_it_is_called(desk: Desk)
 
 
 def test_rev84_a_name_that_was_printed_means_the_same_item_for_ever(desk: Desk) -> None:
-    """REV-84, REV-85: what is decided leaves the list, and no name moves; the same key twice decides nothing else."""
+    """REV-125, REV-84, REV-85: what is decided leaves the list, and no name moves; the same key twice decides nothing
+    else."""
     desk.propose("update_task_estimate", {"minutes": 60})
     desk.propose("add_multiple_checklist_items", BATCH, "r2")
     names = {item["summary"]: item["name"] for one in desk.ask() for item in one["items"]}
@@ -400,8 +401,8 @@ def test_rev84_a_name_that_was_printed_means_the_same_item_for_ever(desk: Desk) 
     assert "no proposal has the name" in desk.type("confirm", f"{first}-9", code=1)
 
 
-def test_rev84_a_beginning_that_two_sets_have_is_refused_with_the_candidates(desk: Desk) -> None:
-    """REV-84."""
+def test_rev126_a_beginning_that_two_sets_have_is_refused_with_the_candidates(desk: Desk) -> None:
+    """REV-126."""
     item = {"id": "", "toolName": "set_task_title", "args": {"title": "Rye"}, "humanSummary": "", "digest": ""}
     for ident in ("abcd1", "abcd2"):
         items = [{**item, "id": f"{ident}.0", "operationId": ident}]
@@ -436,7 +437,7 @@ NOTE = 'tasks.add_note(tx, "e1", "t1", "The flour is here")'
 
 @pytest.mark.parametrize("verb", ["confirm", "reject", "edit", "defer", "dismiss"])
 def test_rev86_another_process_changes_the_target_and_then_the_cited_note(desk: Desk, verb: str) -> None:
-    """REV-86, REV-64: between `review` and the verdict. Both are refused, and what is there now is shown."""
+    """REV-122, REV-86, REV-64: between `review` and the verdict. Both are refused, and what is there now is shown."""
     elsewhere(desk, NOTE)
     args = {"id": "i1", "isChecked": True, "reason": "The note says that it is here", "evidenceEntryIds": ["e1"]}
     desk.propose("update_checklist_items", {"items": [args]})
@@ -457,8 +458,8 @@ def test_rev86_another_process_changes_the_target_and_then_the_cited_note(desk: 
 
 
 @pytest.mark.parametrize("first", [["defer"], ["reject", "undo"], ["defer", "undo"], ["reject", "undo", "defer"]])
-def test_rev86_the_answer_to_ones_own_defer_or_undo_is_a_page(desk: Desk, first: list[str]) -> None:
-    """REV-86: who put an item off, or took a no back, decides on it at once."""
+def test_rev150_the_answer_to_ones_own_defer_or_undo_is_a_page(desk: Desk, first: list[str]) -> None:
+    """REV-150: who put an item off, or took a no back, decides on it at once."""
     desk.propose("update_task_estimate", {"minutes": 60})
     name = desk.name()
     for verb in first:
@@ -468,8 +469,8 @@ def test_rev86_the_answer_to_ones_own_defer_or_undo_is_a_page(desk: Desk, first:
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
-def test_rev86_what_else_has_changed_is_shown_after_ones_own_undo_too(desk: Desk, when: str) -> None:
-    """REV-86, REV-64: a change by somebody else is shown first, whether it came before the undo or after it."""
+def test_rev150_what_else_has_changed_is_shown_after_ones_own_undo_too(desk: Desk, when: str) -> None:
+    """REV-150, REV-64: a change by somebody else is shown first, whether it came before the undo or after it."""
     desk.propose("update_task_estimate", {"minutes": 60})
     name = desk.name()
     desk.type("reject", name)
@@ -484,8 +485,8 @@ def test_rev86_what_else_has_changed_is_shown_after_ones_own_undo_too(desk: Desk
     assert desk.page.task.estimate == 45
 
 
-def test_rev86_a_decision_of_another_device_is_shown_after_ones_own_defer_too(desk: Desk) -> None:
-    """REV-86: the kept digest has the person's own decision in it, and no other."""
+def test_rev150_a_decision_of_another_device_is_shown_after_ones_own_defer_too(desk: Desk) -> None:
+    """REV-150: the kept digest has the person's own decision in it, and no other."""
     desk.propose("update_task_estimate", {"minutes": 60})
     name = desk.name()
     desk.type("defer", name)
@@ -510,8 +511,8 @@ def test_rev86_what_was_never_shown_here_is_not_decided(desk: Desk, call: tuple[
     assert {one["fate"] for one in desk.ask("ledger")} == {"pending"}
 
 
-def test_rev86_a_program_says_itself_what_was_shown(desk: Desk) -> None:
-    """REV-86: `--shown`, for one item; a wrong digest is refused with the present page, which has the right one."""
+def test_rev123_a_program_says_itself_what_was_shown(desk: Desk) -> None:
+    """REV-123: `--shown`, for one item; a wrong digest is refused with the present page, which has the right one."""
     [change_set] = desk.propose("update_task_estimate", {"minutes": 60})
     [outcome] = desk.ask("confirm", f"{change_set}.0", "--shown", f"{'0' * 64}.{'0' * 64}", code=1)
     assert desk.page.task.estimate == 30
@@ -521,8 +522,8 @@ def test_rev86_a_program_says_itself_what_was_shown(desk: Desk) -> None:
     assert desk.ask("confirm", f"{change_set}.0", "--shown", digest)[0]["result"] == "applied"
 
 
-def test_rev86_in_a_terminal_it_is_shown_and_asked(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    """REV-86: a no leaves it."""
+def test_rev123_in_a_terminal_it_is_shown_and_asked(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """REV-123: a no leaves it."""
     monkeypatch.setattr("click.testing._NamedTextIOWrapper.isatty", lambda _: True, raising=False)
     [change_set] = desk.propose("update_task_estimate", {"minutes": 60})
     assert "nothing was changed" in desk.type("confirm", f"{change_set}.0", keys=["n"], code=1)
@@ -574,7 +575,7 @@ def test_rev88_confirm_one_task_or_one_set(desk: Desk) -> None:
 
 
 def test_rev89_ledger_and_log_say_what_took_effect_and_what_counts(desk: Desk) -> None:
-    """REV-89, REV-D10: the edited value, no reason that was taken back, and names that `undo` takes."""
+    """REV-124, REV-89, REV-D10: the edited value, no reason that was taken back, and names that `undo` takes."""
     desk.propose("update_task_estimate", {"minutes": 60})
     name = desk.name()
     desk.type("reject", name, "--reason", "far too long")

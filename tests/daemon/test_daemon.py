@@ -59,6 +59,7 @@ def test_cli_8_what_one_process_writes_arrives_at_the_other_device(homes: tuple[
 
 
 def test_cli_25_a_device_that_is_connected_can_be_revoked_and_not_be_retired(homes: tuple[Path, Path]) -> None:
+    """CLI-25, CLI-83"""
     laptop, phone = homes
     with daemon(laptop) as first:
         introduce(phone, laptop, first.event("started")["port"])

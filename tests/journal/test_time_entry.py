@@ -13,11 +13,11 @@ MINUTE, DAY = 60_000, 86_400_000
 
 
 def started(device: Reviewer, entry_id: str, task_id: str = "t1") -> None:
-    device.write(lambda tx: time_entry.start(tx, entry_id, task_id, "kneading", iso(tx.now)))
+    device.do(lambda tx: time_entry.start(tx, entry_id, task_id, "kneading", iso(tx.now)))
 
 
 def stopped(device: Reviewer, entry_id: str) -> None:
-    device.write(lambda tx: time_entry.stop(tx, entry_id, iso(tx.now)))
+    device.do(lambda tx: time_entry.stop(tx, entry_id, iso(tx.now)))
 
 
 def running(device: Reviewer) -> list[str]:
@@ -90,10 +90,10 @@ def test_jour_26_two_devices_that_change_a_span_leave_one_of_the_two(laptop: Rev
     """JOUR-26: never the start of the one and the end of the other."""
     laptop.add_task()
     spans = [time_entry.checked_span(iso(START + h * 3_600_000), iso(START + (h + 1) * 3_600_000)) for h in (0, 5, 9)]
-    laptop.write(lambda tx: time_entry.add(tx, "e1", "t1", "kneading", spans[0]))
+    laptop.do(lambda tx: time_entry.add(tx, "e1", "t1", "kneading", spans[0]))
     laptop.meet(phone)
-    laptop.write(lambda tx: time_entry.edit(tx, "e1", span=spans[1]))
-    phone.write(lambda tx: time_entry.edit(tx, "e1", span=spans[2]))
+    laptop.do(lambda tx: time_entry.edit(tx, "e1", span=spans[1]))
+    phone.do(lambda tx: time_entry.edit(tx, "e1", span=spans[2]))
     laptop.meet(phone)
     assert laptop.same_as(phone)
     [held] = laptop.page().times
@@ -113,10 +113,10 @@ def test_jour_12_an_edit_of_the_words_leaves_a_timer_running(laptop: Reviewer) -
     """JOUR-12, JOUR-1: and a note is no time entry."""
     laptop.add_task()
     started(laptop, "e1")
-    laptop.write(lambda tx: time_entry.edit(tx, "e1", text="resting"))
+    laptop.do(lambda tx: time_entry.edit(tx, "e1", text="resting"))
     assert running(laptop) == ["e1"]
     laptop.note("n1")
     with laptop.journal.reading() as reader, pytest.raises(Problem, match="n1 is a note"):
         time_entry.read(reader, "n1")
-    laptop.write(lambda tx: time_entry.remove(tx, "e1"))
+    laptop.do(lambda tx: time_entry.remove(tx, "e1"))
     assert [entry.id for entry in laptop.page().entries] == ["n1"]

@@ -85,7 +85,7 @@ def test_rev91_labels_by_their_ids_alone(laptop: Reviewer, ids: object) -> None:
     """REV-91: `labelIds`, the older form."""
     laptop.add_task()
     for ident in ("l1", "l2"):
-        laptop.write(lambda tx, i=ident: tx.put(i, "label", {"name": i.upper()}))  # type: ignore[misc]
+        laptop.do(lambda tx, i=ident: tx.put(i, "label", {"name": i.upper()}))  # type: ignore[misc]
     assert "2 item(s) queued" in laptop.propose("assign_task_labels", {"labelIds": ids})
     assert [item.summary for item in laptop.waiting()] == ['Assign label: "L1"', 'Assign label: "L2"']
 
@@ -176,6 +176,6 @@ def test_rev93_what_the_person_archived_since_is_told(laptop: Reviewer) -> None:
     """REV-93, S4-14"""
     laptop.add_task(items=("Flour",))
     wake = laptop.builder()
-    laptop.write(lambda tx: checklist.archive_item(tx, "t1-i0"))
+    laptop.do(lambda tx: checklist.archive_item(tx, "t1-i0"))
     answer = wake.queue("update_checklist_items", {"items": [{"id": "t1-i0", "isArchived": False}]}, laptop.now)
     assert "changed since your context was read: the user archived it" in answer

@@ -83,7 +83,7 @@ def test_rev96_what_the_person_moved_since_is_left(kitchen: Reviewer) -> None:
     """REV-96, REV-43"""
     kitchen.propose("migrate_checklist_items", MOVE)
     kitchen.add_task("t3", "Tidy up")
-    kitchen.write(lambda tx: checklist.move_item(tx, "t1-i0", "t3", tasks.default_checklist(tx, "t3")))
+    kitchen.do(lambda tx: checklist.move_item(tx, "t1-i0", "t3", tasks.default_checklist(tx, "t3")))
     [item] = kitchen.waiting()
     assert kitchen.verdicts.confirm(item.id, kitchen.later()).result in ("failed", "stale")
     assert kitchen.titles("t3") == ["Flour"]

@@ -29,7 +29,7 @@ def entry(device: Reviewer, entry_id: str) -> Entry:
 def baker(laptop: Reviewer) -> Reviewer:
     """A task with an hour of the person's own."""
     laptop.add_task()
-    laptop.write(lambda tx: time_entry.add(tx, "e1", "t1", "kneading", time_entry.checked_span(at(-2), at(-1))))
+    laptop.do(lambda tx: time_entry.add(tx, "e1", "t1", "kneading", time_entry.checked_span(at(-2), at(-1))))
     return laptop
 
 
@@ -95,14 +95,14 @@ def test_rev94_a_change_is_checked_against_the_entry_as_it_is(baker: Reviewer) -
     [item] = baker.waiting()
     for start, end, result in ((-3, -1, "stale"), (-6, -5, "failed")):
         span = time_entry.checked_span(at(start), at(end))
-        baker.write(lambda tx, s=span: time_entry.edit(tx, "e1", span=s))  # type: ignore[misc]
+        baker.do(lambda tx, s=span: time_entry.edit(tx, "e1", span=s))  # type: ignore[misc]
         assert baker.verdicts.confirm(item.id, baker.later()).result == result
         assert entry(baker, "e1").at == at(start)
 
 
 def test_rev94_a_timer_gets_words_while_it_runs(baker: Reviewer, phone: Reviewer) -> None:
     """REV-94: on whichever device it is confirmed; once it is stopped it is no timer."""
-    baker.write(lambda tx: time_entry.start(tx, "e2", "t1", "work", at(0)))
+    baker.do(lambda tx: time_entry.start(tx, "e2", "t1", "work", at(0)))
     assert "queued" in baker.propose("update_running_timer", {"timerId": "e2", "summary": "baking"})
     baker.meet(phone)
     [item] = phone.waiting()
@@ -111,7 +111,7 @@ def test_rev94_a_timer_gets_words_while_it_runs(baker: Reviewer, phone: Reviewer
     baker.meet(phone)
     held = entry(baker, "e2")
     assert (held.text, held.runs) == ("baking", True)
-    baker.write(lambda tx: time_entry.stop(tx, "e2", at(1)))
+    baker.do(lambda tx: time_entry.stop(tx, "e2", at(1)))
     answer = baker.propose("update_running_timer", {"timerId": "e2", "summary": "resting"}, run="run2")
     assert "it does not run any more" in answer
 
@@ -121,7 +121,7 @@ def test_rev94_what_is_no_time_entry_is_refused(baker: Reviewer, tool: str) -> N
     """REV-94, REV-16"""
     baker.note("n1")
     baker.add_task("t2", "Clean up")
-    baker.write(lambda tx: time_entry.start(tx, "e9", "t2", "work", at(0)))
+    baker.do(lambda tx: time_entry.start(tx, "e9", "t2", "work", at(0)))
     name = "timerId" if tool == "update_running_timer" else "entryId"
     for entry_id, said in (("n1", "it is a note"), ("e9", "wrong task"), ("nowhere", "not found")):
         assert said in baker.propose(tool, {name: entry_id, "summary": "x"})

@@ -1,4 +1,4 @@
-"""What a peer lacks: SYNC-65."""
+"""What a peer lacks: SYNC-67."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from lottisync.entities.entity import HIGH
 STEP = 100
 
 
-def test_sync_65_what_a_peer_lacks_is_found_in_proportion_to_the_hosts(tmp_path: Path) -> None:
+def test_sync_67_what_a_peer_lacks_is_found_in_proportion_to_the_hosts(tmp_path: Path) -> None:
     """Counted in the steps of SQLite's machine, which are the same on every machine."""
     few, many = (steps(tmp_path / str(hosts), hosts) for hosts in (250, 1_000))
     assert many < 6 * few

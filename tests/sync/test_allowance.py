@@ -3,7 +3,8 @@
 from pathlib import Path
 
 import pytest
-from tests.support.household import NOON, Member, household
+from tests.support.counted import NOON
+from tests.support.household import Member, household
 from tests.support.messages import SUMMARY
 from tests.support.stores import new_store
 

@@ -6,7 +6,7 @@ import click
 
 from lottisync.agents import agent as agents
 from lottisync.agents import queue, run_log, task_agent, thread
-from lottisync.agents.model import Usage
+from lottisync.agents.model import TokenUsage
 from lottisync.agents.openai_client import DEFAULT_MODEL
 from lottisync.agents.report import latest_report
 from lottisync.agents.types import Agent, AgentState
@@ -150,7 +150,7 @@ def _state(row: dict[str, Any]) -> str:
     return f"{row['lifecycle']}, home is away" if row["home"]["offered"] else str(row["lifecycle"])
 
 
-def _sum(costs: list[Usage]) -> dict[str, int]:
+def _sum(costs: list[TokenUsage]) -> dict[str, int]:
     return {
         "read": sum(cost.prompt_tokens for cost in costs),
         "written": sum(cost.completion_tokens for cost in costs),

@@ -16,7 +16,7 @@ from lottisync.agents import run_log, task_agent
 from lottisync.agents.openai_client import DEFAULT_MODEL, model_for
 from lottisync.agents.run_key import user_initiated
 from lottisync.agents.types import Agent
-from lottisync.agents.wake import Progress, WakeResult, wake
+from lottisync.agents.wake import WakeProgress, WakeResult, wake
 from lottisync.cli.agent_pages import agent_of, list_agents, log, report, show
 from lottisync.cli.options import everywhere
 from lottisync.cli.terminal import Terminal, common
@@ -90,7 +90,7 @@ def wake_agent(terminal: Terminal, which: str, at: str | None) -> None:
         trigger = run_log.interrupted(reader, found.id)
     trigger = trigger or user_initiated(found.id, clock.new_id(clock.now()), "1")
 
-    async def run(watch: Callable[[Progress], None]) -> WakeResult:
+    async def run(watch: Callable[[WakeProgress], None]) -> WakeResult:
         return await wake(
             home.journal,
             home.agent,
@@ -124,10 +124,10 @@ def _set_timer(terminal: Terminal, found: Agent, at: str) -> None:
 
 
 @contextmanager
-def _watching(terminal: Terminal, name: str) -> Iterator[Callable[[Progress], None]]:
+def _watching(terminal: Terminal, name: str) -> Iterator[Callable[[WakeProgress], None]]:
     """What the agent does, on standard error while it does it: a line that changes, or lines in a pipe."""
 
-    def told(progress: Progress) -> str:
+    def told(progress: WakeProgress) -> str:
         if progress.turn == 0:
             return f"{name} condenses old notes"
         done = f": {progress.tool}" if progress.tool else ", thinking"

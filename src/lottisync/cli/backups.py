@@ -11,7 +11,7 @@ from lottisync.cli.terminal import Terminal, common
 from lottisync.device import clock
 from lottisync.problem import Problem
 
-SECRET = "It holds this device's key: whoever reads it can pass for this device."
+SECRET = "It holds this device's key: anyone who reads it can act as this device."
 
 
 @click.command()

@@ -279,7 +279,7 @@ def _other(home: TaskHome, name: str) -> "Member":
 @click.command()
 @click.argument("code", required=False)
 @click.option("--at", "at", metavar="HOST:PORT", help="Where the device that shows the code listens.")
-@click.option("--invite", is_flag=True, help="Show an invitation instead of a code: a link, and a QR code of it.")
+@click.option("--invite", is_flag=True, help="Show an invitation instead of a code: a link, and its QR code.")
 @click.option("--minutes", type=click.IntRange(1, 1440), default=15, help="How long the invitation is good.")
 @click.option("--listen", metavar="HOST:PORT", default="[::]:0", help="Where to wait for the other device.")
 @click.option("--no-discovery", is_flag=True, help="Do not announce this device by mDNS while the code is shown.")

@@ -75,7 +75,7 @@ def _make_missing(terminal: Terminal, name: str) -> None:
     with identity_problems():
         made = terminal.home.replace_lost(name)
     if not made:
-        raise Problem("nothing-missing", "no store is missing in {path}; it was left as it is", path=terminal.path)
+        raise Problem("nothing-missing", "no store is missing in {path}; nothing was changed", path=terminal.path)
 
     def shown() -> None:
         terminal.line(f"Made, empty: {', '.join(made)}. The other devices fill what they have.", "green")
@@ -89,7 +89,7 @@ def _make_missing(terminal: Terminal, name: str) -> None:
 @common
 @watchable
 def status(terminal: Terminal) -> None:
-    """Show what is stored here, whether a daemon runs, and how the other devices stand."""
+    """Show the stores, whether a daemon runs, and the state of the other devices."""
     from lottisync.daemon.status import lacked, last_seen, read_status
 
     home = terminal.home
@@ -196,7 +196,7 @@ def _waiting(terminal: Terminal) -> int | None:
     try:
         return index.waiting(terminal.home.agent, clock.now())
     except Problem as problem:
-        terminal.warn(f"what waits for you could not be counted: {told(problem)}")
+        terminal.warn(f"the proposals that wait for you could not be counted: {told(problem)}")
         return None
 
 

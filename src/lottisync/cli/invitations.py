@@ -85,4 +85,4 @@ def _show(terminal: Terminal, uri: str, minutes: int) -> None:
     terminal.line(f"(or, when it is set up:  {VARIABLE}='{uri}' lottisync init --name NAME)", "dim")
     for line in drawn.getvalue().splitlines():
         click.echo(line)
-    terminal.line("Whoever has this link before it is used can join. Waiting ...", "dim")
+    terminal.line("Anyone who has this link before it is used can join. Waiting ...", "dim")

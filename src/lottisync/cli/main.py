@@ -26,7 +26,7 @@ COMMANDS = {
     "open": ("lottisync.cli.browsers:open_pages", "Open the inbox in a browser."),
     "pair": ("lottisync.cli.devices:pair", "Make two devices trust each other."),
     "devices": ("lottisync.cli.devices:devices", "List this person's devices, or put one away."),
-    "status": ("lottisync.cli.homes:status", "Show what is stored here and how the devices stand."),
+    "status": ("lottisync.cli.homes:status", "Show the stores and the state of the devices."),
     "import": ("lottisync.cli.tasks:import_file", "Add the tasks of a file."),
     "task": ("lottisync.cli.task_verbs:task", "List, show, add and change tasks."),
     "search": ("lottisync.cli.searches:search", "Find tasks, items and notes by their words."),

@@ -20,17 +20,17 @@ from lottisync.device import clock
 from lottisync.journal.toolbox import ACTIONS
 from lottisync.problem import Problem, Usage
 from lottisync.review import index
-from lottisync.review import shown as printed
-from lottisync.review.action import Change
+from lottisync.review import shown_items as printed
+from lottisync.review.action import FieldChange
 from lottisync.review.change import ChangeDecision
 from lottisync.review.effect import StaleField
-from lottisync.review.fate import Fate, decisions, fates
 from lottisync.review.inbox import Inbox, SetView
+from lottisync.review.item_names import meant, name_of
 from lottisync.review.item_view import ItemView
 from lottisync.review.language import LANGUAGES, chosen, marked, words
-from lottisync.review.names import meant, name_of
 from lottisync.review.outcome import Outcome
 from lottisync.review.proposal import set_of
+from lottisync.review.proposal_record import ProposalRecord, decisions, proposal_records
 from lottisync.review.verdict import Verdicts
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -46,7 +46,7 @@ KEYS = {
     "d": marked("put it off for a day"),
     "s": marked("skip it: decide later"),
     "b": marked("back to the one before"),
-    "q": marked("quit: what is left waits"),
+    "q": marked("quit: the other items wait"),
     "?": marked("show these keys"),
 }
 """Of the interactive mode, as in `git add -p`."""
@@ -97,13 +97,13 @@ def spoken(function: F) -> F:
         type=click.Choice(LANGUAGES),
         callback=_remember,
         expose_value=False,
-        help="The language of what is shown; else that of LANG.",
+        help="The language of the output; without it, that of LANG.",
     )(function)
 
 
 @click.group(invoke_without_command=True)
 @click.option("--task", "task_id", metavar="TASK", help="Only what concerns this task.")
-@click.option("--all", "everything", is_flag=True, help="Also what is put off or expired.")
+@click.option("--all", "everything", is_flag=True, help="Also deferred and expired items.")
 @click.option("-i", "--interactive", is_flag=True, help="Go through them one by one.")
 @spoken
 @common
@@ -123,7 +123,7 @@ def review(
 
 @review.command("list")
 @click.option("--task", "task_id", metavar="TASK", help="Only what concerns this task.")
-@click.option("--all", "everything", is_flag=True, help="Also what is put off or expired.")
+@click.option("--all", "everything", is_flag=True, help="Also deferred and expired items.")
 @spoken
 @common
 @watchable
@@ -246,7 +246,7 @@ def _change(item: ItemView) -> Any:
     return text
 
 
-def _before_and_after(item: ItemView, change: Change, *, named: bool = False) -> Any:
+def _before_and_after(item: ItemView, change: FieldChange, *, named: bool = False) -> Any:
     """A field now and then; with its name where there are several."""
     from rich.text import Text
 
@@ -445,7 +445,7 @@ def defer(terminal: Terminal, items: tuple[str, ...], span: str, digest: str | N
 @spoken
 @common
 def undo(terminal: Terminal, item: str) -> None:
-    """Take your verdict on ITEM back. What somebody has written since is left as it is."""
+    """Take your verdict on ITEM back. Fields that were written since stay as they are."""
     _report(terminal, [_verdicts(terminal).undo(_find(terminal, item).id, clock.now())])
 
 
@@ -476,20 +476,20 @@ def dismiss(terminal: Terminal, item: str, reason: str | None) -> None:
 @spoken
 @common
 def ledger(terminal: Terminal, task_id: str | None, about: str | None) -> None:
-    """Show all that was proposed (for TASK) and what became of it, oldest first."""
+    """Show every proposal (for TASK) with its result, oldest first."""
     from lottisync.journal import tasks
 
     home = terminal.home
     if about is not None:
         with home.journal.reading() as reader:
             about = tasks.resolve(reader, about, "checklistItem")
-    found = fates(
+    found = proposal_records(
         home.journal, home.agent, ACTIONS, clock.now(), _task(terminal, task_id), about=about, language=_language()
     )
     terminal.emit([msgspec.to_builtins(one) for one in found], lambda: _show_ledger(terminal, found))
 
 
-def _show_ledger(terminal: Terminal, found: list[Fate]) -> None:
+def _show_ledger(terminal: Terminal, found: list[ProposalRecord]) -> None:
     if not found:
         terminal.line(_say("Nothing was proposed."))
         return
@@ -515,16 +515,16 @@ def log(terminal: Terminal, task_id: str) -> None:
 
 
 def _verdict(decision: ChangeDecision) -> str:
-    """A decision that takes another one back is called that, whatever it leaves behind."""
+    """The word for a decision that takes another one back, in any case."""
     return _word("undone" if decision.undoes else decision.verdict)
 
 
 @review.command("reindex")
 @common
 def reindex(terminal: Terminal) -> None:
-    """Compute the index of change sets anew, where `lottisync check` has found it wrong."""
+    """Compute the index of change sets again, after `lottisync check` has found it wrong."""
     index.rebuild(terminal.home.agent, clock.now())
-    terminal.emit({"reindexed": True}, lambda: terminal.line(_say("The index was computed anew."), "green"))
+    terminal.emit({"reindexed": True}, lambda: terminal.line(_say("The index was computed again."), "green"))
 
 
 def _minute(instant: str) -> str:
@@ -552,7 +552,7 @@ class Keys:
 
 
 def _go_through(terminal: Terminal, task_id: str | None) -> None:
-    """Ask about each item that waits, in order; what is answered is done at once."""
+    """Ask about each open item, in order. Each answer is carried out at once."""
     if terminal.as_json:
         raise Usage("bad-usage", "--interactive asks a person; it goes with no --json")
     keys = Keys()
@@ -650,7 +650,7 @@ def _verdicts(terminal: Terminal) -> Verdicts:
 
 
 def _remember_shown(terminal: Terminal, items: list[ItemView]) -> None:
-    """What is on a page is what a later verdict is about (REV-86)."""
+    """Store the digests of the items on a page, for a later verdict (REV-86)."""
     printed.remember(terminal.home.agent, items, clock.now())
 
 

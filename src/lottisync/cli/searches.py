@@ -17,7 +17,9 @@ WORDS = {"task": "title", "checklistItem": "title", "entry": "text"}
 
 @click.command()
 @click.argument("words", metavar="WORDS...", nargs=-1, required=True)
-@click.option("--limit", type=click.IntRange(1, 1_000), default=50, show_default=True, help="At most so many.")
+@click.option(
+    "--limit", type=click.IntRange(1, 1_000), default=50, show_default=True, help="The greatest number of results."
+)
 @common
 def search(terminal: Terminal, words: tuple[str, ...], limit: int) -> None:
     """Find tasks, checklist items and notes that have all WORDS. The last one may be the beginning of a word.

@@ -23,10 +23,10 @@ from lottisync.shown import quoted
 
 @click.command("import")
 @click.argument("file", type=click.Path(path_type=Path, allow_dash=True))
-@click.option("--dry-run", is_flag=True, help="Read and check all of it, say what would be added, and add nothing.")
+@click.option("--dry-run", is_flag=True, help="Read and check the file, say what would be added, and add nothing.")
 @common
 def import_file(terminal: Terminal, file: Path, dry_run: bool) -> None:
-    """Add what is in FILE ('-': standard input). What is here already stays as it is.
+    """Add what is in FILE ('-': standard input). Existing entities stay as they are.
 
     \b
     FILE is what `lottisync export` wrote, or tasks in JSON (format lottisync-tasks/1).

@@ -7,7 +7,7 @@
          -> the agents at home on this device, if a model is configured
          -> daemon.json, rewritten whenever something changed that a person may want to see
 
-A stop (SIGTERM, SIGINT) closes the connections with a word and leaves nothing behind. Whatever else stops
+A stop (SIGTERM, SIGINT) closes the connections with a reason and leaves nothing behind. Whatever else stops
 it, the stores are what they were at the last commit.
 """
 

@@ -34,7 +34,7 @@ class DaemonStatus(msgspec.Struct, rename="camel"):
 
 
 def read_status(home: TaskHome) -> DaemonStatus | None:
-    """What the running daemon says; None if none is running (whatever an old file says), or nobody can tell."""
+    """The status of the running daemon; None if none is running (an old file does not count), or if that is unknown."""
     try:
         if not is_held(home.path / LOCK_FILE):
             return None
@@ -44,7 +44,7 @@ def read_status(home: TaskHome) -> DaemonStatus | None:
 
 
 def lacked(home: TaskHome, running: DaemonStatus | None) -> dict[str, dict[str, int]]:
-    """How many changes each active device lacks, by store; as far as anything is known of it."""
+    """How many changes each active device lacks, by store, if its knowledge is known."""
     states = {state.device: state for state in running.peers} if running else {}
     lacks: dict[str, dict[str, int]] = {}
     for name, store in home.stores.items():
@@ -60,7 +60,7 @@ def lacked(home: TaskHome, running: DaemonStatus | None) -> dict[str, dict[str, 
 
 
 def known_addresses(home: TaskHome, running: DaemonStatus | None) -> dict[str, list[dict[str, Any]]]:
-    """Where each device is looked for: as the daemon that runs says, with what failed; else as it is written down."""
+    """The addresses of each device: from the running daemon, with errors; without one, from the stores."""
     with home.space.reading() as reader:
         reach = read_reach(reader)
         found = {

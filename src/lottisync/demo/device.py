@@ -24,7 +24,7 @@ OWN_NETWORK = {"LOTTISYNC_SERVICE": f"demo-{os.getpid()}"}
 
 
 class DemoFailed(Exception):
-    """A step did not happen as told."""
+    """A step did not happen as described."""
 
 
 def until(look: Callable[[], T | None], what: str, patience: float = PATIENCE_SECONDS) -> T:
@@ -39,7 +39,7 @@ def until(look: Callable[[], T | None], what: str, patience: float = PATIENCE_SE
         time.sleep(LOOK_SECONDS)
 
 
-class Device:
+class DemoDevice:
     def __init__(self, name: str, home: Path, environment: Mapping[str, str]) -> None:
         self.name = name
         self.home = home

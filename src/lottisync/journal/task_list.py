@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from lottisync.entities.version import Damaged
-from lottisync.journal.tasks import Line
+from lottisync.journal.tasks import TaskLine
 from lottisync.journal.types import Task
 from lottisync.store import tables
 from lottisync.store.feed_index import FeedIndex
@@ -66,7 +66,7 @@ class Page(NamedTuple):
     """`lines` in order; `changed`: id -> when it was changed last (ISO); `damaged`: what cannot be read; `more`:
     whether others follow."""
 
-    lines: list[Line]
+    lines: list[TaskLine]
     changed: dict[str, str]
     damaged: list[Damaged]
     more: bool
@@ -150,14 +150,14 @@ def _json(values: Sequence[str]) -> str:
     return msgspec.json.encode(values).decode()
 
 
-def _read(reader: Reader, ids: Sequence[str]) -> tuple[list[Line], dict[str, str], list[Damaged]]:
+def _read(reader: Reader, ids: Sequence[str]) -> tuple[list[TaskLine], dict[str, str], list[Damaged]]:
     """What the tasks show now, when they were changed, and what can't be read. One that is forgotten is left out."""
     lines, changed, damaged = [], {}, []
     for ident in ids:
         try:
             document = reader.document(ident)
             if document is not None:
-                lines.append(document.view(Line))
+                lines.append(document.view(TaskLine))
                 changed[ident] = _changed(reader, ident)
         except Damaged as problem:
             damaged.append(problem)

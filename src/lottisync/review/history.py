@@ -1,10 +1,10 @@
-"""What the user decided, for the model to learn from (docs/specs/10-review.md, section 8).
+"""The user's recent decisions, for the model to learn from (docs/specs/10-review.md, section 8).
 
-The section stands in the prompt of every wake. It is short by law (20 entries, 500 tokens), and when
-something must go it is the oldest. A proposal that expired is there too, as *no decision*: silence is
-not a no, and not a yes either. Where the person edited before confirming, the model is shown what
-they made of it. Words of people and models are quoted as JSON on one line, so that a title can't pass
-for an instruction or an entry.
+The section is part of the prompt of every wake. It has at most 20 entries and 500 tokens; if there are
+more, the oldest are left out. A proposal that expired is listed as *no decision*: silence is neither a
+yes nor a no. If the person edited a proposal before confirming it, the model sees the edited values.
+Words of people and models are quoted as JSON on one line, so that a title cannot pass for an
+instruction or an entry.
 """
 
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ MAX_ENTRIES = 20
 MAX_TOKENS = 500
 CHARACTERS_PER_TOKEN = 4
 MAX_QUOTE = 120
-"""Characters of one quoted value: one long title must not push out what was decided before it."""
+"""Characters of one quoted value, so that one long title does not push out earlier decisions."""
 
 HEADING = "## Recent User Decisions"
 LESSON = (
@@ -32,15 +32,15 @@ MARKS = {"confirmed": "✓", "rejected": "✗", "deferred": "…", "retracted": 
 
 
 def recent_decisions(agents: Store, now: int, *, agent_id: str, task_id: str | None = None) -> str:
-    """The prompt's section, the newest entry last; '' if there is nothing to say. `task_id` None takes the
-    agent's decisions on all its tasks."""
+    """The section of the prompt, the newest entry last; '' if it is empty. With `task_id=None`, of all tasks of the
+    agent."""
     with agents.reading() as reader:
         ledger = Ledger.read(reader, now, task_id)
     entries: list[tuple[str, str]] = []
-    told: set[str] = set()
+    listed: set[str] = set()
     for placed in ledger.placed():
-        if placed.set.agent_id == agent_id and placed.item.operation_id not in told:
-            told.add(placed.item.operation_id)
+        if placed.set.agent_id == agent_id and placed.item.operation_id not in listed:
+            listed.add(placed.item.operation_id)
             entries += _entries(placed)
     budget = MAX_TOKENS * CHARACTERS_PER_TOKEN - len(HEADING) - len(LESSON) - 4
     kept: list[str] = []
@@ -53,7 +53,7 @@ def recent_decisions(agents: Store, now: int, *, agent_id: str, task_id: str | N
 
 
 def _entries(placed: Placed) -> list[tuple[str, str]]:
-    """An item's lines, each with the time that it belongs to."""
+    """The lines of an item, each with its time."""
     item, state = placed.item, placed.state
     if state.expired:
         return [(placed.set.created_at, f"- · {_call(item.tool_name, item.args)} — no decision (expired)")]

@@ -7,7 +7,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from lottisync.journal.toolbox import ACTIONS
-from lottisync.review.fate import fates
+from lottisync.review.proposal_record import proposal_records
 from lottisync.web import words
 from lottisync.web.frame import page, site_of
 from lottisync.web.site import DeviceLine
@@ -63,14 +63,14 @@ def activity(request: Request) -> Response:
     """`GET /activity`: what was proposed and what became of it, the newest first."""
     site = site_of(request)
     now = site.now()
-    found = fates(site.journal, site.agents, ACTIONS, now)
+    found = proposal_records(site.journal, site.agents, ACTIONS, now)
     newest = sorted(found, key=lambda one: max([one.proposed_at, *(d.created_at for d in one.decisions)]), reverse=True)
     return page(
         request,
         "activity.html",
         title=say("Activity"),
         at="activity",
-        fates=newest[:MOST_LINES],
+        proposal_records=newest[:MOST_LINES],
         left=max(len(newest) - MOST_LINES, 0),
         head=several("{count} proposal", "{count} proposals", len(newest)),
     )

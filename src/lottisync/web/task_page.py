@@ -9,13 +9,14 @@ from lottisync.agents.report import latest_report
 from lottisync.agents.task_agent import agent_for_task
 from lottisync.entities.entity import Entity
 from lottisync.entities.view import view
-from lottisync.journal import tasks
+from lottisync.journal import tasks, time_entry
+from lottisync.journal.time_entry import Span
 from lottisync.journal.toolbox import ACTIONS
 from lottisync.journal.types import ENTRY_LINK, PRIORITIES, STATUSES, EntryLink
 from lottisync.problem import Problem
 from lottisync.review import index
-from lottisync.review.fate import fates
 from lottisync.review.precedence import PERSON
+from lottisync.review.proposal_record import proposal_records
 from lottisync.store.instant import iso
 from lottisync.store.reader import Reader
 from lottisync.store.transaction import Transaction
@@ -79,7 +80,7 @@ def _listed(request: Request, *, said: str = "", status: int = 200) -> Response:
     )
 
 
-def _key(one: tasks.Line) -> tuple[str, ...]:
+def _key(one: tasks.TaskLine) -> tuple[str, ...]:
     return one.priority, one.due or "9999", one.created_at, one.id
 
 
@@ -91,10 +92,10 @@ def _waiting(site: Site) -> dict[str, int]:
     return {task: index.waiting(site.agents, site.now(), task) for task in open_tasks}
 
 
-def _fits(chosen: str, wanted: str, now: int, waiting: Mapping[str, int]) -> Callable[[tasks.Line], bool]:
+def _fits(chosen: str, wanted: str, now: int, waiting: Mapping[str, int]) -> Callable[[tasks.TaskLine], bool]:
     piece, until = wanted.casefold(), iso(now + WEEK)[:10]
 
-    def fits(one: tasks.Line) -> bool:
+    def fits(one: tasks.TaskLine) -> bool:
         if piece and piece not in one.title.casefold():
             return False
         closed = one.status in CLOSED
@@ -135,7 +136,7 @@ def shown(request: Request, task_id: str, since: int, *, said: str = "", status:
     with site.agents.reading() as reader:
         agent = agent_for_task(reader, task_id)
         report = latest_report(reader, agent.id) if agent is not None else None
-    history = fates(site.journal, site.agents, ACTIONS, now, task_id)
+    history = proposal_records(site.journal, site.agents, ACTIONS, now, task_id)
     return page(
         request,
         "task.html",
@@ -198,6 +199,13 @@ def _minutes(text: str) -> int | None:
     return tasks.checked_minutes(int(text))
 
 
+def _note(tx: Transaction, task: str, new: str, text: str, minutes: int | None) -> object:
+    """A note; with minutes, time that was spent until now."""
+    if minutes is None:
+        return tasks.add_note(tx, new, task, text)
+    return time_entry.add(tx, new, task, text, Span(iso(tx.now - minutes * 60_000), iso(tx.now)))
+
+
 VERBS: Mapping[str, Verb] = {
     "title": lambda tx, task, form, new: tasks.edit_task(tx, task, {"title": tasks.checked_title(form.one("value"))}),
     "status": lambda tx, task, form, new: tasks.edit_task(
@@ -215,9 +223,7 @@ VERBS: Mapping[str, Verb] = {
     "remove-item": lambda tx, task, form, new: tasks.remove_item(tx, form.one("item")),
     "up": lambda tx, task, form, new: tasks.move_item(tx, form.one("item"), -1),
     "down": lambda tx, task, form, new: tasks.move_item(tx, form.one("item"), +1),
-    "note": lambda tx, task, form, new: tasks.add_note(
-        tx, new, task, form.one("value"), minutes=_minutes(form.one("minutes"))
-    ),
+    "note": lambda tx, task, form, new: _note(tx, task, new, form.one("value"), _minutes(form.one("minutes"))),
     "delete": lambda tx, task, form, new: tasks.delete_task(tx, task),
 }
 """What the page can do to a task, by the name that its forms give it."""

@@ -1,14 +1,14 @@
-"""What this device has shown of each proposal (docs/specs/10-review.md, REV-86).
+"""The digest of each item as this device last showed it (docs/specs/10-review.md, REV-86).
 
 A person decides on what they read. Between the page and the verdict another process may change the task, or the
-note that a proposal cites. So the device keeps the digest of each item as it was last shown (`ItemView.shown`), and a
-verdict sends it: if it is not that of the present, nothing is done.
+note that a proposal cites. So the device keeps the digest of each view (`ItemView.shown`), and a verdict sends it. If
+the present view has another digest, nothing is done.
 
-A person who puts an item off, or takes a verdict back, knows that they did. The answer names the item, so it counts
-as a page: the digest that is kept becomes the one with that decision in it. It is computed, not read again. So whatever
-else has changed, before or after, still makes the next verdict show it first.
+A person who defers an item, or takes a verdict back, knows that they did. The answer names the item, so it counts as a
+page: the stored digest becomes the one with that decision in it. It is computed, not read again. So any other change,
+before or after, still makes the next verdict show it first.
 
-The digests are in a table of this device's own. What another device has shown says nothing of this person's page.
+The digests are in a local table: another device's pages say nothing about the page that this person has read.
 """
 
 from collections.abc import Iterable, Mapping
@@ -26,12 +26,12 @@ create table if not exists item_shown (item_id text not null primary key, digest
 
 
 def remember(agents: Store, items: Iterable[ItemView], now: int) -> None:
-    """Keep what is on a page, at `now` (ms). Where it is kept already nothing is written."""
+    """Store the digests of the items on a page, at `now` (ms). If they are stored already, nothing is written."""
     _keep(agents, {item.id: item.shown for item in items}, now)
 
 
 def follow(agents: Store, outcomes: Iterable[Outcome], now: int) -> None:
-    """Keep what the person's own verdicts have made of what they were shown: items that wait again, or later."""
+    """Store the digests of items that were shown, as the person's own `defer` or `undo` changes them."""
     decided = {one.item: one.decision for one in outcomes if one.result in ("deferred", "undone") and one.decision}
     with agents.reading() as reader:
         known = remembered(reader, decided)
