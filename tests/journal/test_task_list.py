@@ -9,7 +9,7 @@ from tests.support.stores import NOON, new_store
 
 from lottisync.entities.entity import HIGH
 from lottisync.journal import tasks
-from lottisync.journal.task_list import FILE, SORTS, Page, TaskList, Wanted, selection
+from lottisync.journal.task_list import FILE, SORTS, Page, TaskList, Wanted, page_of, selection
 from lottisync.store.store import Store
 
 
@@ -109,3 +109,9 @@ def test_jour_40_an_index_that_is_lost_is_built_again(listed: TaskList, store: S
     again = TaskList(tmp_path / FILE, store)
     assert again.page(Wanted()) == before
     again.close()
+
+
+def test_jour_40_a_disk_that_takes_no_index_has_a_list_all_the_same(store: Store, tmp_path: Path) -> None:
+    """JOUR-40: the index is built in memory."""
+    (tmp_path / FILE).mkdir()
+    assert ids(page_of(tmp_path / FILE, store, Wanted())) == ["bread", "cake", "milk"]

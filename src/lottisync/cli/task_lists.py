@@ -4,7 +4,6 @@ import os
 import sys
 import textwrap
 from collections.abc import Sequence
-from contextlib import closing
 from datetime import date, timedelta
 from typing import Any
 
@@ -18,7 +17,7 @@ from lottisync.cli.terminal import Cell, Terminal, common, judging_the_call, sho
 from lottisync.cli.watch import watchable
 from lottisync.device import clock
 from lottisync.journal import names, tasks
-from lottisync.journal.task_list import FILE, SORTS, Page, TaskList, Wanted
+from lottisync.journal.task_list import FILE, SORTS, Page, Wanted, page_of
 from lottisync.store.forgetting import MIN_AGE
 from lottisync.store.instant import iso, millis
 
@@ -62,8 +61,7 @@ def list_tasks(terminal: Terminal, number: int, limit: int | None, **given: Any)
     home = terminal.home
     with home.journal.reading():  # a store that cannot be read is named, and no index is made beside it
         pass
-    with closing(TaskList(home.path / FILE, home.journal)) as listed:
-        page = listed.page(wanted)
+    page = page_of(home.path / FILE, home.journal, wanted)
     for problem in page.damaged:
         terminal.warn(told(problem))
     terminal.emit(_as_json(page, wanted), lambda: _show(terminal, page, wanted, number))

@@ -7,9 +7,11 @@ from the journal.
 """
 
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import apsw
 import msgspec
 
 from lottisync.entities.version import Damaged
@@ -72,7 +74,15 @@ class Page(NamedTuple):
     more: bool
 
 
-class TaskList(FeedIndex):
+class Indexed(NamedTuple):
+    """What is indexed of a task: `changed` is when it was written last (ISO)."""
+
+    task: Task
+    changed: str
+    damaged: bool = False
+
+
+class TaskList(FeedIndex[Indexed]):
     """See the module. `file` is made if it is not there."""
 
     def __init__(self, file: Path, journal: Store) -> None:
@@ -89,20 +99,23 @@ class TaskList(FeedIndex):
             lines, changed, damaged = _read(reader, [*ids, *self._ids("select id from tasks where damaged", ())])
         return Page(lines, changed, damaged, more)
 
-    def take(self, store: str, reader: Reader, change: Change) -> None:
+    def look(self, reader: Reader, change: Change) -> Indexed | None:
         if change.type != "task":
-            return
-        document = reader.document(change.id)
+            return None
+        document, changed = reader.document(change.id), _changed(reader, change.id)
         try:
-            task, damaged = (document.view(Task) if document is not None else Task(change.id)), False
+            return Indexed(document.view(Task) if document is not None else Task(change.id), changed)
         except Damaged:
-            task, damaged = Task(change.id), True
+            return Indexed(Task(change.id), changed, damaged=True)
+
+    def take(self, store: str, change: Change, seen: Indexed) -> None:
+        task = seen.task
         self._execute("delete from labels where task = ?", (change.id,))
         self._execute(
             "replace into tasks values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 *(change.id, task.title.casefold(), task.status, task.priority, task.due or NEVER, task.created_at),
-                *(_changed(reader, change.id), task.status in OPEN_STATUSES, change.deleted, damaged),
+                *(seen.changed, task.status in OPEN_STATUSES, change.deleted, seen.damaged),
             ),
         )
         for label in (ident for ident, on in task.labels.items() if on):
@@ -117,6 +130,16 @@ class TaskList(FeedIndex):
 
     def _execute(self, sql: str, bindings: tuple[Any, ...]) -> list[tuple[Any, ...]]:
         return self._connection.execute(sql, bindings).fetchall()
+
+
+def page_of(file: Path, journal: Store, wanted: Wanted) -> Page:
+    """A page, by the index in `file`. Where the disk takes no index, it is built in memory, and forgotten."""
+    try:
+        with closing(TaskList(file, journal)) as listed:
+            return listed.page(wanted)
+    except (apsw.FullError, apsw.ReadOnlyError, apsw.CantOpenError, apsw.IOError):
+        with closing(TaskList(Path(":memory:"), journal)) as listed:
+            return listed.page(wanted)
 
 
 def selection(wanted: Wanted) -> tuple[str, tuple[Any, ...]]:

@@ -1,7 +1,8 @@
 """An index over replicated stores, in a file of its own (docs/specs/05-store.md, section 17).
 
 It is a consumer of the stores' change feeds and never part of a write: a write costs the same with or without it. It
-holds nothing that is not in the stores, so its file can be deleted at any time, and is then built again.
+holds nothing that is not in the stores, so its file can be deleted at any time, and is then built again. With the path
+`:memory:` there is no file.
 
 Each reader of an index first lets it catch up with the feeds, so it always finds what was committed before. What an
 index holds of an entity is its own: a subclass says so.
@@ -10,6 +11,7 @@ index holds of an entity is its own: a subclass says so.
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Generic, TypeVar
 
 import apsw
 
@@ -21,7 +23,10 @@ BATCH = 1_000
 _FEEDS = "create table feeds (store text primary key, host text not null, feed integer not null) strict;"
 
 
-class FeedIndex:
+Seen = TypeVar("Seen")
+
+
+class FeedIndex(Generic[Seen]):
     """See the module. `definitions` is the SQL of the index's own tables, `version` theirs; a file of another version
     is built again."""
 
@@ -36,8 +41,12 @@ class FeedIndex:
         """Index what the stores have committed since the last time; how many changes that was."""
         return sum(self._catch_up(name, store) for name, store in self._stores.items())
 
-    def take(self, store: str, reader: Reader, change: Change) -> None:
-        """Index an entity that was added, changed or deleted."""
+    def look(self, reader: Reader, change: Change) -> Seen | None:
+        """What the index needs to know of an entity that was added, changed or deleted; None if nothing."""
+        raise NotImplementedError
+
+    def take(self, store: str, change: Change, seen: Seen) -> None:
+        """Index it."""
         raise NotImplementedError
 
     def drop(self, store: str) -> None:
@@ -50,16 +59,16 @@ class FeedIndex:
             after = self._resumed(name, store)
         while True:
             with store.reading() as reader:
-                changes = reader.changes(after, BATCH)
-                if not changes:
-                    return indexed
-                with self._transaction():
-                    for change in changes:
-                        self.take(name, reader, change)
-                    after = changes[-1].feed
-                    self._connection.execute(
-                        "replace into feeds values (?, ?, ?)", (name, reader.host, after)
-                    ).fetchall()
+                host, changes = reader.host, reader.changes(after, BATCH)
+                found = [(change, self.look(reader, change)) for change in changes]
+            if not changes:
+                return indexed
+            with self._transaction():
+                for change, seen in found:
+                    if seen is not None:
+                        self.take(name, change, seen)
+                after = changes[-1].feed
+                self._connection.execute("replace into feeds values (?, ?, ?)", (name, host, after)).fetchall()
             indexed += len(changes)
 
     def _resumed(self, name: str, store: Store) -> int:

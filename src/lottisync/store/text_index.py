@@ -42,7 +42,7 @@ class Hit(NamedTuple):
     piece: str
 
 
-class TextIndex(FeedIndex):
+class TextIndex(FeedIndex[str]):
     """See the module. `words` gives the text by which an entity is found; an empty one for an entity that is not."""
 
     def __init__(self, file: Path, stores: Mapping[str, Store], words: Callable[[Document], str]) -> None:
@@ -64,18 +64,21 @@ class TextIndex(FeedIndex):
             )
         ]
 
-    def take(self, store: str, reader: Reader, change: Change) -> None:
-        entity, document = change.id, None if change.deleted else reader.document(change.id)
+    def look(self, reader: Reader, change: Change) -> str:
+        document = None if change.deleted else reader.document(change.id)
+        return _separated(self._words(document)) if document is not None else ""
+
+    def take(self, store: str, change: Change, seen: str) -> None:
+        entity = change.id
         old = self._connection.execute(
             "delete from places where store = ? and id = ? returning place", (store, entity)
         ).fetchall()
         if old:
             self._connection.execute("delete from texts where rowid = ?", old[0]).fetchall()
-        text = _separated(self._words(document)) if document is not None else ""
-        if document is None or not text.strip():
+        if not seen.strip():
             return
         self._connection.execute(
-            "insert into texts(store, id, type, text) values (?, ?, ?, ?)", (store, entity, document.type, text)
+            "insert into texts(store, id, type, text) values (?, ?, ?, ?)", (store, entity, change.type, seen)
         ).fetchall()
         place = self._connection.last_insert_rowid()
         self._connection.execute("insert into places values (?, ?, ?)", (store, entity, place)).fetchall()
