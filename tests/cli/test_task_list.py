@@ -28,7 +28,7 @@ def titles(home: Path, *words: str) -> list[str]:
 def asked(home: Path, *words: str) -> Any:
     result = run_here("task", "list", *words, "--json", home=home)
     assert result.code == 0, result
-    return result.json
+    return result.json["tasks"]
 
 
 @pytest.mark.parametrize(
@@ -83,9 +83,9 @@ def test_cli_65_the_deleted_ones_say_when_they_may_be_forgotten(home: Path) -> N
     assert run_here("task", "delete", "milk", home=home).code == 0
     [gone] = asked(home, "--deleted")
     assert gone["title"] == "Buy milk"
-    left = date.fromisoformat(gone["forgottenFrom"][:10]) - date.today()
+    left = date.fromisoformat(gone["forgottenAt"][:10]) - date.today()
     assert abs(left.days - 30) <= 1
-    assert gone["forgottenFrom"][:10] in run_here("task", "list", "--deleted", home=home).out
+    assert gone["forgottenAt"][:10] in run_here("task", "list", "--deleted", home=home).out
 
 
 @pytest.mark.parametrize("words", [(), ("--deleted",), ("--due", "in 3 weeks"), ("--limit", "1")])

@@ -4,6 +4,7 @@ import os
 
 import click
 
+from lottisync.answers.devices import Pages
 from lottisync.cli.terminal import Terminal, common
 from lottisync.problem import Problem
 
@@ -23,7 +24,7 @@ def open_pages(terminal: Terminal, printed: bool) -> None:
         raise Problem("not-running", "no daemon runs for {path}. Start one: lottisync daemon", path=home.path)
     address = address_of(home.path)
     if printed or terminal.as_json:
-        terminal.emit({"address": address}, lambda: terminal.line(address))
+        terminal.emit(Pages(address), lambda: terminal.line(address))
         return
     import webbrowser
 

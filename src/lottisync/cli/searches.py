@@ -1,10 +1,11 @@
 """`search`: full-text search over the titles of tasks, their checklist items and their notes."""
 
 from contextlib import closing
-from typing import Any
 
 import click
 
+from lottisync.answers.tasks import Hit as Answer
+from lottisync.answers.tasks import Hits
 from lottisync.cli.terminal import Terminal, common, short
 from lottisync.daemon.home import TaskHome
 from lottisync.entities.version import Damaged
@@ -33,14 +34,14 @@ def search(terminal: Terminal, words: tuple[str, ...], limit: int) -> None:
         if not found:
             terminal.line("Nothing has all of these words.")
         for one in found:
-            terminal.line(f"{short(one['taskId'])}  {one['title']}")
-            if one["type"] != "task":
-                terminal.line(f"  {one['piece']}", "dim")
+            terminal.line(f"{short(one.task_id)}  {one.task_title}")
+            if one.type != "task":
+                terminal.line(f"  {one.piece}", "dim")
 
-    terminal.emit(found, shown)
+    terminal.emit(Hits(found), shown)
 
 
-def found_in(home: TaskHome, words: str, limit: int) -> list[dict[str, Any]]:
+def found_in(home: TaskHome, words: str, limit: int) -> list[Answer]:
     """What has all words, the best match first; at most `limit`."""
     with closing(TextIndex(home.path / FILE, {"journal": home.journal}, _words)) as index:
         hits = index.search(words, limit)
@@ -56,7 +57,7 @@ def _words(document: Document) -> str:
     return text if isinstance(text, str) else ""
 
 
-def _described(reader: Reader, hit: Hit) -> dict[str, Any] | None:
+def _described(reader: Reader, hit: Hit) -> Answer | None:
     """A hit with its task; None if the task is deleted."""
     document = reader.document(hit.id)
     fields = document.document() if document is not None else {}
@@ -64,4 +65,4 @@ def _described(reader: Reader, hit: Hit) -> dict[str, Any] | None:
     if task is None or task.deleted:
         return None
     title = task.document().get("title") or ""
-    return {"id": hit.id, "type": hit.type, "taskId": task.id, "title": title, "piece": hit.piece}
+    return Answer(hit.id, hit.type, task.id, title, hit.piece)

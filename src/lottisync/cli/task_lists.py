@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from lottisync.answers.tasks import ListedTask, Tasks
 from lottisync.cli.dates import day, today
 from lottisync.cli.hints import told
 from lottisync.cli.output import writing
@@ -64,7 +65,7 @@ def list_tasks(terminal: Terminal, number: int, limit: int | None, **given: Any)
     page = page_of(home.path / FILE, home.journal, wanted)
     for problem in page.damaged:
         terminal.warn(told(problem))
-    terminal.emit(_as_json(page, wanted), lambda: _show(terminal, page, wanted, number))
+    terminal.emit(_answer(page, wanted), lambda: _show(terminal, page, wanted, number))
 
 
 def _wanted(
@@ -90,7 +91,7 @@ def _wanted(
         from lottisync.cli.searches import found_in
 
         found = found_in(terminal.home, words, MOST_FOUND)
-        wanted = wanted._replace(ids=list(dict.fromkeys(one["taskId"] for one in found)))
+        wanted = wanted._replace(ids=list(dict.fromkeys(one.task_id for one in found)))
     return wanted
 
 
@@ -103,19 +104,17 @@ def _until(text: str, now: int) -> str:
     return (date.fromisoformat(today(now)) + timedelta(days=span)).isoformat()
 
 
-def _as_json(page: Page, wanted: Wanted) -> list[dict[str, Any]]:
-    return [
-        {
-            "id": t.id,
-            "title": t.title,
-            "status": t.status,
-            "priority": t.priority,
-            "due": t.due,
-            "estimate": t.estimate,
-            **({"forgottenFrom": _forgotten_from(page.changed[t.id])} if wanted.deleted else {}),
-        }
-        for t in page.lines
-    ]
+def _answer(page: Page, wanted: Wanted) -> Tasks:
+    return Tasks(
+        [
+            ListedTask(
+                *(t.id, t.title, t.status, t.priority, t.due, t.estimate),
+                _forgotten_from(page.changed[t.id]) if wanted.deleted else None,
+            )
+            for t in page.lines
+        ],
+        page.more,
+    )
 
 
 def _forgotten_from(changed: str) -> str:

@@ -11,14 +11,13 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import apsw
 import msgspec
 
 from lottisync.entities.version import Damaged
 from lottisync.journal.tasks import TaskLine
 from lottisync.journal.types import Task
 from lottisync.store import tables
-from lottisync.store.feed_index import FeedIndex
+from lottisync.store.feed_index import UNWRITABLE, FeedIndex
 from lottisync.store.reader import Change, Reader
 from lottisync.store.store import Store
 
@@ -137,7 +136,7 @@ def page_of(file: Path, journal: Store, wanted: Wanted) -> Page:
     try:
         with closing(TaskList(file, journal)) as listed:
             return listed.page(wanted)
-    except (apsw.FullError, apsw.ReadOnlyError, apsw.CantOpenError, apsw.IOError):
+    except UNWRITABLE:
         with closing(TaskList(Path(":memory:"), journal)) as listed:
             return listed.page(wanted)
 

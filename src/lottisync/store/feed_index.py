@@ -20,6 +20,8 @@ from lottisync.store.store import Store
 
 BATCH = 1_000
 """Changes that are indexed in one transaction."""
+UNWRITABLE = (apsw.FullError, apsw.ReadOnlyError, apsw.CantOpenError, apsw.IOError)
+"""What SQLite raises for an index on a disk that is full, read-only or gone."""
 _FEEDS = "create table feeds (store text primary key, host text not null, feed integer not null) strict;"
 
 
