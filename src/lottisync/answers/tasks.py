@@ -28,10 +28,9 @@ class ListedTask(TaskRow, frozen=True, gc=False, rename="camel"):
 
 
 class Tasks(msgspec.Struct, frozen=True):
-    """A page of tasks, in the order that was asked for; `more` says whether others follow."""
+    """A page of tasks, in the order that was asked for."""
 
     tasks: list[ListedTask]
-    more: bool
 
 
 class ChangedTask(TaskRow, frozen=True):

@@ -112,8 +112,7 @@ def _answer(page: Page, wanted: Wanted) -> Tasks:
                 _forgotten_from(page.changed[t.id]) if wanted.deleted else None,
             )
             for t in page.lines
-        ],
-        page.more,
+        ]
     )
 
 
