@@ -9,6 +9,7 @@ import sys
 APP = frozenset(
     {
         "click",
+        "dateparser",
         "fractional_indexing",
         "jinja2",
         "openai",

@@ -180,7 +180,7 @@ def test_cli_46_what_the_system_refuses_is_a_sentence(home: Path, monkeypatch: p
     def refused(*arguments: object, **options: object) -> None:
         raise OSError(24, os.strerror(24))
 
-    monkeypatch.setattr("lottisync.cli.tasks._show_list", refused)
+    monkeypatch.setattr("lottisync.cli.task_lists._show", refused)
     done = run_here("task", "list", home=home)
     assert done.code == 1
     assert "Too many open files" in done.err

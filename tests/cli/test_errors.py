@@ -73,7 +73,7 @@ def check(home: Path, arguments: tuple[str, ...], code: int, *words: str, at: Pa
 CALLS: dict[str, tuple[tuple[str, ...], int, tuple[str, ...]]] = {
     "unknown id": (("task", "show", "ffffffff"), 1, ("ffffffff",)),
     "unknown item": (("task", "check", "ffffffff"), 1, ("ffffffff",)),
-    "bad due date": (("task", "add", "x", "--due", "tomorrow"), 2, ("tomorrow",)),
+    "bad due date": (("task", "add", "x", "--due", "some day"), 2, ("some day",)),
     "a day that does not exist": (("task", "add", "x", "--due", "2026-02-30"), 2, ("2026-02-30",)),
     "empty title": (("task", "add", "  "), 2, ()),
     "bad priority": (("task", "add", "x", "--priority", "P9"), 2, ("P9",)),

@@ -459,6 +459,45 @@ def test_rev86_another_process_changes_the_target_and_then_the_cited_note(desk: 
     assert desk.ask(verb, name, *more)[0]["result"] == done
 
 
+@pytest.mark.parametrize("first", [["defer"], ["reject", "undo"], ["defer", "undo"], ["reject", "undo", "defer"]])
+def test_rev150_the_answer_to_ones_own_defer_or_undo_is_a_page(desk: Desk, first: list[str]) -> None:
+    """REV-150: who put an item off, or took a no back, decides on it at once."""
+    desk.propose("update_task_estimate", {"minutes": 60})
+    name = desk.name()
+    for verb in first:
+        desk.type(verb, name)
+    assert desk.ask("confirm", name)[0]["result"] == "applied"
+    assert desk.page.task.estimate == 60
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_rev150_what_else_has_changed_is_shown_after_ones_own_undo_too(desk: Desk, when: str) -> None:
+    """REV-150, REV-64: a change by somebody else is shown first, whether it came before the undo or after it."""
+    desk.propose("update_task_estimate", {"minutes": 60})
+    name = desk.name()
+    desk.type("reject", name)
+    if when == "before":
+        desk.edit(estimate=45)
+    desk.type("undo", name)
+    if when == "after":
+        desk.edit(estimate=45)
+    said = desk.type("confirm", name, code=1)
+    assert "not as it was shown" in said
+    assert "45" in said
+    assert desk.page.task.estimate == 45
+
+
+def test_rev150_a_decision_of_another_device_is_shown_after_ones_own_defer_too(desk: Desk) -> None:
+    """REV-150: the kept digest has the person's own decision in it, and no other."""
+    desk.propose("update_task_estimate", {"minutes": 60})
+    name = desk.name()
+    desk.type("defer", name)
+    item = desk.ask("list", "--all")[0]["items"][0]["id"]
+    phone = Verdicts(desk.home.journal, desk.home.agent, ACTIONS, device_id="phone", new_id=clock.new_id)
+    phone.defer(item, clock.now() + 3_600_000, clock.now())
+    assert "not as it was shown" in desk.type("confirm", name, code=1)
+
+
 @pytest.mark.parametrize(
     "call", [("confirm",), ("reject",), ("edit", "minutes=75"), ("confirm", "--all"), ("defer",), ("dismiss",)]
 )
@@ -477,7 +516,7 @@ def test_rev86_what_was_never_shown_here_is_not_decided(desk: Desk, call: tuple[
 def test_rev123_a_program_says_itself_what_was_shown(desk: Desk) -> None:
     """REV-123: `--shown`, for one item; a wrong digest is refused with the present page, which has the right one."""
     [change_set] = desk.propose("update_task_estimate", {"minutes": 60})
-    [outcome] = desk.ask("confirm", f"{change_set}.0", "--shown", "0" * 64, code=1)
+    [outcome] = desk.ask("confirm", f"{change_set}.0", "--shown", f"{'0' * 64}.{'0' * 64}", code=1)
     assert desk.page.task.estimate == 30
     digest = outcome["view"]["shown"]
     desk.propose("update_task_priority", {"priority": "P1"}, "r2")

@@ -18,6 +18,8 @@ import pytest
 
 from lottisync.answers.form import VERSION
 from lottisync.cli.main import main
+from lottisync.journal import task_list
+from lottisync.store import text_index
 
 BOUND_SECONDS = 60.0
 """How long a test waits for something before it gives up: long enough for a machine that does ten other things."""
@@ -112,11 +114,17 @@ def eventually(condition: Callable[[], Any], what: str = "it") -> Any:
     return found
 
 
+INDEXES = (text_index.FILE, task_list.FILE)
+
+
 def contents(home: Path) -> dict[str, object]:
-    """All that a command could change in a home: what the stores hold, to the byte, and the other files."""
+    """All that a command could change in a home: what the stores hold, to the byte, and the other files. Indexes hold
+    nothing of their own, and may be built by a command that only reads."""
     found: dict[str, object] = {}
     for file in sorted(home.rglob("*")) if home.exists() else []:
         name = str(file.relative_to(home))
+        if name.startswith(INDEXES):
+            continue
         if file.suffix == ".sqlite":
             found[name] = _dumped(file)
         elif file.is_file() and not name.endswith(("-wal", "-shm", "daemon.lock")):

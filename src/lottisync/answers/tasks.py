@@ -21,10 +21,16 @@ class TaskRow(msgspec.Struct, frozen=True, gc=False):
     estimate: int | None
 
 
-class Tasks(msgspec.Struct, frozen=True):
-    """Tasks, the most urgent first."""
+class ListedTask(TaskRow, frozen=True, gc=False, rename="camel"):
+    """A task of a list. `forgottenAt` is said of a deleted one: it is not forgotten before that."""
 
-    tasks: list[TaskRow]
+    forgotten_at: Instant | None
+
+
+class Tasks(msgspec.Struct, frozen=True):
+    """A page of tasks, in the order that was asked for."""
+
+    tasks: list[ListedTask]
 
 
 class ChangedTask(TaskRow, frozen=True):

@@ -592,6 +592,7 @@ def _ask_about(terminal: Terminal, item_id: str, keys: Keys) -> str:
             args = _edited(terminal, args, keys)
         outcome = _decided(terminal, key, item, args, keys, seen_stale=seen_stale)
         _show_outcomes(terminal, [outcome])
+        printed.follow(terminal.home.agent, [outcome], clock.now())
         if outcome.result == "stale":
             item = outcome.view or _page_of(terminal, item_id)
             _remember_shown(terminal, [item])
@@ -708,6 +709,7 @@ def _report(terminal: Terminal, outcomes: list[Outcome]) -> None:
     answer = answers.Verdicts([answers.VerdictAnswer.of(each) for each in outcomes])
     terminal.emit(answer, lambda: _show_outcomes(terminal, outcomes))
     _remember_shown(terminal, [outcome.view for outcome in outcomes if outcome.view is not None])
+    printed.follow(terminal.home.agent, outcomes, clock.now())
     if any(outcome.result not in CHANGED for outcome in outcomes):
         raise click.exceptions.Exit(1)
 

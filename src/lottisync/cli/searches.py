@@ -1,10 +1,14 @@
 """`search`: full-text search over the titles of tasks, their checklist items and their notes."""
 
+from contextlib import closing
+
 import click
 
 from lottisync.answers.tasks import Hit as Answer
 from lottisync.answers.tasks import Hits
 from lottisync.cli.terminal import Terminal, common, short
+from lottisync.daemon.home import TaskHome
+from lottisync.entities.version import Damaged
 from lottisync.store.reader import Document, Reader
 from lottisync.store.text_index import FILE, Hit, TextIndex
 
@@ -24,14 +28,7 @@ def search(terminal: Terminal, words: tuple[str, ...], limit: int) -> None:
     \b
     lottisync search oat mil
     """
-    home = terminal.home
-    index = TextIndex(home.path / FILE, {"journal": home.journal}, _words)
-    try:
-        hits = index.search(" ".join(words), limit)
-    finally:
-        index.close()
-    with home.journal.reading() as reader:
-        found = [one for hit in hits if (one := _described(reader, hit)) is not None]
+    found = found_in(terminal.home, " ".join(words), limit)
 
     def shown() -> None:
         if not found:
@@ -44,8 +41,19 @@ def search(terminal: Terminal, words: tuple[str, ...], limit: int) -> None:
     terminal.emit(Hits(found), shown)
 
 
+def found_in(home: TaskHome, words: str, limit: int) -> list[Answer]:
+    """What has all words, the best match first; at most `limit`."""
+    with closing(TextIndex(home.path / FILE, {"journal": home.journal}, _words)) as index:
+        hits = index.search(words, limit)
+    with home.journal.reading() as reader:
+        return [one for hit in hits if (one := _described(reader, hit)) is not None]
+
+
 def _words(document: Document) -> str:
-    text = document.document().get(WORDS.get(document.type, ""))
+    try:
+        text = document.document().get(WORDS.get(document.type, ""))
+    except Damaged:  # `check` names it; it keeps nothing else from being found
+        return ""
     return text if isinstance(text, str) else ""
 
 

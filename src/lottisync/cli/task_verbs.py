@@ -12,7 +12,8 @@ from typing import Any
 import click
 
 from lottisync.answers.tasks import ChangedTasks
-from lottisync.cli import checklist_verbs, time_verbs
+from lottisync.cli import checklist_verbs, task_lists, time_verbs
+from lottisync.cli.dates import day
 from lottisync.cli.options import everywhere
 from lottisync.cli.task_change import Verb, change_tasks, many_tasks, one_task, spent
 from lottisync.cli.tasks import task
@@ -27,6 +28,7 @@ from lottisync.store.transaction import Transaction
 NONE = ("none", "-", "")
 """What takes a value away."""
 
+task.add_command(task_lists.list_tasks)
 task.add_command(checklist_verbs.item)
 task.add_command(checklist_verbs.checklist)
 task.add_command(time_verbs.spent_time)
@@ -86,9 +88,10 @@ def status(terminal: Terminal, named: tuple[str, ...], status: str, reason: str 
 @click.argument("day", metavar="DAY")
 @common
 def due(terminal: Terminal, named: tuple[str, ...], day: str) -> None:
-    """Set the day on which tasks are due: YYYY-MM-DD, or `none`.
+    """Set the day on which tasks are due: a day as you say it, or `none`.
 
     \b
+    lottisync task due milk "in 2 weeks"
     lottisync task due milk 2026-12-01
     lottisync task due milk none
     """
@@ -131,7 +134,7 @@ def estimate(terminal: Terminal, named: tuple[str, ...], span: str) -> None:
 @click.option("--status", metavar="STATUS")
 @click.option("--reason", metavar="TEXT", help="Of the status.")
 @click.option("--priority", metavar="P0..P3")
-@click.option("--due", metavar="DAY", help="YYYY-MM-DD, or none.")
+@click.option("--due", metavar="DAY", help="Like 2026-12-01 or tomorrow, or none.")
 @click.option("--estimate", metavar="TIME", help="Minutes, or like 1h30m, or none.")
 @common
 def edit(terminal: Terminal, named: str, reason: str | None, **given: str | None) -> None:
@@ -402,7 +405,7 @@ def _status(text: str, reason: str | None) -> dict[str, str | None]:
 
 def _due(text: str) -> dict[str, str | None]:
     with judging_the_call():
-        return {"due": None if text.strip().lower() in NONE else tasks.checked_day(text.strip())}
+        return {"due": None if text.strip().lower() in NONE else day(text, clock.now())}
 
 
 def _estimate(text: str) -> dict[str, int | None]:

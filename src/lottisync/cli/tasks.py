@@ -1,4 +1,4 @@
-"""`import` and `task list | show | add | check`."""
+"""`import` and `task show | add | check`."""
 
 import sys
 from contextlib import suppress
@@ -9,10 +9,10 @@ from typing import Any
 import click
 
 from lottisync.answers.stores import ConflictAnswer
-from lottisync.answers.tasks import ChangedItem, ChangedItems, Imported, Minder, TaskAnswer, TaskRow, Tasks
-from lottisync.cli.hints import told
+from lottisync.answers.tasks import ChangedItem, ChangedItems, Imported, Minder, TaskAnswer
+from lottisync.cli.dates import day
 from lottisync.cli.options import everywhere
-from lottisync.cli.terminal import Cell, Terminal, common, judging_the_call, short, waits_for_you
+from lottisync.cli.terminal import Terminal, common, judging_the_call, short, waits_for_you
 from lottisync.cli.watch import watchable
 from lottisync.device import clock
 from lottisync.journal import tasks
@@ -20,10 +20,6 @@ from lottisync.journal.types import PRIORITIES, ChecklistItem
 from lottisync.problem import Problem
 from lottisync.review.precedence import PERSON
 from lottisync.shown import quoted
-from lottisync.store.instant import iso
-
-OPEN_STATUSES = ("OPEN", "GROOMED", "IN PROGRESS", "BLOCKED", "ON HOLD")
-STYLED = {"P0": Cell("P0", "bold red"), "P1": Cell("P1", "yellow")}
 
 
 @click.command("import")
@@ -86,62 +82,6 @@ class _DryRun(Exception):
 @everywhere
 def task(home: str | None, as_json: bool) -> None:
     """List, show, add and change tasks."""
-
-
-@task.command("list")
-@click.option("--all", "everything", is_flag=True, help="Also tasks that are done or rejected.")
-@click.option("--status", metavar="STATUS", help="Only those of this status.")
-@click.option("--due", metavar="YYYY-MM-DD", help="Only those that are due on this day or before.")
-@click.option("--deleted", is_flag=True, help="Those that were deleted; `task undelete` brings them back.")
-@common
-@watchable
-def list_tasks(terminal: Terminal, everything: bool, status: str | None, due: str | None, deleted: bool) -> None:
-    """List the open tasks, the most urgent first.
-
-    \b
-    lottisync task list --due 2026-12-01
-    lottisync task list --status on-hold
-    """
-    with judging_the_call():
-        wanted = tasks.checked_status_name(status.replace("-", " ")) if status is not None else None
-        until = tasks.checked_day(due) if due is not None else None
-    with terminal.home.journal.reading() as reader:
-        found, damaged = tasks.deleted_tasks(reader) if deleted else tasks.all_tasks(reader)
-    for problem in damaged:
-        terminal.warn(told(problem))
-    statuses = {wanted} if wanted else None if everything or deleted else OPEN_STATUSES
-    shown = [
-        t
-        for t in found
-        if (statuses is None or t.status in statuses) and (until is None or (t.due is not None and t.due <= until))
-    ]
-    shown.sort(key=lambda t: (t.priority, t.due or "9999", t.created_at, t.id))
-    if terminal.as_json:
-        listed = [TaskRow(t.id, t.title, t.status, t.priority, t.due, t.estimate) for t in shown]
-        terminal.emit(Tasks(listed), lambda: None)
-    else:
-        nothing = (
-            "No task fits." if wanted or until or deleted else "No open task. Add one with: lottisync task add TITLE"
-        )
-        _show_list(terminal, shown, nothing, today=iso(clock.now())[:10])
-
-
-def _show_list(terminal: Terminal, found: list[tasks.TaskLine], nothing: str, today: str) -> None:
-    if not found:
-        terminal.line(nothing)
-        return
-    rows = [
-        (
-            short(t.id),
-            STYLED.get(t.priority, t.priority),
-            Cell(t.due, "red") if t.due and t.due < today else t.due or "",
-            t.status.lower(),
-            minutes(t.estimate),
-            t.title,
-        )
-        for t in found
-    ]
-    terminal.table(["id", "", "due", "status", "estimate", "title"], rows)
 
 
 @task.command("show")
@@ -215,7 +155,7 @@ def _origin(item: ChecklistItem) -> str:
 @task.command("add")
 @click.argument("title")
 @click.option("--priority", type=click.Choice(PRIORITIES, case_sensitive=False), default="P2", show_default=True)
-@click.option("--due", metavar="YYYY-MM-DD")
+@click.option("--due", metavar="DAY", help="Like 2026-12-01, tomorrow, fri or 'in 2 weeks'.")
 @click.option("--estimate", type=int, metavar="MINUTES")
 @click.option("--item", "items", multiple=True, metavar="TITLE", help="A checklist item; may be given several times.")
 @common
@@ -227,7 +167,7 @@ def add_task(
         title, items = tasks.checked_title(title), tuple(tasks.checked_title(item) for item in items)
         fields: dict[str, Any] = {"priority": tasks.checked_priority(priority)}
         if due is not None:
-            fields["due"] = tasks.checked_day(due)
+            fields["due"] = day(due, clock.now())
         if estimate is not None:
             fields["estimate"] = tasks.checked_minutes(estimate)
     now = clock.now()
@@ -237,9 +177,10 @@ def add_task(
         for item in items:
             tasks.add_item(tx, clock.new_id(now), task_id, item)
         page = tasks.page(tx, task_id)
+    until = f"  due {page.task.due}" if page.task.due else ""
     terminal.emit(
         TaskAnswer.of(page, None, []),
-        lambda: terminal.line(f"Added {quoted(page.task.title)}  {short(task_id)}", "green"),
+        lambda: terminal.line(f"Added {quoted(page.task.title)}  {short(task_id)}{until}", "green"),
     )
 
 

@@ -105,17 +105,6 @@ def all_tasks(reader: Reader) -> tuple[list[TaskLine], list[Damaged]]:
     return reader.views("task", TaskLine)
 
 
-def deleted_tasks(reader: Reader) -> tuple[list[TaskLine], list[Damaged]]:
-    """The deleted tasks that are not forgotten yet, in the order of their ids, and what can't be read."""
-    found, damaged = [], []
-    for document in deleted_documents(reader, "task"):
-        try:
-            found.append(document.view(TaskLine))
-        except Damaged as problem:
-            damaged.append(problem)
-    return found, damaged
-
-
 def page(reader: Reader, task_id: str) -> TaskPage:
     """A task with its checklists, items, entries and labels."""
     owned = reader.documents(owner=task_id)

@@ -4,9 +4,13 @@ The view shows what the item would change now: every field that would be written
 item may be *stale* (a field was written since), *satisfied* (the value is set already), *contested* (devices decided
 differently), or carry the error of an effect that failed.
 
-`shown` is the digest of the view: SHA-256 over the item, the name of its target, the present values with their dots,
-the cited texts, and the decisions that count. A verdict that carries it is refused if any of these has changed
-(`lottisync.review.verdict`). Neither the language nor the time is part of it.
+`shown` is the digest of the view, in two parts with a dot between them. The first is SHA-256 over the item, the name of
+its target, the present values with their dots, and the cited texts. The second is SHA-256 over the decisions that
+count. A verdict that carries `shown` is refused if any of these has changed (`lottisync.review.verdict`). Neither the
+language nor the time is part of it.
+
+There are two parts because a person's own verdict changes only the second one. So the digest after it can be computed
+beforehand (`shown_after`), and the page of the person stays valid.
 """
 
 from collections.abc import Iterable, Mapping
@@ -171,14 +175,27 @@ def _look(journal: Reader, placed: Placed, lens: Lens) -> _Seen:
     return _Seen(action, target_view, plan, name, waits)
 
 
+def shown_after(shown: str, decision: str) -> str:
+    """The digest of an item that was shown with the digest `shown`, after the decision with this id, if nothing else
+    has changed."""
+    content, _ = shown.split(".")
+    return f"{content}.{_sha256([decision])}"
+
+
 def _digest(view: ItemView, placed: Placed, seen: _Seen) -> str:
+    """`<SHA-256 of the content>.<SHA-256 of the decisions>`. The status and whether it is contested follow from the
+    decisions."""
     action, target_view = seen.action, seen.target_view
     held = effect.base(action, target_view, view.task_id) if action is not None else []
-    shown = [
-        [view.id, view.tool, view.args, view.status, view.expired, view.contested, view.satisfied],
+    content = [
+        [view.id, view.tool, view.args, view.expired, view.satisfied],
         [[change.path, change.before, change.after] for change in view.changes],
         [[field.entity, field.path, field.value, [list(dot) for dot in field.dots]] for field in held],
         [[cited.id, cited.text] for cited in view.cited],
-        [view.task_title, seen.name, view.depends_on, view.error, sorted(head.id for head in placed.state.heads)],
+        [view.task_title, seen.name, view.depends_on, view.error],
     ]
-    return sha256(canonical.encode(shown)).hex()
+    return f"{_sha256(content)}.{_sha256(sorted(head.id for head in placed.state.heads))}"
+
+
+def _sha256(value: Any) -> str:
+    return sha256(canonical.encode(value)).hex()

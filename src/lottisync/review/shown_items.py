@@ -4,12 +4,17 @@ A person decides on what they read. Between the page and the verdict another pro
 note that a proposal cites. So the device keeps the digest of each view (`ItemView.shown`), and a verdict sends it. If
 the present view has another digest, nothing is done.
 
+A person who defers an item, or takes a verdict back, knows that they did. The answer names the item, so it counts as a
+page: the stored digest becomes the one with that decision in it. It is computed, not read again. So any other change,
+before or after, still makes the next verdict show it first.
+
 The digests are in a local table: another device's pages say nothing about the page that this person has read.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
-from lottisync.review.item_view import ItemView
+from lottisync.review.item_view import ItemView, shown_after
+from lottisync.review.outcome import Outcome
 from lottisync.store.merge import Merge
 from lottisync.store.reader import Reader
 from lottisync.store.store import Store
@@ -22,7 +27,18 @@ create table if not exists item_shown (item_id text not null primary key, digest
 
 def remember(agents: Store, items: Iterable[ItemView], now: int) -> None:
     """Store the digests of the items on a page, at `now` (ms). If they are stored already, nothing is written."""
-    digests = {item.id: item.shown for item in items}
+    _keep(agents, {item.id: item.shown for item in items}, now)
+
+
+def follow(agents: Store, outcomes: Iterable[Outcome], now: int) -> None:
+    """Store the digests of items that were shown, as the person's own `defer` or `undo` changes them."""
+    decided = {one.item: one.decision for one in outcomes if one.result in ("deferred", "undone") and one.decision}
+    with agents.reading() as reader:
+        known = remembered(reader, decided)
+    _keep(agents, {ident: shown_after(digest, decided[ident]) for ident, digest in known.items()}, now)
+
+
+def _keep(agents: Store, digests: Mapping[str, str], now: int) -> None:
     with agents.reading() as reader:
         known = remembered(reader, digests)
     news = [(ident, digest) for ident, digest in digests.items() if known.get(ident) != digest]
