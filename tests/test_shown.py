@@ -32,7 +32,7 @@ def test_cli_13_lines_are_shown_one_by_one(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["Milk", "Äpfel & Öl", "電話", "👩‍👧", "❤️", "می‌خواهم", "क्‍ष", "1 234 €", "café", "🏳️‍🌈"])
-def test_cli_13_what_people_write_stays(text: str) -> None:
+def test_cli_80_what_people_write_stays(text: str) -> None:
     assert one_line(text) == text
 
 
@@ -54,5 +54,5 @@ def test_cli_13_what_forges_is_a_sign(text: str, seen: str) -> None:
     assert quoted(text) == f"'{seen}'"
 
 
-def test_cli_13_text_of_several_lines() -> None:
+def test_cli_81_text_of_several_lines() -> None:
     assert lines("a\r\nb\u2029c\n") == ["a", "b", "c", ""]

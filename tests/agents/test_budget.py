@@ -14,7 +14,7 @@ from tests.support.scripted_model import ScriptedModel, call, say
 
 from lottisync.agents import budget, context, prompt
 from lottisync.agents.budget import Budget
-from lottisync.agents.model import Message, SystemMessage, Usage, UserMessage
+from lottisync.agents.model import Message, SystemMessage, TokenUsage, UserMessage
 from lottisync.agents.toolbox import TOOLBOX
 from lottisync.entities.entity import HIGH
 from lottisync.entities.version import MAX_DOCUMENT
@@ -201,7 +201,7 @@ def test_agent70_the_budget_follows_what_the_server_counts(laptop: Device) -> No
     laptop.add_task()
     fill(laptop, 5, 100, "Oil the chain " * 60)
     ident = laptop.add_agent()
-    laptop.wake(ident, ScriptedModel(say(usage=Usage(60_000, 1))))
+    laptop.wake(ident, ScriptedModel(say(usage=TokenUsage(60_000, 1))))
     assert laptop.state(ident).slots[context.RATES] == {"scripted": 10}
     told = context.read(laptop.journal, laptop.agents, ident, laptop.now())
     assert told.budget.message < Budget().message // 2

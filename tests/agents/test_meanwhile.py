@@ -37,11 +37,11 @@ def daemon(laptop: Device, laura: str) -> Daemon:
     return made
 
 
-def meanwhile(deed: Callable[[], object], turn: Turn) -> Step:
+def meanwhile(act: Callable[[], object], turn: Turn) -> Step:
     """A turn during which somebody does something."""
 
     def answered(messages: Sequence[Message]) -> Turn:
-        deed()
+        act()
         return turn
 
     return answered

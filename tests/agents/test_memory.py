@@ -6,7 +6,7 @@ from tests.support.scripted_model import Killed, ScriptedModel, call, say
 
 from lottisync.agents import context, memory, thread
 from lottisync.agents.memory import HOT_OBSERVATIONS, KEPT_OBSERVATIONS, MAX_CONDENSED, MAX_SUMMARY
-from lottisync.agents.model import ModelError, Usage
+from lottisync.agents.model import ModelError, TokenUsage
 from lottisync.agents.types import AgentMessage
 from lottisync.entities.view import view
 from lottisync.problem import Problem
@@ -38,7 +38,7 @@ def remembered(device: Device, agent_id: str) -> memory.Memory:
 
 def test_old_notes_are_condensed_before_the_conversation(laptop: Device, full: str) -> None:
     """AGENT-35, S3-07, S3-24"""
-    model = ScriptedModel(say("It rained a lot.", usage=Usage(1_000, 50)), say("Done."))
+    model = ScriptedModel(say("It rained a lot.", usage=TokenUsage(1_000, 50)), say("Done."))
     result = laptop.wake(full, model, turn="c")
     asked, told = str(model.asked[0]), str(model.asked[1][1])
     assert "You condense the private notes" in asked
@@ -50,7 +50,7 @@ def test_old_notes_are_condensed_before_the_conversation(laptop: Device, full: s
     assert "b-10" in told
     assert "b-09" not in told
     assert "left out" not in told
-    assert result.usage == Usage(1_100, 60)
+    assert result.usage == TokenUsage(1_100, 60)
     [made] = summaries(laptop)
     with laptop.agents.reading() as reader:
         notes = thread.observations(reader, full)
@@ -107,7 +107,7 @@ def test_a_model_that_says_nothing_leaves_the_notes_and_says_what_is_left_out(la
     assert laptop.state(full).latest_summary_message_id is None
     assert remembered(laptop, full).summary == ""
     with laptop.agents.reading() as reader:
-        assert thread.spent(reader, full)[result.run_key] == result.usage == Usage(200, 20)  # it was paid for
+        assert thread.spent(reader, full)[result.run_key] == result.usage == TokenUsage(200, 20)  # it was paid for
     assert "20 older ones are left out" in str(model.asked[1][1])
 
 

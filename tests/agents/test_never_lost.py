@@ -108,7 +108,7 @@ class History:
             for change in reader.changes(0, 10_000):
                 entity = reader.entity(change.id)
                 assert entity is not None
-                where = subscription.reach(reader, entity)
+                where = subscription.match_ids(reader, entity)
                 for each in subscription.of_agent(self.device.agent(self.agent)).values():
                     found |= subscription.matching(each, entity, where, seen, lambda operation: True)
         return len(found)

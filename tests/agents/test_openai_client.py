@@ -19,11 +19,11 @@ from lottisync.agents.model import (
     Message,
     ModelError,
     SystemMessage,
+    TokenUsage,
     ToolCall,
     ToolMessage,
     ToolSchema,
     Turn,
-    Usage,
     UserMessage,
 )
 from lottisync.agents.openai_client import DEFAULT_MODEL, OPENAI_URL, OpenAIModel, kept_key, model_from_environment
@@ -265,7 +265,7 @@ async def test_the_ways_in_which_servers_cut_tool_calls(
 async def test_the_token_count_of_the_last_chunk_is_kept(serve: Serve) -> None:
     count = '{"choices": [], "usage": {"prompt_tokens": 812, "completion_tokens": 47, "total_tokens": 859}}'
     turn = await model_at(serve(RawEvents([chunk("{}", '"stop"'), count, "[DONE]"]))).complete(QUESTION, [])
-    assert turn.usage == Usage(prompt_tokens=812, completion_tokens=47)
+    assert turn.usage == TokenUsage(prompt_tokens=812, completion_tokens=47)
 
 
 ANSWER = Say("One proposal.", [("update_task_estimate", {"minutes": 90})])

@@ -13,7 +13,7 @@ from lottisync.agents import agent, queue, run_log
 from lottisync.agents.model import ModelError
 from lottisync.agents.orchestrator import Orchestrator
 from lottisync.agents.run_key import subscription
-from lottisync.agents.schedule import BATCH, COOL_DOWN, MAX_FAILURES, Plan, Start
+from lottisync.agents.schedule import BATCH, COOL_DOWN, MAX_FAILURES, Start, WakePlan
 from lottisync.agents.wake import WakeResult, wake
 from lottisync.causality.vector_clock import Dot
 from lottisync.entities.entity import HIGH, LOW
@@ -35,7 +35,7 @@ class Daemon:
         self.device = device
         self.orchestrator = Orchestrator(device.journal, device.agents, device.id)
 
-    def look(self) -> Plan:
+    def look(self) -> WakePlan:
         self.orchestrator.hear(self.device.now())
         return self.orchestrator.look(self.device.now(), ())
 
@@ -229,7 +229,7 @@ def test_a_timer_wakes_once_at_its_time_whoever_is_running_then(laptop: Device, 
     at = laptop.time + 90 * MINUTE
     with laptop.agents.transaction(laptop.now(), HIGH) as tx:
         agent.set_timer(tx, laura, "tuesday", iso(at))
-    assert daemon.look() == Plan([], at)
+    assert daemon.look() == WakePlan([], at)
     fresh = Daemon(laptop)
     assert fresh.settle(*quiet()) == ["timer tuesday"]
     assert laptop.time >= at
@@ -427,7 +427,7 @@ def test_failures_back_off_and_the_fifth_sends_to_sleep_with_the_person_told(
             daemon.wake(plan.start[0], ScriptedModel(ModelError("unreachable", "the model has gone home")))
     waits = [round((b - a) / MINUTE) for a, b in itertools.pairwise(tries)]
     assert waits == [1, 4, 16, 60]
-    assert daemon.look() == Plan([], None)
+    assert daemon.look() == WakePlan([], None)
     assert laptop.agent(laura).lifecycle == "dormant"
     because = agent.asleep_because(laptop.state(laura))
     assert because == "5 failures in a row, the last: the model has gone home"
@@ -504,7 +504,7 @@ def test_a_killed_run_of_an_agent_that_is_gone_from_here_is_closed(laptop: Devic
 def test_a_wake_under_way_in_another_process_is_left_alone(laptop: Device, laura: str, daemon: Daemon) -> None:
     """AGENT-8"""
     laptop.do(lambda tx: tasks.add_note(tx, "n1", "t1", "Two hours"))
-    seen: list[Plan] = []
+    seen: list[WakePlan] = []
 
     def look_again(messages: object) -> object:
         seen.append(Daemon(laptop).look())
@@ -512,7 +512,7 @@ def test_a_wake_under_way_in_another_process_is_left_alone(laptop: Device, laura
 
     [start] = daemon.after(BATCH)
     daemon.wake(start, ScriptedModel(look_again))  # type: ignore[arg-type]
-    assert seen == [Plan([], None)]
+    assert seen == [WakePlan([], None)]
 
 
 def test_a_paused_agent_keeps_what_waits_and_wakes_with_it_when_resumed(

@@ -13,11 +13,11 @@ from lottisync.agents.model import (
     AssistantMessage,
     ModelError,
     SystemMessage,
+    TokenUsage,
     ToolCall,
     ToolMessage,
     ToolSchema,
     Turn,
-    Usage,
     UserMessage,
 )
 from lottisync.agents.openai_client import OpenAIModel
@@ -108,7 +108,7 @@ async def test_words_and_calls(server: Server) -> None:
     server.answers = [[CREATED, REASONED, DELTA, said("Hm."), called("f", '{"a": 1}'), called("g", "{", None), ended()]]
     turn = await model(server).complete([UserMessage("x")], [TOOL])
     assert turn == Turn(
-        "Hm.", (ToolCall("call_1", "f", '{"a": 1}'), ToolCall("call-1-1", "g", "{")), "tool_calls", Usage(30, 7)
+        "Hm.", (ToolCall("call_1", "f", '{"a": 1}'), ToolCall("call-1-1", "g", "{")), "tool_calls", TokenUsage(30, 7)
     )
 
 
@@ -201,7 +201,7 @@ def test_a_wake_over_this_dialect(server: Server, laptop: Device) -> None:
     ident = laptop.add_agent()
     server.answers = [[called("update_task_estimate", '{"minutes": 90}'), ended()], [said("Done."), ended()]]
     result = laptop.wake(ident, model(server))
-    assert (len(result.change_set_ids), result.turns, result.usage) == (1, 2, Usage(60, 14))
+    assert (len(result.change_set_ids), result.turns, result.usage) == (1, 2, TokenUsage(60, 14))
     answers = [item for item in server.requests[1][2]["input"] if item.get("type") == "function_call_output"]
     assert answers == [
         {"type": "function_call_output", "call_id": "call_1", "output": "Proposal queued for user review."}

@@ -14,7 +14,7 @@ from lottisync.agents.schedule import (
     WAKES_AN_HOUR,
     Cause,
     Limits,
-    Standing,
+    Readiness,
     Start,
     backoff,
     plan,
@@ -26,7 +26,7 @@ TIMER = timer("laura", "tuesday", "y")
 KILLED = user_initiated("laura", "session", "1")
 
 
-def moment(standing: Standing) -> int | None:
+def moment(standing: Readiness) -> int | None:
     """When the agent wakes if nothing else happens."""
     now = T
     for _ in range(10):
@@ -40,8 +40,8 @@ def moment(standing: Standing) -> int | None:
     raise AssertionError("it is looked at for ever")
 
 
-def standing(*causes: Cause, **fields: object) -> Standing:
-    return Standing("laura", causes)._replace(**fields)  # type: ignore[arg-type]
+def standing(*causes: Cause, **fields: object) -> Readiness:
+    return Readiness("laura", causes)._replace(**fields)  # type: ignore[arg-type]
 
 
 def test_a_change_waits_for_its_batch_the_cool_down_the_backoff_and_the_hour() -> None:
@@ -90,7 +90,7 @@ def test_the_first_of_the_ready_causes_is_the_one() -> None:
 
 def test_only_so_many_are_awake_at_once_and_who_waits_longest_comes_first() -> None:
     """AGENT-30"""
-    waiting = [Standing(f"agent-{n}", (Cause(timer(f"agent-{n}", "t", "x"), T - n),)) for n in range(6)]
+    waiting = [Readiness(f"agent-{n}", (Cause(timer(f"agent-{n}", "t", "x"), T - n),)) for n in range(6)]
     assert [start.agent_id for start in plan(waiting, T).start] == ["agent-5", "agent-4", "agent-3"]
     awake = [each._replace(awake=True) for each in waiting[:2]] + waiting[2:]
     assert [start.agent_id for start in plan(awake, T).start] == ["agent-5"]
@@ -108,7 +108,7 @@ causes = st.builds(
     Cause, st.sampled_from([CHANGE, TIMER, KILLED]), st.integers(-HOUR, HOUR).map(lambda n: T + n), st.booleans()
 )
 agents = st.builds(
-    Standing,
+    Readiness,
     st.uuids().map(str),
     st.lists(causes, max_size=4).map(tuple),
     st.booleans(),
@@ -121,7 +121,7 @@ agents = st.builds(
 
 
 @given(st.lists(agents, max_size=8, unique_by=lambda each: each.agent_id))
-def test_no_plan_breaks_a_rule(everyone: list[Standing]) -> None:
+def test_no_plan_breaks_a_rule(everyone: list[Readiness]) -> None:
     """AGENT-8, AGENT-27, AGENT-28, AGENT-30, AGENT-31"""
     made = plan(everyone, T)
     by_id = {each.agent_id: each for each in everyone}
@@ -142,7 +142,7 @@ def test_no_plan_breaks_a_rule(everyone: list[Standing]) -> None:
 
 
 @given(agents)
-def test_whoever_waits_wakes_in_the_end(each: Standing) -> None:
+def test_whoever_waits_wakes_in_the_end(each: Readiness) -> None:
     """AGENT-29: nothing holds an agent for ever that is neither asleep nor awake."""
     found = moment(each)
     assert (found is None) == (each.asleep or each.awake or not each.causes)

@@ -20,10 +20,10 @@ from lottisync.agents.model import (
     Message,
     ModelError,
     SystemMessage,
+    TokenUsage,
     ToolCall,
     ToolMessage,
     Turn,
-    Usage,
     UserMessage,
 )
 from lottisync.agents.run_key import subscription
@@ -103,7 +103,7 @@ def test_a_wake_from_end_to_end(laptop: Device, laura: str) -> None:
     before = laptop.task()
     result = laptop.wake(laura, model)
     assert (result.turns, result.turn_limit_reached, result.observation_count, result.repeated) == (3, False, 1, False)
-    assert result.usage == Usage(300, 30)
+    assert result.usage == TokenUsage(300, 30)
     assert laptop.task() == before  # nothing is changed without a verdict
     [made] = sets(laptop)
     assert [made.id] == result.change_set_ids
@@ -454,7 +454,7 @@ hostile_turns = st.builds(
     st.text(st.characters(), max_size=40),
     st.lists(hostile_calls, max_size=5).map(tuple),
     st.text(st.characters(), max_size=5),
-    st.none() | st.builds(Usage, st.integers(), st.integers()),
+    st.none() | st.builds(TokenUsage, st.integers(), st.integers()),
 )
 
 
@@ -731,7 +731,7 @@ def test_a_killed_wake_goes_on_without_doing_anything_twice(laptop: Device, laur
     assert trigger == laptop.trigger(laura)
     rest = [say("Done.")] if heard else [EVERYTHING, say("Done.")]
     result = laptop.wake(laura, ScriptedModel(*rest), trigger=trigger)
-    assert (result.turns, result.observation_count, result.usage) == (2, 1, Usage(200, 20))
+    assert (result.turns, result.observation_count, result.usage) == (2, 1, TokenUsage(200, 20))
     assert proposed(laptop) == [("update_task_estimate", {"minutes": 90})]
     assert current_report(laptop, laura).content["tldr"] == "So far."
     with laptop.agents.reading() as reader:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 from tests.review.reviewer import Wake
+from tests.support.command_line import Result
 
 from lottisync.cli.main import lottisync
 from lottisync.cli.reviews import Keys
@@ -86,7 +87,7 @@ class Desk:
         return str(names[place])
 
     def ask(self, *words: str, code: int = 0) -> Any:
-        return json.loads(self.type(*words, "--json", code=code))
+        return Result(code, self.type(*words, "--json", code=code), "").content
 
 
 @pytest.fixture
@@ -260,7 +261,7 @@ def test_rev83_one_by_one_with_the_keys_of_git_add_p(desk: Desk) -> None:
     shown = desk.type("-i", keys=["y", "n", "not needed", "e", "C2", "x", "d", "s", "q"])
     assert "(1/6)" in shown
     assert "Confirm this? [y,n,e,d,s,b,q,?]" in shown
-    assert "q  quit: what is left waits" in shown
+    assert "q  quit: the other items wait" in shown
     assert [item.title for item in desk.page.items] == ["Flour", "A", "C2"]
     fates = [(one["fate"], [d.get("reason") for d in one["decisions"]]) for one in desk.ask("ledger", "t1")]
     assert fates == [
@@ -285,16 +286,16 @@ def test_rev83_what_has_changed_is_shown_before_it_is_confirmed_over(desk: Desk)
 
 
 def test_rev38_check_names_a_lying_index_and_reindex_mends_it(desk: Desk) -> None:
-    """REV-38, REV-37: a row that hides what waits."""
+    """REV-38, REV-130: a row that hides what waits."""
     desk.propose("update_task_estimate", {"minutes": 60})
     assert len(desk.ask()) == 1
     with desk.home.agent.transaction(clock.now(), HIGH) as tx:
         tx.execute("update change_set_index set settled = 1, open = 0, status = 'resolved'")
     assert desk.ask() == []
     done = CliRunner().invoke(lottisync, ["check", "--json", "--home", str(desk.home.path)])
-    [fault] = json.loads(done.output)["agent"]
+    [fault] = json.loads(done.output)["faults"]["agent"]
     assert (done.exit_code, "says resolved, and it is pending" in fault) == (1, True)
-    assert "computed anew" in desk.type("reindex")
+    assert "computed again" in desk.type("reindex")
     assert len(desk.ask()) == 1
     assert CliRunner().invoke(lottisync, ["check", "--home", str(desk.home.path)]).exit_code == 0
 
@@ -345,11 +346,11 @@ def test_cli_28_status_says_how_many_proposals_wait(desk: Desk) -> None:
         return done.output
 
     assert "for you" not in status()
-    assert json.loads(status("--json"))["waiting"] == 0
+    assert json.loads(status("--json"))["proposalsWaiting"] == 0
     desk.propose("add_multiple_checklist_items", BATCH)
     assert "3 proposals wait for you: lottisync review\n" in status()
     desk.type("reject", desk.name())
-    assert json.loads(status("--json"))["waiting"] == 2
+    assert json.loads(status("--json"))["proposalsWaiting"] == 2
     desk.type("confirm", desk.name(1))
     assert "1 proposal waits for you" in status()
 
@@ -363,12 +364,12 @@ def test_cli_28_an_index_that_cannot_be_kept_does_not_hide_the_rest(
     with desk.home.agent.transaction(clock.now(), HIGH):
         done = CliRunner().invoke(lottisync, ["status", "--json", "--home", str(desk.home.path)])
     assert done.exit_code == 0, done.output
-    assert json.loads(done.stdout)["waiting"] is None
-    assert "what waits for you could not be counted" in done.stderr
+    assert json.loads(done.stdout)["proposalsWaiting"] is None
+    assert "the proposals that wait for you could not be counted" in done.stderr
 
 
-def test_rev45_a_verdict_of_a_later_version_is_shown_as_it_is_called(desk: Desk) -> None:
-    """REV-45: the log goes on."""
+def test_rev103_a_verdict_of_a_later_version_is_shown_as_it_is_called(desk: Desk) -> None:
+    """REV-103: the log goes on."""
     [change_set] = desk.propose("update_task_estimate", {"minutes": 60})
     later = {
         "agentId": AGENT,
@@ -383,7 +384,8 @@ def test_rev45_a_verdict_of_a_later_version_is_shown_as_it_is_called(desk: Desk)
 
 
 def test_rev84_a_name_that_was_printed_means_the_same_item_for_ever(desk: Desk) -> None:
-    """REV-84, REV-85: what is decided leaves the list, and no name moves; the same key twice decides nothing else."""
+    """REV-125, REV-84, REV-85: what is decided leaves the list, and no name moves; the same key twice decides nothing
+    else."""
     desk.propose("update_task_estimate", {"minutes": 60})
     desk.propose("add_multiple_checklist_items", BATCH, "r2")
     names = {item["summary"]: item["name"] for one in desk.ask() for item in one["items"]}
@@ -400,8 +402,8 @@ def test_rev84_a_name_that_was_printed_means_the_same_item_for_ever(desk: Desk) 
     assert "no proposal has the name" in desk.type("confirm", f"{first}-9", code=1)
 
 
-def test_rev84_a_beginning_that_two_sets_have_is_refused_with_the_candidates(desk: Desk) -> None:
-    """REV-84."""
+def test_rev126_a_beginning_that_two_sets_have_is_refused_with_the_candidates(desk: Desk) -> None:
+    """REV-126."""
     item = {"id": "", "toolName": "set_task_title", "args": {"title": "Rye"}, "humanSummary": "", "digest": ""}
     for ident in ("abcd1", "abcd2"):
         items = [{**item, "id": f"{ident}.0", "operationId": ident}]
@@ -436,7 +438,7 @@ NOTE = 'tasks.add_note(tx, "e1", "t1", "The flour is here")'
 
 @pytest.mark.parametrize("verb", ["confirm", "reject", "edit", "defer", "dismiss"])
 def test_rev86_another_process_changes_the_target_and_then_the_cited_note(desk: Desk, verb: str) -> None:
-    """REV-86, REV-64: between `review` and the verdict. Both are refused, and what is there now is shown."""
+    """REV-122, REV-86, REV-64: between `review` and the verdict. Both are refused, and what is there now is shown."""
     elsewhere(desk, NOTE)
     args = {"id": "i1", "isChecked": True, "reason": "The note says that it is here", "evidenceEntryIds": ["e1"]}
     desk.propose("update_checklist_items", {"items": [args]})
@@ -471,8 +473,8 @@ def test_rev86_what_was_never_shown_here_is_not_decided(desk: Desk, call: tuple[
     assert {one["fate"] for one in desk.ask("ledger")} == {"pending"}
 
 
-def test_rev86_a_program_says_itself_what_was_shown(desk: Desk) -> None:
-    """REV-86: `--shown`, for one item; a wrong digest is refused with the present page, which has the right one."""
+def test_rev123_a_program_says_itself_what_was_shown(desk: Desk) -> None:
+    """REV-123: `--shown`, for one item; a wrong digest is refused with the present page, which has the right one."""
     [change_set] = desk.propose("update_task_estimate", {"minutes": 60})
     [outcome] = desk.ask("confirm", f"{change_set}.0", "--shown", "0" * 64, code=1)
     assert desk.page.task.estimate == 30
@@ -482,8 +484,8 @@ def test_rev86_a_program_says_itself_what_was_shown(desk: Desk) -> None:
     assert desk.ask("confirm", f"{change_set}.0", "--shown", digest)[0]["result"] == "applied"
 
 
-def test_rev86_in_a_terminal_it_is_shown_and_asked(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    """REV-86: a no leaves it."""
+def test_rev123_in_a_terminal_it_is_shown_and_asked(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """REV-123: a no leaves it."""
     monkeypatch.setattr("click.testing._NamedTextIOWrapper.isatty", lambda _: True, raising=False)
     [change_set] = desk.propose("update_task_estimate", {"minutes": 60})
     assert "nothing was changed" in desk.type("confirm", f"{change_set}.0", keys=["n"], code=1)
@@ -535,7 +537,7 @@ def test_rev88_confirm_one_task_or_one_set(desk: Desk) -> None:
 
 
 def test_rev89_ledger_and_log_say_what_took_effect_and_what_counts(desk: Desk) -> None:
-    """REV-89, REV-D10: the edited value, no reason that was taken back, and names that `undo` takes."""
+    """REV-124, REV-89, REV-D10: the edited value, no reason that was taken back, and names that `undo` takes."""
     desk.propose("update_task_estimate", {"minutes": 60})
     name = desk.name()
     desk.type("reject", name, "--reason", "far too long")
@@ -548,7 +550,7 @@ def test_rev89_ledger_and_log_say_what_took_effect_and_what_counts(desk: Desk) -
     lines = [line for line in log.splitlines() if line.strip()]
     assert [word in line for word, line in zip(("rejected", "undone", "confirmed"), lines, strict=True)] == [True] * 3
     assert all(line.startswith(name) for line in lines)
-    assert desk.ask("undo", desk.ask("log", "t1")[0]["name"])[0]["result"] == "undone"
+    assert desk.ask("undo", desk.ask("log", "t1")[0]["itemName"])[0]["result"] == "undone"
 
 
 def test_rev83_back_and_an_edit_that_is_typed_again(desk: Desk) -> None:

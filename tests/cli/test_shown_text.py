@@ -107,7 +107,7 @@ def test_cli_13_no_text_makes_a_line_of_its_own_in_any_command(text: str) -> Non
 
 
 @pytest.mark.parametrize("text", ["a\napplied", "a\u2028applied\u200e", "a\r\n\x1b[2Kapplied\u202e"])
-def test_cli_13_the_text_is_stored_as_it_is(tmp_path: Path, text: str) -> None:
+def test_cli_82_the_text_is_stored_as_it_is(tmp_path: Path, text: str) -> None:
     desk = filled(tmp_path / "home", text)
     assert desk.page.task.title == text
     desk.home.close()

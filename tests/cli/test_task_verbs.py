@@ -31,7 +31,7 @@ def done(home: Path, *arguments: str) -> Any:
     """The answer of a call that goes well."""
     result = task(home, *arguments, "--json")
     assert result.code == 0, result
-    return result.json
+    return result.content
 
 
 def refused(home: Path, *arguments: str, code: int) -> str:
@@ -247,27 +247,27 @@ def test_cli_63_the_editor_changes_what_was_changed_in_it(
     assert [path for path, counter in written.items() if counter == max(written.values())] == ["due"]
 
 
-def test_cli_63_a_form_with_a_mistake_is_offered_again(
+def test_cli_89_a_form_with_a_mistake_is_offered_again(
     home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """CLI-63"""
+    """CLI-89"""
     seen = editor(tmp_path, monkeypatch, ("priority: P2", "priority: P9"), ("priority: P9", "priority: P1"))
     assert done(home, "edit", "milk")[0]["priority"] == "P1"
     assert (seen / "1").read_text().startswith("# Wrong: a priority is one of")
 
 
-def test_cli_63_a_mistake_that_stays_changes_nothing(
+def test_cli_89_a_mistake_that_stays_changes_nothing(
     home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """CLI-63"""
+    """CLI-89"""
     editor(tmp_path, monkeypatch, ("priority", "urgency"))
     assert "is no field" in refused(home, "edit", "milk", code=2)
 
 
-def test_cli_63_an_editor_that_is_closed_changes_nothing(
+def test_cli_89_an_editor_that_is_closed_changes_nothing(
     home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """CLI-63"""
+    """CLI-89"""
     editor(tmp_path, monkeypatch)
     before = contents(home)
     assert done(home, "edit", "milk") == []

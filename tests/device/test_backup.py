@@ -34,7 +34,7 @@ class House:
         with self.journal.transaction(self.now, HIGH) as tx:
             tx.put(ident, "task", {"title": ident})
 
-    def back_up(self, into: Path, progress: backup.Progress = lambda what, done, of: None) -> Backup:
+    def back_up(self, into: Path, progress: backup.BackupProgress = lambda what, done, of: None) -> Backup:
         self.now += SECOND
         return backup.back_up(self.home, into, self.now, progress)
 

@@ -23,7 +23,7 @@ from lottisync.identity.pairing import (
     CodeShown,
     CodeTyped,
     PairingError,
-    State,
+    PairingState,
     new_code,
     parse_code,
 )
@@ -129,7 +129,7 @@ def test_a_wrong_code_is_refused_and_nothing_given_away(guess: int) -> None:
     assert told.from_peer
     assert told.refusal is None
     assert types.result is None
-    assert types.state is shows.state is State.FAILED
+    assert types.state is shows.state is PairingState.FAILED
 
 
 def relay(bend_hello: Callable[[bytes], bytes], bend_reply: Callable[[bytes], bytes]) -> None:
@@ -328,34 +328,34 @@ def script() -> dict[str, bytes]:
     }
 
 
-def types_in(state: State) -> CodeTyped:
+def types_in(state: PairingState) -> CodeTyped:
     run, said = typed(), script()
-    if state is State.START:
+    if state is PairingState.START:
         return run
     run.start()
-    if state in (State.CONFIRMED, State.DONE):
+    if state in (PairingState.CONFIRMED, PairingState.DONE):
         run.receive(said["reply"])
-    if state is State.DONE:
+    if state is PairingState.DONE:
         run.receive(said["confirmed"])
-    if state is State.FAILED:
+    if state is PairingState.FAILED:
         fails("expired", lambda: run.receive(said["refused"]))
     assert run.state is state
     return run
 
 
-def shows_in(state: State) -> CodeShown:
+def shows_in(state: PairingState) -> CodeShown:
     run, said = shown(offer()), script()
-    if state in (State.CONFIRM, State.DONE):
+    if state in (PairingState.CONFIRM, PairingState.DONE):
         run.receive(said["hello"], NOW)
-    if state is State.DONE:
+    if state is PairingState.DONE:
         run.receive(said["confirm"], NOW)
-    if state is State.FAILED:
+    if state is PairingState.FAILED:
         fails("expired", lambda: run.receive(said["refused"], NOW))
     assert run.state is state
     return run
 
 
-def outcome(state: State, message: str) -> str:
+def outcome(state: PairingState, message: str) -> str:
     if message == "noise":
         return "malformed"
     if state not in EXPECTED:
@@ -365,30 +365,32 @@ def outcome(state: State, message: str) -> str:
     return "moves on" if message == state.value else "out-of-turn"
 
 
-def check(run: CodeTyped | CodeShown, state: State, message: str, feed: Callable[[], object]) -> None:
+def check(run: CodeTyped | CodeShown, state: PairingState, message: str, feed: Callable[[], object]) -> None:
     due = outcome(state, message)
     result = run.result
     if due == "moves on":
         feed()
-        assert run.state not in (state, State.FAILED)
-        assert (run.result is not None) == (run.state is State.DONE)
+        assert run.state not in (state, PairingState.FAILED)
+        assert (run.result is not None) == (run.state is PairingState.DONE)
         return
     fails(due, feed)
-    assert run.state is (State.DONE if state is State.DONE else State.FAILED)
+    assert run.state is (PairingState.DONE if state is PairingState.DONE else PairingState.FAILED)
     assert run.result is result
 
 
 @pytest.mark.parametrize("message", MESSAGES)
-@pytest.mark.parametrize("state", [State.START, State.REPLY, State.CONFIRMED, State.DONE, State.FAILED])
-def test_every_message_in_every_state_of_the_side_that_types(state: State, message: str) -> None:
+@pytest.mark.parametrize(
+    "state", [PairingState.START, PairingState.REPLY, PairingState.CONFIRMED, PairingState.DONE, PairingState.FAILED]
+)
+def test_every_message_in_every_state_of_the_side_that_types(state: PairingState, message: str) -> None:
     """PAIR-15, PAIR-18"""
     run = types_in(state)
     check(run, state, message, lambda: run.receive(script()[message]))
 
 
 @pytest.mark.parametrize("message", MESSAGES)
-@pytest.mark.parametrize("state", [State.HELLO, State.CONFIRM, State.DONE, State.FAILED])
-def test_every_message_in_every_state_of_the_side_that_shows(state: State, message: str) -> None:
+@pytest.mark.parametrize("state", [PairingState.HELLO, PairingState.CONFIRM, PairingState.DONE, PairingState.FAILED])
+def test_every_message_in_every_state_of_the_side_that_shows(state: PairingState, message: str) -> None:
     """PAIR-15, PAIR-18"""
     run = shows_in(state)
     check(run, state, message, lambda: run.receive(script()[message], NOW))
@@ -396,7 +398,7 @@ def test_every_message_in_every_state_of_the_side_that_shows(state: State, messa
 
 def test_a_run_starts_once() -> None:
     """PAIR-15"""
-    run = types_in(State.REPLY)
+    run = types_in(PairingState.REPLY)
     with pytest.raises(RuntimeError, match="once"):
         run.start()
 
@@ -438,7 +440,7 @@ def test_what_is_no_message_is_malformed(message: bytes) -> None:
     run = shown(offer())
     error = fails("malformed", lambda: run.receive(message, NOW))
     assert opened(error.refusal)["code"] == "malformed"
-    assert run.state is State.FAILED
+    assert run.state is PairingState.FAILED
 
 
 @given(st.binary(max_size=200))
@@ -477,7 +479,7 @@ def test_another_version_is_called_so() -> None:
     later = msgspec.msgpack.encode({"t": "hallo", "v": PAIRING_VERSION + 1, "new": True})
     error = fails("version", lambda: shown(offer()).receive(later, NOW))
     assert "version 2" in error.message
-    run = types_in(State.REPLY)
+    run = types_in(PairingState.REPLY)
     fails("version", lambda: run.receive(later))
 
 
@@ -485,7 +487,7 @@ def test_a_refusal_is_said_in_our_words() -> None:
     """PAIR-20, PAIR-14"""
 
     def refused(code: str, sentence: str) -> PairingError:
-        run = types_in(State.REPLY)
+        run = types_in(PairingState.REPLY)
         message = msgspec.msgpack.encode({"t": "refused", "code": code, "sentence": sentence})
         with pytest.raises(PairingError) as caught:
             run.receive(message)

@@ -12,10 +12,10 @@ from babel.messages.mofile import write_mo
 from pydantic import Field
 from tests.review.reviewer import Reviewer, Wake
 
-from lottisync.journal.action import TaskField
 from lottisync.journal.language import marked
+from lottisync.journal.task_action import TaskField
 from lottisync.journal.toolbox import TASK_TOOLS, Toolbox
-from lottisync.review.action import Sight
+from lottisync.review.action import TargetView
 from lottisync.review.inbox import Inbox
 from lottisync.review.item_view import ItemView
 from lottisync.review.language import Catalogue
@@ -41,8 +41,8 @@ class PaintTask(TaskField):
     def value(self) -> Any:
         return self.colour
 
-    def current(self, sight: Sight) -> dict[str, Any]:
-        return {"colour": sight.target.value("colour") if sight.target is not None else None}
+    def current(self, target_view: TargetView) -> dict[str, Any]:
+        return {"colour": target_view.target.value("colour") if target_view.target is not None else None}
 
     def summary(self, name: str | None = None, language: str = "en") -> str:
         return self.catalogue.say(SENTENCE, language, colour=self.colour)
@@ -129,7 +129,7 @@ def test_an_action_in_one_file_is_proposed_read_confirmed_and_undone(laptop: Rev
 
 
 def test_a_version_without_the_action_shows_it_and_can_reject_it(laptop: Reviewer) -> None:
-    """REV-45."""
+    """REV-103."""
     laptop.add_task()
     assert "queued" in proposed(laptop, "red")
     [item] = laptop.waiting()

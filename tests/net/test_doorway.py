@@ -42,7 +42,7 @@ def test_net_22_no_address_takes_more_than_its_share_and_the_known_find_a_place(
     assert places.take("10.0.0.9")
 
 
-def test_net_22_a_stranger_in_the_same_network_does_not_use_up_the_share_of_a_known_address() -> None:
+def test_net_41_a_stranger_in_the_same_network_does_not_use_up_the_share_of_a_known_address() -> None:
     places = Places()
     while places.take("fe80::bad%eth0"):
         pass

@@ -12,17 +12,17 @@ from lottisync.agents.toolbox import TOOLBOX, RetractSuggestions
 from lottisync.daemon.stores import AGENT_STORE
 from lottisync.entities.entity import HIGH, LOW
 from lottisync.journal import tasks
-from lottisync.journal.action import Action, Batch
+from lottisync.journal.task_action import ActionBatch, TaskAction
 from lottisync.journal.toolbox import ACTIONS, BadCall
 from lottisync.journal.types import JOURNAL, ChecklistItem
 from lottisync.review.builder import Builder
 from lottisync.review.change import ChangeDecision, ChangeItem
 from lottisync.review.completion import Sagas
-from lottisync.review.fate import decisions
 from lottisync.review.inbox import Inbox
 from lottisync.review.item_view import ItemView
 from lottisync.review.ledger import Ledger
 from lottisync.review.projection import SetState
+from lottisync.review.proposal_record import decisions
 from lottisync.review.retraction import Staged, open_proposals
 from lottisync.review.verdict import Verdicts
 from lottisync.store.transaction import Transaction
@@ -39,7 +39,7 @@ class Wake(Builder):
         match TOOLBOX.checked(tool, args):
             case BadCall() as bad:
                 return bad.text
-            case Action() | Batch() as call:
+            case TaskAction() | ActionBatch() as call:
                 return self.propose(call, now)
             case RetractSuggestions() as own:
                 return self.retract([Staged(one.id, one.reason) for one in own.proposals], now)

@@ -84,8 +84,9 @@ def test_rev59_a_dismissal_reads_the_ledger_once(laptop: Reviewer, reads: list[i
     assert laptop.waiting() == []
 
 
-def test_rev48_an_effect_that_fails_stops_no_other_of_its_act(laptop: Reviewer) -> None:
-    """REV-48, REV-49: what fails in the middle of a transaction leaves nothing of itself, and all of the others."""
+def test_rev110_an_effect_that_fails_stops_no_other_of_its_act(laptop: Reviewer) -> None:
+    """REV-127, REV-110, REV-49: what fails in the middle of a transaction leaves nothing of itself, and all of the
+    others."""
     laptop.add_task()
     change_set = propose(laptop, TITLES[:3])
 
@@ -105,8 +106,8 @@ def test_rev48_an_effect_that_fails_stops_no_other_of_its_act(laptop: Reviewer) 
     assert laptop.verdicts.confirm(laptop.waiting()[0].id, laptop.later()).result == "applied"
 
 
-def test_rev50_a_saga_that_cannot_be_played_is_told_once_and_stops_nothing(laptop: Reviewer) -> None:
-    """REV-45, REV-50: a row that cannot be read beside one that can. The list, the verdicts and the next start go
+def test_rev103_a_saga_that_cannot_be_played_is_told_once_and_stops_nothing(laptop: Reviewer) -> None:
+    """REV-103, REV-111: a row that cannot be read beside one that can. The list, the verdicts and the next start go
     on."""
     laptop.add_task()
 
@@ -134,8 +135,8 @@ def test_rev50_a_saga_that_cannot_be_played_is_told_once_and_stops_nothing(lapto
         assert saga.pending(reader) == []
 
 
-def test_rev50_a_rank_of_another_program_bricks_nothing(laptop: Reviewer) -> None:
-    """REV-49, REV-50: an item whose rank is no fractional index, as another program may write it."""
+def test_rev111_a_rank_of_another_program_bricks_nothing(laptop: Reviewer) -> None:
+    """REV-49, REV-111: an item whose rank is no fractional index, as another program may write it."""
     laptop.add_task(items=("Flour",))
     laptop.do(lambda tx: tx.put("t1-i0", "checklistItem", {"rank": "x"}))
     change_set = propose(laptop, ["Milk"])

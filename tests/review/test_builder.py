@@ -316,14 +316,14 @@ def test_rev23_other_capitals_or_white_space_are_the_same_proposal(
     assert "is already on the checklist" in laptop.propose("add_checklist_item", {"title": "CALL   them"}, run="r4")
 
 
-def test_rev23_the_capitals_of_a_title_that_is_there_can_be_mended(laptop: Reviewer) -> None:
-    """REV-23."""
+def test_rev128_the_capitals_of_a_title_that_is_there_can_be_mended(laptop: Reviewer) -> None:
+    """REV-128."""
     laptop.add_task(title="rye bread")
     assert laptop.propose("set_task_title", {"title": "Rye bread"}) == QUEUED
 
 
-def test_rev18_what_waits_is_not_proposed_again_by_any_agent_or_device(laptop: Reviewer, phone: Reviewer) -> None:
-    """REV-18."""
+def test_rev97_what_waits_is_not_proposed_again_by_any_agent_or_device(laptop: Reviewer, phone: Reviewer) -> None:
+    """REV-97."""
     laptop.add_task()
     laptop.propose("add_checklist_item", {"title": "Milk"})
     phone.pull(laptop)
@@ -353,8 +353,8 @@ def test_rev19_a_rejected_value_until_the_field_changes(laptop: Reviewer) -> Non
     assert laptop.propose("update_task_estimate", again, run="r5").startswith(QUEUED)
 
 
-def test_rev19_a_rejected_creation_until_the_user_writes_on_the_task(laptop: Reviewer) -> None:
-    """REV-19."""
+def test_rev98_a_rejected_creation_until_the_user_writes_on_the_task(laptop: Reviewer) -> None:
+    """REV-98."""
     laptop.add_task()
     laptop.add_task("t2")
     laptop.propose("add_multiple_checklist_items", {"items": [{"title": "Milk"}, {"title": "Eggs"}]})
@@ -503,8 +503,8 @@ def test_rev19_a_rejected_override_until_there_is_evidence_after_it(laptop: Revi
     assert laptop.propose("update_checklist_item", untick, run="r9") == QUEUED
 
 
-def test_rev19_evidence_that_did_not_know_of_the_rejection_is_none(laptop: Reviewer, phone: Reviewer) -> None:
-    """REV-19, SOV-9: the phone's note is new here, and its wall clock is ahead; its author had not seen the verdict."""
+def test_rev99_evidence_that_did_not_know_of_the_rejection_is_none(laptop: Reviewer, phone: Reviewer) -> None:
+    """REV-99, SOV-9: the phone's note is new here, and its wall clock is ahead; its author had not seen the verdict."""
     laptop.add_task(items=("Flour",))
     laptop.tick("t1-i0")
     phone.pull(laptop)
@@ -537,8 +537,8 @@ def test_s1_55_an_expired_value_until_the_field_changes(laptop: Reviewer, change
     assert answer == said
 
 
-def test_rev18_what_was_confirmed_may_be_proposed_again_by_another_run(laptop: Reviewer) -> None:
-    """REV-18."""
+def test_rev97_what_was_confirmed_may_be_proposed_again_by_another_run(laptop: Reviewer) -> None:
+    """REV-97."""
     laptop.add_task()
     laptop.propose("update_task_estimate", {"minutes": 60})
     laptop.verdicts.confirm(laptop.waiting()[0].id, laptop.later())

@@ -33,8 +33,8 @@ def test_rev36_an_expired_set_goes_ninety_days_after_it_expired(laptop: Reviewer
 
 
 @pytest.mark.parametrize("why", ["pending", "deferred", "contested"])
-def test_rev36_what_wants_a_person_stays(laptop: Reviewer, phone: Reviewer, why: str) -> None:
-    """REV-36."""
+def test_rev101_what_wants_a_person_stays(laptop: Reviewer, phone: Reviewer, why: str) -> None:
+    """REV-101."""
     laptop.add_task()
     laptop.propose("add_multiple_checklist_items", {"items": [{"title": "Milk"}, {"title": "Eggs"}]})
     phone.pull(laptop)
@@ -62,8 +62,8 @@ def test_rev36_two_devices_that_clean_up_meet(laptop: Reviewer, phone: Reviewer)
     assert Inbox(laptop.journal, laptop.agents, ACTIONS).unsettled_sets(laptop.now) == []
 
 
-def test_rev36_what_was_put_off_elsewhere_meanwhile_comes_back(laptop: Reviewer, phone: Reviewer) -> None:
-    """REV-36: the phone was away for a quarter of a year, and its person had put the item off for half of one."""
+def test_rev102_what_was_put_off_elsewhere_meanwhile_comes_back(laptop: Reviewer, phone: Reviewer) -> None:
+    """REV-102: the phone was away for a quarter of a year, and its person had put the item off for half of one."""
     laptop.add_task()
     laptop.propose("update_task_estimate", {"minutes": 60})
     phone.pull(laptop)
@@ -79,8 +79,8 @@ def test_rev36_what_was_put_off_elsewhere_meanwhile_comes_back(laptop: Reviewer,
         assert [one.id for one in device.waiting()] == [item.id]
 
 
-def test_rev36_a_contest_shows_though_the_set_was_removed_meanwhile(laptop: Reviewer, phone: Reviewer) -> None:
-    """REV-36, REV-55."""
+def test_rev102_a_contest_shows_though_the_set_was_removed_meanwhile(laptop: Reviewer, phone: Reviewer) -> None:
+    """REV-102, REV-55."""
     laptop.add_task()
     laptop.propose("update_task_estimate", {"minutes": 60})
     phone.pull(laptop)

@@ -12,9 +12,9 @@ from lottisync.entities.view import view
 from lottisync.journal.toolbox import ACTIONS
 from lottisync.review import history
 from lottisync.review.change import ChangeDecision, ChangeItem, ChangeSet
-from lottisync.review.fate import fates
 from lottisync.review.inbox import Inbox
 from lottisync.review.projection import ItemStatus, SetStatus
+from lottisync.review.proposal_record import proposal_records
 from lottisync.store.doorbell import Bell
 
 
@@ -74,7 +74,7 @@ def test_s1_58_what_is_pending_for_a_task_and_what_was_decided(laptop: Reviewer)
 
 
 def test_s1_31_a_tool_of_a_newer_version_is_named_with_its_arguments(laptop: Reviewer) -> None:
-    """S1-31, REV-13, REV-45: it can be seen and rejected here, not confirmed."""
+    """S1-31, REV-13, REV-103: it can be seen and rejected here, not confirmed."""
     laptop.add_task()
     laptop.propose("set_task_title", {"title": "Rye"})
     [ident] = laptop.states()
@@ -144,10 +144,10 @@ def test_s1_60_batches_are_split_and_single_calls_are_not(laptop: Reviewer) -> N
         ("link_task", {"relation": 5, "targetTaskId": "t2"}),
     ],
 )
-def test_rev45_a_set_that_no_builder_wrote_keeps_no_other_from_being_shown(
+def test_rev103_a_set_that_no_builder_wrote_keeps_no_other_from_being_shown(
     laptop: Reviewer, tool: str, args: dict[str, Any]
 ) -> None:
-    """REV-45: it is shown with its error, and can be rejected."""
+    """REV-103: it is shown with its error, and can be rejected."""
     laptop.add_task()
     laptop.propose("set_task_title", {"title": "Rye"})
     laptop.propose("update_task_estimate", {"minutes": 60}, run="r2")
@@ -158,7 +158,7 @@ def test_rev45_a_set_that_no_builder_wrote_keeps_no_other_from_being_shown(
     with laptop.agents.transaction(laptop.later(), HIGH) as tx:
         tx.put(ident, "changeSet", {"items": [item | {"toolName": tool, "args": args}]})
     assert len(laptop.waiting()) == 2
-    assert len(fates(laptop.journal, laptop.agents, ACTIONS, laptop.now)) == 2
+    assert len(proposal_records(laptop.journal, laptop.agents, ACTIONS, laptop.now)) == 2
     [bad] = [shown.id for shown in laptop.waiting() if shown.error]
     for against in ("base", "current"):
         assert laptop.verdicts.confirm(bad, laptop.later(), against=against).result == "failed"

@@ -10,9 +10,9 @@ from lottisync.journal.actions.update_checklist_item import UpdateChecklistItem,
 from lottisync.journal.evidence import grade
 from lottisync.journal.toolbox import ACTIONS
 from lottisync.review.action import Grade
-from lottisync.review.answer import QUEUED
-from lottisync.review.fate import fates
-from lottisync.review.terms import Terms
+from lottisync.review.policy import Policy
+from lottisync.review.proposal_record import proposal_records
+from lottisync.review.tool_answer import QUEUED
 from lottisync.review.verdict import Verdicts
 
 REASON = "The user wrote that it is not done yet"
@@ -34,7 +34,8 @@ def graded(device: Reviewer, *cited: str, item: str = "t1-i0") -> Grade:
 
 
 def test_s0_04_a_note_after_the_tick_unlocks_it(laptop: Reviewer) -> None:
-    """S0-02, S0-04, S0-09, SOV-11: a tick, a later note, an untick. Nothing older than the note unlocks the tick."""
+    """S0-02, S0-04, S0-09, SOV-11, SOV-16: a tick, a later note, an untick. Nothing older than the note unlocks the
+    tick."""
     strict(laptop)
     laptop.add_task(items=("Flour",))
     laptop.note("before", "I may have bought flour")
@@ -180,7 +181,7 @@ def test_sov13_where_no_person_judges_it_unlocks_nothing(laptop: Reviewer, phone
     laptop.pull(phone)
     args = {"id": "t1-i0", "isChecked": False, "reason": REASON, "evidenceEntryIds": ["beside"]}
     with laptop.journal.transaction(laptop.later(), HIGH) as tx:
-        said = at_once(tx, LAURA, "t1", UpdateChecklistItem.model_validate(args), Terms(sovereignty="evidence"))
+        said = at_once(tx, LAURA, "t1", UpdateChecklistItem.model_validate(args), Policy(sovereignty="evidence"))
     assert said is not None
     assert said.startswith("Skipped: User set this item")
     assert laptop.item().is_checked
@@ -194,7 +195,7 @@ def test_s0_45_the_reason_is_readable_in_the_items_history(laptop: Reviewer) -> 
     laptop.propose("update_checklist_item", {"id": "t1-i1", "title": "Dry yeast"}, run="r2")
     [item, _] = laptop.waiting()
     laptop.verdicts.confirm(item.id, laptop.later())
-    [fate] = fates(laptop.journal, laptop.agents, ACTIONS, laptop.now, about="t1-i0")
-    assert (fate.summary, fate.fate, fate.why) == ('Uncheck: "Flour"', "confirmed", REASON)
-    assert [decision.device for decision in fate.decisions] == [laptop.id]
+    [record] = proposal_records(laptop.journal, laptop.agents, ACTIONS, laptop.now, about="t1-i0")
+    assert (record.summary, record.fate, record.why) == ('Uncheck: "Flour"', "confirmed", REASON)
+    assert [decision.device for decision in record.decisions] == [laptop.id]
     assert laptop.item().check_reason == REASON

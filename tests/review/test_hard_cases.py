@@ -14,9 +14,9 @@ from lottisync.problem import Problem
 from lottisync.review import retraction, saga
 from lottisync.review.change import ChangeSet
 from lottisync.review.completion import Sagas
-from lottisync.review.fate import fates
 from lottisync.review.inbox import Inbox
 from lottisync.review.ledger import fields
+from lottisync.review.proposal_record import proposal_records
 from lottisync.review.retraction import Staged
 from lottisync.review.verdict import Verdicts
 
@@ -70,8 +70,8 @@ def rewritten(device: Reviewer, ident: str, **changes: Any) -> None:
 # -- what builds on something else
 
 
-def test_rev45_an_item_that_builds_on_a_set_that_is_not_here_hides_nothing(laptop: Reviewer) -> None:
-    """REV-45, REV-48: a round was cut off between two sets of one wake."""
+def test_rev103_an_item_that_builds_on_a_set_that_is_not_here_hides_nothing(laptop: Reviewer) -> None:
+    """REV-103, REV-107: a round was cut off between two sets of one wake."""
     laptop.add_task()
     waits = one(laptop, "update_task_estimate", {"minutes": 60})
     other = one(laptop, "set_task_title", {"title": "Rye"}, "r2")
@@ -85,11 +85,11 @@ def test_rev45_an_item_that_builds_on_a_set_that_is_not_here_hides_nothing(lapto
     assert (outcome.result, "builds on another item" in outcome.message) == ("failed", True)
     assert laptop.verdicts.confirm(other, laptop.later()).result == "applied"
     assert laptop.verdicts.reject(waits, laptop.later()).result == "rejected"
-    assert len(fates(laptop.journal, laptop.agents, ACTIONS, laptop.now)) == 2
+    assert len(proposal_records(laptop.journal, laptop.agents, ACTIONS, laptop.now)) == 2
 
 
-def test_rev48_what_fell_with_a_rejection_comes_back_with_it(laptop: Reviewer) -> None:
-    """REV-48, REV-57: and takes effect in the end."""
+def test_rev108_what_fell_with_a_rejection_comes_back_with_it(laptop: Reviewer) -> None:
+    """REV-108, REV-114: and takes effect in the end."""
     made, link = follow_up(laptop)
     laptop.verdicts.reject(made, laptop.later())
     assert (status(laptop, made), status(laptop, link)) == ("rejected", "rejected")
@@ -101,8 +101,8 @@ def test_rev48_what_fell_with_a_rejection_comes_back_with_it(laptop: Reviewer) -
         assert len(reader.links_from("t1") + reader.links_to("t1")) == 1
 
 
-def test_rev57_what_was_rejected_before_stays_rejected(laptop: Reviewer) -> None:
-    """REV-57: only what was said in one breath is taken back together."""
+def test_rev115_what_was_rejected_before_stays_rejected(laptop: Reviewer) -> None:
+    """REV-115: only what was said in one breath is taken back together."""
     made, link = follow_up(laptop)
     laptop.verdicts.reject(link, laptop.later())
     laptop.verdicts.reject(made, laptop.later())
@@ -110,8 +110,8 @@ def test_rev57_what_was_rejected_before_stays_rejected(laptop: Reviewer) -> None
     assert (status(laptop, made), status(laptop, link)) == ("pending", "rejected")
 
 
-def test_rev48_a_chain_falls_as_a_whole(laptop: Reviewer) -> None:
-    """REV-48: also one that bites its own tail, which no program of ours writes."""
+def test_rev108_a_chain_falls_as_a_whole(laptop: Reviewer) -> None:
+    """REV-108: also one that bites its own tail, which no program of ours writes."""
     laptop.add_task()
     laptop.propose("add_multiple_checklist_items", {"items": [{"title": title} for title in "ABC"]})
     [ident] = laptop.states()
@@ -145,8 +145,8 @@ def test_rev50_a_verdict_is_finished_though_its_set_was_removed_meanwhile(laptop
     assert [decision.verdict for decision in laptop.decisions()] == ["confirmed"]
 
 
-def test_rev50_a_saga_whose_item_is_not_here_stops_no_start(laptop: Reviewer) -> None:
-    """REV-50: the others are played."""
+def test_rev111_a_saga_whose_item_is_not_here_stops_no_start(laptop: Reviewer) -> None:
+    """REV-111: the others are played."""
     laptop.add_task()
     ident = one(laptop, "update_task_estimate", {"minutes": 60})
     with pytest.raises(Killed):
@@ -179,8 +179,8 @@ def test_rev53_a_saga_that_another_process_closed_writes_no_decision(laptop: Rev
     assert [decision.verdict for decision in laptop.decisions()] == ["confirmed"]
 
 
-def test_rev45_an_item_under_the_id_of_another_place_is_none(laptop: Reviewer) -> None:
-    """REV-45: as a twin it would keep the decision on a good item from being written."""
+def test_rev104_an_item_under_the_id_of_another_place_is_none(laptop: Reviewer) -> None:
+    """REV-104: as a twin it would keep the decision on a good item from being written."""
     laptop.add_task()
     good = one(laptop, "update_task_estimate", {"minutes": 60})
     other = one(laptop, "set_task_title", {"title": "Rye"}, "r2")
@@ -220,8 +220,10 @@ def test_rev77_a_retraction_that_has_seen_that_it_was_put_off_counts(laptop: Rev
     assert laptop.verdicts.confirm(ident, laptop.later()).result == "already"
 
 
-def test_rev58_a_contest_about_a_twin_that_was_answered_along_can_be_settled(laptop: Reviewer, phone: Reviewer) -> None:
-    """REV-58: it has no effect of its own that could arrive."""
+def test_rev118_a_contest_about_a_twin_that_was_answered_along_can_be_settled(
+    laptop: Reviewer, phone: Reviewer
+) -> None:
+    """REV-118: it has no effect of its own that could arrive."""
     laptop.add_task()
     older = one(laptop, "update_task_estimate", {"minutes": 60})
     phone.pull(laptop)
@@ -312,8 +314,8 @@ def test_rev56_undo_where_the_task_was_deleted_since(laptop: Reviewer) -> None:
     assert is_deleted(task)
 
 
-def test_rev45_what_a_newer_version_confirmed_is_not_undone_by_this_one(laptop: Reviewer) -> None:
-    """REV-45, REV-56."""
+def test_rev103_what_a_newer_version_confirmed_is_not_undone_by_this_one(laptop: Reviewer) -> None:
+    """REV-103, REV-56."""
     laptop.add_task()
     ident = one(laptop, "update_task_estimate", {"minutes": 60})
     laptop.verdicts.confirm(ident, laptop.later())
@@ -345,8 +347,8 @@ def test_rev56_undo_after_a_third_device_has_written(laptop: Reviewer, phone: Re
 # -- time
 
 
-def test_rev48_confirm_all_takes_what_waits_and_not_what_has_expired(laptop: Reviewer) -> None:
-    """REV-48, S1-54: one was put off and is back, the other has expired and can still be decided."""
+def test_rev109_confirm_all_takes_what_waits_and_not_what_has_expired(laptop: Reviewer) -> None:
+    """REV-109, S1-54: one was put off and is back, the other has expired and can still be decided."""
     laptop.add_task()
     laptop.propose("add_multiple_checklist_items", {"items": [{"title": "Milk"}, {"title": "Eggs"}]})
     milk, eggs = laptop.waiting()
@@ -376,7 +378,7 @@ def test_rev34_a_time_that_cannot_be_is_refused(laptop: Reviewer, until: int) ->
     """REV-34: past, or past the last year that can be written down; nothing is changed."""
     laptop.add_task()
     ident = one(laptop, "update_task_estimate", {"minutes": 60})
-    with pytest.raises(Problem, match="put off to"):
+    with pytest.raises(Problem, match="can be deferred"):
         laptop.verdicts.defer(ident, until, laptop.later())
     assert laptop.decisions() == []
     assert [item.id for item in laptop.waiting()] == [ident]

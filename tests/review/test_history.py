@@ -14,7 +14,7 @@ def told(device: Reviewer, agent: str = LAURA) -> list[str]:
 
 
 def test_s1_50_ticks_crosses_arguments_and_reasons(laptop: Reviewer) -> None:
-    """REV-70, S1-50, S1-51, S1-06, REV-46: what the person changed is told, too."""
+    """REV-70, S1-50, S1-51, S1-06, REV-106: what the person changed is told, too."""
     laptop.add_task(items=("Flour",))
     calls: list[tuple[str, dict[str, Any]]] = [
         ("set_task_title", {"title": "Rye bread"}),

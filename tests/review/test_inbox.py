@@ -4,7 +4,7 @@ from tests.review.reviewer import DAY, LAURA, Reviewer
 
 from lottisync.entities.entity import HIGH
 from lottisync.journal.toolbox import ACTIONS
-from lottisync.review.action import Change
+from lottisync.review.action import FieldChange
 from lottisync.review.inbox import Inbox
 
 
@@ -31,9 +31,9 @@ def test_s1_34_a_set_names_its_agent_its_task_and_how_much_waits(laptop: Reviewe
         3,
     )
     assert [(item.summary, item.changes) for item in shown.items] == [
-        ("Set estimate to 60 minutes", [Change("estimate", None, 60)]),
-        ('Rename "Flour" to "Rye"', [Change("title", "Flour", "Rye")]),
-        ('Add: "Salt"', [Change("checklistItem", None, "Salt")]),
+        ("Set estimate to 60 minutes", [FieldChange("estimate", None, 60)]),
+        ('Rename "Flour" to "Rye"', [FieldChange("title", "Flour", "Rye")]),
+        ('Add: "Salt"', [FieldChange("checklistItem", None, "Salt")]),
     ]
 
 
@@ -44,7 +44,7 @@ def test_s1_42_before_is_what_is_there_now(laptop: Reviewer) -> None:
     laptop.propose("set_task_status", {"status": "GROOMED"})
     laptop.edit(status="IN PROGRESS")
     [item] = laptop.waiting()
-    assert item.changes == [Change("status", "IN PROGRESS", "GROOMED")]
+    assert item.changes == [FieldChange("status", "IN PROGRESS", "GROOMED")]
     assert item.stale
     assert [(field.was, field.now) for field in item.stale_fields] == [("OPEN", "IN PROGRESS")]
 
@@ -66,7 +66,7 @@ def test_s1_45_sets_stay_until_every_item_is_decided_and_decided_items_stay_in_p
 
 
 def test_s1_54_expired_sets_are_out_of_sight(laptop: Reviewer) -> None:
-    """S1-54."""
+    """S1-54, REV-119."""
     laptop.add_task()
     laptop.propose("set_task_title", {"title": "Rye"})
     laptop.later(8 * DAY)

@@ -14,13 +14,13 @@ from lottisync.journal.toolbox import ACTIONS
 from lottisync.review import index
 from lottisync.review.cleanup import remove_old_sets
 from lottisync.review.inbox import Inbox
-from lottisync.review.index import Entry, ItemEntry
+from lottisync.review.index import IndexRow, ItemEntry
 from lottisync.store.store import Store
 
 FAR = 100 * DAY
 
 
-def rows(device: Reviewer) -> dict[str, Entry]:
+def rows(device: Reviewer) -> dict[str, IndexRow]:
     """The index, brought up to date; and no fault in it."""
     index.refresh(device.agents, device.now)
     with device.agents.reading() as reader:
@@ -28,12 +28,12 @@ def rows(device: Reviewer) -> dict[str, Entry]:
         return {entry.set_id: entry for entry in index._entries(reader, "1", ())}
 
 
-def only(device: Reviewer) -> Entry:
+def only(device: Reviewer) -> IndexRow:
     [entry] = rows(device).values()
     return entry
 
 
-def items(entry: Entry) -> list[str]:
+def items(entry: IndexRow) -> list[str]:
     return [one.status for one in msgspec.json.decode(entry.items, type=list[ItemEntry])]
 
 
@@ -44,8 +44,8 @@ def two_items(device: Reviewer) -> tuple[str, str]:
     return milk.id, eggs.id
 
 
-def test_rev37_a_status_and_when_it_was_resolved_are_stored_and_follow_every_verdict(laptop: Reviewer) -> None:
-    """REV-37, S1-08, S1-11, S2-11: default pending, and back again after an undo."""
+def test_rev129_a_status_and_when_it_was_resolved_are_stored_and_follow_every_verdict(laptop: Reviewer) -> None:
+    """REV-129, S1-08, S1-11, S2-11: default pending, and back again after an undo."""
     milk, eggs = two_items(laptop)
     assert (only(laptop).status, items(only(laptop)), only(laptop).resolved_at) == ("pending", ["pending"] * 2, None)
     laptop.verdicts.confirm(milk, laptop.later())
@@ -58,8 +58,8 @@ def test_rev37_a_status_and_when_it_was_resolved_are_stored_and_follow_every_ver
     assert (only(laptop).status, only(laptop).resolved_at, only(laptop).open) == ("partiallyResolved", None, 1)
 
 
-def test_rev37_time_alone_turns_a_row_and_a_clock_set_back_turns_it_again(laptop: Reviewer) -> None:
-    """REV-37, REV-33, REV-34: no verdict and no write of the set is between."""
+def test_rev129_time_alone_turns_a_row_and_a_clock_set_back_turns_it_again(laptop: Reviewer) -> None:
+    """REV-129, REV-33, REV-34: no verdict and no write of the set is between."""
     milk, _ = two_items(laptop)
     laptop.verdicts.defer(milk, laptop.now + 20 * DAY, laptop.later())
     made = laptop.now
@@ -84,7 +84,7 @@ def test_rev37_time_alone_turns_a_row_and_a_clock_set_back_turns_it_again(laptop
 
 
 def test_rev37_what_peers_decide_and_contest_reaches_the_index(laptop: Reviewer, phone: Reviewer) -> None:
-    """REV-37: nothing but a round came in; the same rows on both devices, and none of them has travelled."""
+    """REV-129, REV-37: nothing but a round came in; the same rows on both devices, and none of them has travelled."""
     milk, eggs = two_items(laptop)
     phone.pull(laptop)
     assert rows(phone) == rows(laptop)
@@ -100,8 +100,8 @@ def test_rev37_what_peers_decide_and_contest_reaches_the_index(laptop: Reviewer,
     assert only(laptop).settled
 
 
-def test_rev37_a_decision_alone_reaches_the_index(laptop: Reviewer, phone: Reviewer) -> None:
-    """REV-37: a round was cut off: the decision is here, the set that was touched along with it is not."""
+def test_rev129_a_decision_alone_reaches_the_index(laptop: Reviewer, phone: Reviewer) -> None:
+    """REV-129: a round was cut off: the decision is here, the set that was touched along with it is not."""
     milk, _ = two_items(laptop)
     phone.pull(laptop)
     assert items(only(phone)) == ["pending", "pending"]
@@ -113,8 +113,8 @@ def test_rev37_a_decision_alone_reaches_the_index(laptop: Reviewer, phone: Revie
     assert items(only(phone)) == ["rejected", "pending"]
 
 
-def test_rev37_a_verdict_on_one_twin_turns_the_row_of_the_other(laptop: Reviewer, phone: Reviewer) -> None:
-    """REV-37, REV-35: the decision names the other set; one operation on two devices."""
+def test_rev129_a_verdict_on_one_twin_turns_the_row_of_the_other(laptop: Reviewer, phone: Reviewer) -> None:
+    """REV-129, REV-35: the decision names the other set; one operation on two devices."""
     laptop.add_task()
     phone.pull(laptop)
     for device in (laptop, phone):
@@ -126,8 +126,8 @@ def test_rev37_a_verdict_on_one_twin_turns_the_row_of_the_other(laptop: Reviewer
     assert [entry.status for entry in rows(laptop).values()] == ["resolved", "resolved"]
 
 
-def test_rev37_a_set_that_is_removed_leaves_the_index(laptop: Reviewer) -> None:
-    """REV-37, REV-36."""
+def test_rev129_a_set_that_is_removed_leaves_the_index(laptop: Reviewer) -> None:
+    """REV-129, REV-36."""
     two_items(laptop)
     assert len(rows(laptop)) == 1
     laptop.later(FAR)
@@ -136,7 +136,7 @@ def test_rev37_a_set_that_is_removed_leaves_the_index(laptop: Reviewer) -> None:
 
 
 def test_rev37_the_index_can_be_thrown_away(laptop: Reviewer) -> None:
-    """REV-37: it is the same when computed anew, and rebuilding writes nothing that replicates."""
+    """REV-130, REV-37: it is the same when computed anew, and rebuilding writes nothing that replicates."""
     milk, _ = two_items(laptop)
     laptop.propose("set_task_title", {"title": "Rye"}, run="r2")
     laptop.verdicts.confirm(milk, laptop.later())
@@ -191,7 +191,7 @@ def test_rev38_an_index_that_is_behind_is_not_said_to_lie(laptop: Reviewer) -> N
         assert list(index.faults(reader, laptop.now)) == []
 
 
-def steps(store: Store, deed: Callable[[], Any]) -> int:
+def steps(store: Store, effect_write: Callable[[], Any]) -> int:
     """How many steps SQLite's virtual machine makes for it: what is read, whatever the machine."""
     made = 0
 
@@ -201,7 +201,7 @@ def steps(store: Store, deed: Callable[[], Any]) -> int:
 
     store._connection.trace_v2(apsw.SQLITE_TRACE_PROFILE, note)
     try:
-        deed()
+        effect_write()
     finally:
         store._connection.trace_v2(0, None)
     return made

@@ -233,7 +233,7 @@ LONG = ("confirm all", "dismiss")
 
 @pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.deep) if n in LONG else n for n in SCENES])
 def test_rev50_killed_before_any_statement_of_the_other_verdicts(tmp_path: Path, trial: Trial, name: str) -> None:
-    """REV-50, REV-8, REV-48, REV-58, REV-59: all of what was said or nothing of it, and saying it again finishes it
+    """REV-50, REV-144, REV-108, REV-58, REV-59: all of what was said or nothing of it, and saying it again finishes it
     without doing anything twice."""
     scene = SCENES[name]
     item, now = scene.prepare(tmp_path / "template")

@@ -11,10 +11,10 @@ from lottisync.entities.view import view
 from lottisync.journal.actions.set_task_language import SetTaskLanguage
 from lottisync.journal.actions.update_checklist_item import UpdateChecklistItem, at_once
 from lottisync.journal.types import EntryLink, link_ends
-from lottisync.review.action import Change
+from lottisync.review.action import FieldChange
 from lottisync.review.completion import Sagas
 from lottisync.review.item_view import ItemView
-from lottisync.review.terms import Terms
+from lottisync.review.policy import Policy
 
 REASON = "The note of 22:30 says it is done"
 
@@ -28,7 +28,7 @@ def label(device: Reviewer, *names: str) -> None:
         device.do(lambda tx, n=name: tx.put(f"label-{n}", "label", {"name": n}))  # type: ignore[misc]
 
 
-def terms(device: Reviewer, **fields: Any) -> None:
+def policy(device: Reviewer, **fields: Any) -> None:
     """What the person has set for the agent."""
     with device.agents.transaction(device.later(), HIGH) as tx:
         tx.put(LAURA, "agent", {"agentId": LAURA, "displayName": "Laura", **fields})
@@ -41,8 +41,8 @@ def labels(*pairs: tuple[str, str]) -> dict[str, Any]:
 # -- labels
 
 
-def test_rev7_three_labels_the_surest_first_and_none_of_low_confidence(laptop: Reviewer) -> None:
-    """REV-7, S1-17."""
+def test_rev142_three_labels_the_surest_first_and_none_of_low_confidence(laptop: Reviewer) -> None:
+    """REV-142, S1-17."""
     label(laptop, "bug", "home", "work", "urgent", "later")
     laptop.add_task()
     answer = laptop.propose(
@@ -57,7 +57,7 @@ def test_rev7_three_labels_the_surest_first_and_none_of_low_confidence(laptop: R
     )
     assert [item.args["id"] for item in laptop.waiting()] == ["label-urgent", "label-home", "label-bug"]
     assert laptop.waiting()[0].summary == 'Assign label: "urgent"'
-    assert laptop.waiting()[0].changes == [Change("labels", None, "urgent")]
+    assert laptop.waiting()[0].changes == [FieldChange("labels", None, "urgent")]
 
 
 def test_rev7_a_label_is_one_register_and_the_users_word(laptop: Reviewer, phone: Reviewer) -> None:
@@ -85,8 +85,8 @@ def test_rev7_a_label_is_one_register_and_the_users_word(laptop: Reviewer, phone
         ({"labels": [{"id": "t1", "confidence": "high"}]}, "label t1: not found"),
     ],
 )
-def test_rev7_a_label_that_is_none(laptop: Reviewer, args: dict[str, Any], said: str) -> None:
-    """REV-7, REV-16."""
+def test_rev142_a_label_that_is_none(laptop: Reviewer, args: dict[str, Any], said: str) -> None:
+    """REV-142, REV-16."""
     laptop.add_task()
     assert said in laptop.propose("assign_task_labels", args)
 
@@ -109,8 +109,8 @@ def test_rev8_a_rejected_label_is_suppressed_until_the_rejection_is_undone(lapto
     assert laptop.verdicts.recover(laptop.later()) == []
 
 
-def test_rev8_a_suppression_that_was_interrupted_is_carried_out_at_the_next_start(laptop: Reviewer) -> None:
-    """REV-8, REV-50."""
+def test_rev144_a_suppression_that_was_interrupted_is_carried_out_at_the_next_start(laptop: Reviewer) -> None:
+    """REV-144, REV-50."""
     label(laptop, "bug")
     laptop.add_task()
     laptop.propose("assign_task_labels", labels(("bug", "high")))
@@ -133,7 +133,7 @@ def test_rev8_a_suppression_that_was_interrupted_is_carried_out_at_the_next_star
 def follow_up(laptop: Reviewer, **more: Any) -> list[ItemView]:
     laptop.add_task()
     laptop.edit(categoryId="kitchen")
-    terms(laptop, allowedCategoryIds={"kitchen": True})
+    policy(laptop, allowedCategoryIds={"kitchen": True})
     laptop.propose("create_follow_up_task", {"title": "Clean the oven", "relation": "has_follow_up", **more})
     return laptop.waiting()
 
@@ -169,8 +169,8 @@ def test_rev48_a_follow_up_and_its_link_in_order(laptop: Reviewer, phone: Review
     assert laptop.same_as(phone)
 
 
-def test_rev57_what_others_build_on_is_undone_after_them(laptop: Reviewer) -> None:
-    """REV-57."""
+def test_rev116_what_others_build_on_is_undone_after_them(laptop: Reviewer) -> None:
+    """REV-116."""
     create, link = follow_up(laptop, description="It smells.")
     laptop.verdicts.confirm_all(create.id.rpartition(".")[0], laptop.later())
     made = made_task(laptop)
@@ -182,8 +182,8 @@ def test_rev57_what_others_build_on_is_undone_after_them(laptop: Reviewer) -> No
         assert reader.links_to("t1") == []
 
 
-def test_rev56_a_follow_up_with_something_in_it_stays(laptop: Reviewer) -> None:
-    """REV-56."""
+def test_rev113_a_follow_up_with_something_in_it_stays(laptop: Reviewer) -> None:
+    """REV-113."""
     create, link = follow_up(laptop)
     laptop.verdicts.confirm(create.id, laptop.later())
     laptop.verdicts.reject(link.id, laptop.later())
@@ -194,16 +194,16 @@ def test_rev56_a_follow_up_with_something_in_it_stays(laptop: Reviewer) -> None:
     assert laptop.page(made).task.title == "Clean the oven"
 
 
-def test_rev48_what_builds_on_a_rejected_item_is_rejected_with_it(laptop: Reviewer) -> None:
-    """REV-48."""
+def test_rev108_what_builds_on_a_rejected_item_is_rejected_with_it(laptop: Reviewer) -> None:
+    """REV-108."""
     create, _ = follow_up(laptop)
     laptop.verdicts.reject(create.id, laptop.later(), "no")
     assert [(d.verdict, d.reason) for d in laptop.decisions()] == [("rejected", "no")] * 2
     assert laptop.waiting() == []
 
 
-def test_rev48_a_link_that_a_later_call_asks_for(laptop: Reviewer) -> None:
-    """REV-48: the model is told the id, and a later wake may use it."""
+def test_rev107_a_link_that_a_later_call_asks_for(laptop: Reviewer) -> None:
+    """REV-107: the model is told the id, and a later wake may use it."""
     laptop.add_task()
     answer = laptop.propose("create_follow_up_task", {"title": "Clean the oven"})
     created = answer.rpartition(" ")[2].rstrip(".")
@@ -224,10 +224,10 @@ def test_rev48_a_link_that_a_later_call_asks_for(laptop: Reviewer) -> None:
         ("has_follow_up", "follows_up_on", ("t2", "t1")),
     ],
 )
-def test_rev7_a_relation_is_stored_under_one_word(
+def test_rev143_a_relation_is_stored_under_one_word(
     laptop: Reviewer, relation: str, stored: str, ends: tuple[str, str]
 ) -> None:
-    """REV-7, S1-20: typed links with derived ids."""
+    """REV-143, S1-20: typed links with derived ids."""
     laptop.add_task()
     laptop.add_task("t2", "Buy flour")
     laptop.propose("link_task", {"relation": relation, "targetTaskId": "t2"})
@@ -296,10 +296,10 @@ def test_rev5_the_categories_are_asked_at_building_and_at_confirm(laptop: Review
     laptop.add_task()
     laptop.edit(categoryId="kitchen")
     assert "not allowed in its category" in laptop.propose("update_task_estimate", {"minutes": 60})
-    terms(laptop, allowedCategoryIds={"kitchen": True})
+    policy(laptop, allowedCategoryIds={"kitchen": True})
     assert "queued" in laptop.propose("update_task_estimate", {"minutes": 60})
     [item] = laptop.waiting()
-    terms(laptop, allowedCategoryIds={"kitchen": False})
+    policy(laptop, allowedCategoryIds={"kitchen": False})
     assert laptop.waiting()[0].error == "task t1: the agent is not allowed in its category"
     outcome = laptop.verdicts.confirm(item.id, laptop.later())
     assert (outcome.result, outcome.message) == ("failed", "task t1: the agent is not allowed in its category")
@@ -321,7 +321,7 @@ def test_rev5_the_language_too(laptop: Reviewer) -> None:
     laptop.add_task()
     laptop.edit(categoryId="kitchen")
     with laptop.journal.transaction(laptop.later(), HIGH) as tx:
-        said = SetTaskLanguage.model_validate({"languageCode": "de"}).at_once(tx, "t1", Terms())
+        said = SetTaskLanguage.model_validate({"languageCode": "de"}).at_once(tx, "t1", Policy())
     assert said == "Skipped: you are not allowed in the task's category."
 
 
@@ -349,7 +349,7 @@ def test_s0_53_auto_check_where_the_person_opted_in_and_never_what_they_set(lapt
     laptop.verdicts.reject(laptop.waiting()[0].id, laptop.later())
     laptop.agent_tick("t1-i0", checked=True)
     laptop.agent_tick("t1-i0", checked=False)
-    terms(laptop, config={"autoCheck": True})
+    policy(laptop, config={"autoCheck": True})
     answer = laptop.propose(
         "suggest_checklist_completion",
         {"items": [{"id": i, "reason": REASON} for i in ("t1-i0", "t1-i1")]},
@@ -387,7 +387,7 @@ def test_s0_08_the_direct_path(
     else:
         laptop.agent_tick("t1-i0", checked)
     with laptop.journal.transaction(laptop.later(), HIGH) as tx:
-        answer = at_once(tx, LAURA, "t1", UpdateChecklistItem.model_validate({"id": "t1-i0", **args}), Terms())
+        answer = at_once(tx, LAURA, "t1", UpdateChecklistItem.model_validate({"id": "t1-i0", **args}), Policy())
     assert answer is not None
     assert answer.startswith(said)
     item = laptop.item()
@@ -408,8 +408,8 @@ def test_s0_13_the_direct_path_asks_where_the_item_belongs(laptop: Reviewer) -> 
     laptop.add_task(items=("Flour",))
     laptop.add_task("t2")
     with laptop.journal.transaction(laptop.later(), HIGH) as tx:
-        assert at_once(tx, LAURA, "t2", tick("t1-i0"), Terms()) == ("Skipped: checklist item: wrong task.")
-        assert at_once(tx, LAURA, "t2", tick("t9"), Terms()) == ("Skipped: checklist item: not found.")
+        assert at_once(tx, LAURA, "t2", tick("t1-i0"), Policy()) == ("Skipped: checklist item: wrong task.")
+        assert at_once(tx, LAURA, "t2", tick("t9"), Policy()) == ("Skipped: checklist item: not found.")
 
 
 def test_s0_07_the_users_six_transitions(laptop: Reviewer) -> None:

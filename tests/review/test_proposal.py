@@ -51,8 +51,8 @@ def test_rev11_run_task_tool_arguments_and_target_tell_operations_apart() -> Non
     assert operation_id("run", "t1", base[2], ARGS | {"reason": "other words"}, ["i1"]) == operation_id(*base)
 
 
-def test_rev12_item_ids_name_their_set() -> None:
-    """REV-12."""
+def test_rev145_item_ids_name_their_set() -> None:
+    """REV-145."""
     ident = set_id("laura", "run", "0" * 16, 0)
     assert set_of(item_id(ident, 3)) == ident
     assert ident != set_id("laura", "run", "1" * 16, 0)

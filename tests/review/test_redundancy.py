@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from lottisync.journal.action import TaskField
 from lottisync.journal.actions.add_checklist_item import AddChecklistItem
 from lottisync.journal.actions.update_checklist_item import UpdateChecklistItem
+from lottisync.journal.task_action import TaskField
 from lottisync.journal.toolbox import ACTIONS
-from lottisync.review import answer
+from lottisync.review import tool_answer
 
 
 def redundancy(tool: str, args: dict[str, Any], current: dict[str, Any]) -> str | None:
@@ -72,9 +72,9 @@ def test_rev20_an_item_of_that_name_is_there() -> None:
 
 def test_rev21_the_words_of_adr_0009() -> None:
     """REV-21, S4-10, S4-11, S4-16: what was redundant is counted, and told item by item."""
-    assert answer.skipped("estimate is already 120 minutes") == "Skipped: estimate is already 120 minutes."
+    assert tool_answer.skipped("estimate is already 120 minutes") == "Skipped: estimate is already 120 minutes."
     redundant = ['"Buy groceries" is already checked', '"Walk dog" is already checked']
-    assert answer.batch_answer(1, redundant, [], []) == (
+    assert tool_answer.batch_answer(1, redundant, [], []) == (
         "Proposal queued for user review (1 item(s) queued).\n"
         'Skipped 2 redundant update(s): "Buy groceries" is already checked; "Walk dog" is already checked.'
     )
@@ -86,5 +86,5 @@ def test_rev22_a_lookup_that_fails_finds_nothing() -> None:
     def broken() -> int:
         raise OSError("disk")
 
-    assert answer.looked_up(broken) is None
-    assert answer.looked_up(lambda: 5) == 5
+    assert tool_answer.looked_up(broken) is None
+    assert tool_answer.looked_up(lambda: 5) == 5

@@ -64,7 +64,7 @@ def recovered(device: Reviewer) -> list[str]:
 def test_rev61_an_effect_that_a_restored_journal_has_lost_is_played_again(
     laptop: Reviewer, call: tuple[str, dict[str, object]]
 ) -> None:
-    """REV-61, COPY-8: once, with the decision that there was, and under a new host."""
+    """REV-121, REV-61, COPY-8: once, with the decision that there was, and under a new host."""
     laptop.add_task(items=("Flour",))
     back_up(laptop, "journal")
     host = _host(laptop)
@@ -171,8 +171,8 @@ def test_rev61_what_was_undone_elsewhere_is_not_done_again(laptop: Reviewer, pho
     assert (laptop.page().task.estimate, status(laptop, ident)) == (None, "undone")
 
 
-def test_rev61_what_its_task_has_yet_to_come_for_waits(laptop: Reviewer, phone: Reviewer) -> None:
-    """REV-61: the journal was put back to before the task was written."""
+def test_rev120_what_its_task_has_yet_to_come_for_waits(laptop: Reviewer, phone: Reviewer) -> None:
+    """REV-120: the journal was put back to before the task was written."""
     back_up(laptop, "journal")
     laptop.add_task()
     laptop.meet(phone)

@@ -98,7 +98,7 @@ def test_rev77_a_confirmation_elsewhere_wins_and_is_no_contest(laptop: Reviewer,
 
 
 def test_rev75_the_person_can_have_it_back(laptop: Reviewer) -> None:
-    """REV-75, REV-57: and the agent may retract it anew."""
+    """REV-75, REV-114: and the agent may retract it anew."""
     laptop.add_task()
     laptop.propose("update_task_estimate", {"minutes": 60})
     [item] = laptop.waiting()

@@ -17,10 +17,10 @@ from tests.support.examples import examples
 
 from lottisync.journal.toolbox import ACTIONS
 from lottisync.review import index
-from lottisync.review.fate import fates
 from lottisync.review.inbox import Inbox
 from lottisync.review.ledger import Ledger
 from lottisync.review.projection import ItemStatus, project
+from lottisync.review.proposal_record import proposal_records
 from lottisync.store.check import broken_invariants
 
 DEVICES = 3
@@ -124,7 +124,7 @@ class ThreeDevices(RuleBasedStateMachine):
     def every_device_can_show_what_it_has(self) -> None:
         for device in getattr(self, "devices", []):
             Inbox(device.journal, device.agents, ACTIONS).unsettled_sets(device.now)
-            fates(device.journal, device.agents, ACTIONS, device.now)
+            proposal_records(device.journal, device.agents, ACTIONS, device.now)
 
     def meet_all(self) -> None:
         for _ in range(2):

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lottisync.agents.toolbox import TOOLBOX, RetractSuggestions
-from lottisync.journal.action import Action, Batch
 from lottisync.journal.actions.add_multiple_checklist_items import AddMultipleChecklistItems
 from lottisync.journal.actions.set_task_status import PROPOSED_STATUSES
 from lottisync.journal.arguments import Call
+from lottisync.journal.task_action import ActionBatch, TaskAction
 from lottisync.journal.toolbox import BadCall, schema
 
 
@@ -30,7 +30,7 @@ def refused(name: str, args: Any) -> str:
 
 def test_rev1_classes_of_tools() -> None:
     """REV-1, S1-15..S1-21, S2-01, S2-02, S2-05, S2-24."""
-    deferred = {name for name, tool in TOOLBOX.tools.items() if issubclass(tool, Action | Batch)}
+    deferred = {name for name, tool in TOOLBOX.tools.items() if issubclass(tool, TaskAction | ActionBatch)}
     assert TOOLBOX.tools.keys() - deferred == {
         *("update_report", "record_observations"),  # kept with the agent
         *("set_task_language", "retract_suggestions"),  # done at once, or at the end of the wake
@@ -92,8 +92,8 @@ def test_rev2_one_source_for_schema_and_description() -> None:
 
 
 @pytest.mark.parametrize("given_minutes", [60, "60", 60.0, " 60 ", 59.6])
-def test_rev3_an_estimate_in_whatever_form(given_minutes: Any) -> None:
-    """REV-3, S4-19."""
+def test_rev140_an_estimate_in_whatever_form(given_minutes: Any) -> None:
+    """REV-140, S4-19."""
     assert accepted("update_task_estimate", {"minutes": given_minutes}) == {"minutes": 60}
 
 
@@ -104,8 +104,8 @@ def test_rev3_estimates_that_are_none(given_minutes: Any) -> None:
 
 
 @pytest.mark.parametrize("alias", sorted(TOOLBOX.aliases))
-def test_rev3_aliases(alias: str) -> None:
-    """REV-3."""
+def test_rev140_aliases(alias: str) -> None:
+    """REV-140."""
     assert TOOLBOX.aliases[alias] in TOOLBOX.tools
     assert refused(alias, {}).startswith(TOOLBOX.aliases[alias])
 
@@ -136,12 +136,12 @@ def test_rev3_aliases(alias: str) -> None:
     ],
 )
 def test_rev3_what_is_refused_says_why(tool: str, args: Any, part: str) -> None:
-    """REV-3, S0-11, S2-25: an invalid proposal never reaches a person."""
+    """REV-141, REV-3, S0-11, S2-25: an invalid proposal never reaches a person."""
     assert part in refused(tool, args)
 
 
-def test_rev3_normal_forms() -> None:
-    """REV-3."""
+def test_rev140_normal_forms() -> None:
+    """REV-140."""
     assert accepted("set_task_title", {"title": " Bake \n bread "}) == {"title": "Bake bread"}
     assert accepted("set_task_status", {"status": "in_progress"}) == {"status": "IN PROGRESS"}
     assert accepted("update_task_priority", {"priority": " p0 "}) == {"priority": "P0"}
@@ -156,7 +156,7 @@ def test_rev3_the_reason_survives_explosion() -> None:
     """REV-3, S0-32, S1-25: N elements, N calls, each with its own arguments."""
     items = [{"id": "a", "isChecked": True, "reason": "The note of 22:30 says so", "evidenceEntryIds": ["e1"]}]
     call = TOOLBOX.parse("update_checklist_items", json.dumps({"items": [*items, {"id": "b", "title": "B"}]}))
-    assert isinstance(call, Batch)
+    assert isinstance(call, ActionBatch)
     assert [(part.tool, part.arguments()) for part in call.parts()] == [
         ("update_checklist_item", items[0]),
         ("update_checklist_item", {"id": "b", "title": "B"}),
@@ -210,8 +210,8 @@ _json = st.recursive(
     st.sampled_from(sorted(TOOLBOX.tools)),
     st.dictionaries(st.sampled_from(["title", "minutes", "items", "status"]), _json),
 )
-def test_rev3_a_normal_form_is_its_own_normal_form(tool: str, args: dict[str, Any]) -> None:
-    """REV-3."""
+def test_rev140_a_normal_form_is_its_own_normal_form(tool: str, args: dict[str, Any]) -> None:
+    """REV-140."""
     once = TOOLBOX.checked(tool, args)
     if not isinstance(once, BadCall):
         assert TOOLBOX.checked(once.tool, once.arguments()) == once

@@ -44,7 +44,7 @@ def confirmed(device: Reviewer, tool: str, args: dict[str, Any], run: str = "run
 def test_rev56_the_old_value_is_written_back(
     laptop: Reviewer, tool: str, args: dict[str, Any], field: str, old: Any
 ) -> None:
-    """REV-56, REV-57: with a decision and a receipt of its own, and the companions go back with it."""
+    """REV-112, REV-56, REV-57: with a decision and a receipt of its own, and the companions go back with it."""
     laptop.add_task()
     laptop.edit(estimate=30)
     ident = confirmed(laptop, tool, args)
@@ -67,8 +67,8 @@ def test_rev56_the_old_value_is_written_back(
     assert len(laptop.decisions()) == 2
 
 
-def test_rev56_a_tick_goes_back_with_its_provenance(laptop: Reviewer) -> None:
-    """REV-56, S0-26."""
+def test_rev112_a_tick_goes_back_with_its_provenance(laptop: Reviewer) -> None:
+    """REV-112, S0-26."""
     laptop.add_task(items=("Flour",))
     before = laptop.item()
     ident = confirmed(laptop, "update_checklist_item", {"id": "t1-i0", "isChecked": True, "reason": REASON})
@@ -168,8 +168,8 @@ def test_rev56_an_entity_that_came_back_does_not_pass_for_the_effect(laptop: Rev
     assert laptop.item().title == "Oats"
 
 
-def test_rev56_a_created_item_goes_unless_somebody_touched_it(laptop: Reviewer) -> None:
-    """REV-56."""
+def test_rev113_a_created_item_goes_unless_somebody_touched_it(laptop: Reviewer) -> None:
+    """REV-113."""
     laptop.add_task()
     milk = confirmed(laptop, "add_checklist_item", {"title": "Milk"})
     eggs = confirmed(laptop, "add_checklist_item", {"title": "Eggs"}, "r2")
@@ -196,8 +196,8 @@ def test_rev56_a_no_op_is_taken_back_without_a_write(laptop: Reviewer) -> None:
     assert laptop.page().task.estimate == 60
 
 
-def test_rev57_a_rejection_is_taken_back_and_the_item_waits_again(laptop: Reviewer) -> None:
-    """REV-57: with seven days of its own, and it can be decided anew."""
+def test_rev114_a_rejection_is_taken_back_and_the_item_waits_again(laptop: Reviewer) -> None:
+    """REV-114: with seven days of its own, and it can be decided anew."""
     laptop.add_task()
     laptop.propose("update_task_estimate", {"minutes": 60})
     [item] = laptop.waiting()
@@ -211,8 +211,8 @@ def test_rev57_a_rejection_is_taken_back_and_the_item_waits_again(laptop: Review
     assert laptop.page().task.estimate == 60
 
 
-def test_rev57_what_was_put_off_comes_back_at_once(laptop: Reviewer) -> None:
-    """REV-57."""
+def test_rev114_what_was_put_off_comes_back_at_once(laptop: Reviewer) -> None:
+    """REV-114."""
     laptop.add_task()
     laptop.propose("update_task_estimate", {"minutes": 60})
     [item] = laptop.waiting()
@@ -221,8 +221,8 @@ def test_rev57_what_was_put_off_comes_back_at_once(laptop: Reviewer) -> None:
     assert [shown.id for shown in laptop.waiting()] == [item.id]
 
 
-def test_rev57_twins_are_taken_back_together(laptop: Reviewer, phone: Reviewer) -> None:
-    """REV-57, REV-35."""
+def test_rev115_twins_are_taken_back_together(laptop: Reviewer, phone: Reviewer) -> None:
+    """REV-115, REV-35."""
     laptop.add_task()
     phone.pull(laptop)
     laptop.propose("add_checklist_item", {"title": "Milk"}, run="on-laptop")
@@ -239,8 +239,8 @@ def test_rev57_twins_are_taken_back_together(laptop: Reviewer, phone: Reviewer) 
     assert {state.status for one in laptop.states().values() for state in one.items.values()} == {"retracted"}
 
 
-def test_rev57_what_was_undone_is_not_proposed_again(laptop: Reviewer) -> None:
-    """REV-57, REV-19."""
+def test_rev100_what_was_undone_is_not_proposed_again(laptop: Reviewer) -> None:
+    """REV-100."""
     laptop.add_task()
     ident = confirmed(laptop, "update_task_estimate", {"minutes": 60})
     laptop.verdicts.undo(ident, laptop.later())
@@ -298,8 +298,8 @@ def test_rev58_keep_settles_two_edits_in_the_journal_too(laptop: Reviewer, phone
     assert laptop.page().task.estimate is None
 
 
-def test_rev58_keep_leaves_what_somebody_typed(laptop: Reviewer, phone: Reviewer) -> None:
-    """REV-58: a sibling that is nobody's effect is a conflict of its own, for the person to see."""
+def test_rev117_keep_leaves_what_somebody_typed(laptop: Reviewer, phone: Reviewer) -> None:
+    """REV-117: a sibling that is nobody's effect is a conflict of its own, for the person to see."""
     laptop.add_task()
     laptop.propose("update_task_estimate", {"minutes": 60})
     phone.pull(laptop)
@@ -351,8 +351,8 @@ def test_rev58_keep_brings_a_created_item_back(laptop: Reviewer, phone: Reviewer
     assert laptop.titles() == phone.titles() == ["Milk"]
 
 
-def test_rev58_an_effect_that_is_not_here_cannot_be_kept(laptop: Reviewer, phone: Reviewer) -> None:
-    """REV-58."""
+def test_rev118_an_effect_that_is_not_here_cannot_be_kept(laptop: Reviewer, phone: Reviewer) -> None:
+    """REV-118."""
     laptop.add_task()
     laptop.propose("update_task_estimate", {"minutes": 60})
     phone.pull(laptop)
@@ -391,7 +391,7 @@ def test_s1_43_confirm_selected_goes_in_the_order_of_the_set(laptop: Reviewer) -
 
 
 def test_rev58_what_was_written_elsewhere_keeps_a_created_item_alive(laptop: Reviewer, phone: Reviewer) -> None:
-    """REV-56: the phone's owner ticked what the laptop's undo was about to remove."""
+    """REV-113: the phone's owner ticked what the laptop's undo was about to remove."""
     laptop.add_task()
     confirmed(laptop, "add_checklist_item", {"title": "Milk"})
     phone.pull(laptop)

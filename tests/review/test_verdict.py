@@ -195,7 +195,7 @@ def test_rev42_an_item_that_was_added_by_hand_since_is_not_added_twice(laptop: R
 
 
 def test_rev44_a_person_who_saw_what_is_there_may_confirm_over_it(laptop: Reviewer) -> None:
-    """REV-44, SOV-10: it is their own word then, and the guard is for the agent's."""
+    """REV-44, SOV-17: it is their own word then, and the guard is for the agent's."""
     laptop.add_task(items=("Flour",))
     laptop.agent_tick("t1-i0")
     ident = proposed(laptop, "update_checklist_item", {"id": "t1-i0", "isChecked": False})
@@ -303,7 +303,7 @@ def test_rev45_arguments_are_checked_again(laptop: Reviewer, tool: str, args: di
 
 
 def test_rev46_edit_then_confirm(laptop: Reviewer) -> None:
-    """REV-46."""
+    """REV-106, REV-46."""
     laptop.add_task()
     ident = proposed(laptop, "update_task_estimate", {"minutes": 60})
     assert laptop.verdicts.confirm(ident, laptop.later(), edited_args={"minutes": "90"}).result == "applied"
@@ -345,8 +345,8 @@ def test_rev46_tool_and_target_stay_and_bad_arguments_are_refused(
     assert laptop.verdicts.confirm(ident, laptop.later(), edited_args={"title": "Oats"}).result == "applied"
 
 
-def test_rev46_a_field_that_the_person_added_was_not_in_the_base(laptop: Reviewer) -> None:
-    """REV-46."""
+def test_rev105_a_field_that_the_person_added_was_not_in_the_base(laptop: Reviewer) -> None:
+    """REV-105."""
     laptop.add_task(items=("Flour",))
     ident = proposed(laptop, "update_checklist_item", {"id": "t1-i0", "title": "Rye"})
     edited = {"title": "Rye", "isChecked": True}
@@ -445,8 +445,8 @@ def test_s2_20_confirm_all_in_order_and_on_after_what_cannot_be_done(laptop: Rev
     assert laptop.states()[ident].status == "partiallyResolved"
 
 
-def test_rev48_items_wait_for_what_they_depend_on(laptop: Reviewer) -> None:
-    """REV-48."""
+def test_rev107_items_wait_for_what_they_depend_on(laptop: Reviewer) -> None:
+    """REV-107."""
     laptop.add_task()
     builder = laptop.builder()
     builder.queue("add_multiple_checklist_items", {"items": [{"title": "Salt"}, {"title": "Water"}]}, laptop.now)

@@ -120,7 +120,7 @@ def test_forget_1_of_hosts_of_which_nothing_is_here_nothing_is_noted(tmp_path: P
         assert reader.local("select count(*) from hosts where host = ?", (B,)) == [(0,)]
 
 
-def test_forget_1_what_was_told_before_is_noted_without_a_bell(tmp_path: Path) -> None:
+def test_forget_20_what_was_told_before_is_noted_without_a_bell(tmp_path: Path) -> None:
     store = new_store(tmp_path)
     with_chains(store, {A: 1})
     with store.transaction(NOON, HIGH) as tx:
@@ -245,7 +245,7 @@ def test_forget_5_who_holds_how_many_back(pair: tuple[Store, Store]) -> None:
 @given(
     plan=st.lists(st.tuples(st.sampled_from("wdups"), st.integers(0, 1), st.integers(0, 3)), max_size=25),
 )
-def test_forget_4_devices_purge_at_other_times_and_agree(
+def test_forget_21_devices_purge_at_other_times_and_agree(
     plan: list[tuple[str, int, int]], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     """Writes, deletions, undeletions, rounds and purges in any order: once nothing is missing, digests are equal."""
@@ -530,12 +530,12 @@ def test_forget_8_keys_name_what_is_held(numbers: set[int]) -> None:
 
 
 @pytest.mark.parametrize("data", [b"1234567", b"22222222" + b"11111111", b"11111111" * 2])
-def test_forget_8_keys_that_are_none_are_refused(data: bytes) -> None:
+def test_forget_22_keys_that_are_none_are_refused(data: bytes) -> None:
     with pytest.raises(ValueError, match="keys of entities"):
         Keys(data)
 
 
-def test_forget_8_the_keys_of_a_store_are_in_order(tmp_path: Path) -> None:
+def test_forget_22_the_keys_of_a_store_are_in_order(tmp_path: Path) -> None:
     store = new_store(tmp_path)
     with store.transaction(NOON, HIGH) as tx:
         for number in range(700):

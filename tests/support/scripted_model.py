@@ -9,7 +9,7 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from lottisync.agents.model import Message, ToolCall, ToolMessage, ToolSchema, Turn, Usage
+from lottisync.agents.model import Message, TokenUsage, ToolCall, ToolMessage, ToolSchema, Turn
 
 Answer = Turn | BaseException
 Step = Answer | Callable[[Sequence[Message]], Answer]
@@ -23,10 +23,10 @@ def call(name: str, /, **arguments: Any) -> tuple[str, str]:
     return name, json.dumps(arguments)
 
 
-def say(text: str = "", *calls: tuple[str, str], usage: Usage | None = None) -> Turn:
+def say(text: str = "", *calls: tuple[str, str], usage: TokenUsage | None = None) -> Turn:
     """A turn that says `text` and calls each `(name, arguments as text)`."""
     asked = tuple(ToolCall(f"call_{place}", name, arguments) for place, (name, arguments) in enumerate(calls))
-    return Turn(text, asked, "tool_calls" if calls else "stop", usage or Usage(100, 10))
+    return Turn(text, asked, "tool_calls" if calls else "stop", usage or TokenUsage(100, 10))
 
 
 class ScriptedModel:

@@ -143,7 +143,7 @@ async def test_cli_29_when_a_device_was_connected_is_on_record_on_both(members: 
         assert [address.port for address in remembered_addresses(a.stores["space"], b.device)] == [second.port]
 
 
-async def test_cli_29_who_stops_writes_down_what_was_connected_until_then(members: list[Member]) -> None:
+async def test_cli_84_who_stops_writes_down_what_was_connected_until_then(members: list[Member]) -> None:
     a, b = members
     first, second = engine_of(a), engine_of(b)
     async with running(first):
@@ -189,7 +189,7 @@ async def test_net_11_both_ends_keep_the_connection_that_the_smaller_device_dial
             own.connections.clear()
 
 
-async def test_net_11_a_dead_connection_gives_way_to_the_one_that_was_dialled_after_it(members: list[Member]) -> None:
+async def test_net_42_a_dead_connection_gives_way_to_the_one_that_was_dialled_after_it(members: list[Member]) -> None:
     small, large = sorted(members, key=lambda member: member.device)
     engine = engine_of(small)
     async with running(engine):

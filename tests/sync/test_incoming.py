@@ -72,8 +72,8 @@ def test_sync_66_knowledge_without_a_chain_is_not_adopted(receiver: Receiver, cl
 
 
 @pytest.mark.parametrize("names", [["t1", "t2"], ["t1", "t1"]])
-def test_forget_8_keys_in_no_order_end_the_session_and_nothing_goes(receiver: Receiver, names: list[str]) -> None:
-    """FORGET-8: by such a list what is here might be taken for forgotten."""
+def test_forget_22_keys_in_no_order_end_the_session_and_nothing_goes(receiver: Receiver, names: list[str]) -> None:
+    """FORGET-22: by such a list what is here might be taken for forgotten."""
     keys = sorted(map(entity_key, names), reverse=True)
     before = receiver.state()
     receiver.hear(m.Begin(1, "journal", {}, {}, behind=True, count=0))

@@ -94,7 +94,7 @@ async def test_rel_d4_many_strangers_leave_places_for_addresses_that_are_known(m
             assert first.connections
 
 
-def test_net_22_known_hosts_are_those_that_worked_and_those_that_replicate(members: list[Member]) -> None:
+def test_net_40_known_hosts_are_those_that_worked_and_those_that_replicate(members: list[Member]) -> None:
     a, b = members
     give(a.space, b.device, Address("192.0.2.7", 1), a.now)
     introduce(a, b, 4711)

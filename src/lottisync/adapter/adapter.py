@@ -95,7 +95,7 @@ def serve(requests: BinaryIO, answers: BinaryIO) -> None:
 
 
 def answer(line: bytes, space: Space | None = None) -> dict[str, Any]:
-    """The answer to one line, whatever it holds. Without a `space` only the pure operations are there."""
+    """The answer to one line of any content. Without a `space` there are only the pure operations."""
     try:
         request = whole_numbers(msgspec.json.decode(line))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:

@@ -11,7 +11,7 @@ from lottisync.sync import conversation
 from lottisync.sync.event import Event, Failed, Refused, words
 
 
-class Conversation:
+class SessionOperations:
     """What the runner reads of a conversation. `replica` is the one whose side it is."""
 
     def __init__(self, replica: Replica, *, initiator: bool, boot: bytes, now: int) -> None:

@@ -22,21 +22,21 @@ from lottisync.agents.toolbox import TOOLBOX, RetractSuggestions
 from lottisync.causality.vector_clock import Dot
 from lottisync.entities.schema import derived_id
 from lottisync.journal import guard, tasks
-from lottisync.journal.action import Action, Batch, TaskField
 from lottisync.journal.actions.add_checklist_item import AddChecklistItem
 from lottisync.journal.actions.set_task_language import SetTaskLanguage
 from lottisync.journal.actions.update_checklist_item import UpdateChecklistItem
+from lottisync.journal.task_action import ActionBatch, TaskAction, TaskField
 from lottisync.journal.toolbox import ACTIONS, BadCall
 from lottisync.review import precedence, proposal, retraction
 from lottisync.review.action import Grade
 from lottisync.review.builder import Builder
 from lottisync.review.change import ChangeDecision, ChangeSet
-from lottisync.review.fate import decisions
 from lottisync.review.inbox import Inbox
 from lottisync.review.ledger import Ledger, one_set
 from lottisync.review.outcome import Outcome
 from lottisync.review.precedence import PERSON
 from lottisync.review.projection import project
+from lottisync.review.proposal_record import decisions
 from lottisync.review.retraction import open_proposals
 from lottisync.review.verdict import Verdicts
 from lottisync.store.store import Store
@@ -119,7 +119,7 @@ PURE: Mapping[str, Operation] = {
 """What needs no replica."""
 
 
-class Proposals:
+class ProposalOperations:
     """`find` names the replica of a request; `others` are the operations that open and close one."""
 
     def __init__(self, find: Callable[[Request], Replica], others: Mapping[str, Operation]) -> None:
@@ -308,7 +308,7 @@ class Proposals:
             case SetTaskLanguage() as language:
                 with journal.transaction(now, precedence.AGENT) as tx:
                     return language.at_once(tx, task_id)
-            case Action() | Batch() as proposed:
+            case TaskAction() | ActionBatch() as proposed:
                 return builder.propose(proposed, now)
             case RetractSuggestions() as own:
                 return builder.retract([retraction.Staged(one.id, one.reason) for one in own.proposals], now)
@@ -368,7 +368,7 @@ class Proposals:
         return _told(outcome)
 
     def _expire(self, request: Request) -> list[dict[str, Any]]:
-        """What is expired at that time, by set. Nothing is written: it is read off the projection."""
+        """The expired items at that time, by set, from the projection. Nothing is written."""
         now = r.now(request)
         with self._agents(request).reading() as reader:
             placed = [one for one in Ledger.read(reader, now).placed() if one.state.expired]
@@ -380,6 +380,8 @@ class Proposals:
 
 def _told(outcome: Outcome) -> dict[str, Any]:
     told: dict[str, Any] = msgspec.to_builtins(outcome)
+    for field in told.get("stale", ()):
+        field["entity"] = field.pop("entityId")
     return told
 
 

@@ -1,4 +1,4 @@
-"""The fields of a request, checked one by one: what is missing or of the wrong kind is a `BadRequest`
+"""The fields of a request, checked one by one: a missing field, or one of the wrong kind, is a `BadRequest`
 that names the operation and the field. `true` is never taken for 1, as Python would."""
 
 from typing import Any

@@ -99,7 +99,7 @@ class Round:
 
 
 def agreed(source: Replica, target: Replica, store: str, now: int) -> tuple[Agreement, Agreement]:
-    """Let two replicas agree on what they have of a store, and note what each told the other."""
+    """Compare the knowledge of two replicas of a store, and let each note the other's."""
     sides = {name: Agreement(store, replica.store(store)) for name, replica in ((0, source), (1, target))}
     talk: list[tuple[int, m.Message]] = [(side, m.Want({store: own.want()})) for side, own in sides.items()]
     for said, (side, message) in enumerate(talk):

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from lottisync.adapter import request as r
-from lottisync.adapter.conversation import Conversation
-from lottisync.adapter.proposals import Proposals
+from lottisync.adapter.conversation import SessionOperations
+from lottisync.adapter.proposals import ProposalOperations
 from lottisync.adapter.replica import Replica, device_of
 from lottisync.adapter.request import Request
 from lottisync.adapter.round import Round
@@ -32,7 +32,7 @@ class Space:
     def __init__(self) -> None:
         self._replicas: dict[str, Replica] = {}
         self._rounds: dict[int, Round] = {}
-        self._sessions: dict[int, Conversation] = {}
+        self._sessions: dict[int, SessionOperations] = {}
         self._devices: dict[Path, set[str]] = {}
         self._time = 0
         self._numbers = count(1)
@@ -60,7 +60,7 @@ class Space:
             "check": lambda q: self._replica(q).check(),
             "dump": lambda q: self._replica(q).dump(r.text(q, "store")),
         }
-        self.operations |= Proposals(self._replica, self.operations).operations
+        self.operations |= ProposalOperations(self._replica, self.operations).operations
 
     def close(self) -> None:
         for conversation in self._sessions.values():
@@ -241,13 +241,13 @@ class Space:
             raise BadRequest("'role' is initiator or responder")
         number = next(self._numbers)
         boot = hashlib.sha256(f"{request['replica']}/{number}".encode()).digest()[:16]
-        conversation = Conversation(
+        conversation = SessionOperations(
             self._replica(request), initiator=role == "initiator", boot=boot, now=self._now(request)
         )
         self._sessions[number] = conversation
         return {"session": number, "send": conversation.result()["send"]}
 
-    def _session(self, request: Request) -> tuple[int, Conversation]:
+    def _session(self, request: Request) -> tuple[int, SessionOperations]:
         number = r.whole(request, "session")
         if number not in self._sessions:
             raise Problem("unknown-session", "no session {number} is open", number=number)

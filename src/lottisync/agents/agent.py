@@ -41,13 +41,13 @@ TRANSITIONS: Mapping[tuple[str, str], str] = {
     (DORMANT, "destroy"): DESTROYED,
     (DESTROYED, "create"): CREATED,
 }
-"""(lifecycle, event) -> lifecycle (AGENT-5). A pair that is missing cannot happen and is told to the person."""
+"""(lifecycle, event) -> lifecycle (AGENT-5). A missing pair is an error for the person."""
 
 _ADVICE = {
     CREATED: "It has not been awake yet",
     ACTIVE: "It is active already",
     DORMANT: "It is paused; resume it first: lottisync agent resume",
-    DESTROYED: "It was destroyed; make it anew: lottisync agent create",
+    DESTROYED: "It was destroyed; create it again: lottisync agent create",
 }
 
 
@@ -63,7 +63,7 @@ def report_head_id(agent_id: str, scope: str) -> str:
 
 
 def read(reader: Reader, agent_id: str) -> Agent:
-    """The agent; `Problem("unknown-id")` if this device knows none of that id."""
+    """The agent; `Problem("unknown-id")` if this device has no agent with that id."""
     entity = reader.entity(agent_id)
     if entity is None or entity.type != "agent":
         raise Problem("unknown-id", "there is no agent {agent_id}. See: lottisync agent list", agent_id=agent_id)
@@ -155,7 +155,8 @@ def move(tx: Transaction, agent_id: str, device: str) -> None:
 
 
 def set_timer(tx: Transaction, agent_id: str, timer_id: str, at: str | None) -> None:
-    """Let the agent wake at that instant (ISO 8601, UTC), on whatever device is its home then; None forgets it."""
+    """Set or remove (None) a timer: the agent wakes at that instant (ISO 8601, UTC), on the device that is its home
+    then."""
     if "|" in timer_id or "/" in timer_id or not timer_id:
         raise Problem("bad-value", "a timer's name has neither '|' nor '/'; got {timer_id!r}", timer_id=timer_id)
     read(tx, agent_id)

@@ -1,22 +1,22 @@
-"""One answer of a model as its events come in, whatever the dialect (`lottisync.agents.openai_client`).
+"""One answer of a model while its events arrive, for every dialect (`lottisync.agents.openai_client`).
 
-It is a turn when its end has come and nothing before: what a stream that broke off has said is dropped, tool calls
-included. That is said here, once, for the dialects that only differ in how they say it.
+It becomes a turn when its end has arrived, and not before. If the stream breaks off, everything is dropped, also tool
+calls. The dialects differ only in how they write this.
 """
 
 from abc import ABC, abstractmethod
 
-from lottisync.agents.model import ToolCall, Turn, Usage
+from lottisync.agents.model import TokenUsage, ToolCall, Turn
 
 
-class Answer(ABC):
-    """`failure` are the server's words if it gave up in the middle. `id_prefix` begins the ids of calls that came
-    without one, unique in the conversation: tool messages refer to them."""
+class StreamedAnswer(ABC):
+    """`failure` is the server's error text if it gave up in the middle. `id_prefix` begins the ids of calls that came
+    without one. They are unique in the conversation, because tool messages refer to them."""
 
     def __init__(self, *, id_prefix: str) -> None:
         self._id_prefix = id_prefix
         self._finish_reason: str | None = None
-        self._usage: Usage | None = None
+        self._usage: TokenUsage | None = None
         self.has_begun = False
         self.failure: str | None = None
 
@@ -25,7 +25,7 @@ class Answer(ABC):
         return self._finish_reason is not None
 
     def add(self, event: object) -> None:
-        """Take the next event of the stream; `msgspec.ValidationError` if it is none."""
+        """Add the next event of the stream; `msgspec.ValidationError` if it is not an event."""
         self._take(event)
         self.has_begun = True
 
@@ -36,7 +36,7 @@ class Answer(ABC):
     def _count(self, read: int | None, written: int | None) -> None:
         """What the server counted, if it did."""
         if read is not None:
-            self._usage = Usage(read, written or 0)
+            self._usage = TokenUsage(read, written or 0)
 
     @property
     @abstractmethod

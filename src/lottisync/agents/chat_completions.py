@@ -1,9 +1,9 @@
-"""Chat Completions: the dialect that every server of this kind speaks (`lottisync.agents.openai_client`).
+"""Chat Completions: the dialect that every server of this kind understands (`lottisync.agents.openai_client`).
 
-*Servers differ in how they cut tool calls.* By the book a call's first piece carries index, id and name, and the
-following ones carry index and a bit of the arguments. Ollama gives every call of a turn index 0
-(ollama/ollama#15457), older versions leave the index out, and some servers mint a new id for every piece. Hence
-the rule in `Answer`: a piece starts a call when it has a name and an id that the call at its index does not have.
+*Servers split tool calls differently.* By the specification, the first piece of a call has index, id and name, and the
+following ones have the index and a part of the arguments. Ollama gives every call of a turn index 0
+(ollama/ollama#15457), older versions leave the index out, and some servers give every piece a new id. So `Answer`
+has this rule: a piece starts a call if it has a name, and an id that the call at its index does not have.
 """
 
 from collections.abc import Sequence
@@ -66,7 +66,7 @@ class _Call:
         self.pieces: list[str] = []
 
 
-class Answer(answer.Answer):
+class Answer(answer.StreamedAnswer):
     """Whole when its finish reason is there."""
 
     def __init__(self, *, id_prefix: str) -> None:

@@ -1,15 +1,14 @@
-"""The context: what an agent knows when it wakes (docs/specs/09-agents.md, section 4; seed 003, sections 4.3 to 5.4).
+"""The context: what an agent knows when it wakes (docs/specs/09-agents.md, section 4).
 
-Its report, its own notes, what has changed, how the person decided, and the task as it is. The conversations of
-earlier wakes are not in it: they are kept for people, and what mattered of them is in report and notes (S3-45).
+Its report, its own notes, the changes since its last wake, the person's decisions, and the task. The conversations of
+earlier wakes are not part of it. They are kept for people; report and notes have what mattered (S3-45).
 
-All of the journal's part is read in one read transaction, together with the journal's knowledge at that moment.
-That vector is what makes the rest exact. *Delta*: what changed since the last wake is every entity of the task
-whose clock has a component beyond the knowledge of the last wake; not more, however little time lies between, and
-not less, whatever arrived by sync with an old date on it. *Staleness*: a proposal for a field that was written
-beyond this knowledge was made without having seen that write, and is refused.
+The journal's part is read in one read transaction, together with the journal's knowledge. This vector makes the rest
+exact. *Delta*: exactly those entities of the task have changed whose clock has a component beyond the knowledge of the
+last wake. Dates do not matter, also not the old date of an entity that arrived by sync. *Staleness*: a proposal for a
+field that was written beyond this knowledge was made without that write, and is refused.
 
-The agent's store is read first. A decision is written after its effect, so whatever decision is in here, its
+The agent store is read first. A decision is written after its effect, so for every decision that is read here, the
 effect is in the journal that is read after it.
 
 Each part is cut to its share of the budget (`lottisync.agents.budget`). What goes first is what the person wrote: their
@@ -53,7 +52,7 @@ RATES = "bytesPerToken"
 BEYOND = "processedBeyond"
 """The slot of the agent's state that belongs to `processedCounterByHost` (`seen.Seen`)."""
 _WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
-_UNTOLD = frozenset({"receipts", "rank", "knowledge", "createdAt", "taskId", "checklistId", "suppressedLabels"})
+_BOOKKEEPING = frozenset({"receipts", "rank", "knowledge", "createdAt", "taskId", "checklistId", "suppressedLabels"})
 """Fields that are the program's bookkeeping and mean nothing to a reader of the task."""
 
 
@@ -79,7 +78,7 @@ class Context(NamedTuple):
 
     @property
     def is_first(self) -> bool:
-        """Whether no wake of this agent has been completed yet; failed ones have told it nothing."""
+        """True if no wake of this agent was completed yet. Failed ones do not count."""
         return self.state.last_wake_at is None
 
 
@@ -290,7 +289,7 @@ def _change(entity: Entity, before: Seen) -> dict[str, Any]:
     }
     if is_deleted(entity):
         return told | {"change": "deleted", "title": entity.value("title") or entity.value("text")}
-    fields = {path: entity.value(path) for path in written if split(path)[0] not in _UNTOLD}
+    fields = {path: entity.value(path) for path in written if split(path)[0] not in _BOOKKEEPING}
     is_new = not any(before.has(write.stamp.dot) for writes in entity.registers.values() for write in writes)
     return told | {"change": "added" if is_new else "edited", "fields": fields}
 

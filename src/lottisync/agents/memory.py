@@ -1,11 +1,11 @@
-"""What an agent remembers: its notes, and the summary that stands for old ones (docs/specs/09-agents.md, section 4).
+"""An agent's memory: its notes, and the summary of the old ones (docs/specs/09-agents.md, section 4).
 
-Observations are only ever appended, so one day they are too many to be told in every wake. Then the agent condenses
-the older part: one question to the model, without tools, whose answer becomes a message of kind `summary`. It names
-the first and the last observation that it sums up; those stay where they are, for people to read (S3-07, S3-43). The
-next summary takes in the one before, so there is one at a time, and the newest notes always stand in their own words.
+Observations are only appended, so one day there are too many for a prompt. Then the agent condenses the older ones:
+it asks the model one question, without tools, and the answer becomes a message of kind `summary`. It names the first
+and the last observation that it sums up; these stay, for people to read (S3-07, S3-43). The next summary includes the
+previous one, so there is one at a time. The newest notes are always shown as they were written.
 
-The model's answer is its own memory and nothing else: it is cut to a size, and it goes nowhere but into its prompts.
+The model's answer is used for nothing else: it is cut to a size, and only goes into the agent's own prompts.
 """
 
 from collections.abc import Iterable, Sequence
@@ -16,7 +16,7 @@ import msgspec
 from lottisync.agents import thread
 from lottisync.agents.agent import state_id
 from lottisync.agents.budget import Budget, size, squeezed
-from lottisync.agents.model import Message, SystemMessage, Turn, Usage, UserMessage
+from lottisync.agents.model import Message, SystemMessage, TokenUsage, Turn, UserMessage
 from lottisync.agents.thread import Thread
 from lottisync.agents.types import AgentMessage, AgentState
 from lottisync.entities.view import view
@@ -36,7 +36,7 @@ ORDINARY = ("operational", "routine")
 MAX_CONDENSED = 60_000
 """Bytes of notes that one question condenses; what is beyond it waits for the next wake."""
 MAX_SUMMARY = 4_000
-"""Characters: a quarter of the room of what it stands for."""
+"""Characters: a quarter of the room that the condensed notes had."""
 
 _CONDENSE = """\
 You condense the private notes of an agent that minds a task. Write what is still worth knowing of them, as plain text
@@ -162,11 +162,11 @@ def keep(tx: Transaction, writer: Thread, agent_id: str, span: Span, turn: Turn)
         tx.put(state_id(agent_id), "agentState", {"latestSummaryMessageId": message})
 
 
-def spent(written: Iterable[AgentMessage]) -> Usage | None:
+def spent(written: Iterable[AgentMessage]) -> TokenUsage | None:
     """What the summaries among these messages cost."""
     costs = [
         message.metadata for message in written if message.kind == "summary" and "promptTokens" in message.metadata
     ]
     if not costs:
         return None
-    return Usage(sum(cost["promptTokens"] for cost in costs), sum(cost["completionTokens"] for cost in costs))
+    return TokenUsage(sum(cost["promptTokens"] for cost in costs), sum(cost["completionTokens"] for cost in costs))

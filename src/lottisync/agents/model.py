@@ -1,14 +1,12 @@
 """The port to a language model: a conversation and some tools go in, one turn comes out.
 
-An agent needs one thing from a model: given what was said so far and the tools it may call, what does it say
-next? `Model` is that question and nothing else. It keeps no state between calls: the conversation belongs to the
-agent, which stores every turn before it acts on it, so a killed wake goes on from its own record and not from an
-id that only some server remembers.
+An agent asks a model one thing: given the conversation so far, and the tools that it may call, what is the next turn?
+`Model` is that question. It keeps no state between calls: the conversation belongs to the agent, which stores every
+turn before it acts on it. So a killed wake goes on from its own record, and needs no id on a server.
 
-What comes back is not trusted. A `Turn` holds the model's words as they arrived: the arguments of a tool call are
-text, and whether they are JSON, fit a schema or name things that exist is decided by whoever validates tools. The
-one promise a `Turn` makes is that it is *whole*: an answer that was cut off anywhere is a `ModelError`, because
-half of a list of changes can look exactly like a shorter list.
+The answer is not trusted. A `Turn` holds the model's texts as they arrived. The arguments of a tool call are text;
+the toolbox decides whether they are JSON, fit a schema, and name existing entities. A `Turn` promises only that it is
+*whole*: an answer that was cut off is a `ModelError`, because half of a list of changes looks like a shorter list.
 """
 
 from collections.abc import Sequence
@@ -54,8 +52,8 @@ class ToolCall(msgspec.Struct, frozen=True):
     arguments: str
 
 
-class Usage(msgspec.Struct, frozen=True):
-    """What one turn cost, in the tokens that the server counted."""
+class TokenUsage(msgspec.Struct, frozen=True):
+    """The tokens of one turn, as the server counted them."""
 
     prompt_tokens: int
     completion_tokens: int
@@ -71,7 +69,7 @@ class Turn(msgspec.Struct, frozen=True):
     text: str
     tool_calls: tuple[ToolCall, ...]
     finish_reason: str
-    usage: Usage | None
+    usage: TokenUsage | None
 
 
 class SystemMessage(msgspec.Struct, frozen=True, tag="system"):
@@ -100,7 +98,7 @@ Message = SystemMessage | UserMessage | AssistantMessage | ToolMessage
 
 
 class ToolSchema(msgspec.Struct, frozen=True):
-    """A tool as the model is told of it. `parameters` is a JSON Schema of type "object"."""
+    """A tool, as it is described to the model. `parameters` is a JSON Schema of type "object"."""
 
     name: str
     description: str

@@ -30,18 +30,18 @@ class Question(msgspec.Struct, frozen=True):
     tools: Sequence[ToolSchema]
 
 
-class Failure(msgspec.Struct, frozen=True):
+class ModelFailure(msgspec.Struct, frozen=True):
     """A `ModelError`."""
 
     code: ModelErrorCode
     message: str
 
 
-class Reply(msgspec.Struct, frozen=True):
+class ModelReply(msgspec.Struct, frozen=True):
     """One of the two."""
 
     turn: Turn | None = None
-    failure: Failure | None = None
+    failure: ModelFailure | None = None
 
 
 class ModelProcess:
@@ -52,7 +52,7 @@ class ModelProcess:
 
     async def complete(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> Turn:
         """See `Model.complete`."""
-        reply = Reply()
+        reply = ModelReply()
         try:
             child = await anyio.run_process(
                 [sys.executable, "-m", __name__],
@@ -61,7 +61,7 @@ class ModelProcess:
                 # Not interrupted by the keyboard beside its parent, who kills it.
                 start_new_session=True,
             )
-            reply = msgspec.json.decode(child.stdout, type=Reply)
+            reply = msgspec.json.decode(child.stdout, type=ModelReply)
         except* (OSError, anyio.BrokenResourceError, msgspec.DecodeError):
             pass  # it could not be started, died before it had read the question, or before it had answered
         if reply.failure is not None:
@@ -71,14 +71,14 @@ class ModelProcess:
         return reply.turn
 
 
-async def answered(question: Question) -> Reply:
+async def answered(question: Question) -> ModelReply:
     """What the model says, or why it does not."""
     try:
-        return Reply(await model_for(question.model, os.environ).complete(question.messages, question.tools))
+        return ModelReply(await model_for(question.model, os.environ).complete(question.messages, question.tools))
     except ModelError as error:
-        return Reply(failure=Failure(error.code, error.message))
+        return ModelReply(failure=ModelFailure(error.code, error.message))
     except Problem as problem:
-        return Reply(failure=Failure("not-configured", problem.message))
+        return ModelReply(failure=ModelFailure("not-configured", problem.message))
 
 
 def main() -> None:

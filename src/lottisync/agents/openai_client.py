@@ -1,25 +1,24 @@
 """The model behind OpenAI or any server that is compatible with it, asked through the `openai` package.
 
-There are two dialects. Chat Completions is the one that every server of this kind speaks, those a person runs at
-home (Ollama, llama.cpp, vLLM) too; Responses is what OpenAI itself builds on, and servers at home have it late, in
-part, or not at all. So OpenAI is asked by Responses and every other address by Chat Completions, unless
-LOTTISYNC_MODEL_API says otherwise. Both are used statelessly: the whole conversation is sent with every question,
-Responses with `store` off and never with `previous_response_id`, since a wake that was killed goes on from our
-record and not from theirs. A dialect (`chat_completions`, `responses`) is how a question and an answer are written;
-all else is here.
+There are two dialects. Every server of this kind understands Chat Completions, also servers at home (Ollama, llama.cpp,
+vLLM). OpenAI itself develops Responses; servers at home often do not have it, or only in part. So OpenAI is asked by
+Responses and every other address by Chat Completions, unless LOTTISYNC_MODEL_API is set. Both are used without state
+on the server: the whole conversation is sent with every question. Responses has `store` off and no
+`previous_response_id`, because a killed wake goes on from our record. A dialect (`chat_completions`, `responses`)
+writes questions and reads answers; everything else is here.
 
-The package brings what is tedious to get right: connections, retries with backoff that honour Retry-After (up to
-two minutes), server-sent events. Two things it leaves to us, and they are the reason for most of this file.
+The package does the difficult parts: connections, retries with backoff that respect Retry-After (up to two minutes),
+server-sent events. Two things it does not do, and most of this file is about them.
 
-*A stream that stops early is not an error to it.* The iteration just ends. So an answer counts only once its
-finish reason has come; until then whatever was collected, tool calls included, is dropped.
+*It does not report a stream that stops early.* The iteration just ends. So an answer counts only when its finish
+reason has arrived. Before that, everything collected, also tool calls, is dropped.
 
-*It does not check what it streams.* Its typed chunks are built without validation, so we post the request and
-take each event as plain JSON, and `msgspec` decides at this edge whether it is one of the dialect's.
+*It does not check the events.* Its typed chunks are built without validation. So we post the request, take each event
+as plain JSON, and `msgspec` checks it against the dialect.
 
-Every call has a client of its own. A client kept between calls belongs to one event loop and needs somebody to
-close it; a handshake per turn is nothing beside the seconds a model takes, and it means that whatever ends the
-call, cancellation included, closes the connection.
+Every call has a client of its own. A client that is kept between calls belongs to one event loop, and must be closed
+by somebody. A handshake per turn is short compared with the seconds that a model takes. And when a call ends in any
+way, also by cancellation, its connection is closed.
 
 The package takes more than a second to import, so that happens in a thread, in the first call.
 """
@@ -35,7 +34,7 @@ import anyio.to_thread
 import msgspec
 
 from lottisync.agents import chat_completions, responses
-from lottisync.agents.answer import Answer
+from lottisync.agents.answer import StreamedAnswer
 from lottisync.agents.model import Message, ModelError, ToolSchema, Turn
 from lottisync.problem import Problem
 
@@ -109,7 +108,7 @@ class OpenAIModel:
     async def complete(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> Turn:
         """See `Model.complete`."""
         await anyio.to_thread.run_sync(_import_openai)
-        answer: Answer = self._dialect.Answer(id_prefix=f"call-{len(messages)}")
+        answer: StreamedAnswer = self._dialect.Answer(id_prefix=f"call-{len(messages)}")
         failure = ModelError(
             "timed-out",
             "{address} did not finish its answer within {call_seconds:g} s: try again, or use a smaller or "
@@ -124,7 +123,9 @@ class OpenAIModel:
             raise failure
         return self._checked_turn(answer)
 
-    async def _ask(self, messages: Sequence[Message], tools: Sequence[ToolSchema], answer: Answer) -> ModelError:
+    async def _ask(
+        self, messages: Sequence[Message], tools: Sequence[ToolSchema], answer: StreamedAnswer
+    ) -> ModelError:
         """Stream one answer into `answer`; return what to report should it not be whole by then.
 
         Returned, not raised, so that the library's exception is gone by the time ours is: it holds the request,
@@ -182,7 +183,7 @@ class OpenAIModel:
             http_client=openai.DefaultAsyncHttpx2Client(trust_env=False) if self._is_loopback else None,
         )
 
-    def _checked_turn(self, answer: Answer) -> Turn:
+    def _checked_turn(self, answer: StreamedAnswer) -> Turn:
         turn = answer.turn()
         if turn.finish_reason == "length":
             raise ModelError(
@@ -230,7 +231,7 @@ class OpenAIModel:
         status = error.status_code
         words = self._quoted(_server_words(error))
         if status in (401, 403):
-            # The server's words stay out: some of them repeat the key, or a part of it.
+            # The server's text is left out: it may repeat the key, or a part of it.
             return ModelError(
                 "unauthorized",
                 "{address} did not accept the key (HTTP {status}): set a valid one in OPENAI_API_KEY, or in "

@@ -1,15 +1,15 @@
-"""From what changed to who wakes: the runtime as a consumer of the change feed (docs/specs/09-agents.md, section 9).
+"""Which agent wakes when: a consumer of the journal's change feed (docs/specs/09-agents.md, section 9).
 
     feed of the journal -> matching subscriptions -> queue        `hear`
     queue, timers, run log, states -> rules -> who wakes now      `look`
 
-Everything it knows stands in the stores. `hear` puts a match into the queue before it moves the feed's cursor, so a
-change is never lost and, since the queue holds dots, never counted twice. `look` reads how things stand and asks the
-rules (`schedule`), which are pure. A process that is killed between any two statements has therefore nothing to
-recover but the runs that the log calls open: those are started again under their keys.
+All its state is in the stores. `hear` puts a match into the queue before it moves the feed's cursor, so no change is
+lost. The queue holds dots, so none counts twice. `look` reads the stores and applies the rules (`schedule`), which are
+pure. So a killed process has nothing to recover except the open runs in the log, which are started again under their
+keys.
 
-An agent that has just come home to this device (it was moved here, or the process has just begun) may have missed
-what the feed brought while nobody listened for it: what it subscribes to is compared with its watermark once.
+An agent that was moved to this device, or whose process has just started, may have missed changes in the feed. So the
+entities that it subscribes to are compared with its watermark once.
 """
 
 from collections.abc import Collection, Iterable
@@ -18,7 +18,7 @@ from typing import NamedTuple
 from lottisync.agents import admission, agent, context, queue, run_key, run_log, schedule, subscription
 from lottisync.agents.agent import CREATED, DESTROYED
 from lottisync.agents.run_log import COMPLETED
-from lottisync.agents.schedule import Cause, Limits, Plan, Standing
+from lottisync.agents.schedule import Cause, Limits, Readiness, WakePlan
 from lottisync.agents.seen import Seen
 from lottisync.agents.subscription import Subscription
 from lottisync.agents.types import Agent, AgentState
@@ -37,13 +37,13 @@ CONSUMER = "agents"
 MAX_COOL_DOWN = 86_400_000
 MAX_WAKES_AN_HOUR = 3_600
 RECENT = 200
-"""Runs of an agent that are looked at: more than can begin in an hour, and all that still matter."""
+"""How many of an agent's runs are read: more than can begin in an hour."""
 CREATION = "created"
-"""The session of an agent's first wake, which nobody has to ask for."""
+"""The session of an agent's first wake, which starts by itself."""
 
 
 class Living(NamedTuple):
-    """An agent at home here, with what it subscribes to, what it has seen, and the dot that wrote its lifecycle."""
+    """An agent whose home is this device, with its subscriptions, its watermark, and the dot of its lifecycle."""
 
     agent: Agent
     state: AgentState
@@ -95,7 +95,7 @@ class Orchestrator:
             run_log.abandon(self._agents, agent_id, "it was killed, and the agent is not at home here any more", now)
 
     def _at_home(self) -> list[Living]:
-        """The agents at home here. They are kept in memory and read anew when the store's own feed says so: a look
+        """The agents whose home is this device. They are cached, and read again when the store's feed says so: a look
         has to cost what changed, not what there is."""
         with self._agents.reading() as reader:
             while changes := reader.changes(self._read_to, BATCH):
@@ -121,7 +121,7 @@ class Orchestrator:
                 state,
                 subscription.of_agent(found),
                 context.processed(state),
-                # Named by the write that made it what it is, so that it is one wake, on whatever device it happens.
+                # Named by the write of its lifecycle, so that it is the same wake on every device.
                 f"{made.stamp.host}:{made.stamp.counter}" if made is not None else "0",
             )
 
@@ -140,7 +140,7 @@ class Orchestrator:
         return [match for entity in found.values() for match in self._matches(reader, entity, _listening([living]))]
 
     def _matches(self, reader: Reader, entity: Entity, listening: "Listening") -> list["Match"]:
-        where = subscription.reach(reader, entity)
+        where = subscription.match_ids(reader, entity)
         listeners = {
             (living.agent.id, ident): (living, each)
             for name in where.near | where.linked
@@ -153,8 +153,8 @@ class Orchestrator:
             and (dots := subscription.matching(each, entity, where, living.seen, self._proposals_of(living.agent.id)))
         ]
 
-    def _proposals_of(self, agent_id: str) -> "Proposals":
-        return Proposals(self._agents, agent_id)
+    def _proposals_of(self, agent_id: str) -> "ProposedBy":
+        return ProposedBy(self._agents, agent_id)
 
     def _queue(self, matches: list["Match"], now: int) -> None:
         if matches:
@@ -164,11 +164,11 @@ class Orchestrator:
 
     # -- who wakes
 
-    def look(self, now: int, awake: Collection[str]) -> Plan:
+    def look(self, now: int, awake: Collection[str]) -> WakePlan:
         """Who is to wake now, and when to look again. `awake` are the agents whose wakes this process has begun."""
         return schedule.plan(self.standings(now, awake), now)
 
-    def standings(self, now: int, awake: Collection[str] = ()) -> list[Standing]:
+    def standings(self, now: int, awake: Collection[str] = ()) -> list[Readiness]:
         """How things stand with every agent at home here that has anything to wake for."""
         at_home = self._at_home()
         with self._agents.reading() as reader, self._journal.reading() as journal:
@@ -180,13 +180,13 @@ class Orchestrator:
                 if (standing := self._standing(reader, journal, living, now, awake)).causes or standing.awake
             ]
 
-    def _standing(self, reader: Reader, journal: Reader, living: Living, now: int, awake: Collection[str]) -> Standing:
+    def _standing(self, reader: Reader, journal: Reader, living: Living, now: int, awake: Collection[str]) -> Readiness:
         ident, state = living.agent.id, living.state
         runs = run_log.runs(reader, ident, RECENT)
         is_begun = any(run.is_open for run in runs)
         ended = [millis(run.completed_at) for run in runs if run.completed_at and run.status != run_log.SKIPPED]
         not_before = _instant(state.next_wake_at)
-        return Standing(
+        return Readiness(
             agent_id=ident,
             causes=tuple(_causes(reader, living, runs, now)),
             # An open run is under way while its lock is held, by whichever process.
@@ -205,7 +205,8 @@ class Orchestrator:
 
 
 def _may_hear_of(living: Living, entity: Entity) -> bool:
-    """A task in a category that the agent was not given does not wake it: it would not be told why (AGENT-7)."""
+    """A task in a category that the agent was not given does not wake it: it would not be allowed to read it
+    (AGENT-7)."""
     return entity.type != "task" or context.may_see(living.agent, view(entity, Task))
 
 
@@ -228,7 +229,7 @@ class Match(NamedTuple):
     dots: frozenset[Dot]
 
 
-class Proposals:
+class ProposedBy:
     """Whether an operation was proposed by an agent. The store is asked at the first question only: few changes
     are effects."""
 
@@ -276,7 +277,7 @@ def _own_starts(runs: list[run_log.Run], now: int) -> list[int]:
 
 
 def _instant(text: str | None) -> int:
-    """0 for none, and for what is no instant: any device may have written it."""
+    """Milliseconds; 0 if absent, or if it is not a time (the text may come from any device)."""
     try:
         return millis(text) if text else 0
     except ValueError:

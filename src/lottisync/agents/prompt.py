@@ -1,13 +1,13 @@
-"""What the model is told (docs/specs/09-agents.md, section 4; seed 003, section 5.5).
+"""The prompts (docs/specs/09-agents.md, section 4).
 
-The system prompt is the same for every wake of every task agent: role, what its calls mean, when to call, how to
-treat the person's ticks. What belongs to one wake stands in the user message. That keeps the rules out of
-reach of the data, as far as words can, and lets servers reuse the prompt they have read already.
+The system prompt is the same for every wake of every task agent: its role, the meaning of its calls, when to call,
+and how to treat the person's ticks. Everything about one wake is in the user message. This separates the rules from
+the data, and lets servers cache the system prompt.
 
-Titles, notes and labels are written by people and, by sync, by other programs; some of it was pasted from mails
-and web pages. It goes into the message as JSON inside named sections, with `<` written as an escape, so that no
-title can close its section and go on in our voice. That does not make a model immune to what it reads. What does is
-that its calls are proposals, and that the person's verdict is out of its reach.
+Titles, notes and labels are written by people and, by sync, by other programs. Some texts were pasted from mails and
+web pages. They are JSON inside named sections, with `<` escaped, so that no title can close its section. This does
+not make a model immune to instructions in the data. The protection is that its calls are only proposals, and that it
+cannot reach the person's verdict.
 """
 
 from typing import Any

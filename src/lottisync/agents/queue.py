@@ -1,11 +1,11 @@
-"""The queue of wakes, as it stands in agent.sqlite (docs/specs/09-agents.md, section 9).
+"""The queue of wakes in agent.sqlite (docs/specs/09-agents.md, section 9).
 
-What is queued is not a wake but the writes to wake for. A second change does not queue a second wake: its dots join
-those that wait, and when the wake starts, its run key is made from all of them (S3-89). That is why a queued wake has
-no row in the log of runs yet: it has no name before it is known what it is a reaction to.
+The queue holds the writes that wake an agent, not the wakes. A second change does not queue a second wake: its dots are
+added, and when the wake starts, its run key is made from all dots (S3-89). So a queued wake has no row in the log of
+runs yet: its key is not known before it starts.
 
-A dot leaves the queue when the agent has seen it, which its watermark says. So a wake that fails, is killed, or did
-not read the change in time leaves it where it is.
+A dot leaves the queue when the agent's watermark covers it. So it stays if a wake fails, is killed, or did not read the
+change in time.
 """
 
 from collections.abc import Iterable
@@ -21,11 +21,11 @@ create table if not exists wake_queue (agent_id text not null, subscription_id t
     counter integer not null, queued_at integer not null,
     primary key (agent_id, subscription_id, host, counter)) strict, without rowid;
 """
-"""Writes that an agent is to wake for, by their dots, and when (ms) they were queued here; local (S3-18)."""
+"""The dots of the writes that wake an agent, and when (ms) they were queued here; local (S3-18)."""
 
 
 class Waiting(NamedTuple):
-    """What waits for one agent under one subscription; `since` (ms) is when the first of it was queued here."""
+    """The writes that wait for one agent under one subscription; `since` (ms) is when the first was queued here."""
 
     agent_id: str
     subscription_id: str

@@ -1,4 +1,4 @@
-"""The report: what the agent tells the person about a task (docs/specs/09-agents.md, section 6; seed 003, 5.6).
+"""The report: an agent's summary of a task for the person (docs/specs/09-agents.md, section 6).
 
 It has twelve fields, and two authors. What the task *is* (title, status, priority, estimate, due date, progress)
 is filled in by the program from the same reading of the journal that the model saw: a model that mistypes a date

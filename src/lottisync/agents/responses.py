@@ -1,10 +1,10 @@
 """Responses: the dialect of OpenAI itself (`lottisync.agents.openai_client`).
 
-The stream is a play-by-play of which we need two kinds of events: every item of the answer as it is done, and the
-last one, which says how the whole ended. Until that has come there is no answer, as with the other dialect.
+We use two kinds of events of the stream: every completed item of the answer, and the last event, which says how the
+answer ended. Before the last event there is no answer, as with the other dialect.
 
-What the model thought without saying it is not sent back in later turns: it could be, sealed, but then our record
-would hold what nobody can read, and a wake could not be gone on with another model.
+The model's hidden reasoning is not sent back in later turns. It could be sent in encrypted form. But then our record
+would hold text that nobody can read, and another model could not continue a wake.
 """
 
 from collections.abc import Sequence
@@ -74,7 +74,7 @@ _REASONS = {"max_output_tokens": "length", "content_filter": "content_filter"}
 """Why an answer is incomplete, in the words of the other dialect."""
 
 
-class Answer(answer.Answer):
+class Answer(answer.StreamedAnswer):
     """Whole when `response.completed` or `response.incomplete` is there."""
 
     def __init__(self, *, id_prefix: str) -> None:
@@ -86,22 +86,22 @@ class Answer(answer.Answer):
         return "".join(part.refusal or "" for part in self._parts())
 
     def _take(self, event: object) -> None:
-        told = msgspec.convert(event, _Event)
-        match told.type:
-            case "response.output_item.done" if told.item is not None:
-                self._items.append(told.item)
-            case "response.completed" if told.response is not None:
-                self._end(told.response, "stop")
+        received = msgspec.convert(event, _Event)
+        match received.type:
+            case "response.output_item.done" if received.item is not None:
+                self._items.append(received.item)
+            case "response.completed" if received.response is not None:
+                self._end(received.response, "stop")
                 if self._calls():
                     self._finish_reason = "tool_calls"
-            case "response.incomplete" if told.response is not None:
-                reason = told.response.incomplete_details and told.response.incomplete_details.reason
-                self._end(told.response, _REASONS.get(reason or "", "length"))
-            case "response.failed" if told.response is not None:
-                error = told.response.error
+            case "response.incomplete" if received.response is not None:
+                reason = received.response.incomplete_details and received.response.incomplete_details.reason
+                self._end(received.response, _REASONS.get(reason or "", "length"))
+            case "response.failed" if received.response is not None:
+                error = received.response.error
                 self.failure = (error and error.message) or "no reason given"
             case "error":
-                self.failure = told.message or "no reason given"
+                self.failure = received.message or "no reason given"
 
     def _end(self, response: _Response, finish_reason: str) -> None:
         # Some servers tell the items in the end only.

@@ -18,14 +18,14 @@ import msgspec
 from lottisync.causality.digest import sha256
 from lottisync.causality.vector_clock import Dot
 
-Reason = Literal["userInitiated", "subscription", "timer"]
+WakeReason = Literal["userInitiated", "subscription", "timer"]
 
 
 class Trigger(msgspec.Struct, frozen=True):
     """Why an agent wakes. `reason_id` is the session, subscription or timer."""
 
     run_key: str
-    reason: Reason
+    reason: WakeReason
     reason_id: str
     logical_change_key: str | None = None
 

@@ -1,12 +1,12 @@
-"""The log of wakes: which run is under way, and how each one ended (docs/specs/09-agents.md, section 3).
+"""The log of wakes: which run is going on, and how each run ended (docs/specs/09-agents.md, section 3).
 
-The log is local: it says what happened on this device, and another device's runs are none of its business. A run
-is a row whose key is its cause (`run_key`); `TRANSITIONS` says how its status goes. Nothing more happens under the
-key of a run that was completed; one that failed or was skipped may be begun again, and goes on where it stopped.
+The log is local: it has the runs of this device only. A run is a row whose key is its cause (`run_key`), and
+`TRANSITIONS` has the transitions of its status. A completed run is never started again under its key. One that failed
+or was skipped may be started again, and goes on where it stopped.
 
-`queued` or `started` in the log of a process that is gone is a run that was killed. Whether the process is gone is not
-guessed from times: a wake holds a lock on a file for as long as it lives, and the kernel lets go of it, also
-after `kill -9`. So whoever holds the lock knows that every open row of that agent is dead (S3-92).
+A run that is `queued` or `started` and whose process is gone was killed. Times do not decide whether the process is
+gone: a wake holds a lock on a file, and the kernel releases it with the process, also after `kill -9`. So the process
+that holds the lock knows that every open row of that agent is dead (S3-92).
 """
 
 import contextlib
@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from lottisync.agents.run_key import Reason, Trigger
+from lottisync.agents.run_key import Trigger, WakeReason
 from lottisync.problem import Problem
 from lottisync.store.instant import iso
 from lottisync.store.lock import Lock, is_held
@@ -63,7 +63,7 @@ class Run(NamedTuple):
 
     run_key: str
     agent_id: str
-    reason: Reason
+    reason: WakeReason
     reason_id: str
     thread_id: str
     status: str

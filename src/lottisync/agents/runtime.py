@@ -1,14 +1,14 @@
-"""The shell around the orchestrator: waits, wakes, says (docs/specs/09-agents.md, section 9).
+"""The event loop around the orchestrator: waits, starts wakes, reports (docs/specs/09-agents.md, section 9).
 
     the bell rings, a wake ends, or the time has come -> hear -> look -> begin wakes -> wait again
 
-Everything that is decided is decided by `orchestrator` and `schedule`; here is only what needs an event loop. One
-task per wake; a wake that fails has written down when it may try again before this hears of it, so nothing is kept in
-memory but who is awake.
+`orchestrator` and `schedule` decide everything; this module has only the code that needs an event loop. Each wake is a
+task. A wake that fails has stored the time of its next attempt before it returns, so memory holds only which agents are
+awake.
 
-A refusal or a failure of one agent is told and ends that wake. A store that cannot be read or written (a full disk) is
-told once and looked at again until it can. Anything else that is raised is a bug, and ends the runtime: the run stays
-`started`, and goes on from its record when the program is started again.
+A refusal or a failure of one agent is reported, and ends that wake. If a store cannot be read or written (a full disk),
+that is reported once, and tried again until it works. Any other exception is a bug, and ends the runtime: the run
+stays `started`, and goes on from its record at the next start.
 """
 
 import contextlib
@@ -21,7 +21,7 @@ import anyio.to_thread
 from lottisync.agents import agent
 from lottisync.agents.model import Model
 from lottisync.agents.orchestrator import Orchestrator
-from lottisync.agents.schedule import Plan, Start
+from lottisync.agents.schedule import Start, WakePlan
 from lottisync.agents.types import Agent
 from lottisync.agents.wake import wake
 from lottisync.problem import Problem
@@ -74,7 +74,7 @@ class Runtime:
                         tasks.start_soon(self._wake, start)
                     await self._anything(bell, now, plan.next_look)
 
-    async def _planned(self, now: int) -> Plan:
+    async def _planned(self, now: int) -> WakePlan:
         try:
             # Off the loop: the first look at a large journal takes seconds, and links want to be answered.
             await anyio.to_thread.run_sync(self._orchestrator.hear, now)
@@ -83,7 +83,7 @@ class Runtime:
             if problem.message != self._trouble:
                 self._say("agents-wait", f"agents cannot wake now: {problem.message}")
             self._trouble = problem.message
-            return Plan([], None)
+            return WakePlan([], None)
         self._trouble = ""
         return plan
 

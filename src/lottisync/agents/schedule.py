@@ -52,10 +52,10 @@ class Cause(NamedTuple):
     urgent: bool = False
 
 
-class Standing(NamedTuple):
-    """How things stand with one agent; times in ms. `awake`: a wake of it is under way; `asleep`: it may not wake.
-    `not_before` is the end of its backoff, `last_end` when its last wake ended, `starts` when its wakes of the last
-    hour began, oldest first."""
+class Readiness(NamedTuple):
+    """The state of one agent that the rules need; times in ms. `awake`: a wake of it is going on. `asleep`: it may not
+    wake. `not_before` is the end of its backoff, `last_end` the end of its last wake, `starts` the beginnings of its
+    wakes of the last hour, oldest first."""
 
     agent_id: str
     causes: tuple[Cause, ...] = ()
@@ -72,15 +72,15 @@ class Start(NamedTuple):
     trigger: Trigger
 
 
-class Plan(NamedTuple):
-    """Whom to wake now, and when to look again (ms); None if only something new can change anything."""
+class WakePlan(NamedTuple):
+    """The agents to wake now, and when to look again (ms); None if only a new event can change anything."""
 
     start: list[Start]
     next_look: int | None
 
 
-def plan(standings: Iterable[Standing], now: int) -> Plan:
-    """Who waits longest comes first, as many as may be under way at once."""
+def plan(standings: Iterable[Readiness], now: int) -> WakePlan:
+    """The agent that waits longest comes first; at most `MAX_UNDER_WAY` are awake at once."""
     everyone = list(standings)
     free = MAX_UNDER_WAY - sum(each.awake for each in everyone)
     due = sorted(
@@ -91,10 +91,10 @@ def plan(standings: Iterable[Standing], now: int) -> Plan:
     )
     ready = [Start(agent_id, trigger) for at, agent_id, trigger in due if at <= now]
     later = [at for at, _, _ in due if at > now]
-    return Plan(ready[: max(free, 0)], min(later, default=None))
+    return WakePlan(ready[: max(free, 0)], min(later, default=None))
 
 
-def _earliest(standing: Standing, now: int) -> tuple[int, Cause] | None:
+def _earliest(standing: Readiness, now: int) -> tuple[int, Cause] | None:
     """The cause that wakes the agent first, and when; of several that may wake it now the first one given."""
     if standing.awake or standing.asleep or not standing.causes:
         return None
@@ -104,7 +104,7 @@ def _earliest(standing: Standing, now: int) -> tuple[int, Cause] | None:
     return at, standing.causes[place]
 
 
-def _moment(standing: Standing, cause: Cause, now: int) -> int:
+def _moment(standing: Readiness, cause: Cause, now: int) -> int:
     moment = max(cause.at, standing.not_before)
     if cause.urgent:
         return moment

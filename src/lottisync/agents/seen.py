@@ -1,8 +1,8 @@
-"""What a context had seen of the journal: the watermark of a wake (docs/specs/09-agents.md, section 4).
+"""The watermark of a wake: the writes of the journal that its context had seen (docs/specs/09-agents.md, section 4).
 
-Nearly always that is the journal's knowledge at the moment of the reading. After a round that was cut off a store
-also holds writes beyond its knowledge; the model has seen those of its task, so they belong to the watermark, or
-the next wake would be told of them as news, and a proposal about them would be refused as made without them.
+Nearly always it is the journal's knowledge when the context was read. After a round that was cut off, a store also
+holds writes beyond its knowledge. The model has seen those of its task, so they belong to the watermark. Otherwise the
+next wake would see them as new, and a proposal about them would be refused.
 """
 
 from collections.abc import Iterable, Mapping
@@ -30,7 +30,7 @@ class Seen(NamedTuple):
 
 
 def of(knowledge: Knowledge, entities: Iterable[Entity]) -> Seen:
-    """What is seen by reading `entities` in a store of that knowledge."""
+    """The watermark after reading `entities` in a store with that knowledge."""
     held: set[Dot] = set()
     for entity in entities:
         held |= set(beyond(entity.clock, knowledge))

@@ -56,7 +56,7 @@ def of_task(task_id: str) -> dict[str, Any]:
 
 
 def of_agent(agent: Agent) -> dict[str, Subscription]:
-    """The agent's subscriptions by id. What another device wrote there and is none is left out."""
+    """The agent's subscriptions by id. Entries that are not subscriptions are left out."""
     found = {}
     for ident, fields in sorted(agent.subscriptions.items()):
         try:
@@ -66,21 +66,21 @@ def of_agent(agent: Agent) -> dict[str, Subscription]:
     return found
 
 
-class Reach(msgspec.Struct, frozen=True):
-    """The ids by which subscriptions may reach an entity: directly, and over a link."""
+class MatchIds(msgspec.Struct, frozen=True):
+    """The ids by which subscriptions match an entity: directly, and over a link."""
 
     near: frozenset[str]
     linked: frozenset[str]
 
 
-def reach(reader: Reader, entity: Entity) -> Reach:
+def match_ids(reader: Reader, entity: Entity) -> MatchIds:
     near = {entity.id, *(str(entity.value(path)) for path in ("taskId", FROM_ID, TO_ID) if entity.value(path))}
     linked = {*reader.ends_from(entity.id, ENTRY_LINK), *reader.ends_to(entity.id, ENTRY_LINK)}
-    return Reach(frozenset(near), frozenset(linked - {entity.id}))
+    return MatchIds(frozenset(near), frozenset(linked - {entity.id}))
 
 
 def matching(
-    subscription: Subscription, entity: Entity, where: Reach, seen: Seen, is_own: Callable[[str], bool]
+    subscription: Subscription, entity: Entity, where: MatchIds, seen: Seen, is_own: Callable[[str], bool]
 ) -> frozenset[Dot]:
     """The writes held by the entity that the subscription wakes its agent for. `seen` is the agent's watermark,
     `is_own` says whether an operation was proposed by that agent."""

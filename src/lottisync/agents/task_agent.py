@@ -1,4 +1,4 @@
-"""The task agent: one agent that minds one task (docs/specs/09-agents.md, section 2; seed 003, section 5.1).
+"""The task agent: one agent that looks after one task (docs/specs/09-agents.md, section 2).
 
 Its id is derived from the task's. Two devices that create an agent for the same task at the same time have
 made one, when they meet, and not two that propose against each other.
@@ -32,7 +32,7 @@ def create_task_agent(
     """Make the agent of a task, with its state and links, in one transaction; returns its id (S3-56, S3-73).
 
     `home_device` is the id of the device it wakes on, `model` the name under which the model is asked for.
-    Where there is one already it stays as it is, except that the task's present category is allowed to it;
+    If there is one already, only the task's present category is added to those that it may see;
     a destroyed one comes back with all that it remembers. `Problem("unknown-id")` if there is no such task."""
     with journal.reading() as reader:
         category = tasks.read(reader, task_id, "task", Task).category_id

@@ -1,12 +1,12 @@
-"""A thread: the record of one wake's conversation, written as it happens (docs/specs/09-agents.md, section 5).
+"""A thread: the record of one wake's conversation, written while it happens (docs/specs/09-agents.md, section 5).
 
-Every turn is in the store before anything is done about it, and every result before the model hears of it. So a
-person can read what an agent did while it is doing it, and a wake that was killed goes on from its record: what
-the model said is not asked (and paid) for again, what was done is not done again.
+Every turn is stored before anything is done about it, and every result before the model gets it. So a person can
+follow an agent's work, and a killed wake goes on from its record: turns are not asked (and paid) for again, and calls
+are not carried out again.
 
 Messages are immutable and form a chain: each names the one before it, the first of a wake the last of the wake
-before. `metadata.ordinal` is the place in the thread, for readers that sort; `turn` and `call` say which turn of
-the model, and which call of it, a message belongs to. Long content stands in a payload beside the message.
+before. `metadata.ordinal` is the place in the thread, for readers that sort; `turn` and `call` say which turn of the
+model, and which call of it, a message belongs to. Long content is in a payload.
 
 | kind        | text                                   | metadata                                        |
 |-------------|----------------------------------------|-------------------------------------------------|
@@ -23,7 +23,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from lottisync.agents import seen
-from lottisync.agents.model import ToolCall, Turn, Usage
+from lottisync.agents.model import TokenUsage, ToolCall, Turn
 from lottisync.agents.seen import Seen
 from lottisync.agents.types import AgentMessage, AgentMessagePayload
 from lottisync.entities.view import view
@@ -32,16 +32,17 @@ from lottisync.store.reader import Reader
 from lottisync.store.transaction import Transaction
 
 MAX_INLINE = 500
-"""Characters of content that stand in the message itself; a list of messages stays quick to read."""
+"""Characters of content in the message itself. Longer content is in a payload, so that a list of messages is quick to
+read."""
 PREVIEW = 200
 MAX_TEXT = 80_000
-"""Characters that are kept of one text of the model. Six bytes each in the worst JSON, that is less than a
-document may have; more than any answer to five turns about one task."""
+"""Characters of one text of the model; longer texts are cut. In the worst JSON a character takes six bytes, so such a
+text fits into a document. It is more than any answer about one task needs."""
 MAX_CALLS = 32
-"""Calls of one turn that are heard; a task has eight things to change and a batch tool for its checklist."""
+"""Calls of one turn that are answered. A task has eight fields, and there is a batch tool for its checklist."""
 MAX_NAME = 128
 MAX_TOKENS = 10**9
-"""A count of one turn beyond this is not a count; it reads as none."""
+"""A greater token count of one turn is taken for an error, and dropped."""
 CHARACTERS_A_TOKEN = 4
 """The usual estimate, where no tokenizer is at hand."""
 
@@ -88,7 +89,7 @@ class Thread:
         span: Mapping[str, Any] = {},
     ) -> str:
         """One more message; returns its id. `content` is long content for a payload; without it, a text that is
-        too long to stand in the message is moved there as `{"text": ...}`. `span` says what a summary sums up."""
+        too long for the message is moved there as `{"text": ...}`. `span` says what a summary sums up."""
         message_id = self._new_id(tx.now)
         if content is None and len(text) > MAX_INLINE:
             content, text = {"text": text}, text[:PREVIEW] + "…"
@@ -206,16 +207,16 @@ def observations(reader: Reader, agent_id: str) -> list[AgentMessage]:
     return sorted(found, key=lambda message: (message.created_at, _ordinal(message), message.id))
 
 
-def spent(reader: Reader, agent_id: str) -> dict[str, Usage]:
+def spent(reader: Reader, agent_id: str) -> dict[str, TokenUsage]:
     """The tokens that each run of the agent has cost so far, by run key; of runs on all devices, finished or not.
     Counted by what the model said, so that a turn that was gone on with after a crash is there once."""
-    found: dict[str, Usage] = {}
+    found: dict[str, TokenUsage] = {}
     for kind in ("thought", "summary"):
         for entity in reader.by_type("agentMessage", owner=agent_id, subtype=kind):
             told = view(entity, AgentMessage).metadata
             if "promptTokens" in told:
-                before = found.get(told["runKey"], Usage(0, 0))
-                found[told["runKey"]] = Usage(
+                before = found.get(told["runKey"], TokenUsage(0, 0))
+                found[told["runKey"]] = TokenUsage(
                     before.prompt_tokens + told["promptTokens"],
                     before.completion_tokens + told.get("completionTokens", 0),
                 )
@@ -249,7 +250,7 @@ def recorded(reader: Reader, written: list[AgentMessage]) -> tuple[Opening | Non
                 before = seen.stored(told["contextKnowledge"], told.get("contextBeyond"))
                 opening = Opening(str(prompts["system"]), str(prompts["user"]), before)
             case "thought":
-                usage = Usage(told["promptTokens"], told["completionTokens"]) if "promptTokens" in told else None
+                usage = TokenUsage(told["promptTokens"], told["completionTokens"]) if "promptTokens" in told else None
                 turn = Turn(full_text(reader, message), (), told["finishReason"], usage)
                 turns.append(RecordedTurn(turn, told.get("ignoredCalls", 0), []))
             case "action":

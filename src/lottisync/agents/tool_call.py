@@ -33,22 +33,22 @@ from lottisync.agents.toolbox import (
     SearchTask,
     UpdateReport,
 )
-from lottisync.journal.action import Action, Batch
 from lottisync.journal.actions.set_task_language import SetTaskLanguage
 from lottisync.journal.arguments import Call
+from lottisync.journal.task_action import ActionBatch, TaskAction
 from lottisync.journal.toolbox import ACTIONS, BadCall
 from lottisync.review.builder import Builder
+from lottisync.review.policy import policy_of
 from lottisync.review.precedence import AGENT
 from lottisync.review.retraction import Staged
-from lottisync.review.terms import terms_of
 from lottisync.store.store import Store
 
 MAX_OBSERVATIONS = 20
 """Notes of one wake; an agent that notes more is keeping a transcript."""
 
 
-class Answer(NamedTuple):
-    """What the model is told, and the id of the journal entity that was changed at once, if one was."""
+class ToolAnswer(NamedTuple):
+    """The answer for the model, and the id of the journal entity that was changed at once, if any."""
 
     text: str
     changed: str | None = None
@@ -94,17 +94,17 @@ class Calls:
             context_waiting=waiting,
         )
 
-    def answer(self, call: ToolCall, now: int) -> Answer:
+    def answer(self, call: ToolCall, now: int) -> ToolAnswer:
         """Do what the call asks for, as far as that is allowed."""
         parsed = _parsed(call)
         if isinstance(parsed, BadCall):
-            return Answer(parsed.text)
+            return ToolAnswer(parsed.text)
         if isinstance(parsed, SetTaskLanguage):
             return self._set_language(parsed, now)
         if isinstance(parsed, ReadEntries | SearchTask):
             with self._agents.reading() as agents, self._journal.reading() as journal:
-                return Answer(self._lookups.answer(journal, agents, parsed))
-        return Answer(parsed.answered(self._take(parsed, now)))
+                return ToolAnswer(self._lookups.answer(journal, agents, parsed))
+        return ToolAnswer(parsed.answered(self._take(parsed, now)))
 
     def recall(self, call: ToolCall, result: str, now: int) -> None:
         """Bring back what a call left for the end, one that was answered before the process was killed. What it
@@ -116,9 +116,9 @@ class Calls:
             self._take(parsed, now)
 
     def _take(self, call: Call, now: int) -> str:
-        """Keep what is for the end of the wake; returns the answer."""
+        """Keep the arguments for the end of the wake; returns the answer."""
         match call:
-            case Action() | Batch():
+            case TaskAction() | ActionBatch():
                 return self._propose(call, now)
             case RetractSuggestions():
                 return self.builder.retract([Staged(one.id, one.reason) for one in call.proposals], now)
@@ -129,7 +129,7 @@ class Calls:
                 return self._note(call)
         raise AssertionError(f"nobody handles {call.tool}")
 
-    def _propose(self, call: Action | Batch, now: int) -> str:
+    def _propose(self, call: TaskAction | ActionBatch, now: int) -> str:
         parts = len(call.parts())
         if self._considered + parts > self._most:
             return (
@@ -147,14 +147,14 @@ class Calls:
             return f"Noted {room} of {len(noted)}: a wake keeps {MAX_OBSERVATIONS} observations."
         return f"Noted {len(noted)} observation(s)."
 
-    def _set_language(self, call: SetTaskLanguage, now: int) -> Answer:
+    def _set_language(self, call: SetTaskLanguage, now: int) -> ToolAnswer:
         with self._agents.reading() as reader:
-            terms = terms_of(reader, self._agent_id)
+            policy = policy_of(reader, self._agent_id)
         with self._journal.transaction(now, AGENT) as tx:
             before = tx.entity(self._task_id)
-            text = call.at_once(tx, self._task_id, terms)
+            text = call.at_once(tx, self._task_id, policy)
             after = tx.entity(self._task_id)
-        return Answer(text, self._task_id if before != after else None)
+        return ToolAnswer(text, self._task_id if before != after else None)
 
 
 def _parsed(call: ToolCall) -> Call | BadCall:

@@ -14,7 +14,7 @@ from lottisync.journal.toolbox import TASK_TOOLS, Toolbox
 MAX_OBSERVATION = 2_000
 MAX_RETRACTION = 500
 
-Line = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_OBSERVATION)]
+NoteLine = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_OBSERVATION)]
 
 
 class Retraction(Arguments):
@@ -46,22 +46,22 @@ class ChecklistProgress(Arguments):
 
 
 class UpdateReport(Call):
-    """The report of seed 003, section 5.6, without `lastUpdated`, which we stamp."""
+    """Your report. The program fills in the other fields."""
 
     tool: ClassVar[str] = "update_report"
     purpose: ClassVar[str] = "Write your report on the task; it replaces the earlier one."
     when: ClassVar[str] = "At most once a wake, as the last call. Not at all if nothing changed since your last report."
 
-    tldr: Line = Field(description="Where the task stands, in two or three sentences.")
-    title: Line | None = None
-    goal: Line | None = None
-    status: Line | None = None
-    priority: Line | None = None
-    estimate: Line | None = None
-    due_date: Line | None = None
-    achieved: Annotated[list[Line], Field(max_length=50)] = Field(default=[], description="What has been done.")
-    remaining: Annotated[list[Line], Field(max_length=50)] = Field(default=[], description="What is still to do.")
-    learnings: Annotated[list[Line], Field(max_length=50)] = Field(default=[], description="What was learnt.")
+    tldr: NoteLine = Field(description="Where the task stands, in two or three sentences.")
+    title: NoteLine | None = None
+    goal: NoteLine | None = None
+    status: NoteLine | None = None
+    priority: NoteLine | None = None
+    estimate: NoteLine | None = None
+    due_date: NoteLine | None = None
+    achieved: Annotated[list[NoteLine], Field(max_length=50)] = Field(default=[], description="What has been done.")
+    remaining: Annotated[list[NoteLine], Field(max_length=50)] = Field(default=[], description="What is still to do.")
+    learnings: Annotated[list[NoteLine], Field(max_length=50)] = Field(default=[], description="What was learnt.")
     checklist_progress: ChecklistProgress | None = None
     last_updated: str | None = Field(default=None, exclude=True, json_schema_extra={"deprecated": True})
 
@@ -72,7 +72,7 @@ def _as_observation(value: Any) -> Any:
 
 
 class Observation(Arguments):
-    text: Line = Field(description="One note.")
+    text: NoteLine = Field(description="One note.")
     priority: Literal["routine", "notable", "critical"] = Field(default="routine", description="How much it matters.")
     category: Literal["grievance", "excellence", "templateImprovement", "operational"] = Field(
         default="operational",

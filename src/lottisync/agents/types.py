@@ -59,7 +59,7 @@ class AgentState(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class AgentMessage(msgspec.Struct, frozen=True, rename="camel"):
-    """Short content stands in `text`; long content in a payload that `content_entry_id` names. A kind that
+    """Short content is in `text`, long content in a payload that `content_entry_id` names. A kind that
     this program does not know reads as `system`."""
 
     id: str

@@ -1,21 +1,21 @@
-"""A wake: the unit of an agent's work (docs/specs/09-agents.md, section 3; seed 003, sections 4.2, 5.3 and 9).
+"""A wake: the unit of an agent's work (docs/specs/09-agents.md, section 3).
 
     single flight -> enqueue -> dedupe by run key -> admission -> context -> conversation -> end, in one transaction
 
-A wake reads, asks, and writes down. Nothing that a model asks for changes the task here: calls of the deferred
-tools go to a `Builder`, which turns them into a change set for the person; the one immediate tool writes a language
-where the person chose none. There is no way from here to a verdict (this package may not even import it).
+A wake reads, asks the model, and writes the result. No call of a model changes the task here. Calls of the deferred
+tools go to a `Builder`, which makes a change set for the person. The one immediate tool writes the language of a task
+if the person chose none. This package may not import `review.verdict`.
 
-What is written when is what makes a wake safe to kill:
+A wake can be killed at any time, because of the order of its writes:
 
-- each turn, before anything is done about it, and each answer, before the model hears of it (`thread`);
-- report, observations, change sets, state and the run's end together, in one transaction of the agent's store.
-  So there is no moment at which proposals exist whose wake did not happen, or a wake whose proposals are missing.
+- each turn is stored before anything is done about it, and each answer before the model gets it (`thread`);
+- report, observations, change sets, state and the run's end are stored in one transaction of the agent store. So
+  there are no proposals without a completed wake, and no completed wake without its proposals.
 
-A wake that is started again under the same run key goes on from its record if the task is still as the context
-said, else anew in a new thread; either way what it proposes has the same ids.
+If a wake is started again under the same run key, and the task has not changed since its context was read, it goes on
+from its record. Otherwise it begins again in a new thread. In both cases its proposals have the same ids.
 
-The calls of the stores are short and block; the only thing that is awaited is the model.
+Calls of the stores are short and block. Only the model is awaited.
 """
 
 from collections.abc import Callable, Mapping
@@ -33,10 +33,10 @@ from lottisync.agents.model import (
     Model,
     ModelError,
     SystemMessage,
+    TokenUsage,
     ToolCall,
     ToolMessage,
     ToolSchema,
-    Usage,
     UserMessage,
 )
 from lottisync.agents.report import Words
@@ -59,16 +59,16 @@ from lottisync.store.transaction import Transaction
 COMPLETED_MILESTONE = "wakeCompleted"
 GAVE_UP_MILESTONE = "agentGaveUp"
 SETS_A_WAKE = 3
-"""Change sets of one wake, unless `config.setsPerWake` says otherwise: a person looks over thirty changes at most."""
+"""Change sets of one wake, unless `config.setsPerWake` is set. A person reads at most thirty changes."""
 MAX_CONFIGURED_SETS = 10
 MAX_CONFIGURED_TURNS = 50
-"""What `config.maxTurns` may ask for: a wake costs money for as long as it goes on."""
+"""The greatest value of `config.maxTurns`: every turn costs money."""
 
 
 class WakeResult(msgspec.Struct, frozen=True, rename="camel"):
-    """How a wake went. `change_set_ids` is empty where nothing was proposed; `usage` is None where the server does
-    not count tokens; `turn_limit_reached` says that the model was not done; `repeated` that this run had been
-    completed before and nothing was done now."""
+    """The result of a wake. `change_set_ids` is empty if nothing was proposed. `usage` is None if the server does not
+    count tokens. `turn_limit_reached`: the model had not finished. `repeated`: the run had been completed before, and
+    nothing was done now."""
 
     run_key: str
     thread_id: str
@@ -76,21 +76,21 @@ class WakeResult(msgspec.Struct, frozen=True, rename="camel"):
     report_id: str
     observation_count: int
     turns: int
-    usage: Usage | None = None
+    usage: TokenUsage | None = None
     turn_limit_reached: bool = False
     repeated: bool = False
 
 
-class Progress(NamedTuple):
-    """What a wake is doing, for somebody who watches: the turn (from 1) of how many, and the tool whose call was
-    just answered; without one, the model is being asked. In turn 0 it condenses old notes."""
+class WakeProgress(NamedTuple):
+    """The progress of a wake: the turn (from 1), the number of turns, and the tool whose call was just answered.
+    Without a tool, the model is being asked. In turn 0 it condenses old notes."""
 
     turn: int
     of: int
     tool: str | None = None
 
 
-def _unwatched(progress: Progress) -> None:
+def _unwatched(progress: WakeProgress) -> None:
     """For wakes that nobody watches."""
 
 
@@ -105,7 +105,7 @@ async def wake(
     now: Callable[[], int],
     new_id: Callable[[int], str],
     chance: float = 0.0,
-    watch: Callable[[Progress], None] = _unwatched,
+    watch: Callable[[WakeProgress], None] = _unwatched,
     zone: tzinfo | None = None,
 ) -> WakeResult:
     """Wake the agent once, for `trigger`, on the device of that id.
@@ -181,7 +181,7 @@ def _repeated(reader: Reader, run: Run) -> WakeResult:
         if message.metadata.get("milestone") == COMPLETED_MILESTONE:
             return msgspec.convert(message.metadata["result"] | {"repeated": True}, WakeResult)
     raise Problem(
-        "no-record", "wake {run_key} was completed, but its record is gone. Wake the agent anew", run_key=run.run_key
+        "no-record", "wake {run_key} was completed, but its record is gone. Wake the agent again", run_key=run.run_key
     )
 
 
@@ -200,7 +200,7 @@ class _Wake:
         waiting: list[queue.Waiting],
         now: Callable[[], int],
         new_id: Callable[[int], str],
-        watch: Callable[[Progress], None],
+        watch: Callable[[WakeProgress], None],
         zone: tzinfo | None,
     ) -> None:
         self._journal, self._agents, self._now, self._new_id, self._watch = journal, agents, now, new_id, watch
@@ -215,7 +215,7 @@ class _Wake:
             written = []
         self._run = run
         self._thread = self._writer(written)
-        # What waited when the context was read is in the context. A context from before may lack some of it.
+        # Writes that waited when the context was read are part of it. An earlier context may lack some of them.
         self._told = waiting if self._opening is None else []
         self._usage = memory.spent(written)
         self._rate: int | None = None
@@ -231,7 +231,7 @@ class _Wake:
     async def _open(self, model: Model) -> Opening:
         """Condense old notes if they have grown too many, and put down how the conversation begins."""
         if (span := self._context.memory.overflow) is not None:
-            self._watch(Progress(0, self._limit))
+            self._watch(WakeProgress(0, self._limit))
             turn, _ = thread.heard(0, await model.complete(memory.question(span), []))
             with self._agents.transaction(self._now(), AGENT) as tx:
                 memory.keep(tx, self._thread, self._run.agent_id, span, turn)
@@ -268,14 +268,14 @@ class _Wake:
                 return
         offered = [ToolSchema(**definition) for definition in TOOLBOX.definitions(RetractSuggestions)]
         while self._turns < self._limit and not self._is_done:
-            self._watch(Progress(self._turns + 1, self._limit))
+            self._watch(WakeProgress(self._turns + 1, self._limit))
             turn, ignored = thread.heard(self._turns, await model.complete(self._messages, offered))
             self._measure(offered, turn.usage)
             with self._agents.transaction(self._now(), AGENT) as tx:
                 self._thread.said(tx, self._turns, turn, ignored)
             self._take(RecordedTurn(turn, ignored, [RecordedCall(call, None) for call in turn.tool_calls]))
 
-    def _measure(self, offered: list[ToolSchema], usage: Usage | None) -> None:
+    def _measure(self, offered: list[ToolSchema], usage: TokenUsage | None) -> None:
         """Correct the rate of bytes per token by what the server counted for this question (AGENT-70)."""
         if usage is not None and usage.prompt_tokens > 0:
             asked = len(msgspec.json.encode([self._messages, offered]))
@@ -306,13 +306,13 @@ class _Wake:
             message_id = self._thread.answered(tx, number, place, call, text)
             if answer.changed is not None:
                 tx.link("tool_effect", message_id, answer.changed)
-        self._watch(Progress(number + 1, self._limit, call.name))
+        self._watch(WakeProgress(number + 1, self._limit, call.name))
         return text
 
     # -- the end
 
     def said_last(self, tx: Transaction, text: str, told: Mapping[str, Any]) -> dict[str, Any]:
-        """End the record with that, and what it cost; the state's head of it."""
+        """Write the last message of the record, with the result and the tokens used."""
         self._thread.append(tx, "system", text, {**told, **self._spent()})
         return {"recentHeadMessageId": self._thread.head}
 
@@ -411,7 +411,7 @@ def _record(
     return opening, turns, written
 
 
-def _sum(total: Usage | None, more: Usage | None) -> Usage | None:
+def _sum(total: TokenUsage | None, more: TokenUsage | None) -> TokenUsage | None:
     if total is None or more is None:
         return total or more
-    return Usage(total.prompt_tokens + more.prompt_tokens, total.completion_tokens + more.completion_tokens)
+    return TokenUsage(total.prompt_tokens + more.prompt_tokens, total.completion_tokens + more.completion_tokens)

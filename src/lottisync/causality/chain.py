@@ -1,4 +1,4 @@
-"""Chains: how the writes of one host are told from those of its copy (docs/specs/13-copies.md).
+"""Chains: how the writes of one host are distinguished from those of its copy (docs/specs/13-copies.md).
 
 A counter names a write for ever, unless the store was copied or restored: then two branches count on from
 one number, and neither clocks nor knowledge show it. So every write has a *chain value*, made of the one

@@ -14,9 +14,10 @@ from typing import Any
 
 import click
 
+from lottisync.answers.form import Error, Failed
 from lottisync.cli.hints import told
 from lottisync.cli.options import everywhere
-from lottisync.cli.output import drop, finish, json_line, prepare, writing
+from lottisync.cli.output import answer_line, drop, finish, prepare, writing
 from lottisync.problem import Problem
 from lottisync.shown import one_line
 
@@ -26,7 +27,7 @@ COMMANDS = {
     "open": ("lottisync.cli.browsers:open_pages", "Open the inbox in a browser."),
     "pair": ("lottisync.cli.devices:pair", "Make two devices trust each other."),
     "devices": ("lottisync.cli.devices:devices", "List this person's devices, or put one away."),
-    "status": ("lottisync.cli.homes:status", "Show what is stored here and how the devices stand."),
+    "status": ("lottisync.cli.homes:status", "Show the stores and the state of the devices."),
     "import": ("lottisync.cli.tasks:import_file", "Add the tasks of a file."),
     "task": ("lottisync.cli.task_verbs:task", "List, show, add and change tasks."),
     "search": ("lottisync.cli.searches:search", "Find tasks, items and notes by their words."),
@@ -110,7 +111,7 @@ def _one_line(error: click.ClickException) -> str:
 def _tell(given: list[str], code: str, message: str) -> None:
     if "--json" in given:
         with suppress(OSError):
-            json_line({"error": {"code": code, "message": message}})
+            answer_line(Failed(Error(code, message)))
         finish()
     with suppress(OSError):
         sys.stderr.write(f"lottisync: {one_line(message)}\n")

@@ -1,4 +1,4 @@
-"""Standard output and standard error, whatever they are.
+"""Standard output and standard error: a terminal, a pipe or a file.
 
 A shell may close them, point them at a full disk or at a program that has had enough, or say that they take ASCII. A
 command then ends with a sentence, and a daemon goes on: its log is not what it is there for.
@@ -8,10 +8,10 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import Any
 
 import msgspec
 
+from lottisync.answers.form import encoded
 from lottisync.problem import Problem
 
 
@@ -49,7 +49,7 @@ def writing() -> Iterator[None]:
 
 
 def drop() -> None:
-    """Nobody reads our output any more, or it cannot be written. What is still buffered goes nowhere, or the
+    """Nobody reads our output any more, or it cannot be written. The rest of the buffer is dropped, or the
     interpreter would complain about it when it ends."""
     with suppress(OSError, ValueError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
@@ -58,16 +58,16 @@ def drop() -> None:
 
 
 def finish() -> None:
-    """What is still buffered goes out, or nowhere."""
+    """Write the rest of the buffer, or drop it if that fails."""
     try:
         sys.stdout.flush()
     except OSError:
         drop()
 
 
-def json_line(value: Any) -> None:
-    """One JSON value on one line. JSON is UTF-8, whatever the terminal is."""
+def answer_line(answer: msgspec.Struct) -> None:
+    """An answer on one line (docs/json.md). JSON is always UTF-8."""
     if hasattr(sys.stdout, "reconfigure") and sys.stdout.encoding.lower() != "utf-8":
         sys.stdout.reconfigure(encoding="utf-8")
-    sys.stdout.write(msgspec.json.encode(value).decode() + "\n")
+    sys.stdout.write(encoded(answer).decode() + "\n")
     sys.stdout.flush()

@@ -14,23 +14,25 @@ from typing import Any, TypeVar
 import click
 import msgspec
 
+from lottisync.answers import review as answers
+from lottisync.answers.review import Decision, Decisions, ProposalLedger, Proposals, Reindexed
 from lottisync.cli.terminal import Terminal, common
 from lottisync.cli.watch import watchable
 from lottisync.device import clock
 from lottisync.journal.toolbox import ACTIONS
 from lottisync.problem import Problem, Usage
 from lottisync.review import index
-from lottisync.review import shown as printed
-from lottisync.review.action import Change
+from lottisync.review import shown_items as printed
+from lottisync.review.action import FieldChange
 from lottisync.review.change import ChangeDecision
 from lottisync.review.effect import StaleField
-from lottisync.review.fate import Fate, decisions, fates
 from lottisync.review.inbox import Inbox, SetView
+from lottisync.review.item_names import meant, name_of
 from lottisync.review.item_view import ItemView
 from lottisync.review.language import LANGUAGES, chosen, marked, words
-from lottisync.review.names import meant, name_of
 from lottisync.review.outcome import Outcome
 from lottisync.review.proposal import set_of
+from lottisync.review.proposal_record import ProposalRecord, decisions, proposal_records
 from lottisync.review.verdict import Verdicts
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -46,7 +48,7 @@ KEYS = {
     "d": marked("put it off for a day"),
     "s": marked("skip it: decide later"),
     "b": marked("back to the one before"),
-    "q": marked("quit: what is left waits"),
+    "q": marked("quit: the other items wait"),
     "?": marked("show these keys"),
 }
 """Of the interactive mode, as in `git add -p`."""
@@ -97,13 +99,13 @@ def spoken(function: F) -> F:
         type=click.Choice(LANGUAGES),
         callback=_remember,
         expose_value=False,
-        help="The language of what is shown; else that of LANG.",
+        help="The language of the output; without it, that of LANG.",
     )(function)
 
 
 @click.group(invoke_without_command=True)
 @click.option("--task", "task_id", metavar="TASK", help="Only what concerns this task.")
-@click.option("--all", "everything", is_flag=True, help="Also what is put off or expired.")
+@click.option("--all", "everything", is_flag=True, help="Also deferred and expired items.")
 @click.option("-i", "--interactive", is_flag=True, help="Go through them one by one.")
 @spoken
 @common
@@ -123,7 +125,7 @@ def review(
 
 @review.command("list")
 @click.option("--task", "task_id", metavar="TASK", help="Only what concerns this task.")
-@click.option("--all", "everything", is_flag=True, help="Also what is put off or expired.")
+@click.option("--all", "everything", is_flag=True, help="Also deferred and expired items.")
 @spoken
 @common
 @watchable
@@ -141,7 +143,7 @@ def show_waiting(terminal: Terminal, task_id: str) -> None:
 
 def _list(terminal: Terminal, task_id: str | None, *, everything: bool) -> None:
     sets = _listed(terminal, task_id, everything)
-    terminal.emit([msgspec.to_builtins(one) for one in sets], lambda: _show(terminal, sets))
+    terminal.emit(Proposals(sets), lambda: _show(terminal, sets))
     _remember_shown(terminal, [item for one in sets for item in one.items])
 
 
@@ -246,7 +248,7 @@ def _change(item: ItemView) -> Any:
     return text
 
 
-def _before_and_after(item: ItemView, change: Change, *, named: bool = False) -> Any:
+def _before_and_after(item: ItemView, change: FieldChange, *, named: bool = False) -> Any:
     """A field now and then; with its name where there are several."""
     from rich.text import Text
 
@@ -297,7 +299,7 @@ def _state(item: ItemView) -> Any:
 def show(terminal: Terminal, item: str) -> None:
     """Show one proposal whole."""
     found = _find(terminal, item)
-    terminal.emit(msgspec.to_builtins(found), lambda: _show_item(terminal, found))
+    terminal.emit(found, lambda: _show_item(terminal, found))
     _remember_shown(terminal, [found])
 
 
@@ -445,7 +447,7 @@ def defer(terminal: Terminal, items: tuple[str, ...], span: str, digest: str | N
 @spoken
 @common
 def undo(terminal: Terminal, item: str) -> None:
-    """Take your verdict on ITEM back. What somebody has written since is left as it is."""
+    """Take your verdict on ITEM back. Fields that were written since stay as they are."""
     _report(terminal, [_verdicts(terminal).undo(_find(terminal, item).id, clock.now())])
 
 
@@ -476,20 +478,20 @@ def dismiss(terminal: Terminal, item: str, reason: str | None) -> None:
 @spoken
 @common
 def ledger(terminal: Terminal, task_id: str | None, about: str | None) -> None:
-    """Show all that was proposed (for TASK) and what became of it, oldest first."""
+    """Show every proposal (for TASK) with its result, oldest first."""
     from lottisync.journal import tasks
 
     home = terminal.home
     if about is not None:
         with home.journal.reading() as reader:
             about = tasks.resolve(reader, about, "checklistItem")
-    found = fates(
+    found = proposal_records(
         home.journal, home.agent, ACTIONS, clock.now(), _task(terminal, task_id), about=about, language=_language()
     )
-    terminal.emit([msgspec.to_builtins(one) for one in found], lambda: _show_ledger(terminal, found))
+    terminal.emit(ProposalLedger.of(found), lambda: _show_ledger(terminal, found))
 
 
-def _show_ledger(terminal: Terminal, found: list[Fate]) -> None:
+def _show_ledger(terminal: Terminal, found: list[ProposalRecord]) -> None:
     if not found:
         terminal.line(_say("Nothing was proposed."))
         return
@@ -510,21 +512,21 @@ def log(terminal: Terminal, task_id: str) -> None:
     with terminal.home.agent.reading() as reader:
         names = {d.item_id: name_of(reader, d.item_id) for d in found}
     rows = [(names[d.item_id], _minute(d.created_at), _verdict(d), d.human_summary, d.reason or "") for d in found]
-    listed = [{"name": names[d.item_id], **msgspec.to_builtins(d)} for d in found]
-    terminal.emit(listed, lambda: terminal.table([""] * 5, rows))
+    listed = [Decision.of(each, names[each.item_id]) for each in found]
+    terminal.emit(Decisions(listed), lambda: terminal.table([""] * 5, rows))
 
 
 def _verdict(decision: ChangeDecision) -> str:
-    """A decision that takes another one back is called that, whatever it leaves behind."""
+    """The word for a decision that takes another one back, in any case."""
     return _word("undone" if decision.undoes else decision.verdict)
 
 
 @review.command("reindex")
 @common
 def reindex(terminal: Terminal) -> None:
-    """Compute the index of change sets anew, where `lottisync check` has found it wrong."""
+    """Compute the index of change sets again, after `lottisync check` has found it wrong."""
     index.rebuild(terminal.home.agent, clock.now())
-    terminal.emit({"reindexed": True}, lambda: terminal.line(_say("The index was computed anew."), "green"))
+    terminal.emit(Reindexed(reindexed=True), lambda: terminal.line(_say("The index was computed again."), "green"))
 
 
 def _minute(instant: str) -> str:
@@ -552,7 +554,7 @@ class Keys:
 
 
 def _go_through(terminal: Terminal, task_id: str | None) -> None:
-    """Ask about each item that waits, in order; what is answered is done at once."""
+    """Ask about each open item, in order. Each answer is carried out at once."""
     if terminal.as_json:
         raise Usage("bad-usage", "--interactive asks a person; it goes with no --json")
     keys = Keys()
@@ -649,7 +651,7 @@ def _verdicts(terminal: Terminal) -> Verdicts:
 
 
 def _remember_shown(terminal: Terminal, items: list[ItemView]) -> None:
-    """What is on a page is what a later verdict is about (REV-86)."""
+    """Store the digests of the items on a page, for a later verdict (REV-86)."""
     printed.remember(terminal.home.agent, items, clock.now())
 
 
@@ -703,7 +705,8 @@ def _find_all(terminal: Terminal, names: tuple[str, ...]) -> list[ItemView]:
 def _report(terminal: Terminal, outcomes: list[Outcome]) -> None:
     """Tell what became of each; exit code 1 if one of them could not be done. What is not as it was shown is shown as
     it is now, and the next verdict is about that."""
-    terminal.emit([msgspec.to_builtins(o) for o in outcomes], lambda: _show_outcomes(terminal, outcomes))
+    answer = answers.Verdicts([answers.VerdictAnswer.of(each) for each in outcomes])
+    terminal.emit(answer, lambda: _show_outcomes(terminal, outcomes))
     _remember_shown(terminal, [outcome.view for outcome in outcomes if outcome.view is not None])
     if any(outcome.result not in CHANGED for outcome in outcomes):
         raise click.exceptions.Exit(1)

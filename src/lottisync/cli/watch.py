@@ -1,7 +1,7 @@
 """`--watch`: a page that is shown again whenever what it shows may have changed (docs/specs/11-command-line.md, 2).
 
-Whatever process commits to a store of the home rings a bell (`lottisync.store.doorbell`); the daemon says how the other
-devices stand in a file. A page is a function that reads and shows, so it is simply called again.
+Every process that commits to a store of the home rings a bell (`lottisync.store.doorbell`). The daemon writes the state
+of the other devices into a file. A page is a function that reads and shows, so it is simply called again.
 """
 
 import contextlib

@@ -7,7 +7,7 @@
          -> the agents at home on this device, if a model is configured
          -> daemon.json, rewritten whenever something changed that a person may want to see
 
-A stop (SIGTERM, SIGINT) closes the connections with a word and leaves nothing behind. Whatever else stops
+A stop (SIGTERM, SIGINT) closes the connections with a reason and leaves nothing behind. Whatever else stops
 it, the stores are what they were at the last commit.
 """
 
@@ -215,9 +215,9 @@ async def _tidy(home: TaskHome) -> None:
 async def _start_pages(tasks: TaskGroup, home: TaskHome, where: Where, say: Callable[[str, str], None]) -> None:
     """Where no place for them was asked for, a daemon goes on without pages."""
     try:
-        await tasks.start(web_pages.serve, home, web_pages.listen(where))
+        await tasks.start(web_pages.serve, home, web_pages.listen(where), where.network)
     except (OSError, Problem) as error:
-        if where.firm:
+        if where.firm or where.network:
             raise
         say("failed", f"no pages are served: {error.message if isinstance(error, Problem) else error.strerror}")
 

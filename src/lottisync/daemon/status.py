@@ -4,8 +4,6 @@ The daemon writes `daemon.json` into its home; whether one is running is told by
 system lets go of when a process ends, and not by the file, which a process that was killed leaves behind.
 """
 
-from typing import Any
-
 import msgspec
 
 from lottisync.daemon.home import TaskHome
@@ -34,7 +32,7 @@ class DaemonStatus(msgspec.Struct, rename="camel"):
 
 
 def read_status(home: TaskHome) -> DaemonStatus | None:
-    """What the running daemon says; None if none is running (whatever an old file says), or nobody can tell."""
+    """The status of the running daemon; None if none is running (an old file does not count), or if that is unknown."""
     try:
         if not is_held(home.path / LOCK_FILE):
             return None
@@ -44,7 +42,7 @@ def read_status(home: TaskHome) -> DaemonStatus | None:
 
 
 def lacked(home: TaskHome, running: DaemonStatus | None) -> dict[str, dict[str, int]]:
-    """How many changes each active device lacks, by store; as far as anything is known of it."""
+    """How many changes each active device lacks, by store, if its knowledge is known."""
     states = {state.device: state for state in running.peers} if running else {}
     lacks: dict[str, dict[str, int]] = {}
     for name, store in home.stores.items():
@@ -59,8 +57,8 @@ def lacked(home: TaskHome, running: DaemonStatus | None) -> dict[str, dict[str, 
     return lacks
 
 
-def known_addresses(home: TaskHome, running: DaemonStatus | None) -> dict[str, list[dict[str, Any]]]:
-    """Where each device is looked for: as the daemon that runs says, with what failed; else as it is written down."""
+def known_addresses(home: TaskHome, running: DaemonStatus | None) -> dict[str, list[AddressState]]:
+    """The addresses of each device: from the running daemon, with errors; without one, from the stores."""
     with home.space.reading() as reader:
         reach = read_reach(reader)
         found = {
@@ -74,7 +72,7 @@ def known_addresses(home: TaskHome, running: DaemonStatus | None) -> dict[str, l
     for peer in running.peers if running else []:
         if peer.addresses:
             found[peer.device] = peer.addresses
-    return {device: [msgspec.to_builtins(each) for each in states] for device, states in found.items()}
+    return found
 
 
 def last_seen(home: TaskHome, running: DaemonStatus | None) -> dict[str, str]:

@@ -1,11 +1,11 @@
-"""The stores of a person's tasks, and the local tables that stand in them (docs/specs/03-entities.md)."""
+"""The stores of a person's tasks, and their local tables (docs/specs/03-entities.md)."""
 
 from lottisync.agents import queue, run_log
 from lottisync.agents.types import AGENT_TYPES
 from lottisync.device.space import SPACE
 from lottisync.entities.schema import schema
 from lottisync.journal.types import JOURNAL
-from lottisync.review import index, saga, shown
+from lottisync.review import index, saga, shown_items
 from lottisync.review.change import CHANGE_TYPES
 
 LOCAL_TABLES = f"""
@@ -13,11 +13,11 @@ LOCAL_TABLES = f"""
 {queue.TABLE}
 {saga.TABLE}
 {index.TABLE}
-{shown.TABLE}
+{shown_items.TABLE}
 create index if not exists idx_agent_entities_subtype on agent_entities(type, subtype, created_at)
     where subtype is not null;
 """
-"""Local bookkeeping that stands in agent.sqlite and never replicates (S3-17 to S3-19); the tables belong to the modules
+"""Local bookkeeping in agent.sqlite, which never replicates (S3-17 to S3-19); the tables belong to the modules
 that read them. The last index serves what is read by its task: sets and decisions."""
 
 AGENT_STORE = schema(

@@ -34,7 +34,7 @@ async def verify(
     """Compare all stores with those of these devices, and mend what differs; how each came out.
 
     A device that could not be reached, or did not come to know the same, within `wait` seconds is left with its request
-    open: state `ASKED` or `WAITING`. `progress` is told whenever something has moved."""
+    open: state `ASKED` or `WAITING`. `progress` is called after each change."""
     bell_name = f"verify-{secrets.token_hex(6)}"
     wanted = [(device, store) for device in devices for store in home.stores]
     with one_problem():

@@ -18,8 +18,10 @@ MARK = ".lottisync-demo"
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m lottisync.demo", description=__doc__)
-    parser.add_argument("--folder", type=Path, default=Path("demo-homes"), help="where the homes are made anew")
-    parser.add_argument("--picture", type=Path, help="also write what is shown as an SVG file")
+    parser.add_argument(
+        "--folder", type=Path, default=Path("demo-homes"), help="where the homes are created, after removing old ones"
+    )
+    parser.add_argument("--picture", type=Path, help="also write the output as an SVG file")
     given = parser.parse_args()
     console = Console(record=given.picture is not None, highlight=False, width=112 if given.picture else None)
     folder: Path = given.folder
@@ -36,7 +38,7 @@ def main() -> int:
         console.print(Text(f"The demo stopped: {failure}", "bold red"))
         return 1
     console.print()
-    console.print(Text("Every step happened as told.", "bold green"))
+    console.print(Text("Every step happened as described.", "bold green"))
     command = Path(sys.executable).with_name("lottisync")
     shown = command.relative_to(Path.cwd()) if command.is_relative_to(Path.cwd()) else command
     stage.say(

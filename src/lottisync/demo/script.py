@@ -1,6 +1,6 @@
 """What the scripted model says in `make demo`.
 
-It plays a careful but fallible assistant. The ids it uses it finds in what it was told, like any model;
+It plays a careful but fallible assistant. Like any model, it takes ids from its prompt;
 and on the second wake it does what models do: it proposes again what the person has just rejected, and
 something that is so by now. Both must be refused, and the demo shows where.
 """
@@ -36,7 +36,7 @@ def demo_script(request: ChatRequest) -> Say:
 def _task(told: str) -> dict[str, Any]:
     found = _TASK.search(told)
     if found is None:
-        raise ValueError("the wake told the model nothing about its task")
+        raise ValueError("the model's prompt has nothing about its task")
     task: dict[str, Any] = json.loads(found.group(1))
     return task
 

@@ -14,7 +14,7 @@ from rich.text import Text
 _FETCHED = re.compile(r"<!--.*?-->|@font-face \{.*?\}", re.DOTALL)
 """What rich adds for fonts from a server, and its advertisement."""
 
-Line = str | tuple[str, str]
+StageText = str | tuple[str, str]
 """Text taken literally, or text with a style."""
 
 
@@ -23,7 +23,7 @@ class Stage:
         self.console = console
         self._number = 0
 
-    def step(self, title: str, left: Sequence[Line] = (), right: Sequence[Line] = ()) -> None:
+    def step(self, title: str, left: Sequence[StageText] = (), right: Sequence[StageText] = ()) -> None:
         """One step: `left` happened on laptop, `right` on phone."""
         self._number += 1
         self.console.print(Rule(Text(f" {self._number}  {title} ", "bold"), align="left", style="dim"))
@@ -34,13 +34,13 @@ class Stage:
             sides.add_row(_panel("laptop", left, "cyan"), _panel("phone", right, "magenta"))
             self.console.print(sides)
 
-    def table(self, heading: str, columns: Sequence[str], rows: Sequence[Sequence[Line]]) -> None:
+    def table(self, heading: str, columns: Sequence[str], rows: Sequence[Sequence[StageText]]) -> None:
         table = Table(*columns, title=Text(heading, "dim"), title_justify="left", box=None, padding=(0, 2, 0, 1))
         for row in rows:
             table.add_row(*(_text(cell) for cell in row))
         self.console.print(table)
 
-    def say(self, *lines: Line) -> None:
+    def say(self, *lines: StageText) -> None:
         self.console.print(Columns([Group(*(_text(line) for line in lines))]))
 
     def save(self, picture: Path, title: str) -> None:
@@ -49,11 +49,11 @@ class Stage:
         picture.write_text(_FETCHED.sub("", drawn))
 
 
-def _panel(name: str, lines: Sequence[Line], colour: str) -> Panel | Text:
+def _panel(name: str, lines: Sequence[StageText], colour: str) -> Panel | Text:
     if not lines:
         return Text("")
     return Panel(Group(*(_text(line) for line in lines)), title=name, title_align="left", border_style=colour)
 
 
-def _text(line: Line) -> Text:
+def _text(line: StageText) -> Text:
     return Text(line) if isinstance(line, str) else Text(line[0], line[1])

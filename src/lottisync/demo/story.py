@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from lottisync.demo import script
-from lottisync.demo.device import LOOPBACK, DemoFailed, Device, until
-from lottisync.demo.stage import Line, Stage
+from lottisync.demo.device import LOOPBACK, DemoDevice, DemoFailed, until
+from lottisync.demo.stage import Stage, StageText
 from lottisync.scripted_model.server import ChatRequest, ScriptedModelServer
 
 HOUSEHOLD = Path(__file__).with_name("household.json")
@@ -31,9 +31,9 @@ class Story:
         self.stage = stage
         self.server = server
         model = {"LOTTISYNC_MODEL_URL": server.url, "LOTTISYNC_MODEL_KEY": ""} if server else {}
-        self.laptop = Device("laptop", folder / "laptop", model)
-        self.phone = Device("phone", folder / "phone", {})
-        self.stranger = Device("stranger", folder / "stranger", {})
+        self.laptop = DemoDevice("laptop", folder / "laptop", model)
+        self.phone = DemoDevice("phone", folder / "phone", {})
+        self.stranger = DemoDevice("stranger", folder / "stranger", {})
         self.task = ""
 
     def tell(self) -> None:
@@ -53,13 +53,13 @@ class Story:
 
     # 1
     def two_devices(self) -> None:
-        shown: dict[str, list[Line]] = {}
+        shown: dict[str, list[StageText]] = {}
         for device in (self.laptop, self.phone):
             made = device.run("init", "--name", device.name)
             port = device.start_daemon()
             shown[device.name] = [
                 f"lottisync init --name {device.name}",
-                (f"device {made['device'][:16]}…", "dim"),
+                (f"device {made['id'][:16]}…", "dim"),
                 (f"daemon on port {port}", "dim"),
             ]
         self.stage.step("Two devices, each with its own key, stores and daemon", shown["laptop"], shown["phone"])
@@ -93,7 +93,7 @@ class Story:
         self.turn_away()
 
     def turn_away(self) -> None:
-        """A device that trusts laptop, and that laptop has never heard of, gets nowhere and is told so."""
+        """A device that trusts laptop, and that laptop does not know, is refused and shows why."""
         from lottisync.daemon.home import TaskHome
         from lottisync.device import clock
 
@@ -111,7 +111,7 @@ class Story:
             error = peer["error"] or ""
             return error if "does not know this device" in error else None
 
-        error = until(told, "the stranger is told why")
+        error = until(told, "the stranger shows why")
         self.stranger.stop()
         require(self.stranger.run("status")["stores"]["journal"]["entities"] == 0, "the stranger got nothing")
         self.stage.say(("An unpaired device that tries is told:", "dim"), (f"  {error}", "red"))
@@ -120,16 +120,16 @@ class Story:
     def import_tasks(self) -> None:
         added = self.laptop.run("import", str(HOUSEHOLD))
         again = self.laptop.run("import", str(HOUSEHOLD))
-        require(added["tasks"] > 0, "the household's tasks are imported")
-        require(sum(again[kind] for kind in ("tasks", "items", "notes", "labels")) == 0, "importing twice adds nothing")
-        count = added["tasks"]
+        count = added["byType"]["task"]
+        require(count > 0, "the household's tasks are imported")
+        require(again["added"] == 0, "importing twice adds nothing")
         started = time.monotonic()
         until(lambda: len(self.phone.run("task", "list", "--all")) == count, "phone has the tasks")
         self.stage.step(
             "A task list is imported on laptop, and is on phone",
             [
                 "lottisync import household.json",
-                f"{count} tasks, {added['items']} checklist items, {added['notes']} notes",
+                f"{count} tasks, {added['byType']['checklistItem']} checklist items, {added['byType']['entry']} notes",
                 ("imported again: nothing added", "dim"),
             ],
             ["lottisync task list", f"{count} tasks", (f"after {time.monotonic() - started:.1f} s", "dim")],
@@ -146,7 +146,7 @@ class Story:
         require(result["proposed"] >= 2, "the agent proposes several changes")
         require(self._shown(self.laptop) == before, "nothing changes without a verdict")
         report = self.laptop.run("agent", "report", self.task)
-        lines: list[Line] = [
+        lines: list[StageText] = [
             f"lottisync agent wake  ({before['title']!r})",
             f"{agent['name']}: {result['proposed']} proposed, the task untouched",
             (report["content"]["tldr"], "italic"),
@@ -157,7 +157,7 @@ class Story:
             require(any("redundant" in text for text in feedback), "a redundant proposal was suppressed")
             self.stage.table("what the model was answered", ["tool", "answer"], _answers(self.last_request().body))
 
-    def _shown(self, device: Device) -> dict[str, Any]:
+    def _shown(self, device: DemoDevice) -> dict[str, Any]:
         """The task as a device shows it, without who minds it."""
         page: dict[str, Any] = device.run("task", "show", self.task)
         return {key: value for key, value in page.items() if key != "agent"}
@@ -177,7 +177,7 @@ class Story:
     def review(self, items: list[dict[str, Any]]) -> None:
         edited, change = self.to_edit(items)
         rejected = self.to_reject([item for item in items if item is not edited])
-        lines: list[Line] = [f"lottisync review edit {edited['name']} {change}"]
+        lines: list[StageText] = [f"lottisync review edit {edited['name']} {change}"]
         lines.append((_result(self.phone.run("review", "edit", edited["id"], change)), "green"))
         lines.append(f"lottisync review reject {rejected['name']} --reason {REASON!r}")
         lines.append((_result(self.phone.run("review", "reject", rejected["id"], "--reason", REASON)), "red"))
@@ -219,7 +219,7 @@ class Story:
         if self.server is not None:
             self.check_effect(on_laptop)
         done = [item for checklist in on_laptop["checklists"] for item in checklist["items"]]
-        lines: list[Line] = [
+        lines: list[StageText] = [
             f"lottisync task show   ({len(decisions)} decisions arrived)",
             (on_laptop["title"], "bold"),
             f"{on_laptop['priority']}, estimate {on_laptop['estimate']} minutes",
@@ -239,7 +239,7 @@ class Story:
     # 7
     def second_wake(self) -> None:
         result = self.laptop.run("agent", "wake", self.task)
-        lines: list[Line] = ["lottisync agent wake", f"{result['proposed']} proposed"]
+        lines: list[StageText] = ["lottisync agent wake", f"{result['proposed']} proposed"]
         self.stage.step("The next wake has learnt from the verdicts", lines, [])
         if self.server is None:
             return
@@ -262,7 +262,7 @@ class Story:
         return texts
 
     def last_request(self) -> ChatRequest:
-        """What the model was told last, as the server recorded it."""
+        """The model's last prompt, as the server recorded it."""
         assert self.server is not None
         return ChatRequest(len(self.server.requests), self.server.requests[-1])
 
@@ -276,13 +276,13 @@ class Story:
         digests = until(equal, "both devices have the same digests")
         require(all(int(left, 16) for left, _ in digests.values()), "and each store holds something")
         until(lambda: _in_step(self.laptop) and _in_step(self.phone), "each daemon says that they are in step")
-        left: list[Line] = [f"{name:8} {mine[:32]}" for name, (mine, _) in digests.items()]
-        right: list[Line] = [f"{name:8} {theirs[:32]}" for name, (_, theirs) in digests.items()]
+        left: list[StageText] = [f"{name:8} {mine[:32]}" for name, (mine, _) in digests.items()]
+        right: list[StageText] = [f"{name:8} {theirs[:32]}" for name, (_, theirs) in digests.items()]
         self.stage.step("Both devices hold the same, and can prove it", left, right)
 
 
 def tell(folder: Path, stage: Stage) -> None:
-    """Run the story in fresh homes under `folder`. Raises `DemoFailed` where a step did not happen as told."""
+    """Run the story in fresh homes under `folder`. Raises `DemoFailed` if a step did not happen as described."""
     if os.environ.get("LOTTISYNC_MODEL_URL") or os.environ.get("OPENAI_API_KEY"):
         Story(folder, stage, None).tell()
         return
@@ -295,11 +295,11 @@ def require(condition: object, what: str) -> None:
         raise DemoFailed(f"this should be true, and is not: {what}")
 
 
-def _linked(device: Device) -> bool:
+def _linked(device: DemoDevice) -> bool:
     return any(peer["connected"] for peer in device.run("status")["peers"])
 
 
-def _in_step(device: Device) -> bool:
+def _in_step(device: DemoDevice) -> bool:
     return all(peer["inStep"] for peer in device.run("status")["peers"])
 
 
@@ -307,7 +307,7 @@ def _result(outcomes: list[dict[str, Any]]) -> str:
     return ", ".join(sorted({outcome["result"] for outcome in outcomes}))
 
 
-def _change(item: dict[str, Any]) -> Line:
+def _change(item: dict[str, Any]) -> StageText:
     named = {None: "none", True: "done", False: "not done"}
 
     def plain(value: Any) -> str:
@@ -320,10 +320,10 @@ def _change(item: dict[str, Any]) -> Line:
     return ", ".join(parts), "green"
 
 
-def _answers(body: dict[str, Any]) -> list[tuple[Line, Line]]:
+def _answers(body: dict[str, Any]) -> list[tuple[StageText, StageText]]:
     """Each tool call of a recorded conversation with what the model was answered."""
     calls: dict[str, str] = {}
-    rows: list[tuple[Line, Line]] = []
+    rows: list[tuple[StageText, StageText]] = []
     for message in body["messages"]:
         for call in message.get("tool_calls") or []:
             arguments = json.loads(call["function"]["arguments"])

@@ -2,7 +2,7 @@
 
 A device writes its own addresses into a record of its own, when it starts and when they change. The record travels
 like everything else. So two devices that were each paired with a third one only find each other, and a device
-that moves to another network is found by all that hear of it.
+that moves to another network is found by all devices that receive it.
 
 The record also holds what a person has entered for the device, each address under a key of its own, and the secret
 behind the device's announcements (`lottisync.identity.announcement`).
@@ -49,7 +49,7 @@ def record_id(device: str) -> str:
 
 
 def read_reach(reader: Reader) -> dict[str, Reach]:
-    """What is known of each device, by its id. What cannot be read counts as absent (MEET-3)."""
+    """The addresses of each device, by its id. An entry that cannot be read counts as absent (MEET-3)."""
     found = {}
     for entity in reader.readable(ADDRESSES):
         device = entity.id.removeprefix("at-")

@@ -22,8 +22,8 @@ from lottisync.store.store import Store
 
 FORMAT = "lottisync-backup/1"
 FILE = "backup.json"
-Progress = Callable[[str, int, int], None]
-"""What is being done, how much of it is done, of how much."""
+BackupProgress = Callable[[str, int, int], None]
+"""Called with the step, the work done, and the whole work."""
 
 
 class BackupFile(msgspec.Struct, frozen=True):
@@ -47,14 +47,14 @@ def _quiet(what: str, done: int, of: int) -> None:
     pass
 
 
-def back_up(home: Home, into: Path, now: int, progress: Progress = _quiet) -> Backup:
+def back_up(home: Home, into: Path, now: int, progress: BackupProgress = _quiet) -> Backup:
     """Make a backup of the home in a new folder of `into`, named after the time.
 
     Raises `Problem` (`damaged`) if a copy does not pass the check; no folder is left behind then."""
     at = datetime.fromtimestamp(now / 1000, UTC)
     folder = into / at.strftime("%Y%m%d-%H%M%S")
     if folder.exists():
-        raise Problem("exists", "{folder} exists already; it was left as it is. Try again in a second", folder=folder)
+        raise Problem("exists", "{folder} exists already; it was not changed. Try again in a second", folder=folder)
     building = folder.with_name(f".{folder.name}.new")
     try:
         into.mkdir(parents=True, exist_ok=True)
@@ -108,7 +108,7 @@ def rotate(folder: Path, device: str, keep: int) -> list[Backup]:
     return gone
 
 
-def restore(folder: Path, home: Path, progress: Progress = _quiet) -> Backup:
+def restore(folder: Path, home: Path, progress: BackupProgress = _quiet) -> Backup:
     """Make a home of a backup, or of the newest one in a folder.
 
     Raises `Problem`: `exists`, `no-backup`, `damaged`; nothing is left behind then."""
@@ -146,7 +146,7 @@ def restore(folder: Path, home: Path, progress: Progress = _quiet) -> Backup:
         shutil.rmtree(building, ignore_errors=True)
 
 
-def _check(copy: Backup, progress: Progress) -> None:
+def _check(copy: Backup, progress: BackupProgress) -> None:
     """Look at every row of a copy, and compare the digests with those that were read from the stores."""
     for name, digest in copy.described.stores.items():
         store = Store.open(copy.folder / f"{name}.sqlite", None, _no_host, detect="late")

@@ -78,12 +78,12 @@ class Home(Device):
             if lost:
                 raise Problem(
                     "exists",
-                    "{path} is a lottisync home already; it was left as it is. Missing is {lost}",
+                    "{path} is a lottisync home already; it was not changed. Missing is {lost}",
                     hint="init-missing",
                     path=path,
                     lost=" and ".join(lost),
                 )
-            raise Problem("exists", "{path} is a lottisync home already; it was left as it is", path=path)
+            raise Problem("exists", "{path} is a lottisync home already; it was not changed", path=path)
         if path.exists() and (not path.is_dir() or any(path.iterdir())):
             raise Usage("exists", "{path} exists and is not empty. Choose another folder with --home", path=path)
         schemas = list(schemas)
@@ -142,7 +142,7 @@ class Home(Device):
     def replace_lost(self, name: str) -> list[str]:
         """Make the stores that were lost, empty and with hosts of their own; the other devices fill them again. Gives
         their names. Where `space` was lost, this device is called `name` and knows no other: it has to be paired again.
-        What is left of a store beside its file (its write-ahead log) is kept under another name."""
+        The remaining files of a store (its write-ahead log) are kept under another name."""
         _ = self.key
         lost, now = self.lost(), self.environment.now()
         for store in lost:
@@ -209,7 +209,7 @@ def _read_key(file: Path) -> "DeviceKey":
             "cannot-open", "{file} cannot be read: {strerror}", file=file, strerror=error.strerror or error
         ) from None
     if damaged:
-        raise Problem("damaged", "{file} is damaged. Restore it from a backup, or pair this device anew", file=file)
+        raise Problem("damaged", "{file} is damaged. Restore it from a backup, or pair this device again", file=file)
     return key
 
 

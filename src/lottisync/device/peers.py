@@ -57,7 +57,7 @@ def remember_address(space: Store, device: str, address: Address, now: int) -> N
 
 
 def remember_connections(space: Store, seen: Mapping[str, str], now: int) -> None:
-    """When devices were connected last (ISO 8601), whoever dialled."""
+    """When devices were connected last (ISO 8601), in either direction."""
     with space.transaction(now, None) as tx:
         _remember(tx, [(device, *NOWHERE, at) for device, at in seen.items()])
 

@@ -23,7 +23,7 @@ from lottisync.store.conflict import Conflict
 from lottisync.store.reader import Document, Overwritten, Reader
 from lottisync.store.transaction import Transaction
 
-Named = str | msgspec.Struct
+EntityOrId = str | msgspec.Struct
 """An entity, by its id or by the struct that was read."""
 
 
@@ -33,7 +33,7 @@ class Reading:
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
 
-    def get(self, entity: Named, kind: type[T]) -> T | None:
+    def get(self, entity: EntityOrId, kind: type[T]) -> T | None:
         """The entity with this id as a `kind`; None if there is none, or if it was deleted.
 
         Raises `Problem` (`wrong-type`) for an id of another type, and `Damaged` if the disk has damaged its row."""
@@ -71,7 +71,7 @@ class Reading:
         documents = self._reader.documents(described.name, owner=by.get("owner"), subtype=by.get("subtype"))
         return [document.view(kind) for document in documents]
 
-    def conflicts(self, entity: Named | None = None) -> list[Conflict]:
+    def conflicts(self, entity: EntityOrId | None = None) -> list[Conflict]:
         """Fields that two devices wrote without knowing of each other's write: of one entity, or of the whole store.
         Each conflict has all the values; the first is the one that is shown."""
         if entity is None:
@@ -79,7 +79,7 @@ class Reading:
         found = self._reader.entity(id_of(entity))
         return conflict.of_entity(found) if found is not None else []
 
-    def history(self, entity: Named) -> list[Overwritten]:
+    def history(self, entity: EntityOrId) -> list[Overwritten]:
         """The values that were replaced, oldest first, as far back as this device keeps them."""
         return self._reader.overwritten(id_of(entity))
 
@@ -114,7 +114,7 @@ class Writing(Reading):
         self._put(ident, described, kind, values)
         return ident
 
-    def edit(self, entity: Named, **fields: Any) -> None:
+    def edit(self, entity: EntityOrId, **fields: Any) -> None:
         """Write these fields of an entity, and no others: what another device wrote to the rest stays. Of a field that
         is a map, the keys that are given are written; a key whose value is None is taken out.
 
@@ -135,11 +135,11 @@ class Writing(Reading):
             )
         self._put(ident, described, described.view, {_encoded(described.view, name): v for name, v in fields.items()})
 
-    def delete(self, entity: Named) -> None:
+    def delete(self, entity: EntityOrId) -> None:
         """Delete an entity. An edit on another device that did not know of this is kept, and shown as a conflict."""
         self._tx.delete(id_of(entity))
 
-    def undelete(self, entity: Named) -> None:
+    def undelete(self, entity: EntityOrId) -> None:
         """Bring a deleted entity back as it was."""
         self._tx.undelete(id_of(entity))
 
@@ -169,7 +169,7 @@ class Writing(Reading):
         self._tx.put(ident, described.name, plain)
 
 
-def id_of(entity: Named) -> str:
+def id_of(entity: EntityOrId) -> str:
     return entity if isinstance(entity, str) else str(entity.id)  # type: ignore[attr-defined]
 
 

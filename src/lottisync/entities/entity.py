@@ -78,7 +78,7 @@ class Entity(msgspec.Struct, frozen=True):
         return dict(canonical.decode(self.registers.stored))
 
     def dots(self, path: str) -> frozenset[Dot]:
-        """The names of the writes that a register holds: the read context of whoever saw it."""
+        """The dots of the writes that a register holds: the read context of a reader."""
         return frozenset(write.stamp.dot for write in self.registers.get(path, ()))
 
     def conflicts(self) -> dict[str, list[Any]]:
@@ -165,7 +165,7 @@ def as_deletion(write: Write) -> Deletion | None:
 
 
 def _unseen(entity: Entity, deletions: list[tuple[Stamp, Deletion]]) -> list[Stamp]:
-    """The stamps of edits that none of `deletions` had seen."""
+    """The stamps of edits that no deletion of `deletions` had seen."""
     return [
         write.stamp
         for path, writes in entity.registers.items()

@@ -2,7 +2,7 @@
 
 A link is an entity whose id is derived from its type and its two ends, so that two devices that link
 the same make one. Its type is its relation; one of a type that this program does not know is read as
-a plain `Link`, with its two ends, and is passed on as it is.
+a plain `Link` with its two ends, and is passed on unchanged.
 """
 
 import msgspec

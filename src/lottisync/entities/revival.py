@@ -1,11 +1,11 @@
-"""Reviving: an entity written anew, so that nothing that others have forgotten covers it (docs/specs/14-forgetting.md).
+"""Reviving: an entity written again, so that no clock of forgotten entities covers it (docs/specs/14-forgetting.md).
 
 A device that was away while others forgot comes back with entities that they do not have. What it holds beyond
 their knowledge is somebody's unseen edit and must live on, but under its old names it cannot: the others would
 take it for a part of what they forgot, and a join with an old tombstone would swallow it. So each of its writes gets
 a fresh name, over everything that may have been forgotten. Precedence, time and value stay what they were.
 
-What a deletion had seen is told by the names of writes, too, and has to be told anew. The fresh names are counters
+The `seen` clock of a deletion names writes by their dots, so it is written again, too. The new dots are counters
 of one host, where "seen" can only mean "up to here"; so they are given out in that order: first the edits that a
 deletion had seen, then those that none had seen, then the deletions.
 """

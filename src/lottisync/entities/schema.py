@@ -7,7 +7,6 @@ queries are indexed. A type that is not in the registry is stored all the same.
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import Final
 
 import msgspec
 
@@ -31,10 +30,10 @@ class EntityType(msgspec.Struct, frozen=True):
         return next((group for group in self.together if field in group), (field,))
 
 
-_NAME: Final = re.compile(r"[a-z][a-z0-9-]{0,31}")
-_OWNER_COLUMN: Final = re.compile(r"[a-z][a-z0-9_]{0,31}_id")
-_INDEX: Final = re.compile(r"[a-z][a-z0-9_]{0,31}")
-_TIMES_AND_KINDS: Final = frozenset({"id", "type", "subtype", "created_at", "updated_at", "deleted_at"})
+_NAME = re.compile(r"[a-z][a-z0-9-]{0,31}")
+_OWNER_COLUMN = re.compile(r"[a-z][a-z0-9_]{0,31}_id")
+_INDEX = re.compile(r"[a-z][a-z0-9_]{0,31}")
+_TIMES_AND_KINDS = frozenset({"id", "type", "subtype", "created_at", "updated_at", "deleted_at"})
 
 
 class StoreSchema(msgspec.Struct, frozen=True):
@@ -48,7 +47,7 @@ class StoreSchema(msgspec.Struct, frozen=True):
     indexes: Mapping[str, str]
     """The end of an index's name -> its columns, each with or without ` desc`."""
     leading: frozenset[str] = frozenset()
-    """Entities of these types are sent before all others of a round: whoever reads the rest needs them."""
+    """Entities of these types are sent before all others of a round: readers of the others need them."""
     version: int = 1
     """Raised by a program that changes its schema; a store is brought up to the highest that it has met."""
     local_tables: str = ""

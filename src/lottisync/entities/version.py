@@ -53,7 +53,7 @@ class Damaged(Problem):
 
     def __init__(self, entity_id: str, error: Exception) -> None:
         super().__init__(
-            "damaged-row", "what is stored of {entity} is damaged ({error})", hint="mend", entity=entity_id, error=error
+            "damaged-row", "the stored {entity} is damaged ({error})", hint="mend", entity=entity_id, error=error
         )
 
 
@@ -115,7 +115,7 @@ def first(entity_id: str, type_name: str, precedence: int, reading: Hlc, dot: Do
 
 
 def open_stored(version: Version) -> Entity:
-    """The entity of a version that this store wrote or checked itself. Raises `Damaged`, whatever is wrong with it."""
+    """The entity of a version that this store wrote or checked itself. Raises `Damaged` for any error in it."""
     try:
         for part in (version.document, version.stamps):  # of which values are decoded only when somebody needs them
             str(part, "utf-8")

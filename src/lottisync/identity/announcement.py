@@ -18,16 +18,15 @@ Spec: docs/specs/16-meeting.md, MEET-7 to MEET-10.
 import hmac
 import re
 from collections.abc import Iterable, Mapping
-from typing import Final
 
 from lottisync.identity.device_key import DeviceKey, IdentityError
 
-SECRET_BYTES: Final = 16
-NONCE_BYTES: Final = 8
-TAG_BYTES: Final = 8
-_SECRET_LABEL: Final = b"lottisync/announcement-secret/1\x00"
-_LABEL: Final = b"lottisync/announcement/1\x00"
-_VALUE: Final = re.compile(rf"\A[0-9a-f]{{{2 * (NONCE_BYTES + TAG_BYTES)}}}\Z")
+SECRET_BYTES = 16
+NONCE_BYTES = 8
+TAG_BYTES = 8
+_SECRET_LABEL = b"lottisync/announcement-secret/1\x00"
+_LABEL = b"lottisync/announcement/1\x00"
+_VALUE = re.compile(rf"\A[0-9a-f]{{{2 * (NONCE_BYTES + TAG_BYTES)}}}\Z")
 
 
 def announcement_secret(key: DeviceKey, revoked: Iterable[str]) -> bytes:

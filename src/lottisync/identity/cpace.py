@@ -18,26 +18,23 @@ it on the same machine. docs/specs/decisions/0002-own-cpace.md weighs that. Ther
 Spec: docs/specs/06-identity-and-pairing.md, PAIR-1 and PAIR-2.
 """
 
-from __future__ import annotations
-
 import hashlib
-from typing import Final
 
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
 
 from lottisync.identity.device_key import IdentityError
 
-SCALAR_BYTES: Final = 32
-SHARE_BYTES: Final = 32
+SCALAR_BYTES = 32
+SHARE_BYTES = 32
 
-_DSI: Final = b"CPace255"
-_DSI_ISK: Final = b"CPace255_ISK"
-_SHA512_BLOCK: Final = 128
+_DSI = b"CPace255"
+_DSI_ISK = b"CPace255_ISK"
+_SHA512_BLOCK = 128
 
-_Q: Final = 2**255 - 19
-_A: Final = 486662
-_NON_SQUARE: Final = 2
-_HALF: Final = pow(2, -1, _Q)
+_Q = 2**255 - 19
+_A = 486662
+_NON_SQUARE = 2
+_HALF = pow(2, -1, _Q)
 
 
 class CPaceError(IdentityError):

@@ -16,8 +16,6 @@ open.
 Spec: docs/specs/06-identity-and-pairing.md, ID-1 to ID-7.
 """
 
-from __future__ import annotations
-
 import functools
 import hashlib
 import hmac
@@ -37,8 +35,8 @@ from lottisync.problem import Problem
 SEED_BYTES = 32
 SIGNATURE_BYTES = 64
 DEVICE_ID_CHARACTERS = 64
-# Ours has about 250 bytes. The limit stops a stranger from having us parse an album of extensions.
 MAX_CERTIFICATE_BYTES = 1024
+"""Ours has about 250 bytes. The limit stops a stranger from having us parse an album of extensions."""
 
 _NOT_BEFORE = datetime(2020, 1, 1, tzinfo=UTC)
 _NOT_AFTER = datetime(2120, 1, 1, tzinfo=UTC)

@@ -9,16 +9,14 @@ versions would then fold the same membership log into two different rosters.
 Spec: docs/specs/06-identity-and-pairing.md, ID-8.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 
 from lottisync.identity.device_key import IdentityError
 from lottisync.shown import INVISIBLE, quoted
 
-# As long as a line of a terminal has room for beside an id; a name is shown whole, never cut.
 MAX_NAME_CHARACTERS = 64
+"""As long as a line of a terminal has room for beside an id; a name is shown whole, never cut."""
 
 _UNSHOWABLE = re.compile(
     "["

@@ -13,12 +13,9 @@ Who sees the URI before it is used can join in place of the one who was meant: t
 Spec: docs/specs/16-meeting.md, MEET-20 to MEET-24.
 """
 
-from __future__ import annotations
-
 import base64
 import binascii
 import re
-from typing import Final
 from urllib.parse import parse_qsl, quote, urlsplit
 
 import msgspec
@@ -26,18 +23,18 @@ import msgspec
 from lottisync.identity.device_key import IdentityError, parse_device_id
 from lottisync.identity.pairing import Offer, PairingError, Password
 
-SECRET_BYTES: Final = 16
-MAX_URI: Final = 2048
-MOST_ADDRESSES: Final = 8
-LIFETIME_MS: Final = 15 * 60_000
-LONGEST_LIFETIME_MS: Final = 24 * 60 * 60_000
-UNGUESSABLE_RUNS: Final = 1_000_000
+SECRET_BYTES = 16
+MAX_URI = 2048
+MOST_ADDRESSES = 8
+LIFETIME_MS = 15 * 60_000
+LONGEST_LIFETIME_MS = 24 * 60 * 60_000
+UNGUESSABLE_RUNS = 1_000_000
 """Nobody guesses 128 bits. Failed runs by strangers do not use up an invitation."""
-_CHANNEL: Final = b"lottisync/invitation/1"
-_PREFIX: Final = "lottisync://invite/1"
-_FIELDS: Final = ("device", "secret", "until")
-_SECONDS: Final = re.compile(r"\A[0-9]{1,12}\Z")
-_ADDRESS: Final = re.compile(r"\A[A-Za-z0-9.:%_@\[\]-]{3,300}\Z")
+_CHANNEL = b"lottisync/invitation/1"
+_PREFIX = "lottisync://invite/1"
+_FIELDS = ("device", "secret", "until")
+_SECONDS = re.compile(r"\A[0-9]{1,12}\Z")
+_ADDRESS = re.compile(r"\A[A-Za-z0-9.:%_@\[\]-]{3,300}\Z")
 
 
 class Invitation(msgspec.Struct, frozen=True, repr_omit_defaults=True):

@@ -44,13 +44,11 @@ before closing. After an error the run is over; a new run takes a new object wit
 Spec: docs/specs/06-identity-and-pairing.md, PAIR-1 to PAIR-21; docs/specs/16-meeting.md, MEET-6, MEET-20 to MEET-23.
 """
 
-from __future__ import annotations
-
 import enum
 import hashlib
 import hmac
 import re
-from typing import Annotated, Final, Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 import msgspec
 from cryptography.exceptions import InvalidTag
@@ -68,28 +66,28 @@ from lottisync.identity.device_key import (
 from lottisync.identity.device_name import parse_device_name
 from lottisync.identity.words import WORDS
 
-PAIRING_VERSION: Final = 1
-# A Hello is a certificate (at most 1024 bytes), a name (at most 256) and less than 200 of the rest. A stranger
-# gets no more of our memory than that asks for, far below the 64 KiB that hold before authentication at large.
-MAX_PAIRING_MESSAGE: Final = 4096
-# Long enough to walk to the other device and type; short enough that a code on a photo is worth nothing.
-OFFER_LIFETIME_MS: Final = 120_000
-# A person mistypes once or twice. Three guesses at 10^8 secrets leave an attacker 3 in 100 million.
-RUNS_PER_OFFER: Final = 3
-CODE_DIGITS: Final = 9
-NONCE_BYTES: Final = 32
-MAC_BYTES: Final = 32
-MAX_SENTENCE_CHARACTERS: Final = 200
-MAX_INTRODUCTION: Final = 2048
-MOST_WAYS: Final = 16
+PAIRING_VERSION = 1
+MAX_PAIRING_MESSAGE = 4096
+"""A Hello is a certificate (at most 1024 bytes), a name (at most 256) and less than 200 of the rest. A stranger
+gets no more of our memory than that asks for, far below the 64 KiB that hold before authentication at large."""
+OFFER_LIFETIME_MS = 120_000
+"""Long enough to walk to the other device and type; short enough that a code on a photo is worth nothing."""
+RUNS_PER_OFFER = 3
+"""A person mistypes once or twice. Three guesses at 10^8 secrets leave an attacker 3 in 100 million."""
+CODE_DIGITS = 9
+NONCE_BYTES = 32
+MAC_BYTES = 32
+MAX_SENTENCE_CHARACTERS = 200
+MAX_INTRODUCTION = 2048
+MOST_WAYS = 16
 
-_CHANNEL: Final = b"lottisync/pairing/1"
-_TRANSCRIPT_LABEL: Final = b"lottisync/pairing-transcript/1\x00"
-_SEAL_NONCE: Final = bytes(12)
+_CHANNEL = b"lottisync/pairing/1"
+_TRANSCRIPT_LABEL = b"lottisync/pairing-transcript/1\x00"
+_SEAL_NONCE = bytes(12)
 """Each sealing key is used once."""
-_WORDS_LABEL: Final = b"lottisync/pairing-words/1\x00"
-_CODE: Final = re.compile(r"\A([0-9]{3})[- ]?([0-9]{3})[- ]?([0-9]{3})\Z")
-_MACHINE_CODE: Final = re.compile(r"\A[a-z][a-z-]{0,31}\Z")
+_WORDS_LABEL = b"lottisync/pairing-words/1\x00"
+_CODE = re.compile(r"\A([0-9]{3})[- ]?([0-9]{3})[- ]?([0-9]{3})\Z")
+_MACHINE_CODE = re.compile(r"\A[a-z][a-z-]{0,31}\Z")
 
 PairingCode = Literal[
     "malformed-code",
@@ -108,8 +106,7 @@ PairingCode = Literal[
     "refused",
 ]
 
-# What a refusal by the other device means, in our words: a stranger's sentence is not shown while we have one.
-_REFUSED_BECAUSE: Final[dict[str, tuple[PairingCode, str]]] = {
+_REFUSED_BECAUSE: dict[str, tuple[PairingCode, str]] = {
     "malformed": ("malformed", "it could not read what this device sent"),
     "version": ("version", "it speaks another version of pairing; update the older of the two"),
     "same-device": ("same-device", "it has the same key as this device"),
@@ -121,6 +118,7 @@ _REFUSED_BECAUSE: Final[dict[str, tuple[PairingCode, str]]] = {
     "channel": ("channel", "it is connected to another device than the one that answered"),
     "out-of-turn": ("out-of-turn", "a message came that has no place at this point"),
 }
+"""What a refusal by the other device means, in our words: a stranger's sentence is not shown while we have one."""
 
 
 class PairingError(IdentityError):
@@ -142,7 +140,7 @@ class PairingError(IdentityError):
         """The message to send before closing; None when the other side ended the run (PAIR-14)."""
         if self.from_peer:
             return None
-        return _encode(Refused(code=self.code, sentence=self.message[:MAX_SENTENCE_CHARACTERS]))
+        return _encode(PairingRefused(code=self.code, sentence=self.message[:MAX_SENTENCE_CHARACTERS]))
 
 
 Nonce = Annotated[bytes, msgspec.Meta(min_length=NONCE_BYTES, max_length=NONCE_BYTES)]
@@ -162,10 +160,10 @@ class Introduction(msgspec.Struct, frozen=True):
     port: Annotated[int, msgspec.Meta(ge=0, le=65535)] = 0
 
 
-NOTHING: Final = Introduction()
+NOTHING = Introduction()
 
 
-class Hello(msgspec.Struct, frozen=True, tag_field="t", tag="hello"):
+class PairingHello(msgspec.Struct, frozen=True, tag_field="t", tag="hello"):
     """types -> shows: who I am, and my share."""
 
     v: int
@@ -201,14 +199,14 @@ class Confirmed(msgspec.Struct, frozen=True, tag_field="t", tag="confirmed"):
     sealed: Sealed = b""
 
 
-class Refused(msgspec.Struct, frozen=True, tag_field="t", tag="refused"):
+class PairingRefused(msgspec.Struct, frozen=True, tag_field="t", tag="refused"):
     """either -> either, instead of any other message: it ends here, and why."""
 
     code: str
     sentence: str
 
 
-Message = Hello | Reply | Confirm | Confirmed | Refused
+PairingMessage = PairingHello | Reply | Confirm | Confirmed | PairingRefused
 
 
 class _Versioned(msgspec.Struct, frozen=True):
@@ -226,7 +224,7 @@ class Paired(msgspec.Struct, frozen=True):
     introduction: Introduction = NOTHING
 
 
-class State(enum.Enum):
+class PairingState(enum.Enum):
     """Where a run is; named after what it waits for."""
 
     START = "start"
@@ -238,13 +236,13 @@ class State(enum.Enum):
     FAILED = "failed"
 
 
-# The whole order of messages: in each state one message moves on, Refused ends, the rest is out of turn.
-EXPECTED: Final[dict[State, type[Message]]] = {
-    State.HELLO: Hello,
-    State.REPLY: Reply,
-    State.CONFIRM: Confirm,
-    State.CONFIRMED: Confirmed,
+EXPECTED: dict[PairingState, type[PairingMessage]] = {
+    PairingState.HELLO: PairingHello,
+    PairingState.REPLY: Reply,
+    PairingState.CONFIRM: Confirm,
+    PairingState.CONFIRMED: Confirmed,
 }
+"""The whole order of messages: in each state one message moves on, Refused ends, the rest is out of turn."""
 
 
 def new_code(random_bytes: bytes) -> str:
@@ -301,8 +299,8 @@ class Offer:
     what = "offer"
 
     def __init__(self, password: Password, expires_at_ms: int, runs_left: int) -> None:
-        self.password: Final = password
-        self.expires_at_ms: Final = expires_at_ms
+        self.password = password
+        self.expires_at_ms = expires_at_ms
         self.runs_left = runs_left
         self.used = False
 
@@ -339,7 +337,7 @@ class CodeOffer(Offer):
 
     def __init__(self, code: str, expires_at_ms: int, runs_left: int = RUNS_PER_OFFER) -> None:
         super().__init__(code_password(code), expires_at_ms, runs_left)
-        self.code: Final = parse_code(code)
+        self.code = parse_code(code)
 
     @property
     def shown(self) -> str:
@@ -391,7 +389,13 @@ class _Secret:
 class _Run:
     # What does not depend on the side: turns, own card, proof in both directions.
     def __init__(
-        self, state: State, own_role: bytes, peer_role: bytes, key: DeviceKey, name: str, introduction: Introduction
+        self,
+        state: PairingState,
+        own_role: bytes,
+        peer_role: bytes,
+        key: DeviceKey,
+        name: str,
+        introduction: Introduction,
     ) -> None:
         self._introduction = introduction
         self.state = state
@@ -401,16 +405,16 @@ class _Run:
         self._key = key
         self._name = parse_device_name(name)
 
-    def _take(self, data: bytes) -> Message:
+    def _take(self, data: bytes) -> PairingMessage:
         message = _decode(data)
         expected = EXPECTED.get(self.state)
-        if expected is not None and isinstance(message, Refused):
+        if expected is not None and isinstance(message, PairingRefused):
             raise _said_by_peer(message)
         if expected is None or not isinstance(message, expected):
             raise PairingError("out-of-turn", "the other device sent a message that has no place at this point")
         return message
 
-    def _check_card(self, card: Hello | Reply) -> str:
+    def _check_card(self, card: PairingHello | Reply) -> str:
         try:
             parse_device_name(card.name)
             peer_id = device_id_of(card.certificate)
@@ -422,8 +426,8 @@ class _Run:
 
     def _fail(self) -> None:
         # A run that is done stays done: what comes after it is noise.
-        if self.state is not State.DONE:
-            self.state = State.FAILED
+        if self.state is not PairingState.DONE:
+            self.state = PairingState.FAILED
 
     def _proof(self, secret: _Secret) -> tuple[bytes, bytes, bytes]:
         return (
@@ -459,7 +463,7 @@ class CodeTyped(_Run):
         server_certificate: bytes,
         introduction: Introduction = NOTHING,
     ) -> None:
-        super().__init__(State.START, b"types", b"shows", key, name, introduction)
+        super().__init__(PairingState.START, b"types", b"shows", key, name, introduction)
         password = code_password(code) if isinstance(code, str) else code
         # Before a word is said: an invitation names the device, and this is another one (MEET-23).
         if password.device is not None and device_id_of(server_certificate) != password.device:
@@ -477,11 +481,11 @@ class CodeTyped(_Run):
 
     def start(self) -> bytes:
         """The Hello to send. Once per run."""
-        if self.state is not State.START:
+        if self.state is not PairingState.START:
             raise RuntimeError("a pairing run starts once")
-        self.state = State.REPLY
+        self.state = PairingState.REPLY
         self._hello = _encode(
-            Hello(
+            PairingHello(
                 v=PAIRING_VERSION,
                 name=self._name,
                 certificate=self._key.certificate,
@@ -522,7 +526,7 @@ class CodeTyped(_Run):
             self._hello,
             data,
         )
-        self._secret, self._peer, self.state = secret, reply, State.CONFIRMED
+        self._secret, self._peer, self.state = secret, reply, PairingState.CONFIRMED
         return _encode(Confirm(*self._proof(secret)))
 
     def _on_confirmed(self, proof: Confirmed) -> None:
@@ -530,7 +534,7 @@ class CodeTyped(_Run):
         assert self._peer is not None
         introduction = self._check_proof(self._secret, self._peer.certificate, proof)
         self.result = _paired(self._peer, self._secret, introduction)
-        self.state = State.DONE
+        self.state = PairingState.DONE
 
 
 class CodeShown(_Run):
@@ -549,14 +553,14 @@ class CodeShown(_Run):
         nonce: bytes,
         introduction: Introduction = NOTHING,
     ) -> None:
-        super().__init__(State.HELLO, b"shows", b"types", key, name, introduction)
+        super().__init__(PairingState.HELLO, b"shows", b"types", key, name, introduction)
         # The share depends on the other side's nonce, so unfit arguments would only show in the middle of a run.
         _check_chance(scalar, nonce)
         self._offer = offer
         self._scalar = scalar
         self._nonce = nonce
         self._secret: _Secret | None = None
-        self._peer: Hello | None = None
+        self._peer: PairingHello | None = None
 
     def receive(self, data: bytes, now_ms: int) -> list[bytes]:
         """Take one whole message, give back what to send. Raises `PairingError`; the run is over then.
@@ -565,7 +569,7 @@ class CodeShown(_Run):
         """
         try:
             message = self._take(data)
-            if isinstance(message, Hello):
+            if isinstance(message, PairingHello):
                 return [self._on_hello(message, data, now_ms)]
             assert isinstance(message, Confirm), "EXPECTED lets nothing else through to this side"
             return [self._on_confirm(message)]
@@ -573,7 +577,7 @@ class CodeShown(_Run):
             self._fail()
             raise
 
-    def _on_hello(self, hello: Hello, data: bytes, now_ms: int) -> bytes:
+    def _on_hello(self, hello: PairingHello, data: bytes, now_ms: int) -> bytes:
         self._check_card(hello)
         point = _point(self._scalar, hello.share)
         # Before the answer, and whatever comes after it (PAIR-5).
@@ -596,7 +600,7 @@ class CodeShown(_Run):
             responder_share=share,
             responder_data=reply,
         )
-        self._secret, self._peer, self.state = _Secret(isk, data, reply), hello, State.CONFIRM
+        self._secret, self._peer, self.state = _Secret(isk, data, reply), hello, PairingState.CONFIRM
         return reply
 
     def _on_confirm(self, proof: Confirm) -> bytes:
@@ -606,7 +610,7 @@ class CodeShown(_Run):
         self._offer.take()
         proof_of_ours = self._proof(self._secret)
         self.result = _paired(self._peer, self._secret, introduction)
-        self.state = State.DONE
+        self.state = PairingState.DONE
         return _encode(Confirmed(*proof_of_ours))
 
 
@@ -629,7 +633,7 @@ def _point(scalar: bytes, share: bytes) -> bytes:
         raise PairingError("malformed", "the other device sent an unfit share: {error}", error=error) from error
 
 
-def _paired(peer: Hello | Reply, secret: _Secret, introduction: Introduction) -> Paired:
+def _paired(peer: PairingHello | Reply, secret: _Secret, introduction: Introduction) -> Paired:
     return Paired(
         peer_name=peer.name,
         peer_id=device_id_of(peer.certificate),
@@ -639,7 +643,7 @@ def _paired(peer: Hello | Reply, secret: _Secret, introduction: Introduction) ->
     )
 
 
-def _said_by_peer(refused: Refused) -> PairingError:
+def _said_by_peer(refused: PairingRefused) -> PairingError:
     known = _REFUSED_BECAUSE.get(refused.code)
     if known is not None:
         code, because = known
@@ -654,12 +658,12 @@ def _said_by_peer(refused: Refused) -> PairingError:
 
 
 _encode = msgspec.msgpack.Encoder().encode
-_message_decoder: msgspec.msgpack.Decoder[Message] = msgspec.msgpack.Decoder(Message)
+_message_decoder: msgspec.msgpack.Decoder[PairingMessage] = msgspec.msgpack.Decoder(PairingMessage)
 _introduction_decoder = msgspec.msgpack.Decoder(Introduction)
 _version_decoder = msgspec.msgpack.Decoder(_Versioned)
 
 
-def _decode(data: bytes) -> Message:
+def _decode(data: bytes) -> PairingMessage:
     # The one place where bytes of a stranger become messages (PAIR-13). The version is read before the rest:
     # a later version may have other fields, and "malformed" would send the person looking for the wrong fault.
     if len(data) > MAX_PAIRING_MESSAGE:

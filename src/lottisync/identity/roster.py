@@ -27,14 +27,12 @@ lets a thief write an old date on a new accomplice.
 Spec: docs/specs/06-identity-and-pairing.md, ROSTER-1 to ROSTER-19.
 """
 
-from __future__ import annotations
-
 import base64
 import binascii
 import hashlib
 import re
 from collections.abc import Iterable, Mapping
-from typing import Final, Literal, Self, TypeVar, get_args
+from typing import Literal, Self, TypeVar, get_args
 
 import msgspec
 
@@ -50,19 +48,19 @@ from lottisync.identity.device_key import (
 )
 from lottisync.identity.device_name import parse_device_name
 
-MEMBERSHIP_LABEL: Final = b"lottisync/membership/1\x00"
-HOST_BINDING_LABEL: Final = b"lottisync/host-binding/1\x00"
-# The largest integer every JSON reader keeps exact, and SQLite and we with it.
-MAX_AT_MS: Final = 2**53 - 1
+MEMBERSHIP_LABEL = b"lottisync/membership/1\x00"
+HOST_BINDING_LABEL = b"lottisync/host-binding/1\x00"
+MAX_AT_MS = 2**53 - 1
+"""The largest integer every JSON reader keeps exact, and SQLite and we with it."""
 
 MembershipKind = Literal["added", "renamed", "revoked", "retired"]
 Status = Literal["active", "retired", "revoked", "unvouched"]
 _T = TypeVar("_T")
 Fields = dict[str, str | int]
 
-# What a once-member says of this kind counts for good, whatever became of the signer.
-_TAKE_AWAY: Final = ("revoked", "retired")
-_HOST: Final = re.compile(r"\A[0-9a-f]{16}\Z")
+_TAKE_AWAY = ("revoked", "retired")
+"""What a once-member says of this kind counts for good, whatever became of the signer."""
+_HOST = re.compile(r"\A[0-9a-f]{16}\Z")
 _encode = msgspec.msgpack.Encoder().encode
 
 

@@ -10,11 +10,7 @@ It never changes within a pairing version.
 Spec: docs/specs/06-identity-and-pairing.md, PAIR-16.
 """
 
-from __future__ import annotations
-
-from typing import Final
-
-_TEXT: Final = """
+_TEXT = """
 acorn album amber anchor apple apron arrow attic autumn badge bagel balcony bamboo banjo barn basket beacon
 bench berry bicycle birch biscuit blanket boat bonfire bottle bridge broom bucket butter cabbage cabin
 cactus camel candle canyon caramel carpet castle cedar cello chalk cherry chimney cinema circle clay clock
@@ -33,4 +29,4 @@ robin rocket rope ruby saddle salmon sandal saturn scarf seal shadow shell silve
 squash stable statue sunset swan table teapot thimble tiger toast tulip violet
 """
 
-WORDS: Final[tuple[str, ...]] = tuple(_TEXT.split())
+WORDS: tuple[str, ...] = tuple(_TEXT.split())

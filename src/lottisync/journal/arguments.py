@@ -98,11 +98,11 @@ class Call(Arguments):
         )
 
 
-Title = Annotated[str, AfterValidator(rule(checked_title)), Field(json_schema_extra={"maxLength": MAX_TITLE})]
+TitleText = Annotated[str, AfterValidator(rule(checked_title)), Field(json_schema_extra={"maxLength": MAX_TITLE})]
 Id = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_ID)]
-EntityId = Annotated[str, StringConstraints(strip_whitespace=True, pattern=r"^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$")]
+EntityIdText = Annotated[str, StringConstraints(strip_whitespace=True, pattern=r"^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$")]
 """An id that becomes a part of another one, or of a register's path."""
-Reason = Annotated[str, StringConstraints(strip_whitespace=True, max_length=MAX_REASON)]
+ReasonText = Annotated[str, StringConstraints(strip_whitespace=True, max_length=MAX_REASON)]
 DueDate = Annotated[str, AfterValidator(rule(checked_day))]
 Priority = Annotated[str, AfterValidator(rule(checked_priority)), Field(json_schema_extra={"enum": list(PRIORITIES)})]
 Evidence = Annotated[list[Id], Field(max_length=MAX_EVIDENCE)]

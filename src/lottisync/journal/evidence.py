@@ -1,18 +1,18 @@
-"""Whether what a proposal cites came after what it wants to override (docs/specs/10-review.md, SOV-11 to SOV-14).
+"""Whether the cited evidence is later than the tick to override (docs/specs/10-review.md, SOV-11 to SOV-14).
 
-"From after the user's toggle" is asked of causality and never of clocks on walls: a phone that is a day
-ahead would date every old note after every tick. Each entry that a user writes records what the
-journal knew at that moment. If that covers the writes that the tick holds, its author had seen the
-tick; nothing else shows it. The entry's own clock would not do: it counts writes to the entry.
+"Later than the user's tick" is decided by causality, and never by wall clocks: a phone whose clock is a day
+ahead would date every old note after every tick. Each entry that a user writes records the journal's
+knowledge at that moment. If this knowledge covers the writes of the tick, its author had seen the tick. The
+entry's own clock would not do: it counts writes to the entry.
 
-    follows    every cited entry was written by someone who knew of the tick
-    unknown    some were written beside it: may be proposed, and is shown as such
-    before     one is older than the tick: its writer could not have meant it
-    unfit      one is not here, of another task, deleted, or not the user's own words
+    follows    the authors of all cited entries knew the tick
+    unknown    some entries are concurrent with it: may be proposed, and is shown as such
+    before     one is older than the tick: its author could not have meant it
+    unfit      one is not here, of another task, deleted, or not written by the user
     none       nothing is cited
 
-That an entry is *older* can be told only within one host, whose writes are numbered. Of two hosts it
-takes knowledge to say so, and a tick does not carry any; such an entry counts as written beside.
+That an entry is *older* is visible only within one host, whose writes are numbered. Between two hosts one
+would need the knowledge of the tick, which a tick does not record. Such an entry counts as concurrent.
 """
 
 from collections.abc import Iterable, Sequence
@@ -27,7 +27,7 @@ from lottisync.store.reader import Reader
 
 
 def grade(reader: Reader, target: Entity | None, task_id: str, cited: Sequence[str]) -> Grade:
-    """What the entries `cited` are worth against the tick of `target`: the worst of them counts."""
+    """The grade of the entries `cited` against the tick of `target`: the worst one counts."""
     if target is None or not cited:
         return Grade.NONE
     if unfit(reader, task_id, cited) is not None:
@@ -37,7 +37,7 @@ def grade(reader: Reader, target: Entity | None, task_id: str, cited: Sequence[s
 
 
 def unfit(reader: Reader, task_id: str, cited: Iterable[str]) -> str | None:
-    """Why a cited entry is no evidence whatever it was cited for, in words for the model."""
+    """Why a cited entry cannot be evidence at all, as an answer for the model; None if each can."""
     for entry_id in cited:
         entry = reader.entity(entry_id)
         if entry is None or entry.type != "entry":
@@ -53,7 +53,8 @@ def unfit(reader: Reader, task_id: str, cited: Iterable[str]) -> str | None:
 
 
 def written_after(reader: Reader, cited: Iterable[str], knowledge: Clock) -> bool:
-    """Whether one of the entries was written by the user knowing all of `knowledge` and is not part of it."""
+    """True if one of the entries is the user's, is not covered by `knowledge`, and its author knew all of
+    `knowledge`."""
     for entry_id in cited:
         entity = reader.entity(entry_id)
         if entity is None or any(has_seen(knowledge, dot) for dot in entity.dots("text")):
@@ -66,7 +67,7 @@ def written_after(reader: Reader, cited: Iterable[str], knowledge: Clock) -> boo
 
 
 def cited(reader: Reader, entry_ids: Iterable[str]) -> list[Cited]:
-    """The entries as they read now; one that is not here or was deleted has no text."""
+    """The entries with their present text; '' if one is not here or was deleted."""
     found = []
     for entry_id in entry_ids:
         entity = reader.entity(entry_id)
@@ -77,7 +78,7 @@ def cited(reader: Reader, entry_ids: Iterable[str]) -> list[Cited]:
 
 
 def toggle(item: Entity) -> frozenset[Dot]:
-    """The writes that an entry has to follow: those of the tick, or of the item that never had one (S0-44)."""
+    """The writes that an entry must follow: those of the tick; if there never was one, the item's creation (S0-44)."""
     ticked = item.dots("isChecked") or item.dots("createdAt")
     return ticked or frozenset(Dot(host, counter) for host, counter in item.clock.items())
 

@@ -1,21 +1,21 @@
 """The sovereignty of the checklist: who may change a tick (docs/specs/10-review.md, SOV).
 
-A person who ticks an item has said something. A model that finds no note about it has found nothing:
-absence of evidence is not evidence of absence. So an item that the user set keeps its state unless
-the proposal gives a reason that is long enough to name what was read. The guard is one pure function,
-run when a change is proposed, so that nobody is shown what could not be applied, and again when it is
-confirmed, because the item may have changed hands in between.
+A person's tick is a statement. If a model finds no note about it, that is no reason to remove it:
+absence of evidence is not evidence of absence. So an item that the user set keeps its state, unless the
+proposal gives a reason that is long enough to name its source. The guard is one pure function. It is
+applied when a change is proposed, so that nobody sees a proposal that could not be applied. It is applied
+again at confirm, because the user may have set the item meanwhile.
 
-How much is asked is the person's setting. With `reason` a reason is enough, and what it cites must not
-be older than the tick. With `evidence` it must cite entries, and they must come after the tick or, for
-a person to judge, beside it.
+The person sets how strict it is. With `reason`, a reason is enough, and cited entries must not be older
+than the tick. With `evidence`, the reason must cite entries that are later than the tick, or concurrent
+with it; in the second case the person judges.
 
-It looks at the tick alone. A new title is always allowed, and a proposal that leaves the tick as it
-is needs no reason.
+The guard is about the tick only. A new title is always allowed, and a proposal that does not change the
+tick needs no reason.
 """
 
 from lottisync.review.action import Grade
-from lottisync.review.terms import Sovereignty
+from lottisync.review.policy import Sovereignty
 from lottisync.shown import visible
 
 MIN_REASON = 20
@@ -33,10 +33,10 @@ def objection(
     grade: Grade = Grade.NONE,
     sovereignty: Sovereignty = "reason",
 ) -> str | None:
-    """Why `isChecked` must stay as it is, in the words that the model is told; None if it may change.
+    """Why `isChecked` must not change, as an answer for the model; None if it may change.
 
-    Whoever is not `agent` counts as the user: a record without provenance and a word that this
-    version has never heard are both protected (S0-05, S0-51)."""
+    Every `checked_by` except `agent` counts as the user. So a record without provenance, and a value that this
+    version does not know, are both protected (S0-05, S0-51)."""
     if proposed is None or proposed == is_checked or checked_by == "agent":
         return None
     refusal = (
@@ -53,5 +53,5 @@ def objection(
 
 
 def is_order_unknown(*, is_checked: bool, checked_by: str | None, proposed: bool | None, grade: Grade) -> bool:
-    """Whether a person should be told that the evidence was written beside the tick, not after it."""
+    """True if the person should see that the evidence is concurrent with the tick, and not later."""
     return proposed is not None and proposed != is_checked and checked_by != "agent" and grade is Grade.UNKNOWN

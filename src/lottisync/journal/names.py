@@ -1,7 +1,7 @@
-"""Labels and categories, which a person knows by their names (docs/specs/08-journal.md).
+"""Labels and categories by name (docs/specs/08-journal.md).
 
-A name is looked up whatever its capitals. One that is not there yet is made, with an id derived from the name. So two
-devices that make the same label at the same time make one.
+Names are compared without capitals. A new label gets an id that is derived from its name. So if two devices create the
+same label at the same time, there is one.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ from lottisync.store.instant import iso
 from lottisync.store.reader import Reader
 from lottisync.store.transaction import Transaction
 
-Named = Literal["label", "category"]
+NamedType = Literal["label", "category"]
 
 
 class _Name(msgspec.Struct, frozen=True, gc=False):
@@ -26,22 +26,22 @@ class _Name(msgspec.Struct, frozen=True, gc=False):
     name: str = ""
 
 
-def find(reader: Reader, type_name: Named, name: str) -> str | None:
-    """The id of the live label or category of this name; of several, as two programs may make them, the first."""
+def find(reader: Reader, type_name: NamedType, name: str) -> str | None:
+    """The id of the live label or category of this name. If there are several, the first."""
     wanted = " ".join(name.split()).casefold()
     return min((one.id for one in reader.views(type_name, _Name)[0] if one.name.casefold() == wanted), default=None)
 
 
-def find_known(reader: Reader, type_name: Named, name: str) -> str:
-    """As `find`; a name that is not there is a `Problem`."""
+def find_known(reader: Reader, type_name: NamedType, name: str) -> str:
+    """As `find`; an unknown name is a `Problem`."""
     found = find(reader, type_name, name)
     if found is None:
         raise Problem("unknown-id", "there is no {type_name} {quoted}", type_name=type_name, quoted=quoted(name))
     return found
 
 
-def find_or_make(tx: Transaction, type_name: Named, name: str) -> str:
-    """The id of the label or category of this name, made if it is not there, brought back if it was deleted."""
+def find_or_make(tx: Transaction, type_name: NamedType, name: str) -> str:
+    """The id of the label or category of this name. It is created if missing, and restored if it was deleted."""
     name = checked_title(name)
     found = find(tx, type_name, name)
     if found is not None:
@@ -56,8 +56,8 @@ def find_or_make(tx: Transaction, type_name: Named, name: str) -> str:
 
 
 def label_task(tx: Transaction, task_id: str, labels: Sequence[str], *, on: bool = True) -> bool:
-    """Put labels, by id, on a task, or take them off; False if all is so already. A label that a person puts on is no
-    longer one that they do not want (REV-8)."""
+    """Put labels, by id, on a task, or take them off; False if nothing changes. A label that a person puts on is no
+    longer suppressed (REV-8)."""
     task = read(tx, task_id, "task", Task)
     wanted = {ident: True if on else None for ident in labels if bool(task.labels.get(ident)) != on}
     fields: dict[str, object] = {"labels": wanted} if wanted else {}

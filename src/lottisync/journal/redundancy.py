@@ -15,7 +15,7 @@ def same(proposed: Any, current: Any) -> bool:
 
 
 def addition(title: str, existing: Iterable[str], place: str) -> str | None:
-    """An item of that title is there, whatever its capitals and white space."""
+    """The sentence that an item with that title exists, ignoring capitals and white space; None if there is none."""
     if any(plain(title) == plain(other) for other in existing):
         return f'"{title}" is already {place}'
     return None

@@ -192,7 +192,7 @@ def label_id(key: str) -> str:
 
 
 def add(tx: Transaction, file: TaskFile, progress: Any = lambda done: None) -> Added:
-    """Write what is not there yet; `progress(n)` is told how many entities were looked at."""
+    """Write the missing entities. `progress(n)` is called with the number of entities that were checked."""
     added = Added()
     for label in file.labels:
         if _absent(tx, label_id(label.key), added):

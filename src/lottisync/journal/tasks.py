@@ -54,7 +54,7 @@ DEFAULT_CHECKLIST = "Todos"
 _DAY = re.compile(r"\A\d{4}-\d{2}-\d{2}\Z")
 
 
-class Line(msgspec.Struct, frozen=True, rename="camel", gc=False):
+class TaskLine(msgspec.Struct, frozen=True, rename="camel", gc=False):
     """What a list shows of a task."""
 
     id: str
@@ -91,7 +91,7 @@ class TaskPage(NamedTuple):
 
 
 def read(reader: Reader, entity_id: str, type_name: str, kind: type[T]) -> T:
-    """The typed view of a live entity; `Problem` if there is none of that type."""
+    """The typed view of a live entity; `Problem` if there is no such entity of that type."""
     document = reader.document(entity_id)
     if document is None or document.type != type_name:
         raise Problem("unknown-id", "there is no {word} {entity_id}", word=_word(type_name), entity_id=entity_id)
@@ -100,17 +100,17 @@ def read(reader: Reader, entity_id: str, type_name: str, kind: type[T]) -> T:
     return document.view(kind)
 
 
-def all_tasks(reader: Reader) -> tuple[list[Line], list[Damaged]]:
+def all_tasks(reader: Reader) -> tuple[list[TaskLine], list[Damaged]]:
     """All that can be read, in no order, and what can't."""
-    return reader.views("task", Line)
+    return reader.views("task", TaskLine)
 
 
-def deleted_tasks(reader: Reader) -> tuple[list[Line], list[Damaged]]:
+def deleted_tasks(reader: Reader) -> tuple[list[TaskLine], list[Damaged]]:
     """The deleted tasks that are not forgotten yet, in the order of their ids, and what can't be read."""
     found, damaged = [], []
     for document in deleted_documents(reader, "task"):
         try:
-            found.append(document.view(Line))
+            found.append(document.view(TaskLine))
         except Damaged as problem:
             damaged.append(problem)
     return found, damaged
@@ -181,7 +181,7 @@ def _fitting_deleted(reader: Reader, named: str, type_name: str) -> list[str]:
 
 
 def _by_title(named: str, titled: list[_Titled]) -> list[str]:
-    """Those with exactly this title, else those with this piece in it, whatever the capitals."""
+    """Those with exactly this title; if none, those with this piece in it. Capitals are ignored."""
     piece = " ".join(named.split()).casefold()
     if not piece:
         return []
@@ -430,7 +430,7 @@ def check_item(tx: Transaction, item_id: str, checked: bool) -> Dot | None:
 
 
 def rename_item(tx: Transaction, item_id: str, title: str) -> Dot:
-    """A new title; who ticked the item, and when, stays as it is (S0-21)."""
+    """A new title. The tick and its provenance stay (S0-21)."""
     read(tx, item_id, "checklistItem", ChecklistItem)
     return tx.put(item_id, "checklistItem", {"title": checked_title(title)})
 
@@ -470,7 +470,7 @@ def add_entry(tx: Transaction, entry_id: str, task_id: str, fields: Mapping[str,
 
 
 def as_json(page: TaskPage) -> dict[str, Any]:
-    """A task page as plain JSON, the form of `--json` and of the conformance adapter."""
+    """A task page as plain JSON, as an agent and the conformance adapter get it."""
     task = msgspec.to_builtins(page.task)
     task.pop("receipts", None)
     task["labels"] = [label.name for label in page.labels]

@@ -1,13 +1,12 @@
-"""The registry of tools: one source for what a model reads and for what is accepted
+"""The registry of tools: one source for the schemas that a model gets and for the check of its calls
 (docs/specs/10-review.md, section 2, REV-1 to REV-4).
 
-A tool's name, description, arguments and meaning stand in its own file (`lottisync.journal.actions`) and nowhere
-else, so they cannot drift apart. The list here says in which order they are shown.
+A tool's name, description, arguments and meaning are in one file (`lottisync.journal.actions`), so they cannot
+contradict each other. The list here is the order in which a model sees them.
 
-What a model sends is untrusted text. It may be fenced, encoded twice, or cut off; what can be read
-without guessing is read, and anything else is answered with a sentence that says what was wrong, so
-that the model can correct itself. The result is a frozen object, the call, and the same object is proposed, kept and
-carried out.
+A model's call is untrusted text. It may be fenced, encoded twice, or cut off. If it can be read without guessing, it is
+read. Otherwise the answer says what was wrong, so that the model can correct itself. The result is a frozen object, and
+the same object is proposed, stored and carried out.
 """
 
 import re
@@ -18,7 +17,6 @@ from typing import Any, NamedTuple
 import msgspec
 from pydantic import ValidationError
 
-from lottisync.journal.action import Action
 from lottisync.journal.actions.add_checklist_item import AddChecklistItem
 from lottisync.journal.actions.add_multiple_checklist_items import AddMultipleChecklistItems
 from lottisync.journal.actions.assign_task_label import AssignTaskLabel
@@ -40,6 +38,7 @@ from lottisync.journal.actions.update_task_estimate import UpdateTaskEstimate
 from lottisync.journal.actions.update_task_priority import UpdateTaskPriority
 from lottisync.journal.actions.update_time_entry import UpdateTimeEntry
 from lottisync.journal.arguments import INCOMPLETE, Call
+from lottisync.journal.task_action import TaskAction
 from lottisync.review.action import Unreadable
 
 MAX_ARGUMENTS = 100_000
@@ -104,7 +103,7 @@ class Toolbox:
         return self.checked(name, args)
 
     def checked(self, name: str, args: Mapping[str, Any]) -> Call | BadCall:
-        """The call in its normal form; what is in normal form already stays as it is."""
+        """The call in its normal form."""
         tool = self.tools.get(self.aliases.get(name, name))
         if tool is None:
             offered = ", ".join(tool.tool for tool in self.tools.values() if tool.offered)
@@ -118,10 +117,10 @@ class Toolbox:
             refused = BadCall(f"{tool.tool} was not accepted: {fault}. Correct the arguments and call it again.", fault)
             return refused if sound is None else sound
 
-    def read(self, tool: str, args: Mapping[str, Any], *, complete: bool = True) -> Action | Unreadable:
-        """A stored proposal. Without `complete` the words of it may be missing, as in a receipt."""
+    def read(self, tool: str, args: Mapping[str, Any], *, complete: bool = True) -> TaskAction | Unreadable:
+        """A stored proposal. With `complete=False` its prose may be missing, as in a receipt."""
         kind = self.tools.get(tool)
-        if kind is None or not issubclass(kind, Action):
+        if kind is None or not issubclass(kind, TaskAction):
             return Unreadable(f"this version does not know the tool {tool}; update it to confirm this")
         try:
             return kind.model_validate(args, context={INCOMPLETE: not complete})

@@ -2,17 +2,16 @@
 section 5).
 
 An action is one call of one tool, read once: its arguments are typed and frozen, and the same object goes from the
-call of a model to the write in the journal. The engine knows no tool. It keeps proposals, asks the person and plays
-sagas; what a proposal means, the action says:
+call of a model to the write in the journal. The engine knows no tool. It keeps proposals, asks the person and runs
+sagas. The action knows what a proposal means:
 
-    what it is          tool, arguments, target, values
-    what is there       look, obstacle, current, redundant, objection
-    what is shown       name, summary, changes
-    what it does        writes, carry_out, on_rejection
+    identity            tool, arguments, target, values
+    present state       read_target, obstacle, current, redundant, objection
+    display             name, summary, changes
+    effect              writes, carry_out, on_rejection
 
-An action is one class in one file (`lottisync.journal.actions`). Whoever builds the program gives the engine
-`Actions`, the registry that reads what is stored. What it cannot read is `Unreadable`: it is shown and can be
-rejected.
+An action is one class in one file (`lottisync.journal.actions`). The program gives the engine `Actions`, the
+registry that reads stored proposals. A proposal that it cannot read is `Unreadable`: it is shown, and can be rejected.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,13 +22,13 @@ import msgspec
 
 from lottisync.causality.vector_clock import Clock
 from lottisync.entities.entity import Entity
-from lottisync.review.terms import Terms
+from lottisync.review.policy import Policy
 from lottisync.store.reader import Reader
 from lottisync.store.transaction import Transaction
 
 
 class Grade(StrEnum):
-    """What the cited evidence is worth against the write that a proposal would replace."""
+    """How the cited evidence relates to the write that a proposal would replace."""
 
     NONE = "none"
     FOLLOWS = "follows"
@@ -38,10 +37,10 @@ class Grade(StrEnum):
     UNFIT = "unfit"
 
 
-class Sight(NamedTuple):
-    """What the journal holds of a proposal's task and target at one moment. `beside` is what stands beside something
-    that is created, `other` the entity that is to be joined, `grade` what the cited evidence is worth, `unfit` why a
-    cited entry is no evidence at all."""
+class TargetView(NamedTuple):
+    """A proposal's task and target as the journal holds them at one moment. `beside` are the neighbours of something
+    that is created, `other` is the entity to link with, `grade` the grade of the cited evidence, `unfit` the reason
+    why a cited entry is not evidence at all."""
 
     task: Entity | None = None
     target: Entity | None = None
@@ -51,8 +50,8 @@ class Sight(NamedTuple):
     unfit: str | None = None
 
 
-class Change(msgspec.Struct, frozen=True, rename="camel"):
-    """A field as it is shown: `before` is what is there now, `after` what is proposed."""
+class FieldChange(msgspec.Struct, frozen=True, rename="camel"):
+    """A field as it is shown: `before` is the present value, `after` the proposed one."""
 
     path: str
     before: Any = None
@@ -60,22 +59,22 @@ class Change(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class Cited(msgspec.Struct, frozen=True, rename="camel"):
-    """What a proposal cites as its reason: the id, and the words as they are now."""
+    """An entry that a proposal cites as its reason: the id, and its present text."""
 
     id: str
     text: str = ""
     at: str = ""
 
 
-class Deed(NamedTuple):
-    """A confirmed action that is to be written: for whom (`agent_id`), as which operation, at which time (ms), over
-    what is in `sight`. `writes` are the registers that would change; without any, the receipt alone is written."""
+class EffectWrite(NamedTuple):
+    """The write of a confirmed action: proposed by `agent_id`, as which operation, at which time (ms), over
+    `target_view`. `writes` are the registers that change. If there are none, only the receipt is written."""
 
     task_id: str
     agent_id: str
     operation: str
     at: int
-    sight: Sight
+    target_view: TargetView
     writes: Mapping[str, Any]
 
 
@@ -90,20 +89,20 @@ class Action(Protocol):
 
     tool: ClassVar[str]
     companions: ClassVar[Mapping[str, tuple[str, ...]]]
-    """Register -> the registers that are written together with it and never by themselves."""
+    """Register -> the registers that are written with it, and never alone."""
     creates: ClassVar[str | None]
-    """The type of what it creates; the new id is derived from the operation."""
+    """The type of the entity that it creates, if any. The new id is derived from the operation."""
     builds: ClassVar[bool]
-    """Whether other proposals may build on what it creates: they wait for it, and form a group with it."""
+    """True if other proposals may use the entity that it creates. They wait for it, and form a group with it."""
     makes_target: ClassVar[bool]
-    """Whether its write makes the target where there is none; undoing removes it again."""
+    """True if its write creates a missing target. Undoing removes it again."""
     guarded: ClassVar[frozenset[str]]
-    """The registers that `objection` speaks of."""
+    """The registers that `objection` is about."""
     marks_rejection: ClassVar[bool]
-    """Whether its rejection is written to the journal (`on_rejection`)."""
+    """True if its rejection is written to the journal (`on_rejection`)."""
 
     def arguments(self) -> dict[str, Any]:
-        """The arguments as they are stored, in normal form: one proposal, one form."""
+        """The arguments as they are stored, in normal form. Equal proposals have equal arguments."""
 
     def identity(self) -> dict[str, Any]:
         """The arguments that make it this proposal and no other; the others are details of it."""
@@ -115,82 +114,84 @@ class Action(Protocol):
         """Register of the target -> proposed value; empty for a creation."""
 
     def needs(self) -> str | None:
-        """The id of an entity that another proposal may have to create first."""
+        """The id of an entity that must exist first; another proposal may create it."""
 
     def created_name(self) -> str:
-        """The name of what it creates; '' if it creates nothing."""
+        """The name of the entity that it creates; '' if it creates nothing."""
 
     def along(self, created: str) -> Sequence["Action"]:
-        """What is proposed together with it, about the entity `created` that it will create."""
+        """The actions that are proposed with it, about the entity `created` that it will create."""
 
     def created_along(self, operation: str) -> Sequence[str]:
-        """The ids of what is created beside the entity itself."""
+        """The ids of the further entities that it creates."""
 
     def is_about(self, entity_id: str) -> bool:
-        """Whether it names that entity as its target."""
+        """True if that entity is its target."""
 
-    def look(self, reader: Reader, task_id: str) -> Sight: ...
+    def read_target(self, reader: Reader, task_id: str) -> TargetView: ...
 
-    def obstacle(self, sight: Sight, task_id: str, terms: Terms) -> str | None:
+    def obstacle(self, target_view: TargetView, task_id: str, policy: Policy) -> str | None:
         """Why the target cannot be changed at all, or not by this agent."""
 
-    def hindrance(self, sight: Sight, task_id: str, terms: Terms, others: Sequence["Action"]) -> str | None:
-        """Why it is not to be proposed, beside the `others` of the same wake."""
+    def hindrance(
+        self, target_view: TargetView, task_id: str, policy: Policy, others: Sequence["Action"]
+    ) -> str | None:
+        """Why it must not be proposed, given the `others` of the same wake."""
 
-    def current(self, sight: Sight) -> dict[str, Any]:
-        """Register -> value that is there now, for each of `values`."""
+    def current(self, target_view: TargetView) -> dict[str, Any]:
+        """Register -> present value, for each register of `values`."""
 
-    def redundant(self, sight: Sight) -> str | None:
-        """The phrase that says that all of it is so already; None if it would change something."""
+    def redundant(self, target_view: TargetView) -> str | None:
+        """The sentence that says that nothing would change; None if something would."""
 
-    def objection(self, sight: Sight, terms: Terms) -> str | None:
-        """What the guard has against its guarded registers."""
+    def objection(self, target_view: TargetView, policy: Policy) -> str | None:
+        """Why the guard withholds its guarded registers; None if it does not."""
 
     def unguarded(self) -> Self | None:
-        """The action without what the guard withholds; None if nothing is left."""
+        """The action without the withheld registers; None if nothing is left."""
 
-    def order_unknown(self, sight: Sight) -> bool:
-        """Whether what it cites was written beside what it replaces, and not after it."""
+    def order_unknown(self, target_view: TargetView) -> bool:
+        """True if the cited entries are concurrent with the write that would be replaced, and not later."""
 
     def cited(self, reader: Reader) -> list[Cited]:
-        """What it cites, as it reads now."""
+        """The entries that it cites, with their present text."""
 
     def evidence_after(self, reader: Reader, knowledge: Clock) -> bool:
-        """Whether it cites something that the user wrote and that was written by somebody who knew `knowledge`."""
+        """True if it cites an entry by the user whose author knew all of `knowledge`."""
 
     def said_on(self, reader: Reader, task_id: str) -> Sequence[tuple[Entity, str]]:
         """Where a person says something about the task in words: entities, each with the register of the words."""
 
     def newer(self, path: str, value: Any) -> str:
-        """How a register that was written since is said to the model."""
+        """The sentence for the model about a register that was written since."""
 
-    def heading(self, sight: Sight) -> str:
-        """The words before an answer about one element of a batch."""
+    def heading(self, target_view: TargetView) -> str:
+        """The beginning of an answer about one element of a batch."""
 
-    def name(self, sight: Sight) -> str | None:
-        """The name of what it is about, for the summary."""
+    def name(self, target_view: TargetView) -> str | None:
+        """The name of its target, for the summary."""
 
     def summary(self, name: str | None = None, language: str = "en") -> str:
         """The sentence for a person, in their language."""
 
-    def changes(self, sight: Sight, name: str | None) -> list[Change]:
-        """Field by field what is there now and what would be."""
+    def changes(self, target_view: TargetView, name: str | None) -> list[FieldChange]:
+        """For each field the present value and the proposed one."""
 
-    def writes(self, sight: Sight) -> dict[str, Any]:
-        """The registers that would change; for a creation those of the new entity."""
+    def writes(self, target_view: TargetView) -> dict[str, Any]:
+        """The registers that would change. For a creation: the registers of the new entity."""
 
-    def holder(self, sight: Sight) -> Entity | None:
-        """The entity that takes the receipt where nothing is left to create."""
+    def holder(self, target_view: TargetView) -> Entity | None:
+        """The entity that gets the receipt if nothing is left to create."""
 
-    def carry_out(self, tx: Transaction, deed: Deed) -> None:
-        """Write effect and receipt, as one write of the entity that has the receipt."""
+    def carry_out(self, tx: Transaction, effect_write: EffectWrite) -> None:
+        """Write the effect and the receipt, as one write of one entity."""
 
     def on_rejection(self, tx: Transaction, task_id: str, *, rejected: bool) -> None:
-        """Note in the journal that it was rejected, or that it is not any more."""
+        """Write to the journal that it was rejected, or that it no longer is."""
 
 
 class Proposable(Protocol):
-    """What a model may send in one call: an action, or several at once."""
+    """The content of one call of a model: one action, or several."""
 
     @property
     def is_batch(self) -> bool: ...
@@ -201,15 +202,15 @@ class Proposable(Protocol):
     def parts(self) -> Sequence[Action]:
         """The actions, in the order in which they are considered."""
 
-    def at_once(self, tx: Transaction, part: Action, task_id: str, agent_id: str, terms: Terms) -> str | None:
-        """Do a part without a verdict, where the person has allowed that; None where they are to be asked."""
+    def at_once(self, tx: Transaction, part: Action, task_id: str, agent_id: str, policy: Policy) -> str | None:
+        """Carry out a part without a verdict, if the person has allowed that. None if the person must be asked."""
 
-    def may_act(self, terms: Terms) -> bool:
-        """Whether `at_once` is to be tried."""
+    def may_act(self, policy: Policy) -> bool:
+        """True if `at_once` should be tried."""
 
 
 class Actions(Protocol):
-    """The registry: what this version can read."""
+    """The registry of the actions that this version can read."""
 
     def read(self, tool: str, args: Mapping[str, Any], *, complete: bool = True) -> Action | Unreadable:
-        """A proposal as it is stored. Without `complete` the words of it may be missing, as in a receipt."""
+        """Read a stored proposal. With `complete=False` its prose may be missing, as in a receipt."""

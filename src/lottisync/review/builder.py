@@ -1,25 +1,25 @@
 """From a model's calls to change sets (docs/specs/10-review.md, section 4).
 
 A wake has one builder. It takes each deferred call as it comes, answers the model at once, and writes
-the change sets when the wake ends. Nothing a model says goes anywhere else: there is no overflow and
-no fast path that skips the person.
+the change sets when the wake ends. A model's proposal has no other way into the stores: there is no
+overflow, and no fast path without the person.
 
-A proposal that would waste a person's look is not queued, and the model is told why, so that it can
+A proposal that would waste the person's time is not queued. The model gets the reason, so that it can
 correct itself:
 
-    invalid, or about something that this store does not hold     the context came from here: it was invented
+    invalid, or about an entity that this store does not hold     the context came from here, so the id was invented
     a tick that the user set, without a reason                    the guard; a new title passes
-    a label that the model is not sure of, or a fourth one        three are what a person can weigh
-    what is so already                                            nothing to decide
-    a field that was written after the context was read           the old estimate: no comparison of values finds it
-    what waits already, or was decided already in this run
-    what the person rejected or let expire, and nothing has changed since
+    a label with low confidence, or a fourth label                a person can weigh three
+    a value that is set already                                   there is nothing to decide
+    a field that was written after the context was read           the model saw an old value
+    a proposal that waits already, or was decided in this run
+    a proposal that was rejected or has expired, and nothing has changed since
 
-The last one is asked of the dots: a rejection records what the journal knew, so a field whose writes
-it all knew is as it was. A rejected creation has no field; it is heard again once the person has
-written something on that task that the rejection did not know. Confirming another proposal is not
-that: the effect's receipt tells its writes from typed ones. A changed tick may also be proposed again
-with evidence that the user wrote after the rejection.
+The last rule compares dots. A rejection records the knowledge of the journal, so a field has not
+changed if that knowledge covers all its writes. A rejected creation has no field. It may be proposed
+again after the person has written something on that task that the rejection did not know. The effect
+of another proposal does not count: its receipt distinguishes it from what a person typed. A changed
+tick may also be proposed again with evidence that the user wrote after the rejection.
 """
 
 from collections.abc import Iterable, Mapping
@@ -30,22 +30,22 @@ from lottisync.entities.entity import DELETED_AT, Entity, is_deleted
 from lottisync.entities.registers import Stamp
 from lottisync.entities.view import view
 from lottisync.review import effect, retraction
-from lottisync.review.action import Action, Actions, Proposable, Sight, Unreadable
-from lottisync.review.answer import QUEUED as PROPOSED
-from lottisync.review.answer import batch_answer, looked_up, skipped
+from lottisync.review.action import Action, Actions, Proposable, TargetView, Unreadable
 from lottisync.review.change import ChangeItem, ChangeSet, SeenField
 from lottisync.review.ledger import SET, Ledger, Placed, fields
+from lottisync.review.policy import Policy, Sovereignty, policy_of
 from lottisync.review.precedence import AGENT, PERSON
 from lottisync.review.projection import ItemStatus
 from lottisync.review.proposal import created_id, digest, item_id, likeness, operation_id, plain, set_id
 from lottisync.review.retraction import Staged
-from lottisync.review.terms import Sovereignty, Terms, terms_of
+from lottisync.review.tool_answer import QUEUED as PROPOSED
+from lottisync.review.tool_answer import batch_answer, looked_up, skipped
 from lottisync.store.instant import iso
 from lottisync.store.store import Store
 from lottisync.store.transaction import Transaction
 
 MAX_ITEMS = 10
-"""Items of one set (S1-68): what a person can look over at once. The rest goes into a further set."""
+"""Items of one set (S1-68): as many as a person can look over at once. Further items go into a further set."""
 
 
 class Draft(NamedTuple):
@@ -67,16 +67,16 @@ class Draft(NamedTuple):
 
 
 class Planned(NamedTuple):
-    """What creates the entity that a proposal needs and that is not there yet: its operation or its item, its group,
-    its name."""
+    """The proposal that creates an entity which another one needs: its operation or item, its group, and the name of
+    the new entity."""
 
     maker: str
     group_id: str | None
     name: str
 
 
-class Answer(NamedTuple):
-    """What became of one proposal: queued (`note` says what else), redundant, or refused."""
+class Considered(NamedTuple):
+    """The result for one proposal: queued (perhaps with a note), redundant, or refused."""
 
     outcome: str
     note: str | None = None
@@ -122,11 +122,11 @@ class Builder:
         self._staged: list[Staged] = []
 
     def propose(self, call: Proposable, now: int) -> str:
-        """Consider a call at `now` (ms), and say what became of it, in words for the model."""
+        """Consider a call at `now` (ms). Returns the answer for the model."""
         with self._agents.reading() as reader:
             ledger = Ledger.read(reader, now, self._task_id)
-            terms = terms_of(reader, self._agent_id, self._sovereignty)
-        answers = [self._answered_call(call, part, ledger, terms, now) for part in call.parts()]
+            policy = policy_of(reader, self._agent_id, self._sovereignty)
+        answers = [self._answered_call(call, part, ledger, policy, now) for part in call.parts()]
         if call.is_batch:
             return batch_answer(
                 sum(answer.outcome == QUEUED for answer in answers),
@@ -140,29 +140,29 @@ class Builder:
         return skipped(answer.note or "")
 
     def retract(self, proposals: Iterable[Staged], now: int) -> str:
-        """Take own proposals back when the wake ends; the answer says which."""
+        """Retract own proposals at the end of the wake. Returns the answer for the model."""
         with self._agents.reading() as reader:
             staged, said = retraction.considered(reader, self._agent_id, self._task_id, proposals, now)
         self._staged += staged
         return said
 
-    def _answered_call(self, call: Proposable, part: Action, ledger: Ledger, terms: Terms, now: int) -> Answer:
-        done = self._at_once(call, part, terms, now) if call.may_act(terms) else None
-        return done or self._consider(part, call.human_summary if not call.is_batch else None, ledger, terms)
+    def _answered_call(self, call: Proposable, part: Action, ledger: Ledger, policy: Policy, now: int) -> Considered:
+        done = self._at_once(call, part, policy, now) if call.may_act(policy) else None
+        return done or self._consider(part, call.human_summary if not call.is_batch else None, ledger, policy)
 
-    def _at_once(self, call: Proposable, part: Action, terms: Terms, now: int) -> Answer | None:
-        """A part that the person wants done without being asked; None where they do want to be."""
+    def _at_once(self, call: Proposable, part: Action, policy: Policy, now: int) -> Considered | None:
+        """Carry out a part for which the person does not want to be asked. None if they do."""
         with self._journal.transaction(now, AGENT) as tx:
-            said = call.at_once(tx, part, self._task_id, self._agent_id, terms)
+            said = call.at_once(tx, part, self._task_id, self._agent_id, policy)
         if said is None:
             return None
-        return Answer(DONE if said.startswith("Updated") else REDUNDANT, said.removeprefix("Skipped: ").rstrip("."))
+        return Considered(DONE if said.startswith("Updated") else REDUNDANT, said.removeprefix("Skipped: ").rstrip("."))
 
     def build(self, tx: Transaction, now: int) -> list[str]:
-        """Write the sets, inside a transaction of the agent store, and return their ids. What was retracted in
-        this wake is retracted here.
+        """Write the sets and the retractions of this wake, in a transaction of the agent store. Returns the ids of
+        the sets.
 
-        A run that is played again finds what it wrote before and adds only what is missing."""
+        A run that is started again finds its earlier sets, and adds only the missing items."""
         retraction.carry_out(tx, self._agent_id, self._task_id, self._staged, now)
         written: dict[str, str] = {}
         ordinal = 0
@@ -230,34 +230,34 @@ class Builder:
 
     # -- one proposal
 
-    def _consider(self, action: Action, written: str | None, ledger: Ledger, terms: Terms) -> Answer:
+    def _consider(self, action: Action, written: str | None, ledger: Ledger, policy: Policy) -> Considered:
         planned = self._planned(action, ledger)
-        sight = looked_up(lambda: self._look(action))
-        heading, kept_back = "", None
-        if sight is not None:
+        target_view = looked_up(lambda: self._read_target(action))
+        heading, withheld = "", None
+        if target_view is not None:
             if planned is not None:
-                # A task that will be made in the same category: this one stands in for it until then.
-                sight = sight._replace(other=sight.task)
-            hindrance = action.hindrance(sight, self._task_id, terms, [draft.action for draft in self._drafts])
+                # The new task will have the same category, so the category of this task is checked in its place.
+                target_view = target_view._replace(other=target_view.task)
+            hindrance = action.hindrance(target_view, self._task_id, policy, [draft.action for draft in self._drafts])
             if hindrance is not None:
-                return Answer(REFUSED, hindrance)
-            heading = action.heading(sight)
-            kept_back = action.objection(sight, terms)
-            if kept_back is not None:
+                return Considered(REFUSED, hindrance)
+            heading = action.heading(target_view)
+            withheld = action.objection(target_view, policy)
+            if withheld is not None:
                 allowed = action.unguarded()
                 if allowed is None:
-                    return Answer(REFUSED, heading + kept_back)
+                    return Considered(REFUSED, heading + withheld)
                 action = allowed
-            redundant = action.redundant(sight)
+            redundant = action.redundant(target_view)
             if redundant is not None:
-                return Answer(REFUSED, heading + kept_back) if kept_back else Answer(REDUNDANT, redundant)
-            newer = self._newer(sight, action)
+                return Considered(REFUSED, heading + withheld) if withheld else Considered(REDUNDANT, redundant)
+            newer = self._newer(target_view, action)
             if newer is not None:
-                return Answer(REFUSED, heading + newer)
-        draft = self._draft(action, written, sight, planned)
-        known = self._known(draft, ledger, sight)
+                return Considered(REFUSED, heading + newer)
+        draft = self._draft(action, written, target_view, planned)
+        known = self._asked_before(draft, ledger, target_view)
         if known is not None:
-            return Answer(REFUSED, heading + known)
+            return Considered(REFUSED, heading + known)
         superseded = [placed for placed in ledger.placed() if self._is_superseded(placed, draft)]
         draft = draft._replace(supersedes=tuple(placed.item.id for placed in superseded))
         replaced = [
@@ -268,26 +268,26 @@ class Builder:
             other for other in self._drafts if other.operation not in gone and not gone & set(other.depends_on)
         ]
         self._drafts.append(draft)
-        notes = [f"{heading}the rest is queued, but not this. {kept_back}"] if kept_back else []
+        notes = [f"{heading}the rest is queued, but not this. {withheld}"] if withheld else []
         notes += [f"It takes the place of what waits: {placed.item.human_summary}." for placed in superseded]
         notes += [f"It replaces what you proposed before: {other.summary}." for other in replaced]
-        if sight is not None and action.order_unknown(sight):
+        if target_view is not None and action.order_unknown(target_view):
             notes.append(
                 f"{heading}what you cite was written beside the user's action, not after it; they are told so."
             )
         if action.builds:
-            notes.append(self._along(draft, ledger, terms))
-        return Answer(QUEUED, " ".join(notes) or None)
+            notes.append(self._along(draft, ledger, policy))
+        return Considered(QUEUED, " ".join(notes) or None)
 
-    def _along(self, draft: Draft, ledger: Ledger, terms: Terms) -> str:
-        """What was proposed together with a creation becomes items that wait for it."""
+    def _along(self, draft: Draft, ledger: Ledger, policy: Policy) -> str:
+        """The actions that come with a creation become items that wait for it."""
         created = created_id(draft.operation, draft.action.creates or "")
         for other in draft.action.along(created):
-            self._consider(other, None, ledger, terms)
+            self._consider(other, None, ledger, policy)
         return f"If the user confirms it, its id is {created}."
 
     def _planned(self, action: Action, ledger: Ledger) -> Planned | None:
-        """What will create the entity that `action` needs."""
+        """The proposal that will create the entity that `action` needs."""
         needed = action.needs()
         if needed is None:
             return None
@@ -299,27 +299,29 @@ class Builder:
             return None
         return Planned(making.placed.item.id, making.placed.item.group_id, making.action.created_name())
 
-    def _look(self, action: Action) -> Sight:
+    def _read_target(self, action: Action) -> TargetView:
         with self._journal.reading() as reader:
-            return action.look(reader, self._task_id)
+            return action.read_target(reader, self._task_id)
 
-    def _newer(self, sight: Sight, action: Action) -> str | None:
-        """What was written to the fields after the model's context was read (S4-14)."""
+    def _newer(self, target_view: TargetView, action: Action) -> str | None:
+        """A field that was written after the model's context was read, as a sentence; None if there is none (S4-14)."""
         for path in action.values():
-            held = sight.target.dots(path) if sight.target is not None else frozenset()
+            held = target_view.target.dots(path) if target_view.target is not None else frozenset()
             if not all(self._was_read(dot) for dot in held):
-                value = action.current(sight)[path]
+                value = action.current(target_view)[path]
                 return f"changed since your context was read: {action.newer(path, value)}"
         return None
 
     def _was_read(self, dot: Dot) -> bool:
         return has_seen(self._knowledge, dot) or dot in self._beyond
 
-    def _draft(self, action: Action, written: str | None, sight: Sight | None, planned: Planned | None) -> Draft:
+    def _draft(
+        self, action: Action, written: str | None, target_view: TargetView | None, planned: Planned | None
+    ) -> Draft:
         target = None if action.creates else action.target(self._task_id)
         args = action.arguments()
         operation = operation_id(self._run_key, self._task_id, action.tool, args, [target] if target else [])
-        name = planned.name if planned else action.name(sight) if sight else None
+        name = planned.name if planned else action.name(target_view) if target_view else None
         group = planned.group_id if planned else operation if action.builds else None
         return Draft(
             action,
@@ -328,39 +330,39 @@ class Builder:
             digest(action.tool, args),
             operation,
             target,
-            effect.base(action, sight, self._task_id) if sight else [],
+            effect.base(action, target_view, self._task_id) if target_view else [],
             _registers(action, target),
             _identity(action),
             group,
             (planned.maker,) if planned else (),
         )
 
-    # -- what was proposed before
+    # -- earlier proposals
 
-    def _known(self, draft: Draft, ledger: Ledger, sight: Sight | None) -> str | None:
+    def _asked_before(self, draft: Draft, ledger: Ledger, target_view: TargetView | None) -> str | None:
         alike = likeness(draft.action.tool, draft.args)
         if any(likeness(other.action.tool, other.args) == alike for other in self._drafts):
             return "you have proposed this already in this wake"
         for placed in ledger.placed():
             if placed.item.operation_id == draft.operation or self._is_same(placed, draft):
-                known = self._answered(placed, draft, sight)
+                known = self._asked_by(placed, draft, target_view)
                 if known is not None:
                     return known
         return None
 
-    def _answered(self, placed: Placed, draft: Draft, sight: Sight | None) -> str | None:
-        """Why `placed`, which proposed the same, leaves nothing to ask; None if it may be asked anew."""
+    def _asked_by(self, placed: Placed, draft: Draft, target_view: TargetView | None) -> str | None:
+        """Why the person need not be asked again after `placed`, which proposed the same. None if they may be asked."""
         state, same_run = placed.state, placed.item.operation_id == draft.operation
         if state.open or state.status is ItemStatus.DEFERRED:
             return None if self._is_superseded(placed, draft) else self._waits(placed)
         if state.status is ItemStatus.CONFIRMED and not same_run:
-            return self._answered_by_hand(placed, draft, sight)
+            return self._answered_by_hand(placed, draft, target_view)
         refused = state.status is ItemStatus.REJECTED or state.undone
-        if refused and (same_run or not self._heard_anew(placed, draft, sight)):
+        if refused and (same_run or not self._has_news(placed, draft, target_view)):
             reason = next((head.reason for head in reversed(state.heads) if head.reason), None)
             verb = "undid" if state.undone else "rejected"
             return f"the user {verb} this already" + (f' (reason: "{reason}")' if reason else "")
-        if state.expired and not self._changed_since_proposed(placed, draft, sight):
+        if state.expired and not self._changed_since_proposed(placed, draft, target_view):
             return "this was proposed already and the user did not decide on it"
         if same_run and state.decided:
             return f"this was {state.status} already"
@@ -395,7 +397,7 @@ class Builder:
         registers = frozenset() if isinstance(action, Unreadable) else _registers(action, item.target)
         return bool(registers) and registers <= draft.registers
 
-    def _answered_by_hand(self, placed: Placed, draft: Draft, sight: Sight | None) -> str | None:
+    def _answered_by_hand(self, placed: Placed, draft: Draft, target_view: TargetView | None) -> str | None:
         """What the user did to what they had confirmed: to delete it, to rename it or to take it off is a no."""
         action = draft.action
         if action.marks_rejection:
@@ -416,33 +418,33 @@ class Builder:
             return None
         return f"the user {verb} this already"
 
-    def _heard_anew(self, placed: Placed, draft: Draft, sight: Sight | None) -> bool:
+    def _has_news(self, placed: Placed, draft: Draft, target_view: TargetView | None) -> bool:
         """Whether something has changed that every rejection of this had not seen."""
         refusals = (ItemStatus.REJECTED, ItemStatus.RETRACTED)
         rejections = [head for head in placed.state.heads if head.verdict in refusals and head.actor == "user"]
         return all(
-            self._changed_since(_clock(head.journal_knowledge), draft, sight)
+            self._changed_since(_clock(head.journal_knowledge), draft, target_view)
             or self._evidence_after(_clock(head.journal_knowledge), draft)
             for head in rejections
         )
 
-    def _changed_since_proposed(self, placed: Placed, draft: Draft, sight: Sight | None) -> bool:
-        return self._changed_since(_clock(placed.set.journal_knowledge), draft, sight)
+    def _changed_since_proposed(self, placed: Placed, draft: Draft, target_view: TargetView | None) -> bool:
+        return self._changed_since(_clock(placed.set.journal_knowledge), draft, target_view)
 
-    def _changed_since(self, knowledge: Clock, draft: Draft, sight: Sight | None) -> bool:
-        if sight is None or sight.task is None:
-            return True  # S4-13: whoever can't tell keeps the proposal
+    def _changed_since(self, knowledge: Clock, draft: Draft, target_view: TargetView | None) -> bool:
+        if target_view is None or target_view.task is None:
+            return True  # S4-13: if it cannot be looked up, the proposal is kept
         if not draft.action.creates:
-            if sight.target is None:
+            if target_view.target is None:
                 return False
-            held = {dot for path in draft.action.values() for dot in sight.target.dots(path)}
+            held = {dot for path in draft.action.values() for dot in target_view.target.dots(path)}
             return not all(has_seen(knowledge, dot) for dot in held)
         with self._journal.reading() as reader:
             words = draft.action.said_on(reader, self._task_id)
         return any(not has_seen(knowledge, dot) for entity, path in words for dot in _typed(entity, path))
 
     def _evidence_after(self, knowledge: Clock, draft: Draft) -> bool:
-        """Whether the proposal cites something that the user wrote knowing all that the rejection knew."""
+        """True if the proposal cites an entry of the user whose author knew all that the rejection knew."""
         with self._journal.reading() as reader:
             return draft.action.evidence_after(reader, knowledge)
 

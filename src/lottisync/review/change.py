@@ -56,7 +56,7 @@ class ChangeSet(msgspec.Struct, frozen=True, rename="camel"):
 
     @property
     def order(self) -> tuple[str, str, str, int, str]:
-        """Sets in this order are in the order in which they were proposed, whatever their ids."""
+        """The key that sorts sets in the order in which they were proposed."""
         return self.created_at, self.agent_id, self.run_key, self.ordinal, self.id
 
 

@@ -1,14 +1,14 @@
-"""Old change sets go (docs/specs/10-review.md, REV-36).
+"""Removing old change sets (docs/specs/10-review.md, REV-36).
 
-A set that was closed longer ago than the retention is tombstoned: nobody has anything to decide in it,
-and every projection reads it. Its decisions stay; they are what the person said, and twins of an
-operation may share them with a set that is still open.
+A set that was closed longer ago than the retention is tombstoned. There is nothing left to decide in it,
+and every projection would have to read it. Its decisions stay: they are the person's words, and they may
+also count for a twin in a set that is still open.
 
-The time is that of the *last* thing that closed it, so a set is not taken from under a verdict that was
-just given. Two devices that clean up at once write two tombstones of one entity, and meet.
+A set is closed when its *last* item was closed, so a set with a recent verdict stays. If two devices clean
+up at the same time, their tombstones are joined like any concurrent writes.
 """
 
-from lottisync.review import shown
+from lottisync.review import shown_items
 from lottisync.review.ledger import Ledger, Placed
 from lottisync.review.precedence import AGENT
 from lottisync.review.projection import DAY, EXPIRY, instant
@@ -19,8 +19,8 @@ RETENTION = 90 * DAY
 
 
 def remove_old_sets(agents: Store, now: int, retention: int = RETENTION) -> int:
-    """Tombstone what was closed at least `retention` ms before `now`; returns how many sets. For the daemon,
-    now and then."""
+    """Tombstone the sets that were closed at least `retention` ms before `now`. Returns how many. The daemon calls
+    it from time to time."""
     with agents.transaction(now, AGENT) as tx:
         ledger = Ledger.read(tx, now)
         placed: dict[str, list[Placed]] = {}
@@ -28,9 +28,9 @@ def remove_old_sets(agents: Store, now: int, retention: int = RETENTION) -> int:
             placed.setdefault(one.set.id, []).append(one)
         old = [ident for ident, items in placed.items() if _is_old(items, now, retention)]
         for ident in old:
-            # With the agent's precedence: what a person writes on the set meanwhile would bring it back.
+            # With the agent's precedence, so that a person's concurrent write on the set brings it back.
             tx.delete(ident)
-            shown.forget(tx, [one.item.id for one in placed[ident]])
+            shown_items.forget(tx, [one.item.id for one in placed[ident]])
     return len(old)
 
 
@@ -39,7 +39,7 @@ def _is_old(items: list[Placed], now: int, retention: int) -> bool:
 
 
 def _closed_at(placed: Placed) -> int | None:
-    """When nothing was left to decide on an item; None while there is."""
+    """When an item was closed (ms); None while there is something to decide."""
     state = placed.state
     if state.contested or state.open or not (state.decided or state.expired):
         return None

@@ -1,9 +1,8 @@
-"""Carrying out what the person said, from the saga's row to the decision (docs/specs/10-review.md, REV-40, REV-48 to
-REV-53).
+"""Carrying out verdicts, from the saga's row to the decision (docs/specs/10-review.md, REV-40, REV-48 to REV-53).
 
-What one act has begun is carried out together: ONE journal transaction in which each effect is one write with its
+The sagas of one act are carried out together: ONE journal transaction in which each effect is one write with its
 receipt, then ONE transaction of the agent store with the decisions. If one of several effects fails, the transaction
-leaves nothing, and each is carried out by itself: one that cannot be done does not stop the others.
+is rolled back, and each effect is carried out in a transaction of its own, so that a failure does not stop the others.
 
 Like `verdict`, this is for a person's side only.
 """
@@ -14,7 +13,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from lottisync.review import deed, effect, saga, undo
+from lottisync.review import effect, effect_write, saga, undo
 from lottisync.review.action import Unreadable
 from lottisync.review.decision import decision_on
 from lottisync.review.desk import Act, Desk, Ledgers, failed
@@ -23,7 +22,7 @@ from lottisync.review.outcome import Done, Outcome
 from lottisync.review.precedence import PERSON
 from lottisync.review.projection import ItemStatus
 from lottisync.review.proposal import effective, undo_operation
-from lottisync.review.saga import Request, Witness
+from lottisync.review.saga import SagaRequest, Witness
 from lottisync.store import chain
 from lottisync.store.reader import Reader
 from lottisync.store.transaction import Transaction
@@ -32,10 +31,10 @@ BUILDS = "it builds on another item of its set: confirm that first"
 
 
 class Begun(NamedTuple):
-    """A saga whose row is written: the item, and what the person said of it."""
+    """A saga whose row is written: the item, and the person's request."""
 
     placed: Placed
-    request: Request
+    request: SagaRequest
 
 
 class Sagas:
@@ -51,8 +50,8 @@ class Sagas:
         done = self._effects(begun, now)
         return self.settle(list(zip(begun, done, strict=True)), now)
 
-    def finish_begun(self, item_ids: Iterable[str], now: int) -> dict[str, tuple[Request, Outcome]]:
-        """Finish what another process has begun on these items and did not finish: what it was, and what came of it."""
+    def finish_begun(self, item_ids: Iterable[str], now: int) -> dict[str, tuple[SagaRequest, Outcome]]:
+        """Finish the sagas on these items that another process left open. Returns request and outcome by item."""
         with self._desk.agents.reading() as reader:
             ledgers, begun = Ledgers(reader, now), []
             for ident in dict.fromkeys(item_ids):
@@ -61,7 +60,7 @@ class Sagas:
                     raise unknown(ident)
                 request = saga.begun(reader, item)
                 if request is not None:
-                    begun.append(Begun(ledgers.place(ident), request))
+                    begun.append(Begun(ledgers.find(ident), request))
         outcomes = self.finish(begun, now)
         return {one.placed.item.id: (one.request, out) for one, out in zip(begun, outcomes, strict=True)}
 
@@ -70,7 +69,7 @@ class Sagas:
     def _effects(self, begun: Sequence[Begun], now: int) -> list[Done]:
         """All in one transaction; if that fails, each in its own."""
         if len(begun) > 1:
-            # What goes wrong here goes wrong again below, where each says for itself what it was.
+            # An error here occurs again below, where it is reported with its item.
             with contextlib.suppress(Exception), self._desk.journal.transaction(now, PERSON) as tx:
                 return _in_order(begun, lambda one: self._effect(tx, one))
         return _in_order(begun, lambda one: self._effect_alone(one, now))
@@ -83,29 +82,29 @@ class Sagas:
             return Done(failed(begun.request.item, error), begun.request.args)
 
     def _effect(self, tx: Transaction, begun: Begun) -> Done:
-        steps = {"confirm": self.take_effect, "undo": self.take_back, "keep": self.let_stand, "suppress": self.mark}
+        steps = {"confirm": self.take_effect, "undo": self.take_back, "keep": self.keep_effect, "suppress": self.mark}
         return steps[begun.request.kind](tx, begun)
 
     def take_effect(self, tx: Transaction, begun: Begun) -> Done:
         with self._desk.agents.reading() as reader:
-            terms = self._desk.terms(reader, begun.placed.set.agent_id)
-        return deed.take_effect(tx, self._desk.actions, *begun, terms)
+            policy = self._desk.policy(reader, begun.placed.set.agent_id)
+        return effect_write.take_effect(tx, self._desk.actions, *begun, policy)
 
     def take_back(self, tx: Transaction, begun: Begun) -> Done:
-        return deed.take_back(tx, self._desk.actions, *begun)
+        return effect_write.take_back(tx, self._desk.actions, *begun)
 
-    def let_stand(self, tx: Transaction, begun: Begun) -> Done:
-        return deed.let_stand(tx, self._desk.actions, begun.placed)
+    def keep_effect(self, tx: Transaction, begun: Begun) -> Done:
+        return effect_write.keep_effect(tx, self._desk.actions, begun.placed)
 
     def mark(self, tx: Transaction, begun: Begun) -> Done:
-        deed.mark_rejection(tx, self._desk.actions, begun.placed, rejected=begun.request.rejected)
+        effect_write.mark_rejection(tx, self._desk.actions, begun.placed, rejected=begun.request.rejected)
         return Done(Outcome(begun.request.item, "already", "its rejection is noted in the journal"), {})
 
     # -- the decision
 
     def settle(self, done: Sequence[tuple[Begun, Done]], now: int) -> list[Outcome]:
-        """The decisions of what was carried out, each once, whoever else plays the same saga; what came to nothing is
-        closed."""
+        """Write the decisions of the effects that were carried out, each once, even if another process runs the same
+        saga. Sagas without an effect are closed."""
         witnesses = [self._witness(begun) if _came_about(begun, one) else None for begun, one in done]
         with self._desk.agents.transaction(now, PERSON) as tx:
             act = Act(self._desk, tx, now)
@@ -148,7 +147,7 @@ class Sagas:
 
 
 def _in_order(begun: Sequence[Begun], step: Callable[[Begun], Done]) -> list[Done]:
-    """Each after the one before it; what builds on an item that came to nothing is not tried."""
+    """One after the other. An item that depends on a failed one is not tried."""
     done: list[Done] = []
     undone: set[str] = set()
     for one in begun:
@@ -161,7 +160,7 @@ def _in_order(begun: Sequence[Begun], step: Callable[[Begun], Done]) -> list[Don
 
 
 def witness(journal: Reader, desk: Desk, begun: Begun) -> Witness | None:
-    """The write of the journal that has what was said; None if it is in none."""
+    """The write of the journal that holds the effect; None if there is none."""
     item, request = begun.placed.item, begun.request
     found = effect.effect_of(desk.actions, item, begun.placed.set.task_id)
     entity = None if isinstance(found, Unreadable) else undo.holder(journal, found)
@@ -179,8 +178,8 @@ def _came_about(begun: Begun, done: Done) -> bool:
     return begun.request.kind != "suppress" and done.outcome.result not in ("stale", "failed")
 
 
-def _give_up(tx: Transaction, operation: str, request: Request, outcome: Outcome, now: int) -> None:
-    """Close a saga that came to nothing. An error is kept, and shown with the item (S2-19)."""
+def _give_up(tx: Transaction, operation: str, request: SagaRequest, outcome: Outcome, now: int) -> None:
+    """Close a saga that had no effect. An error is kept, and shown with the item (S2-19)."""
     if outcome.result == "failed" and request.kind == "confirm":
         saga.fail(tx, operation, outcome.message, now)
     else:

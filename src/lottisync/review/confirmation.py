@@ -6,17 +6,17 @@ Like `verdict`, this is for a person's side only.
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from lottisync.review import deed, effect, saga
+from lottisync.review import effect, effect_write, saga
 from lottisync.review.action import Action, Unreadable
 from lottisync.review.change import ChangeItem
 from lottisync.review.completion import BUILDS, Begun, Sagas
-from lottisync.review.decision import known, twins
+from lottisync.review.decision import decision_ids, twins
 from lottisync.review.desk import DECIDED, UNSEEN, Act, Desk, Shown, already
 from lottisync.review.effect import Effect
 from lottisync.review.ledger import Placed
 from lottisync.review.outcome import Outcome
 from lottisync.review.precedence import PERSON
-from lottisync.review.saga import Request
+from lottisync.review.saga import SagaRequest
 
 Against = Literal["base", "current"]
 
@@ -32,17 +32,17 @@ def confirm(
     only_open: bool = False,
     shown: Shown = UNSEEN,
 ) -> list[Outcome]:
-    """Confirm items in this order, as one act; with `only_open` those that do not wait are left out. What another
-    process had begun on one of them counts instead."""
+    """Confirm items in this order, as one act. With `only_open` only the open ones. If another process had begun to
+    confirm one of them, its outcome counts."""
     finished = sagas.finish_begun(item_ids, now)
     outcomes = {ident: out for ident, (request, out) in finished.items() if request.kind == "confirm"}
     begun: list[Begun] = []
     with desk.agents.transaction(now, PERSON) as tx:
         act = Act(desk, tx, now, shown)
         for ident in item_ids:
-            if ident in outcomes or (only_open and not act.ledgers.place(ident).state.open):
+            if ident in outcomes or (only_open and not act.ledgers.find(ident).state.open):
                 continue
-            one = _begin(act, act.ledgers.place(ident), begun, edited_args, against)
+            one = _begin(act, act.ledgers.find(ident), begun, edited_args, against)
             if isinstance(one, Outcome):
                 outcomes[ident] = one
             else:
@@ -55,8 +55,8 @@ def confirm(
 def _begin(
     act: Act, placed: Placed, begun: Sequence[Begun], edited_args: Mapping[str, Any] | None, against: Against
 ) -> Begun | Outcome:
-    """Log what the person said; or, with nothing written, why it cannot be done. What comes after another item of the
-    same act is compared with the journal when that one has been carried out."""
+    """Write the saga's row; or return why it cannot be done, with nothing written. An item after the first of an act is
+    compared with the journal later, when the ones before it have been carried out."""
     item, task_id = placed.item, placed.set.task_id
     if (other := saga.begun(act.tx, item)) is not None:
         return Begun(placed, other)
@@ -73,22 +73,22 @@ def _begin(
     if isinstance(action, str):
         return Outcome(item.id, "failed", action)
     with act.desk.journal.reading() as reader:
-        sight = action.look(reader, task_id)
-        request = Request(
+        target_view = action.read_target(reader, task_id)
+        request = SagaRequest(
             "confirm",
             item.id,
             act.now,
             act.new_id(),
             args=action.arguments(),
             guarded=against == "base" and not _is_own_word(act.desk, item, action),
-            base=item.base if against == "base" else effect.base(action, sight, task_id),
-            seen=known(ledger, item),
+            base=item.base if against == "base" else effect.base(action, target_view, task_id),
+            seen=decision_ids(ledger, item),
             twins=twins(ledger, placed, act.new_id),
         )
         found = Effect(act.desk.actions, item, action, task_id)
-        if not begun and effect.held_receipt(found, sight, reader) is None:
-            terms = act.desk.terms(act.tx, placed.set.agent_id)
-            refused = deed.refusal(item, deed.planned(action, sight, placed, request, terms))
+        if not begun and effect.held_receipt(found, target_view, reader) is None:
+            policy = act.desk.policy(act.tx, placed.set.agent_id)
+            refused = effect_write.refusal(item, effect_write.planned(action, target_view, placed, request, policy))
             if refused is not None:
                 return refused
     saga.begin(act.tx, placed, request, act.now)
@@ -96,20 +96,20 @@ def _begin(
 
 
 def _is_own_word(desk: Desk, item: ChangeItem, action: Action) -> bool:
-    """Whether the person's edit changed what the guard protects."""
+    """True if the person's edit changed a guarded register."""
     proposed = desk.actions.read(item.tool_name, item.args)
     values = {} if isinstance(proposed, Unreadable) else proposed.values()
     return any(action.values().get(path) != values.get(path) for path in action.guarded)
 
 
 def _validated(desk: Desk, item: ChangeItem, edited_args: Mapping[str, Any] | None, task_id: str) -> Action | str:
-    """The action to confirm, read and checked again; or why it cannot be taken. What a person leaves out of an edit's
-    prose, and the target, stay as they were proposed."""
+    """The action to confirm, read and checked again; or why it cannot be used. Prose that a person leaves out of an
+    edit, and the target, stay as they were proposed."""
     proposed = desk.actions.read(item.tool_name, item.args)
     if edited_args is None:
         return proposed.reason if isinstance(proposed, Unreadable) else proposed
     subject = {"id": item.args["id"]} if "id" in item.args else {}
-    args = {**deed.prose(item), **subject, **edited_args}
+    args = {**effect_write.prose(item), **subject, **edited_args}
     edited = desk.actions.read(item.tool_name, args)
     if isinstance(edited, Unreadable):
         return edited.reason
@@ -124,10 +124,10 @@ def keep(desk: Desk, sagas: Sagas, item_id: str, now: int) -> Outcome:
     sagas.finish_begun([item_id], now)
     with desk.agents.transaction(now, PERSON) as tx:
         act = Act(desk, tx, now)
-        placed = act.ledgers.place(item_id)
+        placed = act.ledgers.find(item_id)
         if not placed.state.contested:
             return Outcome(item_id, "already", "nothing about it is contested")
-        seen = known(act.ledgers.of_task(placed.set.task_id), placed.item)
-        request = Request("keep", item_id, now, act.new_id(), seen=seen)
+        seen = decision_ids(act.ledgers.of_task(placed.set.task_id), placed.item)
+        request = SagaRequest("keep", item_id, now, act.new_id(), seen=seen)
         saga.begin(tx, placed, request, now)
     return sagas.finish([Begun(placed, request)], now)[0]

@@ -1,8 +1,8 @@
 """One verdict on one operation, as it is stored (docs/specs/10-review.md, sections 1 and 5).
 
-A decision is added and never changed. It lists the decisions on its operation that were known when it was made; those
-that no other lists count. Twins, which two wakes proposed alike, are answered together, with a decision each, and are
-taken back together. How the person's decisions are written, `lottisync.review.record` says.
+A decision is added and never changed. It lists the decisions on its operation that were known when it was made. A
+decision counts if no other one lists it. *Twins* are items of two wakes that propose the same. They are decided
+together, with a decision each, and are undone together. `lottisync.review.record` writes the person's decisions.
 """
 
 from collections.abc import Callable
@@ -18,8 +18,8 @@ from lottisync.store.instant import iso
 
 
 class Twin(msgspec.Struct, frozen=True):
-    """Another operation that proposes the same and is answered along: its item, the id of its decision,
-    and the decisions on it that were known."""
+    """Another operation that proposes the same and is decided together with this one: its item, the id of its
+    decision, and the decisions on it that were known."""
 
     item: str
     decision: str
@@ -53,39 +53,39 @@ def decision_on(
         actor=actor,
         seen=seen,
         device=device,
-        journal_knowledge={str(host): known for host, known in (knowledge or {}).items()},
+        journal_knowledge={str(host): decision_ids for host, decision_ids in (knowledge or {}).items()},
         created_at=iso(at),
     )
 
 
-def known(ledger: Ledger, item: ChangeItem) -> list[str]:
+def decision_ids(ledger: Ledger, item: ChangeItem) -> list[str]:
     """The decisions on an item's operation."""
     return [decision.id for decision in ledger.on_operation(item.operation_id)]
 
 
 def twins(ledger: Ledger, placed: Placed, new_id: Callable[[], str]) -> list[Twin]:
-    """Twins of one operation share its decisions; those of another get one each."""
+    """The twins that get a decision of their own. Twins of one operation share its decisions."""
     others = {other.item.operation_id: other.item for other in ledger.twins(placed)}
     others.pop(placed.item.operation_id, None)
-    return [Twin(item.id, new_id(), known(ledger, item)) for item in others.values()]
+    return [Twin(item.id, new_id(), decision_ids(ledger, item)) for item in others.values()]
 
 
-def answered_along(ledger: Ledger, placed: Placed, new_id: Callable[[], str]) -> list[Twin]:
-    """The twins that were decided together with this item, and are taken back with it."""
+def decided_with(ledger: Ledger, placed: Placed, new_id: Callable[[], str]) -> list[Twin]:
+    """The twins that were decided together with this item, and are undone with it."""
     alike = [
         other
         for other in ledger.placed()
         if other.item.digest == placed.item.digest and other.item.operation_id != placed.item.operation_id
     ]
     return [
-        Twin(other.item.id, new_id(), known(ledger, other.item))
+        Twin(other.item.id, new_id(), decision_ids(ledger, other.item))
         for other in {one.item.operation_id: one for one in alike}.values()
         if decided_together(other, placed)
     ]
 
 
 def decided_together(other: Placed, placed: Placed) -> bool:
-    """Whether every decision that counts for `other` was made in the same act as one on `placed` (device, time,
+    """True if every decision that counts for `other` was made in the same act as one on `placed` (device, time,
     verdict)."""
     at = {(head.device, head.created_at, head.verdict) for head in placed.state.heads}
     return bool(other.state.heads) and {(h.device, h.created_at, h.verdict) for h in other.state.heads} <= at

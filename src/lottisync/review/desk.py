@@ -1,7 +1,7 @@
-"""What the person's verdicts on one device work with, and one act of theirs (docs/specs/10-review.md, section 5).
+"""What verdicts on one device need, and one act of the person (docs/specs/10-review.md, section 5).
 
-An act is one word of the person on one item or on many. It reads the ledger of a task once: what the act itself
-decides is added to it. So deciding on n items reads each proposal once, and not n times.
+An act is one verdict of the person on one item or on several. It reads the ledger of a task once, and adds its own
+decisions to it. So deciding on n items reads each proposal once, and not n times.
 
 Like `verdict`, this is for a person's side only.
 """
@@ -17,7 +17,7 @@ from lottisync.review.decision import Twin
 from lottisync.review.item_view import item_view, lens_of
 from lottisync.review.ledger import Ledger, Placed, one_set
 from lottisync.review.outcome import Outcome
-from lottisync.review.terms import Sovereignty, Terms, terms_of
+from lottisync.review.policy import Policy, Sovereignty, policy_of
 from lottisync.store.reader import Reader
 from lottisync.store.store import Store
 from lottisync.store.transaction import Transaction
@@ -30,18 +30,18 @@ DECIDED = {
     "superseded": "the agent has put another proposal in its place",
     "contested": "devices decided differently on it: keep it or undo it",
 }
-"""Why an item with this fate is not decided again."""
+"""Shown status -> the answer to a verdict on an item that is already decided."""
 
 
 Shown = Mapping[str, str]
-"""Item -> the digest of what the person was shown of it (`ItemView.shown`)."""
+"""Item -> the digest of the view that the person was shown (`ItemView.shown`)."""
 UNSEEN: Shown = {}
-"""A verdict that says nothing of what was shown is not checked against it."""
+"""For a verdict without digests: nothing is compared."""
 
 
 class Desk(NamedTuple):
-    """`device` is the device's id, `new_id` mints decision ids from the time in ms, `sovereignty` is what this device
-    asks for at least."""
+    """`device` is the device's id, `new_id` makes decision ids from the time in ms, `sovereignty` is the least
+    that this device requires."""
 
     journal: Store
     agents: Store
@@ -50,12 +50,12 @@ class Desk(NamedTuple):
     new_id: Callable[[int], str]
     sovereignty: Sovereignty = "reason"
 
-    def terms(self, agents: Reader, agent_id: str) -> Terms:
-        return terms_of(agents, agent_id, self.sovereignty)
+    def policy(self, agents: Reader, agent_id: str) -> Policy:
+        return policy_of(agents, agent_id, self.sovereignty)
 
 
 class Ledgers:
-    """The ledgers of the tasks that are asked for, each read once from one reader of the agent store."""
+    """The ledgers of the tasks that are asked for. Each is read once, from one reader of the agent store."""
 
     def __init__(self, reader: Reader, now: int) -> None:
         self._reader, self._now = reader, now
@@ -71,21 +71,21 @@ class Ledgers:
         return self.of_task(one_set(self._reader, item_id).task_id)
 
     def add(self, task_id: str, decisions: Iterable[ChangeDecision]) -> None:
-        """Take in what was just decided, where the ledger was read."""
+        """Add new decisions to the ledger of a task, if it was read."""
         if task_id in self._read:
             for decision in decisions:
                 self._read[task_id].add(decision)
 
     def has(self, item_id: str) -> bool:
-        """Whether there is such an item, in a set that was removed or not."""
+        """True if there is such an item, also in a set that was removed."""
         try:
             return any(item.id == item_id for item in one_set(self._reader, item_id).items)
         except Problem:
             return False
 
-    def place(self, item_id: str, *, even_removed: bool = False) -> Placed:
-        """An item and what it amounts to; `Problem` if there is none. `even_removed` finds it also in a set that was
-        tombstoned meanwhile."""
+    def find(self, item_id: str, *, even_removed: bool = False) -> Placed:
+        """An item with its state; `Problem` if there is none. `even_removed` finds it also in a set that was tombstoned
+        meanwhile."""
         held = one_set(self._reader, item_id)
         ledger = self.of_task(held.task_id)
         if even_removed and held.id not in ledger.states:
@@ -94,8 +94,8 @@ class Ledgers:
 
 
 class Act:
-    """One act in one transaction of the agent store, at the time `now` (ms). `shown` are the digests of what the
-    person was shown, by item."""
+    """One act in one transaction of the agent store, at the time `now` (ms). `shown` are the digests of the views that
+    the person was shown, by item."""
 
     def __init__(self, desk: Desk, tx: Transaction, now: int, shown: Shown = UNSEEN) -> None:
         self.desk, self.tx, self.now = desk, tx, now
@@ -103,7 +103,7 @@ class Act:
         self.ledgers = Ledgers(tx, now)
 
     def not_as_shown(self, placed: Placed) -> Outcome | None:
-        """The refusal of an item that is not as the person was shown it, with what is there now (REV-64)."""
+        """The refusal of an item that has changed since it was shown, with the present view (REV-64); else None."""
         shown = self._shown.get(placed.item.id)
         if shown is None:
             return None
@@ -120,16 +120,16 @@ class Act:
         return self.desk.new_id(self.now)
 
     def write(self, placed: Placed, decision: ChangeDecision, along: Iterable[Twin]) -> None:
-        """Write a decision, and the same on its twins; the ledger knows them from now on."""
+        """Write a decision, and the same on its twins, and add them to the ledger."""
         self.ledgers.add(placed.set.task_id, record.write(self.tx, decision, list(along)))
 
 
 def already(placed: Placed) -> Outcome:
-    return Outcome(placed.item.id, "already", DECIDED[placed.state.fate], placed.state.heads[-1].id)
+    return Outcome(placed.item.id, "already", DECIDED[placed.state.shown_status], placed.state.heads[-1].id)
 
 
 def failed(item_id: str, problem: Exception) -> Outcome:
-    """What a failure of one item comes to. Others go on."""
+    """The outcome of an item that failed. Others go on."""
     if isinstance(problem, Problem):
         return Outcome(item_id, "failed", problem.message)
     return Outcome(item_id, "failed", f"it failed unexpectedly ({type(problem).__name__}: {problem})")

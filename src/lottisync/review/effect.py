@@ -1,19 +1,18 @@
 """What a proposal would do to the journal, and whether it still can (docs/specs/10-review.md, section 5).
 
-A proposal was made against a *base*: for every register that it would write, the value and all the
-dots that were there, and `deletedAt` of what it is about. Whether it is stale is asked of those
-registers alone. The clock of the whole entity would not do: somebody ticking another item, or a
-second proposal being confirmed, would make every neighbour look stale.
+A proposal was made against a *base*: for every register that it would write, its value and all its dots at
+that time, and `deletedAt` of its target and its task. Only these registers decide whether it is stale. The
+clock of the whole entity would not do: if somebody ticks another item, or a second proposal is confirmed,
+every neighbour would look stale.
 
-A register that holds the proposed value already is nothing to write, whoever wrote it. One that was
-written since is the person's to look at: the proposal is not applied over it. Only what is as it
-was is written.
+A register that holds the proposed value already is not written again. A register that was written since is
+not overwritten: the person is shown the change. Only registers that have not changed are written.
 
-Fields that travel with another are its *companions*: a tick is written with who ticked and when, a
-status with its reason. They are part of the base and of the write, and never a reason to write.
+A register's *companions* are written together with it: a tick with its author and time, a status with its
+reason. They are part of the base and of the write, and never a reason to write.
 
-The effect leaves a *receipt* in the entity that it changes or creates. What is here says nothing of any tool: what
-would be written, the action says (`lottisync.review.action`).
+The effect leaves a *receipt* in the entity that it changes or creates. This module knows no tool; the action
+says what would be written (`lottisync.review.action`).
 """
 
 from collections.abc import Mapping
@@ -23,19 +22,19 @@ import msgspec
 
 from lottisync.causality.vector_clock import Dot, Host
 from lottisync.entities.entity import DELETED_AT, Entity
-from lottisync.review.action import Action, Actions, Sight, Unreadable
+from lottisync.review.action import Action, Actions, TargetView, Unreadable
 from lottisync.review.change import ChangeItem, SeenField
+from lottisync.review.policy import Policy
 from lottisync.review.precedence import PERSON
 from lottisync.review.proposal import created_id, effective
-from lottisync.review.terms import Terms
 from lottisync.store.reader import Reader
 
 
 class StaleField(msgspec.Struct, frozen=True, rename="camel"):
-    """A register that was written since: what the proposer saw, what is there now and who wrote it
-    (`user` or `agent`, and the host), and what is proposed."""
+    """A register that was written since: the value that the proposer saw, the present value and its author
+    (`user` or `agent`, and the host), and the proposed value."""
 
-    entity: str
+    entity: str = msgspec.field(name="entityId")
     path: str
     was: Any = None
     now: Any = None
@@ -44,9 +43,9 @@ class StaleField(msgspec.Struct, frozen=True, rename="camel"):
     host: str = ""
 
 
-class Plan(NamedTuple):
-    """What confirming would do: `writes` are the registers that would change (for a creation those of
-    the new entity), `obstacle` why nothing can be done, `withheld` what the guard keeps back."""
+class EffectPlan(NamedTuple):
+    """What confirming would do. `writes` are the registers that would change (for a creation those of the new
+    entity), `obstacle` is the reason why nothing can be done, `withheld` the reason of the guard."""
 
     writes: dict[str, Any]
     stale: list[StaleField]
@@ -59,15 +58,15 @@ class Plan(NamedTuple):
 
 
 class Effect(NamedTuple):
-    """An item of a task whose tool this version knows, and the registry that reads other arguments of it."""
+    """An item whose tool this version knows, and the registry that reads other arguments of the same tool."""
 
     actions: Actions
     item: ChangeItem
     action: Action
     task_id: str
 
-    def look(self, reader: Reader) -> Sight:
-        return self.action.look(reader, self.task_id)
+    def read_target(self, reader: Reader) -> TargetView:
+        return self.action.read_target(reader, self.task_id)
 
     def worded(self, args: Mapping[str, Any]) -> Action | None:
         """The action with the arguments that took effect; None if they cannot be read."""
@@ -77,7 +76,7 @@ class Effect(NamedTuple):
 
     @property
     def created(self) -> str | None:
-        """The id of what it creates, or would create."""
+        """The id of the entity that it creates, or would create."""
         return created_id(self.item.operation_id, self.action.creates) if self.action.creates else None
 
 
@@ -86,20 +85,20 @@ def effect_of(actions: Actions, item: ChangeItem, task_id: str) -> Effect | Unre
     return action if isinstance(action, Unreadable) else Effect(actions, item, action, task_id)
 
 
-def look(actions: Actions, item: ChangeItem, task_id: str, reader: Reader) -> Sight:
-    """What the journal holds of a proposal; nothing if this version cannot read it."""
+def read_target(actions: Actions, item: ChangeItem, task_id: str, reader: Reader) -> TargetView:
+    """The target as the journal holds it; an empty view if this version cannot read the proposal."""
     found = effect_of(actions, item, task_id)
-    return Sight() if isinstance(found, Unreadable) else found.look(reader)
+    return TargetView() if isinstance(found, Unreadable) else found.read_target(reader)
 
 
-def base(action: Action, sight: Sight, task_id: str) -> list[SeenField]:
-    """What the proposal is made against: every register that it would touch, and the deletions."""
-    if sight.task is None or (sight.target is None and not action.makes_target):
+def base(action: Action, target_view: TargetView, task_id: str) -> list[SeenField]:
+    """The base of a proposal: every register that it would write, and `deletedAt`."""
+    if target_view.task is None or (target_view.target is None and not action.makes_target):
         return []
     target = action.target(task_id)
     touched = [(target, path) for field in action.values() for path in (field, *action.companions.get(field, ()))]
     gone = [(ident, DELETED_AT) for ident in dict.fromkeys((target, task_id))]
-    held = {task_id: sight.task, target: sight.target if target != task_id else sight.task}
+    held = {task_id: target_view.task, target: target_view.target if target != task_id else target_view.task}
     return [_seen_field(held[ident], ident, path) for ident, path in (*touched, *gone)]
 
 
@@ -110,30 +109,38 @@ def _seen_field(entity: Entity | None, ident: str, path: str) -> SeenField:
 
 
 def plan(
-    action: Action, sight: Sight, task_id: str, against: list[SeenField], terms: Terms, *, guarded: bool = True
-) -> Plan:
-    """What confirming `action` would do to what is in `sight`, compared with the base `against`."""
-    hindrance = action.obstacle(sight, task_id, terms)
+    action: Action,
+    target_view: TargetView,
+    task_id: str,
+    against: list[SeenField],
+    policy: Policy,
+    *,
+    guarded: bool = True,
+) -> EffectPlan:
+    """What confirming `action` would do to `target_view`, compared with the base `against`."""
+    hindrance = action.obstacle(target_view, task_id, policy)
     if hindrance is not None:
-        return Plan({}, _stale(action, sight, against, {}), hindrance)
-    writes = action.writes(sight)
+        return EffectPlan({}, _stale(action, target_view, against, {}), hindrance)
+    writes = action.writes(target_view)
     if action.creates:
-        return Plan(writes, _stale(action, sight, against, {}) if writes else [])
-    stale = _stale(action, sight, against, writes) if writes else []
-    withheld = action.objection(sight, terms) if guarded and writes and not stale else None
+        return EffectPlan(writes, _stale(action, target_view, against, {}) if writes else [])
+    stale = _stale(action, target_view, against, writes) if writes else []
+    withheld = action.objection(target_view, policy) if guarded and writes and not stale else None
     if withheld is not None:
         writes = {path: value for path, value in writes.items() if path not in action.guarded}
-    return Plan(writes, stale, None, withheld)
+    return EffectPlan(writes, stale, None, withheld)
 
 
-def _stale(action: Action, sight: Sight, against: list[SeenField], writes: Mapping[str, Any]) -> list[StaleField]:
-    """The registers that would be written, and the deletions, whose dots are not those of the base. A
-    register that the base does not name was not seen: that counts as changed, too."""
+def _stale(
+    action: Action, target_view: TargetView, against: list[SeenField], writes: Mapping[str, Any]
+) -> list[StaleField]:
+    """The registers that would be written, and `deletedAt`, if their dots are not those of the base. A register
+    that the base does not name counts as changed."""
     seen = {(field.entity, field.path): field for field in against}
     found: list[StaleField] = []
-    for entity in {e.id: e for e in (sight.task, sight.target) if e is not None}.values():
+    for entity in {e.id: e for e in (target_view.task, target_view.target) if e is not None}.values():
         paths = [DELETED_AT]
-        if entity is sight.target:
+        if entity is target_view.target:
             paths += writes
         for path in paths:
             group = (path, *action.companions.get(path, ()))
@@ -143,8 +150,8 @@ def _stale(action: Action, sight: Sight, against: list[SeenField], writes: Mappi
 
 
 def _differs(entity: Entity, path: str, field: SeenField | None) -> bool:
-    """By its dots; and by its value, since dots mean something else in a journal that was put back without the
-    proposals, and has written since (REV-63)."""
+    """Compares the dots, and also the value: in a journal that was restored from a backup and has written since, the
+    same dots may name other writes (REV-63)."""
     held = entity.dots(path)
     if field is None:
         return path != DELETED_AT or bool(held)
@@ -173,8 +180,8 @@ def receipt_path(operation: str) -> str:
 
 
 def receipt(action: Action, operation: str, target: Entity | None, values: Mapping[str, Any]) -> dict[str, Any]:
-    """The register that says that `operation` wrote `values` into `target`: the arguments, the result, and what was
-    there before. Of a creation nothing was there."""
+    """The receipt of `operation`, which writes `values` into `target`: the arguments, the result, and the previous
+    values. A creation has no previous values."""
     kept: dict[str, Any] = {"args": effective(action.arguments()), "result": "applied" if values else "no-op"}
     if values and not action.creates:
         touched = [path for value in values for path in (value, *action.companions.get(value, ()))]
@@ -182,11 +189,11 @@ def receipt(action: Action, operation: str, target: Entity | None, values: Mappi
     return {receipt_path(operation): kept}
 
 
-def held_receipt(effect: Effect, sight: Sight, reader: Reader) -> dict[str, Any] | None:
-    """What the operation left in the journal, if its effect is here: the result and the arguments. A
-    creation's receipt is on what it created, or on the item that made it needless."""
+def held_receipt(effect: Effect, target_view: TargetView, reader: Reader) -> dict[str, Any] | None:
+    """The receipt of the effect, if it is here: the result and the arguments. The receipt of a creation is in the
+    entity that it created, or in the existing one that made the creation unnecessary."""
     path = receipt_path(effect.item.operation_id)
-    holders = [sight.target, *sight.beside]
+    holders = [target_view.target, *target_view.beside]
     if effect.created is not None:
         holders.append(reader.entity(effect.created))
     for entity in holders:
@@ -197,5 +204,5 @@ def held_receipt(effect: Effect, sight: Sight, reader: Reader) -> dict[str, Any]
 
 
 def effect_dots(entity: Entity) -> set[Dot]:
-    """The writes on an entity that were effects of confirmed proposals, and not typed by anybody."""
+    """The dots of the writes on an entity that were effects of proposals, and that no person typed."""
     return {dot for path in entity.registers if path.startswith("receipts/") for dot in entity.dots(path)}

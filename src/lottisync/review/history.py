@@ -1,4 +1,4 @@
-"""What the user decided, for the model to learn from (docs/specs/10-review.md, section 8).
+"""The user's recent decisions, for the model to learn from (docs/specs/10-review.md, section 8).
 
 The section stands in the prompt of every wake. It is short by law (20 entries, 500 tokens), and when
 something must go it is the oldest, and rejections go last. A proposal that expired is there too, as *no
@@ -22,7 +22,7 @@ MAX_TOKENS = 500
 CHARACTERS_PER_TOKEN = 4
 MAX_BYTES = MAX_TOKENS * CHARACTERS_PER_TOKEN
 MAX_QUOTE = 120
-"""Characters of one quoted value: one long title must not push out what was decided before it."""
+"""Characters of one quoted value, so that one long title does not push out earlier decisions."""
 
 HEADING = "## Recent User Decisions"
 LESSON = (
@@ -41,10 +41,10 @@ def recent_decisions(
     with agents.reading() as reader:
         ledger = Ledger.read(reader, now, task_id)
     entries: list[tuple[str, str]] = []
-    told: set[str] = set()
+    listed: set[str] = set()
     for placed in ledger.placed():
-        if placed.set.agent_id == agent_id and placed.item.operation_id not in told:
-            told.add(placed.item.operation_id)
+        if placed.set.agent_id == agent_id and placed.item.operation_id not in listed:
+            listed.add(placed.item.operation_id)
             entries += _entries(placed)
     budget = min(room, MAX_BYTES) - _size(HEADING) - _size(LESSON) - 4
     kept: list[tuple[str, str]] = []
@@ -66,7 +66,7 @@ def _size(line: str) -> int:
 
 
 def _entries(placed: Placed) -> list[tuple[str, str]]:
-    """An item's lines, each with the time that it belongs to."""
+    """The lines of an item, each with its time."""
     item, state = placed.item, placed.state
     if state.expired:
         return [(placed.set.created_at, f"- · {_call(item.tool_name, item.args)} — no decision (expired)")]

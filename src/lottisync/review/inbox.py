@@ -1,8 +1,8 @@
 """What waits for the person (docs/specs/10-review.md, section 7).
 
-Which sets to show the index says (`lottisync.review.index`). The views are built anew from what the two
-stores hold, every time: they are the same on every device that has the same data. How one item is shown,
-`lottisync.review.item_view` says. Twins are shown once, as the oldest of them.
+The index says which sets to show (`lottisync.review.index`). The views are built from the two stores every
+time, so they are the same on every device with the same data. `lottisync.review.item_view` builds the view of
+one item. Of several twins, the oldest is shown.
 """
 
 from collections.abc import Iterable
@@ -13,15 +13,17 @@ from lottisync.review import index
 from lottisync.review.action import Actions
 from lottisync.review.item_view import ItemView, Lens, item_view, lens_of
 from lottisync.review.ledger import Ledger, Placed, one_set
+from lottisync.review.policy import Sovereignty
 from lottisync.review.projection import ItemStatus
 from lottisync.review.proposal import set_of
-from lottisync.review.terms import Sovereignty
 from lottisync.store.instant import iso
 from lottisync.store.reader import Reader
 from lottisync.store.store import Store
 
 
 class SetView(msgspec.Struct, frozen=True, rename="camel"):
+    """The proposals of one wake of an agent for one task."""
+
     id: str
     agent_id: str
     agent_name: str
@@ -39,7 +41,7 @@ class SetView(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class Inbox:
-    """What one device shows, in its reader's language; `sovereignty` is what the device asks for at least."""
+    """The views of one device, in its reader's language. `sovereignty` is the least that the device requires."""
 
     def __init__(
         self,
@@ -57,7 +59,7 @@ class Inbox:
         self._sovereignty = sovereignty
 
     def open_sets(self, now: int, task_id: str | None = None) -> list[SetView]:
-        """The sets that want something of the person now, oldest first: an item waits, or is contested."""
+        """The sets with an item that waits or is contested, oldest first."""
         shown = self._listed(now, task_id, only_open=True)
         return [one for one in shown if one.waiting or any(item.contested for item in one.items)]
 
@@ -77,7 +79,7 @@ class Inbox:
         return [one for one in shown if one.id in lately or one.waiting or any(item.contested for item in one.items)]
 
     def item(self, item_id: str, now: int) -> ItemView:
-        """One item, whatever became of it. Raises `Problem` for an id that is none."""
+        """One item, in any status. Raises `Problem` for an unknown id."""
         index.refresh(self._agents, now)
         with self._agents.reading() as reader:
             one_set(reader, item_id)

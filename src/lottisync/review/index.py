@@ -1,14 +1,14 @@
-"""Which sets want something, without looking at all that were ever made (docs/specs/10-review.md, section 7).
+"""The index of change sets: which sets need a person, without reading all sets (docs/specs/10-review.md, section 7).
 
-A status is computed from sets, decisions and time (`lottisync.review.projection`). What it came to is kept
-in a table of this device's own, a row for each live set, so that a list of what waits costs what waits and
-not what was settled. The rows are a cache and nothing else. They never replicate, no verdict trusts
-them, and what is listed is computed anew from the sets that they point to.
+A status is computed from sets, decisions and time (`lottisync.review.projection`). The result is cached in a
+local table with a row for each live set. So the cost of listing open sets does not grow with the settled
+ones. The rows are only a cache. They never replicate, no verdict relies on them, and every list is computed
+again from the sets that they point to.
 
-A row is out of date for two reasons. Something was written: the change feed names it, whoever wrote it,
-and a cursor of this table's own says how far that was looked at. Or time has passed: each row
-says between which times it holds, so a clock that was set back makes it as invalid as one that goes on.
-What is out of date is computed anew for the whole task, because a decision on one twin counts for all.
+A row becomes outdated in two ways. Something was written: then the change feed names it, and the table has a
+cursor in that feed. Or time has passed: each row holds between two times, so it is also outdated when the
+clock is set back. Outdated rows are computed again for the whole task, because a decision on one twin counts
+for all of them.
 """
 
 from collections.abc import Iterable, Iterator
@@ -37,7 +37,7 @@ create index if not exists idx_change_set_index_open on change_set_index(open, t
 create index if not exists idx_change_set_index_since on change_set_index(since) where not settled;
 create index if not exists idx_change_set_index_until on change_set_index(until) where not settled;
 """
-"""What sets and decisions amounted to when they were last looked at (S1-08); local."""
+"""The statuses of the sets when they were last computed (S1-08); local."""
 
 CONSUMER = "change-set-index"
 
@@ -51,10 +51,10 @@ class ItemEntry(msgspec.Struct, frozen=True, omit_defaults=True):
     expired: bool = False
 
 
-class Entry(NamedTuple):
-    """A row. `items` are `ItemEntry` as JSON; `decisions` are the ids of all decisions on the set's operations;
-    `open` whether it wants something of the person now, `settled` whether it never will again; it holds
-    `since` a time until before another (ms)."""
+class IndexRow(NamedTuple):
+    """A row. `items` are `ItemEntry` as JSON. `decisions` are the ids of all decisions on the set's operations.
+    `open`: an item waits or is contested. `settled`: it will never be open again. The row holds from `since` (ms)
+    until before `until` (ms)."""
 
     set_id: str
     task_id: str
@@ -68,12 +68,12 @@ class Entry(NamedTuple):
     until: int
 
 
-_COLUMNS = ", ".join(Entry._fields)
-_PLACES = ", ".join("?" * len(Entry._fields))
+_COLUMNS = ", ".join(IndexRow._fields)
+_PLACES = ", ".join("?" * len(IndexRow._fields))
 
 
 def refresh(agents: Store, now: int) -> None:
-    """Bring the index up to date. Where it is already nothing is written."""
+    """Bring the index up to date. If it is, nothing is written."""
     with agents.reading() as reader:
         behind = bool(_changes(reader, 1) or _lapsed(reader, now))
     if behind:
@@ -82,15 +82,15 @@ def refresh(agents: Store, now: int) -> None:
 
 
 def rebuild(agents: Store, now: int) -> None:
-    """Compute all of it anew."""
+    """Compute all rows again."""
     with agents.transaction(now, None) as tx:
         tx.execute("delete from change_set_index")
         tx.execute("delete from cursors where consumer = ?", (CONSUMER,))
         _catch_up(tx, now)
 
 
-def entries(reader: Reader, task_id: str | None = None, *, only_open: bool = False) -> list[Entry]:
-    """The sets that are not settled, or those that are open, of one task or of all. `refresh` comes first."""
+def entries(reader: Reader, task_id: str | None = None, *, only_open: bool = False) -> list[IndexRow]:
+    """The sets that are not settled, or only the open ones, of one task or of all. Call `refresh` first."""
     where, bindings = "not settled", []
     if only_open:
         where += " and open = 1"
@@ -99,7 +99,7 @@ def entries(reader: Reader, task_id: str | None = None, *, only_open: bool = Fal
     return _entries(reader, where, tuple(bindings))
 
 
-def resolved(reader: Reader, since: str, task_id: str | None = None) -> list[Entry]:
+def resolved(reader: Reader, since: str, task_id: str | None = None) -> list[IndexRow]:
     """The sets, of one task or of all, whose last item was decided at `since` (ISO 8601) or later."""
     where, bindings = "resolved_at >= ?", [since]
     if task_id is not None:
@@ -120,8 +120,8 @@ def decided_since(reader: Reader, set_ids: Iterable[str], since: str) -> set[str
 
 
 def waiting(agents: Store, now: int, task_id: str | None = None) -> int:
-    """How many items want something of the person now, of one task or of all: they wait, twins counted once, or are
-    contested. Reads no more than the open sets, once the index is up to date."""
+    """How many items wait (twins counted once) or are contested, of one task or of all. Reads only the open sets, after
+    the index was brought up to date."""
     refresh(agents, now)
     with agents.reading() as reader:
         wanted = {entry.set_id for entry in entries(reader, task_id, only_open=True)}
@@ -134,7 +134,7 @@ def waiting(agents: Store, now: int, task_id: str | None = None) -> int:
 
 
 def ledger_of(reader: Reader, set_ids: Iterable[str], now: int) -> Ledger:
-    """A ledger of some sets and of those that their items build on, and of nothing else."""
+    """A ledger of these sets and of those on which their items depend."""
     sets: dict[str, ChangeSet] = {}
     wanted = list(set_ids)
     while wanted:
@@ -154,10 +154,10 @@ def ledger_of(reader: Reader, set_ids: Iterable[str], now: int) -> Ledger:
 
 
 def faults(reader: Reader, now: int) -> Iterator[str]:
-    """A sentence for each row that says what is not so. What the index itself knows to be out of date is none."""
+    """One message per row that differs from the computed one. Rows that are known to be outdated are skipped."""
     behind = set(_tasks_of(reader, _all_changes(reader))) | set(_lapsed(reader, now))
     held = {entry.set_id: entry for entry in _entries(reader, "1", ())}
-    meant: dict[str, Entry] = {}
+    meant: dict[str, IndexRow] = {}
     for task_id in _tasks(reader) - behind:
         meant |= {entry.set_id: entry for entry in _computed(reader, task_id, now)}
     for ident in sorted(held.keys() | meant.keys()):
@@ -170,7 +170,7 @@ def faults(reader: Reader, now: int) -> Iterator[str]:
         yield f"{ident}: the index of change sets {said}, and {found}{detail}. Run: lottisync review reindex"
 
 
-# -- what is out of date
+# -- outdated rows
 
 
 def _catch_up(tx: Merge, now: int) -> None:
@@ -195,7 +195,8 @@ def _all_changes(reader: Reader) -> Iterator[Change]:
 
 
 def _tasks_of(reader: Reader, changes: Iterable[Change]) -> Iterator[str]:
-    """The tasks that changes concern: those that sets and decisions name now, and those whose row they left."""
+    """The tasks that changes concern: those that sets and decisions name now, and those that their rows named
+    before."""
     for change in changes:
         if change.type not in (SET, DECISION):
             continue
@@ -224,17 +225,17 @@ def _tasks(reader: Reader) -> set[str]:
 # -- rows
 
 
-def _entries(reader: Reader, where: str, bindings: tuple[str, ...]) -> list[Entry]:
-    return [Entry(*row) for row in reader.local(f"select {_COLUMNS} from change_set_index where {where}", bindings)]
+def _entries(reader: Reader, where: str, bindings: tuple[str, ...]) -> list[IndexRow]:
+    return [IndexRow(*row) for row in reader.local(f"select {_COLUMNS} from change_set_index where {where}", bindings)]
 
 
-def _computed(reader: Reader, task_id: str, now: int) -> Iterator[Entry]:
+def _computed(reader: Reader, task_id: str, now: int) -> Iterator[IndexRow]:
     ledger = Ledger.read(reader, now, task_id)
     for one in ledger.sets:
         state = ledger.states[one.id]
         items = [ItemEntry(ident, it.status, it.contested, it.expired) for ident, it in state.items.items()]
         decisions = [d.id for item in one.items for d in ledger.on_operation(item.operation_id)]
-        yield Entry(
+        yield IndexRow(
             one.id,
             task_id,
             state.status,

@@ -1,12 +1,12 @@
 """An item as it is shown to the person (docs/specs/10-review.md, section 7).
 
-Beside each item stands what it would change now. It may be *stale* (somebody wrote since), *satisfied* (it is so
-already, a value came by sync), *contested* (devices decided differently), or carry the error of an effect that
-failed. All that would be written is on it, and why, and the words that it cites.
+The view shows what the item would change now: every field that would be written, the reason, and the cited texts. The
+item may be *stale* (a field was written since), *satisfied* (the value is set already), *contested* (devices decided
+differently), or carry the error of an effect that failed.
 
-`shown` is the digest of what was shown: SHA-256 over the item, the name of what it is about, the values that are there
-now with their dots, the cited texts and the decisions that count. A verdict that carries it is refused if anything of
-that has changed (`lottisync.review.verdict`). Neither the language nor the time of day is in it.
+`shown` is the digest of the view: SHA-256 over the item, the name of its target, the present values with their dots,
+the cited texts, and the decisions that count. A verdict that carries it is refused if any of these has changed
+(`lottisync.review.verdict`). Neither the language nor the time is part of it.
 """
 
 from collections.abc import Iterable, Mapping
@@ -17,11 +17,11 @@ import msgspec
 from lottisync.causality.digest import sha256
 from lottisync.entities import canonical
 from lottisync.review import effect
-from lottisync.review.action import Action, Actions, Change, Cited, Sight, Unreadable
-from lottisync.review.effect import Plan, StaleField
+from lottisync.review.action import Action, Actions, Cited, FieldChange, TargetView, Unreadable
+from lottisync.review.effect import EffectPlan, StaleField
+from lottisync.review.item_names import short
 from lottisync.review.ledger import Ledger, Placed, agent_name
-from lottisync.review.names import short
-from lottisync.review.terms import Sovereignty, Terms, terms_of
+from lottisync.review.policy import Policy, Sovereignty, policy_of
 from lottisync.store.reader import Reader
 
 
@@ -39,7 +39,7 @@ class ItemView(msgspec.Struct, frozen=True, rename="camel"):
     args: dict[str, Any]
     summary: str
     status: str
-    changes: list[Change] = []
+    changes: list[FieldChange] = []
     stale: bool = False
     satisfied: bool = False
     contested: bool = False
@@ -66,14 +66,14 @@ class ItemView(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class Lens(NamedTuple):
-    """What items are looked at with: the registry, the ledger, the errors of failed sagas by operation, the agents'
-    names and terms, the reader's language."""
+    """What the view of an item is built from: the registry, the ledger, the errors of failed sagas by operation, the
+    agents' names and policies, and the reader's language."""
 
     actions: Actions
     ledger: Ledger
     errors: Mapping[str, str]
     names: Mapping[str, str]
-    terms: Mapping[str, Terms]
+    policy: Mapping[str, Policy]
     language: str
     short: Mapping[str, str]
 
@@ -100,7 +100,7 @@ def lens_of(
         ledger,
         dict(agents.local("select operation_id, last_error from saga_log where status = 'failed'")),
         {ident: agent_name(agents, ident) for ident in proposers},
-        {ident: terms_of(agents, ident, sovereignty) for ident in proposers},
+        {ident: policy_of(agents, ident, sovereignty) for ident in proposers},
         language,
         {ident: short(agents, ident) for ident in named},
     )
@@ -110,22 +110,22 @@ class _Seen(NamedTuple):
     """What was looked at: the action if it can be read, what the journal holds, and what confirming would do."""
 
     action: Action | None
-    sight: Sight
-    plan: Plan
+    target_view: TargetView
+    plan: EffectPlan
     name: str | None
     waits: list[str]
 
 
 def item_view(journal: Reader, placed: Placed, lens: Lens) -> ItemView:
     item, state = placed.item, placed.state
-    action, sight, plan, name, waits = seen = _look(journal, placed, lens)
+    action, target_view, plan, name, waits = seen = _look(journal, placed, lens)
     view = ItemView(
         item.id,
         item.tool_name,
         item.args,
-        lens.ledger.summary(lens.actions, item, sight, language=lens.language),
+        lens.ledger.summary(lens.actions, item, target_view, language=lens.language),
         state.status,
-        action.changes(sight, name) if action is not None else [],
+        action.changes(target_view, name) if action is not None else [],
         stale=bool(plan.stale),
         satisfied=not state.decided and not waits and plan.satisfied,
         contested=state.contested,
@@ -137,7 +137,7 @@ def item_view(journal: Reader, placed: Placed, lens: Lens) -> ItemView:
         stale_fields=plan.stale,
         group_id=item.group_id,
         depends_on=waits,
-        order_unknown=not state.decided and action is not None and action.order_unknown(sight),
+        order_unknown=not state.decided and action is not None and action.order_unknown(target_view),
         creates=action is not None and action.creates is not None,
         why=item.args.get("reason"),
         cited=action.cited(journal) if action is not None else [],
@@ -157,18 +157,20 @@ def _look(journal: Reader, placed: Placed, lens: Lens) -> _Seen:
     action = lens.actions.read(item.tool_name, item.args)
     waits = [other for other in item.depends_on if not lens.ledger.is_confirmed(other)]
     if isinstance(action, Unreadable):
-        return _Seen(None, Sight(), Plan({}, [], None if state.decided or waits else action.reason), None, waits)
-    sight = action.look(journal, task_id)
-    plan = Plan({}, [])
+        return _Seen(
+            None, TargetView(), EffectPlan({}, [], None if state.decided or waits else action.reason), None, waits
+        )
+    target_view = action.read_target(journal, task_id)
+    plan = EffectPlan({}, [])
     if not state.decided and not waits:
-        plan = effect.plan(action, sight, task_id, item.base, lens.terms[placed.set.agent_id])
-    name = action.name(sight) or lens.ledger.planned_name(action, lens.actions)
-    return _Seen(action, sight, plan, name, waits)
+        plan = effect.plan(action, target_view, task_id, item.base, lens.policy[placed.set.agent_id])
+    name = action.name(target_view) or lens.ledger.planned_name(action, lens.actions)
+    return _Seen(action, target_view, plan, name, waits)
 
 
 def _digest(view: ItemView, placed: Placed, seen: _Seen) -> str:
-    action, sight = seen.action, seen.sight
-    held = effect.base(action, sight, view.task_id) if action is not None else []
+    action, target_view = seen.action, seen.target_view
+    held = effect.base(action, target_view, view.task_id) if action is not None else []
     shown = [
         [view.id, view.tool, view.args, view.status, view.expired, view.contested, view.satisfied],
         [[change.path, change.before, change.after] for change in view.changes],

@@ -1,7 +1,7 @@
-"""All that was proposed and decided, as one moment of the agent store shows it (docs/specs/10-review.md, section 6).
+"""All proposals and decisions, read at one moment of the agent store (docs/specs/10-review.md, section 6).
 
-The builder asks it what waits already and what was rejected, the verdicts what they decide upon, the
-inbox what to show, the history what to tell the model.
+The builder reads from it what waits already and what was rejected; verdicts, inbox and history read the items and
+their states.
 """
 
 from collections.abc import Iterator
@@ -15,17 +15,17 @@ from lottisync.entities.version import BadVersion, validated_id
 from lottisync.entities.view import view
 from lottisync.problem import Problem
 from lottisync.review import proposal
-from lottisync.review.action import Action, Actions, Sight, Unreadable
+from lottisync.review.action import Action, Actions, TargetView, Unreadable
 from lottisync.review.change import ChangeDecision, ChangeItem, ChangeSet
+from lottisync.review.policy import proposer_of
 from lottisync.review.projection import ItemState, ItemStatus, SetState, project
-from lottisync.review.terms import proposer_of
 from lottisync.store.reader import Reader
 
 SET, DECISION = "changeSet", "changeDecision"
 
 
 class Placed(NamedTuple):
-    """An item with the set it stands in, its place there, and what it amounts to."""
+    """An item with its set, its number in the set, and its state."""
 
     set: ChangeSet
     ordinal: int
@@ -41,7 +41,7 @@ class Making(NamedTuple):
 
 
 class Ledger:
-    """Sets oldest first, and their states at `now`."""
+    """The sets, oldest first, and their states at `now` (ms)."""
 
     def __init__(self, sets: list[ChangeSet], decisions: list[ChangeDecision], now: int) -> None:
         self.sets = sorted(sets, key=lambda change_set: change_set.order)
@@ -52,7 +52,7 @@ class Ledger:
 
     @staticmethod
     def read(reader: Reader, now: int, task_id: str | None = None) -> "Ledger":
-        """What a reader of the agent store sees, of one task or of all."""
+        """The ledger of one task or of all, from a reader of the agent store."""
         return Ledger(
             [change_set(entity) for entity in reader.by_type(SET, subtype=task_id)],
             [view(entity, ChangeDecision) for entity in reader.by_type(DECISION, subtype=task_id)],
@@ -83,12 +83,12 @@ class Ledger:
         return self._by_id[item_id]
 
     def is_confirmed(self, item_id: str) -> bool:
-        """Whether that item is here and was confirmed. Its set may be one that has not arrived."""
+        """True if that item is here and was confirmed. Its set may not have arrived yet."""
         placed = self._by_id.get(item_id)
         return placed is not None and placed.state.status is ItemStatus.CONFIRMED
 
     def add(self, decision: ChangeDecision) -> None:
-        """Take in a decision that was just written, without reading anything again."""
+        """Add a decision that was just written, without reading again."""
         self.decisions = sorted([*self.decisions, decision], key=lambda one: (one.created_at, one.id))
         for name in ("_by_id", "_by_operation", "_open"):
             self.__dict__.pop(name, None)
@@ -117,13 +117,15 @@ class Ledger:
         making = self.making(needed, actions) if needed is not None else None
         return making.action.created_name() if making is not None else None
 
-    def summary(self, actions: Actions, item: ChangeItem, sight: Sight | None = None, *, language: str = "en") -> str:
-        """What a person reads of an item. Rendered from the arguments, so that it cannot say anything else than what
-        happens; of what this version cannot read, the model's own sentence."""
+    def summary(
+        self, actions: Actions, item: ChangeItem, target_view: TargetView | None = None, *, language: str = "en"
+    ) -> str:
+        """The sentence that a person reads. It is rendered from the arguments, so that it cannot differ from the
+        effect. If this version cannot read the item, it is the model's own sentence."""
         action = actions.read(item.tool_name, item.args)
         if isinstance(action, Unreadable):
             return proposal.unreadable(item.tool_name, item.args, item.human_summary)
-        name = (action.name(sight) if sight is not None else None) or self.planned_name(action, actions)
+        name = (action.name(target_view) if target_view is not None else None) or self.planned_name(action, actions)
         return action.summary(name, language)
 
     def building_on(self, item_id: str) -> list[Placed]:
@@ -145,7 +147,7 @@ class Ledger:
         return found
 
     def is_shown(self, placed: Placed) -> bool:
-        """Whether it is the oldest of its open twins; what is not open is shown in its own right."""
+        """True unless an older open twin is shown in its place. Items that are not open are always shown."""
         if not placed.state.open:
             return True
         return not any(_age(other) < _age(placed) for other in self.twins(placed))
@@ -156,9 +158,9 @@ def _age(placed: Placed) -> tuple[tuple[str, str, str, int, str], int]:
 
 
 def change_set(entity: Entity) -> ChangeSet:
-    """The set that an entity holds. Only an item that bears the id of its place can be decided upon; what
-    another hand wrote under any other is left out, or a verdict on a twin of it could not be written down. Digests are
-    computed here: one that was copied would let an item pass for another, and be answered with it."""
+    """The set that an entity holds. An item whose id does not fit its place, as another program may write it, is left
+    out: no decision on it could be written. Digests are computed here and not read, because a copied digest would make
+    an item a twin of another one, and it would be decided with it."""
     held = view(entity, ChangeSet)
     items = [
         msgspec.structs.replace(item, digest=proposal.digest(item.tool_name, item.args))
@@ -169,7 +171,7 @@ def change_set(entity: Entity) -> ChangeSet:
 
 
 def one_set(reader: Reader, item_id: str) -> ChangeSet:
-    """The set that an item's id names, be it removed or not; `Problem` if there never was one here."""
+    """The set that an item's id names, also if it was removed; `Problem` if it was never here."""
     try:
         entity = reader.entity(validated_id(proposal.set_of(item_id)))
     except BadVersion:
@@ -188,6 +190,6 @@ def agent_name(reader: Reader, agent_id: str) -> str:
 
 
 def fields(document: ChangeSet | ChangeDecision) -> dict[str, Any]:
-    """A set or a decision as the fields that a store is given; what is absent is left out."""
+    """A set or a decision as fields for a store, without the absent ones."""
     built: dict[str, Any] = msgspec.to_builtins(document)
     return {name: value for name, value in built.items() if name != "id" and value is not None}

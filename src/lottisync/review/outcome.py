@@ -14,7 +14,7 @@ Result = Literal["applied", "no-op", "stale", "failed", "already", "rejected", "
 
 class Outcome(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
     """What became of a verdict on one item. `message` says why where nothing was done; `stale` shows
-    what was, is and was proposed; `decision` is the id of the decision that stands, `view` what is there now where it
+    what was, is and was proposed; `decision` is the id of the decision that counts, `view` the present view where it
     is not what was shown."""
 
     item: str

@@ -1,14 +1,15 @@
-"""From what was proposed and what was decided to what it amounts to (docs/specs/10-review.md, section 6).
+"""The status of each item and set, computed from proposals and decisions (docs/specs/10-review.md, section 6).
 
-Change sets never change, decisions are only ever added, and a status is *computed* from them and the
-time: the same on every device, in whatever order things arrived. A status stored inside a replicated
-set loses verdicts: one device confirms the first item while another rejects the fourth, two versions
-of the set meet, and one of the verdicts is gone.
+Change sets never change, and decisions are only added. A status is *computed* from them and the time, so
+it is the same on every device, in any order of arrival. A status stored inside a replicated set would lose
+verdicts: one device confirms the first item while another rejects the fourth, two versions of the set are
+joined, and one of the verdicts is lost.
 
 Decisions are keyed by the operation, so twins (one trigger, two devices) share their verdicts. Each
-decision lists those it had seen; the *heads* are the ones that no other lists. One head is a verdict.
-Several that agree are one as well. If they differ in outcome or arguments the operation is
-*contested*: an effect that was applied stands, and every device shows it until a person settles it.
+decision lists those that its author had seen; the *heads* are the ones that no other lists. One head is a
+verdict. Several heads that agree are one verdict as well. If they differ in outcome or arguments, the
+operation is *contested*: an effect that was applied stays, and every device shows the contest until a
+person settles it.
 """
 
 import contextlib
@@ -25,7 +26,7 @@ DAY = 24 * 60 * 60 * 1000
 EXPIRY = 7 * DAY
 """How long a proposal stays pending (S1-53)."""
 FOREVER = 2**53 - 1
-"""A time in ms that does not come."""
+"""A time in ms that never comes."""
 
 
 class ItemStatus(StrEnum):
@@ -44,8 +45,8 @@ class SetStatus(StrEnum):
 
 
 class ItemState(NamedTuple):
-    """`expired` is said of a pending item only; `heads` are the decisions that count, oldest first; `turns` the
-    times (ms) at which it changes though nobody decides."""
+    """`expired` is true of pending items only. `heads` are the decisions that count, oldest first. `turns` are the
+    times (ms) at which the state changes without a decision."""
 
     status: ItemStatus
     heads: tuple[ChangeDecision, ...] = ()
@@ -56,12 +57,12 @@ class ItemState(NamedTuple):
 
     @property
     def open(self) -> bool:
-        """Whether it waits for the person now."""
+        """True if it waits for the person now."""
         return self.status is ItemStatus.PENDING and not self.expired
 
     @property
     def undone(self) -> bool:
-        """Whether the user confirmed it and took that back."""
+        """True if the user confirmed it and undid that."""
         return self.status is ItemStatus.RETRACTED and any(head.actor == "user" for head in self.heads)
 
     @property
@@ -72,7 +73,7 @@ class ItemState(NamedTuple):
         return next((head.superseded_by for head in reversed(self.heads) if head.superseded_by), None)
 
     @property
-    def fate(self) -> str:
+    def shown_status(self) -> str:
         """What became of it, in the one word that a person is told: its status, or contested, undone, superseded or
         expired, which a status does not tell."""
         if self.contested:
@@ -90,7 +91,7 @@ class ItemState(NamedTuple):
 
 class SetState(NamedTuple):
     """`items` maps item ids to their states, `resolved_at` is the time of the last decision of a resolved set.
-    If nobody decides it stays so `since` one time (ms) `until` another, the latter left out."""
+    Without a new decision the state holds from `since` (ms) until before `until` (ms)."""
 
     status: SetStatus
     items: dict[str, ItemState]
@@ -100,12 +101,12 @@ class SetState(NamedTuple):
 
     @property
     def open(self) -> bool:
-        """Whether it wants something of the person now."""
+        """True if an item waits for the person now, or is contested."""
         return any(item.open or item.contested for item in self.items.values())
 
     @property
     def settled(self) -> bool:
-        """Whether nobody has anything to decide in it, now or ever."""
+        """True if there is nothing to decide in it, now or later."""
         return all(item.decided and not item.contested for item in self.items.values())
 
 
@@ -119,8 +120,8 @@ def project(sets: Iterable[ChangeSet], decisions: Iterable[ChangeDecision], now:
 
 
 def heads_of(known: dict[str, ChangeDecision]) -> tuple[ChangeDecision, ...]:
-    """The decisions that no other lists as seen, oldest first. Decisions that list each other in a ring
-    (no correct device writes them) all count: a verdict is never lost to malformed data."""
+    """The decisions that no other one lists as seen, oldest first. Decisions that list each other in a ring (no
+    correct device writes them) all count, so that malformed data hides no verdict."""
     seen = {other for decision in known.values() for other in decision.seen if other != decision.id}
     heads = [decision for decision in known.values() if decision.id not in seen] or list(known.values())
     return tuple(sorted(heads, key=_age))
@@ -152,7 +153,8 @@ def item_state(item: ChangeItem, created_at: str, heads: tuple[ChangeDecision, .
 
 
 def instant(text: str | None) -> int | None:
-    """A time in ms; None for what is none (another program's word must not stop a whole inbox)."""
+    """A time in ms; None if the text is not a time. Another program may have written it, and it must not stop the
+    inbox."""
     with contextlib.suppress(ValueError):
         return millis(text) if text else None
     return None

@@ -1,4 +1,4 @@
-"""What identifies a proposal, and how it is said (docs/specs/10-review.md, section 3).
+"""The names of a proposal (docs/specs/10-review.md, section 3).
 
 Two names, both SHA-256 in hexadecimal over canonical JSON:
 
@@ -6,8 +6,8 @@ Two names, both SHA-256 in hexadecimal over canonical JSON:
     operation    [run key, task, action]          which effect this is: twins, which two devices made on
                  action = SHA-256 [tool, arguments, targets]    one trigger, share it, and so does a repeat
 
-Prose is in neither: a model that words its reason anew has not proposed anything new, and a person's
-edit before confirming does not make another operation.
+Prose is in neither: the same change with another reason is the same proposal, and a person's edit before
+confirming does not make another operation.
 """
 
 from collections.abc import Iterable, Mapping
@@ -18,9 +18,9 @@ from lottisync.entities import canonical
 from lottisync.entities.schema import derived_id
 
 PROSE = frozenset({"humanSummary", "reason", "evidenceEntryIds", "confidence"})
-"""Arguments that explain a change and are not the change."""
+"""Arguments that explain a change and are not part of it."""
 WORDED = frozenset({"title"})
-"""Arguments whose capitals and white space make no other proposal."""
+"""Arguments whose capitals and white space do not make another proposal."""
 
 
 def effective(args: Mapping[str, Any]) -> dict[str, Any]:
@@ -33,8 +33,8 @@ def digest(tool: str, args: Mapping[str, Any]) -> str:
 
 
 def likeness(tool: str, args: Mapping[str, Any]) -> str:
-    """The digest by which proposals are alike for a person: a title with other capitals or other white space asks them
-    the same question again."""
+    """The digest by which proposals are alike for a person: a title with other capitals or other white space is the
+    same question."""
     return digest(tool, {key: plain(value) if key in WORDED else value for key, value in args.items()})
 
 
@@ -49,7 +49,7 @@ def operation_id(run_key: str, task_id: str, tool: str, args: Mapping[str, Any],
 
 
 def undo_operation(operation: str) -> str:
-    """The operation that takes another one back; every device that undoes it names the same."""
+    """The operation that undoes another one. It has the same name on every device."""
     return _sha256(["undo", operation])
 
 
@@ -58,9 +58,9 @@ def _sha256(value: Any) -> str:
 
 
 def set_id(agent_id: str, run_key: str, host: str, ordinal: int) -> str:
-    """The id of a run's `ordinal`-th set. `host` is the agent store's: two devices that wake on one
-    trigger each write a set of their own. Under one id their items would meet in one register, and
-    one device's items would be shown and the other's not."""
+    """The id of a run's `ordinal`-th set. `host` is the agent store's: if two devices wake on one trigger, each
+    writes a set of its own. Under one id their items would be siblings of one register, and only one
+    device's items would be shown."""
     return derived_id("changeSet", agent_id, run_key, host, str(ordinal))
 
 
@@ -74,11 +74,10 @@ def set_of(item_id: str) -> str:
 
 
 def created_id(operation: str, type_name: str) -> str:
-    """The id of what an operation creates: two devices that confirm it create one entity."""
+    """The id of the entity that an operation creates, so that two devices that confirm it create one entity."""
     return derived_id(type_name, operation)
 
 
 def unreadable(tool: str, args: Mapping[str, Any], written: str | None) -> str:
-    """What stands for the summary of a proposal that this version cannot read: the model's own sentence, else the
-    call."""
+    """The summary of a proposal that this version cannot read: the model's own sentence, or else the call."""
     return written or f"{tool}({', '.join(sorted(effective(args)))})"

@@ -1,4 +1,4 @@
-"""Writing down what the person decided (docs/specs/10-review.md, section 5).
+"""Writing the person's decisions (docs/specs/10-review.md, section 5).
 
 This writes with the person's precedence, so it is for a person's side only, like `verdict`. An agent's own
 retractions are written by `lottisync.review.retraction`, with its own precedence.
@@ -36,8 +36,8 @@ def write(tx: Transaction, decision: ChangeDecision, along: list[Twin]) -> list[
 
 
 def _put(tx: Transaction, decision: ChangeDecision) -> None:
-    """The set is touched along: what a person decides on it while another device removes it as an old one keeps
-    it alive, or what was put off would never come back, and a contest would not show (REV-36)."""
+    """The set is written too (`touched`). If another device removes it as an old one at the same time, this write keeps
+    it alive. Otherwise a deferred item would never come back, and a contest would not show (REV-102)."""
     tx.put(decision.id, DECISION, fields(decision))
     if tx.version(decision.change_set_id) is not None:
         tx.put(decision.change_set_id, SET, {"touched": True})

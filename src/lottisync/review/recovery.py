@@ -1,8 +1,8 @@
-"""Playing again what a process that died left open, and what the journal has lost since (docs/specs/10-review.md,
-REV-50 to REV-53, REV-61).
+"""Finishing the sagas that a dead process left open, and repeating effects that the journal has lost
+(docs/specs/10-review.md, REV-50 to REV-53, REV-61).
 
-Each saga stands for itself: one that cannot be played is reported with its item and the reason, once, and all others
-are played. Like `verdict`, this is for a person's side only.
+The sagas do not depend on each other: one that cannot be finished is reported once, with its item and the reason, and
+all others are finished. Like `verdict`, this is for a person's side only.
 """
 
 from collections.abc import Sequence
@@ -14,27 +14,27 @@ from lottisync.review.completion import Begun, Sagas, witness
 from lottisync.review.desk import Act, Desk, Ledgers, failed
 from lottisync.review.outcome import Outcome
 from lottisync.review.precedence import PERSON
-from lottisync.review.saga import Request, Witness
+from lottisync.review.saga import SagaRequest, Witness
 from lottisync.store import chain, fork
 from lottisync.store.reader import Reader
 
 
 def recover(desk: Desk, sagas: Sagas, now: int) -> list[Outcome]:
-    """To be called at start: finish every saga; what came of each."""
+    """Finish every saga; returns the outcome of each. To be called at start."""
     outcomes = _begin_lost_again(desk, now)
     with desk.agents.reading() as reader:
         pending = saga.pending(reader)
     return outcomes + [_play(desk, sagas, operation, request, now) for operation, request in pending]
 
 
-def _play(desk: Desk, sagas: Sagas, operation: str, request: Request | None, now: int) -> Outcome:
-    """Finish a saga, also where the set was removed meanwhile: the person's word stands."""
+def _play(desk: Desk, sagas: Sagas, operation: str, request: SagaRequest | None, now: int) -> Outcome:
+    """Finish a saga, also if its set was removed meanwhile: the person's verdict counts."""
     if request is None:
-        message = "what was begun on it cannot be read, and is given up"
+        message = "its saga cannot be read, and is given up"
         return _close(desk, operation, Outcome(operation, "failed", message), now)
     try:
         with desk.agents.reading() as reader:
-            placed = Ledgers(reader, now).place(request.item, even_removed=True)
+            placed = Ledgers(reader, now).find(request.item, even_removed=True)
     except Exception as error:  # noqa: BLE001 - one saga that cannot be played must not stop the others
         return _close(desk, operation, failed(request.item, error), now)
     try:
@@ -44,18 +44,18 @@ def _play(desk: Desk, sagas: Sagas, operation: str, request: Request | None, now
 
 
 def _close(desk: Desk, operation: str, outcome: Outcome, now: int) -> Outcome:
-    """Report a saga that cannot be played once, and not at every start."""
+    """Report a saga that cannot be finished. It is marked as failed, so it is not reported at every start."""
     with desk.agents.transaction(now, PERSON) as tx:
         saga.fail(tx, operation, outcome.message, now)
     return outcome
 
 
-# -- what the journal has lost
+# -- effects that the journal has lost
 
 
 def _begin_lost_again(desk: Desk, now: int) -> list[Outcome]:
-    """Where the journal was put back without the agent store, the person's word stands and its effect is gone
-    (REV-61). The journal goes on under a new host, unless it has written since: the chains find that."""
+    """If only the journal was restored from a backup, decisions are here and their effects are gone (REV-61). The
+    journal goes on under a new host. If it has written since, the chains find the fork."""
     with desk.agents.reading() as reader, desk.journal.reading() as journal:
         lost = saga.lost(reader, lambda witness: _is_here(journal, witness))
     if not lost:
@@ -67,8 +67,8 @@ def _begin_lost_again(desk: Desk, now: int) -> list[Outcome]:
     return _begin_again(desk, lost, now)
 
 
-def _begin_again(desk: Desk, lost: Sequence[tuple[str, Request]], now: int) -> list[Outcome]:
-    """Each in its own transaction; what cannot be looked at is reported."""
+def _begin_again(desk: Desk, lost: Sequence[tuple[str, SagaRequest]], now: int) -> list[Outcome]:
+    """Each in its own transaction; one that fails is reported."""
     outcomes = []
     for operation, request in lost:
         try:
@@ -79,13 +79,13 @@ def _begin_again(desk: Desk, lost: Sequence[tuple[str, Request]], now: int) -> l
     return outcomes
 
 
-def _begin_one_again(act: Act, operation: str, request: Request) -> None:
-    """Unless no decision holds to it any more, or the effect is there under another name; what its task has yet to
-    come for waits."""
+def _begin_one_again(act: Act, operation: str, request: SagaRequest) -> None:
+    """Begin the saga again, unless its decision no longer counts, or its effect is here under another host. If its task
+    is not here yet, it waits."""
     if not act.ledgers.has(request.item):
         saga.attest(act.tx, operation, request, None)
         return
-    placed = act.ledgers.place(request.item, even_removed=True)
+    placed = act.ledgers.find(request.item, even_removed=True)
     with act.desk.journal.reading() as journal:
         found = witness(journal, act.desk, Begun(placed, request))
     if found is not None or request.decision not in {head.id for head in placed.state.heads}:

@@ -1,7 +1,7 @@
-"""Saying no, and putting off (docs/specs/10-review.md, REV-47, REV-48, REV-59).
+"""Rejecting and deferring (docs/specs/10-review.md, REV-47, REV-108, REV-59).
 
-These leave the journal as it is, so a decision in one transaction of the agent store is all. Only an action that
-notes its rejection in the journal gets a saga of its own.
+Both leave the journal as it is, so they are a decision in one transaction of the agent store. Only an action that
+records its rejection in the journal gets a saga.
 
 Like `verdict`, this is for a person's side only.
 """
@@ -13,22 +13,22 @@ import msgspec
 
 from lottisync.causality.vector_clock import Clock
 from lottisync.problem import Problem
-from lottisync.review import deed, effect, saga
+from lottisync.review import effect, effect_write, saga
 from lottisync.review.action import Unreadable
 from lottisync.review.change import ChangeDecision
 from lottisync.review.completion import Begun, Sagas
-from lottisync.review.decision import decision_on, known, twins
+from lottisync.review.decision import decision_ids, decision_on, twins
 from lottisync.review.desk import UNSEEN, Act, Desk, Ledgers, Shown, already
 from lottisync.review.ledger import Placed
 from lottisync.review.outcome import Outcome
 from lottisync.review.precedence import PERSON
 from lottisync.review.projection import ItemStatus
-from lottisync.review.saga import Request
+from lottisync.review.saga import SagaRequest
 from lottisync.store.instant import iso
 
 MAX_REASON = 1_000
 LATEST = 253_402_300_799_000
-"""The end of the year 9999, in ms: the last time that can be written down."""
+"""The end of the year 9999, in ms: the last time that has a text form."""
 
 
 def reject(
@@ -41,13 +41,13 @@ def reject(
     only_open: bool = False,
     shown: Shown = UNSEEN,
 ) -> list[Outcome]:
-    """Say no to items, with a reason that the agent will read, in one transaction. Twins are answered with them, and
-    what builds on them is rejected along. With `only_open` those that do not wait are left out."""
+    """Reject items, with a reason that the agent will read, in one transaction. Their twins are decided with them, and
+    items that depend on them are rejected too. With `only_open` only the open ones."""
     reason = _checked_reason(reason)
     sagas.finish_begun(item_ids, now)
     with desk.agents.transaction(now, PERSON) as tx:
         act = Act(desk, tx, now, shown)
-        wanted = [ident for ident in item_ids if not only_open or act.ledgers.place(ident).state.open]
+        wanted = [ident for ident in item_ids if not only_open or act.ledgers.find(ident).state.open]
         outcomes = [_reject(act, ident, reason) for ident in wanted]
     settle_marks(desk, sagas, now)
     return outcomes
@@ -70,10 +70,13 @@ def defer(
     """Put items off until a time (ms): they leave the inbox, and come back then."""
     if until > LATEST:
         raise Problem(
-            "bad-value", "an item is put off to {iso} at the latest; got {until} ms", iso=iso(LATEST), until=until
+            "bad-value",
+            "an item can be deferred until {iso} at the latest; got {until} ms",
+            iso=iso(LATEST),
+            until=until,
         )
     if until <= now:
-        raise Problem("bad-value", "an item is put off to a later time; {iso} has passed", iso=iso(until))
+        raise Problem("bad-value", "an item can be deferred to a later time; {iso} has passed", iso=iso(until))
     sagas.finish_begun(item_ids, now)
     with desk.agents.transaction(now, PERSON) as tx:
         act = Act(desk, tx, now, shown)
@@ -88,24 +91,24 @@ def _decide(
     reason: str | None = None,
     until: str | None = None,
 ) -> Outcome:
-    """A verdict that leaves the journal as it is, checked in the transaction of the agent store that writes it."""
-    placed, desk = act.ledgers.place(item_id), act.desk
+    """A verdict that does not change the journal, checked in the transaction of the agent store that writes it."""
+    placed, desk = act.ledgers.find(item_id), act.desk
     item, task_id = placed.item, placed.set.task_id
     if placed.state.decided:
         return already(placed)
     if (changed := act.not_as_shown(placed)) is not None:
         return changed
     with desk.journal.reading() as reader:
-        sight = effect.look(desk.actions, item, task_id, reader)
+        target_view = effect.read_target(desk.actions, item, task_id, reader)
         if saga.begun(act.tx, item) is not None:
             return Outcome(item_id, "already", "another process is confirming it")
         found = effect.effect_of(desk.actions, item, task_id)
-        if not isinstance(found, Unreadable) and effect.held_receipt(found, sight, reader) is not None:
-            return Outcome(item_id, "already", "it was confirmed on another device, whose decision is still to come")
+        if not isinstance(found, Unreadable) and effect.held_receipt(found, target_view, reader) is not None:
+            return Outcome(item_id, "already", "it was confirmed on another device, whose decision has not arrived yet")
         knowledge = reader.knowledge()
     decision = msgspec.structs.replace(
         decision_of(act, placed, verdict, knowledge),
-        human_summary=deed.said(desk.actions, item, item.args, sight),
+        human_summary=effect_write.summary_text(desk.actions, item, item.args, target_view),
         reason=reason,
         until=until,
     )
@@ -116,7 +119,7 @@ def _decide(
 
 
 def decision_of(act: Act, placed: Placed, verdict: ItemStatus, knowledge: Clock | None = None) -> ChangeDecision:
-    """A decision by the person, now, who knew all that was decided on the item."""
+    """A decision by the person, now, who has seen all decisions on the item."""
     return decision_on(
         placed,
         act.new_id(),
@@ -124,23 +127,23 @@ def decision_of(act: Act, placed: Placed, verdict: ItemStatus, knowledge: Clock 
         act.now,
         actor="user",
         device=act.desk.device,
-        seen=known(act.ledgers.of_task(placed.set.task_id), placed.item),
+        seen=decision_ids(act.ledgers.of_task(placed.set.task_id), placed.item),
         knowledge=knowledge,
     )
 
 
-# -- rejections that the journal is to know of
+# -- rejections that are recorded in the journal
 
 
 def note_mark(act: Act, placed: Placed, *, rejected: bool) -> None:
-    """Log that the journal is still to know that an item was rejected, or that it is not any more."""
+    """Begin a saga that records in the journal that an item was rejected, or that it no longer is."""
     action = act.desk.actions.read(placed.item.tool_name, placed.item.args)
     if not isinstance(action, Unreadable) and action.marks_rejection:
-        saga.begin(act.tx, placed, Request("suppress", placed.item.id, act.now, rejected=rejected), act.now)
+        saga.begin(act.tx, placed, SagaRequest("suppress", placed.item.id, act.now, rejected=rejected), act.now)
 
 
 def settle_marks(desk: Desk, sagas: Sagas, now: int) -> None:
-    """Carry out what rejections have left to note in the journal."""
+    """Record rejections in the journal, for the sagas that were begun."""
     with desk.agents.reading() as reader:
         requests = [
             request for _, request in saga.pending(reader) if request is not None and request.kind == "suppress"
@@ -148,7 +151,7 @@ def settle_marks(desk: Desk, sagas: Sagas, now: int) -> None:
     if requests:
         with desk.agents.reading() as reader:
             ledgers = Ledgers(reader, now)
-            begun = [Begun(ledgers.place(one.item, even_removed=True), one) for one in requests]
+            begun = [Begun(ledgers.find(one.item, even_removed=True), one) for one in requests]
         sagas.finish(begun, now)
 
 

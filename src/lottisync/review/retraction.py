@@ -1,12 +1,12 @@
 """An agent takes its own proposals back (docs/specs/10-review.md, REV-75 to REV-77).
 
-What was proposed yesterday may be pointless today, and a person should not have to say so. An agent may
-retract what is its own and still open; a decision says that it was the agent, and why. It carries the
-agent's precedence and never counts against the person: where they confirmed at the same time on another
-device, it is confirmed.
+A proposal of yesterday may be pointless today, and a person should not have to say so. An agent may
+retract its own open proposals. The decision names the agent and the reason. It carries the agent's
+precedence, and a person's verdict counts more: if they confirmed it at the same time on another device, it
+is confirmed.
 
-A call is answered at once and carried out when the wake ends, in the transaction that writes the
-wake's proposals. So a wake that fails takes nothing back.
+A call is answered at once, and carried out when the wake ends, in the transaction that writes the wake's
+proposals. So a wake that fails retracts nothing.
 """
 
 from collections.abc import Iterable
@@ -16,7 +16,7 @@ import msgspec
 
 from lottisync.entities.schema import derived_id
 from lottisync.review.action import Actions
-from lottisync.review.decision import decision_on, known
+from lottisync.review.decision import decision_ids, decision_on
 from lottisync.review.ledger import DECISION, Ledger, Placed, fields
 from lottisync.review.projection import ItemStatus
 from lottisync.store.reader import Reader
@@ -33,7 +33,7 @@ class Staged(NamedTuple):
 
 
 class OpenProposal(NamedTuple):
-    """An agent's own proposal that waits for the person: what its prompt lists, so that it can be retracted."""
+    """An agent's own open proposal, as its prompt lists it."""
 
     id: str
     summary: str
@@ -59,7 +59,7 @@ def open_proposals(
 def considered(
     reader: Reader, agent_id: str, task_id: str, proposals: Iterable[Staged], now: int
 ) -> tuple[list[Staged], str]:
-    """What of a call can be carried out, and the answer for the model."""
+    """The retractions of a call that can be carried out, and the answer for the model."""
     ledger = Ledger.read(reader, now, task_id)
     own = {placed.item.id: placed for placed in ledger.placed() if placed.set.agent_id == agent_id}
     staged, lines = [], []
@@ -68,7 +68,7 @@ def considered(
         if placed is None:
             lines.append(f"- {proposal.item}: not found among your proposals")
         elif not _is_open(placed):
-            lines.append(f"- {proposal.item}: not open, it is {placed.state.fate}")
+            lines.append(f"- {proposal.item}: not open, it is {placed.state.shown_status}")
         elif _is_begun(reader, placed):
             lines.append(f"- {proposal.item}: not open, the user is confirming it")
         else:
@@ -90,8 +90,8 @@ def carry_out(
         retracted = wanted.get(placed.item.id)
         if retracted is None or placed.set.agent_id != agent_id or not _is_open(placed) or _is_begun(tx, placed):
             continue
-        seen = known(ledger, placed.item)
-        # The id is derived, so that a wake that is played again says it once.
+        seen = decision_ids(ledger, placed.item)
+        # The id is derived, so that a wake that is started again writes it once.
         ident = derived_id(DECISION, "retracted", placed.item.id, tx.host, *seen)
         decision = msgspec.structs.replace(
             decision_on(placed, ident, ItemStatus.RETRACTED, now, actor="agent", device=device, seen=seen),
@@ -108,7 +108,7 @@ def _is_open(placed: Placed) -> bool:
 
 
 def _is_begun(reader: Reader, placed: Placed) -> bool:
-    """Whether the person is confirming it, in a process that did not finish yet."""
+    """True if the person is confirming it, in a process that has not finished yet."""
     return bool(
         reader.local(
             "select 1 from saga_log where operation_id = ? and status = 'pending'", (placed.item.operation_id,)

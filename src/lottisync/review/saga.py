@@ -1,15 +1,15 @@
-"""What a person said, word for word, until it is done (docs/specs/10-review.md, REV-50 to REV-53, REV-61).
+"""The log of verdicts that are being carried out (docs/specs/10-review.md, REV-50 to REV-53, REV-61).
 
-A verdict with an effect changes two files, which can't commit as one. Its request stands in the local
-table `saga_log` from before the first of them to the transaction of the second. Whoever finds a row that is
-pending, at the next start or at the next word on that item, plays it; however many do, one of them finishes
-it. The request holds all that a replay may not look up again, because it may have changed since.
+A verdict with an effect changes two files, which cannot commit as one. Its request is in the local table
+`saga_log` from before the first commit until the second one. A process that finds a pending row, at the
+next start or at the next verdict on that item, runs the saga; if several do, one of them finishes it. The
+request holds everything that a replay must not look up again, because it may have changed.
 
-A row that is done keeps a witness of its effect: the chain's value at the write that it was in. The journal is
-another file, and somebody may put back an older one. Then its chain does not have that value, whatever was
-written under the same number since, and what was said is begun again.
+A completed row keeps a witness of its effect: the chain value of the journal at the write of the effect.
+The journal is another file, and it may be restored from an older backup. Then its chain does not have that
+value, even if the same counter was used again, and the saga is run again.
 
-Like `verdict`, this is for a person's side only: whoever could write here could decide.
+Like `verdict`, this module may be used on the person's side only: code that writes here decides.
 """
 
 from collections.abc import Callable
@@ -33,27 +33,27 @@ create index if not exists idx_saga_log_status on saga_log(status, updated_at);
 """
 """Confirmations in progress; local. `request` holds what recovery needs: item, edited arguments, choice, as JSON."""
 
-Kind = Literal["confirm", "undo", "keep", "suppress"]
-"""`suppress` writes to the journal that an item was rejected, or that it is not any more, for actions that do so."""
+SagaKind = Literal["confirm", "undo", "keep", "suppress"]
+"""`suppress` records in the journal that an item was rejected, or that it no longer is, if its action does that."""
 IN_A_ROW = 16
-"""Effects that have to be there, one after the other, until none is looked for that was done before them: processes
-that are at work at one time finish in another order than they began."""
+"""How many effects in a row, newest first, must be present before the search for lost effects ends. More than one,
+because processes that run at the same time finish in another order than they began."""
 
 
 class Witness(NamedTuple):
-    """A write of the journal: `value` is the chain's at it, in hexadecimal."""
+    """A write of the journal: `value` is the chain value there, in hexadecimal."""
 
     host: str
     counter: int
     value: str
 
 
-class Request(msgspec.Struct, frozen=True):
-    """`base` is what the person was shown, `seen` the decisions they knew of, `at` the time in ms, `decision` the
-    id of the decision to come. An undo's base is the register of its receipt; `undoes` is the decision that it
-    takes back. `rejected` is what a `suppress` writes. `witness`, once it is done: the write that it is in."""
+class SagaRequest(msgspec.Struct, frozen=True):
+    """`base` is what the person was shown, `seen` are the decisions that they knew, `at` is the time in ms, `decision`
+    the id of the future decision. The base of an undo is the register of its receipt; `undoes` is the decision that it
+    takes back. `rejected` is what a `suppress` writes. `witness` is the write of the effect, after completion."""
 
-    kind: Kind
+    kind: SagaKind
     item: str
     at: int
     decision: str = ""
@@ -76,7 +76,7 @@ class Request(msgspec.Struct, frozen=True):
         return f"{self.kind}-{item.operation_id}"
 
 
-def begin(tx: Transaction, placed: Placed, request: Request, now: int) -> None:
+def begin(tx: Transaction, placed: Placed, request: SagaRequest, now: int) -> None:
     tx.execute(
         """insert into saga_log(operation_id, run_key, phase, status, tool_name, created_at, updated_at, request)
            values (?, ?, 'journal_pending', 'pending', ?, ?, ?, ?)
@@ -93,7 +93,7 @@ def begin(tx: Transaction, placed: Placed, request: Request, now: int) -> None:
     )
 
 
-def pending(reader: Reader) -> list[tuple[str, Request | None]]:
+def pending(reader: Reader) -> list[tuple[str, SagaRequest | None]]:
     """What was begun and is not finished, in the order in which it was begun: operation and request; None for a
     request that cannot be read."""
     rows = reader.local(
@@ -102,25 +102,25 @@ def pending(reader: Reader) -> list[tuple[str, Request | None]]:
     return [(operation, _request(text)) for operation, text in rows]
 
 
-def _request(text: str) -> Request | None:
+def _request(text: str) -> SagaRequest | None:
     try:
-        return msgspec.json.decode(text, type=Request)
+        return msgspec.json.decode(text, type=SagaRequest)
     except msgspec.MsgspecError:
         return None
 
 
-def begun(reader: Reader, item: ChangeItem) -> Request | None:
+def begun(reader: Reader, item: ChangeItem) -> SagaRequest | None:
     """What a process that died, or one that is at work, has begun on an item's effect."""
-    keys = tuple(Request(kind, item.id, 0).operation(item) for kind in ("confirm", "undo", "keep"))
+    keys = tuple(SagaRequest(kind, item.id, 0).operation(item) for kind in ("confirm", "undo", "keep"))
     rows = reader.local(
         "select request from saga_log where status = 'pending' and operation_id in (?, ?, ?) order by created_at", keys
     )
     return _request(rows[0][0]) if rows else None
 
 
-def lost(reader: Reader, is_here: Callable[[Witness], bool]) -> list[tuple[str, Request]]:
-    """What is done, and its effect is not in the journal any more: operation and request, oldest first."""
-    found: list[tuple[str, Request]] = []
+def lost(reader: Reader, is_here: Callable[[Witness], bool]) -> list[tuple[str, SagaRequest]]:
+    """The completed sagas whose effect is no longer in the journal: operation and request, oldest first."""
+    found: list[tuple[str, SagaRequest]] = []
     in_a_row = offset = 0
     while True:
         rows = reader.local(
@@ -139,18 +139,18 @@ def lost(reader: Reader, is_here: Callable[[Witness], bool]) -> list[tuple[str, 
         offset += IN_A_ROW
 
 
-def attest(tx: Transaction, operation: str, request: Request, witness: Witness | None) -> None:
-    """Note where the effect of what is done is to be found; None if nowhere, and it is not to be looked for."""
+def attest(tx: Transaction, operation: str, request: SagaRequest, witness: Witness | None) -> None:
+    """Store the witness of a completed saga. With None its effect is not looked for any more."""
     attested = msgspec.structs.replace(request, witness=witness)
     tx.execute(
         "update saga_log set request = ? where operation_id = ?", (msgspec.json.encode(attested).decode(), operation)
     )
 
 
-def complete(tx: Transaction, operation: str, request: Request, witness: Witness | None, now: int) -> bool:
+def complete(tx: Transaction, operation: str, request: SagaRequest, witness: Witness | None, now: int) -> bool:
     """Close a saga with its decision, in one transaction with it. False if another process has closed it."""
     rows = tx.execute("select request from saga_log where operation_id = ? and status = 'pending'", (operation,))
-    if not rows or msgspec.json.decode(rows[0][0], type=Request).decision != request.decision:
+    if not rows or msgspec.json.decode(rows[0][0], type=SagaRequest).decision != request.decision:
         return False
     tx.execute(
         "update saga_log set phase = 'agent_done', status = 'completed', updated_at = ? where operation_id = ?",
@@ -169,5 +169,5 @@ def fail(tx: Transaction, operation: str, message: str, now: int) -> None:
 
 
 def forget(tx: Transaction, operation: str) -> None:
-    """Close a saga that leaves nothing to be known of it."""
+    """Delete a saga's row."""
     tx.execute("delete from saga_log where operation_id = ?", (operation,))

@@ -9,18 +9,18 @@ from collections.abc import Iterable, Mapping
 import msgspec
 
 from lottisync.causality.vector_clock import Clock, Host, covers
-from lottisync.review import deed, effect, saga, undo
+from lottisync.review import effect, effect_write, saga, undo
 from lottisync.review.action import Unreadable
 from lottisync.review.change import ChangeDecision
 from lottisync.review.completion import Begun, Sagas
-from lottisync.review.decision import answered_along, decided_together, known
+from lottisync.review.decision import decided_together, decided_with, decision_ids
 from lottisync.review.desk import Act, Desk, already
 from lottisync.review.ledger import Placed
 from lottisync.review.outcome import Outcome
 from lottisync.review.precedence import PERSON
 from lottisync.review.projection import ItemStatus
 from lottisync.review.rejection import decision_of, note_mark, settle_marks
-from lottisync.review.saga import Request
+from lottisync.review.saga import SagaRequest
 from lottisync.store.instant import iso
 from lottisync.store.reader import Reader
 
@@ -31,7 +31,7 @@ def take_back(desk: Desk, sagas: Sagas, item_id: str, now: int) -> Outcome:
     sagas.finish_begun([item_id], now)
     with desk.agents.transaction(now, PERSON) as tx:
         act = Act(desk, tx, now)
-        begun = _begin(act, act.ledgers.place(item_id))
+        begun = _begin(act, act.ledgers.find(item_id))
     if isinstance(begun, Outcome):
         settle_marks(desk, sagas, now)
         return begun
@@ -61,15 +61,15 @@ def _begin(act: Act, placed: Placed) -> Begun | Outcome:
             return Outcome(item.id, "failed", "its effect is not here; synchronise first")
     if restoration.stale and restoration.empty:
         return Outcome(item.id, "stale", "it was changed since it was confirmed", stale=restoration.stale)
-    request = Request(
+    request = SagaRequest(
         "undo",
         item.id,
         act.now,
         act.new_id(),
         args=state.heads[-1].args,
-        base=deed.undo_base(restoration.holder, item),
-        seen=known(ledger, item),
-        twins=answered_along(ledger, placed, act.new_id),
+        base=effect_write.undo_base(restoration.holder, item),
+        seen=decision_ids(ledger, item),
+        twins=decided_with(ledger, placed, act.new_id),
         undoes=next(head.id for head in reversed(state.heads) if head.verdict == ItemStatus.CONFIRMED),
     )
     saga.begin(act.tx, placed, request, act.now)
@@ -89,10 +89,10 @@ def _reopen(act: Act, placed: Placed) -> Outcome:
         journal_knowledge=last.journal_knowledge,
         undoes=last.id,
     )
-    act.write(placed, decision, answered_along(ledger, placed, act.new_id))
+    act.write(placed, decision, decided_with(ledger, placed, act.new_id))
     note_mark(act, placed, rejected=False)
     for other in fell_with:
-        if not act.ledgers.place(other.item.id).state.open:
+        if not act.ledgers.find(other.item.id).state.open:
             _reopen(act, other)
     return Outcome(item.id, "undone", "it waits for you again", decision.id)
 

@@ -45,17 +45,17 @@ class Restoration(NamedTuple):
 
 
 def holder(reader: Reader, effect: Effect) -> Entity | None:
-    """The entity that has the operation's receipt."""
+    """The entity with the operation's receipt."""
     path = receipt_path(effect.item.operation_id)
     if effect.created is not None:
-        found = [reader.entity(effect.created), *effect.look(reader).beside]
+        found = [reader.entity(effect.created), *effect.read_target(reader).beside]
     else:
         found = [reader.entity(effect.action.target(effect.task_id))]
     return next((entity for entity in found if entity is not None and path in entity.registers), None)
 
 
 def undoing(reader: Reader, effect: Effect) -> Restoration:
-    """What it would take to undo an item's effect now."""
+    """The writes that would undo an item's effect now."""
     item, companions = effect.item, effect.action.companions
     entity = holder(reader, effect)
     if entity is None:
@@ -95,9 +95,9 @@ def take_back(tx: Transaction, item: ChangeItem, restoration: Restoration) -> No
             tx.delete(ident, precedence=AGENT)
 
 
-def stand(tx: Transaction, effect: Effect) -> dict[str, Any] | None:
-    """Let the effect stand where devices differed: what it wrote is written again over its own siblings and
-    undoings. Returns the arguments of the effect that stands, None if it is not here."""
+def reassert(tx: Transaction, effect: Effect) -> dict[str, Any] | None:
+    """Keep the effect where devices decided differently: its values are written again over its own siblings and
+    undos. Returns the arguments of the effect that is kept; None if it is not here."""
     entity = holder(tx, effect)
     if entity is None:
         return None
@@ -116,11 +116,11 @@ def stand(tx: Transaction, effect: Effect) -> dict[str, Any] | None:
     return args
 
 
-# -- whose writes these are
+# -- which writes are the effect's own
 
 
 def _removal(reader: Reader, effect: Effect, entity: Entity) -> Restoration:
-    """A created entity goes, unless somebody has written to it or put something into it."""
+    """A created entity is deleted, unless somebody has written to it or put something into it."""
     if is_deleted(entity):
         return Restoration(entity, {}, [])
     changed = [path for path in entity.registers if not entity.dots(path) <= _dots(effect.item, entity)]
@@ -136,7 +136,7 @@ def _removal(reader: Reader, effect: Effect, entity: Entity) -> Restoration:
 
 
 def _was(item: ChangeItem, entity: Entity) -> dict[str, Any]:
-    """Register -> the value before the effect, of every effect that the entity holds; the winner's word counts."""
+    """Register -> the value before the effect, from every receipt that the entity holds; the winner counts."""
     was: dict[str, Any] = {}
     for write in reversed(entity.registers[receipt_path(item.operation_id)]):
         receipt = canonical.decode(write.value)
@@ -152,7 +152,7 @@ def _args(receipt: Any) -> dict[str, Any]:
 
 
 def _values(effect: Effect, args: dict[str, Any]) -> dict[str, Any]:
-    """Register -> the value that the effect wrote with these arguments; of a creation, its title."""
+    """Register -> the value that the effect wrote with these arguments; for a creation its title."""
     action = effect.worded(args)
     if action is None:
         return {}
@@ -160,23 +160,23 @@ def _values(effect: Effect, args: dict[str, Any]) -> dict[str, Any]:
 
 
 def _dots(item: ChangeItem, entity: Entity) -> frozenset[Dot]:
-    """The dots of the operation's effects and undoings."""
+    """The dots of the operation's effects and undos."""
     operation = item.operation_id
     return entity.dots(receipt_path(operation)) | entity.dots(receipt_path(undo_operation(operation)))
 
 
 def _deletions(entity: Entity, undone: frozenset[Dot]) -> frozenset[Dot]:
-    """Deletions that followed an undoing's receipt on its host at once: those that undid a creation."""
+    """Deletions directly after an undo's receipt on the same host: those that undid a creation."""
     return entity.dots(DELETED_AT) & {Dot(dot.host, dot.counter + 1) for dot in undone}
 
 
 def _is_all_ours(item: ChangeItem, entity: Entity) -> bool:
-    """Whether the effect made the entity and nobody wrote to it since."""
+    """True if the effect created the entity and nobody has written to it since."""
     return all(entity.dots(path) <= _dots(item, entity) for path in entity.registers)
 
 
 def _is_ours(effect: Effect, entity: Entity, path: str) -> bool:
-    """Whether each write that the register holds is the operation's, and says what its receipt says."""
+    """True if each write of the register is the operation's, and has the value of its receipt."""
     operation = effect.item.operation_id
     receipts = {write.stamp.dot: write.value for write in entity.registers[receipt_path(operation)]}
     undone = entity.dots(receipt_path(undo_operation(operation)))

@@ -1,32 +1,31 @@
-"""The person's word: confirm, reject, defer, undo, keep (docs/specs/10-review.md, section 5).
+"""The person's verdicts: confirm, reject, defer, undo, keep (docs/specs/10-review.md, section 5).
 
-A confirmed proposal changes the journal and leaves a decision in the agent store. Those are two files,
-and two files can't commit as one. So the effect carries its own witness:
+A confirmed proposal changes the journal and leaves a decision in the agent store. These are two files,
+and two files cannot commit as one. So the effect carries its own receipt:
 
-    agent.sqlite     saga_log: journal_pending             local; what the person said, word for word
-    journal.sqlite   ONE transaction: compare with the base again, ask the guard again, then ONE write:
+    agent.sqlite     saga_log: journal_pending             local; the person's complete request
+    journal.sqlite   ONE transaction: compare with the base again, check the guard again, then ONE write:
                      the effect and the register receipts/<operation id>
     agent.sqlite     ONE transaction: the decision, saga_log: agent_done
 
-A process that dies between two of them leaves an open saga; `recover` plays it again at the next
-start. It compares with the base again, because edits may have been synced in since, and a receipt that
-is there is returned and not repeated. The receipt is a register of the entity that the effect changes
-or creates, in the same write: it can't arrive anywhere without the effect. Nor can two files be put
-back as one: where the journal alone was restored from a backup, the sagas know what it has lost, and
-`recover` plays that again.
+A process that dies between two of them leaves an open saga; `recover` runs it again at the next start. It
+compares with the base again, because edits may have arrived by sync since. If the receipt is there, the
+effect is not repeated. The receipt is a register of the entity that the effect changes or creates, in the
+same write, so it cannot arrive anywhere without the effect. A backup may also restore one of the two files
+alone. If it was the journal, the sagas know the lost effects, and `recover` repeats them.
 
-Two devices that cannot see each other may confirm the same item. Both run it, and the state is that of
-one run: effects write absolute values, what is created has an id that is derived from the operation.
-The claim is "exactly-once effect", not "exactly-once execution".
+Two devices that cannot see each other may confirm the same item. Both carry it out, and the state is that
+of one run: effects write absolute values, and created entities have an id that is derived from the
+operation. The claim is "exactly-once effect", not "exactly-once execution".
 
-An undo is played the same way, under an operation of its own; so is the settling of a contest, and what
-an action notes in the journal when it is rejected.
+An undo is carried out in the same way, under an operation of its own. So are `keep`, which settles a
+contest, and the record of a rejection in the journal.
 
-    what is said            confirmation, rejection, taking_back
-    until it is done        saga (the row), completion (the steps), recovery (after a death)
-    what is written         deed and undo (in the journal), record (the decision)
+    verdicts                confirmation, rejection, taking_back
+    sagas                   saga (the row), completion (the steps), recovery (after a crash)
+    writes                  effect_write and undo (in the journal), record (the decision)
 
-Only a person's side may import these modules (an import contract says so): a model can't decide.
+Only the person's side may import these modules (an import contract): a model cannot decide.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -39,13 +38,13 @@ from lottisync.review.confirmation import Against
 from lottisync.review.desk import UNSEEN, Desk, Shown
 from lottisync.review.ledger import one_set, unknown
 from lottisync.review.outcome import Outcome
-from lottisync.review.terms import Sovereignty
+from lottisync.review.policy import Sovereignty
 from lottisync.store.store import Store
 
 
 class Verdicts:
-    """A person's verdicts on one device. `new_id` mints decision ids from the time in ms; `sagas` is given by tests
-    that kill a process in the middle. Each verb raises `Problem` for an id that is unknown."""
+    """A person's verdicts on one device. `new_id` makes decision ids from the time in ms. Tests pass `sagas` to kill a
+    process in the middle. Each verb raises `Problem` for an unknown id."""
 
     def __init__(
         self,
@@ -70,10 +69,10 @@ class Verdicts:
         against: Against = "base",
         shown: str | None = None,
     ) -> Outcome:
-        """Do what an item proposes, once. `against="current"` is for a person who was shown that it is
-        stale and wants it over what is there now. `edited_args` are all the arguments in the person's
-        words; tool and target stay. `shown` is `ItemView.shown` of what the person saw: if anything in it has changed
-        since, nothing is done, and the outcome has the new view."""
+        """Carry out an item, once. `against="current"` is for a person who was shown that it is stale, and wants to
+        overwrite the present value. `edited_args` are all the arguments, as the person edited them; tool and target
+        stay. `shown` is `ItemView.shown` of the view that the person saw: if it has changed since, nothing is done, and
+        the outcome has the new view."""
         seen = {item_id: shown} if shown is not None else {}
         [outcome] = confirmation.confirm(
             self._desk, self._sagas, [item_id], now, edited_args=edited_args, against=against, shown=seen
@@ -81,33 +80,32 @@ class Verdicts:
         return outcome
 
     def confirm_all(self, set_id: str, now: int) -> list[Outcome]:
-        """Confirm what waits in a set, in order; each item sees what the ones before it did (S2-20). What has
-        expired does not wait: it takes a word of its own."""
+        """Confirm the open items of a set, in order; each item sees the effects of the ones before it (S2-20). Expired
+        items are not open: they need a verdict of their own."""
         return confirmation.confirm(self._desk, self._sagas, self._items(set_id), now, only_open=True)
 
     def confirm_selected(
         self, item_ids: Iterable[str], now: int, *, against: Against = "base", shown: Shown = UNSEEN
     ) -> list[Outcome]:
-        """Confirm some items as one act (S1-43). They go in the order of their sets, whatever order they were picked
-        in, so that what builds on another comes after it."""
+        """Confirm some items as one act (S1-43), always in the order of their sets, so that an item comes after those
+        on which it depends."""
         in_order = self._in_order(item_ids)
         return confirmation.confirm(self._desk, self._sagas, in_order, now, against=against, shown=shown)
 
     def reject(self, item_id: str, now: int, reason: str | None = None) -> Outcome:
-        """Say no, with a reason that the agent will read. The item's twins are answered with it, and what builds
-        on it is rejected along, all in one transaction."""
+        """Reject an item, with a reason that the agent will read. Its twins are decided with it, and items that depend
+        on it are rejected too, in one transaction."""
         return self.reject_selected([item_id], now, reason)[0]
 
     def reject_selected(
         self, item_ids: Iterable[str], now: int, reason: str | None = None, *, shown: Shown = UNSEEN
     ) -> list[Outcome]:
-        """Say no to some items as one act."""
+        """Reject some items as one act."""
         wanted = list(dict.fromkeys(item_ids))
         return rejection.reject(self._desk, self._sagas, wanted, now, reason, shown=shown)
 
     def dismiss(self, set_id: str, now: int, reason: str | None = None) -> list[Outcome]:
-        """Reject what waits in a set, with one decision each and in one transaction (S1-44); each can be undone
-        like any other."""
+        """Reject the open items of a set, with one decision each, in one transaction (S1-44). Each can be undone."""
         return rejection.reject(self._desk, self._sagas, self._items(set_id), now, reason, only_open=True)
 
     def defer(self, item_id: str, until: int, now: int) -> Outcome:
@@ -120,8 +118,8 @@ class Verdicts:
         return rejection.defer(self._desk, self._sagas, wanted, until, now, shown=shown)
 
     def undo(self, item_id: str, now: int) -> Outcome:
-        """Take a verdict back. What was confirmed is written back where nobody has written since, and the item
-        counts as retracted by the user; what was rejected, put off or retracted is pending again."""
+        """Take a verdict back. A confirmed item is retracted by the user, and the old values are written back where
+        nobody has written since. A rejected, deferred or retracted item is pending again."""
         return taking_back.take_back(self._desk, self._sagas, item_id, now)
 
     def keep(self, item_id: str, now: int) -> Outcome:
@@ -129,8 +127,8 @@ class Verdicts:
         return confirmation.keep(self._desk, self._sagas, item_id, now)
 
     def recover(self, now: int) -> list[Outcome]:
-        """Play again what a process that died left open, and what the journal has lost since; to be called at start.
-        One that cannot be played is reported, and stops no other."""
+        """Finish the sagas that a dead process left open, and repeat effects that the journal has lost. To be called at
+        start. A saga that cannot be finished is reported, and does not stop the others."""
         return recovery.recover(self._desk, self._sagas, now)
 
     def _items(self, set_id: str) -> list[str]:

@@ -5,7 +5,7 @@ Everything is taken from the item's view (`lottisync.review.item_view`); nothing
 
 from typing import Any, NamedTuple
 
-from lottisync.journal.action import Topic
+from lottisync.journal.task_action import Topic
 from lottisync.journal.toolbox import ACTIONS
 from lottisync.review.action import Unreadable
 from lottisync.review.effect import StaleField

@@ -15,8 +15,8 @@ from lottisync.journal.toolbox import ACTIONS
 from lottisync.journal.types import ENTRY_LINK, PRIORITIES, STATUSES, EntryLink
 from lottisync.problem import Problem
 from lottisync.review import index
-from lottisync.review.fate import fates
 from lottisync.review.precedence import PERSON
+from lottisync.review.proposal_record import proposal_records
 from lottisync.store.instant import iso
 from lottisync.store.reader import Reader
 from lottisync.store.transaction import Transaction
@@ -80,7 +80,7 @@ def _listed(request: Request, *, said: str = "", status: int = 200) -> Response:
     )
 
 
-def _key(one: tasks.Line) -> tuple[str, ...]:
+def _key(one: tasks.TaskLine) -> tuple[str, ...]:
     return one.priority, one.due or "9999", one.created_at, one.id
 
 
@@ -92,10 +92,10 @@ def _waiting(site: Site) -> dict[str, int]:
     return {task: index.waiting(site.agents, site.now(), task) for task in open_tasks}
 
 
-def _fits(chosen: str, wanted: str, now: int, waiting: Mapping[str, int]) -> Callable[[tasks.Line], bool]:
+def _fits(chosen: str, wanted: str, now: int, waiting: Mapping[str, int]) -> Callable[[tasks.TaskLine], bool]:
     piece, until = wanted.casefold(), iso(now + WEEK)[:10]
 
-    def fits(one: tasks.Line) -> bool:
+    def fits(one: tasks.TaskLine) -> bool:
         if piece and piece not in one.title.casefold():
             return False
         closed = one.status in CLOSED
@@ -136,7 +136,7 @@ def shown(request: Request, task_id: str, since: int, *, said: str = "", status:
     with site.agents.reading() as reader:
         agent = agent_for_task(reader, task_id)
         report = latest_report(reader, agent.id) if agent is not None else None
-    history = fates(site.journal, site.agents, ACTIONS, now, task_id)
+    history = proposal_records(site.journal, site.agents, ACTIONS, now, task_id)
     return page(
         request,
         "task.html",

@@ -8,11 +8,11 @@ from pydantic import BeforeValidator, Field
 from lottisync.entities.entity import Entity
 from lottisync.entities.view import view
 from lottisync.journal import redundancy, tasks
-from lottisync.journal.action import ITEM, Action, Topic
-from lottisync.journal.arguments import Title
+from lottisync.journal.arguments import TitleText
 from lottisync.journal.language import marked
+from lottisync.journal.task_action import ITEM, TaskAction, Topic
 from lottisync.journal.types import ChecklistItem
-from lottisync.review.action import Change, Deed, Sight
+from lottisync.review.action import EffectWrite, FieldChange, TargetView
 from lottisync.review.effect import receipt
 from lottisync.review.precedence import AGENT
 from lottisync.review.proposal import created_id
@@ -25,54 +25,56 @@ Checked = Annotated[bool | None, BeforeValidator(lambda value: True if value is 
 """True or nothing: an item that is not done says nothing of it."""
 
 
-class AddChecklistItem(Action):
+class AddChecklistItem(TaskAction):
     tool: ClassVar[str] = "add_checklist_item"
     topic: ClassVar[Topic] = Topic.CHECKLIST
     purpose: ClassVar[str] = "Propose one new checklist item."
     offered: ClassVar[bool] = False
     creates: ClassVar[str | None] = ITEM
 
-    title: Title = Field(description="What is to be done.")
+    title: TitleText = Field(description="What is to be done.")
     is_checked: Checked = Field(default=None, description="True if it is done already.")
 
     def created_name(self) -> str:
         return self.title
 
-    def look(self, reader: Reader, task_id: str) -> Sight:
+    def read_target(self, reader: Reader, task_id: str) -> TargetView:
         task = reader.entity(task_id)
-        return Sight(task, task, [entity for entity in reader.owned_by(task_id) if entity.type == ITEM])
+        return TargetView(task, task, [entity for entity in reader.owned_by(task_id) if entity.type == ITEM])
 
-    def redundant(self, sight: Sight) -> str | None:
-        return self.redundancy({"titles": [view(entity, ChecklistItem).title for entity in sight.beside]})
+    def redundant(self, target_view: TargetView) -> str | None:
+        return self.redundancy({"titles": [view(entity, ChecklistItem).title for entity in target_view.beside]})
 
     def redundancy(self, current: Mapping[str, Any]) -> str | None:
         """`"Milk" is already on the checklist`."""
         return redundancy.addition(self.title, current["titles"], PLACE)
 
-    def holder(self, sight: Sight) -> Entity | None:
-        there = [e for e in sight.beside if redundancy.addition(self.title, [view(e, ChecklistItem).title], PLACE)]
+    def holder(self, target_view: TargetView) -> Entity | None:
+        there = [
+            e for e in target_view.beside if redundancy.addition(self.title, [view(e, ChecklistItem).title], PLACE)
+        ]
         return there[-1] if there else None
 
-    def writes(self, sight: Sight) -> dict[str, Any]:
-        return {} if self.holder(sight) else {"title": self.title}
+    def writes(self, target_view: TargetView) -> dict[str, Any]:
+        return {} if self.holder(target_view) else {"title": self.title}
 
-    def changes(self, sight: Sight, name: str | None) -> list[Change]:
-        added = Change(ITEM, None, self.title)
-        return [added, Change("isChecked", None, after=True)] if self.is_checked else [added]
+    def changes(self, target_view: TargetView, name: str | None) -> list[FieldChange]:
+        added = FieldChange(ITEM, None, self.title)
+        return [added, FieldChange("isChecked", None, after=True)] if self.is_checked else [added]
 
-    def carry_out(self, tx: Transaction, deed: Deed) -> None:
-        kept = receipt(self, deed.operation, None, deed.writes)
-        there = self.holder(deed.sight)
-        if not deed.writes and there is not None:
+    def carry_out(self, tx: Transaction, effect_write: EffectWrite) -> None:
+        kept = receipt(self, effect_write.operation, None, effect_write.writes)
+        there = self.holder(effect_write.target_view)
+        if not effect_write.writes and there is not None:
             tx.put(there.id, ITEM, kept)
             return
-        tasks.default_checklist(tx, deed.task_id, precedence=AGENT)
-        ident = created_id(deed.operation, ITEM)
-        tasks.add_item(tx, ident, deed.task_id, self.title, {**self._tick(deed), **kept})
+        tasks.default_checklist(tx, effect_write.task_id, precedence=AGENT)
+        ident = created_id(effect_write.operation, ITEM)
+        tasks.add_item(tx, ident, effect_write.task_id, self.title, {**self._tick(effect_write), **kept})
 
-    def _tick(self, deed: Deed) -> dict[str, Any]:
-        tick = {"isChecked": True, "checkedAt": iso(deed.at)} if self.is_checked else {}
-        return {"proposedBy": deed.agent_id, **tick}
+    def _tick(self, effect_write: EffectWrite) -> dict[str, Any]:
+        tick = {"isChecked": True, "checkedAt": iso(effect_write.at)} if self.is_checked else {}
+        return {"proposedBy": effect_write.agent_id, **tick}
 
     def summary(self, name: str | None = None, language: str = "en") -> str:
         text = marked('Add as done: "{title}"') if self.is_checked else marked('Add: "{title}"')

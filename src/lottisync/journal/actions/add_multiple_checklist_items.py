@@ -5,17 +5,17 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from lottisync.journal.action import Action, Batch
 from lottisync.journal.actions.add_checklist_item import AddChecklistItem, Checked
-from lottisync.journal.arguments import MAX_BATCH, Arguments, Title
+from lottisync.journal.arguments import MAX_BATCH, Arguments, TitleText
+from lottisync.journal.task_action import ActionBatch, TaskAction
 
 
 class NewItem(Arguments):
-    title: Title = Field(description="What is to be done.")
+    title: TitleText = Field(description="What is to be done.")
     is_checked: Checked = Field(default=None, description="True if it is done already.")
 
 
-class AddMultipleChecklistItems(Batch):
+class AddMultipleChecklistItems(ActionBatch):
     tool: ClassVar[str] = "add_multiple_checklist_items"
     purpose: ClassVar[str] = "Propose new checklist items; the user decides on each of them."
     when: ClassVar[str] = "When what was written names a step that is not on the list."
@@ -24,5 +24,5 @@ class AddMultipleChecklistItems(Batch):
 
     items: list[NewItem] = Field(min_length=1, max_length=MAX_BATCH, description="The items to add, in order.")
 
-    def parts(self) -> Sequence[Action]:
+    def parts(self) -> Sequence[TaskAction]:
         return [AddChecklistItem.model_construct(**dict(item)) for item in self.items]

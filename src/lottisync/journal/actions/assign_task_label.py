@@ -8,12 +8,12 @@ from pydantic import BeforeValidator, Field
 from lottisync.entities import path as paths
 from lottisync.entities.entity import is_deleted
 from lottisync.entities.view import view
-from lottisync.journal.action import LABEL, Action, Topic, missing
-from lottisync.journal.arguments import Arguments, EntityId
+from lottisync.journal.arguments import Arguments, EntityIdText
 from lottisync.journal.language import marked
+from lottisync.journal.task_action import LABEL, TaskAction, Topic, missing
 from lottisync.journal.types import Label, Task
-from lottisync.review.action import Change, Sight
-from lottisync.review.terms import Terms
+from lottisync.review.action import FieldChange, TargetView
+from lottisync.review.policy import Policy
 from lottisync.store.reader import Reader
 from lottisync.store.transaction import Transaction
 
@@ -29,13 +29,13 @@ def _confidence(value: Any) -> Any:
 
 
 class LabelChoice(Arguments):
-    id: EntityId = Field(description="The id of the label, out of those you may choose from.")
+    id: EntityIdText = Field(description="The id of the label, out of those you may choose from.")
     confidence: Annotated[Literal["very_high", "high", "medium", "low"], BeforeValidator(_confidence)] = Field(
         default="medium", description="How sure you are that it fits. Labels with low confidence are not proposed."
     )
 
 
-class AssignTaskLabel(LabelChoice, Action):
+class AssignTaskLabel(LabelChoice, TaskAction):
     tool: ClassVar[str] = "assign_task_label"
     topic: ClassVar[Topic] = Topic.LABELS
     purpose: ClassVar[str] = "Propose one label for the task."
@@ -43,7 +43,7 @@ class AssignTaskLabel(LabelChoice, Action):
     marks_rejection: ClassVar[bool] = True
 
     def arguments(self) -> dict[str, Any]:
-        return Action.arguments(self)
+        return TaskAction.arguments(self)
 
     def is_about(self, entity_id: str) -> bool:
         return self.id == entity_id
@@ -51,43 +51,47 @@ class AssignTaskLabel(LabelChoice, Action):
     def values(self) -> dict[str, Any]:
         return {paths.join("labels", self.id): True}
 
-    def look(self, reader: Reader, task_id: str) -> Sight:
+    def read_target(self, reader: Reader, task_id: str) -> TargetView:
         task = reader.entity(task_id)
-        return Sight(task, task, other=reader.entity(self.id))
+        return TargetView(task, task, other=reader.entity(self.id))
 
-    def own_obstacle(self, sight: Sight, task_id: str, terms: Terms) -> str | None:
-        fault = missing(sight.other, LABEL)
-        assert sight.task is not None
-        if fault is None and view(sight.task, Task).suppressed_labels.get(self.id):
+    def own_obstacle(self, target_view: TargetView, task_id: str, policy: Policy) -> str | None:
+        fault = missing(target_view.other, LABEL)
+        assert target_view.task is not None
+        if fault is None and view(target_view.task, Task).suppressed_labels.get(self.id):
             fault = "the user does not want it on this task"
         return fault and f"label {self.id}: {fault}"
 
-    def hindrance(self, sight: Sight, task_id: str, terms: Terms, others: Sequence[object]) -> str | None:
+    def hindrance(self, target_view: TargetView, task_id: str, policy: Policy, others: Sequence[object]) -> str | None:
         if self.confidence == "low":
-            return f'label "{self.name(sight) or ""}": you are not sure enough of it'
+            return f'label "{self.name(target_view) or ""}": you are not sure enough of it'
         chosen = {other.id for other in others if isinstance(other, AssignTaskLabel)} | {self.id}
         if len(chosen) > MAX_LABELS:
-            return f'label "{self.name(sight) or ""}": {MAX_LABELS} labels are proposed already'
-        return super().hindrance(sight, task_id, terms, others)
+            return f'label "{self.name(target_view) or ""}": {MAX_LABELS} labels are proposed already'
+        return super().hindrance(target_view, task_id, policy, others)
 
-    def current(self, sight: Sight) -> dict[str, Any]:
-        held = sight.target if sight.target is not None and not is_deleted(sight.target) else None
+    def current(self, target_view: TargetView) -> dict[str, Any]:
+        held = target_view.target if target_view.target is not None and not is_deleted(target_view.target) else None
         return {path: held is not None and held.value(path) is True for path in self.values()}
 
-    def redundant(self, sight: Sight) -> str | None:
-        return f'label "{self.name(sight) or ""}" is already assigned' if all(self.current(sight).values()) else None
+    def redundant(self, target_view: TargetView) -> str | None:
+        return (
+            f'label "{self.name(target_view) or ""}" is already assigned'
+            if all(self.current(target_view).values())
+            else None
+        )
 
     def newer(self, path: str, value: Any) -> str:
         return "the user took it off the labels"
 
-    def name(self, sight: Sight) -> str | None:
-        if sight.other is None or sight.other.type != LABEL:
+    def name(self, target_view: TargetView) -> str | None:
+        if target_view.other is None or target_view.other.type != LABEL:
             return None
-        return view(sight.other, Label).name or None
+        return view(target_view.other, Label).name or None
 
-    def changes(self, sight: Sight, name: str | None) -> list[Change]:
-        there = all(self.current(sight).values())
-        return [Change("labels", name or self.id if there else None, name or self.id)]
+    def changes(self, target_view: TargetView, name: str | None) -> list[FieldChange]:
+        there = all(self.current(target_view).values())
+        return [FieldChange("labels", name or self.id if there else None, name or self.id)]
 
     def on_rejection(self, tx: Transaction, task_id: str, *, rejected: bool) -> None:
         register, value = paths.join("suppressedLabels", self.id), True if rejected else None

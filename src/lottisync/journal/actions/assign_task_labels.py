@@ -5,12 +5,12 @@ from typing import Any, ClassVar
 
 from pydantic import Field, model_validator
 
-from lottisync.journal.action import Action, Batch
 from lottisync.journal.actions.assign_task_label import CONFIDENCES, MAX_LABELS, AssignTaskLabel, LabelChoice
 from lottisync.journal.arguments import MAX_BATCH
+from lottisync.journal.task_action import ActionBatch, TaskAction
 
 
-class AssignTaskLabels(Batch):
+class AssignTaskLabels(ActionBatch):
     tool: ClassVar[str] = "assign_task_labels"
     purpose: ClassVar[str] = f"Propose labels for the task, at most {MAX_LABELS}, out of those you may choose from."
     when: ClassVar[str] = "Only labels of labelsToChooseFrom that clearly fit."
@@ -32,7 +32,7 @@ class AssignTaskLabels(Batch):
         rest = {name: value for name, value in given.items() if name != "labelIds"}
         return {**rest, "labels": [{"id": one} for one in listed]} if isinstance(listed, list) else given
 
-    def parts(self) -> Sequence[Action]:
+    def parts(self) -> Sequence[TaskAction]:
         # `sorted` is stable: what the model is equally sure of stays in its order.
         surest = sorted(self.labels, key=lambda label: CONFIDENCES.index(label.confidence))
         return [AssignTaskLabel.model_construct(**dict(label)) for label in surest]

@@ -8,12 +8,12 @@ from pydantic import Field, StringConstraints
 from lottisync.entities.entity import Entity, is_deleted
 from lottisync.entities.view import view
 from lottisync.journal import redundancy, tasks
-from lottisync.journal.action import TASK, Action, Topic
 from lottisync.journal.actions.link_task import LinkTask, Relation
-from lottisync.journal.arguments import MAX_REASON, DueDate, Priority, Title
+from lottisync.journal.arguments import MAX_REASON, DueDate, Priority, TitleText
 from lottisync.journal.language import marked
+from lottisync.journal.task_action import TASK, TaskAction, Topic
 from lottisync.journal.types import ENTRY_LINK, Task
-from lottisync.review.action import Change, Deed, Sight
+from lottisync.review.action import EffectWrite, FieldChange, TargetView
 from lottisync.review.effect import receipt
 from lottisync.review.proposal import created_id
 from lottisync.store.reader import Reader
@@ -22,7 +22,7 @@ from lottisync.store.transaction import Transaction
 PLACE = "linked with this task"
 
 
-class CreateFollowUpTask(Action):
+class CreateFollowUpTask(TaskAction):
     tool: ClassVar[str] = "create_follow_up_task"
     topic: ClassVar[Topic] = Topic.FURTHER
     purpose: ClassVar[str] = (
@@ -33,7 +33,7 @@ class CreateFollowUpTask(Action):
     creates: ClassVar[str | None] = TASK
     builds: ClassVar[bool] = True
 
-    title: Title = Field(description="What is to be done in the new task.")
+    title: TitleText = Field(description="What is to be done in the new task.")
     due_date: DueDate | None = Field(default=None, description="The day, as YYYY-MM-DD.")
     priority: Priority | None = Field(default=None, description="P0 is the most urgent, P3 the least. P2 if left out.")
     description: Annotated[str, StringConstraints(strip_whitespace=True, max_length=MAX_REASON)] | None = Field(
@@ -52,7 +52,7 @@ class CreateFollowUpTask(Action):
     def created_name(self) -> str:
         return self.title
 
-    def along(self, created: str) -> Sequence[Action]:
+    def along(self, created: str) -> Sequence[TaskAction]:
         if self.relation is None:
             return ()
         return [LinkTask.model_construct(relation=self.relation, target_task_id=created)]
@@ -60,43 +60,43 @@ class CreateFollowUpTask(Action):
     def created_along(self, operation: str) -> Sequence[str]:
         return [created_id(operation, "entry")]
 
-    def look(self, reader: Reader, task_id: str) -> Sight:
+    def read_target(self, reader: Reader, task_id: str) -> TargetView:
         task = reader.entity(task_id)
-        return Sight(task, task, _linked(reader, task_id))
+        return TargetView(task, task, _linked(reader, task_id))
 
-    def redundant(self, sight: Sight) -> str | None:
-        return redundancy.addition(self.title, [view(entity, Task).title for entity in sight.beside], PLACE)
+    def redundant(self, target_view: TargetView) -> str | None:
+        return redundancy.addition(self.title, [view(entity, Task).title for entity in target_view.beside], PLACE)
 
-    def holder(self, sight: Sight) -> Entity | None:
-        there = [e for e in sight.beside if redundancy.addition(self.title, [view(e, Task).title], PLACE)]
+    def holder(self, target_view: TargetView) -> Entity | None:
+        there = [e for e in target_view.beside if redundancy.addition(self.title, [view(e, Task).title], PLACE)]
         return there[-1] if there else None
 
-    def writes(self, sight: Sight) -> dict[str, Any]:
-        return {} if self.holder(sight) else {"title": self.title}
+    def writes(self, target_view: TargetView) -> dict[str, Any]:
+        return {} if self.holder(target_view) else {"title": self.title}
 
-    def changes(self, sight: Sight, name: str | None) -> list[Change]:
+    def changes(self, target_view: TargetView, name: str | None) -> list[FieldChange]:
         details = {"due": self.due_date, "priority": self.priority, "description": self.description}
-        given = [Change(path, None, value) for path, value in details.items() if value is not None]
-        return [Change(TASK, None, self.title), *given]
+        given = [FieldChange(path, None, value) for path, value in details.items() if value is not None]
+        return [FieldChange(TASK, None, self.title), *given]
 
-    def carry_out(self, tx: Transaction, deed: Deed) -> None:
-        kept = receipt(self, deed.operation, None, deed.writes)
-        there = self.holder(deed.sight)
-        if not deed.writes and there is not None:
+    def carry_out(self, tx: Transaction, effect_write: EffectWrite) -> None:
+        kept = receipt(self, effect_write.operation, None, effect_write.writes)
+        there = self.holder(effect_write.target_view)
+        if not effect_write.writes and there is not None:
             tx.put(there.id, TASK, kept)
             return
-        assert deed.sight.task is not None
-        ident = created_id(deed.operation, TASK)
+        assert effect_write.target_view.task is not None
+        ident = created_id(effect_write.operation, TASK)
         fields = {
             "due": self.due_date,
             "priority": self.priority or "P2",
-            "categoryId": view(deed.sight.task, Task).category_id,
-            "proposedBy": deed.agent_id,
+            "categoryId": view(effect_write.target_view.task, Task).category_id,
+            "proposedBy": effect_write.agent_id,
             **kept,
         }
         tasks.add_task(tx, ident, self.title, {k: v for k, v in fields.items() if v is not None})
         if self.description is not None:
-            [note] = self.created_along(deed.operation)
+            [note] = self.created_along(effect_write.operation)
             tasks.add_note(tx, note, ident, self.description, author="agent")
 
     def summary(self, name: str | None = None, language: str = "en") -> str:

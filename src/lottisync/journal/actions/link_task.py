@@ -10,14 +10,14 @@ from lottisync.entities import path as paths
 from lottisync.entities.entity import is_deleted
 from lottisync.entities.schema import link_id
 from lottisync.entities.view import view
-from lottisync.journal.action import NOT_ALLOWED, TASK, Action, Topic, allows, missing
-from lottisync.journal.arguments import EntityId, rule
+from lottisync.journal.arguments import EntityIdText, rule
 from lottisync.journal.language import marked
+from lottisync.journal.task_action import NOT_ALLOWED, TASK, TaskAction, Topic, allows, missing
 from lottisync.journal.types import ENTRY_LINK, INVERSES, RELATIONS, Task, link_ends
 from lottisync.problem import Problem
-from lottisync.review.action import Change, Deed, Sight
+from lottisync.review.action import EffectWrite, FieldChange, TargetView
 from lottisync.review.effect import receipt
-from lottisync.review.terms import Terms
+from lottisync.review.policy import Policy
 from lottisync.store.reader import Reader
 from lottisync.store.transaction import Transaction
 
@@ -51,7 +51,7 @@ def _relation(text: str) -> str:
 Relation = Annotated[str, AfterValidator(rule(_relation)), Field(json_schema_extra={"enum": [*RELATIONS, *INVERSES]})]
 
 
-class LinkTask(Action):
+class LinkTask(TaskAction):
     tool: ClassVar[str] = "link_task"
     topic: ClassVar[Topic] = Topic.FURTHER
     purpose: ClassVar[str] = "Propose a link from this task to another."
@@ -59,7 +59,7 @@ class LinkTask(Action):
     makes_target: ClassVar[bool] = True
 
     relation: Relation = Field(description="How this task stands to the other: this task <relation> the other.")
-    target_task_id: EntityId = Field(
+    target_task_id: EntityIdText = Field(
         description="The id of the other task; a follow-up task's is told when it is proposed."
     )
 
@@ -73,45 +73,49 @@ class LinkTask(Action):
     def needs(self) -> str | None:
         return self.target_task_id
 
-    def look(self, reader: Reader, task_id: str) -> Sight:
+    def read_target(self, reader: Reader, task_id: str) -> TargetView:
         other = reader.entity(self.target_task_id)
-        return Sight(reader.entity(task_id), reader.entity(self.target(task_id)), other=other)
+        return TargetView(reader.entity(task_id), reader.entity(self.target(task_id)), other=other)
 
-    def own_obstacle(self, sight: Sight, task_id: str, terms: Terms) -> str | None:
+    def own_obstacle(self, target_view: TargetView, task_id: str, policy: Policy) -> str | None:
         if self.target_task_id == task_id:
             return "a task is not linked with itself"
-        fault = missing(sight.other, TASK)
-        if fault is None and sight.other is not None and not allows(terms, sight.other):
+        fault = missing(target_view.other, TASK)
+        if fault is None and target_view.other is not None and not allows(policy, target_view.other):
             fault = NOT_ALLOWED
         return fault and f"task {self.target_task_id}: {fault}"
 
-    def current(self, sight: Sight) -> dict[str, Any]:
-        held = sight.target if sight.target is not None and not is_deleted(sight.target) else None
+    def current(self, target_view: TargetView) -> dict[str, Any]:
+        held = target_view.target if target_view.target is not None and not is_deleted(target_view.target) else None
         return {path: held is not None and held.value(path) is True for path in self.values()}
 
-    def redundant(self, sight: Sight) -> str | None:
-        return f'"{self.name(sight) or ""}" is already linked so' if all(self.current(sight).values()) else None
+    def redundant(self, target_view: TargetView) -> str | None:
+        return (
+            f'"{self.name(target_view) or ""}" is already linked so'
+            if all(self.current(target_view).values())
+            else None
+        )
 
     def newer(self, path: str, value: Any) -> str:
         return "the user took it off the relations"
 
-    def name(self, sight: Sight) -> str | None:
-        if sight.other is None or sight.other.type != TASK:
+    def name(self, target_view: TargetView) -> str | None:
+        if target_view.other is None or target_view.other.type != TASK:
             return None
-        return view(sight.other, Task).title or None
+        return view(target_view.other, Task).title or None
 
-    def changes(self, sight: Sight, name: str | None) -> list[Change]:
-        there = all(self.current(sight).values())
-        return [Change("relations", name or self.target_task_id if there else None, name or self.target_task_id)]
+    def changes(self, target_view: TargetView, name: str | None) -> list[FieldChange]:
+        there = all(self.current(target_view).values())
+        return [FieldChange("relations", name or self.target_task_id if there else None, name or self.target_task_id)]
 
-    def carry_out(self, tx: Transaction, deed: Deed) -> None:
+    def carry_out(self, tx: Transaction, effect_write: EffectWrite) -> None:
         """A link that was deleted is brought back, without the relations that it had."""
-        target = deed.sight.target
-        fields = {**deed.writes, **receipt(self, deed.operation, target, deed.writes)}
+        target = effect_write.target_view.target
+        fields = {**effect_write.writes, **receipt(self, effect_write.operation, target, effect_write.writes)}
         if target is not None and not is_deleted(target):
             tx.put(target.id, ENTRY_LINK, fields)
             return
-        _, from_id, to_id = link_ends(self.relation, deed.task_id, self.target_task_id)
+        _, from_id, to_id = link_ends(self.relation, effect_write.task_id, self.target_task_id)
         had = [path for path in target.registers if path.startswith("relations/")] if target is not None else []
         tx.link(ENTRY_LINK, from_id, to_id, dict.fromkeys(had) | fields)
 

@@ -12,13 +12,13 @@ from pydantic import AfterValidator, Field
 from lottisync.entities.entity import is_deleted
 from lottisync.entities.view import view
 from lottisync.journal import tasks
-from lottisync.journal.action import allows
 from lottisync.journal.arguments import Call, rule
+from lottisync.journal.task_action import allows
 from lottisync.journal.tasks import checked_language
 from lottisync.journal.types import Task
-from lottisync.review.answer import skipped
+from lottisync.review.policy import Policy
 from lottisync.review.precedence import PERSON
-from lottisync.review.terms import Terms
+from lottisync.review.tool_answer import skipped
 from lottisync.store.transaction import Transaction
 
 
@@ -35,15 +35,15 @@ class SetTaskLanguage(Call):
     )
     confidence: Literal["high", "medium", "low"] | None = Field(default=None, description="How sure you are.")
 
-    def at_once(self, tx: Transaction, task_id: str, terms: Terms | None = None) -> str:
+    def at_once(self, tx: Transaction, task_id: str, policy: Policy | None = None) -> str:
         """Record it in a transaction of the journal; returns the answer for the model.
 
         A language is the user's if its source says so, and also if the write that holds it was a user's,
-        whatever the source says. With `terms` the agent must be allowed in the task's category."""
+        whatever the source says. With `policy` the agent must be allowed in the task's category."""
         entity = tx.entity(task_id)
         if entity is None or entity.type != "task" or is_deleted(entity):
             return skipped("the task is not here, or was deleted")
-        if terms is not None and not allows(terms, entity):
+        if policy is not None and not allows(policy, entity):
             return skipped("you are not allowed in the task's category")
         task, held, code = view(entity, Task), entity.winner("languageCode"), self.language_code
         if self.confidence == "low":

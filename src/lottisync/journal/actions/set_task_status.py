@@ -5,12 +5,12 @@ from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import AfterValidator, Field, ValidationInfo, model_validator
 
-from lottisync.journal.action import TaskField
-from lottisync.journal.arguments import INCOMPLETE, Reason, rule
+from lottisync.journal.arguments import INCOMPLETE, ReasonText, rule
 from lottisync.journal.language import marked
+from lottisync.journal.task_action import TaskField
 from lottisync.journal.tasks import checked_status
 from lottisync.problem import Problem
-from lottisync.review.action import Change, Deed, Sight
+from lottisync.review.action import EffectWrite, FieldChange, TargetView
 
 PROPOSED_STATUSES = ("OPEN", "GROOMED", "IN PROGRESS", "BLOCKED", "ON HOLD")
 """What a model may propose."""
@@ -44,7 +44,7 @@ class SetTaskStatus(TaskField):
     status: Annotated[
         str, AfterValidator(rule(_proposable)), Field(json_schema_extra={"enum": list(PROPOSED_STATUSES)})
     ] = Field(description="The new status. Only the user sets DONE and REJECTED.")
-    reason: Reason | None = Field(default=None, description="Required for BLOCKED and ON HOLD: what it waits for.")
+    reason: ReasonText | None = Field(default=None, description="Required for BLOCKED and ON HOLD: what it waits for.")
 
     @model_validator(mode="after")
     def _explained(self, info: ValidationInfo) -> Self:
@@ -59,27 +59,27 @@ class SetTaskStatus(TaskField):
     def value(self) -> Any:
         return self.status
 
-    def redundant(self, sight: Sight) -> str | None:
-        return None if self._says_more(sight) else super().redundant(sight)
+    def redundant(self, target_view: TargetView) -> str | None:
+        return None if self._says_more(target_view) else super().redundant(target_view)
 
-    def writes(self, sight: Sight) -> dict[str, Any]:
-        return self.values() if self._says_more(sight) else super().writes(sight)
+    def writes(self, target_view: TargetView) -> dict[str, Any]:
+        return self.values() if self._says_more(target_view) else super().writes(target_view)
 
-    def _says_more(self, sight: Sight) -> bool:
+    def _says_more(self, target_view: TargetView) -> bool:
         """Whether it gives another reason for the status that the task has: that is a change, too."""
-        if self.reason is None or sight.target is None or sight.target.value("status") != self.status:
+        if self.reason is None or target_view.target is None or target_view.target.value("status") != self.status:
             return False
-        return bool(sight.target.value("statusReason") != self.reason)
+        return bool(target_view.target.value("statusReason") != self.reason)
 
-    def beside(self, writes: Mapping[str, Any], deed: Deed) -> dict[str, Any]:
+    def beside(self, writes: Mapping[str, Any], effect_write: EffectWrite) -> dict[str, Any]:
         return dict(checked_status(self.status, self.reason)) if writes else {}
 
-    def changes(self, sight: Sight, name: str | None) -> list[Change]:
-        before = sight.target.value("statusReason") if sight.target is not None else None
-        changes = [] if self._says_more(sight) else super().changes(sight, name)
+    def changes(self, target_view: TargetView, name: str | None) -> list[FieldChange]:
+        before = target_view.target.value("statusReason") if target_view.target is not None else None
+        changes = [] if self._says_more(target_view) else super().changes(target_view, name)
         if before is None and self.reason is None:
             return changes
-        return [*changes, Change("statusReason", before, self.reason)]
+        return [*changes, FieldChange("statusReason", before, self.reason)]
 
     def summary(self, name: str | None = None, language: str = "en") -> str:
         return self.catalogue.say(marked("Set status to {status}"), language, status=self.status)

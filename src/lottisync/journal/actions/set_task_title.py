@@ -4,9 +4,9 @@ from typing import Any, ClassVar
 
 from pydantic import Field
 
-from lottisync.journal.action import TaskField
-from lottisync.journal.arguments import Title
+from lottisync.journal.arguments import TitleText
 from lottisync.journal.language import marked
+from lottisync.journal.task_action import TaskField
 
 
 class SetTaskTitle(TaskField):
@@ -17,7 +17,7 @@ class SetTaskTitle(TaskField):
     register: ClassVar[str] = "title"
     noun: ClassVar[str] = "title"
 
-    title: Title = Field(description="The new title.")
+    title: TitleText = Field(description="The new title.")
 
     def value(self) -> Any:
         return self.title

@@ -6,14 +6,14 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from lottisync.journal.action import Action, Batch
 from lottisync.journal.actions.update_checklist_item import Completion, UpdateChecklistItem, at_once
 from lottisync.journal.arguments import MAX_BATCH
-from lottisync.review.terms import Terms
+from lottisync.journal.task_action import ActionBatch, TaskAction
+from lottisync.review.policy import Policy
 from lottisync.store.transaction import Transaction
 
 
-class SuggestChecklistCompletion(Batch):
+class SuggestChecklistCompletion(ActionBatch):
     tool: ClassVar[str] = "suggest_checklist_completion"
     purpose: ClassVar[str] = (
         "Suggest that checklist items are done, on the evidence of what was written. The user decides on each."
@@ -23,12 +23,12 @@ class SuggestChecklistCompletion(Batch):
 
     items: list[Completion] = Field(min_length=1, max_length=MAX_BATCH, description="The items that look done.")
 
-    def parts(self) -> Sequence[Action]:
+    def parts(self) -> Sequence[TaskAction]:
         return [UpdateChecklistItem.of(item) for item in self.items]
 
-    def may_act(self, terms: Terms) -> bool:
-        return terms.auto_check
+    def may_act(self, policy: Policy) -> bool:
+        return policy.auto_check
 
-    def at_once(self, tx: Transaction, part: object, task_id: str, agent_id: str, terms: Terms) -> str | None:
+    def at_once(self, tx: Transaction, part: object, task_id: str, agent_id: str, policy: Policy) -> str | None:
         assert isinstance(part, UpdateChecklistItem)
-        return at_once(tx, agent_id, task_id, part, terms, own_only=True)
+        return at_once(tx, agent_id, task_id, part, policy, own_only=True)

@@ -13,21 +13,21 @@ from pydantic import Field, StringConstraints, model_validator
 from lottisync.causality.vector_clock import Clock
 from lottisync.entities.view import view
 from lottisync.journal import evidence, guard
-from lottisync.journal.action import ITEM, Action, Topic, missing
-from lottisync.journal.arguments import MAX_REASON, Arguments, Evidence, Id, Reason, Title
+from lottisync.journal.arguments import MAX_REASON, Arguments, Evidence, Id, ReasonText, TitleText
 from lottisync.journal.language import marked
 from lottisync.journal.redundancy import same
+from lottisync.journal.task_action import ITEM, TaskAction, Topic, missing
 from lottisync.journal.types import ChecklistItem
-from lottisync.review.action import Cited, Deed, Grade, Sight
-from lottisync.review.answer import skipped
-from lottisync.review.terms import Terms
+from lottisync.review.action import Cited, EffectWrite, Grade, TargetView
+from lottisync.review.policy import Policy
+from lottisync.review.tool_answer import skipped
 from lottisync.store.instant import iso
 from lottisync.store.reader import Reader
 from lottisync.store.transaction import Transaction
 
 SOVEREIGNTY = (
     "You can mark items as done/undone or correct titles. When an item was last toggled by the user, you must "
-    "provide a reason citing evidence from AFTER the user's action to change its checked state. Title updates "
+    "provide a reason citing evidence from AFTER the user's action to change its checked state. TitleText updates "
     "are always allowed."
 )
 
@@ -39,12 +39,12 @@ class ItemChange(Arguments):
         description="New checked status. For items last set by the user, you must also provide a reason citing "
         "post-dated evidence. Without a reason, the isChecked change will be rejected for user-set items.",
     )
-    title: Title | None = Field(default=None, description="The corrected title.")
+    title: TitleText | None = Field(default=None, description="The corrected title.")
     is_archived: bool | None = Field(
         default=None,
         description="True puts the item away, for instance one that is there twice; false takes it out of the archive.",
     )
-    reason: Reason | None = Field(
+    reason: ReasonText | None = Field(
         default=None,
         description="Required when changing isChecked on a user-set item. Must cite specific evidence (e.g., a "
         "recording or note) that postdates the user's last toggle. The system will reject isChecked changes on "
@@ -71,7 +71,7 @@ class Completion(Arguments):
     )
 
 
-class UpdateChecklistItem(ItemChange, Action):
+class UpdateChecklistItem(ItemChange, TaskAction):
     tool: ClassVar[str] = "update_checklist_item"
     topic: ClassVar[Topic] = Topic.CHECKLIST
     purpose: ClassVar[str] = f"Update one existing checklist item. {SOVEREIGNTY}"
@@ -87,7 +87,7 @@ class UpdateChecklistItem(ItemChange, Action):
         return cls.model_construct(**values)
 
     def arguments(self) -> dict[str, Any]:
-        return Action.arguments(self)
+        return TaskAction.arguments(self)
 
     def target(self, task_id: str) -> str:
         return self.id
@@ -99,33 +99,33 @@ class UpdateChecklistItem(ItemChange, Action):
         given = {"isChecked": self.is_checked, "title": self.title, "isArchived": self.is_archived}
         return {path: value for path, value in given.items() if value is not None}
 
-    def look(self, reader: Reader, task_id: str) -> Sight:
+    def read_target(self, reader: Reader, task_id: str) -> TargetView:
         target, cited = reader.entity(self.id), self.evidence_entry_ids or ()
-        return Sight(
+        return TargetView(
             reader.entity(task_id),
             target,
             grade=evidence.grade(reader, target, task_id, cited),
             unfit=evidence.unfit(reader, task_id, cited),
         )
 
-    def own_obstacle(self, sight: Sight, task_id: str, terms: Terms) -> str | None:
-        fault = missing(sight.target, ITEM)
-        if fault != "not found" and sight.target is not None and sight.target.value("taskId") != task_id:
+    def own_obstacle(self, target_view: TargetView, task_id: str, policy: Policy) -> str | None:
+        fault = missing(target_view.target, ITEM)
+        if fault != "not found" and target_view.target is not None and target_view.target.value("taskId") != task_id:
             fault = "wrong task"
         return fault and f"checklist item: {fault}"
 
-    def hindrance(self, sight: Sight, task_id: str, terms: Terms, others: object) -> str | None:
-        hindrance = self.obstacle(sight, task_id, terms) or sight.unfit
+    def hindrance(self, target_view: TargetView, task_id: str, policy: Policy, others: object) -> str | None:
+        hindrance = self.obstacle(target_view, task_id, policy) or target_view.unfit
         return hindrance and f"{self.id}: {hindrance}"
 
-    def current(self, sight: Sight) -> dict[str, Any]:
-        if sight.target is None:
+    def current(self, target_view: TargetView) -> dict[str, Any]:
+        if target_view.target is None:
             return {}
-        item = view(sight.target, ChecklistItem)
+        item = view(target_view.target, ChecklistItem)
         return {"isChecked": item.is_checked, "title": item.title, "isArchived": item.is_archived}
 
-    def redundant(self, sight: Sight) -> str | None:
-        return self.redundancy(self.current(sight))
+    def redundant(self, target_view: TargetView) -> str | None:
+        return self.redundancy(self.current(target_view))
 
     def redundancy(self, current: Mapping[str, Any]) -> str | None:
         """`"Buy groceries" is already checked`: neither the tick nor the title would change."""
@@ -142,17 +142,17 @@ class UpdateChecklistItem(ItemChange, Action):
             return None
         return f'"{title}" is already {"checked" if is_checked else "unchecked"}'
 
-    def objection(self, sight: Sight, terms: Terms) -> str | None:
-        assert sight.target is not None
-        item = view(sight.target, ChecklistItem)
+    def objection(self, target_view: TargetView, policy: Policy) -> str | None:
+        assert target_view.target is not None
+        item = view(target_view.target, ChecklistItem)
         return guard.objection(
             is_checked=item.is_checked,
             checked_by=item.checked_by,
             checked_at=item.checked_at,
             proposed=self.is_checked,
             reason=self.reason,
-            grade=sight.grade,
-            sovereignty=terms.sovereignty,
+            grade=target_view.grade,
+            sovereignty=policy.sovereignty,
         )
 
     def unguarded(self) -> Self | None:
@@ -160,12 +160,12 @@ class UpdateChecklistItem(ItemChange, Action):
             return None
         return self.model_copy(update={"is_checked": None, "reason": None})
 
-    def order_unknown(self, sight: Sight) -> bool:
-        if sight.target is None or self.is_checked is None:
+    def order_unknown(self, target_view: TargetView) -> bool:
+        if target_view.target is None or self.is_checked is None:
             return False
-        item = view(sight.target, ChecklistItem)
+        item = view(target_view.target, ChecklistItem)
         return guard.is_order_unknown(
-            is_checked=item.is_checked, checked_by=item.checked_by, proposed=self.is_checked, grade=sight.grade
+            is_checked=item.is_checked, checked_by=item.checked_by, proposed=self.is_checked, grade=target_view.grade
         )
 
     def cited(self, reader: Reader) -> list[Cited]:
@@ -181,22 +181,22 @@ class UpdateChecklistItem(ItemChange, Action):
             return "the user archived it" if value else "the user took it out of the archive"
         return f'title is now "{value}"'
 
-    def heading(self, sight: Sight) -> str:
-        return f'"{view(sight.target, ChecklistItem).title}": ' if sight.target is not None else ""
+    def heading(self, target_view: TargetView) -> str:
+        return f'"{view(target_view.target, ChecklistItem).title}": ' if target_view.target is not None else ""
 
-    def name(self, sight: Sight) -> str | None:
-        if sight.target is None or sight.target.type != ITEM:
+    def name(self, target_view: TargetView) -> str | None:
+        if target_view.target is None or target_view.target.type != ITEM:
             return None
-        return view(sight.target, ChecklistItem).title or None
+        return view(target_view.target, ChecklistItem).title or None
 
-    def beside(self, writes: Mapping[str, Any], deed: Deed) -> dict[str, Any]:
+    def beside(self, writes: Mapping[str, Any], effect_write: EffectWrite) -> dict[str, Any]:
         if "isChecked" not in writes:
             return {}
         return {
             "checkedBy": "user",
-            "checkedAt": iso(deed.at),
+            "checkedAt": iso(effect_write.at),
             "checkReason": self.reason,
-            "proposedBy": deed.agent_id,
+            "proposedBy": effect_write.agent_id,
         }
 
     def summary(self, name: str | None = None, language: str = "en") -> str:
@@ -224,25 +224,27 @@ class UpdateChecklistItem(ItemChange, Action):
 
 
 def at_once(
-    tx: Transaction, agent_id: str, task_id: str, action: UpdateChecklistItem, terms: Terms, *, own_only: bool = False
+    tx: Transaction, agent_id: str, task_id: str, action: UpdateChecklistItem, policy: Policy, *, own_only: bool = False
 ) -> str | None:
     """Do it without a verdict, in a transaction of the journal; returns the answer. The guard stands here as well;
     what the agent set it changes freely, in both directions (S0-08). With `own_only` an item that an agent did not
     set last is not touched at all, and the answer is None (S0-53)."""
-    sight = action.look(tx, task_id)
-    hindrance = action.obstacle(sight, task_id, terms)
-    if hindrance is not None or sight.target is None:
+    target_view = action.read_target(tx, task_id)
+    hindrance = action.obstacle(target_view, task_id, policy)
+    if hindrance is not None or target_view.target is None:
         return skipped(hindrance or "checklist item: not found")
-    item = view(sight.target, ChecklistItem)
+    item = view(target_view.target, ChecklistItem)
     if own_only and item.set_by_user:
         return None
-    so_already = action.redundant(sight)
+    so_already = action.redundant(target_view)
     if so_already is not None:
         return skipped(so_already)
-    if sight.grade is Grade.UNKNOWN:  # for a person to judge, and there is none on this path
-        sight = sight._replace(grade=Grade.UNFIT)
-    withheld = action.objection(sight, terms)
-    fields = {path: value for path, value in action.writes(sight).items() if path != "isChecked" or withheld is None}
+    if target_view.grade is Grade.UNKNOWN:  # for a person to judge, and there is none on this path
+        target_view = target_view._replace(grade=Grade.UNFIT)
+    withheld = action.objection(target_view, policy)
+    fields = {
+        path: value for path, value in action.writes(target_view).items() if path != "isChecked" or withheld is None
+    }
     if not fields:
         return skipped(withheld or "nothing would change")
     said = ["title"] if "title" in fields else []

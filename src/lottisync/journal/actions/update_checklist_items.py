@@ -5,12 +5,12 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from lottisync.journal.action import Action, Batch
 from lottisync.journal.actions.update_checklist_item import SOVEREIGNTY, ItemChange, UpdateChecklistItem
 from lottisync.journal.arguments import MAX_BATCH
+from lottisync.journal.task_action import ActionBatch, TaskAction
 
 
-class UpdateChecklistItems(Batch):
+class UpdateChecklistItems(ActionBatch):
     tool: ClassVar[str] = "update_checklist_items"
     purpose: ClassVar[str] = f"Update one or more existing checklist items. {SOVEREIGNTY}"
     when: ClassVar[str] = (
@@ -21,5 +21,5 @@ class UpdateChecklistItems(Batch):
 
     items: list[ItemChange] = Field(min_length=1, max_length=MAX_BATCH, description="The items to change.")
 
-    def parts(self) -> Sequence[Action]:
+    def parts(self) -> Sequence[TaskAction]:
         return [UpdateChecklistItem.of(item) for item in self.items]

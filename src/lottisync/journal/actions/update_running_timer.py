@@ -9,7 +9,7 @@ from lottisync.journal.actions.update_time_entry import Summary, TimeChange
 from lottisync.journal.arguments import Id
 from lottisync.journal.language import marked
 from lottisync.journal.types import Entry
-from lottisync.review.action import Sight
+from lottisync.review.action import TargetView
 
 
 class UpdateRunningTimer(TimeChange):
@@ -26,8 +26,8 @@ class UpdateRunningTimer(TimeChange):
     def values(self) -> dict[str, Any]:
         return {"text": self.text}
 
-    def _misfit(self, sight: Sight) -> str | None:
-        if sight.target is not None and view(sight.target, Entry).runs:
+    def _misfit(self, target_view: TargetView) -> str | None:
+        if target_view.target is not None and view(target_view.target, Entry).runs:
             return None
         return f"timer {self.id}: it does not run any more"
 

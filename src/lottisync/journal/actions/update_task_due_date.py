@@ -4,9 +4,9 @@ from typing import Any, ClassVar
 
 from pydantic import Field
 
-from lottisync.journal.action import TaskField, Topic
 from lottisync.journal.arguments import DueDate
 from lottisync.journal.language import marked
+from lottisync.journal.task_action import TaskField, Topic
 
 
 class UpdateTaskDueDate(TaskField):

@@ -4,8 +4,8 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from lottisync.journal.action import TaskField, Topic
 from lottisync.journal.arguments import rule, whole_number
+from lottisync.journal.task_action import TaskField, Topic
 from lottisync.journal.tasks import MAX_MINUTES, checked_minutes
 
 

@@ -4,9 +4,9 @@ from typing import Any, ClassVar
 
 from pydantic import Field
 
-from lottisync.journal.action import TaskField
 from lottisync.journal.arguments import Priority
 from lottisync.journal.language import marked
+from lottisync.journal.task_action import TaskField
 
 
 class UpdateTaskPriority(TaskField):

@@ -7,14 +7,14 @@ from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
 from lottisync.entities.view import view
 from lottisync.journal import time_entry
-from lottisync.journal.action import Action, missing
 from lottisync.journal.arguments import MAX_SUMMARY, Id, rule
 from lottisync.journal.language import marked
+from lottisync.journal.task_action import TaskAction, missing
 from lottisync.journal.time_entry import ENTRY, checked_instant
 from lottisync.journal.types import TIME, Entry
 from lottisync.problem import Problem
-from lottisync.review.action import Change, Deed, Sight
-from lottisync.review.terms import Terms
+from lottisync.review.action import EffectWrite, FieldChange, TargetView
+from lottisync.review.policy import Policy
 from lottisync.store.reader import Reader
 
 Instant = Annotated[str, AfterValidator(rule(checked_instant))]
@@ -22,7 +22,7 @@ Summary = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, 
 OFFSET = "ISO 8601 with the offset, like 2026-03-01T14:00:00+01:00."
 
 
-class TimeChange(Action):
+class TimeChange(TaskAction):
     """A change of one time entry: the registers are those of the entry that are given."""
 
     def entry_id(self) -> str:
@@ -34,50 +34,50 @@ class TimeChange(Action):
     def is_about(self, entity_id: str) -> bool:
         return self.entry_id() == entity_id
 
-    def look(self, reader: Reader, task_id: str) -> Sight:
-        return Sight(reader.entity(task_id), reader.entity(self.entry_id()))
+    def read_target(self, reader: Reader, task_id: str) -> TargetView:
+        return TargetView(reader.entity(task_id), reader.entity(self.entry_id()))
 
-    def own_obstacle(self, sight: Sight, task_id: str, terms: Terms) -> str | None:
-        fault = missing(sight.target, ENTRY)
-        if fault is None and sight.target is not None:
-            if sight.target.value("taskId") != task_id:
+    def own_obstacle(self, target_view: TargetView, task_id: str, policy: Policy) -> str | None:
+        fault = missing(target_view.target, ENTRY)
+        if fault is None and target_view.target is not None:
+            if target_view.target.value("taskId") != task_id:
                 fault = "wrong task"
-            elif view(sight.target, Entry).kind != TIME:
+            elif view(target_view.target, Entry).kind != TIME:
                 fault = "it is a note"
-        return f"time entry {self.entry_id()}: {fault}" if fault else self._misfit(sight)
+        return f"time entry {self.entry_id()}: {fault}" if fault else self._misfit(target_view)
 
-    def _misfit(self, sight: Sight) -> str | None:
+    def _misfit(self, target_view: TargetView) -> str | None:
         """Why the change does not fit the entry as it is."""
         return None
 
-    def current(self, sight: Sight) -> dict[str, Any]:
-        if sight.target is None:
+    def current(self, target_view: TargetView) -> dict[str, Any]:
+        if target_view.target is None:
             return {}
-        held = view(sight.target, Entry)
+        held = view(target_view.target, Entry)
         return {"at": held.at, "end": held.end, "text": held.text}
 
-    def redundant(self, sight: Sight) -> str | None:
-        return None if self.writes(sight) else f'the time entry "{self.name(sight) or ""}" is so already'
+    def redundant(self, target_view: TargetView) -> str | None:
+        return None if self.writes(target_view) else f'the time entry "{self.name(target_view) or ""}" is so already'
 
     def newer(self, path: str, value: Any) -> str:
         return f"its {path} is now {'open' if value is None else value}"
 
-    def beside(self, writes: Mapping[str, Any], deed: Deed) -> dict[str, Any]:
+    def beside(self, writes: Mapping[str, Any], effect_write: EffectWrite) -> dict[str, Any]:
         """Start and end are one value. Words that an agent wrote are not the user's, whoever confirmed them."""
-        now = self.current(deed.sight)
+        now = self.current(effect_write.target_view)
         span = (
             {path: now[path] for path in ("at", "end") if path not in writes} if writes.keys() & {"at", "end"} else {}
         )
         return span | ({"author": "agent"} if "text" in writes else {})
 
-    def name(self, sight: Sight) -> str | None:
-        if sight.target is None or sight.target.type != ENTRY:
+    def name(self, target_view: TargetView) -> str | None:
+        if target_view.target is None or target_view.target.type != ENTRY:
             return None
-        return view(sight.target, Entry).text[:80] or None
+        return view(target_view.target, Entry).text[:80] or None
 
-    def changes(self, sight: Sight, name: str | None) -> list[Change]:
-        now = self.current(sight)
-        return [Change(path, now.get(path), value) for path, value in self.values().items()]
+    def changes(self, target_view: TargetView, name: str | None) -> list[FieldChange]:
+        now = self.current(target_view)
+        return [FieldChange(path, now.get(path), value) for path, value in self.values().items()]
 
     def called(self, name: str | None, language: str) -> str:
         """The entry in a sentence."""
@@ -107,8 +107,8 @@ class UpdateTimeEntry(TimeChange):
         given = {"at": self.start_time, "end": self.end_time, "text": self.text}
         return {path: value for path, value in given.items() if value is not None}
 
-    def _misfit(self, sight: Sight) -> str | None:
-        held = self.current(sight)
+    def _misfit(self, target_view: TargetView) -> str | None:
+        held = self.current(target_view)
         try:
             time_entry.checked_span(self.start_time or held["at"], self.end_time or held["end"])
         except Problem as problem:

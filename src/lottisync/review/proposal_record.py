@@ -1,6 +1,7 @@
-"""What became of everything that was proposed, for a person to look up (docs/specs/10-review.md, sections 7 and 10).
+"""The record of every proposal, for a person to look up (docs/specs/10-review.md, sections 7 and 10).
 
-All of it, oldest first, settled or not: the one view whose cost grows with what was ever proposed.
+It lists all proposals, oldest first, also the settled ones. It is the only view whose cost grows with the number of
+all proposals ever made.
 """
 
 from typing import Any
@@ -10,15 +11,15 @@ import msgspec
 from lottisync.review import effect
 from lottisync.review.action import Actions, Unreadable
 from lottisync.review.change import ChangeDecision, ChangeItem
+from lottisync.review.item_names import short
 from lottisync.review.ledger import Ledger, Placed, agent_name
-from lottisync.review.names import short
 from lottisync.store.store import Store
 
 
-class Fate(msgspec.Struct, frozen=True, rename="camel"):
-    """A line of the ledger: what was proposed and what became of it. `summary` is of the value that took effect, where
-    the person edited it; `why` is the agent's reason, `reason` the person's, of a decision that counts; `fate` is as in
-    `ItemState`; the decisions are those on its operation, oldest first."""
+class ProposalRecord(msgspec.Struct, frozen=True, rename="camel"):
+    """One proposal and its result. `summary` names the value that took effect, if the person edited it. `why` is the
+    agent's reason, `reason` the person's, of a decision that counts. `fate` is `ItemState.shown_status`. `decisions`
+    are those on its operation, oldest first."""
 
     id: str
     name: str
@@ -35,7 +36,7 @@ class Fate(msgspec.Struct, frozen=True, rename="camel"):
     decisions: list[ChangeDecision] = []
 
 
-def fates(
+def proposal_records(
     journal: Store,
     agents: Store,
     actions: Actions,
@@ -44,9 +45,8 @@ def fates(
     *,
     about: str | None = None,
     language: str = "en",
-) -> list[Fate]:
-    """Every proposal with its fate, oldest first; `about` takes those on one checklist item, its history
-    (S0-45)."""
+) -> list[ProposalRecord]:
+    """Every proposal, oldest first. With `about` only those on one checklist item: its history (S0-45)."""
     with agents.reading() as reader:
         held = Ledger.read(reader, now, task_id)
         short_ids = {one.id: short(reader, one.id) for one in held.sets}
@@ -58,9 +58,9 @@ def fates(
             action = actions.read(item.tool_name, item.args)
             if about is not None and (isinstance(action, Unreadable) or not action.is_about(about)):
                 continue
-            sight = effect.look(actions, item, placed.set.task_id, reader)
+            target_view = effect.read_target(actions, item, placed.set.task_id, reader)
             found.append(
-                Fate(
+                ProposalRecord(
                     item.id,
                     f"{short_ids[placed.set.id]}.{placed.ordinal}",
                     placed.set.id,
@@ -68,9 +68,9 @@ def fates(
                     placed.set.task_id,
                     item.tool_name,
                     item.args,
-                    held.summary(actions, _in_effect(placed), sight, language=language),
+                    held.summary(actions, _in_effect(placed), target_view, language=language),
                     placed.set.created_at,
-                    placed.state.fate,
+                    placed.state.shown_status,
                     item.args.get("reason"),
                     next((head.reason for head in reversed(placed.state.heads) if head.reason), None),
                     held.on_operation(item.operation_id),

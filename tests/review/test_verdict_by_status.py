@@ -1,4 +1,4 @@
-"""Each verdict on an item of each fate: what comes of it, and the word for it (REV-47)."""
+"""Each verdict on an item of each status: what comes of it, and the word for it (REV-47)."""
 
 from collections.abc import Callable
 
@@ -34,7 +34,7 @@ def taken_back(laptop: Reviewer, phone: Reviewer, item: str) -> None:
         assert retraction.carry_out(tx, LAURA, "t1", [Staged(item, "pointless by now")], tx.now) == 1
 
 
-FATES: dict[str, Fate] = {
+STATUSES: dict[str, Fate] = {
     "pending": lambda laptop, phone, item: None,
     "expired": lambda laptop, phone, item: laptop.later(8 * DAY),
     "deferred": lambda laptop, phone, item: laptop.verdicts.defer(item, laptop.now + DAY, laptop.later()),
@@ -78,7 +78,7 @@ ANSWERS = {
     "undone": answers("it was undone already", "already: it was undone already"),
     "contested": answers("devices decided differently on it: keep it or undo it", "undone", "kept"),
 }
-TOLD_TO_THE_AGENT = {
+SHOWN_TO_THE_AGENT = {
     "confirmed": "it is confirmed",
     "rejected": "it is rejected",
     "retracted": "it is retracted",
@@ -96,26 +96,28 @@ def item(laptop: Reviewer) -> str:
     return waiting.id
 
 
-@pytest.mark.parametrize("fate", FATES)
+@pytest.mark.parametrize("status", STATUSES)
 @pytest.mark.parametrize("verb", VERBS)
-def test_rev47_each_verdict_on_each_fate(laptop: Reviewer, phone: Reviewer, item: str, fate: str, verb: str) -> None:
-    FATES[fate](laptop, phone, item)
-    state = laptop.states()[item.rpartition(".")[0]].items[item]
-    assert state.fate == fate
-    outcome = VERBS[verb](laptop, item)
-    assert f"{outcome.result}: {outcome.message}".removesuffix(": ") == ANSWERS[fate][verb]
-
-
-@pytest.mark.parametrize("fate", FATES)
-def test_rev75_the_agent_is_told_what_became_of_what_it_can_not_take_back(
-    laptop: Reviewer, phone: Reviewer, item: str, fate: str
+def test_rev47_each_verdict_on_each_status(
+    laptop: Reviewer, phone: Reviewer, item: str, status: str, verb: str
 ) -> None:
-    FATES[fate](laptop, phone, item)
+    STATUSES[status](laptop, phone, item)
+    state = laptop.states()[item.rpartition(".")[0]].items[item]
+    assert state.shown_status == status
+    outcome = VERBS[verb](laptop, item)
+    assert f"{outcome.result}: {outcome.message}".removesuffix(": ") == ANSWERS[status][verb]
+
+
+@pytest.mark.parametrize("status", STATUSES)
+def test_rev75_the_agent_is_told_what_became_of_what_it_can_not_take_back(
+    laptop: Reviewer, phone: Reviewer, item: str, status: str
+) -> None:
+    STATUSES[status](laptop, phone, item)
     with laptop.agents.reading() as reader:
         staged, answer = retraction.considered(reader, LAURA, "t1", [Staged(item, "old")], laptop.now)
-    assert bool(staged) == (fate not in TOLD_TO_THE_AGENT)
+    assert bool(staged) == (status not in SHOWN_TO_THE_AGENT)
     if not staged:
-        assert answer.endswith(f"- {item}: not open, {TOLD_TO_THE_AGENT[fate]}")
+        assert answer.endswith(f"- {item}: not open, {SHOWN_TO_THE_AGENT[status]}")
 
 
 def test_rev75_the_agent_is_told_of_a_verdict_that_is_under_way(laptop: Reviewer) -> None:
@@ -125,13 +127,17 @@ def test_rev75_the_agent_is_told_of_a_verdict_that_is_under_way(laptop: Reviewer
     assert answer.endswith(f"- {begun}: not open, the user is confirming it")
 
 
-@pytest.mark.parametrize("fate", FATES)
+@pytest.mark.parametrize("status", STATUSES)
 def test_rev80_the_view_tells_what_was_undone_from_what_the_agent_took_back(
-    laptop: Reviewer, phone: Reviewer, item: str, fate: str
+    laptop: Reviewer, phone: Reviewer, item: str, status: str
 ) -> None:
-    FATES[fate](laptop, phone, item)
+    STATUSES[status](laptop, phone, item)
     shown = Inbox(laptop.journal, laptop.agents, ACTIONS).item(item, laptop.now)
-    assert (shown.undone, shown.expired, shown.contested) == (fate == "undone", fate == "expired", fate == "contested")
+    assert (shown.undone, shown.expired, shown.contested) == (
+        status == "undone",
+        status == "expired",
+        status == "contested",
+    )
 
 
 def test_rev47_what_another_device_confirmed_is_not_rejected_before_its_decision_has_come(

@@ -1,7 +1,7 @@
-"""On what terms an agent may propose (docs/specs/10-review.md, REV-5, SOV-11).
+"""What the person allows an agent to propose (docs/specs/10-review.md, REV-5, SOV-11).
 
-They are the person's to set, with the agent, and replicate with it: whoever builds a proposal and
-whoever confirms it, on whichever device, asks the same terms.
+The person sets the policy. It is stored with the agent and replicates with it. So the device that builds a
+proposal and the device that confirms it apply the same policy.
 """
 
 from typing import Any, Literal, NamedTuple
@@ -15,7 +15,7 @@ Sovereignty = Literal["reason", "evidence"]
 
 
 class Proposer(msgspec.Struct, frozen=True, rename="camel"):
-    """What the review reads of the entity that proposes: its name, and what the person has allowed it."""
+    """The fields of an agent that review reads: its name, and what the person allows it."""
 
     id: str
     display_name: str = ""
@@ -24,36 +24,36 @@ class Proposer(msgspec.Struct, frozen=True, rename="camel"):
 
     @property
     def sovereignty(self) -> Sovereignty:
-        """`evidence` if an override has to cite entries (SOV-11), else `reason`."""
+        """`evidence` if an override must cite entries (SOV-11), else `reason`."""
         return "evidence" if self.config.get("sovereignty") == "evidence" else "reason"
 
     @property
     def auto_check(self) -> bool:
-        """Whether completions may be ticked without a verdict, on items that an agent set last (S0-53)."""
+        """True if completions may be ticked without a verdict, on items that an agent set last (S0-53)."""
         return self.config.get("autoCheck") is True
 
 
 def proposer_of(agents: Reader, agent_id: str) -> Proposer:
-    """The proposer called `agent_id`; one that is not known here has no name, and nothing is allowed it."""
+    """The agent `agent_id`. If it is unknown here, it has no name, and nothing is allowed."""
     entity = agents.entity(agent_id)
     return view(entity, Proposer) if entity is not None and entity.type == "agent" else Proposer(agent_id)
 
 
-class Terms(NamedTuple):
-    """`categories` are those in which the agent may act; `sovereignty` is what it takes to override
-    what the user set; `auto_check` whether completions are ticked at once where an agent set the item."""
+class Policy(NamedTuple):
+    """`categories` are those in which the agent may act. `sovereignty` says what an override of the user needs.
+    `auto_check`: completions are ticked at once if an agent set the item last."""
 
     categories: frozenset[str] = frozenset()
     sovereignty: Sovereignty = "reason"
     auto_check: bool = False
 
 
-def terms_of(agents: Reader, agent_id: str, sovereignty: Sovereignty = "reason") -> Terms:
-    """The terms of an agent; `sovereignty` is what this device asks for at least. Of an agent that is not
-    known here nothing is known to be allowed."""
+def policy_of(agents: Reader, agent_id: str, sovereignty: Sovereignty = "reason") -> Policy:
+    """The policy of an agent. `sovereignty` is the least that this device requires. An agent that is unknown here is
+    allowed nothing."""
     agent = proposer_of(agents, agent_id)
     strict = sovereignty == "evidence" or agent.sovereignty == "evidence"
-    return Terms(
+    return Policy(
         frozenset(category for category, allowed in agent.allowed_category_ids.items() if allowed),
         "evidence" if strict else "reason",
         agent.auto_check,

@@ -1,6 +1,6 @@
 """What the actions of this product have in common: tasks, categories, fields, members of a set, creations.
 
-Each tool is one class in one file of `lottisync.journal.actions`. It is an `Action` of the confirmation engine
+Each tool is one class in one file of `lottisync.journal.actions`. It is an `TaskAction` of the confirmation engine
 (`lottisync.review.action`), and its arguments at once: read from a model's call, kept as they are, and written from.
 
     Action      about a task: categories, summaries, one write with its receipt
@@ -22,10 +22,10 @@ from lottisync.journal.arguments import MAX_SUMMARY, Call
 from lottisync.journal.language import ACTIONS
 from lottisync.journal.redundancy import same
 from lottisync.journal.types import STATUS, TICK, Task
-from lottisync.review.action import Change, Cited, Deed, Sight
+from lottisync.review.action import Cited, EffectWrite, FieldChange, TargetView
 from lottisync.review.effect import receipt
 from lottisync.review.language import Catalogue
-from lottisync.review.terms import Terms
+from lottisync.review.policy import Policy
 from lottisync.store.reader import Reader
 from lottisync.store.transaction import Transaction
 
@@ -45,10 +45,10 @@ class Topic(StrEnum):
 NOT_ALLOWED = "the agent is not allowed in its category"
 
 
-def allows(terms: Terms, task: Entity) -> bool:
-    """Whether an agent with these terms may touch a task. A task in no category is open to every agent."""
+def allows(policy: Policy, task: Entity) -> bool:
+    """True if an agent with this policy may change a task. A task in no category is open to every agent."""
     category = task.value("categoryId")
-    return category is None or (isinstance(category, str) and category in terms.categories)
+    return category is None or (isinstance(category, str) and category in policy.categories)
 
 
 def missing(entity: Entity | None, type_name: str) -> str | None:
@@ -65,7 +65,7 @@ class Proposed(Call):
     )
 
 
-class Action(Proposed):
+class TaskAction(Proposed):
     """See `lottisync.review.action.Action` for what each method promises."""
 
     companions: ClassVar[Mapping[str, tuple[str, ...]]] = {group[0]: group[1:] for group in (STATUS, TICK)}
@@ -86,16 +86,16 @@ class Action(Proposed):
 
     # -- as a call
 
-    def parts(self) -> Sequence["Action"]:
+    def parts(self) -> Sequence["TaskAction"]:
         return [self]
 
-    def may_act(self, terms: Terms) -> bool:
+    def may_act(self, policy: Policy) -> bool:
         return False
 
-    def at_once(self, tx: Transaction, part: object, task_id: str, agent_id: str, terms: Terms) -> str | None:
+    def at_once(self, tx: Transaction, part: object, task_id: str, agent_id: str, policy: Policy) -> str | None:
         return None
 
-    # -- what it is
+    # -- identity
 
     def target(self, task_id: str) -> str:
         return task_id
@@ -109,7 +109,7 @@ class Action(Proposed):
     def created_name(self) -> str:
         return ""
 
-    def along(self, created: str) -> Sequence["Action"]:
+    def along(self, created: str) -> Sequence["TaskAction"]:
         return ()
 
     def created_along(self, operation: str) -> Sequence[str]:
@@ -118,41 +118,41 @@ class Action(Proposed):
     def is_about(self, entity_id: str) -> bool:
         return False
 
-    # -- what is there
+    # -- present state
 
-    def look(self, reader: Reader, task_id: str) -> Sight:
+    def read_target(self, reader: Reader, task_id: str) -> TargetView:
         task = reader.entity(task_id)
-        return Sight(task, task)
+        return TargetView(task, task)
 
-    def obstacle(self, sight: Sight, task_id: str, terms: Terms) -> str | None:
-        task = missing(sight.task, TASK)
+    def obstacle(self, target_view: TargetView, task_id: str, policy: Policy) -> str | None:
+        task = missing(target_view.task, TASK)
         if task is not None:
             return f"task {task_id}: {task}"
-        assert sight.task is not None
-        if not allows(terms, sight.task):
+        assert target_view.task is not None
+        if not allows(policy, target_view.task):
             return f"task {task_id}: {NOT_ALLOWED}"
-        return self.own_obstacle(sight, task_id, terms)
+        return self.own_obstacle(target_view, task_id, policy)
 
-    def own_obstacle(self, sight: Sight, task_id: str, terms: Terms) -> str | None:
-        """What stands against this kind of action, on a task that may be touched."""
+    def own_obstacle(self, target_view: TargetView, task_id: str, policy: Policy) -> str | None:
+        """Why this kind of action is impossible, on a task that may be changed."""
         return None
 
-    def hindrance(self, sight: Sight, task_id: str, terms: Terms, others: Sequence[object]) -> str | None:
-        return self.obstacle(sight, task_id, terms) or sight.unfit
+    def hindrance(self, target_view: TargetView, task_id: str, policy: Policy, others: Sequence[object]) -> str | None:
+        return self.obstacle(target_view, task_id, policy) or target_view.unfit
 
-    def current(self, sight: Sight) -> dict[str, Any]:
+    def current(self, target_view: TargetView) -> dict[str, Any]:
         return {}
 
-    def redundant(self, sight: Sight) -> str | None:
+    def redundant(self, target_view: TargetView) -> str | None:
         return None
 
-    def objection(self, sight: Sight, terms: Terms) -> str | None:
+    def objection(self, target_view: TargetView, policy: Policy) -> str | None:
         return None
 
     def unguarded(self) -> Self | None:
         return None
 
-    def order_unknown(self, sight: Sight) -> bool:
+    def order_unknown(self, target_view: TargetView) -> bool:
         return False
 
     def cited(self, reader: Reader) -> list[Cited]:
@@ -171,50 +171,50 @@ class Action(Proposed):
     def newer(self, path: str, value: Any) -> str:
         return f"{path} is now {'empty' if value is None else value}"
 
-    def heading(self, sight: Sight) -> str:
+    def heading(self, target_view: TargetView) -> str:
         return ""
 
-    def name(self, sight: Sight) -> str | None:
+    def name(self, target_view: TargetView) -> str | None:
         return None
 
     def summary(self, name: str | None = None, language: str = "en") -> str:
         raise NotImplementedError
 
-    def changes(self, sight: Sight, name: str | None) -> list[Change]:
-        now = self.current(sight)
-        return [Change(path, now.get(path), value) for path, value in self.values().items()]
+    def changes(self, target_view: TargetView, name: str | None) -> list[FieldChange]:
+        now = self.current(target_view)
+        return [FieldChange(path, now.get(path), value) for path, value in self.values().items()]
 
-    # -- what it does
+    # -- effect
 
-    def writes(self, sight: Sight) -> dict[str, Any]:
-        now = self.current(sight)
+    def writes(self, target_view: TargetView) -> dict[str, Any]:
+        now = self.current(target_view)
         return {path: value for path, value in self.values().items() if not same(value, now.get(path))}
 
-    def beside(self, writes: Mapping[str, Any], deed: Deed) -> dict[str, Any]:
-        """The companions of what is written."""
+    def beside(self, writes: Mapping[str, Any], effect_write: EffectWrite) -> dict[str, Any]:
+        """The companions of the registers that are written."""
         return {}
 
-    def holder(self, sight: Sight) -> Entity | None:
+    def holder(self, target_view: TargetView) -> Entity | None:
         return None
 
-    def carry_out(self, tx: Transaction, deed: Deed) -> None:
-        target = deed.sight.target
+    def carry_out(self, tx: Transaction, effect_write: EffectWrite) -> None:
+        target = effect_write.target_view.target
         assert target is not None
-        values = {**deed.writes, **self.beside(deed.writes, deed)}
-        tx.put(target.id, target.type, {**values, **receipt(self, deed.operation, target, values)})
+        values = {**effect_write.writes, **self.beside(effect_write.writes, effect_write)}
+        tx.put(target.id, target.type, {**values, **receipt(self, effect_write.operation, target, values)})
 
     def on_rejection(self, tx: Transaction, task_id: str, *, rejected: bool) -> None:
         return None
 
 
-class TaskField(Action):
+class TaskField(TaskAction):
     """One register of the task gets a value. `register` is the field, `noun` its name in a sentence."""
 
     register: ClassVar[str]
     noun: ClassVar[str]
 
     def value(self) -> Any:
-        """What the register is to hold."""
+        """The proposed value of the register."""
         raise NotImplementedError
 
     def said(self, value: Any) -> str:
@@ -224,13 +224,13 @@ class TaskField(Action):
     def values(self) -> dict[str, Any]:
         return {self.register: self.value()}
 
-    def current(self, sight: Sight) -> dict[str, Any]:
-        if sight.target is None:
+    def current(self, target_view: TargetView) -> dict[str, Any]:
+        if target_view.target is None:
             return {}
-        return {self.register: msgspec.to_builtins(view(sight.target, Task))[self.register]}
+        return {self.register: msgspec.to_builtins(view(target_view.target, Task))[self.register]}
 
-    def redundant(self, sight: Sight) -> str | None:
-        return self.redundancy(self.current(sight))
+    def redundant(self, target_view: TargetView) -> str | None:
+        return self.redundancy(self.current(target_view))
 
     def redundancy(self, current: Mapping[str, Any]) -> str | None:
         """`estimate is already 120 minutes`, or None if it would change something."""
@@ -242,16 +242,16 @@ class TaskField(Action):
         return f"{self.noun} is now {self.said(value)}"
 
 
-class Batch(Proposed):
+class ActionBatch(Proposed):
     """Several actions in one call: each element becomes a proposal of its own."""
 
     is_batch: ClassVar[bool] = True
 
-    def parts(self) -> Sequence[Action]:
+    def parts(self) -> Sequence[TaskAction]:
         raise NotImplementedError
 
-    def may_act(self, terms: Terms) -> bool:
+    def may_act(self, policy: Policy) -> bool:
         return False
 
-    def at_once(self, tx: Transaction, part: object, task_id: str, agent_id: str, terms: Terms) -> str | None:
+    def at_once(self, tx: Transaction, part: object, task_id: str, agent_id: str, policy: Policy) -> str | None:
         return None

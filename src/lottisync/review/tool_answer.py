@@ -1,8 +1,8 @@
-"""What a model is told about what it proposed (docs/specs/10-review.md, section 4, REV-20 to REV-22).
+"""The answers that a model gets to its proposals (docs/specs/10-review.md, section 4, REV-20 to REV-22).
 
-A model that asks for what is so already is told so, and nobody is asked to review it. If the look-up of what is so
-fails, the proposal is kept (`looked_up`): a needless question costs a tap, a swallowed one is never missed by
-anybody.
+If a model proposes a value that is set already, it gets an answer that says so, and the person is not asked. If the
+present value cannot be looked up, the proposal is kept (`looked_up`). A needless question costs the person one tap. A
+proposal that was dropped would never be noticed.
 """
 
 from collections.abc import Callable
@@ -13,10 +13,10 @@ T = TypeVar("T")
 
 
 def looked_up(resolve: Callable[[], T]) -> T | None:
-    """What `resolve` finds, or None if it cannot say (S4-12, S4-13)."""
+    """The result of `resolve`, or None if it fails (S4-12, S4-13)."""
     try:
         return resolve()
-    except Exception:  # noqa: BLE001 - S4-13: whatever goes wrong in a look-up, the proposal is kept
+    except Exception:  # noqa: BLE001 - S4-13: if a look-up fails, for any reason, the proposal is kept
         return None
 
 
@@ -25,8 +25,8 @@ def skipped(phrase: str) -> str:
 
 
 def batch_answer(queued: int, redundant: list[str], refused: list[str], notes: list[str]) -> str:
-    """What the model is told about a batch: how many items are queued, of the others why not (S0-16), and
-    what else there is to say of the queued ones."""
+    """The answer to a batch: how many items are queued, why the others are not (S0-16), and further notes on
+    the queued ones."""
     lines = []
     if queued:
         lines.append(f"Proposal queued for user review ({queued} item(s) queued).")

@@ -1,10 +1,10 @@
-"""What this device has shown of each proposal (docs/specs/10-review.md, REV-86).
+"""The digest of each item as this device last showed it (docs/specs/10-review.md, REV-86).
 
 A person decides on what they read. Between the page and the verdict another process may change the task, or the
-note that a proposal cites. So the device keeps the digest of each item as it was last shown (`ItemView.shown`), and a
-verdict sends it: if it is not that of the present, nothing is done.
+note that a proposal cites. So the device keeps the digest of each view (`ItemView.shown`), and a verdict sends it. If
+the present view has another digest, nothing is done.
 
-The digests are in a table of this device's own. What another device has shown says nothing of this person's page.
+The digests are in a local table: another device's pages say nothing about the page that this person has read.
 """
 
 from collections.abc import Iterable
@@ -21,7 +21,7 @@ create table if not exists item_shown (item_id text not null primary key, digest
 
 
 def remember(agents: Store, items: Iterable[ItemView], now: int) -> None:
-    """Keep what is on a page, at `now` (ms). Where it is kept already nothing is written."""
+    """Store the digests of the items on a page, at `now` (ms). If they are stored already, nothing is written."""
     digests = {item.id: item.shown for item in items}
     with agents.reading() as reader:
         known = remembered(reader, digests)
