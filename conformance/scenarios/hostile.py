@@ -82,7 +82,7 @@ def _serves(world: World, replica: Replica) -> None:
 
 
 def frames_before_the_greeting(world: World) -> None:
-    """The length is judged when its four bytes are there: 64 KiB until the peer has greeted (SYNC-11, SYNC-44)."""
+    """The length is judged when its four bytes are there: 64 KiB until the peer has greeted (SYNC-11)."""
     hello = Peer(world, world.device("other")).hello()
     body = wire.pack([hello])
     rows: list[Row] = [
@@ -131,7 +131,7 @@ def _padded(message: Message, length: int) -> bytes:
 
 
 def bombs(world: World) -> None:
-    """What a compressed frame becomes is bound like any frame, and said in its header (SYNC-44)."""
+    """What a compressed frame becomes is bound like any frame, and said in its header (SYNC-73, SYNC-74)."""
     body = wire.pack([["ping", 1]])
     packed = wire.zstd_frame([(body, 1)], len(body))
     full = [(b"\0", wire.BLOCK)]
@@ -318,7 +318,8 @@ def _news(count: int = 2) -> Past:
 
 
 def messages_out_of_turn(world: World) -> None:
-    """The table of what may come when; numbers go up, and counts are kept (SYNC-3, SYNC-16, SYNC-17)."""
+    """The table of what may come when; numbers go up, and counts are kept (SYNC-3, SYNC-16, SYNC-17, SYNC-70,
+    SYNC-71)."""
     past = _news()
     links = past.chain(1, 0, 3)
     one, two = past.versions()[2:]
@@ -508,7 +509,7 @@ def knowledge_beyond_the_chains(world: World) -> None:
 
 def invented_hosts(world: World) -> None:
     """A peer that says of itself and of others that they know hosts which nobody has does not make what is said to the
-    next peer too long for a frame (SYNC-34, SYNC-39)."""
+    next peer too long for a frame (SYNC-34, SYNC-77)."""
     a, past = _settled(world)
     before = _holds(a)
     for start in range(0, 60_000, 15_000):
@@ -525,7 +526,7 @@ def invented_hosts(world: World) -> None:
 
 
 def keys_without_end(world: World) -> None:
-    """They are kept until the round ends, so there are no more of them than the sender can hold (SYNC-39)."""
+    """They are kept until the round ends, so there are no more of them than the sender can hold (SYNC-77)."""
     many = [b"".join(struct.pack(">Q", 32_768 * part + n + 1) for n in range(32_768)) for part in range(2)]
     rows: list[Row] = [
         (
@@ -611,7 +612,7 @@ def what_nobody_asked_for(world: World) -> None:
 
 
 def random_bytes(world: World) -> None:
-    """Rounds with damaged bytes: whatever comes of them is answered, and nothing is broken (SYNC-2, SYNC-39)."""
+    """Rounds with damaged bytes: whatever comes of them is answered, and nothing is broken (SYNC-2, SYNC-76)."""
     a, past = _settled(world)
     good = wire.frame(*whole(_news()))
     for _ in range(60):

@@ -97,7 +97,7 @@ async def test_what_fails_is_told_and_tried_later(laptop: Device, laura: str) ->
         ("agent-failed", "nobody home"),
         (
             "agent-asleep",
-            "Laura sleeps, after 5 failures in a row, the last: nobody home. Resume: lottisync agent resume",
+            "Laura sleeps, after 5 failures in a row, the last: nobody home",
         ),
     ]
 

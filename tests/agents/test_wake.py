@@ -847,7 +847,7 @@ def test_a_paused_agent_does_not_wake_and_a_resumed_one_does(laptop: Device, lau
     """AGENT-5, AGENT-6, AGENT-43"""
     with laptop.agents.transaction(laptop.now(), HIGH) as tx:
         agent.pause(tx, laura)
-    assert "resume it first" in refused(laptop, laura).message
+    assert refused(laptop, laura).hint == "resume-agent"
     with laptop.agents.transaction(laptop.now(), HIGH) as tx:
         agent.resume(tx, laura)
     assert not laptop.wake(laura, ScriptedModel(say()), turn="refused").repeated
@@ -884,7 +884,7 @@ def test_an_agent_stays_out_of_categories_that_it_was_not_given(laptop: Device, 
     laptop.do(lambda tx: tasks.edit_task(tx, "t1", {"categoryId": "diary"}))
     problem = refused(laptop, laura)
     assert problem.code == "not-allowed"
-    assert "lottisync agent create t1" in problem.message
+    assert (problem.hint, problem.arguments["task_id"]) == ("allow-agent", "t1")
     laptop.add_agent()
     laptop.wake(laura, ScriptedModel(say()), turn="2")
 

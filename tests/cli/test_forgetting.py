@@ -1,4 +1,4 @@
-"""`purge`, `devices retire` and what `status` says of them: FORGET-3, FORGET-5, ROSTER-20."""
+"""`purge`, `devices retire` and what `status` says of them: FORGET-3, FORGET-5, ROSTER-20, ROSTER-31."""
 
 from pathlib import Path
 
@@ -108,7 +108,7 @@ def test_roster_20_nobody_waits_for_a_retired_device_until_it_comes_back(home: P
 @pytest.mark.parametrize(
     ("name", "code"), [("laptop", "this-device"), ("tablet", "unknown-device"), ("phone", "not-active")]
 )
-def test_roster_20_what_cannot_be_retired_is_said(home: Path, name: str, code: str) -> None:
+def test_roster_31_what_cannot_be_retired_is_said(home: Path, name: str, code: str) -> None:
     if code == "not-active":
         assert run_here("devices", "retire", "phone", home=home).code == 0
     before = contents(home)

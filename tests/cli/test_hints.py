@@ -1,13 +1,14 @@
 """Which command helps with a problem."""
 
+import ast
 import re
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
-from lottisync.cli.hints import HINTS, told
-from lottisync.cli.main import lottisync
+from lottisync.cli.hints import EVENT_HINTS, HINTS, event_text, told
+from lottisync.cli.main import COMMANDS, lottisync
 from lottisync.problem import Problem
 
 SOURCE = Path(__file__).parent.parent.parent / "src" / "lottisync"
@@ -15,15 +16,48 @@ SOURCE = Path(__file__).parent.parent.parent / "src" / "lottisync"
 
 def test_every_hint_that_is_given_is_known_and_no_other() -> None:
     """CLI-3: what a library says is completed by the command line alone."""
-    given = {word for file in SOURCE.rglob("*.py") for word in re.findall(r'hint="([a-z-]+)"', file.read_text())}
+    text = "".join(file.read_text() for file in SOURCE.rglob("*.py"))
+    given = set(re.findall(r'hint="([a-z-]+)"', text))
+    for chosen in re.findall(r"\b_HINTS = \{(.*?)\}", text):
+        given |= set(re.findall(r': "([a-z-]+)"', chosen))
     assert given == set(HINTS)
 
 
-@pytest.mark.parametrize("sentence", HINTS.values())
+@pytest.mark.parametrize("sentence", [*HINTS.values(), *EVENT_HINTS.values()])
 def test_every_hint_names_a_command_that_there_is(sentence: str) -> None:
     for words in re.findall(r"lottisync ((?:[a-z]+ ?)+)", sentence):
         shown = CliRunner().invoke(lottisync, [*words.split()[:1], "--help"])
         assert shown.exit_code == 0, words
+
+
+def test_only_the_command_line_names_its_commands() -> None:
+    """CLI-3: a program that is built on the libraries has other commands, or none. The demo plays a person who types,
+    and a web page stands beside the command line; both may name them."""
+    named = re.compile(rf"lottisync ({'|'.join(COMMANDS)})\b")
+    found = [
+        (str(file.relative_to(SOURCE)), text)
+        for file in SOURCE.rglob("*.py")
+        if file.relative_to(SOURCE).parts[0] not in ("cli", "demo", "web")
+        for text in strings(file)
+        if named.search(text)
+    ]
+    assert found == []
+
+
+def strings(file: Path) -> list[str]:
+    """The strings of a file, without its docstrings."""
+    tree = ast.parse(file.read_text())
+    prose = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    return [
+        node.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in prose
+    ]
+
+
+def test_an_event_names_the_command_that_helps() -> None:
+    assert event_text("damaged", "t1 is not what was stored") == "t1 is not what was stored. See: lottisync check"
+    assert event_text("started", "laptop listens") == "laptop listens"
 
 
 def test_a_hint_is_told_behind_the_sentence_with_its_values() -> None:

@@ -108,3 +108,13 @@ def test_copy_8_history_says_which_device_wrote_what_is_on_a_branch(home: Path) 
     opened.close()
     rows = run_here("history", ident, "--json", home=home).json["writes"]
     assert {row["deviceName"] for row in rows} == {"laptop"}
+
+
+def test_rel_d8_status_says_that_this_devices_own_clock_is_wrong(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """CAUS-17"""
+    assert run_here("status", "--json", home=home).json["clockDoubt"] is None
+    monkeypatch.setattr(clock, "now", lambda: 86_400_000)
+    status = run_here("status", home=home)
+    assert status.code == 0
+    assert "this device's clock is wrong: it says 1970-01-02" in status.out
+    assert run_here("task", "add", "Bake bread", home=home).code == 0

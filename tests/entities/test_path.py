@@ -117,7 +117,7 @@ def test_an_unfit_key_is_refused_where_it_is_written() -> None:
     ],
 )
 def test_a_register_that_is_named_twice_is_refused(fields: dict[str, Any], twice: str) -> None:
-    """ENT-3: which of the two values is meant is not guessed, and not where they agree."""
+    """ENT-20: which of the two values is meant is not guessed, and not where they agree."""
     with pytest.raises(PathError, match=f"'{twice}' is named twice, by itself and in the map 'labels'"):
         flatten(fields)
 

@@ -117,7 +117,7 @@ def shake_hands(server: ssl.SSLContext, client: ssl.SSLContext) -> tuple[bytes |
 
 
 def test_the_certificate_serves_mutual_tls_with_pins(tmp_path: Path) -> None:
-    """ID-3"""
+    """ID-10"""
     server = context(KEY, OTHER, ssl.PROTOCOL_TLS_SERVER, tmp_path)
     client = context(OTHER, KEY, ssl.PROTOCOL_TLS_CLIENT, tmp_path)
     assert shake_hands(server, client) == (KEY.certificate, OTHER.certificate)

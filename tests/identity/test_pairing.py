@@ -209,7 +209,7 @@ def test_knowing_the_code_is_not_holding_the_key() -> None:
 
 
 def test_a_confirmation_cannot_be_sent_back() -> None:
-    """PAIR-8: each side has its own MAC, so what one says proves nothing to itself."""
+    """PAIR-40: each side has its own MAC, so what one says proves nothing to itself."""
     types, shows = typed(), shown(offer())
     [reply] = shows.receive(types.start(), NOW)
     [confirm] = types.receive(reply)

@@ -433,7 +433,7 @@ def test_the_latest_name_wins() -> None:
 
 
 def test_a_retired_device_is_known_and_nobody_waits_for_it() -> None:
-    """ROSTER-14: what it said holds; it is taken if it asks."""
+    """ROSTER-14, ROSTER-30: what it said holds; it is taken if it asks."""
     roster = fold(add(ME, ANN), add(ANN, BEN), retire(ME, ANN, 20))
     assert status(roster, ANN) == "retired"
     assert active(roster) == {"Ben"}

@@ -260,7 +260,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pairing, "ANOTHER_SECONDS", 0.01)
 
 
-async def test_pair_21_a_device_that_announces_another_digit_is_not_asked() -> None:
+async def test_pair_41_a_device_that_announces_another_digit_is_not_asked() -> None:
     other = offer("923456789")
     async with shown(other, by=named("neighbour", 3)) as theirs, shown(offer()) as ours:
         assert isinstance(paired := await typed_at(announced(theirs, "9"), announced(ours)), Paired)

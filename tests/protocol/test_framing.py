@@ -129,12 +129,12 @@ def test_sync_10_what_was_said_before_is_the_dictionary() -> None:
 
 
 @pytest.mark.parametrize("length", [511, 512, 16 * 1024, 16 * 1024 + 1])
-def test_sync_44_a_dictionary_has_512_bytes_to_16_kib(length: int) -> None:
+def test_sync_72_a_dictionary_has_512_bytes_to_16_kib(length: int) -> None:
     body = (CHANGE * 26)[:length]
     assert (dictionary_after(body, b"before") == body) is (512 <= length <= 16 * 1024)
 
 
-def test_sync_44_where_there_is_no_dictionary_none_is_used() -> None:
+def test_sync_72_where_there_is_no_dictionary_none_is_used() -> None:
     """What needs one and has none is refused; before there is one frames are compressed without."""
     repeated = b"Milk, bread, butter. " * 40
     assert frame(repeated, ENCODINGS)[4] == ZSTD
@@ -147,7 +147,7 @@ def test_sync_44_where_there_is_no_dictionary_none_is_used() -> None:
     assert frame(CHANGE, (PLAIN, ZSTD), CHANGE)[4] == PLAIN
 
 
-def test_sync_44_the_limit_holds_for_what_a_frame_becomes() -> None:
+def test_sync_73_the_limit_holds_for_what_a_frame_becomes() -> None:
     largest = bytes(MAX_FRAME - 1)
     assert unpacked(frame(largest, ENCODINGS)) == largest
     with pytest.raises(BadFrame, match="would become 1048576 bytes"):
@@ -172,7 +172,7 @@ def test_sync_44_the_limit_holds_for_what_a_frame_becomes() -> None:
     ],
     ids=["bomb", "huge", "error-size", "unknown", "more", "less", "tail", "two", "cut", "skippable", "magic", "empty"],
 )
-def test_sync_44_a_bomb_is_refused_before_it_is_unpacked_and_a_lie_while_it_is(body: bytes, match: str) -> None:
+def test_sync_73_a_bomb_is_refused_before_it_is_unpacked_and_a_lie_while_it_is(body: bytes, match: str) -> None:
     tracemalloc.start()
     with pytest.raises(BadFrame, match=match):
         unpacked(packed(body))
@@ -181,7 +181,7 @@ def test_sync_44_a_bomb_is_refused_before_it_is_unpacked_and_a_lie_while_it_is(b
 
 
 @given(st.binary(max_size=200))
-def test_sync_44_whatever_the_bytes_unpacking_raises_only_bad_frame(body: bytes) -> None:
+def test_sync_74_whatever_the_bytes_unpacking_raises_only_bad_frame(body: bytes) -> None:
     for data in (body, zstandard.compress(bytes(1000))[: len(body)] + body):
         with contextlib.suppress(BadFrame):
             assert unpacked(packed(data)) is not None

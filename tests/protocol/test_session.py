@@ -200,6 +200,7 @@ BEHIND = [HELLO, m.Begin(5, "journal", {HOST: 1}, {}, behind=True, count=1)]
     ids=lambda value: type(value).__name__ if isinstance(value, m.Message) else None,
 )
 def test_sync_16_the_numbers_within_a_round_are_held_to(before: list[m.AnyMessage], bad: m.AnyMessage) -> None:
+    """SYNC-70, SYNC-71: so are their order and how many versions there are."""
     listening = session()
     assert listening.receive(spoken(before), NOW) == before
     received = listening.receive(spoken([bad, m.Ping(1)]), NOW)
@@ -343,7 +344,7 @@ def test_sync_45_a_batch_costs_a_credit_that_the_other_side_grants() -> None:
     assert listening.closed.code == "illegal"
 
 
-def test_sync_45_credit_does_not_grow_without_end() -> None:
+def test_sync_79_credit_does_not_grow_without_end() -> None:
     listening = greeted_session()
     most = m.MAX_CREDIT - m.FIRST_CREDIT
     assert listening.receive(spoken([m.Credit(most)]), NOW) == [m.Credit(most)]

@@ -108,7 +108,7 @@ class ThreeDevices(RuleBasedStateMachine):
     def propose_again(self, who: int) -> None:
         self.devices[who].propose("add_checklist_item", {"title": "Milk"}, run=f"again-{who}")
 
-    @rule(one=devices, other=devices, stores=st.sampled_from([(), ("journal",), ("agents",)]))
+    @rule(one=devices, other=devices, stores=st.sampled_from([(), ("journal",), ("agent",)]))
     def pull(self, one: int, other: int, stores: tuple[str, ...]) -> None:
         """A round; or one that was cut off between the stores."""
         if one != other:

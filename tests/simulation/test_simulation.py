@@ -266,7 +266,7 @@ def _no_chains_are_sent(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def _rounds_are_not_made(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever is told what another lacks says nothing."""
-    monkeypatch.setattr(Agreement, "has_news", lambda self, own, *, closely: False)
+    monkeypatch.setattr(Agreement, "has_news", lambda self, own, *, include_held: False)
 
 
 def _purged_without_asking(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -119,7 +119,7 @@ def send_all(store: Store) -> None:
 
 
 def test_a_file_whose_damage_shows_later(tmp_path: Path) -> None:
-    """STORE-2: a page that only a query meets."""
+    """STORE-51: a page that only a query meets."""
     file = existing(tmp_path, tasks=200)
     raw = bytearray(file.read_bytes())
     raw[40 * 4096 :] = b"\x5a" * (len(raw) - 40 * 4096)  # past the schema
@@ -141,7 +141,7 @@ def test_a_folder_where_a_file_should_be(tmp_path: Path) -> None:
 
 
 def test_making_a_store_where_there_is_one(tmp_path: Path) -> None:
-    """STORE-2: it is left as it is."""
+    """STORE-50"""
     file = existing(tmp_path)
     before = file.read_bytes()
     with pytest.raises(Problem) as caught:
@@ -151,7 +151,7 @@ def test_making_a_store_where_there_is_one(tmp_path: Path) -> None:
 
 
 def test_a_file_that_somebody_holds_for_too_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """STORE-2: said in words, after the time that a writer waits."""
+    """STORE-51: said in words, after the time that a writer waits."""
     monkeypatch.setattr(database, "BUSY_MILLIS", 20)
     file = existing(tmp_path)
     holder = connect(file)

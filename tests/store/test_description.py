@@ -91,11 +91,11 @@ def test_store_35_a_newer_schema_fills_columns_makes_indexes_and_adds_local_tabl
 def test_store_35_neither_digest_nor_feed_moves(file: Path) -> None:
     before = opened(file)
     with before.reading() as reader:
-        moment, changes = reader.moment(), reader.changes(0, 10)
+        moment, changes = reader.change_token(), reader.changes(0, 10)
     before.close()
     after = opened(file, NEWER)
     with after.reading() as reader:
-        assert (reader.moment(), reader.changes(0, 10)) == (moment, changes)
+        assert (reader.change_token(), reader.changes(0, 10)) == (moment, changes)
     after.close()
 
 

@@ -823,7 +823,7 @@ def test_a_version_is_read_as_it_was_stored(tmp_path: Path) -> None:
 
 
 def test_store_31_a_transaction_cannot_write_with_more_than_it_was_opened_with(tmp_path: Path) -> None:
-    """STORE-31: what acts for a model cannot speak for the person."""
+    """STORE-31, STORE-52: what acts for a model cannot speak for the person."""
     store = new_store(tmp_path)
     with store.transaction(NOON, HIGH) as tx:
         tx.put("t1", "task", {"title": "x"})

@@ -215,7 +215,7 @@ def test_many_written_together_are_as_if_written_one_by_one(tmp_path: Path) -> N
         for entity_id, type_name, fields in many:
             tx.put(entity_id, type_name, fields)
     with together.reading() as one, singly.reading() as other:
-        assert one.moment() == other.moment()
+        assert one.change_token() == other.change_token()
         assert one.counter == len(many) + 1
         assert broken_invariants(one) == []
     with pytest.raises(Problem, match="cannot be written"), together.transaction(NOON, HIGH) as tx:

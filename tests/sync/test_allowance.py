@@ -30,8 +30,8 @@ def met(member: Member, allowance: Allowance) -> Exchange:
         allowance=allowance,
     )
     exchange.hello()
-    exchange.hear([m.Hello(m.PROTOCOL_VERSION, b"e" * 32, bytes(16), bytes(16), bytes(8))], NOON)
-    exchange.hear([m.Want({"journal": m.Have(SUMMARY, {})})], NOON)
+    exchange.carry_out([m.Hello(m.PROTOCOL_VERSION, b"e" * 32, bytes(16), bytes(16), bytes(8))], NOON)
+    exchange.carry_out([m.Want({"journal": m.Have(SUMMARY, {})})], NOON)
     return exchange
 
 
@@ -41,7 +41,7 @@ def compared(member: Member, exchange: Exchange, times: int, now: int = NOON) ->
         known = own_summary(reader).known
     for number in range(times):
         root = m.Node(b"", [number.to_bytes(BYTES, "big")] * FAN)
-        exchange.hear([m.Compare("journal", known, [root])], now)
+        exchange.carry_out([m.Compare("journal", known, [root])], now)
     said = list(exchange.comparisons.due)
     exchange.comparisons.due.clear()
     return said
@@ -64,7 +64,7 @@ def test_mend_27_a_peer_that_begins_comparisons_without_end_is_refused_and_the_s
     assert "too often" in reason
     assert OverAllowance("journal") in exchange.events
     (host,) = a.knowledge()
-    assert exchange.hear([m.Probe("journal", host, [1])], NOON) != []
+    assert exchange.carry_out([m.Probe("journal", host, [1])], NOON) != []
     exchange.close()
 
     again = met(a, allowance)
@@ -81,7 +81,7 @@ def test_mend_27_mends_without_end_are_refused(tmp_path: Path) -> None:
     exchange = met(a, Allowance(mends=3))
     compared(a, exchange, 1)
     for _ in range(4):
-        exchange.hear([m.Mend("journal", [], ["t1"])], NOON)
+        exchange.carry_out([m.Mend("journal", [], ["t1"])], NOON)
     said = list(exchange.comparisons.due)
     assert len(refusals(said)) == 1
     assert len([message for message in said if isinstance(message, m.Mend)]) == 3
@@ -96,7 +96,7 @@ def test_mend_27_who_is_refused_ends_its_comparison_and_says_why(tmp_path: Path)
     exchange.more(8)
     with a.stores["journal"].reading() as reader:
         own = own_summary(reader)
-    exchange.hear([m.Mended("journal", 0, own, "too often")], NOON)
+    exchange.carry_out([m.Mended("journal", 0, own, "too often")], NOON)
     assert exchange.comparisons.verified["journal"].refused == "too often"
     assert ComparisonRefused("journal", "too often") in exchange.events
     assert exchange.status.comparing == {}

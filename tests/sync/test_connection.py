@@ -559,7 +559,7 @@ async def test_sync_9_a_host_of_nobody_is_refused_and_nothing_is_stored(pair: li
     assert ("refused", f"device {a.device[:8]}: {last_word(cable).reason}") in b.reports
 
 
-async def test_sync_9_a_chain_of_a_host_of_nobody_is_refused_though_no_version_came(pair: list[Member]) -> None:
+async def test_sync_75_a_chain_of_a_host_of_nobody_is_refused_though_no_version_came(pair: list[Member]) -> None:
     """They would stay for ever, and go on to all devices."""
     a, b = pair
     await meet(a, b)
@@ -693,7 +693,7 @@ async def test_sync_53_a_version_with_another_content_under_one_dot_ends_nothing
         assert [(gone.path, gone.value) for gone in reader.overwritten("t")] == [("title", b'"Milk"')]
 
 
-async def test_sync_30_what_the_store_cannot_hold_ends_one_connection_with_a_word(pair: list[Member]) -> None:
+async def test_sync_81_what_the_store_cannot_hold_ends_one_connection_with_a_word(pair: list[Member]) -> None:
     a, b = pair
     await meet(a, b)
     a.put("t", "a" * 100_000)
@@ -995,7 +995,7 @@ class TestTime:
 
         return "trio", {"clock": MockClock(autojump_threshold=0)}
 
-    async def test_sync_23_a_dead_peer_is_noticed_although_the_wall_clock_is_set_back(self, pair: list[Member]) -> None:
+    async def test_sync_78_a_dead_peer_is_noticed_although_the_wall_clock_is_set_back(self, pair: list[Member]) -> None:
         a, b = pair
         cable = Cable()
         connection = b.connection(cable.ends[1], a, dialled=False)
@@ -1021,7 +1021,7 @@ class TestTime:
             tasks.cancel_scope.cancel()
         assert in_step(a, b)
 
-    async def test_sync_23_a_store_that_is_busy_for_long_is_not_the_peers_silence(self, pair: list[Member]) -> None:
+    async def test_sync_78_a_store_that_is_busy_for_long_is_not_the_peers_silence(self, pair: list[Member]) -> None:
         a, b = pair
         a.put("t", "Milk")
         slow = b.connection

@@ -213,7 +213,7 @@ async def test_net_5_a_device_that_is_not_paired_is_refused_and_told_so(tmp_path
         await until(lambda: peer(first, b).error)
         error = peer(first, b).error
         assert error is not None
-        assert "Pair the two with: lottisync pair" in error or "not paired with this one" in error
+        assert "Pair the two again" in error or "not paired with this one" in error
         await until(lambda: any(code == "refused" for code, _ in b.reports))
         assert second.peers == {}
         assert a.title("t") is None
@@ -375,7 +375,7 @@ async def test_net_6_sync_39_garbage_at_the_port_harms_nobody(members: list[Memb
             await until(lambda: in_step(a, b))
 
 
-async def test_sync_39_bytes_damaged_on_the_way_end_one_connection_and_no_other(members: list[Member]) -> None:
+async def test_sync_76_bytes_damaged_on_the_way_end_one_connection_and_no_other(members: list[Member]) -> None:
     """Whoever sits on the line can break a connection, but not the daemon."""
     a, b = members
     first, second = engine_of(a), engine_of(b)
@@ -483,16 +483,16 @@ async def test_sync_43_another_process_that_writes_for_long_does_not_stop_the_en
 
 
 async def test_roster_20_a_retired_device_that_connects_is_taken_and_comes_back(members: list[Member]) -> None:
-    """ROSTER-14: until then nobody dials it."""
+    """ROSTER-30: until then nobody dials it."""
     a, b = members
     a.sign(MembershipRecord.retiring(a.key, device=b.device, at_ms=30))
     first, second = engine_of(a), engine_of(b)
     async with running(first):
-        assert [member.status for member in first._roster.trusted_peers()] == ["retired"]
+        assert [member.status for member in first._trust.roster.trusted_peers()] == ["retired"]
         assert set(first.dialling._searches) == set()
         introduce(b, a, first.port)
         async with running(second):
-            await until(lambda: [member.device for member in first._roster.active_peers()] == [b.device])
+            await until(lambda: [member.device for member in first._trust.roster.active_peers()] == [b.device])
             await until(lambda: in_step(a, b))
             await until(lambda: set(first.dialling._searches) == {b.device})
 

@@ -153,7 +153,7 @@ def test_sync_26_a_change_is_one_frame_one_transaction_and_one_word_back(pair: l
         moments = {}
         for name, store in member.stores.items():
             with store.reading() as reader:
-                moments[name] = reader.moment()
+                moments[name] = reader.change_token()
         side.local_change(moments)  # as when the bell rings for what was just taken, or told
         assert side.silent
     for connection in stores.values():
@@ -221,7 +221,7 @@ def invented(count: int) -> dict[Host, int]:
 
 
 @pytest.mark.parametrize("said", ["of others", "of itself"])
-def test_sync_39_invented_hosts_do_not_stand_between_others(pair: list[Member], said: str) -> None:
+def test_sync_77_invented_hosts_do_not_stand_between_others(pair: list[Member], said: str) -> None:
     """SYNC-34: what a device has to say to all others still fits a frame, whatever one of them says that it or a third
     knows; and nothing of it is stored."""
     a, b = pair
@@ -243,8 +243,8 @@ def test_sync_39_invented_hosts_do_not_stand_between_others(pair: list[Member], 
         assert reader.local("select count(*) from hosts") == [(1,)]
 
 
-def test_sync_49_of_devices_that_nobody_knows_nothing_is_heard(pair: list[Member]) -> None:
-    """SYNC-39: each would be stored for good, and passed on."""
+def test_sync_82_of_devices_that_nobody_knows_nothing_is_heard(pair: list[Member]) -> None:
+    """SYNC-77: each would be stored for good, and passed on."""
     a, b = pair
     a.put("t", "Milk")
     clock = a.knowledge()
@@ -253,7 +253,7 @@ def test_sync_49_of_devices_that_nobody_knows_nothing_is_heard(pair: list[Member
         assert forgetting.acknowledged(reader) == {"e" * 64: clock}
 
 
-def test_sync_39_invented_forks_do_not_stand_between_others(pair: list[Member]) -> None:
+def test_sync_77_invented_forks_do_not_stand_between_others(pair: list[Member]) -> None:
     """Fork nodes are united and never forgotten: of those that lie on no log here only so many are taken on trust. A
     fork that is found here still is."""
     a, b = pair

@@ -42,7 +42,7 @@ class Receiver:
         self.hear(m.Want({"journal": m.Have(SUMMARY, {})}))
 
     def hear(self, message: m.AnyMessage) -> list[m.Message]:
-        return self.exchange.hear([message], NOON)
+        return self.exchange.carry_out([message], NOON)
 
     def state(self) -> tuple[object, ...]:
         with self.store.reading() as reader:
@@ -84,7 +84,7 @@ def test_forget_22_keys_in_no_order_end_the_session_and_nothing_goes(receiver: R
     assert receiver.state() == before
 
 
-def test_sync_39_keys_without_end_end_the_session(receiver: Receiver) -> None:
+def test_sync_77_keys_without_end_end_the_session(receiver: Receiver) -> None:
     """FORGET-8: they are kept until the round ends, so there are no more of them than there can be entities."""
     before = receiver.state()
     receiver.hear(m.Begin(1, "journal", {}, {}, behind=True, count=0))
@@ -95,7 +95,7 @@ def test_sync_39_keys_without_end_end_the_session(receiver: Receiver) -> None:
     assert receiver.state() == before
 
 
-def test_sync_39_a_version_without_end_costs_no_memory(receiver: Receiver) -> None:
+def test_sync_77_a_version_without_end_costs_no_memory(receiver: Receiver) -> None:
     """What a round has brought is remembered once, however often it brings it."""
     host = STRANGE
     receiver.hear(m.Begin(1, "journal", {}, {}, behind=False, count=2**50))

@@ -13,7 +13,7 @@ from tests.support.household import Member, household, in_step, until
 
 from lottisync.problem import Problem
 from lottisync.protocol import message as m
-from lottisync.store.reader import Moment
+from lottisync.store.reader import ChangeToken
 from lottisync.sync.exchange import Exchange
 
 pytestmark = pytest.mark.anyio
@@ -62,7 +62,7 @@ async def test_copy_9_a_newcomer_is_turned_away_while_the_old_connection_lives_a
                     await until(lambda engine=engine: engine.twice)  # type: ignore[misc]
                     said = [text for code, text in member.reports if code == "duplicate-key"]
                     assert [text[:23] for text in said] == ["This device runs twice:"]
-                    assert "lottisync devices renew" in said[0]
+                    assert "a device of its own" in said[0]
                 assert codes(laptop).count("connected") == codes(phone).count("connected") == 1
                 error = third.peers[laptop.device].error
                 assert error is not None
@@ -160,7 +160,7 @@ async def test_sync_60_a_fault_of_ours_costs_one_connection_and_no_other(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     laptop, phone, tablet = household(tmp_path, 3)
-    hear = Exchange.hear
+    hear = Exchange.carry_out
     broken = phone.device
 
     def faulty(self: Exchange, messages: list[m.AnyMessage], now: int) -> list[m.Message]:
@@ -172,7 +172,7 @@ async def test_sync_60_a_fault_of_ours_costs_one_connection_and_no_other(
     async with running(first):
         for member in (phone, tablet):
             introduce(member, laptop, first.port)
-        monkeypatch.setattr(Exchange, "hear", faulty)
+        monkeypatch.setattr(Exchange, "carry_out", faulty)
         async with running(second, third):
             phone.put("p", "Milk")
             tablet.put("t", "Bread")
@@ -223,17 +223,17 @@ async def test_sync_61_a_store_that_fails_for_a_while_does_not_end_the_engine(
 ) -> None:
     laptop, phone = household(tmp_path, 2)
     first, second = engine_of(laptop), engine_of(phone)
-    moments = first._moments
+    moments = first._commits.moments
     full = True
 
-    def failing() -> dict[str, Moment]:
+    def failing() -> dict[str, ChangeToken]:
         if full:
             raise Problem("disk-full", "no room")
         return moments()
 
     async with running(second):
         introduce(laptop, phone, second.port)
-        monkeypatch.setattr(first, "_moments", failing)
+        monkeypatch.setattr(first._commits, "moments", failing)
         async with running(first):
             await until(lambda: first.connections)
             laptop.put("p", "Milk")

@@ -71,7 +71,7 @@ async def test_store_28_a_pass_finds_it_tells_it_once_and_forgets_it_when_it_is_
         before = dump(store)
         await anyio.sleep(3 * pass_seconds)
         assert [code for code, _ in reports] == ["damaged", "damaged"]
-        assert reports[0][1] == "journal: t0 is not what was stored. See: lottisync check"
+        assert reports[0][1] == "journal: t0 is not what was stored"
         assert scrub.damaged() == ["journal/t0", f"journal/{last}"]
         assert dump(store) == before
         store._connection.execute(

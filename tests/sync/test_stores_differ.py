@@ -106,7 +106,7 @@ async def test_sync_63_each_side_may_have_one_more(pair: list[Member]) -> None:
 
 
 async def test_sync_62_a_peer_may_invent_stores_without_end(pair: list[Member]) -> None:
-    """SYNC-39: what is not here costs nothing but the frame that it came in."""
+    """SYNC-77: what is not here costs nothing but the frame that it came in."""
     a, b = pair
     conversation = a.conversation(b, dialled=False)
     parties = conversation._exchange._parties
@@ -114,7 +114,7 @@ async def test_sync_62_a_peer_may_invent_stores_without_end(pair: list[Member]) 
     assert parties.shared == {"journal"}
     assert len(conversation.status.only_there) == 32
     assert conversation.status.only_here == ["agent", "space"]
-    assert conversation._exchange.hear([m.Want({"diary": HAVE})], a.now) == []
+    assert conversation._exchange.carry_out([m.Want({"diary": HAVE})], a.now) == []
     conversation.release()
 
 

@@ -223,7 +223,7 @@ async def test_mend_11_a_round_that_crosses_a_comparison_does_not_make_it_one(me
         exchange.comparisons._ended["journal"] = given_up
         with a.stores["journal"].reading() as reader:
             same = own_summary(reader)
-        exchange.hear([m.Mended("journal", 0, same, "")], a.now)
+        exchange.carry_out([m.Mended("journal", 0, same, "")], a.now)
         assert connection.conversation.verified["journal"] == Verified(equal=True, comparable=False, mended=0, read=20)
 
 

@@ -110,7 +110,7 @@ def agreed(source: Replica, target: Replica, store: str, now: int) -> tuple[Agre
         other = 1 - side
         match message:
             case m.Want():
-                answer = sides[other].hear(message.stores[store], now)
+                answer = sides[other].compare(message.stores[store], now)
             case m.Probe():
                 answer = [sides[other].probe(message)]
             case m.Probed():

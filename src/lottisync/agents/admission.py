@@ -22,7 +22,8 @@ def refusal(journal: Reader, living: Agent, state: AgentState, device: str) -> P
         if living.lifecycle == agent.DORMANT and because is not None:
             return Problem(
                 "gave-up",
-                "{name} sleeps after {because}. When that is mended: lottisync agent resume",
+                "{name} sleeps after {because}",
+                hint="resume-agent",
                 name=name,
                 because=because,
             )
@@ -30,7 +31,8 @@ def refusal(journal: Reader, living: Agent, state: AgentState, device: str) -> P
     if living.home_device != device:
         return Problem(
             "not-at-home",
-            "{name} lives on device {home_device}, not here. Wake it there, or move it: lottisync agent move",
+            "{name} lives on device {home_device}, not here. Wake it there",
+            hint="move-agent",
             name=name,
             home_device=living.home_device,
         )
@@ -54,7 +56,8 @@ def refusal(journal: Reader, living: Agent, state: AgentState, device: str) -> P
     if not context.may_see(living, task):
         return Problem(
             "not-allowed",
-            "{name} may not work in category {category_id}. Allow it: lottisync agent create {task_id}",
+            "{name} may not work in category {category_id}",
+            hint="allow-agent",
             name=name,
             category_id=task.category_id,
             task_id=task_id,

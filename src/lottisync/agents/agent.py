@@ -43,12 +43,7 @@ TRANSITIONS: Mapping[tuple[str, str], str] = {
 }
 """(lifecycle, event) -> lifecycle (AGENT-5). A missing pair is an error for the person."""
 
-_ADVICE = {
-    CREATED: "It has not been awake yet",
-    ACTIVE: "It is active already",
-    DORMANT: "It is paused; resume it first: lottisync agent resume",
-    DESTROYED: "It was destroyed; create it again: lottisync agent create",
-}
+_HINTS = {DORMANT: "resume-agent", DESTROYED: "create-agent"}
 
 
 def state_id(agent_id: str) -> str:
@@ -66,7 +61,7 @@ def read(reader: Reader, agent_id: str) -> Agent:
     """The agent; `Problem("unknown-id")` if this device has no agent with that id."""
     entity = reader.entity(agent_id)
     if entity is None or entity.type != "agent":
-        raise Problem("unknown-id", "there is no agent {agent_id}. See: lottisync agent list", agent_id=agent_id)
+        raise Problem("unknown-id", "there is no agent {agent_id}", hint="agents", agent_id=agent_id)
     return view(entity, Agent)
 
 
@@ -104,14 +99,13 @@ def after(agent: Agent, event: str) -> str:
     """The lifecycle that `event` leads to (`TRANSITIONS`); `Problem` if it leads nowhere."""
     following = TRANSITIONS.get((agent.lifecycle, event))
     if following is None:
-        advice = _ADVICE.get(agent.lifecycle, "This program does not know that state; install a newer lottisync")
         raise Problem(
             "wrong-lifecycle",
-            "{display_name} is {lifecycle}; cannot {event}. {advice}",
+            "{display_name} is {lifecycle}; cannot {event}",
+            hint=_HINTS.get(agent.lifecycle, ""),
             display_name=agent.display_name,
             lifecycle=agent.lifecycle,
             event=event,
-            advice=advice,
         )
     return following
 

@@ -121,7 +121,7 @@ class Runtime:
             with self._agents.reading() as reader:
                 why = agent.asleep_because(agent.read_state(reader, start.agent_id))
             if why is not None:
-                self._say("agent-asleep", f"{living.display_name} sleeps, after {why}. Resume: lottisync agent resume")
+                self._say("agent-asleep", f"{living.display_name} sleeps, after {why}")
             # A failure that could not even be written down holds nobody; without this it would be tried without end.
             await anyio.sleep(FALLBACK_SECONDS)
         else:

@@ -101,7 +101,8 @@ class AsleepAgent(msgspec.Struct, frozen=True, rename="camel"):
 class Overview(msgspec.Struct, frozen=True, rename="camel"):
     """This device. `daemon` is null if none runs, and so is `nearby`: how many devices are near that it is not paired
     with. `damaged`: rows whose content is not what was stored, as `STORE/ID`. `peers`: the other devices in use.
-    `proposalsWaiting`: how many proposals wait for the person; null if they could not be counted."""
+    `proposalsWaiting`: how many proposals wait for the person; null if they could not be counted. `clockDoubt`: why
+    this device's own clock cannot be right, or null."""
 
     id: DeviceId
     name: str
@@ -115,6 +116,7 @@ class Overview(msgspec.Struct, frozen=True, rename="camel"):
     peers: list[Peer]
     asleep: list[AsleepAgent]
     proposals_waiting: int | None
+    clock_doubt: str | None
 
 
 class Made(msgspec.Struct, frozen=True, rename="camel"):

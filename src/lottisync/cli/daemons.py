@@ -6,6 +6,7 @@ import anyio
 import click
 
 from lottisync.answers.devices import Event
+from lottisync.cli.hints import event_text
 from lottisync.cli.terminal import Terminal, address, common
 from lottisync.device import clock
 from lottisync.net.listener import DEFAULT_PORT, EVERYWHERE
@@ -44,6 +45,7 @@ def daemon(
     home = terminal.home
 
     def say(code: str, text: str, port: int | None = None) -> None:
+        text = event_text(code, text)
         at, style = iso(clock.now()), {"connected": "green", "diverged": "bold red"}.get(code)
         terminal.emit(Event(at, code, text, port), lambda: terminal.line(f"{at[11:19]}  {text}", style))
 

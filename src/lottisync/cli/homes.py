@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from lottisync.answers.devices import Copy, Made, Overview, Peer, StoresMade
-from lottisync.cli.hints import told
+from lottisync.cli.hints import event_text, told
 from lottisync.cli.terminal import Terminal, common, waits_for_you
 from lottisync.cli.watch import watchable
 from lottisync.daemon.home import TaskHome
@@ -126,6 +126,8 @@ def _show(terminal: Terminal, found: Overview) -> None:
 
 
 def _show_trouble(terminal: Terminal, found: Overview) -> None:
+    if found.clock_doubt:
+        terminal.line(found.clock_doubt + ".", "bold red")
     for name, store in found.stores.items():
         if store.quarantined:
             terminal.line(f"{name}: {store.quarantined} came that cannot be taken here. See: lottisync check", "yellow")
@@ -137,7 +139,7 @@ def _show_trouble(terminal: Terminal, found: Overview) -> None:
     for row in found.damaged:
         terminal.line(f"{row} is not what was stored. See: lottisync check", "bold red")
     if found.runs_twice:
-        terminal.line(warning(None) + ".", "bold red")
+        terminal.line(event_text("duplicate-key", warning(None)) + ".", "bold red")
 
 
 def _restored(copy: Copy) -> str:
@@ -157,7 +159,7 @@ def _restored(copy: Copy) -> str:
 
 def _show_trouble_with(terminal: Terminal, peer: Peer) -> None:
     if peer.runs_twice:
-        terminal.line(warning(peer.name) + ".", "bold red")
+        terminal.line(event_text("duplicate-key", warning(peer.name)) + ".", "bold red")
     if peer.clock_said:
         terminal.line(clock_warning(peer.name, peer.clock_said) + ".", "yellow")
     for line in not_shared(peer.name, peer.only_here, peer.only_there):

@@ -53,6 +53,7 @@ def check(terminal: Terminal, accepted: str | None) -> None:
         _accept(terminal, accepted)
         return
     found: dict[str, list[str]] = {}
+    outdated = False
     for name, store in terminal.home.stores.items():
         with store.reading() as reader, terminal.progress(name, reader.count()) as advance:
             done = 0
@@ -64,7 +65,9 @@ def check(terminal: Terminal, accepted: str | None) -> None:
 
             found[name] = broken_invariants(reader, step)
             if store is terminal.home.agent:
-                found[name] += index.faults(reader, clock.now())
+                faults_of_index = list(index.faults(reader, clock.now()))
+                found[name] += faults_of_index
+                outdated = bool(faults_of_index)
 
     def shown() -> None:
         for name, faults in found.items():
@@ -74,6 +77,8 @@ def check(terminal: Terminal, accepted: str | None) -> None:
             for fault in faults:
                 terminal.line(f"  {fault}", "red")
         if any(found.values()):
+            if outdated:
+                terminal.line("This computes the index of change sets again: lottisync review reindex", "dim")
             terminal.line("What another device can help to mend, this mends: lottisync verify", "dim")
             terminal.line("If what a damaged row shows now is right: lottisync check --accept ID", "dim")
 

@@ -64,6 +64,8 @@ async def run(
     Raises `Problem` if another daemon has this home, or the port cannot be had."""
     say = lines = Lines(say)
     async with alone(home):
+        if (doubt := clock.doubt(clock.now())) is not None:
+            say("clock-wrong", doubt)
         _recover(home, say)
         changed = anyio.Event()
         failing = False
@@ -162,7 +164,7 @@ async def alone(home: TaskHome, tries: int = LOCK_TRIES) -> AsyncIterator[None]:
                 break
             await anyio.sleep(0.01)
         else:
-            raise Problem("running", "a daemon is running for {path} already. See: lottisync status", path=home.path)
+            raise Problem("running", "a daemon is running for {path} already", hint="status", path=home.path)
         yield
 
 

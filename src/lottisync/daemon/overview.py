@@ -9,7 +9,7 @@ from lottisync.answers.devices import AsleepAgent, Copy, Daemon, Overview, Peer,
 from lottisync.causality.vector_clock import Host
 from lottisync.daemon.home import TaskHome
 from lottisync.daemon.status import DaemonStatus, lacked, last_seen, read_status
-from lottisync.device import purging
+from lottisync.device import clock, purging
 from lottisync.identity.roster import Member
 from lottisync.store import notice
 from lottisync.store.chain import roots
@@ -37,6 +37,7 @@ def overview(home: TaskHome, now: int, proposals_waiting: Callable[[], int | Non
         peers=_peers(home, running, now),
         asleep=_asleep(home),
         proposals_waiting=proposals_waiting(),
+        clock_doubt=clock.doubt(now),
     )
 
 

@@ -183,7 +183,7 @@ def address_of(home: Path) -> str:
 
     door = read_door(home)
     if door is None:
-        raise Problem("no-pages", "no daemon of this home has served pages yet. Start one: lottisync daemon")
+        raise Problem("no-pages", "no daemon of this home has served pages yet", hint="daemon")
     return door.address
 
 

@@ -16,7 +16,8 @@ from lottisync.daemon.home import TaskHome
 from lottisync.device import clock
 from lottisync.problem import Problem
 from lottisync.store.doorbell import FALLBACK_SECONDS, Bell
-from lottisync.sync.engine import Listen, in_thread
+from lottisync.sync.engine import Listen
+from lottisync.sync.off_loop import in_thread
 from lottisync.sync.syncing import engine_of
 from lottisync.sync.verification import Request, State, ask, requests, withdraw
 

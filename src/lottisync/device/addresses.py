@@ -51,7 +51,7 @@ def record_id(device: str) -> str:
 def read_reach(reader: Reader) -> dict[str, Reach]:
     """The addresses of each device, by its id. An entry that cannot be read counts as absent (MEET-3)."""
     found = {}
-    for entity in reader.readable(ADDRESSES):
+    for entity in reader.by_type(ADDRESSES):
         device = entity.id.removeprefix("at-")
         try:
             parse_device_id(device)

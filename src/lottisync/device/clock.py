@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from lottisync.causality.vector_clock import Host
 from lottisync.entities.identifier import time_ordered
+from lottisync.store.instant import iso
 
 
 class Environment(NamedTuple):
@@ -25,6 +26,21 @@ class Environment(NamedTuple):
 def now() -> int:
     """Wall time in milliseconds since 1970."""
     return time.time_ns() // 1_000_000
+
+
+EARLIEST, LATEST = 1_767_225_600_000, 4_102_444_800_000
+"""2026-01-01 and 2100-01-01, in UTC. This program did not exist before the first, and is not meant to run after the
+second."""
+
+
+def doubt(now: int) -> str | None:
+    """What to say to the person of this device's own clock, if it cannot be right (CAUS-17); None if it can."""
+    if EARLIEST <= now < LATEST:
+        return None
+    return (
+        f"this device's clock is wrong: it says {iso(now)}. What is written here gets that time, and may be shown"
+        " behind or in place of what others write. Set the clock"
+    )
 
 
 def new_id(now: int) -> str:

@@ -121,7 +121,7 @@ class Home(Device):
         if (missing := self.folder.missing()) and not self._file_of_space_is_lost():
             own = self.id  # first, for a damaged key is to be said before anything else
             with self.space.reading() as reader:
-                new = [each for each in missing if not reader.by_type(HOST_BINDING, owner=own, subtype=each.name)]
+                new = [each for each in missing if not reader.documents(HOST_BINDING, owner=own, subtype=each.name)]
             if new:
                 self.folder.create(new)
                 self.bind_hosts(self.environment.now())
@@ -133,7 +133,7 @@ class Home(Device):
         if not missing or self._file_of_space_is_lost():
             return missing
         with self.space.reading() as reader:
-            return [name for name in missing if reader.by_type(HOST_BINDING, owner=self.id, subtype=name)]
+            return [name for name in missing if reader.documents(HOST_BINDING, owner=self.id, subtype=name)]
 
     def _file_of_space_is_lost(self) -> bool:
         """Then nothing says which stores this device has had."""

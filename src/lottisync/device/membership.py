@@ -10,7 +10,9 @@ from typing import TypeVar
 
 from lottisync.causality.vector_clock import Host
 from lottisync.device.space import HOST_BINDING, MEMBERSHIP
-from lottisync.entities.entity import HIGH, Entity
+from lottisync.entities import canonical
+from lottisync.entities.canonical import NotCanonical
+from lottisync.entities.entity import HIGH
 from lottisync.entities.path import nest
 from lottisync.identity.device_key import DeviceKey, IdentityError, device_id_of, grouped
 from lottisync.identity.device_name import MAX_NAME_CHARACTERS, likeness
@@ -30,10 +32,10 @@ SHOWN_OF_AN_ID = 9
 
 
 def read_roster(reader: Reader, own_certificate: bytes) -> Roster:
-    """Who belongs to this person's devices, as far as this store knows. A record that cannot be read, or
-    lies under an id that is not its own, counts as absent."""
-    memberships = _records(reader.readable(MEMBERSHIP), MembershipRecord.from_fields)
-    bindings = _records(reader.readable(HOST_BINDING), HostBinding.from_fields)
+    """Who belongs to this person's devices, as far as this store knows. A record counts if its row or its second copy
+    can be read (ROSTER-21). What cannot be read at all, or lies under an id that is not its own, counts as absent."""
+    memberships = _records(reader, MEMBERSHIP, MembershipRecord.from_fields)
+    bindings = _records(reader, HOST_BINDING, HostBinding.from_fields)
     return Roster.fold(own_certificate, memberships, bindings)
 
 
@@ -80,14 +82,17 @@ def free_name(roster: Roster, name: str, but: Container[str] = ()) -> str:
     return next(each for each in (name, *numbered) if same_name(roster, each, but) is None)
 
 
-def _records(entities: Iterable[Entity], read: Callable[[dict[str, object]], R]) -> list[R]:
+def _records(reader: Reader, type_name: str, read: Callable[[dict[str, object]], R]) -> list[R]:
+    """The records of a type, each once: a sound row and its second copy are the same bytes."""
+    held = {(entity.id, entity.registers.stored) for entity in reader.by_type(type_name)}
+    kept = reader.local("select cast(id as blob), cast(fields as blob) from statements where type = ?", (type_name,))
     records = []
-    for entity in entities:
+    for ident, stored in sorted(held | {(raw.decode(errors="replace"), fields) for raw, fields in kept}):
         try:
-            record = read(nest(entity.document()))
-        except IdentityError:
+            record = read(nest(canonical.decode_document(stored)))
+        except (IdentityError, NotCanonical):
             continue
-        if record.record_id == entity.id:
+        if record.record_id == ident:
             records.append(record)
     return records
 

@@ -23,7 +23,18 @@ create table if not exists verifications (bell text not null, device text not nu
     primary key (bell, device, store)) strict, without rowid;
 """
 """What was asked to be compared, how far it is and how it ended (`lottisync.sync.verification`)."""
-LOCAL_TABLES = PEERS + VERIFICATIONS
+STATEMENTS = f"""
+create table if not exists statements (id text primary key, type text not null, fields text not null)
+    strict, without rowid;
+create trigger if not exists keep_statement after insert on space_entities
+    when new.type in ('{MEMBERSHIP}', '{HOST_BINDING}')
+    begin insert or ignore into statements values (new.id, new.type, new.serialized); end;
+insert or ignore into statements
+    select id, type, serialized from space_entities where type in ('{MEMBERSHIP}', '{HOST_BINDING}');
+"""
+"""Every signed record a second time, as it first came. A disk that damages the row of a revocation does not bring the
+device back (`lottisync.device.membership.read_roster`)."""
+LOCAL_TABLES = PEERS + VERIFICATIONS + STATEMENTS
 """True for this device only, so they do not replicate."""
 
 SPACE = schema(
@@ -36,5 +47,6 @@ SPACE = schema(
     ],
     owner_column="device_id",
     leading=frozenset({MEMBERSHIP, HOST_BINDING}),
+    version=2,
     local_tables=LOCAL_TABLES,
 )

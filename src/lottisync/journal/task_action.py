@@ -66,7 +66,9 @@ class Proposed(Call):
 
 
 class TaskAction(Proposed):
-    """See `lottisync.review.action.Action` for what each method promises."""
+    """The shared half of all actions: the usual answer to each question of the port
+    (`lottisync.review.action.Action` says what each method promises). An action overrides those that it answers
+    in another way."""
 
     companions: ClassVar[Mapping[str, tuple[str, ...]]] = {group[0]: group[1:] for group in (STATUS, TICK)}
     creates: ClassVar[str | None] = None

@@ -75,7 +75,7 @@ async def discovering(
 ) -> AsyncIterator[Callable[[], None]]:
     """Announce (if told to) and browse for as long as the block runs. `on_found` is called in the event loop for every
     service of another program that appears or changes, if `asks` says of its name that it is to be asked for its
-    addresses; `on_lost` when one says goodbye. Gives a function that announces and browses anew."""
+    addresses; `on_lost` when one says goodbye. Returns a function that announces and browses again."""
     again = _Again()
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(watch, again.set)

@@ -246,7 +246,8 @@ async def accept(me: Self, invitation: Invitation) -> Paired:
     raise Problem(
         "unreachable",
         f"no device waits with this invitation at {', '.join(map(str, tried))}: it was used, it has expired,"
-        " or `lottisync pair --invite` is no longer running there, or this network does not lead there",
+        " or that device waits no longer, or this network does not lead there",
+        hint="invite-again",
     )
 
 
@@ -262,7 +263,7 @@ def _everywhere(text: str) -> list[Address]:
 async def type_at_one_of(
     me: Self, code: str, services: MemoryObjectReceiveStream[Found]
 ) -> Paired | PairingError | Problem:
-    """Pair with the one that shows `code` of the services that come in (PAIR-21, PAIR-22). Gives back what
+    """Pair with the one that shows `code` of the services that come in (PAIR-41, PAIR-22). Gives back what
     `type_code` raises: the task group of the search would wrap it."""
     digit = discriminator(code)
     refusals: dict[str, PairingError] = {}

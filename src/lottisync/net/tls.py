@@ -6,7 +6,7 @@ exactly the certificates in the roster. What a reader might be tempted to simpli
 - Sync and pairing have listeners of their own. A listener that starts with `CERT_NONE` and switches
   its context by SNI still accepts a client without any certificate.
 - `num_tickets=0`: with session tickets a second connection does not prove the key again.
-- A context is never changed, it is made anew: pins can be added to a live one, but not taken out.
+- A context is never changed. A new one is made: pins can be added to a live one, but not taken out.
 - The dates of certificates are not looked at. A pin is as good on the day a flat battery says 1970 as on any other.
 - Under TLS 1.3 a client that the server is about to refuse believes that the handshake succeeded,
   and sees only the end of the stream. So the acceptor speaks first: its hello is the welcome.

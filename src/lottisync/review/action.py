@@ -85,7 +85,8 @@ class Unreadable(NamedTuple):
 
 
 class Action(Protocol):
-    """One change that an agent may propose. See the module's docstring for the parts."""
+    """One change that an agent may propose. See the module's docstring for the parts. It is one port: the engine knows
+    nothing else of an action, so every question that it may ask of one is here."""
 
     tool: ClassVar[str]
     companions: ClassVar[Mapping[str, tuple[str, ...]]]

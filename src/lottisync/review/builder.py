@@ -222,7 +222,7 @@ class Builder:
                 )
                 for index, draft in enumerate(drafts)
             ],
-            journal_knowledge={str(host): known for host, known in self._knowledge.items()},
+            journal_knowledge=self._knowledge,
             created_at=iso(now),
         )
         tx.put(ident, SET, fields(change_set))
@@ -423,13 +423,13 @@ class Builder:
         refusals = (ItemStatus.REJECTED, ItemStatus.RETRACTED)
         rejections = [head for head in placed.state.heads if head.verdict in refusals and head.actor == "user"]
         return all(
-            self._changed_since(_clock(head.journal_knowledge), draft, target_view)
-            or self._evidence_after(_clock(head.journal_knowledge), draft)
+            self._changed_since(head.journal_knowledge, draft, target_view)
+            or self._evidence_after(head.journal_knowledge, draft)
             for head in rejections
         )
 
     def _changed_since_proposed(self, placed: Placed, draft: Draft, target_view: TargetView | None) -> bool:
-        return self._changed_since(_clock(placed.set.journal_knowledge), draft, target_view)
+        return self._changed_since(placed.set.journal_knowledge, draft, target_view)
 
     def _changed_since(self, knowledge: Clock, draft: Draft, target_view: TargetView | None) -> bool:
         if target_view is None or target_view.task is None:
@@ -447,10 +447,6 @@ class Builder:
         """True if the proposal cites an entry of the user whose author knew all that the rejection knew."""
         with self._journal.reading() as reader:
             return draft.action.evidence_after(reader, knowledge)
-
-
-def _clock(document: Mapping[str, int]) -> Clock:
-    return document  # type: ignore[return-value]
 
 
 def _typed(entity: Entity, path: str) -> set[Dot]:

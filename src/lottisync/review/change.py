@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from lottisync.causality.vector_clock import Host
 from lottisync.entities.schema import EntityType
 
 
@@ -50,7 +51,7 @@ class ChangeSet(msgspec.Struct, frozen=True, rename="camel"):
     thread_id: str = ""
     run_key: str = ""
     items: list[ChangeItem] = []
-    journal_knowledge: dict[str, int] = {}
+    journal_knowledge: dict[Host, int] = {}
     ordinal: int = 0
     created_at: str = ""
 
@@ -84,7 +85,7 @@ class ChangeDecision(msgspec.Struct, frozen=True, rename="camel"):
     until: str | None = None
     seen: list[str] = []
     device: str = ""
-    journal_knowledge: dict[str, int] = {}
+    journal_knowledge: dict[Host, int] = {}
     undoes: str | None = None
     superseded_by: str | None = None
     created_at: str = ""

@@ -25,6 +25,8 @@ def remove_old_sets(agents: Store, now: int, retention: int = RETENTION) -> int:
         ledger = Ledger.read(tx, now)
         placed: dict[str, list[Placed]] = {}
         for one in ledger.placed():
+            if ledger.undecidable(one.set.task_id) is not None:
+                continue
             placed.setdefault(one.set.id, []).append(one)
         old = [ident for ident, items in placed.items() if _is_old(items, now, retention)]
         for ident in old:

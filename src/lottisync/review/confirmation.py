@@ -60,6 +60,8 @@ def _begin(
     item, task_id = placed.item, placed.set.task_id
     if (other := saga.begun(act.tx, item)) is not None:
         return Begun(placed, other)
+    if (refused := act.undecidable(placed)) is not None:
+        return refused
     if placed.state.decided:
         return already(placed)
     if (changed := act.not_as_shown(placed)) is not None:
@@ -125,6 +127,8 @@ def keep(desk: Desk, sagas: Sagas, item_id: str, now: int) -> Outcome:
     with desk.agents.transaction(now, PERSON) as tx:
         act = Act(desk, tx, now)
         placed = act.ledgers.find(item_id)
+        if (refused := act.undecidable(placed)) is not None:
+            return refused
         if not placed.state.contested:
             return Outcome(item_id, "already", "nothing about it is contested")
         seen = decision_ids(act.ledgers.of_task(placed.set.task_id), placed.item)

@@ -53,7 +53,7 @@ def decision_on(
         actor=actor,
         seen=seen,
         device=device,
-        journal_knowledge={str(host): decision_ids for host, decision_ids in (knowledge or {}).items()},
+        journal_knowledge=dict(knowledge or {}),
         created_at=iso(at),
     )
 

@@ -89,7 +89,7 @@ class Ledgers:
         held = one_set(self._reader, item_id)
         ledger = self.of_task(held.task_id)
         if even_removed and held.id not in ledger.states:
-            ledger = Ledger([*ledger.sets, held], ledger.decisions, self._now)
+            ledger = Ledger([*ledger.sets, held], ledger.decisions, self._now, ledger.unread)
         return ledger.find(item_id)
 
 
@@ -101,6 +101,11 @@ class Act:
         self.desk, self.tx, self.now = desk, tx, now
         self._shown = shown
         self.ledgers = Ledgers(tx, now)
+
+    def undecidable(self, placed: Placed) -> Outcome | None:
+        """The refusal of an item on which a damaged decision may have been made; else None."""
+        reason = self.ledgers.of_task(placed.set.task_id).undecidable(placed.set.task_id)
+        return Outcome(placed.item.id, "failed", reason) if reason is not None else None
 
     def not_as_shown(self, placed: Placed) -> Outcome | None:
         """The refusal of an item that has changed since it was shown, with the present view (REV-64); else None."""

@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from lottisync.entities.version import Damaged
 from lottisync.entities.view import view
 from lottisync.review.change import ChangeDecision, ChangeSet
 from lottisync.review.ledger import DECISION, SET, Ledger, change_set
@@ -23,7 +24,7 @@ from lottisync.review.projection import ItemStatus
 from lottisync.review.proposal import set_of
 from lottisync.store.feed import BATCH, advance
 from lottisync.store.merge import Merge
-from lottisync.store.reader import Change, Reader
+from lottisync.store.reader import Change, Reader, Unread
 from lottisync.store.store import Store
 
 TABLE = """
@@ -113,8 +114,8 @@ def decided_since(reader: Reader, set_ids: Iterable[str], since: str) -> set[str
     for set_id in set_ids:
         for entry in _entries(reader, "set_id = ?", (set_id,)):
             for ident in msgspec.json.decode(entry.decisions, type=list[str]):
-                document = reader.document(ident)
-                if document is not None and str(document.document().get("createdAt")) >= since:
+                decision = _decision(reader, ident)
+                if decision is not None and decision.created_at >= since:
                     found.add(set_id)
     return found
 
@@ -138,19 +139,36 @@ def ledger_of(reader: Reader, set_ids: Iterable[str], now: int) -> Ledger:
     sets: dict[str, ChangeSet] = {}
     wanted = list(set_ids)
     while wanted:
-        entity = reader.entity(ident := wanted.pop())
+        try:
+            entity = reader.entity(ident := wanted.pop())
+        except Damaged:
+            continue
         if ident in sets or entity is None or entity.type != SET:
             continue
         sets[ident] = change_set(entity)
         wanted += [set_of(other) for item in sets[ident].items for other in item.depends_on]
-    ids = {
-        ident
+    tasks = {
+        ident: entry.task_id
         for set_id in sets
         for entry in _entries(reader, "set_id = ?", (set_id,))
         for ident in msgspec.json.decode(entry.decisions, type=list[str])
     }
-    decided = [entity for ident in sorted(ids) if (entity := reader.entity(ident)) is not None]
-    return Ledger(list(sets.values()), [view(entity, ChangeDecision) for entity in decided], now)
+    decisions, unread = [], []
+    for ident, task_id in sorted(tasks.items()):
+        if (decision := _decision(reader, ident)) is not None:
+            decisions.append(decision)
+        else:
+            unread.append(Unread(ident, task_id))
+    return Ledger(list(sets.values()), decisions, now, unread)
+
+
+def _decision(reader: Reader, ident: str) -> ChangeDecision | None:
+    """None if it cannot be read, or is not found any more under its id."""
+    try:
+        entity = reader.entity(ident)
+    except Damaged:
+        return None
+    return None if entity is None else view(entity, ChangeDecision)
 
 
 def faults(reader: Reader, now: int) -> Iterator[str]:
@@ -167,7 +185,7 @@ def faults(reader: Reader, now: int) -> Iterator[str]:
         said = f"says {entry.status}" if entry is not None else "does not have it"
         found = f"it is {computed.status}" if computed is not None else "there is no such set"
         detail = ", with other items or times" if entry and computed and entry.status == computed.status else ""
-        yield f"{ident}: the index of change sets {said}, and {found}{detail}. Run: lottisync review reindex"
+        yield f"{ident}: the index of change sets {said}, and {found}{detail}"
 
 
 # -- outdated rows
@@ -200,10 +218,9 @@ def _tasks_of(reader: Reader, changes: Iterable[Change]) -> Iterator[str]:
     for change in changes:
         if change.type not in (SET, DECISION):
             continue
-        document = reader.document(change.id)
-        named = document.document().get("taskId") if document is not None else None
-        if isinstance(named, str):
-            yield named
+        for (named,) in reader.local("select cast(subtype as blob) from agent_entities where id = ?", (change.id,)):
+            if named is not None:
+                yield named.decode(errors="replace")
         for entry in _entries(reader, "set_id = ?", (change.id,)):
             yield entry.task_id
 
@@ -235,6 +252,7 @@ def _computed(reader: Reader, task_id: str, now: int) -> Iterator[IndexRow]:
         state = ledger.states[one.id]
         items = [ItemEntry(ident, it.status, it.contested, it.expired) for ident, it in state.items.items()]
         decisions = [d.id for item in one.items for d in ledger.on_operation(item.operation_id)]
+        decisions += [unread.id for unread in ledger.unread]
         yield IndexRow(
             one.id,
             task_id,

@@ -21,9 +21,10 @@ _NAME = re.compile(r"\A([A-Za-z0-9_:-]{4,128})\.([0-9]{1,4})(?:-([0-9]{1,4}))?\Z
 def short(reader: Reader, set_id: str) -> str:
     """The shortest beginning of a set's id that no other id in the agent store has."""
     table = "agent_entities"
-    before = reader.local(f"select id from {table} where id < ? order by id desc limit 1", (set_id,))
-    after = reader.local(f"select id from {table} where id > ? order by id limit 1", (set_id,))
-    needed = max((_common(set_id, other) + 1 for (other,) in (*before, *after)), default=SHORTEST)
+    before = reader.local(f"select cast(id as blob) from {table} where id < ? order by id desc limit 1", (set_id,))
+    after = reader.local(f"select cast(id as blob) from {table} where id > ? order by id limit 1", (set_id,))
+    others = [other.decode(errors="replace") for (other,) in (*before, *after)]
+    needed = max((_common(set_id, other) + 1 for other in others), default=SHORTEST)
     return set_id[: max(needed, SHORTEST)]
 
 

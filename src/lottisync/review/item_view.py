@@ -132,7 +132,10 @@ def item_view(journal: Reader, placed: Placed, lens: Lens) -> ItemView:
         expired=state.expired,
         undone=state.undone,
         until=state.until,
-        error=plan.obstacle or plan.withheld or (lens.errors.get(item.operation_id) if not state.decided else None),
+        error=lens.ledger.undecidable(placed.set.task_id)
+        or plan.obstacle
+        or plan.withheld
+        or (lens.errors.get(item.operation_id) if not state.decided else None),
         reason=next((head.reason for head in reversed(state.heads) if head.reason), None),
         stale_fields=plan.stale,
         group_id=item.group_id,

@@ -4,7 +4,7 @@ The builder reads from it what waits already and what was rejected; verdicts, in
 their states.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -19,9 +19,13 @@ from lottisync.review.action import Action, Actions, TargetView, Unreadable
 from lottisync.review.change import ChangeDecision, ChangeItem, ChangeSet
 from lottisync.review.policy import proposer_of
 from lottisync.review.projection import ItemState, ItemStatus, SetState, project
-from lottisync.store.reader import Reader
+from lottisync.store.reader import Reader, Unread
 
 SET, DECISION = "changeSet", "changeDecision"
+UNDECIDABLE = (
+    "a decision on this task is damaged on this device. Nothing of the task can be decided until it is mended. "
+    "Run: lottisync verify"
+)
 
 
 class Placed(NamedTuple):
@@ -41,23 +45,33 @@ class Making(NamedTuple):
 
 
 class Ledger:
-    """The sets, oldest first, and their states at `now` (ms)."""
+    """The sets, oldest first, and their states at `now` (ms). `unread` are the decisions that the disk has damaged;
+    their subtype is the task. What they say is not known, so nothing of their tasks can be decided (REV-131)."""
 
-    def __init__(self, sets: list[ChangeSet], decisions: list[ChangeDecision], now: int) -> None:
+    def __init__(
+        self, sets: list[ChangeSet], decisions: list[ChangeDecision], now: int, unread: Collection[Unread] = ()
+    ) -> None:
         self.sets = sorted(sets, key=lambda change_set: change_set.order)
         self.decisions = sorted(decisions, key=lambda decision: (decision.created_at, decision.id))
         self.states: dict[str, SetState] = project(sets, decisions, now)
+        self.unread = unread
         self._now = now
         self._makings: dict[str, Making] | None = None
 
     @staticmethod
     def read(reader: Reader, now: int, task_id: str | None = None) -> "Ledger":
         """The ledger of one task or of all, from a reader of the agent store."""
+        decided, unread = reader.sorted_out(DECISION, subtype=task_id)
         return Ledger(
             [change_set(entity) for entity in reader.by_type(SET, subtype=task_id)],
-            [view(entity, ChangeDecision) for entity in reader.by_type(DECISION, subtype=task_id)],
+            [view(entity, ChangeDecision) for entity in decided],
             now,
+            unread,
         )
+
+    def undecidable(self, task_id: str) -> str | None:
+        """Why nothing of a task can be decided now; None if it can."""
+        return UNDECIDABLE if any(one.subtype == task_id for one in self.unread) else None
 
     def placed(self) -> Iterator[Placed]:
         for change_set in self.sets:

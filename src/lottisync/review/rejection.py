@@ -94,6 +94,8 @@ def _decide(
     """A verdict that does not change the journal, checked in the transaction of the agent store that writes it."""
     placed, desk = act.ledgers.find(item_id), act.desk
     item, task_id = placed.item, placed.set.task_id
+    if (refused := act.undecidable(placed)) is not None:
+        return refused
     if placed.state.decided:
         return already(placed)
     if (changed := act.not_as_shown(placed)) is not None:

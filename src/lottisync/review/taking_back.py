@@ -4,11 +4,11 @@
 Like `verdict`, this is for a person's side only.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 import msgspec
 
-from lottisync.causality.vector_clock import Clock, Host, covers
+from lottisync.causality.vector_clock import covers
 from lottisync.review import effect, effect_write, saga, undo
 from lottisync.review.action import Unreadable
 from lottisync.review.change import ChangeDecision
@@ -43,6 +43,8 @@ def _begin(act: Act, placed: Placed) -> Begun | Outcome:
     item, state, task_id = placed.item, placed.state, placed.set.task_id
     if (other := saga.begun(act.tx, item)) is not None:
         return Begun(placed, other)
+    if (refused := act.undecidable(placed)) is not None:
+        return refused
     if state.status is ItemStatus.PENDING:
         return Outcome(item.id, "failed", "nothing was decided on it")
     if state.undone:
@@ -101,8 +103,4 @@ def _has_been_here(reader: Reader, heads: Iterable[ChangeDecision]) -> bool:
     """Whether this journal knows all that was known where an item was confirmed: if its effect is nowhere, it was
     forgotten."""
     knowledge = reader.knowledge()
-    return all(covers(knowledge, _clock(head.journal_knowledge)) for head in heads)
-
-
-def _clock(knowledge: Mapping[str, int]) -> Clock:
-    return {Host(host): counter for host, counter in knowledge.items()}
+    return all(covers(knowledge, head.journal_knowledge) for head in heads)

@@ -1,7 +1,7 @@
 """What a row shows of its document, pulled out so that queries find it (docs/specs/05-store.md, section 2).
 
-The document is the truth and these columns follow from it. They are computed here alone: by whoever writes a row, by
-`check`, which computes them once more, and by `repair`, which makes them anew.
+The document is the truth and these columns follow from it. They are computed here alone: for each row that is
+written, by `check`, which compares them, and by `repair`, which writes them again.
 """
 
 from collections.abc import Callable, Set

@@ -19,7 +19,7 @@ BUSY_MILLIS = 30_000
 """How long a writer waits for another process's transaction: longer than any of ours lasts."""
 STATEMENTS = 512
 """Statements that a connection keeps prepared, the most that apsw takes. Its cache is a ring that every use turns by
-one: with the 100 of its default, what a round says once is prepared anew by the next, at ten times what it costs to
+one: with the 100 of its default, a statement of one round is prepared again by the next, at ten times what it costs to
 run."""
 CACHE_KIB = 32 * 1024
 """Pages kept in memory, at most. With SQLite's 2 MB a first round of 100,000 entities takes half as long again, for
@@ -53,7 +53,7 @@ def connect(path: Path, *, create: bool = False, vfs: str | None = None) -> apsw
             else:
                 _refuse_foreign(connection, path)
                 upgrade(connection, path, FORMAT)
-            # Else SQLite plans many a statement anew whenever it is given another value, which costs more than it.
+            # Otherwise SQLite plans many statements again when they are given another value, which costs more than it.
             connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
             _make_durable(connection, path)
             _make_roomy(connection)
@@ -101,7 +101,7 @@ class explained:  # noqa: N801 - reads like the function that it would be if tha
                 raise problem from None
         if isinstance(error, UnicodeDecodeError):
             raise Problem(
-                "damaged-row", "{path} holds text that is none ({error})", hint="row", path=self._path, error=error
+                "damaged-row", "{path} holds text that is not UTF-8 ({error})", hint="row", path=self._path, error=error
             ) from None
 
 
@@ -120,7 +120,7 @@ def _problem(error: apsw.Error, path: Path) -> Problem | None:
         case apsw.NotADBError() | apsw.CorruptError():
             return Problem(
                 "damaged",
-                "{path} is damaged ({error}). Restore it from a backup, or pair this device anew",
+                "{path} is damaged ({error}). Restore it from a backup, or pair this device again",
                 path=path,
                 error=error,
             )

@@ -1,6 +1,6 @@
 """How a commit in one process wakes the others, without polling (docs/specs/05-store.md, section 7).
 
-Whoever wants to hear of commits opens a named pipe in `<home>/bells/`; whoever has committed writes
+A program that wants to know of commits opens a named pipe in `<home>/bells/`. A program that has committed writes
 one byte into each. A pipe without a reader belongs to a process that is gone, and is removed. A full
 pipe is a bell that rings already. (A socket would do the same, but its path may have 107 bytes only;
 watching the write-ahead log needs a library per system and tells of checkpoints, too.)
@@ -19,7 +19,7 @@ FALLBACK_SECONDS = 1.0
 
 def ring(bells: Path) -> None:
     """Tell every listener that something was committed. Never blocks, never fails: it comes after the commit, and an
-    error would tell whoever wrote that nothing was written."""
+    error would tell the writer that nothing was written."""
     try:
         paths = [path for path in bells.iterdir() if not path.name.startswith(".")]
     except OSError:  # nobody ever listened; or the folder cannot be read just now

@@ -4,7 +4,7 @@ A copy that is opened before it has written anything gets a host of its own ther
 and nothing has to be healed later. This is a convenience and not the proof: a file system may hand out a
 number twice, a file may be written over by a backup. What it misses, the chains find.
 
-The number of the disk is left out: many systems count their disks anew at every start.
+The number of the disk is left out: many systems number their disks again at every start.
 """
 
 from pathlib import Path

@@ -56,7 +56,7 @@ class Node(NamedTuple):
 
 
 def checked(node: Node) -> Node:
-    """A node as it came from a peer; `ValueError` if it is none."""
+    """A node as it came from a peer; `ValueError` if its form is wrong."""
     prefix, children, items = node
     if len(prefix) > DEPTH or any(digit >= FAN for digit in prefix):
         raise ValueError(f"a prefix has at most {DEPTH} digits below {FAN}; got {prefix[:40].hex()}")

@@ -2,7 +2,7 @@
 
 A tombstone has to stay until every device has seen it: a device that still holds the living entity would bring it
 back. So each device notes what every other one said last of its knowledge (`acknowledged`), also by gossip, and purges
-what all of them cover. A device that was away for too long is retired: nobody waits for it any more.
+what all of them cover. A device that was away for too long is retired: no other device waits for it any more.
 
 What was purged is not remembered one by one. One clock, F, covers all of it; a round carries it. A device whose
 knowledge does not cover the sender's F was away while others forgot. It is *behind*: what it holds may be gone
@@ -126,7 +126,7 @@ class _Tombstone(NamedTuple):
 
 
 def purge(tx: Merge, active: Iterable[str], min_age: int = MIN_AGE, limit: int | None = None) -> int:
-    """Forget the tombstones that every device in `active` (ids, without this one) has seen and that nobody wrote to
+    """Forget the tombstones that every device in `active` (ids, without this one) has seen and that no device wrote to
     for `min_age` ms; `limit` of them at most. Returns how many. The digest stays what it was (FORGET-3, FORGET-4)."""
     knowledge = acknowledged(tx)
     seen_by_all = [tx.knowledge(), *(knowledge.get(device, {}) for device in active)]
@@ -246,7 +246,7 @@ def reconcile(tx: Merge, held: Keys, knowledge: Clock, forgotten: Clock) -> tupl
 
 
 def revive(tx: Merge, entity_id: str, forgotten: Clock) -> None:
-    """Write an entity anew, over everything that may have been forgotten (FORGET-9)."""
+    """Write an entity again, over everything that may have been forgotten (FORGET-9)."""
     tx.revive(entity_id, forgotten)
 
 

@@ -213,7 +213,7 @@ class Merge(Rows):
         self._notice_own_future(after.clock)
 
     def revive(self, entity_id: str, forgotten: Clock) -> None:
-        """Write an entity anew under fresh counters, over everything that may have been forgotten (FORGET-9)."""
+        """Write an entity again under new counters, over everything that may have been forgotten (FORGET-9)."""
         entity = self.entity(entity_id)
         if entity is not None:
             after, dots = revived(entity, self.host, self._counter, forgotten)
@@ -228,7 +228,7 @@ class Merge(Rows):
         self.changed = True
 
     def recount(self) -> None:
-        """Add the digest up anew from the hashes that are stored."""
+        """Compute the digest again from the stored hashes."""
         kept = self.quarantined()
         self._sum = sum(held.weight for held in kept)
         stored = "select hash from rows where not clean_tombstone and id not in (select id from quarantine)"

@@ -2,7 +2,7 @@
 
 A notice names the last write before the copy: of which host, at which counter, and when that was. What has
 been kept since is counted when the notice is read, since the branches arrive one after the other; it is told
-anew when more of it has come. Notices are this device's own and never replicate.
+again when more of it has come. Notices are this device's own and never replicate.
 """
 
 from typing import NamedTuple

@@ -75,8 +75,15 @@ class Change(NamedTuple):
     deleted: bool
 
 
-class Moment(NamedTuple):
-    """What differs after every change of what a store holds, whoever made it."""
+class Unread(NamedTuple):
+    """A row that cannot be read, as far as its columns can."""
+
+    id: str
+    subtype: str
+
+
+class ChangeToken(NamedTuple):
+    """A change token of a store: after every change of its content, by any program, it is another one."""
 
     host: Host
     counter: int
@@ -102,7 +109,8 @@ class Overwritten(NamedTuple):
 
 
 class Reader:
-    """See the module. `Store.reading` gives one."""
+    """All that can be asked of one store at one moment, and nothing else. The methods are many, since the questions
+    are; they share the transaction and no other state. `Store.reading` gives one."""
 
     def __init__(self, schema: StoreSchema, connection: apsw.Connection) -> None:
         self.schema = schema
@@ -128,8 +136,8 @@ class Reader:
     def digest(self) -> bytes:
         return bytes(self._rows("select digest from state")[0][0])
 
-    def moment(self) -> Moment:
-        return Moment(
+    def change_token(self) -> ChangeToken:
+        return ChangeToken(
             *self._rows(
                 """select host, counter, digest, (select sum(known) from hosts), (select count(*) from forks)
                    from state"""
@@ -234,14 +242,16 @@ class Reader:
     # -- many
 
     def _query(self, table: str, where: str, bindings: tuple[Any, ...], *, deleted: bool = False) -> list[Entity]:
+        """The entities of the rows that can be read. The scrub and `check` name the others (STORE-29)."""
         live = "" if deleted else " and deleted_at is null"
         rows = self._rows(
-            f"select {tables.BYTES_COLUMNS} from {table} where {where}{live} order by created_at, id", bindings
+            f"select {tables.RAW_COLUMNS} from {table} where {where}{live} order by created_at, id", bindings
         )
-        return [version.open_stored(Version(*row)) for row in rows]
+        return [entity for row in rows if (entity := _opened(*row)) is not None]
 
     def by_type(self, type_name: str, *, owner: str | None = None, subtype: str | None = None) -> list[Entity]:
-        """Live entities of a type, oldest first, optionally of one owner and one subtype."""
+        """Live entities of a type, oldest first, optionally of one owner and one subtype. Rows that cannot be read are
+        left out."""
         where, bindings = "type = ?", [type_name]
         if owner is not None:
             where, bindings = where + f" and {self.schema.owner_column} = ?", [*bindings, owner]
@@ -249,19 +259,20 @@ class Reader:
             where, bindings = where + " and subtype = ?", [*bindings, subtype]
         return self._query(self._entities, where, tuple(bindings))
 
-    def readable(self, type_name: str) -> list[Entity]:
-        """As `by_type`, without the rows that cannot be read: for records of which a damaged one counts as absent. The
-        scrub and `check` name those rows."""
+    def sorted_out(self, type_name: str, *, subtype: str | None = None) -> tuple[list[Entity], list[Unread]]:
+        """As `by_type`, with the rows that cannot be read: for records of which none may count as absent."""
         rows = self._rows(
-            f"""select {tables.RAW_COLUMNS} from {self._entities} where type = ? and deleted_at is null
-                order by created_at, id""",
-            (type_name,),
+            f"""select cast(coalesce(subtype, '') as blob), {tables.RAW_COLUMNS} from {self._entities}
+                where type = ?1 and (?2 is null or subtype = ?2) and deleted_at is null order by created_at, id""",
+            (type_name, subtype),
         )
-        found = []
-        for row in rows:
-            with suppress(Damaged):
-                found.append(version.open_stored(tables.raw_version(*row)))
-        return found
+        found, unread = [], []
+        for held_subtype, *row in rows:
+            if (entity := _opened(*row)) is not None:
+                found.append(entity)
+            else:
+                unread.append(Unread(row[0].decode(errors="replace"), held_subtype.decode(errors="replace")))
+        return found, unread
 
     def owned_by(self, owner: str, *, deleted: bool = False) -> list[Entity]:
         """All live entities of an owner (a task's items and entries, an agent's messages ...), with
@@ -315,11 +326,11 @@ class Reader:
 
     def _ends(self, wanted: str, given: str, ident: str, type_name: str) -> list[str]:
         rows = self._rows(
-            f"""select {wanted} from {self._links} where {given} = ? and type = ? and deleted_at is null
+            f"""select cast({wanted} as blob) from {self._links} where {given} = ? and type = ? and deleted_at is null
                 order by created_at, id""",
             (ident, type_name),
         )
-        return [end for (end,) in rows]
+        return [end.decode(errors="replace") for (end,) in rows]
 
     def links_to(self, to_id: str, type_name: str | None = None) -> list[Entity]:
         where, bindings = (
@@ -342,9 +353,10 @@ class Reader:
             return []
         of_type = "" if type_name is None else "type = ?3 and deleted_at is null and "
         return [
-            ident
+            ident.decode(errors="replace")
             for (ident,) in self._rows(
-                f"""select id from rows where {of_type}(instr({PLAIN}, ?1) = 1 or substr({PLAIN}, -length(?1)) = ?1)
+                f"""select cast(id as blob) from rows
+                    where {of_type}(instr({PLAIN}, ?1) = 1 or substr({PLAIN}, -length(?1)) = ?1)
                     order by id limit ?2""",
                 (typed, limit) if type_name is None else (typed, limit, type_name),
             )
@@ -358,10 +370,14 @@ class Reader:
         found = []
         for table in (self._entities, self._links):
             found += self._rows(
-                f"select feed, id, type, deleted_at is not null from {table} where feed > ? order by feed limit ?",
+                f"""select feed, cast(id as blob), cast(type as blob), deleted_at is not null from {table}
+                    where feed > ? order by feed limit ?""",
                 (after, limit),
             )
-        return [Change(feed, ident, kind, bool(gone)) for feed, ident, kind, gone in sorted(found)[:limit]]
+        return [
+            Change(feed, ident.decode(errors="replace"), kind.decode(errors="replace"), bool(gone))
+            for feed, ident, kind, gone in sorted(found)[:limit]
+        ]
 
     def cursor(self, consumer: str) -> int:
         """How far a consumer of the feed has come; 0 if it never said."""
@@ -371,6 +387,14 @@ class Reader:
     def local(self, sql: str, bindings: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
         """Read the local tables that stand beside the replicated ones and never replicate."""
         return self._rows(sql, bindings)
+
+
+def _opened(ident: bytes, kind: bytes, *parts: bytes) -> Entity | None:
+    """The entity of `RAW_COLUMNS`; None if it cannot be read."""
+    try:
+        return version.open_stored(Version(str(ident, "utf-8"), str(kind, "utf-8"), *parts))
+    except (Damaged, UnicodeDecodeError):
+        return None
 
 
 def _document(ident: str, type_name: str, stored: bytes, deleted: int) -> Document:

@@ -36,7 +36,7 @@ from lottisync.store.columns import (
 )
 from lottisync.store.instant import iso
 from lottisync.store.quarantine import Kept, Quarantine
-from lottisync.store.reader import Moment, Reader, Row
+from lottisync.store.reader import ChangeToken, Reader, Row
 from lottisync.store.tables import Statements, statements_for
 from lottisync.store.write_buffer import WriteBuffer
 
@@ -118,9 +118,9 @@ class Rows(Reader):
             known[self.host] = self._counter
         return dict(sorted(known.items()))
 
-    def moment(self) -> Moment:
+    def change_token(self) -> ChangeToken:
         self.finish()
-        return super().moment()
+        return super().change_token()
 
     def held_beyond(self) -> list[tuple[Host, int, str]]:
         self.finish()  # the query reads our own counter from its table

@@ -50,7 +50,8 @@ KEPT_COLUMNS = (
 
 
 def raw_version(ident: bytes, kind: bytes, clock: bytes, stamps: bytes, document: bytes) -> Version:
-    """A version of `RAW_COLUMNS`. What is no text in its id or type is replaced, so that it is none of anybody's."""
+    """A version of `RAW_COLUMNS`. Bytes of its id or type that are not UTF-8 are replaced. Such an id
+    matches no entity."""
     return Version(ident.decode(errors="replace"), kind.decode(errors="replace"), clock, stamps, document)
 
 

@@ -85,7 +85,7 @@ class Transaction(Merge):
         *,
         precedence: int | None = None,
     ) -> Dot:
-        """Link two entities. A link that is there already is said anew not to be deleted; one that was deleted is
+        """Link two entities. If the link is there, it is written again that it is not deleted; one that was deleted is
         brought back as by `undelete`."""
         ident = link_id(type_name, from_id, to_id)
         entity = self.entity(ident)
@@ -108,7 +108,7 @@ class Transaction(Merge):
         return self._write(row, entity_id, entity.type, {DELETED_AT: value}, self._allowed(precedence), None)
 
     def undelete(self, entity_id: str, *, precedence: int | None = None) -> Dot:
-        """Bring an entity back: every register is written anew, so that no older deletion covers it."""
+        """Bring an entity back: every register is written again, so that no older deletion covers it."""
         row, entity = self._existing(entity_id)
         values = {p: writes[0].value for p, writes in entity.registers.items()}
         return self._write(row, entity_id, entity.type, values | {DELETED_AT: b"null"}, self._allowed(precedence), None)

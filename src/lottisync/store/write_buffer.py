@@ -1,7 +1,7 @@
 """What a transaction has made and not written down yet (docs/specs/05-store.md, section 6).
 
 An import or a round writes thousands of rows by a handful of statements. They are gathered here and written together,
-statement by statement. Whoever reads a table flushes first, so that nobody sees the difference.
+statement by statement. A read flushes first, so that no reader sees a difference.
 """
 
 from collections.abc import Iterable

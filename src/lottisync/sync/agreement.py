@@ -23,7 +23,7 @@ from lottisync.causality.knowledge import Knowledge
 from lottisync.causality.vector_clock import Clock, Host
 from lottisync.protocol import message as m
 from lottisync.store import chain, fork
-from lottisync.store.reader import Moment, Reader
+from lottisync.store.reader import ChangeToken, Reader
 from lottisync.store.store import Store
 from lottisync.sync.local_state import HeldDot, LocalState
 
@@ -77,21 +77,21 @@ class _Search(msgspec.Struct):
 
 
 class Agreement:
-    """See the module. `theirs` is None until the two have agreed, and again when they have to begin anew. `looked` is
-    the moment of the store that was last looked into for what the other lacks; `settled` the one at which it lacked
-    nothing, None while it lacks something."""
+    """See the module. `theirs` is None until the two have agreed, and when they have to agree again. `looked` is the
+    change token of the store when it was last searched for what the peer lacks. `settled` is the one at which the peer
+    lacked nothing; None while it lacks something."""
 
     def __init__(self, name: str, store: Store) -> None:
         self.said: m.Have | None = None
         self.theirs: RemoteState | None = None
-        self.looked: Moment | None = None
-        self.settled: Moment | None = None
+        self.looked: ChangeToken | None = None
+        self.settled: ChangeToken | None = None
         self.claimed: Knowledge = {}
         self.refused = False
         self.refusals = 0
         self._name, self._store = name, store
         self._search: _Search | None = None
-        self._summed: tuple[Moment, m.Summary] | None = None
+        self._cached: tuple[ChangeToken, m.Summary] | None = None
 
     def want(self) -> m.Have:
         """What to say of this store now. From here on the other may count on it."""
@@ -106,7 +106,7 @@ class Agreement:
     def equal(self) -> None:
         """The other has said that it has exactly what we have said of ourselves. Of a chain that means as far as
         anything of its host is here: chain values may be here without the versions."""
-        assert self.said is not None, "nobody greets without saying what it has"
+        assert self.said is not None, "the greeting says what this store has"
         ends = {host: log.known for host, log in self.said.hosts.items()}
         for host, counter, _ in self.said.held:
             ends[host] = max(counter, ends.get(host, 0))
@@ -127,25 +127,25 @@ class Agreement:
         return None
 
     def renewed(self, own: LocalState) -> bool:
-        """Whether this store was split since the other was told what it has: then the two begin anew."""
+        """True if this store was split since it last said what it has. The two then have to agree again."""
         split = self.said is not None and set(self.said.nodes) != own.nodes
         if split:
             self.theirs = self.settled = None
         return split
 
-    def has_news(self, own: LocalState, *, closely: bool) -> bool:
-        """Whether the other, as far as we know, lacks anything of what is here now. `closely` also looks at the dots
-        beyond our knowledge, which are many, and no news for long, while a round comes in."""
-        self.looked = own.moment
+    def has_news(self, own: LocalState, *, include_held: bool) -> bool:
+        """True if the peer, as far as we know, lacks anything that is here now. With `include_held` this counts the
+        dots beyond our knowledge, too. While a round comes in there are many of them, and most arrive by the round."""
+        self.looked = own.change_token
         if self.theirs is None:
             self.settled = None
             return False
         news = not (
             vector_clock.covers(self.theirs.knowledge, own.knowledge)
             and vector_clock.covers(self.theirs.knowledge, own.forgotten)
-            and not (closely and any(dot not in self.theirs.held for dot in own.held))
+            and not (include_held and any(dot not in self.theirs.held for dot in own.held))
         )
-        self.settled = None if news else own.moment
+        self.settled = None if news else own.change_token
         return news
 
     def moved(self) -> bool:
@@ -153,26 +153,26 @@ class Agreement:
         if self.settled is None:
             return True
         with self._store.reading() as reader:
-            return reader.moment() != self.settled
+            return reader.change_token() != self.settled
 
     def summary(self) -> m.Summary:
-        """What the store is now; added up anew only if it has moved since that was done last."""
+        """The summary of the store as it is now. Computed again only if the store has changed since the last call."""
         with self._store.reading() as reader:
             own = LocalState(reader)
-            if self._summed is None or self._summed[0] != own.moment:
-                self.sum_up(own)
-            assert self._summed is not None, "it was summed up just now"
-            return self._summed[1]
+            if self._cached is None or self._cached[0] != own.change_token:
+                self.cache_summary(own)
+            assert self._cached is not None, "it was cached just now"
+            return self._cached[1]
 
-    def sum_up(self, own: LocalState) -> None:
-        """Read all that is asked for when the moment has passed, and remember what it comes to."""
-        self._summed = own.moment, own.summary
+    def cache_summary(self, own: LocalState) -> None:
+        """Read the lazy fields while the transaction is open, and keep the summary."""
+        self._cached = own.change_token, own.summary
         _ = own.knowledge, own.forgotten
 
     # -- what the other says
 
-    def hear(self, theirs: m.Have, now: int) -> list[m.Message]:
-        """The other says what it has."""
+    def compare(self, theirs: m.Have, now: int) -> list[m.Message]:
+        """Compare what the peer says it has with this store. Returns what to ask or answer."""
         self.theirs = self.settled = self._search = None
         with self._store.reading() as reader:
             strange = set(theirs.nodes) - fork.nodes(reader)
@@ -215,7 +215,7 @@ class Agreement:
 
     def _compared(self, reader: Reader, theirs: m.Have) -> dict[Host, int]:
         """How far each chain was compared: here, where ours is the longer one, else over there with what we said."""
-        assert self.said is not None, "whoever hears what the other has, has said what he has"
+        assert self.said is not None, "this side says what it has before it compares"
         ends = {host: log.end for host, log in self.said.hosts.items()}
         for host, end in chain.log_ends(reader).items():
             if host in theirs.hosts and end.end >= theirs.hosts[host].end:

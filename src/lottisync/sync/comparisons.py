@@ -131,7 +131,7 @@ class Comparisons:
         try:
             said = comparison.take(turn)
         except ValueError as error:
-            raise Unacceptable("bad-entity", f"a range comparison that is none: {error}") from None
+            raise Unacceptable("bad-entity", f"a range comparison that cannot be read: {error}") from None
         if said:
             self.due += said
         else:

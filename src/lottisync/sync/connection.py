@@ -20,15 +20,16 @@ a simulation, runs them where they stand.
 
 import contextlib
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 import anyio
 from anyio.abc import ByteStream
 
 from lottisync.protocol import message as m
-from lottisync.store.reader import Moment
+from lottisync.store.reader import ChangeToken
 from lottisync.sync.conversation import Conversation
 from lottisync.sync.event import Answered, Event, Granted, Greeted
+from lottisync.sync.off_loop import Caller
 from lottisync.sync.peer_status import PeerStatus
 
 T = TypeVar("T")
@@ -42,10 +43,6 @@ STUCK_SECONDS = 120
 processes' transactions, twice in a row."""
 LOST = (OSError, anyio.EndOfStream, anyio.BrokenResourceError, anyio.ClosedResourceError)
 """How a connection ends without a word. OSError: ssl's errors, for bytes that somebody has damaged on the way."""
-
-
-class Caller(Protocol):
-    def __call__(self, work: Callable[[], T]) -> Awaitable[T]: ...
 
 
 class Connection:
@@ -174,7 +171,7 @@ class Connection:
         await self._alone(lambda: self.conversation.verify(name))
         self._work.set()
 
-    def local_change(self, moments: Mapping[str, Moment] | None = None) -> None:
+    def local_change(self, moments: Mapping[str, ChangeToken] | None = None) -> None:
         """Something was committed here: look whether the peer lacks it (see `Conversation.local_change`)."""
         self.conversation.local_change(moments)
         self._work.set()
@@ -195,7 +192,7 @@ class Connection:
             return False
         return True
 
-    def look(self, moments: Mapping[str, Moment]) -> None:
+    def look(self, moments: Mapping[str, ChangeToken]) -> None:
         """Have the conversation look what the peer lacks; off the event loop. A fault ends this connection alone."""
         try:
             self.conversation.local_change(moments)

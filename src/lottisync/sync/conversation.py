@@ -43,7 +43,7 @@ from collections.abc import Container, Mapping
 from lottisync.problem import Problem
 from lottisync.protocol import message as m
 from lottisync.protocol.session import Session
-from lottisync.store.reader import Moment
+from lottisync.store.reader import ChangeToken
 from lottisync.store.store import Store
 from lottisync.sync.allowance import Allowance
 from lottisync.sync.comparisons import Verified
@@ -61,7 +61,10 @@ NEWS = (m.Hello, m.Want, m.End, m.Ack, m.Mended)
 
 
 class Conversation:
-    """See the module. `stores` are in the order in which rounds deliver them. `strangers` finds hosts that belong to no
+    """See the module. It is one idea, the port that drivers see: half of its methods are properties that say how it
+    stands, and the work is done in `Session` and `Exchange`.
+
+    `stores` are in the order in which rounds deliver them. `strangers` finds hosts that belong to no
     device of this person; `members` are the devices that are, or were, this person's (None: whichever are named).
     `allowance` is what the peer may still cost; a program that outlives conversations keeps one for each device.
     `expected` is the device id that the transport has proved the peer to be; None if it proves nothing. Who has
@@ -111,7 +114,7 @@ class Conversation:
         """The next frame for the peer; empty if there is nothing to say now."""
         return self.frame() or (self.frame() if self.speak() else b"")
 
-    def local_change(self, moments: Mapping[str, Moment] | None = None) -> None:
+    def local_change(self, moments: Mapping[str, ChangeToken] | None = None) -> None:
         """Something was committed here: look whether the peer lacks it. With the stores' `moments` as they are now,
         only if they have moved since the last look."""
         self._exchange.local_change(moments)
@@ -171,7 +174,7 @@ class Conversation:
 
     def carry_out(self, now: int, most: int | None = None) -> None:
         """Do what the next messages ask for that came together, at most `most` of them, and queue the answer. A
-        greeting takes two steps: between them the driver knows who it is (`Greeted`), and may close."""
+        greeting takes two steps: between them the driver knows which device it is (`Greeted`), and may close."""
         self._now = now
         if self._met is not None:
             group: list[m.AnyMessage] = [self._met]
@@ -182,7 +185,7 @@ class Conversation:
                 self._take(group[0])
                 return
         try:
-            answer = self._exchange.hear(group, now)
+            answer = self._exchange.carry_out(group, now)
         except Unacceptable as fault:
             self._give_up(Refused(fault.code, str(fault)), fault.code, str(fault))
         except Problem as problem:
@@ -257,7 +260,7 @@ class Conversation:
 
     @property
     def ended(self) -> m.Close | None:
-        """The first last word, whoever said it; None while the conversation goes on."""
+        """The first Close, of either side; None while the conversation goes on."""
         return self._ended or self._session.closed
 
     @property

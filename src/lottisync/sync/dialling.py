@@ -126,7 +126,7 @@ class Dialling:
         search.wake()
 
     def retry(self, device: str, addresses: Iterable[Address]) -> None:
-        """These have been heard of again: their pauses begin anew."""
+        """These addresses were announced again: their pauses begin again, with a short one."""
         if (search := self._searches.get(device)) is not None:
             for address in addresses:
                 search.update(address, lambda known: renewed([known])[0])
@@ -139,14 +139,14 @@ class Dialling:
             search.wake()
 
     def connected(self, device: str) -> None:
-        """There is a connection, whoever dialled: what is under way for the device is over."""
+        """There is a connection, from either side: what is under way for the device is over."""
         if (search := self._searches.get(device)) is not None:
             for scope in search.flying.values():
                 scope.cancel()
             search.wake()
 
     def disconnected(self, device: str, *, lasted: bool) -> None:
-        """The connection has ended. After one that lasted, all pauses begin anew, with a short one."""
+        """The connection has ended. After one that lasted, all pauses begin again, with a short one."""
         search = self._searches.get(device)
         if search is None:
             return

@@ -18,6 +18,6 @@ def warning(name: str | None) -> str:
     """The sentence for people, about another device or (None) this one."""
     return (
         f"{name or 'This device'} runs twice: its home was copied to another machine, and only one of the two can"
-        " be connected at a time. Make one of them a device of its own: stop its daemon, and run there:"
-        " lottisync devices renew NAME, and: lottisync pair. Nothing written is lost"
+        " be connected at a time. Nothing written is lost. Make one of them a device of its own, after its daemon has"
+        " stopped"
     )

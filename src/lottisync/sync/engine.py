@@ -5,7 +5,7 @@ committed here, by whichever process. How devices are found and dialled is `lott
 
 Both ends may dial at once. Of two connections between the same two running programs the one that the
 device with the smaller id dialled is kept, by both, so they never close each other's. Of two that the
-same end dialled the newer is kept: nobody dials whom it holds a living connection to.
+same end dialled the newer is kept: a device does not dial while it has a living connection.
 """
 
 import contextlib
@@ -14,44 +14,44 @@ from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from pathlib import PurePath
 from random import Random
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import anyio
 from anyio.abc import ByteStream, SocketStream, TaskStatus
 from anyio.streams.tls import TLSStream
 
-from lottisync.device.membership import Strangers, bind_hosts, come_back, read_roster
-from lottisync.device.peers import known_hosts
+from lottisync.device.membership import Strangers, bind_hosts
 from lottisync.identity.device_key import DeviceKey
-from lottisync.identity.roster import Roster
-from lottisync.net import tls
 from lottisync.net.address import Address
 from lottisync.net.doorway import welcome
 from lottisync.net.listener import listen, local_host, port_of
 from lottisync.problem import Problem
 from lottisync.protocol import message as m
-from lottisync.store.doorbell import FALLBACK_SECONDS, Bell
+from lottisync.store.doorbell import Bell
 from lottisync.store.instant import iso
-from lottisync.store.reader import Moment
+from lottisync.store.reader import ChangeToken
 from lottisync.store.store import Store
 from lottisync.sync import duplicate_key
 from lottisync.sync.allowance import Allowance
-from lottisync.sync.connection import Caller, Connection, steady_now
+from lottisync.sync.commits import Commits
+from lottisync.sync.connection import Connection, steady_now
 from lottisync.sync.conversation import Conversation
-from lottisync.sync.dial_plan import DIAL_SECONDS, Failure
-from lottisync.sync.dialling import Connected, Dialling, Met, Unreachable
+from lottisync.sync.dial_plan import Failure
+from lottisync.sync.dialling import Dialling, Met
 from lottisync.sync.event import ClockAhead, DuplicateKey, Event, Greeted, PeerChanged, words
 from lottisync.sync.far_clocks import FarClocks
+from lottisync.sync.handshake import dial, why
 from lottisync.sync.local_state import own_summary
 from lottisync.sync.meeting import Meeting
+from lottisync.sync.off_loop import Caller, in_thread
 from lottisync.sync.peer import PeerState, why_away
 from lottisync.sync.peer_record import PeerRecord
 from lottisync.sync.peer_status import PeerStatus
 from lottisync.sync.reception import Reception
 from lottisync.sync.scrub import Scrub
+from lottisync.sync.trust import Trust
 from lottisync.sync.verification import Verification
 
-T = TypeVar("T")
 REVOKED = m.Close("revoked", "this device is no longer one of the person's devices")
 SETTLED_SECONDS = 10.0
 """A connection that lasted so long was no mistake: after it, the first pause is the short one again."""
@@ -72,11 +72,6 @@ class Listen(NamedTuple):
 async def _closed(listener: anyio.abc.Listener[SocketStream]) -> None:
     with anyio.CancelScope(shield=True):
         await listener.aclose()
-
-
-async def in_thread(work: Callable[[], T]) -> T:
-    """Run a store call off the event loop."""
-    return await anyio.to_thread.run_sync(work)
 
 
 class Engine:
@@ -109,11 +104,7 @@ class Engine:
         self._allowances: dict[str, Allowance] = {}
         self._locals: dict[Connection, str] = {}
         self._connected_at: dict[str, float] = {}
-        self._roster: Roster
-        self._active: set[str] = set()
-        self._members: set[str] = set()
-        """The devices that are, or were, this person's."""
-        self._bound: set[str] = set()
+        self._trust = Trust(key, roster, call, clock=clock)
         self._dialled: set[str] = set()
         self._reception = Reception(self._refused)
         self._cannot_accept = ""
@@ -124,6 +115,18 @@ class Engine:
         self.scrub = Scrub(stores, call, idle=self._idle, report=report, changed=self._moved)
         self._verification = Verification(
             stores, roster, self.connections, self.scrub, call, clock=clock, report=report
+        )
+        self._commits = Commits(
+            stores,
+            roster,
+            key,
+            self.connections,
+            self._verification,
+            call,
+            clock=clock,
+            report=report,
+            committed=self._committed,
+            compared=self._compared,
         )
 
     @property
@@ -151,7 +154,7 @@ class Engine:
                 self._tasks = tasks
                 self._begin_meeting()
                 tasks.start_soon(welcome, listener, self._accept, self._no_connection)
-                tasks.start_soon(self._watch_commits, bell)
+                tasks.start_soon(self._commits.watch, bell)
                 tasks.start_soon(self.scrub.run)
                 tasks.start_soon(self._verification.run)
                 await self._look_for_members()
@@ -163,7 +166,7 @@ class Engine:
     def _begin_meeting(self) -> None:
         self.dialling = Dialling(
             self._tasks,
-            connect=self._connect,
+            connect=lambda address: dial(address, self._trust.dial_context),
             meet=self._meet,
             is_connected=lambda device: device in self.connections,
             is_polite=lambda device: device < self._key.device_id,
@@ -201,19 +204,8 @@ class Engine:
     # -- the roster, and what is committed here
 
     async def _load_roster(self) -> None:
-        def read() -> Roster:
-            come_back(self._space, self._key, self._clock())
-            with self._space.reading() as reader:
-                self._reception.know(known_hosts(reader))
-                return read_roster(reader, self._key.certificate)
-
-        self._roster = await self._call(read)
-        trusted = {member.device: member for member in self._roster.trusted_peers()}
-        self._active = {member.device for member in self._roster.active_peers()}
-        self._members |= self._roster.members.keys()
-        pins = [member.certificate for member in trusted.values()]
-        self._serve_context = tls.sync_context(self._key, pins, server=True)
-        self._dial_context = tls.sync_context(self._key, pins, server=False)
+        trusted, hosts = await self._trust.load()
+        self._reception.know(hosts)
         for device, member in trusted.items():
             state = self.peers.setdefault(device, PeerState(device, member.name))
             state.name = member.name
@@ -223,70 +215,21 @@ class Engine:
             connection = self.connections.pop(device, None)
             if connection is not None:
                 connection.close(REVOKED.code, REVOKED.reason)
-        self._far_clocks.attribute(self._roster.host_owner)
+        self._far_clocks.attribute(self._trust.roster.host_owner)
 
     async def _look_for_members(self) -> None:
-        await self.meeting.look(self._active, self._roster.revoked())
-
-    async def _watch_commits(self, bell: Bell) -> None:
-        seen: dict[str, Moment] = {}
-        failing = ""
-        while True:
-            with anyio.move_on_after(FALLBACK_SECONDS):
-                await anyio.wait_readable(bell)
-            bell.clear()
-            idle = [connection for connection in self.connections.values() if connection.reserve()]
-            try:
-                try:
-                    moments = await self._call(partial(self._look, seen.get(self._space_name), idle))
-                finally:
-                    for connection in idle:
-                        connection.release()
-                self._verification.look()
-                if moments != seen:
-                    await self._committed(moments, seen)
-                seen = moments
-            except (OSError, Problem) as error:  # a full disk, no free descriptor, a store in use: again a while later
-                reason = error.message if isinstance(error, Problem) else error.strerror or str(error)
-                if reason != failing:
-                    self._report("failed", reason)
-                failing = reason
-            else:
-                failing = ""
-            if any(connection.status.comparing for connection in self.connections.values()):
-                await self._record.write(self._verification.note_progress)
-                self._status()
+        await self.meeting.look(self._trust.active, self._trust.roster.revoked())
 
     def _moved(self) -> None:
         """A connection or the scrub has come further: for `status`, and for what is to be compared."""
         self._verification.look()
         self._status()
 
-    def _look(self, space: Moment | None, idle: Collection[Connection]) -> dict[str, Moment]:
-        """The stores' moments. If `space` is as it was, and so the roster too, idle connections look at once what their
-        peers lack of them: a change that was made a moment ago is on its way without another hop to a thread."""
-        moments = self._moments()
-        if moments[self._space_name] == space:
-            for connection in idle:
-                connection.look(moments)
-        return moments
+    async def _compared(self) -> None:
+        await self._record.write(self._verification.note_progress)
+        self._status()
 
-    def _moments(self) -> dict[str, Moment]:
-        """What moves with every change of content: cheap to read, and the same for changes by anybody."""
-        moments: dict[str, Moment] = {}
-        for name, store in self._stores.items():
-            with store.reading() as reader:
-                moments[name] = reader.moment()
-                if name == self._space_name:
-                    self._verification.look_for_requests(reader)
-        hosts = {moment.host for moment in moments.values()}
-        # Any store, space too, may have minted a new host; until it is bound, peers refuse what it writes.
-        if not hosts <= self._bound:
-            bind_hosts(self._stores, self._key, self._clock())
-            self._bound |= hosts
-        return moments
-
-    async def _committed(self, moments: dict[str, Moment], before: Mapping[str, Moment]) -> None:
+    async def _committed(self, moments: dict[str, ChangeToken], before: Mapping[str, ChangeToken]) -> None:
         if moments[self._space_name] != before.get(self._space_name):
             await self._load_roster()
             await self._look_for_members()
@@ -295,19 +238,6 @@ class Engine:
         self._status()
 
     # -- dialling
-
-    async def _connect(self, address: Address) -> Connected:
-        try:
-            with anyio.fail_after(DIAL_SECONDS):
-                raw = await anyio.connect_tcp(address.host, address.port)
-                try:
-                    stream = await tls.secured(raw, self._dial_context, server=False)
-                except BaseException:
-                    await anyio.aclose_forcefully(raw)
-                    raise
-        except (OSError, TimeoutError, anyio.BrokenResourceError, anyio.EndOfStream) as error:
-            raise Unreachable(*_why(error)) from None
-        return Connected(stream, tls.peer_device(stream))
 
     async def _meet(self, stream: TLSStream, device: str, address: Address) -> Met:
         """Run a connection that was dialled. Only one at a time is dialled for each device."""
@@ -355,7 +285,7 @@ class Engine:
     # -- accepting
 
     async def _accept(self, raw: SocketStream) -> None:
-        await self._reception.receive(raw, self._serve_context, self._serve)
+        await self._reception.receive(raw, self._trust.serve_context, self._serve)
 
     async def _serve(self, stream: TLSStream, device: str) -> None:
         if device not in self.peers:  # revoked since the context was made
@@ -364,8 +294,8 @@ class Engine:
         await self._run_connection(stream, device, dialled=False, address=None)
 
     def _refused(self, host: str, error: Exception | None) -> None:
-        why = _why(error).text if error is not None else "there are too many connections from there, or in all"
-        self._report("refused", f"a connection from {host or 'an unknown address'} was refused: {why}")
+        reason = why(error).text if error is not None else "there are too many connections from there, or in all"
+        self._report("refused", f"a connection from {host or 'an unknown address'} was refused: {reason}")
 
     def _no_connection(self, error: OSError) -> None:
         """The system has none for us now; the listener tries again."""
@@ -389,7 +319,7 @@ class Engine:
             now=now,
             steady=steady,
             expected=device,
-            members=self._members,
+            members=self._trust.members,
             allowance=self._allowances.setdefault(device, Allowance()),
         )
         connection = Connection(
@@ -405,7 +335,7 @@ class Engine:
         try:
             await connection.run()
         except Exception as error:  # noqa: BLE001
-            # A fault of ours, of which nobody knows yet. It costs this connection, and no other.
+            # A fault in this program. It costs this connection, and no other.
             self._report("fault", f"the connection to {self._name(device)} broke off: {_fault(error)}")
         finally:
             del self._locals[connection]
@@ -417,8 +347,7 @@ class Engine:
                 state.error = (
                     connection.ended.reason
                     if connection.ended is not None
-                    else f"{state.name} hung up before it greeted: it does not know this device."
-                    " Pair the two with: lottisync pair"
+                    else f"{state.name} hung up before it greeted: it does not know this device. Pair the two again"
                 )
                 self._status()
         return connection.ended
@@ -434,7 +363,7 @@ class Engine:
             case DuplicateKey():
                 self._runs_twice()
             case ClockAhead(host, millis):
-                self._far_clocks.found(host, millis, self._roster.host_owner)
+                self._far_clocks.found(host, millis, self._trust.roster.host_owner)
             case _:
                 pass
         said = words(event, self._name(connection.device))
@@ -539,7 +468,7 @@ class Engine:
             state.only_here, state.only_there = list(status.only_here), list(status.only_there)
         for device, state in self.peers.items():
             state.addresses = self.meeting.addresses(device)
-            state.away = None if state.connected or device not in self._active else why_away(state.addresses)
+            state.away = None if state.connected or device not in self._trust.active else why_away(state.addresses)
         return sorted(self.peers.values(), key=lambda state: (state.name, state.device))
 
     def _summaries(self, but: Collection[str]) -> dict[str, m.Summary]:
@@ -563,27 +492,9 @@ class Engine:
 
 
 def _fault(error: BaseException) -> str:
-    """What went wrong and where, for whoever is to find out why."""
+    """What went wrong, and in which line: for the one who looks for the cause."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     frames = traceback.extract_tb(error.__traceback__)
     where = f" ({frames[-1].name}, {PurePath(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
     return f"{type(error).__name__}: {error}{where}"
-
-
-def _why(error: BaseException) -> Failure:
-    cause = error.__cause__ if error.__cause__ is not None else error
-    text = str(cause)
-    if isinstance(error, TimeoutError):
-        return Failure("unreachable", "no answer in time")
-    if isinstance(error, anyio.EndOfStream):
-        return Failure(
-            "refused", "it hung up in the middle of the handshake, as a device does that is not paired with this one"
-        )
-    if "CERTIFICATE_VERIFY_FAILED" in text or "PEER_DID_NOT_RETURN_A_CERTIFICATE" in text:
-        return Failure("refused", "the device there is not paired with this one")
-    if isinstance(cause, ConnectionRefusedError) or "onnection refused" in text:
-        return Failure("unreachable", "nothing listens there")
-    if isinstance(cause, OSError) and cause.strerror:
-        return Failure("unreachable", cause.strerror)
-    return Failure("unreachable", text or type(cause).__name__)

@@ -3,9 +3,9 @@
 Messages go in, messages come out, and the stores are changed in between; all of it is synchronous and waits for
 nobody. The bytes, the grammar and the time are a `Conversation`'s, which calls
 
-    hello()           the greeting, once
-    hear(messages)    for what the peer says: what it asks for has been done, and is durable, when this returns
-    more()            for what this side has to say of itself: again and again, until it has nothing
+    hello()              the greeting, once
+    carry_out(messages)  for what the peer says: what it asks for has been done, and is durable, when this returns
+    more()               for what this side has to say of itself: again and again, until it has nothing
 
 First the two agree, store by store, on what they have (`lottisync.sync.agreement`). From then on a round goes out
 whenever a store knows something that the peer was not told (`rounds_out`), and is taken when one comes in
@@ -19,7 +19,7 @@ from lottisync.protocol import message as m
 from lottisync.protocol import summary
 from lottisync.protocol.framing import ENCODINGS
 from lottisync.store import fork
-from lottisync.store.reader import Moment
+from lottisync.store.reader import ChangeToken
 from lottisync.store.store import Store
 from lottisync.sync.allowance import Allowance
 from lottisync.sync.comparisons import Comparisons
@@ -64,7 +64,7 @@ class Exchange:
 
     @property
     def events(self) -> list[Event]:
-        """What has happened; whoever reads it empties it."""
+        """What has happened. The reader empties the list."""
         return self._parties.events
 
     @property
@@ -103,8 +103,8 @@ class Exchange:
 
     # -- what the peer says
 
-    def hear(self, messages: Iterable[m.AnyMessage], now: int) -> list[m.Message]:
-        """Do what messages ask for that came together; gives what is to be answered. `now` is the wall clock (ms).
+    def carry_out(self, messages: Iterable[m.AnyMessage], now: int) -> list[m.Message]:
+        """Do what these messages ask for. They came together. Returns the answer. `now` is the wall clock (ms).
         Raises `Unacceptable`, or `Problem` for a store that cannot go on."""
         self._parties.now = now
         answer: list[m.Message] = []
@@ -159,11 +159,11 @@ class Exchange:
             if agreement is None:
                 continue
             self._refuse_invented_forks(name, theirs.nodes)
-            answer += agreement.hear(theirs, self._parties.now)
+            answer += agreement.compare(theirs, self._parties.now)
             known = {host: log.known for host, log in theirs.hosts.items() if log.known}
             self.comparisons.heard_from(name, known, theirs.summary, agreement.summary(), self._parties.now)
         self.rounds_out.stop()
-        self.rounds_out.look(closely=True)
+        self.rounds_out.look(include_held=True)
         return answer
 
     def _refuse_invented_forks(self, name: str, nodes: Iterable[bytes]) -> None:
@@ -202,7 +202,7 @@ class Exchange:
 
     # -- what this side has to say
 
-    def local_change(self, moments: Mapping[str, Moment] | None = None) -> None:
+    def local_change(self, moments: Mapping[str, ChangeToken] | None = None) -> None:
         """Something was committed here: look whether the peer lacks it (`RoundsOut.local_change`)."""
         self.rounds_out.local_change(moments)
 
@@ -215,7 +215,7 @@ class Exchange:
     def pass_on(self, now: int) -> list[m.Message]:
         """Write down what the peer has told, and pass on what is heard of others; for once in a while."""
         self._parties.now = now
-        self.rounds_out.look(closely=True)
+        self.rounds_out.look(include_held=True)
         return self._gossip.pass_on()
 
     @property

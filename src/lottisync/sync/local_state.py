@@ -10,7 +10,7 @@ from lottisync.protocol import summary
 from lottisync.store import chain, fork
 from lottisync.store.chain import Log
 from lottisync.store.forgetting import forgotten
-from lottisync.store.reader import Moment, Reader
+from lottisync.store.reader import ChangeToken, Reader
 
 HeldDot = tuple[Host, int, str]
 
@@ -22,8 +22,8 @@ class LocalState:
         self._reader = reader
 
     @cached_property
-    def moment(self) -> Moment:
-        return self._reader.moment()
+    def change_token(self) -> ChangeToken:
+        return self._reader.change_token()
 
     @cached_property
     def knowledge(self) -> Knowledge:

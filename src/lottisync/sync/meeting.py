@@ -27,9 +27,9 @@ from lottisync.net.interfaces import interfaces, reached_at, scopes, watch
 from lottisync.problem import Problem
 from lottisync.store.instant import iso
 from lottisync.store.store import Store
-from lottisync.sync.connection import Caller
 from lottisync.sync.dial_plan import MOST_OF_A_SOURCE, Known, Source
 from lottisync.sync.dialling import Dialling
+from lottisync.sync.off_loop import Caller
 from lottisync.sync.peer import AddressState
 
 MAX_STRANGERS = 256

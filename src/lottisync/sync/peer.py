@@ -1,6 +1,6 @@
 """How another device stands, as the engine tells it and `status` shows it.
 
-It stands alone so that whoever only reads a status need not load what a connection takes.
+It stands alone, so that a program that only reads a status does not load the code of connections.
 """
 
 from collections.abc import Sequence
@@ -64,7 +64,7 @@ def clock_warning(name: str, said: str) -> str:
     """In the person's words, of a device whose clock is far ahead."""
     return (
         f"{name}'s clock is ahead: it said {said}. What is written there is kept, and is shown in place of"
-        " what others write at the same time. Set the clock there"
+        " what others write at the same time. Set the clock there, or here if this one is behind"
     )
 
 

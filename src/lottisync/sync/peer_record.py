@@ -13,7 +13,7 @@ from lottisync.net.address import Address
 from lottisync.problem import Problem
 from lottisync.store.instant import iso
 from lottisync.store.store import Store
-from lottisync.sync.connection import Caller
+from lottisync.sync.off_loop import Caller
 
 
 class PeerRecord:

@@ -1,7 +1,8 @@
 """A range comparison of one store with a peer, and the mending that follows from it (docs/specs/15-mending.md).
 
 The two take turns. Each says fingerprints, the other answers with those of one level lower wherever they differ,
-until so few entities are left that they are named. Whoever finds a name that differs sends what it holds of it and
+until so few entities are left that they are named. The side that finds a name that differs sends what it holds of it
+and
 asks for what the other holds; each mends by the same rules, so both come to the same. Who has nothing left to
 answer says so with an empty turn; when both have, each says what it has become.
 

@@ -102,7 +102,7 @@ class RoundsIn:
                         incoming.ids(tx, message.keys)
                     case m.End():
                         ending.end, ending.own = message, incoming.end(tx)
-                        self._parties.agreements[store].sum_up(ending.own)
+                        self._parties.agreements[store].cache_summary(ending.own)
                     case m.Begin():
                         pass
         except Outdated as reason:
@@ -123,7 +123,7 @@ class RoundsIn:
         self._comparisons.heard_from(
             begin.store, agreement.theirs.knowledge, end.summary, own.summary, self._parties.now
         )
-        if agreement.has_news(own, closely=False) or self._out.unsettled():
+        if agreement.has_news(own, include_held=False) or self._out.unsettled():
             self._out.look()
         known = incoming.knowledge
         beyond = {host: counter for host, counter in own.knowledge.items() if counter > known.get(host, 0)}

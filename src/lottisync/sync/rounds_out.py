@@ -16,7 +16,7 @@ from collections.abc import Generator, Mapping
 
 from lottisync.causality import vector_clock
 from lottisync.protocol import message as m
-from lottisync.store.reader import Moment
+from lottisync.store.reader import ChangeToken
 from lottisync.store.snapshot import Snapshot
 from lottisync.sync.local_state import LocalState
 from lottisync.sync.outgoing import Outgoing
@@ -39,16 +39,16 @@ class RoundsOut:
         self._stopped = False
         self._speaking: Generator[list[m.Message], None, None] | None = None
         self.work = False
-        self._closely = True
+        self._include_held = True
 
     # -- reasons to look, and to stop
 
-    def look(self, *, closely: bool = False) -> None:
-        """Look at the stores once more when there is time; `closely` also at the dots beyond their knowledge."""
+    def look(self, *, include_held: bool = False) -> None:
+        """Look at the stores again when there is time. With `include_held`, at the dots beyond their knowledge, too."""
         self.work = True
-        self._closely = self._closely or closely
+        self._include_held = self._include_held or include_held
 
-    def local_change(self, moments: Mapping[str, Moment] | None = None) -> None:
+    def local_change(self, moments: Mapping[str, ChangeToken] | None = None) -> None:
         """Something was committed here: look whether the peer lacks it. With the stores' `moments` as they are now,
         only if it is not they that were looked into last: then the peer lacks nothing of them, or is being sent it."""
         agreements = self._parties.agreements
@@ -100,7 +100,7 @@ class RoundsOut:
         theirs = agreement.theirs
         theirs.learns(vector_clock.merge(outgoing.knowledge, ack.knowledge), outgoing.held)
         theirs.grows(outgoing.ends, outgoing.forgotten)
-        agreement.settled = outgoing.own.moment
+        agreement.settled = outgoing.own.change_token
         return True
 
     def close(self) -> None:
@@ -123,9 +123,9 @@ class RoundsOut:
             for snapshot, _ in snapshots.values():
                 snapshot.close()
             self._outgoing = None
-        self._closely = False
+        self._include_held = False
         if self._stopped:
-            self.work = self._closely = True
+            self.work = self._include_held = True
 
     def _must_stop(self) -> bool:
         """Whether the peer has asked again, or refused; things that happen while we wait."""
@@ -137,14 +137,14 @@ class RoundsOut:
         renewed: dict[str, m.Have] = {}
         for name in reversed(self._parties.shared_in_order()):
             agreement = self._parties.agreements[name]
-            if not (self._closely or agreement.moved()):
+            if not (self._include_held or agreement.moved()):
                 continue
             snapshot = self._parties.stores[name].snapshot()
             own = LocalState(snapshot)
             snapshots[name] = snapshot, own
             if agreement.renewed(own):
                 renewed[name] = agreement.say(own.have)
-            if not agreement.has_news(own, closely=self._closely):
+            if not agreement.has_news(own, include_held=self._include_held):
                 del snapshots[name]
                 snapshot.close()
         return renewed
@@ -187,7 +187,7 @@ class RoundsOut:
                 burst, size, large = [], 0, 0
                 if self._must_stop():
                     return False
-        self._parties.agreements[outgoing.store].sum_up(outgoing.own)
+        self._parties.agreements[outgoing.store].cache_summary(outgoing.own)
         self._sent = outgoing
         yield burst
         return True

@@ -7,14 +7,15 @@ hashes are added up: a row that was taken away shows in nothing else. What does 
 `status` until it is found in order again. That leads to a comparison with a peer (`lottisync.sync.verification`).
 """
 
-from collections.abc import Awaitable, Callable, Mapping
-from typing import Protocol, TypeVar
+from collections.abc import Callable, Mapping
+from typing import TypeVar
 
 import anyio
 
 from lottisync.problem import Problem
 from lottisync.store.check import adds_up, damaged_rows
 from lottisync.store.store import Store
+from lottisync.sync.off_loop import Caller
 
 T = TypeVar("T")
 PAUSE_SECONDS = 10
@@ -22,10 +23,6 @@ SUM = "the digest"
 """What is named in place of a row when the rows do not add up."""
 ROWS = 200
 """Rows looked at between two pauses: about a millisecond's work. A hundred thousand take some 80 minutes."""
-
-
-class Caller(Protocol):
-    def __call__(self, work: Callable[[], T]) -> Awaitable[T]: ...
 
 
 class Scrub:
@@ -92,7 +89,7 @@ class Scrub:
         for ident in damaged:
             if ident not in known:
                 known.add(ident)
-                self._report("damaged", f"{name}: {ident} is not what was stored. See: lottisync check")
+                self._report("damaged", f"{name}: {ident} is not what was stored")
                 self._changed()
 
 
@@ -102,7 +99,7 @@ def _look(store: Store, after: int) -> tuple[list[str], int | None]:
 
 
 def _adds_up(store: Store) -> bool:
-    """On a moment of its own: nobody who writes waits for it."""
+    """In a read transaction of its own, so that no writer waits for it."""
     snapshot = store.snapshot()
     try:
         return adds_up(snapshot)

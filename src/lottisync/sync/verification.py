@@ -7,9 +7,9 @@ passes between them, so that either may be killed at any moment: a request whose
 nobody's, and the engine removes it; a request that an engine did not finish is taken up by the next one.
 """
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from enum import StrEnum
-from typing import NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, TypeVar
 
 import anyio
 
@@ -20,6 +20,7 @@ from lottisync.store.store import Store
 from lottisync.sync.comparisons import Verified
 from lottisync.sync.connection import Connection
 from lottisync.sync.local_state import own_summary
+from lottisync.sync.off_loop import Caller
 from lottisync.sync.scrub import Scrub
 
 T = TypeVar("T")
@@ -99,10 +100,6 @@ def withdraw(space: Store, bells: Iterable[str], now: int) -> None:
 # -- who carries it out
 
 
-class Caller(Protocol):
-    def __call__(self, work: Callable[[], T]) -> Awaitable[T]: ...
-
-
 class Verification:
     """`space` is the store whose local table holds the requests, `connections` are those of the engine, by device;
     `report` is called with (code, sentence)."""
@@ -134,7 +131,7 @@ class Verification:
             self._news.set()
 
     def look_for_requests(self, space: Reader) -> None:
-        """Whether there are any; for whoever reads `space` after a commit."""
+        """Look whether there are requests. Called by each reader of `space` after a commit."""
         self._requested = bool(space.local("select exists (select 1 from verifications)")[0][0])
 
     async def run(self) -> None:
@@ -153,7 +150,7 @@ class Verification:
     async def _step(self) -> None:
         for pair, connection in list(self._running.items()):
             if self._connections.get(pair[0]) is not connection:
-                del self._running[pair]  # to be begun anew on the next connection
+                del self._running[pair]  # to begin again on the next connection
         await self._ended()
         asked = [request for request in await self._call(self._living_requests) if request.open]
         for device, store in sorted({(request.device, request.store) for request in asked} | self._suspects()):

@@ -116,7 +116,7 @@ def activity(request: Request) -> Response:
         "activity.html",
         title=say("Activity"),
         at="activity",
-        proposal_records=newest[:MOST_LINES],
+        records=newest[:MOST_LINES],
         left=max(len(newest) - MOST_LINES, 0),
         head=several("{count} proposal", "{count} proposals", len(newest)),
     )

@@ -27,7 +27,7 @@ from lottisync.store.transaction import Transaction
 
 SOVEREIGNTY = (
     "You can mark items as done/undone or correct titles. When an item was last toggled by the user, you must "
-    "provide a reason citing evidence from AFTER the user's action to change its checked state. TitleText updates "
+    "provide a reason citing evidence from AFTER the user's action to change its checked state. Title updates "
     "are always allowed."
 )
 

@@ -1,0 +1,46 @@
+"""Which devices this one trusts, by the roster in the `space` store (docs/specs/06-identity-and-pairing.md)."""
+
+import ssl
+from collections.abc import Callable
+
+from lottisync.device.membership import come_back, read_roster
+from lottisync.device.peers import known_hosts
+from lottisync.identity.device_key import DeviceKey
+from lottisync.identity.roster import Member, Roster
+from lottisync.net import tls
+from lottisync.store.store import Store
+from lottisync.sync.off_loop import Caller
+
+
+class Trust:
+    """Everything here is as of the last `load`; before the first there is nothing."""
+
+    roster: Roster
+    serve_context: ssl.SSLContext
+    """For connections that are accepted: a peer with the certificate of a trusted device is let in."""
+    dial_context: ssl.SSLContext
+    """For connections that are dialled."""
+
+    def __init__(self, key: DeviceKey, space: Store, call: Caller, *, clock: Callable[[], int]) -> None:
+        self._key, self._space, self._call, self._clock = key, space, call, clock
+        self.active: set[str] = set()
+        """The devices that are dialled."""
+        self.members: set[str] = set()
+        """The devices that are, or were, this person's."""
+
+    async def load(self) -> tuple[dict[str, Member], set[str]]:
+        """Read the roster. Returns the trusted devices, by id, and the addresses where peers were reached before."""
+
+        def read() -> tuple[Roster, set[str]]:
+            come_back(self._space, self._key, self._clock())
+            with self._space.reading() as reader:
+                return read_roster(reader, self._key.certificate), known_hosts(reader)
+
+        self.roster, hosts = await self._call(read)
+        trusted = {member.device: member for member in self.roster.trusted_peers()}
+        self.active = {member.device for member in self.roster.active_peers()}
+        self.members |= self.roster.members.keys()
+        pins = [member.certificate for member in trusted.values()]
+        self.serve_context = tls.sync_context(self._key, pins, server=True)
+        self.dial_context = tls.sync_context(self._key, pins, server=False)
+        return trusted, hosts
