@@ -64,14 +64,14 @@ def test_what_does_not_fit_is_said_to_be_missing(laptop: Device) -> None:
     """AGENT-13"""
     laptop.add_task()
     with laptop.journal.transaction(laptop.now(), HIGH) as tx:
-        for number in range(context.MAX_ENTRIES + 3):
+        for number in range(50):
             at = f"2025-01-01T00:00:{number:02d}.000Z"
-            tasks.add_note(tx, f"e{number:02d}", "t1", "x" * (context.MAX_ENTRY_TEXT + 7), at=at)
-    told = read(laptop, laptop.add_agent()).task
-    assert told["olderLogEntriesLeftOut"] == 3
-    assert told["logEntries"][0]["id"] == "e03"
-    assert len(told["logEntries"]) == context.MAX_ENTRIES
-    assert told["logEntries"][0]["text"].endswith("x… (7 more characters)")
+            tasks.add_note(tx, f"e{number:02d}", "t1", "x" * 4_007, at=at)
+    told = read(laptop, laptop.add_agent())
+    shown = told.task["logEntries"]
+    assert 3 <= len(shown) < 50
+    assert (told.left_out["log"], shown[-1]["id"]) == (50 - len(shown), "e49")
+    assert shown[0]["text"].endswith("x… (7 more characters)")
 
 
 def test_a_first_wake_has_no_delta(laptop: Device) -> None:

@@ -148,7 +148,7 @@ def test_the_first_and_the_later_message(laptop: Device, laura: str) -> None:
     told = user_text(later.asked[0])
     assert "Just begun." in told
     assert "Rain is announced" in told
-    assert '"due": "2025-12-24"' in told.partition("<delta>")[2].partition("</delta>")[0]
+    assert '"due":"2025-12-24"' in told.partition("<delta>")[2].partition("</delta>")[0]
     assert '"Buy a chain"' not in told.partition("<delta>")[2].partition("</delta>")[0]
     assert '"Buy a chain"' in told.partition("<task>")[2]
     assert "Update the report based on what changed." in told
@@ -577,7 +577,7 @@ def test_the_watermark_is_the_knowledge_of_the_reading_and_not_of_the_end(laptop
         assert reader.knowledge() != at_reading
     later = ScriptedModel(say())
     laptop.wake(laura, later, turn="2")
-    assert '"due": "2025-12-24"' in user_text(later.asked[0]).partition("<delta>")[2].partition("</delta>")[0]
+    assert '"due":"2025-12-24"' in user_text(later.asked[0]).partition("<delta>")[2].partition("</delta>")[0]
 
 
 def test_a_proposal_about_a_field_that_changed_while_the_model_thought_is_refused(laptop: Device, laura: str) -> None:
@@ -632,7 +632,7 @@ def test_proposed_on_the_laptop_decided_on_the_phone_known_to_the_next_wake(
     assert "## Recent User Decisions" in decisions
     assert "update_task_estimate(120 min) — confirmed" in decisions
     assert 'update_task_priority("P0") — rejected (reason: "I know better")' in decisions
-    assert '"estimate": 120' in told.partition("<delta>")[2].partition("</delta>")[0]
+    assert '"estimate":120' in told.partition("<delta>")[2].partition("</delta>")[0]
     assert "receipts" not in told
     assert "the user rejected this already" in model.results()[0]
     assert len(sets(laptop)) == 1

@@ -10,13 +10,28 @@ field that was written beyond this knowledge was made without that write, and is
 
 The agent store is read first. A decision is written after its effect, so for every decision that is read here, the
 effect is in the journal that is read after it.
+
+Each part is cut to its share of the budget (`lottisync.agents.budget`). What goes first is what the person wrote: their
+newest note, their ticks, their rejections.
 """
 
 from datetime import UTC, datetime, tzinfo
 from typing import Any, NamedTuple
 
+import msgspec
+
 from lottisync.agents import agent as living
 from lottisync.agents import memory, report, seen
+from lottisync.agents.budget import (
+    CONTEXT_TOKENS,
+    MOST_TOKENS,
+    Budget,
+    chosen,
+    newest,
+    rate_of,
+    size,
+    squeezed,
+)
 from lottisync.agents.memory import Memory
 from lottisync.agents.seen import Seen
 from lottisync.agents.types import Agent, AgentReport, AgentState
@@ -32,22 +47,19 @@ from lottisync.review.precedence import PERSON
 from lottisync.store.reader import Reader
 from lottisync.store.store import Store
 
-MAX_ENTRY_TEXT = 2_000
-MAX_ENTRIES = 50
-"""A log entry may have 100,000 characters, and a task thousands of entries. The context says what is left out."""
+RATES = "bytesPerToken"
+"""The slot of the agent's state with the rate of its model (`lottisync.agents.budget`)."""
 BEYOND = "processedBeyond"
 """The slot of the agent's state that belongs to `processedCounterByHost` (`seen.Seen`)."""
 _WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
-MAX_LABELS = 100
-MAX_LINKED = 20
 _BOOKKEEPING = frozenset({"receipts", "rank", "knowledge", "createdAt", "taskId", "checklistId", "suppressedLabels"})
-"""Bookkeeping fields, which mean nothing to a reader of the task."""
+"""Fields that are the program's bookkeeping and mean nothing to a reader of the task."""
 
 
 class Context(NamedTuple):
     """`seen` is what the journal held at the moment of the reading. `waiting` are the agent's own proposals that
     the person has not decided on, which it may take back. `delta` is empty on a first wake, where all is
-    new."""
+    new. `left_out` counts, by part, what there was no room for."""
 
     agent: Agent
     state: AgentState
@@ -61,6 +73,8 @@ class Context(NamedTuple):
     task: dict[str, Any]
     linked: list[dict[str, Any]]
     moment: str
+    budget: Budget
+    left_out: dict[str, int]
 
     @property
     def is_first(self) -> bool:
@@ -75,27 +89,62 @@ def read(journal: Store, agents: Store, agent_id: str, now: int, zone: tzinfo | 
         agent = living.read(remembered, agent_id)
         state = living.read_state(remembered, agent_id)
         task_id = living.task_of(state)
-        decided = history.recent_decisions(agents, now, agent_id=agent_id, task_id=task_id)
+        budget = budget_of(agent, state)
+        decided = history.recent_decisions(
+            agents, now, agent_id=agent_id, task_id=task_id, room=budget.share("decisions")
+        )
         waiting = [
             {"id": proposal.id, "summary": proposal.summary, "proposedAt": proposal.created_at}
             for proposal in retraction.open_proposals(agents, ACTIONS, now, agent_id=agent_id, task_id=task_id)
         ]
         page = tasks.page(current, task_id)
         everything = _entities(current, page)
+        changes = [] if state.last_wake_at is None else delta(everything, processed(state))
+        said = report.latest_report(remembered, agent_id)
+        left_out: dict[str, int] = {}
         return Context(
             agent=agent,
             state=state,
             page=page,
             seen=seen.of(current.knowledge(), everything),
-            report=report.latest_report(remembered, agent_id),
-            memory=memory.read(remembered, state),
+            report=None if said is None else _squeezed_report(said, budget),
+            memory=memory.read(remembered, state, budget),
             decisions=decided,
-            waiting=waiting,
-            delta=[] if state.last_wake_at is None else delta(everything, processed(state)),
-            task=task_json(current, page),
-            linked=_linked(current, remembered, agent, task_id),
+            waiting=_fitting("waiting", waiting, budget, left_out),
+            delta=_fitting("delta", changes, budget, left_out, _by_person_first(changes)),
+            task=task_json(current, page, budget, left_out),
+            linked=_fitting("linked", _linked(current, remembered, agent, task_id), budget, left_out),
             moment=moment(now, zone),
+            budget=budget,
+            left_out=left_out,
         )
+
+
+def budget_of(agent: Agent, state: AgentState) -> Budget:
+    """What the agent's model may be told in one wake."""
+    tokens = living.setting(agent, "contextTokens", CONTEXT_TOKENS, MOST_TOKENS)
+    return Budget(tokens, rate_of(state.slots.get(RATES), agent.config.get("model")))
+
+
+def _squeezed_report(said: AgentReport, budget: Budget) -> AgentReport:
+    return msgspec.structs.replace(said, content=squeezed(said.content, budget.share("report")))
+
+
+def _fitting(
+    part: str, elements: list[dict[str, Any]], budget: Budget, left_out: dict[str, int], order: list[int] | None = None
+) -> list[dict[str, Any]]:
+    """Those elements of a part for which there is room, the newest first if no order is given."""
+    room = budget.share(part)
+    small = [squeezed(each, room // 4) for each in elements]
+    places = chosen(small, room, range(len(small) - 1, -1, -1) if order is None else order)
+    left_out[part] = len(small) - len(places)
+    return [small[place] for place in places]
+
+
+def _by_person_first(changes: list[dict[str, Any]]) -> list[int]:
+    """The person's changes before the agents', each from the newest entity to the oldest."""
+    newest_first = range(len(changes) - 1, -1, -1)
+    return sorted(newest_first, key=lambda place: "user" not in changes[place]["by"])
 
 
 def moment(now: int, zone: tzinfo | None) -> str:
@@ -113,29 +162,65 @@ def processed(state: AgentState) -> Seen:
 # -- the task
 
 
-def task_json(reader: Reader, page: TaskPage) -> dict[str, Any]:
+def task_json(reader: Reader, page: TaskPage, budget: Budget, left_out: dict[str, int]) -> dict[str, Any]:
     """The task with its checklists (each item with who set it, and when; S0-34), log entries, labels, estimate
-    and time spent (S3-62, S3-66)."""
-    task = tasks.as_json(page)
+    and time spent (S3-62, S3-66), each part in its share of the budget."""
+    told = tasks.as_json(page)
     for bookkeeping in ("suppressedLabels", "createdAt"):
-        task.pop(bookkeeping, None)
-    entries = task.pop("entries")
-    task["logEntries"] = [{**entry, "text": _clipped(entry["text"])} for entry in entries[-MAX_ENTRIES:]]
-    if len(entries) > MAX_ENTRIES:
-        task["olderLogEntriesLeftOut"] = len(entries) - MAX_ENTRIES
-    task["labels"] = [{"id": label.id, "name": label.name} for label in page.labels]
-    task["labelsToChooseFrom"] = [
+        told.pop(bookkeeping, None)
+    entries, checklists, archived = told.pop("entries"), told.pop("checklists"), told.pop("archivedItems")
+    told["labels"] = [{"id": label.id, "name": label.name} for label in page.labels]
+    told["labelsToChooseFrom"] = [
         {"id": label.id, "name": label.name}
         for label in (view(entity, Label) for entity in reader.by_type("label"))
         if not page.task.labels.get(label.id) and not page.task.suppressed_labels.get(label.id)
-    ][:MAX_LABELS]
-    return task
+    ]
+    told = squeezed(told, budget.share("task"))
+    told |= _items(checklists, archived, budget.share("items"), left_out)
+    told["logEntries"] = _log(entries, budget.share("log"))
+    left_out["log"] = len(entries) - len(told["logEntries"])
+    return dict(told)
 
 
-def _clipped(value: Any) -> Any:
-    if isinstance(value, str) and len(value) > MAX_ENTRY_TEXT:
-        return f"{value[:MAX_ENTRY_TEXT]}… ({len(value) - MAX_ENTRY_TEXT} more characters)"
-    return value
+def _log(entries: list[dict[str, Any]], room: int) -> list[dict[str, Any]]:
+    """The newest entries. The person's newest one is there, however many came after it."""
+    small = [squeezed(entry, room // 4) for entry in entries]
+    written = [place for place, entry in enumerate(entries) if entry["author"] == "user"]
+    first = newest(small, room - room // 4)
+    before = [small[written[-1]]] if written and written[-1] < first else []
+    return before + small[first:]
+
+
+def _items(
+    checklists: list[dict[str, Any]], archived: list[dict[str, Any]], room: int, left_out: dict[str, int]
+) -> dict[str, Any]:
+    """The checklists with the items for which there is room: what the person ticked, the newest first, in up to half of
+    it; then what is open; then all others."""
+    heads = [squeezed({"id": each["id"], "title": each["title"]}, room // 8) for each in checklists]
+    shown = chosen(heads, room // 4, range(len(heads)))
+    items = [(place, squeezed(item, room // 8)) for place in shown for item in checklists[place]["items"]]
+    items += [(-1, squeezed(item, room // 8)) for item in archived]
+    small = [item for _, item in items]
+    ticked = [place for place, item in enumerate(small) if item["isChecked"] and item["checkedBy"] == "user"]
+    ticked.sort(key=lambda place: str(small[place]["checkedAt"]), reverse=True)
+    kept = chosen(small, room // 2, ticked)
+    rest = sorted(
+        set(range(len(small))).difference(kept), key=lambda place: (items[place][0] < 0, _is_ticked(small[place]))
+    )
+    used = sum(size(small[place]) for place in kept)
+    told = {*kept, *chosen(small, room - room // 4 - used, rest)}
+    left_out["checklists"] = len(heads) - len(shown)
+    left_out["items"] = sum(len(each["items"]) for each in checklists) + len(archived) - len(told)
+    return {
+        "checklists": [
+            {**heads[place], "items": [small[at] for at in sorted(told) if items[at][0] == place]} for place in shown
+        ],
+        "archivedItems": [small[at] for at in sorted(told) if items[at][0] < 0],
+    }
+
+
+def _is_ticked(item: dict[str, Any]) -> bool:
+    return bool(item["isChecked"])
 
 
 def _linked(journal: Reader, agents: Reader, agent: Agent, task_id: str) -> list[dict[str, Any]]:
@@ -161,7 +246,7 @@ def _linked(journal: Reader, agents: Reader, agent: Agent, task_id: str) -> list
                 "summary": summaries[0] if summaries else None,
             }
         )
-    return found[:MAX_LINKED]
+    return found
 
 
 def may_see(agent: Agent, task: Task) -> bool:
@@ -203,8 +288,8 @@ def _change(entity: Entity, before: Seen) -> dict[str, Any]:
         "by": ["user" if author == PERSON else "agent" for author in sorted(authors, reverse=True)],
     }
     if is_deleted(entity):
-        return told | {"change": "deleted", "title": entity.value("title") or _clipped(entity.value("text"))}
-    fields = {path: _clipped(entity.value(path)) for path in written if split(path)[0] not in _BOOKKEEPING}
+        return told | {"change": "deleted", "title": entity.value("title") or entity.value("text")}
+    fields = {path: entity.value(path) for path in written if split(path)[0] not in _BOOKKEEPING}
     is_new = not any(before.has(write.stamp.dot) for writes in entity.registers.values() for write in writes)
     return told | {"change": "added" if is_new else "edited", "fields": fields}
 

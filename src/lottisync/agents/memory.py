@@ -15,25 +15,26 @@ import msgspec
 
 from lottisync.agents import thread
 from lottisync.agents.agent import state_id
+from lottisync.agents.budget import Budget, size, squeezed
 from lottisync.agents.model import Message, SystemMessage, TokenUsage, Turn, UserMessage
-from lottisync.agents.thread import CHARACTERS_A_TOKEN, Thread
+from lottisync.agents.thread import Thread
 from lottisync.agents.types import AgentMessage, AgentState
 from lottisync.entities.view import view
 from lottisync.store.reader import Reader
 from lottisync.store.transaction import Transaction
 
 HOT_OBSERVATIONS = 20
-"""The newest notes, as many as are always shown."""
-OBSERVATION_TOKENS = 4_000
-"""Room for older notes. When it is full, they are condensed. Until then, the context says what is left out
-(AGENT-13)."""
+"""Notes that are shown while they fit in their share of the budget, the newest (seed 003, section 9.7)."""
+OBSERVATION_BYTES = 16_000
+"""Room in bytes for older ones beyond those. When it is full, the older ones are condensed; until a model has done
+that, what does not fit is said to be left out (AGENT-13)."""
 KEPT_OBSERVATIONS = 10
 """Notes that a summary does not touch. Fewer than are always shown, or every wake would condense one note."""
 COMPLAINT = "grievance"
 ORDINARY = ("operational", "routine")
 """The category and the priority that a note has if nothing is said of them."""
 MAX_CONDENSED = 60_000
-"""Characters of notes that one question condenses; further notes wait for the next wake."""
+"""Bytes of notes that one question condenses; what is beyond it waits for the next wake."""
 MAX_SUMMARY = 4_000
 """Characters: a quarter of the room that the condensed notes had."""
 
@@ -70,23 +71,22 @@ class Memory(NamedTuple):
     overflow: Span | None
 
 
-def read(reader: Reader, state: AgentState) -> Memory:
+def read(reader: Reader, state: AgentState, budget: Budget) -> Memory:
     summed = _latest_summary(reader, state)
     written = thread.observations(reader, state.agent_id)
     noted = [(note.id, _weighed(note, thread.full_text(reader, note))) for note in written]
     if summed is not None:
         places = [place for place, (ident, _) in enumerate(noted) if ident == summed.summary_end_message_id]
         noted = noted[places[0] + 1 :] if places else noted
-    shown = _that_fit([text for _, text in noted])
+    shown = _that_fit([squeezed(text, budget.share("notes") // 4) for _, text in noted], budget.share("notes"))
     left_out = len(noted) - len(shown)
     before = thread.full_text(reader, summed) if summed is not None else ""
     overflow = None
-    if left_out:
-        older = _in_one_question(noted[:-KEPT_OBSERVATIONS])
+    if left_out and (older := _in_one_question(noted[:-KEPT_OBSERVATIONS])):
         first = summed.summary_start_message_id if summed is not None else None
         depth = summed.summary_depth + 1 if summed is not None else 1
         overflow = Span(older, before, first or older[0][0], depth)
-    return Memory(before, _complaints_first(shown), left_out, overflow)
+    return Memory(squeezed(before, budget.share("summary")), _complaints_first(shown), left_out, overflow)
 
 
 def _weighed(note: AgentMessage, text: str) -> str:
@@ -107,12 +107,12 @@ def _latest_summary(reader: Reader, state: AgentState) -> AgentMessage | None:
     return view(entity, AgentMessage) if entity is not None and entity.type == "agentMessage" else None
 
 
-def _that_fit(texts: list[str]) -> list[str]:
-    """The newest, and older ones while there is room."""
-    room = OBSERVATION_TOKENS * CHARACTERS_A_TOKEN
+def _that_fit(texts: list[str], most: int) -> list[str]:
+    """The newest in at most that many bytes, and older ones while there is room for those."""
+    used = 0
     for place, text in enumerate(reversed(texts)):
-        room -= len(text)
-        if place >= HOT_OBSERVATIONS and room < 0:
+        used += size(text)
+        if used > most or (place >= HOT_OBSERVATIONS and used > OBSERVATION_BYTES):
             return texts[len(texts) - place :]
     return texts
 
@@ -120,7 +120,7 @@ def _that_fit(texts: list[str]) -> list[str]:
 def _in_one_question(older: list[tuple[str, str]]) -> list[tuple[str, str]]:
     room = MAX_CONDENSED
     for place, (_, text) in enumerate(older):
-        room -= len(text)
+        room -= size(text)
         if room < 0:
             return older[: max(place, 1)]
     return older

@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 
 from lottisync.agents.agent import report_head_id
+from lottisync.agents.budget import squeezed
 from lottisync.agents.types import AgentReport, AgentReportHead
 from lottisync.entities.view import view
 from lottisync.journal.tasks import TaskPage
@@ -42,6 +43,8 @@ WORDS = ("tldr", "goal", "achieved", "remaining", "learnings")
 MAX_WORDS = 2_000
 """Characters of one of the model's texts, and of each entry of its lists: a report is read at a glance."""
 MAX_ENTRIES = 40
+MAX_BYTES = 100_000
+"""Of all words together, so that a report fits into its document in every script."""
 
 
 class Words(msgspec.Struct, frozen=True):
@@ -75,7 +78,9 @@ def words_from(fields: Mapping[str, Any]) -> Words:
         listed = value if isinstance(value, list | tuple) else ()
         return tuple(e.strip()[:MAX_WORDS] for e in listed if isinstance(e, str) and e.strip())[:MAX_ENTRIES]
 
-    return Words(text("tldr"), text("goal"), entries("achieved"), entries("remaining"), entries("learnings"))
+    words = Words(text("tldr"), text("goal"), entries("achieved"), entries("remaining"), entries("learnings"))
+    small = squeezed(words.as_content(), MAX_BYTES)
+    return Words(small["tldr"], small["goal"], *(tuple(small[name]) for name in WORDS[2:]))
 
 
 def content(words: Words, page: TaskPage, now: int) -> dict[str, Any]:

@@ -6,6 +6,7 @@
 | immediate | language                        | one write to the task, with the agent's precedence          |
 | immediate | retraction                      | kept by the `Builder` for the end of the wake               |
 | deferred  | all others                      | queued in the `Builder`; a person decides                   |
+| immediate | read_entries, search_task       | answered from the stores; nothing is changed                |
 | none      | unknown name, bad arguments     | nothing; the answer says what was wrong                     |
 
 Every call is answered, in a sentence that a model can act on; no call is an error of the program.
@@ -18,11 +19,20 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from lottisync.agents import report, thread
+from lottisync.agents.lookup import Lookups
 from lottisync.agents.model import ToolCall
 from lottisync.agents.report import Words
 from lottisync.agents.run_log import Run
 from lottisync.agents.seen import Seen
-from lottisync.agents.toolbox import TOOLBOX, Observation, RecordObservations, RetractSuggestions, UpdateReport
+from lottisync.agents.toolbox import (
+    TOOLBOX,
+    Observation,
+    ReadEntries,
+    RecordObservations,
+    RetractSuggestions,
+    SearchTask,
+    UpdateReport,
+)
 from lottisync.journal.actions.set_task_language import SetTaskLanguage
 from lottisync.journal.arguments import Call
 from lottisync.journal.task_action import ActionBatch, TaskAction
@@ -44,16 +54,31 @@ class ToolAnswer(NamedTuple):
     changed: str | None = None
 
 
+class Limits(NamedTuple):
+    """Of one wake: changes that are considered, and bytes that it may look up."""
+
+    changes: int
+    lookups: int
+
+
 class Calls:
-    """The calls of one wake, and what they leave for its end. At most `most` changes are considered: not all of
+    """The calls of one wake, and what they leave for its end. At most `limits.changes` are considered: not all of
     those are queued, but a model that has tried as many is not proposing any more. `waiting` are the agent's own
     proposals that the model was told of."""
 
     def __init__(
-        self, journal: Store, agents: Store, run: Run, task_id: str, seen: Seen, most: int, waiting: Iterable[str] = ()
+        self,
+        journal: Store,
+        agents: Store,
+        run: Run,
+        task_id: str,
+        seen: Seen,
+        limits: Limits,
+        waiting: Iterable[str] = (),
     ) -> None:
         self._journal, self._agents, self._agent_id, self._task_id = journal, agents, run.agent_id, task_id
-        self._most, self._considered = most, 0
+        self._most, self._considered = limits.changes, 0
+        self._lookups = Lookups(run.agent_id, task_id, limits.lookups)
         self.words: Words | None = None
         self.observations: list[Observation] = []
         self.builder = Builder(
@@ -76,13 +101,18 @@ class Calls:
             return ToolAnswer(parsed.text)
         if isinstance(parsed, SetTaskLanguage):
             return self._set_language(parsed, now)
+        if isinstance(parsed, ReadEntries | SearchTask):
+            with self._agents.reading() as agents, self._journal.reading() as journal:
+                return ToolAnswer(self._lookups.answer(journal, agents, parsed))
         return ToolAnswer(parsed.answered(self._take(parsed, now)))
 
-    def recall(self, call: ToolCall, now: int) -> None:
+    def recall(self, call: ToolCall, result: str, now: int) -> None:
         """Bring back what a call left for the end, one that was answered before the process was killed. What it
         wrote to the journal is there already."""
         parsed = _parsed(call)
-        if not isinstance(parsed, BadCall | SetTaskLanguage):
+        if isinstance(parsed, ReadEntries | SearchTask):
+            self._lookups.spend(result)
+        elif not isinstance(parsed, BadCall | SetTaskLanguage):
             self._take(parsed, now)
 
     def _take(self, call: Call, now: int) -> str:

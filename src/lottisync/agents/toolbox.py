@@ -1,7 +1,7 @@
-"""The tools that a task's agent is offered: those of the task (`lottisync.journal.toolbox`), and its own three.
+"""The tools that a task's agent is offered: those of the task (`lottisync.journal.toolbox`), and its own five.
 
-Its own are about its records and its proposals, not about the task: the report, the observations, and taking proposals
-back.
+Two of its own only read the task. The others are about its records and its proposals: the report, the observations, and
+taking proposals back.
 """
 
 from typing import Annotated, Any, ClassVar, Literal
@@ -93,4 +93,26 @@ class RecordObservations(Call):
     )
 
 
-TOOLBOX = Toolbox((*TASK_TOOLS, RetractSuggestions, UpdateReport, RecordObservations))
+class ReadEntries(Call):
+    tool: ClassVar[str] = "read_entries"
+    purpose: ClassVar[str] = "Read entries of the task's log that were left out or cut. Answered at once."
+    when: ClassVar[str] = "When the message says that entries are left out or cut, and you need one of them."
+
+    ids: list[Id] = Field(default=[], max_length=MAX_BATCH, description="The entries to read, by their ids.")
+    before: Id | None = Field(default=None, description="Without ids: read the entries before this one.")
+    offset: int = Field(default=0, ge=0, description="Where in a long text to begin, in characters.")
+
+
+class SearchTask(Call):
+    tool: ClassVar[str] = "search_task"
+    purpose: ClassVar[str] = "Search everything of the task: log entries, items, and your own notes. Answered at once."
+    when: ClassVar[str] = "When the message says that something is left out, and you need a certain fact or item."
+
+    words: Annotated[str, StringConstraints(strip_whitespace=True, max_length=200)] = Field(
+        default="", description="Words or pieces of words that must all stand in it. Empty: list everything."
+    )
+    type: Literal["entry", "item", "note"] | None = Field(default=None, description="Only results of this type.")
+    skip: int = Field(default=0, ge=0, description="How many results to skip, to read on.")
+
+
+TOOLBOX = Toolbox((*TASK_TOOLS, ReadEntries, SearchTask, RetractSuggestions, UpdateReport, RecordObservations))

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from lottisync.agents import admission, agent, context, memory, prompt, queue, report, run_key, run_log, thread
+from lottisync.agents import admission, agent, budget, context, memory, prompt, queue, report, run_key, run_log, thread
 from lottisync.agents.agent import DESTROYED
 from lottisync.agents.context import Context
 from lottisync.agents.model import (
@@ -45,9 +45,9 @@ from lottisync.agents.run_log import COMPLETED, Run
 from lottisync.agents.schedule import MAX_FAILURES, backoff
 from lottisync.agents.task_agent import MAX_TURNS
 from lottisync.agents.thread import Opening, RecordedCall, RecordedTurn, Thread
-from lottisync.agents.tool_call import Calls
+from lottisync.agents.tool_call import Calls, Limits
 from lottisync.agents.toolbox import TOOLBOX, RetractSuggestions
-from lottisync.agents.types import Agent, AgentMessage
+from lottisync.agents.types import Agent, AgentMessage, AgentState
 from lottisync.problem import Problem
 from lottisync.review.builder import MAX_ITEMS
 from lottisync.review.precedence import AGENT
@@ -218,6 +218,7 @@ class _Wake:
         # Writes that waited when the context was read are part of it. An earlier context may lack some of them.
         self._told = waiting if self._opening is None else []
         self._usage = memory.spent(written)
+        self._rate: int | None = None
         self._turns = 0
         self._closing = ""
         self._is_done = False
@@ -259,7 +260,8 @@ class _Wake:
         # A conversation that goes on knows the proposals that its first prompt had named, and no later ones.
         waiting = [one["id"] for one in self._context.waiting if one["id"] in opening.user]
         task_id = self._context.page.task.id
-        self._calls = Calls(self._journal, self._agents, self._run, task_id, opening.seen, most, waiting)
+        limits = Limits(most, self._context.budget.lookups)
+        self._calls = Calls(self._journal, self._agents, self._run, task_id, opening.seen, limits, waiting)
         for recorded in self._recorded[: self._limit]:
             self._take(recorded)
             if self._is_done:
@@ -268,9 +270,16 @@ class _Wake:
         while self._turns < self._limit and not self._is_done:
             self._watch(WakeProgress(self._turns + 1, self._limit))
             turn, ignored = thread.heard(self._turns, await model.complete(self._messages, offered))
+            self._measure(offered, turn.usage)
             with self._agents.transaction(self._now(), AGENT) as tx:
                 self._thread.said(tx, self._turns, turn, ignored)
             self._take(RecordedTurn(turn, ignored, [RecordedCall(call, None) for call in turn.tool_calls]))
+
+    def _measure(self, offered: list[ToolSchema], usage: TokenUsage | None) -> None:
+        """Correct the rate of bytes per token by what the server counted for this question (AGENT-70)."""
+        if usage is not None and usage.prompt_tokens > 0:
+            asked = len(msgspec.json.encode([self._messages, offered]))
+            self._rate = budget.corrected(asked, usage.prompt_tokens)
 
     def _take(self, recorded: RecordedTurn) -> None:
         """Act on a turn that is on record: what has an answer is recalled, the rest is done now."""
@@ -284,7 +293,7 @@ class _Wake:
             if result is None:
                 result = self._answer(number, place, call, recorded.ignored if place == len(calls) - 1 else 0)
             else:
-                self._calls.recall(call, self._now())
+                self._calls.recall(call, result, self._now())
             self._messages.append(ToolMessage(call.id, result))
         self._is_done = not calls
 
@@ -356,6 +365,7 @@ class _Wake:
                 "consecutiveFailureCount": 0,
                 "processedCounterByHost": self._seen.knowledge,
                 f"slots/{context.BEYOND}": self._seen.listed() or None,
+                **self._measured(state, living),
             },
         )
         agent.woken(tx, living)
@@ -363,6 +373,13 @@ class _Wake:
         queue.forget_seen(tx, run.agent_id, self._seen)
         run_log.move(tx, run.run_key, "complete")
         return result
+
+    def _measured(self, state: AgentState, living: Agent) -> dict[str, Any]:
+        """The rate for the agent's model, if it is another one than before."""
+        model = living.config.get("model")
+        if self._rate is None or self._rate == budget.rate_of(state.slots.get(context.RATES), model):
+            return {}
+        return {f"slots/{context.RATES}": {str(model): self._rate}}
 
     def _words(self) -> Words:
         """The model's words; if it gave none, those of the last report; in a first wake, what it said at the end."""

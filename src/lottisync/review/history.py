@@ -1,10 +1,10 @@
 """The user's recent decisions, for the model to learn from (docs/specs/10-review.md, section 8).
 
-The section is part of the prompt of every wake. It has at most 20 entries and 500 tokens; if there are
-more, the oldest are left out. A proposal that expired is listed as *no decision*: silence is neither a
-yes nor a no. If the person edited a proposal before confirming it, the model sees the edited values.
-Words of people and models are quoted as JSON on one line, so that a title cannot pass for an
-instruction or an entry.
+The section stands in the prompt of every wake. It is short by law (20 entries, 500 tokens), and when
+something must go it is the oldest, and rejections go last. A proposal that expired is there too, as *no
+decision*: silence is not a no, and not a yes either. Where the person edited before confirming, the model is shown what
+they made of it. Words of people and models are quoted as JSON on one line, so that a title can't pass
+for an instruction or an entry.
 """
 
 from collections.abc import Mapping
@@ -20,6 +20,7 @@ from lottisync.store.store import Store
 MAX_ENTRIES = 20
 MAX_TOKENS = 500
 CHARACTERS_PER_TOKEN = 4
+MAX_BYTES = MAX_TOKENS * CHARACTERS_PER_TOKEN
 MAX_QUOTE = 120
 """Characters of one quoted value, so that one long title does not push out earlier decisions."""
 
@@ -31,9 +32,12 @@ LESSON = (
 MARKS = {"confirmed": "✓", "rejected": "✗", "deferred": "…", "retracted": "↶"}
 
 
-def recent_decisions(agents: Store, now: int, *, agent_id: str, task_id: str | None = None) -> str:
-    """The section of the prompt, the newest entry last; '' if it is empty. With `task_id=None`, of all tasks of the
-    agent."""
+def recent_decisions(
+    agents: Store, now: int, *, agent_id: str, task_id: str | None = None, room: int = MAX_BYTES
+) -> str:
+    """The prompt's section in at most `room` bytes, the newest entry last; '' if there is nothing to say.
+
+    When something must go, rejections stay longest. `task_id` None takes the agent's decisions on all its tasks."""
     with agents.reading() as reader:
         ledger = Ledger.read(reader, now, task_id)
     entries: list[tuple[str, str]] = []
@@ -42,14 +46,23 @@ def recent_decisions(agents: Store, now: int, *, agent_id: str, task_id: str | N
         if placed.set.agent_id == agent_id and placed.item.operation_id not in listed:
             listed.add(placed.item.operation_id)
             entries += _entries(placed)
-    budget = MAX_TOKENS * CHARACTERS_PER_TOKEN - len(HEADING) - len(LESSON) - 4
-    kept: list[str] = []
-    for _, line in sorted(entries, reverse=True)[:MAX_ENTRIES]:
-        budget -= len(line) + 1
+    budget = min(room, MAX_BYTES) - _size(HEADING) - _size(LESSON) - 4
+    kept: list[tuple[str, str]] = []
+    for entry in sorted(entries, key=lambda each: (_is_rejection(each[1]), each), reverse=True)[:MAX_ENTRIES]:
+        budget -= _size(entry[1]) + 1
         if budget < 0:
             break
-        kept.append(line)
-    return "\n".join([HEADING, "", LESSON, "", *reversed(kept)]) if kept else ""
+        kept.append(entry)
+    return "\n".join([HEADING, "", LESSON, "", *(line for _, line in sorted(kept))]) if kept else ""
+
+
+def _is_rejection(line: str) -> bool:
+    return line.startswith(f"- {MARKS['rejected']}")
+
+
+def _size(line: str) -> int:
+    """Bytes as they stand in the prompt, where `<` is escaped."""
+    return len(line.encode()) + 3 * line.count("<")
 
 
 def _entries(placed: Placed) -> list[tuple[str, str]]:
