@@ -23,8 +23,8 @@ from lottisync.store.reader import Reader, Unread
 
 SET, DECISION = "changeSet", "changeDecision"
 UNDECIDABLE = (
-    "a decision on this task is damaged on this device. Nothing of the task can be decided until it is mended. "
-    "Run: lottisync verify"
+    "a decision on this task is damaged on this device. Nothing of the task can be decided until another device has "
+    "supplied it"
 )
 
 
