@@ -30,7 +30,7 @@ def invited(home: Path, *more: str) -> Iterator[str]:
 
 
 def names(home: Path) -> set[str]:
-    return {row["name"] for row in run_here("devices", "--json", home=home).json}
+    return {row["name"] for row in run_here("devices", "--json", home=home).json["devices"]}
 
 
 def test_meet_21_an_invitation_pairs_two_devices_and_is_used_up(homes: tuple[Path, Path], tmp_path: Path) -> None:
@@ -45,7 +45,7 @@ def test_meet_21_an_invitation_pairs_two_devices_and_is_used_up(homes: tuple[Pat
     assert names(laptop) == names(phone) == {"laptop", "phone"}
     # The invitation has told the phone where the laptop's daemon will be.
     opened = TaskHome.open(phone)
-    assert "127.0.0.1" in {address.host for address in remembered_addresses(opened.space, done.json["device"])}
+    assert "127.0.0.1" in {address.host for address in remembered_addresses(opened.space, done.json["id"])}
     opened.close()
     again = run("pair", uri, home=phone)
     assert (again.code, "it was used, it has expired" in again.err) == (1, True)
@@ -72,7 +72,7 @@ def test_meet_25_a_device_that_is_set_up_by_a_script_joins_by_itself(
     with invited(laptop) as uri:
         monkeypatch.setenv("LOTTISYNC_INVITE", uri)
         done = run("init", "--name", "server", "--json", home=tmp_path / "server")
-        assert (done.code, done.json["paired"]) == (0, "laptop")
+        assert (done.code, done.json["peerName"]) == (0, "laptop")
     monkeypatch.delenv("LOTTISYNC_INVITE")
     assert names(tmp_path / "server") == {"laptop", "server"}
     assert names(laptop) == {"laptop", "server"}
@@ -120,7 +120,7 @@ def test_meet_5_an_address_is_entered_and_taken_away(homes: tuple[Path, Path]) -
     assert run_here(*call, "Phone.Tailnet.example:22067", home=laptop).out == (
         "phone is looked for at phone.tailnet.example:22067, too.\n"
     )
-    [row] = [row for row in run_here("devices", "--json", home=laptop).json if row["name"] == "phone"]
+    [row] = [row for row in run_here("devices", "--json", home=laptop).json["devices"] if row["name"] == "phone"]
     assert [(each["address"], each["source"]) for each in row["addresses"]] == [
         ("phone.tailnet.example:22067", "given")
     ]

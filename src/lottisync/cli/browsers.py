@@ -2,10 +2,10 @@
 
 import io
 import os
-from typing import Any
 
 import click
 
+from lottisync.answers.devices import Admission, Pages
 from lottisync.cli.terminal import Terminal, common
 from lottisync.device import clock
 from lottisync.problem import Problem
@@ -31,7 +31,7 @@ def open_pages(terminal: Terminal, printed: bool, phone: bool) -> None:
         return
     address = address_of(home.path)
     if printed or terminal.as_json:
-        terminal.emit({"address": address}, lambda: terminal.line(address))
+        terminal.emit(Pages(address), lambda: terminal.line(address))
         return
     import webbrowser
 
@@ -63,27 +63,21 @@ def _let_in(terminal: Terminal) -> None:
         )
     made = Browsers(home, clock.now, new_secret).offer()
     address = admission_address(door.network[0], made.code)
-    value = {
-        "address": address,
-        "code": made.code,
-        "until": iso(made.until),
-        "origins": door.network,
-        "fingerprint": door.fingerprint,
-    }
+    value = Admission(address, made.code, iso(made.until), door.network, door.fingerprint)
     terminal.emit(value, lambda: _shown(terminal, value))
 
 
-def _shown(terminal: Terminal, value: dict[str, Any]) -> None:
+def _shown(terminal: Terminal, value: Admission) -> None:
     import segno
 
     drawn = io.StringIO()
-    segno.make_qr(value["address"]).terminal(drawn, border=2, compact=True)
+    segno.make_qr(value.address).terminal(drawn, border=2, compact=True)
     terminal.line("Scan this with the phone, and press the button there. It lets in one browser, for ten minutes.")
     for line in drawn.getvalue().splitlines():
         click.echo(line)
-    terminal.line(f"Or open {value['origins'][0]}/enter and type {value['code']}")
-    if value["fingerprint"]:
+    terminal.line(f"Or open {value.origins[0]}/enter and type {value.code}")
+    if value.fingerprint:
         terminal.line(
             "The phone has to trust this home's certificate once: the page says how. Compare its fingerprint:"
         )
-        terminal.line(f"  {value['fingerprint']}")
+        terminal.line(f"  {value.fingerprint}")

@@ -5,6 +5,7 @@ from pathlib import Path
 import anyio
 import click
 
+from lottisync.answers.devices import Event
 from lottisync.cli.terminal import Terminal, address, common
 from lottisync.device import clock
 from lottisync.net.listener import DEFAULT_PORT, EVERYWHERE
@@ -42,21 +43,12 @@ def daemon(
     pages = None if no_web else where_of(*address(web, what="--web"), web_cert, web_key) if web else Where()
     home = terminal.home
 
-    def say(code: str, text: str) -> None:
-        if terminal.as_json:
-            event = {"at": iso(clock.now()), "event": code, "text": text}
-            terminal.event(event)
-        else:
-            terminal.line(
-                f"{iso(clock.now())[11:19]}  {text}", {"connected": "green", "diverged": "bold red"}.get(code)
-            )
+    def say(code: str, text: str, port: int | None = None) -> None:
+        at, style = iso(clock.now()), {"connected": "green", "diverged": "bold red"}.get(code)
+        terminal.emit(Event(at, code, text, port), lambda: terminal.line(f"{at[11:19]}  {text}", style))
 
     def started(port: int) -> None:
-        if terminal.as_json:
-            event = {"at": iso(clock.now()), "event": "started", "port": port, "text": f"listening on port {port}"}
-            terminal.event(event)
-        else:
-            say("started", f"{home.name} listens on {where.host}:{port}")
+        say("started", f"{home.name} listens on {where.host}:{port}", port)
 
     anyio.run(
         lambda: run(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import anyio
 import click
 
+from lottisync.answers.devices import InvitationShown
 from lottisync.cli.terminal import Terminal
 from lottisync.daemon.home import TaskHome
 from lottisync.device import clock
@@ -45,7 +46,7 @@ def shown_invitation(terminal: Terminal, me: "Self", where: Address, minutes: in
         reached = sorted(listened_on(where.host), key=lambda each: (each.link_local, each.host))
         at = tuple(dict.fromkeys(str(Address(each.host, port)) for each in reached))[:MOST_ADDRESSES]
         invitation = Invitation(me.key.device_id, secret, expires // 1000, at)
-        value = {"uri": invitation.uri, "port": port, "until": iso(expires), "addresses": at}
+        value = InvitationShown(invitation.uri, port, list(at), iso(expires))
         terminal.emit(value, partial(_show, terminal, invitation.uri, minutes))
         return InvitationOffer(invitation, expires)
 

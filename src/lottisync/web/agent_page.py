@@ -28,7 +28,6 @@ CAUSES = {
     "userInitiated": "you asked",
     "subscription": "its task changed",
     "timer": "it was time",
-    "creation": "it was created",
 }
 """Why it woke, in words. A cause that is not here is called by its own name."""
 BAR, GAP, HIGH = 22, 8, 96
