@@ -20,6 +20,7 @@ from lottisync.daemon.home import TaskHome
 from lottisync.daemon.pages import new_secret
 from lottisync.device import clock
 from lottisync.scripted_model.server import ChatRequest, Reply, Say, ScriptedModelServer
+from lottisync.web.access import read_door, write_door
 from lottisync.web.admission import Browsers
 
 Answers = dict[str, list[dict[str, Any]]]
@@ -186,14 +187,25 @@ class Tour:
         bread = next(task["id"] for task in self.call("task list")["tasks"] if "bread" in task["title"])
         self.call("check", f"--accept {bread}")
 
+    def let_in_a_browser(self) -> None:
+        """By a code, as the pages do it; the daemon here serves no network, so where it would is written down."""
+        door = read_door(self.laptop)
+        assert door is not None
+        write_door(
+            self.laptop / "web.json",
+            msgspec.structs.replace(door, network=["https://192.168.1.5:22443"], fingerprint="A6AD 0E08"),
+        )
+        self.call("open", "--phone")
+        browsers = Browsers(self.laptop, clock.now, new_secret)
+        assert browsers.admit(browsers.offer().code, "phone")
+        self.call("devices browsers")
+        self.call("devices revoke-browser", "phone")
+
     def devices(self) -> None:
-        with daemon(self.laptop, web="0.0.0.0:0") as running:
+        with daemon(self.laptop, web=True) as running:
             event = running.event("started")
             self.call("open")
-            code = self.call("open", "--phone")["code"]
-            Browsers(self.laptop, clock.now, new_secret).admit(code, "phone")
-            self.call("devices browsers")
-            self.call("devices revoke-browser", "phone")
+            self.let_in_a_browser()
             self.note("daemon", msgspec.json.encode(event).decode())
             self.call("devices address", f"laptop 127.0.0.1:{event['port']}", home=self.phone)
             self.call("verify", "laptop " + shlex.join(ALONE), home=self.phone)

@@ -2,11 +2,20 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.web.visitor import Visitor
+from tests.web.visitor import PROPOSED, Visitor, propose
 
 
 @pytest.fixture
 def visitor(tmp_path: Path) -> Iterator[Visitor]:
     one = Visitor(tmp_path / "laptop")
+    yield one
+    one.close()
+
+
+@pytest.fixture(scope="module")
+def fuzzed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Visitor]:
+    """A visitor whose home many forms go to, one after the other."""
+    one = Visitor(tmp_path_factory.mktemp("fuzzed") / "laptop")
+    propose(one.home, *PROPOSED)
     yield one
     one.close()

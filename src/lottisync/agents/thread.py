@@ -198,13 +198,13 @@ def _cut(text: str, length: int) -> str:
 def messages(reader: Reader, agent_id: str, thread_id: str) -> list[AgentMessage]:
     """The messages of a thread as they were written."""
     found = [view(entity, AgentMessage) for entity in reader.by_type("agentMessage", owner=agent_id)]
-    return sorted((m for m in found if m.thread_id == thread_id), key=_ordinal)
+    return sorted((m for m in found if m.thread_id == thread_id), key=place)
 
 
 def observations(reader: Reader, agent_id: str) -> list[AgentMessage]:
     """All that the agent ever noted, oldest first (S3-43)."""
     found = [view(e, AgentMessage) for e in reader.by_type("agentMessage", owner=agent_id, subtype="observation")]
-    return sorted(found, key=lambda message: (message.created_at, _ordinal(message), message.id))
+    return sorted(found, key=lambda message: (message.created_at, place(message), message.id))
 
 
 def spent(reader: Reader, agent_id: str) -> dict[str, TokenUsage]:
@@ -233,7 +233,8 @@ def full_text(reader: Reader, message: AgentMessage) -> str:
     return str(content(reader, message).get("text", message.text))
 
 
-def _ordinal(message: AgentMessage) -> int:
+def place(message: AgentMessage) -> int:
+    """Its place in its thread."""
     ordinal = message.metadata.get("ordinal")
     return ordinal if isinstance(ordinal, int) else 0
 

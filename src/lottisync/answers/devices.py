@@ -234,31 +234,15 @@ class Restored(msgspec.Struct, frozen=True):
     at: Instant
 
 
-class Browser(msgspec.Struct, frozen=True, rename="camel"):
-    """A browser of the person's network that sees the pages of this device."""
+class Pages(msgspec.Struct, frozen=True):
+    """Where the pages of this home are. The address lets one browser in, once."""
 
-    id: str
-    name: str
-    admitted_at: Instant
-    last_seen_at: Instant
-
-
-class Browsers(msgspec.Struct, frozen=True):
-    """All browsers that were let in."""
-
-    browsers: list[Browser]
-
-
-class BrowserRevoked(msgspec.Struct, frozen=True):
-    """The browser that sees nothing any more."""
-
-    id: str
-    name: str
+    address: str
 
 
 class Admission(msgspec.Struct, frozen=True):
-    """What lets one browser of the network in, once: an address, or a code to type at one of the origins.
-    `fingerprint`: of the certificate that the browser is shown, SHA-256."""
+    """What lets in one browser of the network: the code, where it is typed, and the address that the QR code holds.
+    `fingerprint` is that of the certificate authority to trust; empty if the certificate is the person's."""
 
     address: str
     code: str
@@ -267,7 +251,16 @@ class Admission(msgspec.Struct, frozen=True):
     fingerprint: str
 
 
-class Pages(msgspec.Struct, frozen=True):
-    """Where the pages of this home are. The address lets one browser in, once."""
+class Browser(msgspec.Struct, frozen=True, rename="camel"):
+    """A browser of the network that is let in, or was."""
 
-    address: str
+    id: str
+    name: str
+    admitted_at: Instant
+    last_seen_at: Instant
+
+
+class Browsers(msgspec.Struct, frozen=True):
+    """The browsers of the network that see the pages of this device, the one seen last first."""
+
+    browsers: list[Browser]

@@ -63,21 +63,21 @@ def _let_in(terminal: Terminal) -> None:
         )
     made = Browsers(home, clock.now, new_secret).offer()
     address = admission_address(door.network[0], made.code)
-    admission = Admission(address, made.code, iso(made.until), list(door.network), door.fingerprint)
-    terminal.emit(admission, lambda: _shown(terminal, admission))
+    value = Admission(address, made.code, iso(made.until), door.network, door.fingerprint)
+    terminal.emit(value, lambda: _shown(terminal, value))
 
 
-def _shown(terminal: Terminal, admission: Admission) -> None:
+def _shown(terminal: Terminal, value: Admission) -> None:
     import segno
 
     drawn = io.StringIO()
-    segno.make_qr(admission.address).terminal(drawn, border=2, compact=True)
+    segno.make_qr(value.address).terminal(drawn, border=2, compact=True)
     terminal.line("Scan this with the phone, and press the button there. It lets in one browser, for ten minutes.")
     for line in drawn.getvalue().splitlines():
         click.echo(line)
-    terminal.line(f"Or open {admission.origins[0]}/enter and type {admission.code}")
-    if admission.fingerprint:
+    terminal.line(f"Or open {value.origins[0]}/enter and type {value.code}")
+    if value.fingerprint:
         terminal.line(
             "The phone has to trust this home's certificate once: the page says how. Compare its fingerprint:"
         )
-        terminal.line(f"  {admission.fingerprint}")
+        terminal.line(f"  {value.fingerprint}")

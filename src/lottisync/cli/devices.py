@@ -33,7 +33,7 @@ from lottisync.sync.peer import AddressState
 
 if TYPE_CHECKING:
     from lottisync.identity.roster import Member
-    from lottisync.web.admission import Browsers
+    from lottisync.web.admission import Browser, Browsers
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -236,17 +236,15 @@ def revoke(terminal: Terminal, name: str, keep: tuple[str, ...], keep_none: bool
 @common
 def list_browsers(terminal: Terminal) -> None:
     """List the browsers of your network that see the pages of this device."""
-    found = _browsers(terminal).all()
-    rows = [answers.Browser(one.id, one.name, iso(one.admitted), iso(one.seen)) for one in found]
+    found = [_answer(one) for one in _browsers(terminal).all()]
 
     def shown() -> None:
-        terminal.table(
-            ["name", "last seen", "let in", "id"], [(r.name, r.last_seen_at, r.admitted_at, r.id) for r in rows]
-        )
+        rows = [(one.name, one.last_seen_at, one.admitted_at, one.id) for one in found]
+        terminal.table(["name", "last seen", "let in", "id"], rows)
         if not rows:
             terminal.line("None is let in. Let one in: lottisync open --phone", "dim")
 
-    terminal.emit(answers.Browsers(rows), shown)
+    terminal.emit(answers.Browsers(found), shown)
 
 
 @devices.command("revoke-browser")
@@ -254,10 +252,12 @@ def list_browsers(terminal: Terminal) -> None:
 @common
 def revoke_browser(terminal: Terminal, name: str) -> None:
     """Put out the browser NAME (or id), at once."""
-    out = _browsers(terminal).revoke(name)
-    terminal.emit(
-        answers.BrowserRevoked(out.id, out.name), lambda: terminal.line(f"{out.name} sees nothing any more.", "green")
-    )
+    out = _answer(_browsers(terminal).revoke(name))
+    terminal.emit(out, lambda: terminal.line(f"{out.name} sees nothing any more.", "green"))
+
+
+def _answer(one: "Browser") -> answers.Browser:
+    return answers.Browser(one.id, one.name, iso(one.admitted), iso(one.seen))
 
 
 def _browsers(terminal: Terminal) -> "Browsers":

@@ -6,7 +6,7 @@ from starlette.responses import FileResponse, RedirectResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from lottisync.web import conflict_page, device_page, inbox_page, task_page
+from lottisync.web import agent_page, conflict_page, device_page, inbox_page, task_page
 from lottisync.web.access import Entrance
 from lottisync.web.entry import pages
 from lottisync.web.frame import STATIC
@@ -36,6 +36,8 @@ def application(site: Site, entrance: Entrance, authority: bytes | None = None, 
             Route("/tasks", task_page.add, methods=["POST"]),
             Route("/tasks/{task}", task_page.one_task),
             Route("/tasks/{task}", task_page.change, methods=["POST"]),
+            Route("/agents/{agent}", agent_page.one_agent),
+            Route("/agents/{agent}", agent_page.change, methods=["POST"]),
             Route("/conflicts", conflict_page.conflicts),
             Route("/conflicts", conflict_page.settle, methods=["POST"]),
             Route("/devices", device_page.devices),

@@ -1,0 +1,216 @@
+"""An agent: how it stands, what it did in each wake and what that cost, and the person's verbs on it."""
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from lottisync.agents import agent as agents
+from lottisync.agents import run_log, thread
+from lottisync.agents.model import TokenUsage
+from lottisync.agents.report import latest_report
+from lottisync.agents.run_log import Run
+from lottisync.agents.types import Agent, AgentMessage, AgentState
+from lottisync.entities.view import view
+from lottisync.problem import Problem
+from lottisync.review.precedence import PERSON
+from lottisync.store.instant import iso
+from lottisync.store.reader import Reader
+from lottisync.store.transaction import Transaction
+from lottisync.web.frame import back_to, form_of, page, site_of, told
+from lottisync.web.words import say
+
+MOST_WAKES = 20
+TIMER = "person"
+"""The timer that a person sets: "now" from here, an instant in the command line."""
+CAUSES = {
+    "userInitiated": "you asked",
+    "subscription": "its task changed",
+    "timer": "it was time",
+}
+"""Why it woke, in words. A cause that is not here is called by its own name."""
+BAR, GAP, HIGH = 22, 8, 96
+"""Width, distance and greatest height of the bars, in the drawing's own units."""
+
+
+class Step(NamedTuple):
+    """One message of a wake: `kind` as in `agents.thread`, the tool of a call or an answer, and the text."""
+
+    kind: str
+    tool: str
+    text: str
+    at: str
+
+
+class Wake(NamedTuple):
+    """One wake. `run` is None for one on another device, whose end is not known here."""
+
+    key: str
+    at: str
+    cause: str
+    run: Run | None
+    tokens: TokenUsage
+    steps: list[Step]
+
+    @property
+    def calls(self) -> int:
+        return sum(step.kind == "action" for step in self.steps)
+
+    @property
+    def failed(self) -> str:
+        """Why it ended badly; '' if it did not."""
+        if self.run is None or self.run.status not in (run_log.FAILED, run_log.SKIPPED):
+            return ""
+        return self.run.error_message or say("It ended before it was done.")
+
+
+class Bar(NamedTuple):
+    """A wake's tokens in the drawing: read below, written on top."""
+
+    x: int
+    read: int
+    written: int
+    failed: bool
+
+
+def one_agent(request: Request) -> Response:
+    """`GET /agents/{agent}`."""
+    return _shown(request)
+
+
+def change(request: Request) -> Response:
+    """`POST /agents/{agent}`: one of the person's verbs."""
+    site, agent_id = site_of(request), request.path_params["agent"]
+    verb = VERBS.get(form_of(request).one("verb"))
+    try:
+        if verb is None:
+            raise Problem("bad-verb", "there is nothing called {verb!r} to do", verb=form_of(request).one("verb")[:40])
+        with site.agents.transaction(site.now(), PERSON) as tx:
+            verb(tx, agent_id, site.home.key.device_id)
+    except Problem as problem:
+        return _shown(request, said=told(problem), status=400)
+    return back_to(f"/agents/{agent_id}")
+
+
+def _wake_now(tx: Transaction, agent_id: str, here: str) -> None:
+    agents.after(agents.read(tx, agent_id), "wake")  # an agent that cannot wake says why
+    agents.set_timer(tx, agent_id, TIMER, iso(tx.now))
+
+
+VERBS: Mapping[str, Callable[[Transaction, str, str], None]] = {
+    "wake": _wake_now,
+    "pause": lambda tx, agent_id, here: agents.pause(tx, agent_id),
+    "resume": lambda tx, agent_id, here: agents.resume(tx, agent_id),
+    "destroy": lambda tx, agent_id, here: agents.destroy(tx, agent_id),
+    "move": lambda tx, agent_id, here: agents.move(tx, agent_id, here),
+}
+
+
+def _shown(request: Request, *, said: str = "", status: int = 200) -> Response:
+    site, agent_id = site_of(request), request.path_params["agent"]
+    try:
+        with site.agents.reading() as reader:
+            found = agents.read(reader, agent_id)
+            state = agents.read_state(reader, agent_id)
+            report = latest_report(reader, agent_id)
+            wakes = wakes_of(reader, agent_id)
+    except Problem as problem:
+        return page(request, "gone.html", title=say("Not here"), at="", status=404, said="", why=told(problem))
+    task_id = agents.task_of(state)
+    with site.journal.reading() as journal:
+        task = journal.document(task_id) if task_id and not agents.asleep_without_task(journal, state) else None
+        closed = agents.asleep_after_task(journal, state)
+    member = site.home.roster().members.get(found.home_device)
+    return page(
+        request,
+        "agent.html",
+        title=found.display_name,
+        at="",
+        said=said,
+        status=status,
+        agent=found,
+        standing=_standing(found, state, awake=run_log.is_awake(site.agents, agent_id), closed=closed),
+        asleep=agents.asleep_because(state),
+        facts=_facts(found, state),
+        task=task_id if task is not None else "",
+        task_title=task.document().get("title", "") if task is not None else "",
+        home=member.name if member is not None else say("a device that is not known here"),
+        at_home=found.home_device == site.home.key.device_id,
+        report=report.content if report is not None else {},
+        wakes=wakes,
+        bars=bars_of(wakes),
+        width=max(1, len(wakes)) * (BAR + GAP),
+        bar=BAR,
+        high=HIGH,
+        asks=request.query_params.get("ask", "") == "destroy",
+    )
+
+
+def _standing(found: Agent, state: AgentState, *, awake: bool, closed: str | None) -> str:
+    """In a word or two: what it does now."""
+    if found.lifecycle == agents.DESTROYED:
+        return say("Ended")
+    if awake:
+        return say("Awake")
+    if found.lifecycle == agents.DORMANT:
+        return say("Gave up") if agents.asleep_because(state) else say("Paused")
+    return say("Asleep: its task is closed") if closed else say("Asleep")
+
+
+def _facts(found: Agent, state: AgentState) -> list[tuple[str, str, bool]]:
+    """Name, value, and whether the value is an instant."""
+    facts = [
+        (say("Woke last"), state.last_wake_at or "", True),
+        (say("Wakes again"), state.next_wake_at or "", True),
+        (say("Model"), str(found.config.get("model") or ""), False),
+        (say("Failures in a row"), str(state.consecutive_failure_count or ""), False),
+    ]
+    return [fact for fact in facts if fact[1]]
+
+
+def wakes_of(reader: Reader, agent_id: str) -> list[Wake]:
+    """The latest wakes, the newest first: those of this device from its log, others from what they wrote."""
+    logged = {run.run_key: run for run in run_log.runs(reader, agent_id)}
+    costs = thread.spent(reader, agent_id)
+    spoken: dict[str, list[AgentMessage]] = {}
+    for entity in reader.by_type("agentMessage", owner=agent_id):
+        message = view(entity, AgentMessage)
+        spoken.setdefault(str(message.metadata.get("runKey", "")), []).append(message)
+    begun = {key: min(message.created_at for message in messages) for key, messages in spoken.items()}
+    begun |= {key: run.created_at for key, run in logged.items()}
+    newest = sorted(begun, key=lambda key: (begun[key], key), reverse=True)[:MOST_WAKES]
+    return [_wake(reader, key, begun[key], logged.get(key), costs.get(key), spoken.get(key, [])) for key in newest]
+
+
+def _wake(
+    reader: Reader, key: str, at: str, run: Run | None, cost: TokenUsage | None, messages: list[AgentMessage]
+) -> Wake:
+    ordered = sorted(messages, key=lambda message: (message.created_at, thread.place(message), message.id))
+    cause = run.reason if run is not None else next((m.text for m in ordered if m.kind == "user"), "")
+    cause = say(CAUSES.get(cause, cause))
+    steps = [
+        Step(
+            message.kind,
+            str(message.metadata.get("toolName", "")),
+            thread.full_text(reader, message),
+            message.created_at,
+        )
+        for message in ordered
+        if message.kind not in ("user", "system") and message.text
+    ]
+    return Wake(key, at, cause, run, cost or TokenUsage(0, 0), steps)
+
+
+def bars_of(wakes: list[Wake]) -> list[Bar]:
+    """The oldest at the left; heights are in proportion to the wake that cost most."""
+    most = max((wake.tokens.prompt_tokens + wake.tokens.completion_tokens for wake in wakes), default=0) or 1
+    return [
+        Bar(
+            place * (BAR + GAP),
+            round(HIGH * wake.tokens.prompt_tokens / most),
+            round(HIGH * wake.tokens.completion_tokens / most),
+            bool(wake.failed),
+        )
+        for place, wake in enumerate(reversed(wakes))
+    ]

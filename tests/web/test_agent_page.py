@@ -1,0 +1,102 @@
+"""An agent's page: what it did, what that cost, and the person's verbs on it."""
+
+from functools import partial
+
+import anyio
+import pytest
+from tests.support.scripted_model import ScriptedModel, Step, call, say
+from tests.web.visitor import TASK, Visitor
+
+from lottisync.agents import agent as agents
+from lottisync.agents import task_agent
+from lottisync.agents.model import ModelError, TokenUsage
+from lottisync.agents.run_key import user_initiated
+from lottisync.agents.wake import wake
+from lottisync.device import clock
+from lottisync.problem import Problem
+
+
+def minding(visitor: Visitor) -> str:
+    """An agent for the task."""
+    home = visitor.home
+    return task_agent.create_task_agent(
+        home.journal, home.agent, TASK, name="Mina", home_device=home.key.device_id, model="scripted", now=visitor.now()
+    )
+
+
+def woken(visitor: Visitor, agent_id: str, *script: Step, turn: str = "1") -> None:
+    home = visitor.home
+    go = partial(
+        wake,
+        home.journal,
+        home.agent,
+        ScriptedModel(*script),
+        user_initiated(agent_id, "session", turn),
+        agent_id=agent_id,
+        device=home.key.device_id,
+        now=visitor.now,
+        new_id=clock.new_id,
+    )
+    anyio.run(go)
+
+
+def lifecycle(visitor: Visitor, agent_id: str) -> str:
+    with visitor.home.agent.reading() as reader:
+        return agents.read(reader, agent_id).lifecycle
+
+
+def test_web_34_a_page_shows_what_an_agent_did_and_what_it_cost(visitor: Visitor) -> None:
+    agent_id = minding(visitor)
+    usage = TokenUsage(1_200, 34)
+    woken(
+        visitor, agent_id, say("I looked at it.", call("update_task_estimate", minutes=90), usage=usage), say("Done.")
+    )
+    page = visitor.get(f"/agents/{agent_id}")
+    for text in (
+        "Mina",
+        "I looked at it.",
+        "update_task_estimate",
+        "&#34;minutes&#34;",
+        "1,300 read, 44 written",
+        "Asleep",
+    ):
+        assert text in page
+    assert f'href="/tasks/{TASK}"' in page
+    assert f'href="/agents/{agent_id}"' in visitor.get(f"/tasks/{TASK}")
+
+
+def test_web_34_a_wake_that_failed_says_why(visitor: Visitor) -> None:
+    agent_id = minding(visitor)
+    with pytest.raises(Problem, match="is away"):
+        woken(visitor, agent_id, ModelError("rejected", "the <model> is away"))
+    page = visitor.get(f"/agents/{agent_id}")
+    assert "failed" in page
+    assert "the &lt;model&gt; is away" in page
+
+
+def test_web_34_the_persons_verbs_change_its_life_and_what_is_not_allowed_is_said(visitor: Visitor) -> None:
+    agent_id = minding(visitor)
+    place = f"/agents/{agent_id}"
+    visitor.post(place, verb="wake")
+    with visitor.home.agent.reading() as reader:
+        assert agents.read(reader, agent_id).timers
+    assert "Paused" in visitor.post(place, verb="pause")
+    assert "resume it first" in visitor.post(place, 400, verb="wake")
+    assert lifecycle(visitor, agent_id) == "dormant"
+    visitor.post(place, verb="resume")
+    assert "for good?" in visitor.get(f"{place}?ask=destroy")
+    assert lifecycle(visitor, agent_id) == "active"  # looking at the question ends nothing
+    assert "Ended" in visitor.post(place, verb="destroy")
+    assert lifecycle(visitor, agent_id) == "destroyed"
+    visitor.post(place, 400, verb="resume")
+
+
+@pytest.mark.parametrize("verb", ["", "create", "wake "])
+def test_web_34_another_verb_changes_nothing(visitor: Visitor, verb: str) -> None:
+    agent_id = minding(visitor)
+    assert "nothing called" in visitor.post(f"/agents/{agent_id}", 400, verb=verb)
+
+
+def test_web_34_an_agent_that_is_not_here_is_said(visitor: Visitor) -> None:
+    assert "there is no agent" in visitor.get("/agents/nobody", 404).lower()
+    visitor.post("/agents/nobody", 404, verb="pause")

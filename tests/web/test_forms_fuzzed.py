@@ -1,0 +1,59 @@
+"""Forms with arbitrary fields: each is answered, with a page or a refusal by name, and breaks nothing."""
+
+from urllib.parse import urlencode
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tests.web.visitor import ITEM, TASK, Visitor
+
+PATHS = (
+    "/decide",
+    "/decide-all",
+    "/tasks",
+    f"/tasks/{TASK}",
+    "/tasks/nothing",
+    "/agents/laura",
+    "/conflicts",
+    "/browsers",
+)
+NAMES = (
+    "item", "shown", "verdict", "verb", "value", "reason", "seen", "back", "since", "title", "minutes", "store",
+    "entity", "path", "keep", "browser", "arg-minutes", "arg-title", "arg-dueDate", "card", "anchor",
+)  # fmt: skip
+VERBS = (
+    "confirm", "confirm-anyway", "edit", "reject", "defer", "undo", "keep", "title", "status", "priority", "due",
+    "estimate", "add-item", "tick", "rename-item", "remove-item", "up", "down", "note", "wake", "pause",
+    "let-in", "revoke",
+)  # fmt: skip
+LIKELY = (TASK, ITEM, "journal", "agent", "space", "90", "-1", "9" * 30, "2026-11-27", "0", "title", "../x", "a b")
+
+
+@given(
+    path=st.sampled_from(PATHS),
+    verb=st.sampled_from(VERBS),
+    fields=st.lists(
+        st.tuples(st.sampled_from(NAMES), st.sampled_from(LIKELY) | st.text(max_size=40)),
+        max_size=6,
+    ),
+    item=st.integers(0, 9),
+)
+@settings(
+    max_examples=60,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+def test_web_15_a_form_of_arbitrary_fields_is_answered_and_breaks_nothing(
+    fuzzed: Visitor, path: str, verb: str, fields: list[tuple[str, str]], item: int
+) -> None:
+    rows = fuzzed.rows(fuzzed.get("/inbox"))
+    there = [("item", rows[item % len(rows)][0]), ("shown", rows[item % len(rows)][1])] if rows and item < 5 else []
+    pairs = [("form-token", fuzzed.form_token), ("verb", verb), ("verdict", verb), *there, *fields]
+    body = urlencode([(name, value.encode("utf-8", "surrogatepass")) for name, value in pairs])
+    headers = {**fuzzed.own, "content-type": "application/x-www-form-urlencoded"}
+    answer = fuzzed.client.post(path, content=body, headers=headers)
+    assert answer.status_code in (200, 303, 400, 404, 409), (answer.status_code, answer.text[:500])
+    if answer.status_code == 303:
+        where = answer.headers["location"]
+        assert where.startswith("/")
+        assert not where.startswith("//")
+        assert fuzzed.client.get(where.partition("#")[0]).status_code in (200, 404)
