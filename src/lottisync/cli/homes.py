@@ -9,6 +9,7 @@ import click
 import msgspec
 
 from lottisync.cli.hints import told
+from lottisync.cli.invitations import described, told_of
 from lottisync.cli.stores import device_names
 from lottisync.cli.terminal import Terminal, common, waits_for_you
 from lottisync.cli.watch import watchable
@@ -144,6 +145,7 @@ def status(terminal: Terminal) -> None:
         "copies": copies,
         "stores": stores,
         "peers": peers,
+        "invitations": described(home),
         "asleep": _asleep(home),
         "waiting": _waiting(terminal),
     }
@@ -251,6 +253,8 @@ def _show(terminal: Terminal, value: dict[str, Any]) -> None:
         terminal.line("No other device yet. Run: lottisync pair")
     else:
         terminal.table(["device", "state", "", "last seen"], [_peer_row(peer) for peer in value["peers"]])
+    for line in filter(None, map(told_of, value["invitations"])):
+        terminal.line(line)
     for agent in value["asleep"]:
         terminal.line(f"{agent['name']} gave up: {agent['why']}  (lottisync agent resume)", "yellow")
     if value["nearby"]:

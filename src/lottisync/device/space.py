@@ -23,7 +23,14 @@ create table if not exists verifications (bell text not null, device text not nu
     primary key (bell, device, store)) strict, without rowid;
 """
 """What was asked to be compared, how far it is and how it ended (`lottisync.sync.verification`)."""
-LOCAL_TABLES = PEERS + VERIFICATIONS
+INVITATIONS = """
+create table if not exists invitations (number integer primary key, secret blob not null,
+    until integer not null, host text not null, wanted integer not null, port integer not null default 0,
+    failure text not null default '', takes_back integer not null default 0, device text, name text, words text,
+    joined_at integer) strict;
+"""
+"""Invitations that were given out, and who joined by them (`lottisync.device.invitations`)."""
+LOCAL_TABLES = PEERS + VERIFICATIONS + INVITATIONS
 """True for this device only, so they do not replicate."""
 
 SPACE = schema(
@@ -36,5 +43,6 @@ SPACE = schema(
     ],
     owner_column="device_id",
     leading=frozenset({MEMBERSHIP, HOST_BINDING}),
+    version=2,
     local_tables=LOCAL_TABLES,
 )
