@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import anyio
 import click
+import msgspec
 
 from lottisync.cli.terminal import Terminal, address, common
 from lottisync.daemon.home import TaskHome
@@ -48,11 +49,16 @@ def devices(context: click.Context, terminal: Terminal) -> None:
     if context.invoked_subcommand is not None:
         return
     from lottisync.daemon.status import known_addresses, lacked, read_status
+    from lottisync.device.peers import last_failures
+    from lottisync.sync.peer import clock_warning
 
     home = terminal.home
     roster = home.roster()
     running = read_status(home)
+    with home.space.reading() as reader:
+        failures = last_failures(reader)
     connected = {state.device for state in running.peers if state.connected} if running else set()
+    ahead = {state.device: state.ahead for state in running.peers} if running else {}
     lacks = lacked(home, running)
     where = known_addresses(home, running)
     rows: list[dict[str, Any]] = [
@@ -64,6 +70,8 @@ def devices(context: click.Context, terminal: Terminal) -> None:
             "connected": member.device in connected,
             "lacks": lacks.get(member.device),
             "addresses": where.get(member.device, []),
+            "ahead": ahead.get(member.device),
+            "lastFailure": msgspec.to_builtins(failures.get(member.device)),
         }
         for member in roster.members.values()
     ]
@@ -77,6 +85,11 @@ def devices(context: click.Context, terminal: Terminal) -> None:
             ],
         )  # fmt: skip
         for row in rows:
+            if row["ahead"]:
+                terminal.line(clock_warning(row["name"], row["ahead"]) + ".", "yellow")
+            if not running and (last := row["lastFailure"]):
+                when = last["triedAt"][:16].replace("T", " ")
+                terminal.line(f"{row['name']}  when last tried, {when}, at {last['address']}: {last['error']}", "dim")
             for each in row["addresses"]:
                 terminal.line(f"{row['name']}  {_shown_address(each)}", "dim")
 

@@ -15,6 +15,7 @@ from lottisync.cli.terminal import Terminal, common, waits_for_you
 from lottisync.cli.watch import watchable
 from lottisync.daemon.home import TaskHome
 from lottisync.device import clock, purging
+from lottisync.device.peers import last_failures
 from lottisync.problem import Problem
 from lottisync.review import index
 from lottisync.store import notice
@@ -95,6 +96,8 @@ def status(terminal: Terminal) -> None:
 
     home = terminal.home
     running = read_status(home)
+    with home.space.reading() as reader:
+        failures = last_failures(reader)
     roster = home.roster()
     states = {state.device: state for state in running.peers} if running else {}
     stores: dict[str, Any] = {}
@@ -131,6 +134,8 @@ def status(terminal: Terminal) -> None:
                 "ahead": state.ahead if state else None,
                 "error": state.error if state else None,
                 "away": state.away if state else None,
+                "lastFailure": msgspec.to_builtins(failures.get(member.device)),
+                "leftAt": state.left_at if state else None,
                 "addresses": msgspec.to_builtins(state.addresses) if state else [],
             }
         )
@@ -263,16 +268,26 @@ def _show(terminal: Terminal, value: dict[str, Any]) -> None:
 
 def why(peer: dict[str, Any]) -> str:
     """Why a device is away, in the person's words (MEET-26)."""
+    if peer["away"] == "stopped":
+        return f"it was stopped at {peer['leftAt'][:16].replace('T', ' ')}"
     if peer["away"] == "no-address":
         return "no address known. Add one: lottisync devices address NAME HOST:PORT"
     failing = [each for each in peer["addresses"] if each["failingSince"]]
     if not failing:
-        return str(peer["error"] or "")
+        return str(peer["error"] or "") or _last_failure(peer)
     since = min(each["failingSince"] for each in failing)
     others = f" and {len(failing) - 1} more" if len(failing) > 1 else ""
     return (
         f"not reachable at {failing[0]['address']}{others} since {since[:16].replace('T', ' ')}: {failing[0]['error']}"
     )
+
+
+def _last_failure(peer: dict[str, Any]) -> str:
+    """What was written down when the device was tried last, unless it was connected since."""
+    last = peer["lastFailure"]
+    if last is None or peer["connected"] or last["triedAt"] < (peer["lastSeen"] or ""):
+        return ""
+    return f"when last tried, {last['triedAt'][:16].replace('T', ' ')}, at {last['address']}: {last['error']}"
 
 
 def _percent(done: int, of: int) -> str:
@@ -293,5 +308,5 @@ def _peer_row(peer: dict[str, Any]) -> tuple[Any, ...]:
     if peer["holdsBack"]:
         notes.append(f"holds back {peer['holdsBack']:,} deleted")
     notes += [f"comparing {name}: {_percent(done, of)}" for name, (done, of) in peer["comparing"].items()]
-    note = "; ".join(notes) or (peer["error"] if peer["away"] in (None, "refused", "version") else why(peer)) or ""
+    note = "; ".join(notes) or (peer["error"] if peer["away"] in ("refused", "version") else why(peer)) or ""
     return peer["name"], state, note, peer["lastSeen"] or "unknown"

@@ -30,7 +30,12 @@ create table if not exists invitations (number integer primary key, secret blob 
     joined_at integer) strict;
 """
 """Invitations that were given out, and who joined by them (`lottisync.device.invitations`)."""
-LOCAL_TABLES = PEERS + VERIFICATIONS + INVITATIONS
+FAILURES = """
+create table if not exists failures (device text primary key, address text not null, code text not null,
+    error text not null, since text not null, tried_at text not null) strict, without rowid;
+"""
+"""Why each device was away when it was tried last (`lottisync.device.peers`)."""
+LOCAL_TABLES = PEERS + VERIFICATIONS + INVITATIONS + FAILURES
 """True for this device only, so they do not replicate."""
 
 SPACE = schema(

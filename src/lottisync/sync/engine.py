@@ -20,7 +20,7 @@ import anyio
 from anyio.abc import ByteStream, SocketStream, TaskStatus
 from anyio.streams.tls import TLSStream
 
-from lottisync.device.membership import Strangers, bind_hosts, come_back, read_roster
+from lottisync.device.membership import Strangers, bind_hosts, come_back, read_roster, tell_apart
 from lottisync.device.peers import known_hosts
 from lottisync.identity.device_key import DeviceKey
 from lottisync.identity.roster import Roster
@@ -44,7 +44,7 @@ from lottisync.sync.event import ClockAhead, DuplicateKey, Event, Greeted, PeerC
 from lottisync.sync.far_clocks import FarClocks
 from lottisync.sync.local_state import own_summary
 from lottisync.sync.meeting import Meeting
-from lottisync.sync.peer import PeerState, why_away
+from lottisync.sync.peer import PeerState, last_failure, why_away
 from lottisync.sync.peer_record import PeerRecord
 from lottisync.sync.peer_status import PeerStatus
 from lottisync.sync.reception import Reception
@@ -57,6 +57,8 @@ SETTLED_SECONDS = 10.0
 """A connection that lasted so long was no mistake: after it, the first pause is the short one again."""
 PROBE_SECONDS = 1.5
 """Within which a connection gives a sign of life after the network has changed."""
+FAILURES_SECONDS = 10.0
+"""How often it is written down why devices are away."""
 TAKEN_OVER_SECONDS = 1.0
 """Within which it does when the other side dials although there is a connection."""
 
@@ -154,6 +156,7 @@ class Engine:
                 tasks.start_soon(self._watch_commits, bell)
                 tasks.start_soon(self.scrub.run)
                 tasks.start_soon(self._verification.run)
+                tasks.start_soon(self._keep_failures)
                 await self._look_for_members()
                 self._status()
                 async with self.meeting.running(tasks, discover=self._discover):
@@ -201,13 +204,16 @@ class Engine:
     # -- the roster, and what is committed here
 
     async def _load_roster(self) -> None:
-        def read() -> Roster:
+        def read() -> tuple[str | None, Roster]:
             come_back(self._space, self._key, self._clock())
+            renamed = tell_apart(self._space, self._key, self._clock())
             with self._space.reading() as reader:
                 self._reception.know(known_hosts(reader))
-                return read_roster(reader, self._key.certificate)
+                return renamed, read_roster(reader, self._key.certificate)
 
-        self._roster = await self._call(read)
+        renamed, self._roster = await self._call(read)
+        if renamed is not None:
+            self._report("renamed", f"another device has this one's name: this one is called {renamed} now")
         trusted = {member.device: member for member in self._roster.trusted_peers()}
         self._active = {member.device for member in self._roster.active_peers()}
         self._members |= self._roster.members.keys()
@@ -328,7 +334,7 @@ class Engine:
 
     def _failed(self, device: str, address: Address, failure: Failure) -> None:
         state = self.peers.get(device)
-        if state is not None and device not in self.connections:
+        if state is not None and device not in self.connections and not (state.left_at and failure.silent):
             state.error = f"{address}: {failure.text}"
         self._status()
 
@@ -488,7 +494,7 @@ class Engine:
         self._connected_at[connection.device] = anyio.current_time()
         self.dialling.connected(connection.device)
         state = self.peers[connection.device]
-        state.connected, state.error = True, None
+        state.connected, state.error, state.left_at = True, None, None
         state.last_seen = iso(self._clock())
         if address is not None:
             state.address = str(address)
@@ -504,8 +510,26 @@ class Engine:
         """Whether the device with the smaller id dialled it."""
         return (self._key.device_id < connection.device) is connection.dialled
 
+    async def _remember_failures(self) -> None:
+        """Why devices are away, for when no program runs here."""
+        now = iso(self._clock())
+        self._explain()
+        await self._record.away(
+            {
+                device: last_failure(state, now)
+                for device, state in self.peers.items()
+                if state.connected or state.away != "looking"
+            }
+        )
+
+    async def _keep_failures(self) -> None:
+        while True:
+            await anyio.sleep(FAILURES_SECONDS)
+            await self._remember_failures()
+
     async def _remember_last_connections(self) -> None:
-        """At the end, of the devices that were connected until now."""
+        """At the end, of the devices that were connected until now; and why the others are away."""
+        await self._remember_failures()
         seen = {device: state.last_seen for device, state in self.peers.items() if state.last_seen is not None}
         await self._record.stopping(seen)
 
@@ -515,6 +539,8 @@ class Engine:
             state.connected = False
             state.last_seen = iso(self._clock())
             self._tasks.start_soon(self._record.connected, device)
+            if connection.ended is not None and connection.ended.code == "goodbye":
+                state.left_at = state.last_seen
             if connection.ended is not None and connection.ended.code not in ("duplicate-connection", "goodbye"):
                 state.error = connection.ended.reason
             self._report("disconnected", f"connection to {state.name} ended")
@@ -537,10 +563,14 @@ class Engine:
             state.mended = dict(status.mended)
             state.comparing = status.comparing
             state.only_here, state.only_there = list(status.only_here), list(status.only_there)
+        self._explain()
+        return sorted(self.peers.values(), key=lambda state: (state.name, state.device))
+
+    def _explain(self) -> None:
+        """Where the devices are looked for, and why those that are away are away."""
         for device, state in self.peers.items():
             state.addresses = self.meeting.addresses(device)
-            state.away = None if state.connected or device not in self._active else why_away(state.addresses)
-        return sorted(self.peers.values(), key=lambda state: (state.name, state.device))
+            state.away = None if state.connected or device not in self._active else why_away(state)
 
     def _summaries(self, but: Collection[str]) -> dict[str, m.Summary]:
         found = {}
