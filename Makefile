@@ -62,6 +62,7 @@ check: $(STAMP)       ## format, lint, types, layers, rules and tests that cite 
 	@$(BIN)/python -m tools.state_table --check
 	@$(BIN)/python -m tools.spec_coverage
 	@$(BIN)/python -m tools.requirements --missing
+	@$(BIN)/python -m tools.json_page --check
 
 bench: $(BENCH_STAMP) ## ratios against what the machine allows, and against others; BENCH="--quick", BENCH="change quiet"
 	@$(BIN)/python -m tools.bench $(BENCH)

@@ -68,9 +68,9 @@ def test_a_wake_without_a_daemon_says_what_it_does_and_what_it_cost(person: Pers
     assert "turn 1 of 5: update_task_estimate" in woke.err
     assert "turn 2 of 5, thinking" in woke.err
     shown = person.json("agent", "show", person.task)
-    assert (shown["lifecycle"], shown["wakes"], shown["waiting"], shown["awake"]) == ("active", 1, 0, False)
-    assert shown["home"] | {"device": ""} == {"device": "", "name": "laptop", "lastSeen": None, "offered": False}
-    [entry] = person.json("agent", "log", person.task)
+    assert (shown["lifecycle"], shown["wakes"], shown["changesWaiting"], shown["awake"]) == ("active", 1, 0, False)
+    assert shown["home"] | {"id": ""} == {"id": "", "name": "laptop", "lastSeenAt": None, "offered": False}
+    [entry] = person.json("agent", "log", person.task)["wakes"]
     assert (entry["status"], entry["reason"], entry["tokens"]) == ("completed", "userInitiated", shown["tokens"])
     assert shown["tokens"]["read"] > shown["tokens"]["written"] > 0
     assert f"{shown['tokens']['read']:,} tokens read" in person.run("agent", "show", person.task).out
@@ -84,8 +84,8 @@ def test_the_log_shows_every_call_and_its_answer(person: Person) -> None:
     ]
     person.json("agent", "create", person.task)
     person.json("agent", "wake", person.task)
-    [entry] = person.json("agent", "log", person.task)
-    said = person.json("agent", "log", person.task, "--wake", entry["runKey"][:12])
+    [entry] = person.json("agent", "log", person.task)["wakes"]
+    said = person.json("agent", "log", person.task, "--wake", entry["runKey"][:12])["messages"]
     assert [(each["kind"], each["tool"]) for each in said] == [
         ("user", None),
         ("thought", None),
@@ -108,7 +108,7 @@ def test_an_agent_that_gave_up_is_seen_in_list_and_show(person: Person) -> None:
         assert (failed.code, failed.out) == (1, "")
         assert "rejected the request (HTTP 400): We are out of order" in failed.err
     assert "gave up after 5 failures" in person.run("agent", "list").out
-    assert "5 failures in a row" in person.json("status")["asleep"][0]["why"]
+    assert "5 failures in a row" in person.json("status")["asleep"][0]["asleepBecause"]
     told = person.run("agent", "show", person.task).out
     assert "It sleeps, after 5 failures in a row, the last: http://127.0.0.1" in told
     asked = len(person.server.requests)
@@ -131,10 +131,10 @@ def test_pause_destroy_and_list(person: Person) -> None:
     assert person.run("agent", "configure", person.task, "autoCheck=true").out.endswith("autoCheck=true from now on\n")
     assert person.run("agent", "move", person.task).out == "Otto wakes on this device\n"
     assert person.run("agent", "wake", person.task).code == 1
-    ident = person.json("agent", "list")[0]["id"]
+    ident = person.json("agent", "list")["agents"][0]["id"]
     assert person.json("agent", "destroy", person.task, "--yes")["lifecycle"] == "destroyed"
-    [row] = person.json("agent", "list")
-    assert (row["name"], row["lifecycle"], row["title"]) == ("Otto", "destroyed", "Repair the bicycle")
+    [row] = person.json("agent", "list")["agents"]
+    assert (row["name"], row["lifecycle"], row["taskTitle"]) == ("Otto", "destroyed", "Repair the bicycle")
     assert person.json("agent", "show", ident)["lifecycle"] == "destroyed"
 
 
@@ -172,8 +172,8 @@ def test_an_agent_sleeps_while_its_task_is_gone(person: Person) -> None:
         tx.delete(person.task)
     home.close()
     assert "asleep: its task is gone" in person.run("agent", "list").out
-    ident = person.json("agent", "list")[0]["id"]
-    assert person.json("agent", "show", ident[-8:])["title"] is None
+    ident = person.json("agent", "list")["agents"][0]["id"]
+    assert person.json("agent", "show", ident[-8:])["taskTitle"] is None
     assert "its task" in person.run("agent", "wake", ident[-8:]).err
 
 
@@ -209,7 +209,7 @@ def test_cli_27_task_and_agent_point_at_each_other(person: Person) -> None:
     person.answers[:] = [propose(minutes=120), Say(text="Done.")]
     person.json("agent", "wake", person.task)
     agent = person.json("task", "show", person.task)["agent"]
-    assert (agent["name"], agent["lifecycle"], agent["waiting"]) == ("Laura", "active", 1)
+    assert (agent["name"], agent["lifecycle"], agent["proposalsWaiting"]) == ("Laura", "active", 1)
     page = person.run("task", "show", person.task).out
     assert f"Laura minds it: lottisync agent show {person.task[-8:]}" in page
     assert f"1 proposal waits for you: lottisync review --task {person.task[-8:]}" in page

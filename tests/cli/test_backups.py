@@ -25,7 +25,7 @@ def home(tmp_path: Path) -> Path:
 
 
 def titles(home: Path) -> list[str]:
-    listed = run_here("task", "list", "--json", home=home).json
+    listed = run_here("task", "list", "--json", home=home).json["tasks"]
     return [task["title"] for task in listed]
 
 
@@ -60,6 +60,8 @@ def test_everything_is_exported_and_imported_elsewhere(home: Path, tmp_path: Pat
     assert run_here("import", str(file), "--json", home=tmp_path / "new").json == {
         "added": 0,
         "present": exported["entities"],
+        "byType": {},
+        "dryRun": False,
     }
     file.write_text(file.read_text() + "{broken\n")
     refused = run_here("import", str(file), home=tmp_path / "new")

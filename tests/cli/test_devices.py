@@ -33,7 +33,7 @@ def home(tmp_path: Path) -> Path:
 
 
 def statuses(home: Path) -> dict[str, str]:
-    return {row["name"]: row["status"] for row in run_here("devices", "--json", home=home).json}
+    return {row["name"]: row["status"] for row in run_here("devices", "--json", home=home).json["devices"]}
 
 
 def refused(result: Result, home: Path, before: Any) -> str:
@@ -46,7 +46,13 @@ def test_cli_25_who_rests_on_a_device_stays_or_goes_as_the_person_says(home: Pat
     before = contents(home)
     assert "alone brought in" in refused(run_here("devices", "revoke", "phone", "--yes", home=home), home, before)
     done = run_here("devices", "revoke", "phone", "--keep", "tablet", "--json", "--yes", home=home)
-    assert done.json == {"name": "phone", "device": PHONE.device_id, "status": "revoked", "alsoOut": ["watch"]}
+    assert done.json == {
+        "id": PHONE.device_id,
+        "name": "phone",
+        "status": "revoked",
+        "formerName": None,
+        "alsoRevoked": [{"id": WATCH.device_id, "name": "watch"}],
+    }
     assert statuses(home) == {"laptop": "active", "phone": "revoked", "tablet": "active", "watch": "unvouched"}
     assert run_here("devices", "revoke", "tablet", "--yes", home=home).out.startswith("tablet out: ")
 

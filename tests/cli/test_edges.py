@@ -57,7 +57,7 @@ def test_cli_86_what_a_terminal_cannot_show_is_a_question_mark(home: Path, encod
     done = shell("L task list", home, PYTHONIOENCODING=encoding)
     assert done.code == 0
     assert "? ?" in done.out
-    assert shell("L task list --json", home, PYTHONIOENCODING=encoding).json[0]["title"] == "Bröd → 👩"
+    assert shell("L task list --json", home, PYTHONIOENCODING=encoding).json["tasks"][0]["title"] == "Bröd → 👩"
 
 
 def read_only(call: str, home: Path) -> Result:
@@ -95,7 +95,7 @@ def test_cli_42_a_store_that_is_missing_is_made_by_a_command_that_is_named(home:
     for call in (("status",), ("init", "--name", "x")):
         assert "lottisync init --missing" in run_here(*call, home=home).err
     made = run_here("init", "--missing", "--name", "desk", "--json", home=home)
-    assert made.json["made"] == [store]
+    assert made.json["stores"] == [store]
     assert run_here("status", home=home).code == 0
     assert run_here("check", home=home).code == 0
     assert run_here("task", "add", "Milk", home=home).code == 0
@@ -108,7 +108,7 @@ def test_cli_87_what_is_left_of_a_missing_store_is_kept(home: Path) -> None:
     (home / "journal.sqlite-wal").write_bytes(b"changes")
     assert run_here("init", "--missing", home=home).code == 0
     assert [file.read_bytes() for file in home.glob("journal.sqlite-wal.*.kept")] == [b"changes"]
-    assert run_here("task", "list", "--json", home=home).json == []
+    assert run_here("task", "list", "--json", home=home).json["tasks"] == []
 
 
 def test_cli_43_home_and_json_may_stand_anywhere(home: Path) -> None:
@@ -118,7 +118,7 @@ def test_cli_43_home_and_json_may_stand_anywhere(home: Path) -> None:
         ("--json", "task", "--home", str(home), "list"),
         ("task", "--json", "list", "--home", str(home)),
     ):
-        assert [row["title"] for row in run(*call).json] == ["Bröd → 👩"], call
+        assert [row["title"] for row in run(*call).json["tasks"]] == ["Bröd → 👩"], call
     renamed = run("devices", "--json", "--home", str(home), "rename", "laptop", "desk")
     assert renamed.json["name"] == "desk"
 
@@ -133,7 +133,7 @@ def test_cli_43_a_command_that_is_mistyped_is_guessed(home: Path, typed: str, me
 
 def test_cli_44_ids_are_taken_as_they_are_printed(home: Path) -> None:
     """CLI-44, F9"""
-    [task] = run_here("task", "list", "--json", home=home).json
+    [task] = run_here("task", "list", "--json", home=home).json["tasks"]
     ident = task["id"]
     for typed in (ident.upper(), ident.replace("-", ""), ident[-10:].upper(), ident.replace("-", "")[-14:]):
         assert run_here("task", "show", typed, "--json", home=home).json["id"] == ident

@@ -257,7 +257,7 @@ def test_store_29_a_damaged_row_is_named_and_hides_no_other_task(home: Path) -> 
         fails(listed, 0, ident, "is damaged", "lottisync check", "lottisync verify")
         assert "Bread" in listed.out
         assert "Milk" not in listed.out
-    assert [row["title"] for row in listed.json] == ["Bread"]
+    assert [row["title"] for row in listed.json["tasks"]] == ["Bread"]
     for command in (("task", "show"), ("history",), ("agent", "create")):
         check(home, (*command, ident), 1, ident, "is damaged", "lottisync check")
     assert ident in run_here("check", home=home).out

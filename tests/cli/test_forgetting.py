@@ -54,7 +54,7 @@ def test_forget_5_a_device_that_was_never_heard_of_holds_all_back(home: Path) ->
     result = run_here("purge", "--json", home=home).json
     assert result == {
         "forgotten": {"space": 0, "journal": 0, "agent": 0},
-        "heldBack": [{"name": "phone", "device": PHONE.device_id, "holdsBack": 2}],
+        "heldBack": [{"id": PHONE.device_id, "name": "phone", "holdsBack": 2}],
     }
     shown = run_here("purge", home=home).out
     assert "0 deleted entities forgotten." in shown
@@ -88,11 +88,13 @@ def test_forget_2_status_counts_what_a_device_lacks_without_a_daemon(home: Path)
 
 def test_roster_20_nobody_waits_for_a_retired_device_until_it_comes_back(home: Path) -> None:
     assert run_here("devices", "retire", "phone", "--json", home=home).json == {
+        "id": PHONE.device_id,
         "name": "phone",
-        "device": PHONE.device_id,
         "status": "retired",
+        "formerName": None,
+        "alsoRevoked": [],
     }
-    assert {row["name"]: row["status"] for row in run_here("devices", "--json", home=home).json} == {
+    assert {row["name"]: row["status"] for row in run_here("devices", "--json", home=home).json["devices"]} == {
         "laptop": "active",
         "phone": "retired",
     }

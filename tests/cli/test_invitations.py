@@ -33,7 +33,7 @@ def invited(home: Path, *more: str) -> Iterator[str]:
 
 
 def names(home: Path) -> set[str]:
-    return {row["name"] for row in run_here("devices", "--json", home=home).json}
+    return {row["name"] for row in run_here("devices", "--json", home=home).json["devices"]}
 
 
 def test_meet_21_an_invitation_pairs_two_devices_and_is_used_up(homes: tuple[Path, Path], tmp_path: Path) -> None:
@@ -48,7 +48,7 @@ def test_meet_21_an_invitation_pairs_two_devices_and_is_used_up(homes: tuple[Pat
     assert names(laptop) == names(phone) == {"laptop", "phone"}
     # The invitation has told the phone where the laptop's daemon will be.
     opened = TaskHome.open(phone)
-    assert "127.0.0.1" in {address.host for address in remembered_addresses(opened.space, done.json["device"])}
+    assert "127.0.0.1" in {address.host for address in remembered_addresses(opened.space, done.json["id"])}
     opened.close()
     again = run("pair", uri, home=phone)
     assert (again.code, "no daemon runs there" in again.err) == (1, True)
@@ -71,7 +71,7 @@ def test_meet_31_a_daemon_answers_an_invitation_whose_command_has_ended(homes: t
         assert running.event("joined")["text"] == f"phone joined by invitation {first['number']}"
         assert "has paired a device already" in run("pair", first["uri"], home=phone).err
         listed = run_here("pair", "--invitations", "--json", home=laptop)
-        assert [(row["state"], row["name"]) for row in listed.json] == [("used", "phone"), ("expired", None)]
+        assert [(row["state"], row["deviceName"]) for row in listed.content] == [("used", "phone"), ("expired", None)]
         seen = run_here("status", home=laptop)
         assert f"Invitation {first['number']}: phone joined at" in seen.out
         secret = first["uri"].partition("secret=")[2].partition("&")[0]
@@ -94,7 +94,7 @@ def test_meet_31_a_port_that_is_taken_ends_the_command_and_the_invitation(homes:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         refused = run_here("pair", "--invite", "--listen", f"127.0.0.1:{taken.getsockname()[1]}", home=laptop)
     assert (refused.code, "cannot listen on" in refused.err) == (1, True)
-    assert [row["state"] for row in run_here("pair", "--invitations", "--json", home=laptop).json] == ["expired"]
+    assert [row["state"] for row in run_here("pair", "--invitations", "--json", home=laptop).content] == ["expired"]
 
 
 def test_meet_23_a_device_of_another_fingerprint_is_named_and_told_nothing(homes: tuple[Path, Path]) -> None:
@@ -118,7 +118,7 @@ def test_meet_25_a_device_that_is_set_up_by_a_script_joins_by_itself(
     with invited(laptop) as uri:
         monkeypatch.setenv("LOTTISYNC_INVITE", uri)
         done = run("init", "--name", "server", "--json", home=tmp_path / "server")
-        assert (done.code, done.json["paired"]) == (0, "laptop")
+        assert (done.code, done.json["peerName"]) == (0, "laptop")
     monkeypatch.delenv("LOTTISYNC_INVITE")
     assert names(tmp_path / "server") == {"laptop", "server"}
     assert names(laptop) == {"laptop", "server"}
@@ -167,7 +167,7 @@ def test_meet_5_an_address_is_entered_and_taken_away(homes: tuple[Path, Path]) -
     assert run_here(*call, "Phone.Tailnet.example:22067", home=laptop).out == (
         "phone is looked for at phone.tailnet.example:22067, too.\n"
     )
-    [row] = [row for row in run_here("devices", "--json", home=laptop).json if row["name"] == "phone"]
+    [row] = [row for row in run_here("devices", "--json", home=laptop).json["devices"] if row["name"] == "phone"]
     assert [(each["address"], each["source"]) for each in row["addresses"]] == [
         ("phone.tailnet.example:22067", "given")
     ]

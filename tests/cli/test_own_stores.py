@@ -32,7 +32,7 @@ def home(tmp_path: Path) -> Path:
 
 def test_store_34_check_and_status_count_it(home: Path) -> None:
     checked = run("check", "--json", home=home)
-    assert (checked.code, checked.json["cookbook"]) == (0, []), checked
+    assert (checked.code, checked.json["faults"]["cookbook"]) == (0, []), checked
     stores = run("status", "--json", home=home).json["stores"]
     assert stores["cookbook"]["entities"] == 1
     assert list(stores) == ["space", "journal", "agent", "cookbook"]
@@ -40,10 +40,10 @@ def test_store_34_check_and_status_count_it(home: Path) -> None:
 
 def test_store_34_history_and_conflicts_show_and_settle_it(home: Path) -> None:
     assert "Soup" in run("history", "r1", "--json", home=home).out
-    [conflict] = run("conflicts", "--json", home=home).json
+    [conflict] = run("conflicts", "--json", home=home).json["conflicts"]
     assert {value["value"] for value in conflict["values"]} == {"Onion soup", "Leek soup"}
     assert run("conflicts", "combine", "r1", "title", "Leek and onion soup", home=home).code == 0
-    assert run("conflicts", "--json", home=home).json == []
+    assert run("conflicts", "--json", home=home).json["conflicts"] == []
 
 
 def test_store_41_the_commands_for_tasks_work_beside_it(home: Path) -> None:

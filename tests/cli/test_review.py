@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 from tests.review.reviewer import Wake
+from tests.support.command_line import Result
 
 from lottisync.cli.main import lottisync
 from lottisync.cli.reviews import Keys
@@ -86,7 +87,7 @@ class Desk:
         return str(names[place])
 
     def ask(self, *words: str, code: int = 0) -> Any:
-        return json.loads(self.type(*words, "--json", code=code))
+        return Result(code, self.type(*words, "--json", code=code), "").content
 
 
 @pytest.fixture
@@ -292,7 +293,7 @@ def test_rev38_check_names_a_lying_index_and_reindex_mends_it(desk: Desk) -> Non
         tx.execute("update change_set_index set settled = 1, open = 0, status = 'resolved'")
     assert desk.ask() == []
     done = CliRunner().invoke(lottisync, ["check", "--json", "--home", str(desk.home.path)])
-    [fault] = json.loads(done.output)["agent"]
+    [fault] = json.loads(done.output)["faults"]["agent"]
     assert (done.exit_code, "says resolved, and it is pending" in fault) == (1, True)
     assert "computed again" in desk.type("reindex")
     assert len(desk.ask()) == 1
@@ -345,11 +346,11 @@ def test_cli_28_status_says_how_many_proposals_wait(desk: Desk) -> None:
         return done.output
 
     assert "for you" not in status()
-    assert json.loads(status("--json"))["waiting"] == 0
+    assert json.loads(status("--json"))["proposalsWaiting"] == 0
     desk.propose("add_multiple_checklist_items", BATCH)
     assert "3 proposals wait for you: lottisync review\n" in status()
     desk.type("reject", desk.name())
-    assert json.loads(status("--json"))["waiting"] == 2
+    assert json.loads(status("--json"))["proposalsWaiting"] == 2
     desk.type("confirm", desk.name(1))
     assert "1 proposal waits for you" in status()
 
@@ -363,7 +364,7 @@ def test_cli_28_an_index_that_cannot_be_kept_does_not_hide_the_rest(
     with desk.home.agent.transaction(clock.now(), HIGH):
         done = CliRunner().invoke(lottisync, ["status", "--json", "--home", str(desk.home.path)])
     assert done.exit_code == 0, done.output
-    assert json.loads(done.stdout)["waiting"] is None
+    assert json.loads(done.stdout)["proposalsWaiting"] is None
     assert "the proposals that wait for you could not be counted" in done.stderr
 
 
@@ -549,7 +550,7 @@ def test_rev89_ledger_and_log_say_what_took_effect_and_what_counts(desk: Desk) -
     lines = [line for line in log.splitlines() if line.strip()]
     assert [word in line for word, line in zip(("rejected", "undone", "confirmed"), lines, strict=True)] == [True] * 3
     assert all(line.startswith(name) for line in lines)
-    assert desk.ask("undo", desk.ask("log", "t1")[0]["name"])[0]["result"] == "undone"
+    assert desk.ask("undo", desk.ask("log", "t1")[0]["itemName"])[0]["result"] == "undone"
 
 
 def test_rev83_back_and_an_edit_that_is_typed_again(desk: Desk) -> None:

@@ -12,7 +12,7 @@ def test_cli_64_titles_items_and_notes_are_found_with_their_task(tmp_path: Path)
     def found(*words: str) -> list[tuple[str, str]]:
         result = run_here("search", *words, "--json", home=home)
         assert (result.code, result.err) == (0, "")
-        return [(one["type"], one["title"]) for one in result.json]
+        return [(one["type"], one["taskTitle"]) for one in result.json["hits"]]
 
     assert run_here("init", "--name", "laptop", home=home).code == 0
     assert run_here("task", "add", "Buy oat milk", "--item", "take the bottles", home=home).code == 0

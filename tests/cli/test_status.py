@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from tests.support.command_line import run_here
+from tests.support.command_line import contents, run_here
 from tests.support.rounds import send
 
 from lottisync.daemon.home import TaskHome
@@ -49,9 +49,7 @@ def test_store_28_status_names_what_the_daemon_found_damaged(home: Path) -> None
         assert run_here("status", "--json", home=home).json["damaged"] == ["journal/t1"]
 
 
-def test_copy_8_status_tells_once_that_a_device_was_restored_and_that_nothing_is_lost(
-    home: Path, tmp_path: Path
-) -> None:
+def test_copy_8_status_says_that_a_device_was_restored_until_the_person_knows(home: Path, tmp_path: Path) -> None:
     """Also that the copy is noticed at all: a home is opened where it lies (COPY-7)."""
     run_here("task", "add", "Milk", home=home)
     twin = tmp_path / "twin"
@@ -60,10 +58,12 @@ def test_copy_8_status_tells_once_that_a_device_was_restored_and_that_nothing_is
     today = datetime.fromtimestamp(clock.now() / 1000).astimezone()
     sentence = f"laptop was restored from a backup of {today.day} {today:%B %Y} (or copied); "
     as_json = run_here("status", "--json", home=twin).json["copies"]
-    assert [(copy["name"], copy["kept"], copy["shown"]) for copy in as_json] == [("laptop", 0, False)]
+    assert [(copy["deviceName"], copy["kept"], copy["acknowledged"]) for copy in as_json] == [("laptop", 0, False)]
     assert sentence + "no change made since then is known here." in run_here("status", home=twin).out
+    assert "restored" in run_here("status", home=twin).out
+    assert acknowledged(twin) == 1
     assert "restored" not in run_here("status", home=twin).out
-    assert [copy["shown"] for copy in run_here("status", "--json", home=twin).json["copies"]] == [True]
+    assert [copy["acknowledged"] for copy in run_here("status", "--json", home=twin).json["copies"]] == [True]
     for expected in ("1 change made since then was kept.", "2 changes made since then were kept."):
         run_here("task", "add", "Butter", home=home)
         at_home, at_twin = TaskHome.open(home), TaskHome.open(twin)
@@ -71,8 +71,29 @@ def test_copy_8_status_tells_once_that_a_device_was_restored_and_that_nothing_is
         at_home.close()
         at_twin.close()
         assert sentence + expected in run_here("status", home=twin).out
+        assert acknowledged(twin) == 1
+    assert acknowledged(twin) == 0
     assert "restored" not in run_here("status", home=twin).out + run_here("status", home=home).out
     assert run_here("status", "--json", home=home).json["copies"] == []
+
+
+def acknowledged(home: Path) -> int:
+    found: int = run_here("devices", "acknowledge", "--json", home=home).json["acknowledged"]
+    return found
+
+
+@pytest.mark.parametrize("options", [(), ("--json",)])
+def test_cli_69_a_command_that_reads_changes_nothing(home: Path, tmp_path: Path, options: tuple[str, ...]) -> None:
+    """CLI-69: not what was noticed about a copy, either."""
+    run_here("task", "add", "Milk", home=home)
+    twin = tmp_path / "twin"
+    shutil.copytree(home, twin)
+    run_here("task", "add", "Bread", home=twin)
+    run_here("review", home=twin)  # brings the index of proposals up to date
+    before = contents(twin)
+    assert run_here("status", *options, home=twin).code == 0
+    assert run_here("devices", *options, home=twin).code == 0
+    assert contents(twin) == before
 
 
 def test_copy_8_history_says_which_device_wrote_what_is_on_a_branch(home: Path) -> None:
@@ -85,5 +106,5 @@ def test_copy_8_history_says_which_device_wrote_what_is_on_a_branch(home: Path) 
         assert fork.split(tx, [value])
         ident = tx.by_type("task")[-1].id
     opened.close()
-    rows = run_here("history", ident, "--json", home=home).json
-    assert {row["device"] for row in rows} == {"laptop"}
+    rows = run_here("history", ident, "--json", home=home).json["writes"]
+    assert {row["deviceName"] for row in rows} == {"laptop"}

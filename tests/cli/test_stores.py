@@ -16,7 +16,7 @@ from lottisync.journal import tasks
 def call(home: Path, *arguments: str, status: int = 0) -> Any:
     done = run_here(*arguments, "--json", home=home)
     assert done.code == status, done.err
-    return done.json
+    return done.content
 
 
 def meet(a: TaskHome, b: TaskHome) -> None:
@@ -46,12 +46,12 @@ def apart(tmp_path: Path) -> tuple[Path, Path]:
 
 def test_a_sound_home_is_sound_and_a_damaged_one_is_not(apart: tuple[Path, Path]) -> None:
     """STORE-20"""
-    assert call(apart[0], "check") == {"space": [], "journal": [], "agent": []}
+    assert call(apart[0], "check") == {"faults": {"space": [], "journal": [], "agent": []}}
     home = TaskHome.open(apart[0])
     with home.journal.transaction(clock.now(), HIGH) as tx:
         tx.execute("update journal_entities set serialized = replace(serialized, 'milk', 'wine')")
     home.close()
-    faults = call(apart[0], "check", status=1)
+    faults = call(apart[0], "check", status=1)["faults"]
     assert faults["space"] == []
     assert any("t1" in fault for fault in faults["journal"])
 
@@ -64,15 +64,15 @@ def test_rel_d7_a_person_accepts_what_a_damaged_row_shows(apart: tuple[Path, Pat
     )
     home.close()
     assert call(apart[0], "check", "--accept", "nobody", status=1)["error"]["code"] == "unknown-id"
-    assert call(apart[0], "check", "--accept", "t1") == {"accepted": "t1"}
-    assert call(apart[0], "check") == {"space": [], "journal": [], "agent": []}
+    assert call(apart[0], "check", "--accept", "t1") == {"id": "t1"}
+    assert call(apart[0], "check") == {"faults": {"space": [], "journal": [], "agent": []}}
     assert call(apart[0], "check", "--accept", "t1", status=1)["error"]["code"] == "not-damaged"
 
 
 def test_history_says_who_wrote_what_where_and_what_it_replaced(apart: tuple[Path, Path]) -> None:
     """STORE-16"""
-    rows = [row for row in call(apart[0], "history", "t1") if row["path"] == "title"]
-    assert {(row["value"], row["by"], row["device"]) for row in rows} == {
+    rows = [row for row in call(apart[0], "history", "t1")["writes"] if row["path"] == "title"]
+    assert {(row["value"], row["by"], row["deviceName"]) for row in rows} == {
         ("Milk", "user", "laptop"),
         ("Oat milk", "agent", "laptop"),
         ("Soy milk", "user", "phone"),
@@ -86,7 +86,7 @@ def test_history_of_a_value_that_was_settled_names_what_was_shown(apart: tuple[P
     """STORE-16: of several that went at once, the one that people had seen."""
     laptop, _ = apart
     call(laptop, "conflicts", "combine", "t1", "title", "Oat or soy milk")
-    rows = [row for row in call(laptop, "history", "t1") if row["path"] == "title"]
+    rows = [row for row in call(laptop, "history", "t1")["writes"] if row["path"] == "title"]
     assert rows[-1]["value"] == "Oat or soy milk"
     assert rows[-1]["replaced"] == "Soy milk"
 
@@ -95,8 +95,8 @@ def test_conflicts_are_listed_shown_and_settled(apart: tuple[Path, Path]) -> Non
     """STORE-17: and the one who settles is obeyed on the other device."""
     laptop, phone = apart
     [listed] = call(laptop, "conflicts")
-    assert (listed["id"], listed["field"]) == ("t1", "title")
-    assert [(v["value"], v["by"], v["device"]) for v in listed["values"]] == [
+    assert (listed["id"], listed["path"]) == ("t1", "title")
+    assert [(v["value"], v["by"], v["deviceName"]) for v in listed["values"]] == [
         ("Soy milk", "user", "phone"),
         ("Oat milk", "agent", "laptop"),
     ]
@@ -116,7 +116,7 @@ def test_f10_the_page_of_a_task_shows_both_values(apart: tuple[Path, Path]) -> N
     assert "! Soy milk: title: 1 Soy milk (phone)  |  2 Oat milk (laptop)" in shown
     assert "lottisync conflicts keep t1 title N" in shown
     [conflict] = call(apart[0], "task", "show", "t1")["conflicts"]
-    assert (conflict["field"], conflict["title"]) == ("title", "Soy milk")
+    assert (conflict["path"], conflict["title"]) == ("title", "Soy milk")
     assert "Soy milk" in run_here("conflicts", home=apart[0]).out
 
 
@@ -133,7 +133,7 @@ def test_f10_a_tick_that_two_devices_disagree_on_is_one_decision(apart: tuple[Pa
     meet(*homes)
     for home in homes:
         home.close()
-    assert [one["field"] for one in call(apart[0], "conflicts") if one["id"] == "i1"] == ["isChecked"]
+    assert [one["path"] for one in call(apart[0], "conflicts") if one["id"] == "i1"] == ["isChecked"]
     call(apart[0], "conflicts", "keep", "i1", "isChecked", "1")
     assert [one for one in call(apart[0], "conflicts") if one["id"] == "i1"] == []
 

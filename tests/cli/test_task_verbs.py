@@ -31,7 +31,7 @@ def done(home: Path, *arguments: str) -> Any:
     """The answer of a call that goes well."""
     result = task(home, *arguments, "--json")
     assert result.code == 0, result
-    return result.json
+    return result.content
 
 
 def refused(home: Path, *arguments: str, code: int) -> str:

@@ -24,7 +24,7 @@ def done(home: Path, *arguments: str) -> Any:
     """The answer of a call that goes well."""
     result = task(home, *arguments, "--json")
     assert result.code == 0, result
-    return result.json
+    return result.content
 
 
 def refused(home: Path, *arguments: str, code: int) -> str:
@@ -103,13 +103,13 @@ def test_jour_27_a_timer_is_started_and_stopped(home: Path) -> None:
     assert task(home, "time", "list").out == task(home, "time", "stop").out == "No timer runs.\n"
     done(home, "time", "start", "milk", "walking", "--at", "2026-01-02T14:00Z")
     [runs] = done(home, "time", "list")
-    assert (runs["title"], runs["text"], runs["runs"], runs["minutes"]) == ("Buy milk", "walking", True, None)
+    assert (runs["taskTitle"], runs["text"], runs["runs"], runs["minutes"]) == ("Buy milk", "walking", True, None)
     assert "(runs)" in task(home, "show", "milk").out
     assert "runs" in task(home, "time", "list").out
     done(home, "time", "start", "bread", "--at", "2026-01-02T14:40Z")
     assert done(home, "time", "list", "milk")[0]["minutes"] == 40
     [stopped] = done(home, "time", "stop", "--at", "2026-01-02T15:00Z")
-    assert (stopped["title"], stopped["minutes"], stopped["changed"]) == ("Bake bread", 20, True)
+    assert (stopped["taskTitle"], stopped["minutes"], stopped["changed"]) == ("Bake bread", 20, True)
     assert done(home, "time", "stop") == []
     assert "stopped already" in task(home, "time", "stop", stopped["id"]).out
 

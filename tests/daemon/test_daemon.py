@@ -28,7 +28,7 @@ def status(home: Path) -> Any:
 
 
 def titles(home: Path) -> set[str]:
-    return {task["title"] for task in run("task", "list", "--json", home=home).json}
+    return {task["title"] for task in run("task", "list", "--json", home=home).json["tasks"]}
 
 
 def test_cli_8_what_one_process_writes_arrives_at_the_other_device(homes: tuple[Path, Path]) -> None:
@@ -57,7 +57,7 @@ def test_cli_8_what_one_process_writes_arrives_at_the_other_device(homes: tuple[
     assert status(phone)["daemon"] is None
     # CLI-29: also while no daemon runs, and on the device that was dialled.
     assert all(status(home)["daemon"] is None for home in homes)
-    seen_last = [status(home)["peers"][0]["lastSeen"] for home in homes]
+    seen_last = [status(home)["peers"][0]["lastSeenAt"] for home in homes]
     assert None not in seen_last
 
 

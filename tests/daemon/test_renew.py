@@ -17,7 +17,7 @@ NOW = 1_764_590_400_000
 def ok(*arguments: str, home: Path) -> Any:
     result = run_here(*arguments, "--json", home=home)
     assert result.code == 0, result
-    return result.json
+    return result.content
 
 
 def titles(home: Path) -> set[str]:
@@ -43,8 +43,8 @@ def test_copy_11_a_renewed_copy_brings_all_that_it_wrote(homes: tuple[Path, Path
     """COPY-21"""
     laptop, phone = homes
     renewed = ok("devices", "renew", "tablet", "--yes", home=twin)
-    assert renewed["was"] == "phone"
-    assert renewed["device"] != ok("status", home=phone)["device"]
+    assert renewed["formerName"] == "phone"
+    assert renewed["id"] != ok("status", home=phone)["id"]
     assert titles(twin) == {"Before", "On the copy"}
     assert {row["name"]: row["status"] for row in ok("devices", home=twin)} == dict.fromkeys(
         ("laptop", "phone", "tablet"), "active"
@@ -62,7 +62,7 @@ def test_copy_11_a_renewed_copy_brings_all_that_it_wrote(homes: tuple[Path, Path
             for home in (laptop, phone, twin):
                 eventually(lambda h=home: titles(h) == {"Before", "On the phone", "On the copy"})  # type: ignore[misc]
             eventually(lambda: digests(laptop) == digests(phone) == digests(twin), "in step")
-            assert not any(peer["twice"] for peer in ok("status", home=laptop)["peers"])
+            assert not any(peer["runsTwice"] for peer in ok("status", home=laptop)["peers"])
     assert {row["name"] for row in ok("devices", home=phone) if row["status"] == "active"} == {
         "laptop",
         "phone",
@@ -90,7 +90,7 @@ def test_copy_11_killed_it_is_the_copy_or_the_new_device(
         with pytest.raises(KeyboardInterrupt):
             home.renew("tablet")
     home.close()
-    device = ok("status", home=twin)["device"]
+    device = ok("status", home=twin)["id"]
     assert (device == was) is (moment == "before the key")
     assert titles(twin) == {"Before", "On the copy"}
     ok("devices", "renew", "watch", "--yes", home=twin)

@@ -38,7 +38,7 @@ def tamper(home: Path, text: str = "replace(serialized, 'Milk', 'Mils')") -> Non
 
 
 def title(home: Path) -> str:
-    (task,) = run("task", "list", "--json", home=home).json
+    (task,) = run("task", "list", "--json", home=home).json["tasks"]
     found: str = task["title"]
     return found
 
@@ -85,7 +85,7 @@ def test_cli_20_with_a_daemon_what_differs_is_found_mended_and_said(homes: tuple
         assert found.code == 0, found
         assert found.err == ""
         assert found.json["away"] == []
-        assert {row["store"]: (row["name"], row["outcome"], row["mended"]) for row in found.json["compared"]} == {
+        assert {row["store"]: (row["deviceName"], row["outcome"], row["mended"]) for row in found.json["compared"]} == {
             "space": ("phone", "equal", 0),
             "journal": ("phone", "equal", 1),
             "agent": ("phone", "equal", 0),
@@ -269,7 +269,7 @@ def test_cli_24_a_status_that_cannot_be_written_is_said_once_and_ends_nothing(ho
             first.event("connected")
             assert STATUS_FILE in first.event("failed")["text"]
             assert run("task", "add", "Milk", home=laptop).code == 0
-            eventually(lambda: run("task", "list", "--json", home=phone).json, "the task")
+            eventually(lambda: run("task", "list", "--json", home=phone).json["tasks"], "the task")
             assert run("status", "--json", home=laptop).json["daemon"] is None
             in_the_way.rmdir()
             assert run("task", "add", "Bread", home=laptop).code == 0
@@ -282,7 +282,7 @@ def test_devices_says_what_each_lacks(homes: tuple[Path, Path]) -> None:
     with two_daemons(laptop, phone):
         pass
     assert run("task", "add", "Bread", home=laptop).code == 0
-    rows = {row["name"]: row["lacks"] for row in run("devices", "--json", home=laptop).json}
+    rows = {row["name"]: row["lacks"] for row in run("devices", "--json", home=laptop).json["devices"]}
     assert rows["laptop"] is None
     assert rows["phone"]["journal"] > 0
     assert f"lacks {sum(rows['phone'].values())} change" in run("devices", home=laptop).out

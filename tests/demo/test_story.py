@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.command_line import content
 
 from lottisync.demo import script
 from lottisync.demo.story import EDITED_MINUTES, REASON, TASK
@@ -62,7 +63,7 @@ def ask(folder: Path, device: str, *arguments: str) -> Any:
         text=True,
         check=True,
     )
-    return json.loads(done.stdout)
+    return content(done.stdout)
 
 
 def test_every_step_is_told_in_order(told: tuple[Path, str]) -> None:
@@ -91,11 +92,11 @@ def test_the_task_shows_the_verdicts(told: tuple[Path, str], device: str) -> Non
 
 def test_the_decisions_are_on_the_device_that_proposed(told: tuple[Path, str]) -> None:
     decisions = ask(told[0], "laptop", "review", "log", task_id(TASK))
-    verdicts = {decision["toolName"]: (decision["verdict"], decision["reason"]) for decision in decisions}
+    verdicts = {decision["tool"]: (decision["verdict"], decision["reason"]) for decision in decisions}
     assert verdicts["update_task_priority"] == ("rejected", REASON)
     assert verdicts["update_task_estimate"][0] == "confirmed"
     assert len(decisions) == 7
-    assert all(decision["device"] == ask(told[0], "phone", "status")["device"] for decision in decisions)
+    assert all(decision["deviceId"] == ask(told[0], "phone", "status")["id"] for decision in decisions)
 
 
 def test_the_model_was_told_the_decisions_and_both_repeated_proposals_were_refused(told: tuple[Path, str]) -> None:

@@ -16,6 +16,7 @@ import apsw
 import msgspec
 import pytest
 
+from lottisync.answers.form import VERSION
 from lottisync.cli.main import main
 
 BOUND_SECONDS = 60.0
@@ -29,7 +30,26 @@ class Result(NamedTuple):
 
     @property
     def json(self) -> Any:
-        return msgspec.json.decode(self.out)
+        """The answer, without the version that every answer has."""
+        return unversioned(self.out)
+
+    @property
+    def content(self) -> Any:
+        return content(self.out)
+
+
+def unversioned(line: str) -> Any:
+    """One answer (docs/json.md) without its version."""
+    answer = msgspec.json.decode(line)
+    assert answer.pop("lottisync") == VERSION
+    return answer
+
+
+def content(line: str) -> Any:
+    """The answer; of one about several things, the array alone."""
+    answer = unversioned(line)
+    [*values] = answer.values()
+    return values[0] if len(values) == 1 and isinstance(values[0], list) else answer
 
 
 def environment() -> dict[str, str]:

@@ -13,7 +13,7 @@ from types import MappingProxyType, TracebackType
 from typing import Any, NamedTuple, Self
 
 import pytest
-from tests.support.command_line import environment, eventually
+from tests.support.command_line import content, environment, eventually
 from tests.support.daemons import Daemon
 
 
@@ -51,7 +51,7 @@ class Machine:
         done = self._started(*arguments)
         out, err = done.communicate(timeout=60)
         assert done.returncode == 0, err
-        return json.loads(out.splitlines()[-1])
+        return content(out.splitlines()[-1])
 
     def _started(self, *arguments: str) -> "subprocess.Popen[str]":
         call = ["ip", "netns", "exec", self.namespace, sys.executable, "-m", "lottisync", *arguments]
@@ -77,7 +77,7 @@ class Machine:
         assert process.returncode == 0, (out, err)
 
     def daemon(self, *options: str) -> Daemon:
-        running = Daemon(self.home, self._started("daemon", *options))
+        running = Daemon(self.home, self._started("daemon", "--no-web", *options))
         self.daemons.append(running)
         running.event("started")
         return running

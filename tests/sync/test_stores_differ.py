@@ -1,5 +1,6 @@
 """Stores of a program's own, and devices with different ones: SYNC-62 to SYNC-64, FORGET-11, STORE-39."""
 
+import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,6 +17,8 @@ from lottisync.entities.schema import EntityType, StoreSchema, schema
 from lottisync.protocol import message as m
 from lottisync.store import forgetting
 from lottisync.store.check import broken_invariants
+from lottisync.store.doorbell import Bell
+from lottisync.sync.verification import State, ask, requests
 
 pytestmark = pytest.mark.anyio
 RECIPES = schema("recipe-book", [EntityType("recipe", owner="book")])
@@ -128,6 +131,20 @@ async def test_sync_63_status_shows_which_stores_are_not_shared(pair: list[Membe
             (here,), (there,) = await first.snapshot(), await second.snapshot()
     assert (here.only_here, here.only_there) == (["recipe-book"], [])
     assert (there.only_here, there.only_there) == ([], ["recipe-book"])
+
+
+async def test_mend_29_to_compare_a_store_that_the_peer_lacks_ends_at_once(pair: list[Member]) -> None:
+    """MEND-29: it stayed "waiting", as if the two could still come to know the same."""
+    a, b = again(pair, 0, *STORES, RECIPES), pair[1]
+    first, second = engine_of(a), engine_of(b)
+    async with running(second):
+        introduce(a, b, second.port)
+        async with running(first):
+            with contextlib.closing(Bell(a.folder / "bells", "verify-soup")):
+                ask(a.stores["space"], "verify-soup", [(b.device, name) for name in ("journal", "recipe-book")], a.now)
+                await until(lambda: not any(one.open for one in requests(a.stores["space"])), "both requests end")
+                found = {one.store: one.state for one in requests(a.stores["space"])}
+    assert found == {"journal": State.EQUAL, "recipe-book": State.NOT_SHARED}
 
 
 async def test_forget_11_nobody_waits_for_a_device_that_does_not_have_the_store(pair: list[Member]) -> None:

@@ -380,6 +380,8 @@ class ProposalOperations:
 
 def _told(outcome: Outcome) -> dict[str, Any]:
     told: dict[str, Any] = msgspec.to_builtins(outcome)
+    for field in told.get("stale", ()):
+        field["entity"] = field.pop("entityId")
     return told
 
 

@@ -5,22 +5,29 @@ from typing import Any
 import click
 
 from lottisync.agents import agent as agents
-from lottisync.agents import queue, run_log, task_agent, thread
-from lottisync.agents.model import TokenUsage
+from lottisync.agents import run_log, task_agent, thread
 from lottisync.agents.openai_client import DEFAULT_MODEL
 from lottisync.agents.report import latest_report
-from lottisync.agents.types import Agent, AgentState
+from lottisync.agents.types import Agent
+from lottisync.answers.agents import (
+    AgentAnswer,
+    Agents,
+    Conversation,
+    Message,
+    ReportAnswer,
+    RunAnswer,
+    Runs,
+    Tokens,
+)
 from lottisync.cli.terminal import MARGIN, Terminal, common, short
 from lottisync.cli.watch import watchable
+from lottisync.daemon.agent_page import agent_page, cost
 from lottisync.daemon.home import TaskHome
 from lottisync.device import clock
 from lottisync.journal import tasks
-from lottisync.journal.types import Task
 from lottisync.problem import Problem
-from lottisync.store.instant import iso
 
-AWAY_DAYS = 7
-"""A home that nobody has seen for so long is offered for take-over; a week covers a holiday's weekend."""
+UNKNOWN = "(unknown)"
 RUN_CHARACTERS = 12
 """Of a run's key, enough for people to tell runs apart."""
 
@@ -33,16 +40,16 @@ def list_agents(terminal: Terminal) -> None:
     home = terminal.home
     with home.agent.reading() as reader:
         found = agents.list_agents(reader)
-    value = [_described(home, each) for each in found]
-    terminal.emit(value, lambda: _show_list(terminal, value))
+    pages = [agent_page(home, each, clock.now()) for each in found]
+    terminal.emit(Agents(pages), lambda: _show_list(terminal, pages))
 
 
-def _show_list(terminal: Terminal, value: list[dict[str, Any]]) -> None:
-    if not value:
+def _show_list(terminal: Terminal, pages: list[AgentAnswer]) -> None:
+    if not pages:
         terminal.line("No agent minds a task. Let one with: lottisync agent create TASK")
         return
     rows = [
-        (short(row["id"]), row["name"], _state(row), row["title"] or "(gone)", row["home"]["name"]) for row in value
+        (short(one.id), one.name, _state(one), one.task_title or "(gone)", one.home.name or UNKNOWN) for one in pages
     ]
     terminal.table(["id", "name", "", "task", "home"], rows)
 
@@ -53,112 +60,49 @@ def _show_list(terminal: Terminal, value: list[dict[str, Any]]) -> None:
 @watchable
 def show(terminal: Terminal, which: str) -> None:
     """Show how things stand with the agent of TASK: state, home, what waits, what it has cost."""
-    value = _described(terminal.home, agent_of(terminal.home, which))
-
-    def shown() -> None:
-        terminal.line(f"{value['name']}  {_state(value)}", "bold")
-        terminal.line(
-            f"task    {value['title']}  lottisync task show {short(value['task'])}"
-            if value["title"]
-            else "task    (gone)"
-        )
-        terminal.line(f"home    {value['home']['name']}")
-        terminal.line(f"model   {value['model'] or DEFAULT_MODEL}")
-        terminal.line(f"woke    {value['lastWakeAt'] or 'never'}")
-        for label, key in (("again", "nextWakeAt"), ("fails", "failures")):
-            if value[key]:
-                terminal.line(f"{label:7} {value[key]}")
-        for name, at in value["timers"].items():
-            terminal.line(f"timer   {name} at {at}")
-        if value["waiting"]:
-            terminal.line(f"waits   {counted(value['waiting'], 'change')}")
-        terminal.line(f"cost    {_tokens(value['tokens'])} in {counted(value['wakes'], 'wake')}")
-        if value["asleepBecause"]:
-            terminal.line(f"It sleeps, after {value['asleepBecause']}", "bold red")
-            terminal.line("When that is mended: lottisync agent resume")
-        if value["home"]["offered"]:
-            seen = value["home"]["lastSeen"] or "for as long as this device remembers"
-            terminal.line(f"Its home was not seen since {seen}. Take over: lottisync agent move {which}", "yellow")
-
-    terminal.emit(value, shown)
+    page = agent_page(terminal.home, agent_of(terminal.home, which), clock.now())
+    terminal.emit(page, lambda: _show_page(terminal, page, which))
 
 
-def _described(home: TaskHome, found: Agent) -> dict[str, Any]:
-    with home.agent.reading() as reader:
-        state = agents.read_state(reader, found.id)
-        waits = sum(len(each.dots) for each in queue.waiting(reader, found.id))
-        costs = thread.spent(reader, found.id)
-        latest = latest_report(reader, found.id)
-    task_id = agents.task_of(state)
-    with home.journal.reading() as reader:
-        gone = agents.asleep_without_task(reader, state)
-        title = None if gone else tasks.read(reader, task_id, "task", Task).title
-        closed = agents.asleep_after_task(reader, state)
-    return {
-        "id": found.id,
-        "name": found.display_name,
-        "lifecycle": found.lifecycle,
-        "awake": run_log.is_awake(home.agent, found.id),
-        "task": task_id,
-        "title": title,
-        "closed": closed,
-        "model": found.config.get("model"),
-        "home": _home_of(home, found, state),
-        "lastWakeAt": state.last_wake_at,
-        "nextWakeAt": state.next_wake_at,
-        "failures": state.consecutive_failure_count,
-        "asleepBecause": agents.asleep_because(state),
-        "subscriptions": found.subscriptions,
-        "timers": found.timers,
-        "waiting": waits,
-        "wakes": len(costs),
-        "tokens": _sum(list(costs.values())),
-        "tldr": latest.content["tldr"] if latest else None,
-    }
+def _show_page(terminal: Terminal, page: AgentAnswer, which: str) -> None:
+    terminal.line(f"{page.name}  {_state(page)}", "bold")
+    there = f"{page.task_title}  lottisync task show {short(page.task_id)}"
+    terminal.line(f"task    {there if page.task_title else '(gone)'}")
+    terminal.line(f"home    {page.home.name or UNKNOWN}")
+    terminal.line(f"model   {page.model or DEFAULT_MODEL}")
+    terminal.line(f"woke    {page.last_wake_at or 'never'}")
+    for label, known in (("again", page.next_wake_at), ("fails", page.failures)):
+        if known:
+            terminal.line(f"{label:7} {known}")
+    for name, at in page.timers.items():
+        terminal.line(f"timer   {name} at {at}")
+    if page.changes_waiting:
+        terminal.line(f"waits   {counted(page.changes_waiting, 'change')}")
+    terminal.line(f"cost    {_tokens(page.tokens)} in {counted(page.wakes, 'wake')}")
+    if page.asleep_because:
+        terminal.line(f"It sleeps, after {page.asleep_because}", "bold red")
+        terminal.line("When that is mended: lottisync agent resume")
+    if page.home.offered:
+        seen = page.home.last_seen_at or "for as long as this device remembers"
+        terminal.line(f"Its home was not seen since {seen}. Take over: lottisync agent move {which}", "yellow")
 
 
-def _home_of(home: TaskHome, found: Agent, state: AgentState) -> dict[str, Any]:
-    """Where the agent wakes, and whether that home has been away for so long that another may take over."""
-    from lottisync.daemon.status import last_seen, read_status
-
-    here = home.key.device_id
-    member = home.roster().members.get(found.home_device)
-    told = {"device": found.home_device, "name": member.name if member else "(unknown)", "lastSeen": None}
-    if found.home_device == here:
-        return {**told, "offered": False}
-    running = read_status(home)
-    peers = {peer.device: peer for peer in running.peers} if running else {}
-    peer = peers.get(found.home_device)
-    told["lastSeen"] = last_seen(home, running).get(found.home_device)
-    # What it wrote is a sign of life, too, and the only one where no daemon runs.
-    signs = [at for at in (told["lastSeen"], state.last_wake_at, found.created_at) if at]
-    is_away = max(signs, default="") < iso(clock.now() - AWAY_DAYS * 86_400_000)
-    return {**told, "offered": is_away and not (peer and peer.connected) and found.lifecycle != agents.DESTROYED}
-
-
-def _state(row: dict[str, Any]) -> str:
-    if row["awake"]:
+def _state(page: AgentAnswer) -> str:
+    if page.awake:
         return "awake"
-    if row["lifecycle"] != agents.DESTROYED and row["title"] is None:
+    if page.lifecycle != agents.DESTROYED and page.task_title is None:
         return "asleep: its task is gone"
-    if row["lifecycle"] != agents.DESTROYED and row["closed"] is not None:
-        return f"asleep: its task is {row['closed'].lower()}"
-    if row["asleepBecause"]:
-        return f"gave up after {counted(row['failures'], 'failure')}"
-    if row["lifecycle"] == agents.DORMANT:
+    if page.lifecycle != agents.DESTROYED and page.task_closed is not None:
+        return f"asleep: its task is {page.task_closed.lower()}"
+    if page.asleep_because:
+        return f"gave up after {counted(page.failures, 'failure')}"
+    if page.lifecycle == agents.DORMANT:
         return "paused"
-    return f"{row['lifecycle']}, home is away" if row["home"]["offered"] else str(row["lifecycle"])
+    return f"{page.lifecycle}, home is away" if page.home.offered else page.lifecycle
 
 
-def _sum(costs: list[TokenUsage]) -> dict[str, int]:
-    return {
-        "read": sum(cost.prompt_tokens for cost in costs),
-        "written": sum(cost.completion_tokens for cost in costs),
-    }
-
-
-def _tokens(cost: dict[str, int]) -> str:
-    return f"{cost['read']:,} tokens read, {cost['written']:,} written"
+def _tokens(cost: Tokens) -> str:
+    return f"{cost.read:,} tokens read, {cost.written:,} written"
 
 
 def counted(number: int, noun: str) -> str:
@@ -182,7 +126,7 @@ def report(terminal: Terminal, which: str) -> None:
             display_name=found.display_name,
             which=which,
         )
-    value = {"id": latest.id, "agent": found.id, "createdAt": latest.created_at, "content": latest.content}
+    value = ReportAnswer(latest.id, found.id, latest.created_at, latest.content)
     terminal.emit(value, lambda: _show_report(terminal, found, latest.content))
 
 
@@ -218,36 +162,31 @@ def log(terminal: Terminal, which: str, run: str | None) -> None:
     if run is not None:
         _show_run(terminal, found, runs, run)
         return
-    value: list[dict[str, Any]] = [
-        {
-            "runKey": each.run_key,
-            "reason": each.reason,
-            "reasonId": each.reason_id,
-            "status": each.status,
-            "createdAt": each.created_at,
-            "completedAt": each.completed_at,
-            "error": each.error_message,
-            "tokens": _sum([costs[each.run_key]] if each.run_key in costs else []),
-        }
+    wakes = [
+        RunAnswer(
+            each.run_key,
+            each.reason,
+            each.reason_id,
+            each.status,
+            each.created_at,
+            each.completed_at,
+            each.error_message,
+            cost([costs[each.run_key]] if each.run_key in costs else []),
+        )
         for each in runs
     ]
     columns = ["run", "when", "why", "how it ended", "tokens"]
-    terminal.emit(
-        value,
-        lambda: terminal.table(
-            columns,
-            [
-                (
-                    row["runKey"][:RUN_CHARACTERS],
-                    row["createdAt"],
-                    f"{row['reason']} {row['reasonId']}"[:30],
-                    row["status"] if not row["error"] else f"{row['status']}: {row['error']}",
-                    sum(row["tokens"].values()),
-                )
-                for row in value
-            ],
-        ),
-    )
+    rows = [
+        (
+            each.run_key[:RUN_CHARACTERS],
+            each.created_at,
+            f"{each.reason} {each.reason_id}"[:30],
+            each.status if not each.error else f"{each.status}: {each.error}",
+            each.tokens.read + each.tokens.written,
+        )
+        for each in wakes
+    ]
+    terminal.emit(Runs(wakes), lambda: terminal.table(columns, rows))
 
 
 def _show_run(terminal: Terminal, found: Agent, runs: list[run_log.Run], abbreviated: str) -> None:
@@ -261,22 +200,17 @@ def _show_run(terminal: Terminal, found: Agent, runs: list[run_log.Run], abbrevi
             abbreviated=abbreviated,
         )
     with terminal.home.agent.reading() as reader:
-        said: list[dict[str, Any]] = [
-            {
-                "at": each.created_at,
-                "kind": each.kind,
-                "tool": each.metadata.get("toolName"),
-                "text": thread.full_text(reader, each),
-            }
+        said = [
+            Message(each.created_at, each.kind, each.metadata.get("toolName"), thread.full_text(reader, each))
             for each in thread.messages(reader, found.id, meant[0].thread_id)
         ]
 
     def shown() -> None:
         for each in said:
-            terminal.line(f"{each['at'][11:19]}  {each['kind']:<11} {each['tool'] or ''}", "dim")
-            terminal.text(str(each["text"]), MARGIN)
+            terminal.line(f"{each.at[11:19]}  {each.kind:<11} {each.tool or ''}", "dim")
+            terminal.text(each.text, MARGIN)
 
-    terminal.emit(said, shown)
+    terminal.emit(Conversation(said), shown)
 
 
 def agent_of(home: TaskHome, which: str) -> Agent:

@@ -9,7 +9,6 @@ from typing import Any
 
 import anyio
 import click
-import msgspec
 
 from lottisync.agents import agent as agents
 from lottisync.agents import run_log, task_agent
@@ -17,9 +16,11 @@ from lottisync.agents.openai_client import DEFAULT_MODEL, model_for
 from lottisync.agents.run_key import user_initiated
 from lottisync.agents.types import Agent
 from lottisync.agents.wake import WakeProgress, WakeResult, wake
+from lottisync.answers.agents import TimerSet, Woken
 from lottisync.cli.agent_pages import agent_of, list_agents, log, report, show
 from lottisync.cli.options import everywhere
 from lottisync.cli.terminal import Terminal, common
+from lottisync.daemon.agent_page import agent_page, cost
 from lottisync.daemon.home import TaskHome
 from lottisync.device import clock
 from lottisync.journal import tasks
@@ -66,9 +67,8 @@ def create(terminal: Terminal, task_id: str, name: str, model: str | None) -> No
     )
     with home.agent.reading() as reader:
         made = agents.read(reader, ident)
-    value = {"id": ident, "name": made.display_name, "task": task, "model": made.config.get("model")}
     terminal.emit(
-        value,
+        agent_page(home, made, clock.now()),
         lambda: terminal.line(f"{made.display_name} minds this task now. Wake with: lottisync agent wake {task_id}"),
     )
 
@@ -108,8 +108,20 @@ def wake_agent(terminal: Terminal, which: str, at: str | None) -> None:
         result = anyio.run(run, watch)
     with home.agent.reading() as reader:
         proposed = sum(len(_items(reader, set_id)) for set_id in result.change_set_ids)
-    value = msgspec.to_builtins(result) | {"proposed": proposed}
-    terminal.emit(value, lambda: _show_wake(terminal, found, result, proposed))
+    answer = Woken(
+        found.id,
+        result.run_key,
+        result.thread_id,
+        result.report_id,
+        result.change_set_ids,
+        proposed,
+        result.observation_count,
+        result.turns,
+        result.turn_limit_reached,
+        result.repeated,
+        cost([result.usage]) if result.usage else None,
+    )
+    terminal.emit(answer, lambda: _show_wake(terminal, found, result, proposed))
 
 
 def _set_timer(terminal: Terminal, found: Agent, at: str) -> None:
@@ -119,7 +131,7 @@ def _set_timer(terminal: Terminal, found: Agent, at: str) -> None:
         raise WrongCall("bad-value", f"--at is an instant: {error}") from None
     with terminal.home.agent.transaction(clock.now(), PERSON) as tx:
         agents.set_timer(tx, found.id, TIMER, instant)
-    value = {"id": found.id, "timer": TIMER, "at": instant}
+    value = TimerSet(found.id, TIMER, instant)
     terminal.emit(value, lambda: terminal.line(f"{found.display_name} wakes at {instant}, where a daemon runs."))
 
 
@@ -260,11 +272,5 @@ def _change(terminal: Terminal, which: str, change: Callable[[Transaction, str],
     with home.agent.transaction(clock.now(), PERSON) as tx:
         change(tx, found.id)
         now = agents.read(tx, found.id)
-    value = {
-        "id": now.id,
-        "name": now.display_name,
-        "lifecycle": now.lifecycle,
-        "homeDevice": now.home_device,
-        "config": now.config,
-    }
-    terminal.emit(value, lambda: terminal.line(f"{now.display_name} {said}"))
+    page = agent_page(home, now, clock.now())
+    terminal.emit(page, lambda: terminal.line(f"{now.display_name} {said}"))

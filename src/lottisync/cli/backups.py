@@ -7,9 +7,12 @@ from pathlib import Path
 
 import click
 
+from lottisync.answers.devices import BackedUp, Restored
+from lottisync.answers.stores import Exported
 from lottisync.cli.terminal import Terminal, common
 from lottisync.device import clock
 from lottisync.problem import Problem
+from lottisync.store.instant import iso, millis
 
 SECRET = "It holds this device's key: anyone who reads it can act as this device."
 
@@ -31,7 +34,7 @@ def backup(terminal: Terminal, folder: Path, keep: int | None) -> None:
     with _gauged(terminal) as progress:
         made = back_up(home, folder, clock.now(), progress)
     removed = rotate(folder, home.id, keep) if keep is not None else []
-    value = {"folder": str(made.folder), "stores": made.described.stores, "removed": [str(r.folder) for r in removed]}
+    value = BackedUp(str(made.folder), made.described.stores, [str(each.folder) for each in removed])
 
     def shown() -> None:
         terminal.line(f"Backed up to {made.folder}, and checked.", "green")
@@ -56,7 +59,7 @@ def restore(terminal: Terminal, folder: Path) -> None:
     with _gauged(terminal) as progress:
         restored = backup.restore(folder, terminal.path, progress)
     said = restored.described
-    value = {"home": str(terminal.path), "device": said.device, "name": said.name, "at": said.at}
+    value = Restored(said.device, said.name, str(terminal.path), iso(millis(said.at)))
 
     def shown() -> None:
         terminal.line(f"{terminal.path} is {said.name} again, as it was at {said.at}.", "green")
@@ -93,7 +96,7 @@ def export_file(terminal: Terminal, file: Path) -> None:
                 sys.stdout.buffer.write(line + b"\n")
             return
         _write(file, lines)
-    value = {"file": str(file), "entities": done}
+    value = Exported(str(file), done)
     terminal.emit(value, lambda: terminal.line(f"Exported {done:,} entities to {file}", "green"))
 
 

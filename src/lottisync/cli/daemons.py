@@ -1,8 +1,11 @@
 """`daemon`."""
 
+from pathlib import Path
+
 import anyio
 import click
 
+from lottisync.answers.devices import Event
 from lottisync.cli.terminal import Terminal, address, common
 from lottisync.device import clock
 from lottisync.net.listener import DEFAULT_PORT, EVERYWHERE
@@ -13,37 +16,39 @@ from lottisync.store.instant import iso
 @click.option("--listen", metavar="HOST:PORT", help=f"Where to listen; else [::]:{DEFAULT_PORT}, IPv4 and IPv6.")
 @click.option("--no-agents", is_flag=True, help="Do not wake the agents that are at home on this device.")
 @click.option("--no-discovery", is_flag=True, help="Neither announce this device by mDNS nor look for others.")
-@click.option("--web", metavar="HOST:PORT", help="Where to serve the pages; else a free port of 127.0.0.1.")
+@click.option(
+    "--web", metavar="HOST:PORT", help="Where to serve the pages: 127.0.0.1:PORT, or 0.0.0.0:PORT for your network."
+)
+@click.option("--web-cert", type=click.Path(path_type=Path), help="The network's certificate (PEM), with --web-key.")
+@click.option("--web-key", type=click.Path(path_type=Path), help="The key of --web-cert (PEM).")
 @click.option("--no-web", is_flag=True, help="Serve no pages.")
 @common
 def daemon(
-    terminal: Terminal, listen: str | None, no_discovery: bool, no_agents: bool, web: str | None, no_web: bool
+    terminal: Terminal,
+    listen: str | None,
+    no_discovery: bool,
+    no_agents: bool,
+    web: str | None,
+    web_cert: Path | None,
+    web_key: Path | None,
+    no_web: bool,
 ) -> None:
     """Keep in step with the other devices, and wake this device's agents when their tasks change, until stopped
     (Ctrl-C). With --json, one event a line."""
     from lottisync.daemon.daemon import run
-    from lottisync.daemon.pages import Where
+    from lottisync.daemon.pages import Where, where_of
     from lottisync.sync.engine import Listen
 
     where = Listen(*address(listen, what="--listen")) if listen else Listen(EVERYWHERE, DEFAULT_PORT, firm=False)
-    pages = None if no_web else Where(*address(web, what="--web"), firm=True) if web else Where()
+    pages = None if no_web else where_of(*address(web, what="--web"), web_cert, web_key) if web else Where()
     home = terminal.home
 
-    def say(code: str, text: str) -> None:
-        if terminal.as_json:
-            event = {"at": iso(clock.now()), "event": code, "text": text}
-            terminal.event(event)
-        else:
-            terminal.line(
-                f"{iso(clock.now())[11:19]}  {text}", {"connected": "green", "diverged": "bold red"}.get(code)
-            )
+    def say(code: str, text: str, port: int | None = None) -> None:
+        at, style = iso(clock.now()), {"connected": "green", "diverged": "bold red"}.get(code)
+        terminal.emit(Event(at, code, text, port), lambda: terminal.line(f"{at[11:19]}  {text}", style))
 
     def started(port: int) -> None:
-        if terminal.as_json:
-            event = {"at": iso(clock.now()), "event": "started", "port": port, "text": f"listening on port {port}"}
-            terminal.event(event)
-        else:
-            say("started", f"{home.name} listens on {where.host}:{port}")
+        say("started", f"{home.name} listens on {where.host}:{port}", port)
 
     anyio.run(
         lambda: run(

@@ -7,8 +7,18 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import anyio
 import click
-import msgspec
 
+from lottisync.answers import devices as answers
+from lottisync.answers.devices import (
+    Acknowledged,
+    AddressGiven,
+    CodeShown,
+    Device,
+    DeviceChanged,
+    Devices,
+    Named,
+    PairedWith,
+)
 from lottisync.cli.terminal import Terminal, address, common
 from lottisync.daemon.home import TaskHome
 from lottisync.device import clock
@@ -18,9 +28,12 @@ from lottisync.identity.pairing import OFFER_LIFETIME_MS, CodeOffer, Paired, new
 from lottisync.net.address import Address
 from lottisync.problem import Problem, Usage
 from lottisync.shown import quoted
+from lottisync.store.instant import iso
+from lottisync.sync.peer import AddressState
 
 if TYPE_CHECKING:
     from lottisync.identity.roster import Member
+    from lottisync.web.admission import Browsers
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -61,18 +74,18 @@ def devices(context: click.Context, terminal: Terminal) -> None:
     ahead = {state.device: state.ahead for state in running.peers} if running else {}
     lacks = lacked(home, running)
     where = known_addresses(home, running)
-    rows: list[dict[str, Any]] = [
-        {
-            "name": member.name,
-            "device": member.device,
-            "status": member.status,
-            "this": member.device == home.key.device_id,
-            "connected": member.device in connected,
-            "lacks": lacks.get(member.device),
-            "addresses": where.get(member.device, []),
-            "ahead": ahead.get(member.device),
-            "lastFailure": msgspec.to_builtins(failures.get(member.device)),
-        }
+    rows = [
+        Device(
+            member.device,
+            member.name,
+            member.status,
+            member.device == home.key.device_id,
+            member.device in connected,
+            lacks.get(member.device),
+            where.get(member.device, []),
+            ahead.get(member.device),
+            failures.get(member.device),
+        )
         for member in roster.members.values()
     ]
 
@@ -80,34 +93,33 @@ def devices(context: click.Context, terminal: Terminal) -> None:
         terminal.table(
             ["name", "status", "", "device"],
             [
-                (row["name"], row["status"], _note(row), grouped(str(row["device"])))
+                (row.name, row.status, _note(row), grouped(row.id))
                 for row in rows
             ],
         )  # fmt: skip
         for row in rows:
-            if row["ahead"]:
-                terminal.line(clock_warning(row["name"], row["ahead"]) + ".", "yellow")
-            if not running and (last := row["lastFailure"]):
-                when = last["triedAt"][:16].replace("T", " ")
-                terminal.line(f"{row['name']}  when last tried, {when}, at {last['address']}: {last['error']}", "dim")
-            for each in row["addresses"]:
-                terminal.line(f"{row['name']}  {_shown_address(each)}", "dim")
+            if row.clock_said:
+                terminal.line(clock_warning(row.name, row.clock_said) + ".", "yellow")
+            if not running and (last := row.last_failure):
+                terminal.line(f"{row.name}  {last.text}", "dim")
+            for each in row.addresses:
+                terminal.line(f"{row.name}  {_shown_address(each)}", "dim")
 
-    terminal.emit(rows, shown)
-
-
-def _shown_address(each: dict[str, Any]) -> str:
-    worked = f"worked {each['workedAt'][:16].replace('T', ' ')}" if each["workedAt"] else "never worked from here"
-    failed = f"; {each['error']}" if each["error"] else ""
-    return f"{each['address']}  {each['source']}, {worked}{failed}"
+    terminal.emit(Devices(rows), shown)
 
 
-def _note(row: dict[str, Any]) -> str:
-    if row["this"]:
+def _shown_address(each: AddressState) -> str:
+    worked = f"worked {each.worked_at[:16].replace('T', ' ')}" if each.worked_at else "never worked from here"
+    failed = f"; {each.error}" if each.error else ""
+    return f"{each.address}  {each.source}, {worked}{failed}"
+
+
+def _note(row: Device) -> str:
+    if row.this:
         return "this device"
-    missing = sum((row["lacks"] or {}).values())
+    missing = sum((row.lacks or {}).values())
     lacks = f"lacks {missing:,} {'change' if missing == 1 else 'changes'}" if missing else ""
-    return ", ".join(filter(None, ("connected" if row["connected"] else "", lacks)))
+    return ", ".join(filter(None, ("connected" if row.connected else "", lacks)))
 
 
 @devices.command("address")
@@ -137,8 +149,19 @@ def device_address(terminal: Terminal, name: str, where: str | None, remove: str
         if not take_away(home.space, member.device, at, clock.now()):
             raise Problem("unknown-address", "{at} was not entered for {name}", hint="devices", at=at, name=member.name)
         said = f"{member.name} is no longer looked for at {at}."
-    value = {"name": member.name, "device": member.device, "address": str(at), "given": where is not None}
+    value = AddressGiven(member.device, member.name, str(at), where is not None)
     terminal.emit(value, lambda: terminal.line(said, "green"))
+
+
+@devices.command()
+@common
+def acknowledge(terminal: Terminal) -> None:
+    """Say that you know which devices were copied or restored from a backup: `status` no longer shows them."""
+    from lottisync.daemon.overview import acknowledge as note
+
+    new = note(terminal.home, clock.now())
+    said = "Noted." if new else "There is nothing that you have not acknowledged."
+    terminal.emit(Acknowledged(new), lambda: terminal.line(said))
 
 
 @devices.command()
@@ -168,7 +191,7 @@ def retire(terminal: Terminal, name: str) -> None:
         )
     with identity_problems():
         home.members.retire(member.device, clock.now())
-    value = {"name": member.name, "device": member.device, "status": "retired"}
+    value = DeviceChanged(member.device, member.name, "retired")
     terminal.emit(value, lambda: terminal.line(f"{member.name} is retired: nobody waits for it any more.", "green"))
 
 
@@ -206,18 +229,53 @@ def revoke(terminal: Terminal, name: str, keep: tuple[str, ...], keep_none: bool
             name=member.name,
             names=names,
         )
-    gone = [each.name for each in resting if each.device not in kept]
-    names = " and ".join([member.name, *gone])
+    gone = [Named(each.device, each.name) for each in resting if each.device not in kept]
+    names = " and ".join([member.name, *(each.name for each in gone)])
     terminal.confirm(f"Take out {names} ({grouped(member.device)[:SHOWN_OF_AN_ID]}) for good?", yes=yes)
     with identity_problems():
         home.members.revoke(member.device, kept, clock.now())
-    value = {"name": member.name, "device": member.device, "status": "revoked", "alsoOut": gone}
+    value = DeviceChanged(member.device, member.name, "revoked", also_revoked=gone)
 
     def said() -> None:
         terminal.line(f"{names} out: no device of yours talks to it any more.", "green")
         terminal.line("What it already holds can't be recalled.", "dim")
 
     terminal.emit(value, said)
+
+
+@devices.command("browsers")
+@common
+def list_browsers(terminal: Terminal) -> None:
+    """List the browsers of your network that see the pages of this device."""
+    found = _browsers(terminal).all()
+    rows = [answers.Browser(one.id, one.name, iso(one.admitted), iso(one.seen)) for one in found]
+
+    def shown() -> None:
+        terminal.table(
+            ["name", "last seen", "let in", "id"], [(r.name, r.last_seen_at, r.admitted_at, r.id) for r in rows]
+        )
+        if not rows:
+            terminal.line("None is let in. Let one in: lottisync open --phone", "dim")
+
+    terminal.emit(answers.Browsers(rows), shown)
+
+
+@devices.command("revoke-browser")
+@click.argument("name")
+@common
+def revoke_browser(terminal: Terminal, name: str) -> None:
+    """Put out the browser NAME (or id), at once."""
+    out = _browsers(terminal).revoke(name)
+    terminal.emit(
+        answers.BrowserRevoked(out.id, out.name), lambda: terminal.line(f"{out.name} sees nothing any more.", "green")
+    )
+
+
+def _browsers(terminal: Terminal) -> "Browsers":
+    from lottisync.daemon.pages import new_secret
+    from lottisync.web.admission import Browsers
+
+    return Browsers(terminal.home.path, clock.now, new_secret)
 
 
 @devices.command()
@@ -233,7 +291,7 @@ def rename(terminal: Terminal, name: str, new_name: str) -> None:
     _refuse_taken(home, new_name, but=member.device)
     with identity_problems():
         home.members.rename(member.device, new_name, clock.now())
-    value = {"name": new_name, "device": member.device, "status": member.status}
+    value = DeviceChanged(member.device, new_name, member.status, former_name=member.name)
     terminal.emit(value, lambda: terminal.line(f"{member.name} is called {new_name} now.", "green"))
 
 
@@ -259,7 +317,7 @@ def renew(terminal: Terminal, name: str, yes: bool) -> None:
 
     with identity_problems():
         anyio.run(change)
-    value = {"name": name, "device": home.key.device_id, "was": was}
+    value = DeviceChanged(home.key.device_id, name, "active", former_name=was)
     terminal.emit(
         value,
         lambda: terminal.line(
@@ -350,10 +408,11 @@ def _pair(terminal: Terminal, code: str | None, at: str | None, where: Address, 
         if code is not None and is_invitation(code):
             paired = accepted(me, code)
         elif code is None:
-            offer = CodeOffer(new_code(os.urandom(64)), clock.now() + OFFER_LIFETIME_MS)
+            expires = clock.now() + OFFER_LIFETIME_MS
+            offer = CodeOffer(new_code(os.urandom(64)), expires)
 
             def ready(port: int) -> None:
-                shown = {"code": offer.shown, "port": port, "seconds": OFFER_LIFETIME_MS // 1000}
+                shown = CodeShown(offer.shown, port, iso(expires))
                 terminal.emit(shown, lambda: _show_code(terminal, offer.shown, port))
 
             paired = anyio.run(lambda: show_code(me, offer, where, discover=discover, clock=clock.now, ready=ready))
@@ -396,4 +455,4 @@ def tell_paired(
         terminal.line(f"Both devices show the same words:  {' '.join(words)}")
         terminal.line(f"device  {grouped(device)}", "dim")
 
-    terminal.emit({"name": peer[1], "device": device, "words": list(words), "thisDevice": own[1]}, shown)
+    terminal.emit(PairedWith(device, peer[1], list(words), own[1]), shown)

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import click
 
+from lottisync.answers.devices import Invitations, InvitationShown, InvitationState
 from lottisync.cli.terminal import Terminal
 from lottisync.daemon.home import TaskHome
+from lottisync.daemon.overview import invitation_states
 from lottisync.device import clock
 from lottisync.identity.invitation import SECRET_BYTES, parse_invitation
 from lottisync.net.address import Address
@@ -55,8 +57,10 @@ def invite(terminal: Terminal, where: Address, minutes: int, *, takes_back: bool
 
     def show(given: "Given") -> None:
         uri = given.invitation(home.id).uri
-        value = {"number": given.number, "uri": uri, "port": given.port, "until": iso(until)}
-        terminal.emit(value, lambda: _show(terminal, given.number, uri, minutes, daemon=daemon))
+        terminal.emit(
+            InvitationShown(given.number, uri, given.port, iso(until)),
+            lambda: _show(terminal, given.number, uri, minutes, daemon=daemon),
+        )
 
     own_name = home.name
     try:
@@ -179,56 +183,34 @@ def take_back(terminal: Terminal, number: int) -> None:
     from lottisync.device import invitations
 
     invitations.take_back(terminal.home.space, number, clock.now())
-    terminal.emit(
-        {"number": number, "state": "expired"},
-        lambda: terminal.line(f"Invitation {number} is no longer good.", "green"),
-    )
+    [row] = [row for row in invitation_states(terminal.home, clock.now()) if row.number == number]
+    terminal.emit(row, lambda: terminal.line(f"Invitation {number} is no longer good.", "green"))
 
 
 def show_invitations(terminal: Terminal) -> None:
-    rows = described(terminal.home)
+    rows = invitation_states(terminal.home, clock.now())
 
     def shown() -> None:
         if not rows:
             terminal.line("No invitation is open, and none ended within a day. Make one: lottisync pair --invite")
             return
-        terminal.table(["invitation", "", ""], [(str(row["number"]), row["state"], _note(row)) for row in rows])
+        terminal.table(["invitation", "", ""], [(str(row.number), row.state, _note(row)) for row in rows])
 
-    terminal.emit(rows, shown)
-
-
-def described(home: TaskHome) -> list[dict[str, Any]]:
-    """The invitations that are open, or ended within a day, for `status` and `pair --invitations`; no secrets."""
-    from lottisync.device.invitations import given_out
-
-    now, members = clock.now(), home.roster().members
-    return [
-        {
-            "number": each.number,
-            "state": each.state_at(now),
-            "until": iso(each.until),
-            "port": each.port or None,
-            "failure": each.failure or None,
-            "device": each.device,
-            "name": members[each.device].name if each.device in members else each.name,
-            "joinedAt": iso(each.joined_at) if each.joined_at else None,
-        }
-        for each in given_out(home.space, now)
-    ]
+    terminal.emit(Invitations(rows), shown)
 
 
-def told_of(row: dict[str, Any]) -> str | None:
+def told_of(row: InvitationState) -> str | None:
     """A line of `status`: what is open, and who joined; nothing of one that has expired."""
-    if row["state"] == "expired":
+    if row.state == "expired":
         return None
-    return f"Invitation {row['number']}: {_note(row)}"
+    return f"Invitation {row.number}: {_note(row)}"
 
 
-def _note(row: dict[str, Any]) -> str:
-    if row["state"] == "used":
-        return f"{row['name']} joined at {_shown(row['joinedAt'])}"
-    until = f"until {_shown(row['until'])}"
-    return f"{until}; nobody can answer it now: {row['failure']}" if row["failure"] else until
+def _note(row: InvitationState) -> str:
+    if row.joined_at is not None:
+        return f"{row.device_name} joined at {_shown(row.joined_at)}"
+    until = f"until {_shown(row.until)}"
+    return f"{until}; nobody can answer it now: {row.failure}" if row.failure else until
 
 
 def _shown(at: str) -> str:

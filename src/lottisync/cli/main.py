@@ -14,9 +14,10 @@ from typing import Any
 
 import click
 
+from lottisync.answers.form import Error, Failed
 from lottisync.cli.hints import told
 from lottisync.cli.options import everywhere
-from lottisync.cli.output import drop, finish, json_line, prepare, writing
+from lottisync.cli.output import answer_line, drop, finish, prepare, writing
 from lottisync.problem import Problem
 from lottisync.shown import one_line
 
@@ -110,7 +111,7 @@ def _one_line(error: click.ClickException) -> str:
 def _tell(given: list[str], code: str, message: str) -> None:
     if "--json" in given:
         with suppress(OSError):
-            json_line({"error": {"code": code, "message": message}})
+            answer_line(Failed(Error(code, message)))
         finish()
     with suppress(OSError):
         sys.stderr.write(f"lottisync: {one_line(message)}\n")

@@ -8,10 +8,10 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import Any
 
 import msgspec
 
+from lottisync.answers.form import encoded
 from lottisync.problem import Problem
 
 
@@ -65,9 +65,9 @@ def finish() -> None:
         drop()
 
 
-def json_line(value: Any) -> None:
-    """One JSON value on one line. JSON is always UTF-8."""
+def answer_line(answer: msgspec.Struct) -> None:
+    """An answer on one line (docs/json.md). JSON is always UTF-8."""
     if hasattr(sys.stdout, "reconfigure") and sys.stdout.encoding.lower() != "utf-8":
         sys.stdout.reconfigure(encoding="utf-8")
-    sys.stdout.write(msgspec.json.encode(value).decode() + "\n")
+    sys.stdout.write(encoded(answer).decode() + "\n")
     sys.stdout.flush()

@@ -14,6 +14,8 @@ from typing import Any, TypeVar
 import click
 import msgspec
 
+from lottisync.answers import review as answers
+from lottisync.answers.review import Decision, Decisions, ProposalLedger, Proposals, Reindexed
 from lottisync.cli.terminal import Terminal, common
 from lottisync.cli.watch import watchable
 from lottisync.device import clock
@@ -141,7 +143,7 @@ def show_waiting(terminal: Terminal, task_id: str) -> None:
 
 def _list(terminal: Terminal, task_id: str | None, *, everything: bool) -> None:
     sets = _listed(terminal, task_id, everything)
-    terminal.emit([msgspec.to_builtins(one) for one in sets], lambda: _show(terminal, sets))
+    terminal.emit(Proposals(sets), lambda: _show(terminal, sets))
     _remember_shown(terminal, [item for one in sets for item in one.items])
 
 
@@ -297,7 +299,7 @@ def _state(item: ItemView) -> Any:
 def show(terminal: Terminal, item: str) -> None:
     """Show one proposal whole."""
     found = _find(terminal, item)
-    terminal.emit(msgspec.to_builtins(found), lambda: _show_item(terminal, found))
+    terminal.emit(found, lambda: _show_item(terminal, found))
     _remember_shown(terminal, [found])
 
 
@@ -486,7 +488,7 @@ def ledger(terminal: Terminal, task_id: str | None, about: str | None) -> None:
     found = proposal_records(
         home.journal, home.agent, ACTIONS, clock.now(), _task(terminal, task_id), about=about, language=_language()
     )
-    terminal.emit([msgspec.to_builtins(one) for one in found], lambda: _show_ledger(terminal, found))
+    terminal.emit(ProposalLedger.of(found), lambda: _show_ledger(terminal, found))
 
 
 def _show_ledger(terminal: Terminal, found: list[ProposalRecord]) -> None:
@@ -510,8 +512,8 @@ def log(terminal: Terminal, task_id: str) -> None:
     with terminal.home.agent.reading() as reader:
         names = {d.item_id: name_of(reader, d.item_id) for d in found}
     rows = [(names[d.item_id], _minute(d.created_at), _verdict(d), d.human_summary, d.reason or "") for d in found]
-    listed = [{"name": names[d.item_id], **msgspec.to_builtins(d)} for d in found]
-    terminal.emit(listed, lambda: terminal.table([""] * 5, rows))
+    listed = [Decision.of(each, names[each.item_id]) for each in found]
+    terminal.emit(Decisions(listed), lambda: terminal.table([""] * 5, rows))
 
 
 def _verdict(decision: ChangeDecision) -> str:
@@ -524,7 +526,7 @@ def _verdict(decision: ChangeDecision) -> str:
 def reindex(terminal: Terminal) -> None:
     """Compute the index of change sets again, after `lottisync check` has found it wrong."""
     index.rebuild(terminal.home.agent, clock.now())
-    terminal.emit({"reindexed": True}, lambda: terminal.line(_say("The index was computed again."), "green"))
+    terminal.emit(Reindexed(reindexed=True), lambda: terminal.line(_say("The index was computed again."), "green"))
 
 
 def _minute(instant: str) -> str:
@@ -703,7 +705,8 @@ def _find_all(terminal: Terminal, names: tuple[str, ...]) -> list[ItemView]:
 def _report(terminal: Terminal, outcomes: list[Outcome]) -> None:
     """Tell what became of each; exit code 1 if one of them could not be done. What is not as it was shown is shown as
     it is now, and the next verdict is about that."""
-    terminal.emit([msgspec.to_builtins(o) for o in outcomes], lambda: _show_outcomes(terminal, outcomes))
+    answer = answers.Verdicts([answers.VerdictAnswer.of(each) for each in outcomes])
+    terminal.emit(answer, lambda: _show_outcomes(terminal, outcomes))
     _remember_shown(terminal, [outcome.view for outcome in outcomes if outcome.view is not None])
     if any(outcome.result not in CHANGED for outcome in outcomes):
         raise click.exceptions.Exit(1)

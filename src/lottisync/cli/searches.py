@@ -1,9 +1,9 @@
 """`search`: full-text search over the titles of tasks, their checklist items and their notes."""
 
-from typing import Any
-
 import click
 
+from lottisync.answers.tasks import Hit as Answer
+from lottisync.answers.tasks import Hits
 from lottisync.cli.terminal import Terminal, common, short
 from lottisync.store.reader import Document, Reader
 from lottisync.store.text_index import FILE, Hit, TextIndex
@@ -37,11 +37,11 @@ def search(terminal: Terminal, words: tuple[str, ...], limit: int) -> None:
         if not found:
             terminal.line("Nothing has all of these words.")
         for one in found:
-            terminal.line(f"{short(one['taskId'])}  {one['title']}")
-            if one["type"] != "task":
-                terminal.line(f"  {one['piece']}", "dim")
+            terminal.line(f"{short(one.task_id)}  {one.task_title}")
+            if one.type != "task":
+                terminal.line(f"  {one.piece}", "dim")
 
-    terminal.emit(found, shown)
+    terminal.emit(Hits(found), shown)
 
 
 def _words(document: Document) -> str:
@@ -49,7 +49,7 @@ def _words(document: Document) -> str:
     return text if isinstance(text, str) else ""
 
 
-def _described(reader: Reader, hit: Hit) -> dict[str, Any] | None:
+def _described(reader: Reader, hit: Hit) -> Answer | None:
     """A hit with its task; None if the task is deleted."""
     document = reader.document(hit.id)
     fields = document.document() if document is not None else {}
@@ -57,4 +57,4 @@ def _described(reader: Reader, hit: Hit) -> dict[str, Any] | None:
     if task is None or task.deleted:
         return None
     title = task.document().get("title") or ""
-    return {"id": hit.id, "type": hit.type, "taskId": task.id, "title": title, "piece": hit.piece}
+    return Answer(hit.id, hit.type, task.id, title, hit.piece)

@@ -1,13 +1,28 @@
 """`check`, `history`, `conflicts` and `purge`: looking into the stores, and clearing them."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import click
 import msgspec
 
+from lottisync.answers.stores import (
+    Accepted,
+    Checked,
+    ConflictAnswer,
+    Conflicts,
+    HeldBack,
+    History,
+    Purged,
+    Settled,
+    Write,
+    Writer,
+    Written,
+)
 from lottisync.causality.vector_clock import Host
 from lottisync.cli.terminal import Terminal, common, short
 from lottisync.daemon.home import TaskHome
+from lottisync.daemon.overview import device_names
 from lottisync.device import clock, purging
 from lottisync.entities import canonical
 from lottisync.entities.entity import DELETED_AT, Entity
@@ -18,10 +33,10 @@ from lottisync.review.precedence import PERSON
 from lottisync.shown import quoted
 from lottisync.store import conflict as conflicts_of
 from lottisync.store import mending
-from lottisync.store.chain import roots
 from lottisync.store.check import broken_invariants
-from lottisync.store.conflict import Candidate, Conflict
+from lottisync.store.conflict import Conflict
 from lottisync.store.instant import iso
+from lottisync.store.reader import Reader
 from lottisync.store.store import Store
 
 DAY = 24 * 3_600_000
@@ -62,7 +77,7 @@ def check(terminal: Terminal, accepted: str | None) -> None:
             terminal.line("What another device can help to mend, this mends: lottisync verify", "dim")
             terminal.line("If what a damaged row shows now is right: lottisync check --accept ID", "dim")
 
-    terminal.emit(found, shown)
+    terminal.emit(Checked(found), shown)
     if any(found.values()):
         raise click.exceptions.Exit(1)
 
@@ -80,7 +95,7 @@ def _accept(terminal: Terminal, ident: str) -> None:
     _, store = min(holding, key=lambda one: one[0])
     with store.transaction(clock.now(), PERSON) as tx:
         mending.accept(tx, ident)
-    terminal.emit({"accepted": ident}, lambda: terminal.line(f"{ident} holds what it shows now.", "green"))
+    terminal.emit(Accepted(ident), lambda: terminal.line(f"{ident} holds what it shows now.", "green"))
 
 
 @click.command()
@@ -97,7 +112,7 @@ def purge(terminal: Terminal, days: int) -> None:
     forgotten = purging.purge(home, now, min_age)
     roster = home.roster()
     held = [
-        {"name": roster.members[device].name, "device": device, "holdsBack": count}
+        HeldBack(device, roster.members[device].name, count)
         for device, count in purging.held_back(home, now, min_age).items()
     ]
 
@@ -105,11 +120,9 @@ def purge(terminal: Terminal, days: int) -> None:
         total = sum(forgotten.values())
         terminal.line(f"{total:,} deleted {'entity' if total == 1 else 'entities'} forgotten.", "green")
         for one in held:
-            terminal.line(
-                f"{one['name']} has not seen {one['holdsBack']:,} more yet; they stay until it has.", "yellow"
-            )
+            terminal.line(f"{one.name} has not seen {one.holds_back:,} more yet; they stay until it has.", "yellow")
 
-    terminal.emit({"forgotten": forgotten, "heldBack": held}, shown)
+    terminal.emit(Purged(forgotten, held), shown)
 
 
 @click.command()
@@ -131,40 +144,41 @@ def history(terminal: Terminal, entity_id: str) -> None:
     old.sort(key=lambda o: (o.precedence, o.millis, o.ticks, o.host, o.counter))
     replaced = {(o.path, o.by_host, o.by_counter): canonical.decode(o.value) for o in old}
 
-    def row(path: str, value: bytes, stamp: Stamp, *, current: bool) -> dict[str, Any]:
-        return {
-            "at": iso(stamp.millis),
-            "by": "user" if stamp.precedence else "agent",
-            "device": names.get(stamp.host, stamp.host),
-            "path": path,
-            "value": canonical.decode(value),
-            "current": current,
-            "replaced": replaced.get((path, *stamp.dot)),
-        }
+    def row(path: str, value: bytes, stamp: Stamp, *, current: bool) -> Write:
+        return Write(
+            iso(stamp.millis),
+            _writer(stamp.precedence),
+            stamp.host,
+            names.get(stamp.host),
+            path,
+            canonical.decode(value),
+            current,
+            replaced.get((path, *stamp.dot)),
+        )
 
     rows = [row(o.path, o.value, Stamp(o.precedence, o.millis, o.ticks, o.host, o.counter), current=False) for o in old]
     rows += [
         row(path, held.value, held.stamp, current=True) for path, writes in entity.registers.items() for held in writes
     ]
-    rows.sort(key=lambda each: (each["at"], each["path"]))
+    rows.sort(key=lambda each: (each.at, each.path))
 
     def shown() -> None:
         terminal.table(
             ["when", "who", "on", "field", "value", "before"],
             [
                 (
-                    r["at"][:19].replace("T", " "),
-                    r["by"],
-                    r["device"],
-                    r["path"],
-                    _brief(r["value"]),
-                    _brief(r["replaced"]),
+                    r.at[:19].replace("T", " "),
+                    r.by,
+                    r.device_name or r.host,
+                    r.path,
+                    _brief(r.value),
+                    _brief(r.replaced),
                 )
                 for r in rows
             ],
         )
 
-    terminal.emit(rows, shown)
+    terminal.emit(History(ident, rows), shown)
 
 
 def _brief(value: Any) -> str:
@@ -180,8 +194,7 @@ def conflicts(context: click.Context, terminal: Terminal) -> None:
     if context.invoked_subcommand is not None:
         return
     home = terminal.home
-    found, titles = _all(home)
-    names = device_names(home)
+    found = _all(home)
 
     def shown() -> None:
         if not found:
@@ -190,19 +203,13 @@ def conflicts(context: click.Context, terminal: Terminal) -> None:
         terminal.table(
             ["id", "title", "field", "shown", "also written"],
             [
-                (
-                    short(c.entity),
-                    titles[c.entity],
-                    c.path,
-                    _said(c, c.candidates[0], names),
-                    "; ".join(_said(c, o, names) for o in c.candidates[1:]),
-                )
+                (short(c.id), c.title, c.path, _said(c, c.values[0]), "; ".join(_said(c, o) for o in c.values[1:]))
                 for c in found
             ],
         )
         terminal.line("lottisync conflicts keep ID FIELD N  ·  combine ID FIELD VALUE", "dim")
 
-    terminal.emit([_as_json(c, names) for c in found], shown)
+    terminal.emit(Conflicts(found), shown)
 
 
 @conflicts.command("show")
@@ -213,26 +220,20 @@ def show_conflicts(terminal: Terminal, entity_id: str) -> None:
     home = terminal.home
     store, ident = _where(home, entity_id)
     entity = store.read(ident)
-    found = conflicts_of.of_entity(entity) if entity is not None else []
     names = device_names(home)
+    found = [_answer(entity, one, names) for one in conflicts_of.of_entity(entity)] if entity is not None else []
 
     def shown() -> None:
         for one in found:
             rows = [
-                (
-                    str(n),
-                    _said(one, c, names),
-                    "user" if c.precedence else "agent",
-                    names.get(c.host, c.host),
-                    iso(c.millis)[:19],
-                )
-                for n, c in enumerate(one.candidates, 1)
+                (str(n), _said(one, each), each.by, each.device_name or each.host, each.at[:19])
+                for n, each in enumerate(one.values, 1)
             ]
             terminal.table(["", one.path, "by", "on", "at"], rows)
 
     if not found:
         raise Problem("no-conflict", "{ident} has no conflict. See: lottisync conflicts", ident=ident)
-    terminal.emit([_as_json(c, names) for c in found], shown)
+    terminal.emit(Conflicts(found), shown)
 
 
 @conflicts.command("keep")
@@ -266,49 +267,41 @@ def combine(terminal: Terminal, entity_id: str, field: str, value: str) -> None:
 
 
 def _settled(terminal: Terminal, ident: str, field: str) -> None:
-    terminal.emit({"id": ident, "field": field}, lambda: terminal.line(f"{field} is settled.", "green"))
+    terminal.emit(Settled(ident, field), lambda: terminal.line(f"{field} is settled.", "green"))
 
 
-def _all(home: TaskHome) -> tuple[list[Conflict], dict[str, str]]:
-    """What there is to decide on, one for each decision, and entity -> its title."""
-    found: list[Conflict] = []
-    titles = {}
+def _all(home: TaskHome) -> list[ConflictAnswer]:
+    """What there is to decide on, one for each decision."""
+    names = device_names(home)
+    found = []
     for store in home.stores.values():
         with store.reading() as reader:
             for entity in reader.conflicted():
-                found += conflicts_of.decisions(reader, conflicts_of.of_entity(entity))
-                titles[entity.id] = _title(entity)
-    return found, titles
+                found += _decisions(reader, entity, names)
+    return found
 
 
-def _title(entity: Entity) -> str:
-    """What a person knows an entity by: its title, name or text, else its type."""
-    values = (entity.value(path) for path in ("title", "displayName", "name", "text"))
-    return _brief(next((value for value in values if isinstance(value, str) and value), entity.type))
-
-
-def of_task(home: TaskHome, task_id: str) -> list[dict[str, Any]]:
-    """The conflicts of a task and of what belongs to it, one for each decision, as `conflicts --json` has them, and
-    `title`."""
+def of_task(home: TaskHome, task_id: str) -> list[ConflictAnswer]:
+    """The conflicts of a task and of what belongs to it, one for each decision."""
     names = device_names(home)
     found = []
     with home.journal.reading() as reader:
         for entity in reader.conflicted():
             if task_id in (entity.id, entity.value("taskId")):
-                conflicts = conflicts_of.decisions(reader, conflicts_of.of_entity(entity))
-                found += [_as_json(one, names) | {"title": _title(entity)} for one in conflicts]
+                found += _decisions(reader, entity, names)
     return found
 
 
-def show_of_task(terminal: Terminal, found: list[dict[str, Any]]) -> None:
-    """Both values of each conflict, and the verb that settles it."""
+def _decisions(reader: Reader, entity: Entity, names: Mapping[Host, str]) -> list[ConflictAnswer]:
+    return [_answer(entity, one, names) for one in conflicts_of.decisions(reader, conflicts_of.of_entity(entity))]
+
+
+def show_of_task(terminal: Terminal, found: list[ConflictAnswer]) -> None:
+    """All values of each conflict, and the verb that settles it."""
     for one in found:
-        values = "  |  ".join(
-            f"{number} {_value(one['field'], each['value'])} ({each['device']})"
-            for number, each in enumerate(one["values"], 1)
-        )
-        terminal.line(f"! {one['title']}: {one['field']}: {values}", "bold yellow")
-        terminal.line(f"  lottisync conflicts keep {short(one['id'])} {one['field']} N", "dim")
+        values = "  |  ".join(f"{number} {_said(one, each)}" for number, each in enumerate(one.values, 1))
+        terminal.line(f"! {one.title}: {one.path}: {values}", "bold yellow")
+        terminal.line(f"  lottisync conflicts keep {short(one.id)} {one.path} N", "dim")
 
 
 def _where(home: TaskHome, abbreviated: str) -> tuple[Store, str]:
@@ -325,21 +318,8 @@ def _where(home: TaskHome, abbreviated: str) -> tuple[Store, str]:
     raise Problem("unknown-id", "{what} an id that begins or ends with {quoted}", what=what, quoted=quoted(abbreviated))
 
 
-def device_names(home: TaskHome) -> dict[Host, str]:
-    """Host -> what people call its device; a branch has that of the host it was cut from."""
-    roster = home.roster()
-    names = {}
-    for store in home.stores.values():
-        with store.reading() as reader:
-            for host, root in roots(reader).items():
-                member = roster.members.get(roster.host_owner.get(root, ""))
-                if member is not None:
-                    names[host] = member.name
-    return names
-
-
-def _said(conflict: Conflict, candidate: Candidate, names: dict[Host, str]) -> str:
-    return f"{_value(conflict.path, candidate.value)} ({names.get(candidate.host, candidate.host)})"
+def _said(conflict: ConflictAnswer, written: Written) -> str:
+    return f"{_value(conflict.path, written.value)} ({written.device_name or written.host})"
 
 
 def _value(path: str, value: Any) -> str:
@@ -348,19 +328,25 @@ def _value(path: str, value: Any) -> str:
     return _brief(value)
 
 
-def _as_json(conflict: Conflict, names: dict[Host, str]) -> dict[str, Any]:
-    return {
-        "id": conflict.entity,
-        "type": conflict.type,
-        "field": conflict.path,
-        "deleted": conflict.deleted,
-        "values": [
-            {
-                "value": c.value,
-                "by": "user" if c.precedence else "agent",
-                "device": names.get(c.host, c.host),
-                "at": iso(c.millis),
-            }
+def _answer(entity: Entity, conflict: Conflict, names: Mapping[Host, str]) -> ConflictAnswer:
+    return ConflictAnswer(
+        conflict.entity,
+        conflict.type,
+        _title(entity),
+        conflict.path,
+        conflict.deleted,
+        [
+            Written(c.value, _writer(c.precedence), c.host, names.get(c.host), iso(c.millis))
             for c in conflict.candidates
         ],
-    }
+    )
+
+
+def _title(entity: Entity) -> str:
+    """What a person knows an entity by: its title, name or text, else its type."""
+    values = (entity.value(path) for path in ("title", "displayName", "name", "text"))
+    return _brief(next((value for value in values if isinstance(value, str) and value), entity.type))
+
+
+def _writer(precedence: int) -> Writer:
+    return "user" if precedence else "agent"

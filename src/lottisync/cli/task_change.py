@@ -2,15 +2,16 @@
 
 A task is named by its id, by the beginning or end of it, or by a piece of its title that no other task has. Each
 command is one transaction: if one of several names does not fit, nothing is changed. The answer has one object for each
-task, item or entry that was named; `changed` says whether it was changed.
+task or item that was named; `changed` says whether it was changed.
 """
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 
+from lottisync.answers.tasks import ChangedItem, ChangedItems, ChangedTask, ChangedTasks
 from lottisync.cli.terminal import Terminal, judging_the_call, short
 from lottisync.device import clock
 from lottisync.journal import tasks
@@ -22,7 +23,7 @@ from lottisync.store.transaction import Transaction
 _SPAN = re.compile(r"\A(?:(\d{1,3})\s*h(?:ours?)?)?\s*(?:(\d{1,4})\s*(?:m|min|minutes?)?)?\Z")
 
 Verb = Callable[[Transaction, str], bool]
-"""Does something to the task (item, entry) with this id; False if it is so already."""
+"""Does something to the task (item) with this id; False if it is so already."""
 
 many_tasks = click.argument("named", metavar="TASK...", nargs=-1, required=True)
 one_task = click.argument("named", metavar="TASK")
@@ -38,41 +39,60 @@ def spent(text: str) -> int:
 
 
 def change_tasks(terminal: Terminal, named: Sequence[str], verb: Verb, said: str, *, deleted: bool = False) -> None:
-    change(terminal, named, "task", verb, said, deleted=deleted)
+    changed = [
+        ChangedTask(
+            ident,
+            fields.get("title") or "",
+            fields.get("status", "OPEN"),
+            fields.get("priority", "P2"),
+            fields.get("due"),
+            fields.get("estimate"),
+            changed,
+        )
+        for ident, fields, changed in _change(terminal, named, "task", verb, deleted=deleted)
+    ]
+    terminal.emit(ChangedTasks(changed), lambda: _show(terminal, changed, said))
 
 
 def change_items(terminal: Terminal, named: Sequence[str], verb: Verb, said: str) -> None:
-    change(terminal, named, "checklistItem", verb, said)
+    changed = [
+        ChangedItem(
+            ident,
+            fields.get("title") or "",
+            str(fields.get("taskId")),
+            str(fields.get("checklistId")),
+            bool(fields.get("isChecked")),
+            bool(fields.get("isArchived")),
+            changed,
+        )
+        for ident, fields, changed in _change(terminal, named, "checklistItem", verb)
+    ]
+    terminal.emit(ChangedItems(changed), lambda: _show(terminal, changed, said))
 
 
-def change(
-    terminal: Terminal, named: Sequence[str], type_name: str, verb: Verb, said: str, *, deleted: bool = False
-) -> None:
-    """Do the verb to each that is named, in one transaction, and say what became of it."""
+class _Changed(NamedTuple):
+    id: str
+    fields: Mapping[str, Any]
+    """As they are stored now."""
+    changed: bool
+
+
+def _change(
+    terminal: Terminal, named: Sequence[str], type_name: str, verb: Verb, *, deleted: bool = False
+) -> list[_Changed]:
+    """Do the verb to each that is named, in one transaction."""
     answers = []
     with terminal.home.journal.transaction(clock.now(), PERSON) as tx:
         for ident in dict.fromkeys(tasks.resolve(tx, name, type_name, deleted=deleted) for name in named):
             changed = verb(tx, ident)
             document = tx.document(ident)
             assert document is not None, "it was found, and is at most marked as deleted"
-            answers.append({"id": ident, **_shown(document.document(), type_name), "changed": changed})
-
-    def shown() -> None:
-        for answer in answers:
-            already = "" if answer["changed"] else " already"
-            terminal.line(
-                f"{quoted(answer['title'])}  {short(answer['id'])}  {said}{already}",
-                "green" if answer["changed"] else "dim",
-            )
-
-    terminal.emit(answers, shown)
+            answers.append(_Changed(ident, document.document(), changed))
+    return answers
 
 
-_SHOWN = {
-    "task": ("title", "status", "priority", "due", "estimate"),
-    "checklistItem": ("title", "taskId", "checklistId", "isChecked", "isArchived"),
-}
-
-
-def _shown(fields: Mapping[str, Any], type_name: str) -> dict[str, Any]:
-    return {name: fields.get(name) for name in _SHOWN[type_name]} | {"title": fields.get("title") or ""}
+def _show(terminal: Terminal, answers: Sequence[ChangedTask | ChangedItem], said: str) -> None:
+    for answer in answers:
+        already = "" if answer.changed else " already"
+        style = "green" if answer.changed else "dim"
+        terminal.line(f"{quoted(answer.title)}  {short(answer.id)}  {said}{already}", style)

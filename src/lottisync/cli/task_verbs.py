@@ -2,7 +2,7 @@
 
 A task is named by its id, by the beginning or end of it, or by a piece of its title that no other task has. Each
 command is one transaction: if one of several names does not fit, nothing is changed. Each answer names the task. With
-`--json` it is a list with one object for each task (or item) that was named; `changed` says whether it was changed.
+`--json` it has an object for each task (or item) that was named; `changed` says whether it was changed.
 """
 
 import sys
@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 
+from lottisync.answers.tasks import ChangedTasks
 from lottisync.cli import checklist_verbs, time_verbs
 from lottisync.cli.options import everywhere
 from lottisync.cli.task_change import Verb, change_tasks, many_tasks, one_task, spent
@@ -147,7 +148,7 @@ def edit(terminal: Terminal, named: str, reason: str | None, **given: str | None
         values["reason"] = reason
     fields = _parsed(values) if values else _edited(terminal, named)
     if not fields:
-        terminal.emit([], lambda: terminal.line("Nothing was changed."))
+        terminal.emit(ChangedTasks([]), lambda: terminal.line("Nothing was changed."))
         return
     change_tasks(terminal, (named,), _setting(fields), "changed")
 

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import click
-import msgspec
 
+from lottisync.answers.stores import ConflictAnswer
+from lottisync.answers.tasks import ChangedItem, ChangedItems, Imported, Minder, TaskAnswer, TaskRow, Tasks
 from lottisync.cli.hints import told
 from lottisync.cli.options import everywhere
 from lottisync.cli.terminal import Cell, Terminal, common, judging_the_call, short, waits_for_you
@@ -54,7 +55,8 @@ def import_file(terminal: Terminal, file: Path, dry_run: bool) -> None:
         added = task_file.add(tx, parsed, advance)
         if dry_run:
             raise _DryRun
-    value = msgspec.to_builtins(added)
+    by_type = {"task": added.tasks, "checklistItem": added.items, "entry": added.notes, "label": added.labels}
+    value = Imported(sum(by_type.values()), added.kept, by_type, dry_run)
     text = f"{added.tasks} tasks, {added.items} checklist items, {added.notes} notes, {added.labels} labels"
     said = f"{_added(dry_run)} {text}; {added.kept} were here already."
     terminal.emit(value, lambda: terminal.line(said))
@@ -67,7 +69,7 @@ def _import_export(terminal: Terminal, lines: list[bytes], *, dry_run: bool) -> 
     stores = {name: store for name, store in home.stores.items() if name != home.space.schema.name}
     with terminal.progress("importing", len(lines)) as advance:
         found = export.take(stores, lines, clock.now(), dry_run=dry_run, progress=advance)
-    value = {"added": found.added, "present": found.present}
+    value = Imported(found.added, found.present, {}, dry_run)
     said = f"{_added(dry_run)} {found.added:,} entities; {found.present:,} were here already."
     terminal.emit(value, lambda: terminal.line(said))
 
@@ -115,18 +117,8 @@ def list_tasks(terminal: Terminal, everything: bool, status: str | None, due: st
     ]
     shown.sort(key=lambda t: (t.priority, t.due or "9999", t.created_at, t.id))
     if terminal.as_json:
-        listed = [
-            {
-                "id": t.id,
-                "title": t.title,
-                "status": t.status,
-                "priority": t.priority,
-                "due": t.due,
-                "estimate": t.estimate,
-            }
-            for t in shown
-        ]
-        terminal.emit(listed, lambda: None)
+        listed = [TaskRow(t.id, t.title, t.status, t.priority, t.due, t.estimate) for t in shown]
+        terminal.emit(Tasks(listed), lambda: None)
     else:
         nothing = (
             "No task fits." if wanted or until or deleted else "No open task. Add one with: lottisync task add TITLE"
@@ -160,45 +152,29 @@ def show_task(terminal: Terminal, task_id: str) -> None:
     """Show a task with its checklist and notes. TASK is an id, its beginning or end, or a piece of the title."""
     with terminal.home.journal.reading() as reader:
         page = tasks.page(reader, tasks.resolve(reader, task_id, "task"))
-    from lottisync.cli import stores
+    from lottisync.cli.stores import of_task
+    from lottisync.daemon.agent_page import minder
 
-    agent = _agent_of(terminal, page.task.id)
-    conflicts = stores.of_task(terminal.home, page.task.id)
-    value = tasks.as_json(page) | {"agent": agent, "conflicts": conflicts}
-    terminal.emit(value, lambda: _show_task(terminal, page, agent, conflicts))
+    agent = minder(terminal.home, page.task.id, clock.now())
+    conflicts = of_task(terminal.home, page.task.id)
+    terminal.emit(TaskAnswer.of(page, agent, conflicts), lambda: _show_task(terminal, page, agent, conflicts))
 
 
-def _show_task(
-    terminal: Terminal, page: tasks.TaskPage, agent: dict[str, Any] | None, conflicts: list[dict[str, Any]]
-) -> None:
+def _show_task(terminal: Terminal, page: tasks.TaskPage, agent: Minder | None, conflicts: list[ConflictAnswer]) -> None:
     """The page of a task; below it its conflicts, and what waits for a verdict, as `lottisync review --task` shows
     it."""
-    from lottisync.cli import stores
+    from lottisync.cli.stores import show_of_task
 
     show_page(terminal, page, agent)
-    stores.show_of_task(terminal, conflicts)
-    if agent is not None and agent["waiting"]:
+    show_of_task(terminal, conflicts)
+    if agent is not None and agent.proposals_waiting:
         from lottisync.cli.reviews import show_waiting
 
         terminal.line()
         show_waiting(terminal, page.task.id)
 
 
-def _agent_of(terminal: Terminal, task_id: str) -> dict[str, Any] | None:
-    """Who minds the task, and how many of its proposals wait for the person; None if nobody does."""
-    from lottisync.agents.task_agent import agent_for_task
-    from lottisync.review import index
-
-    home = terminal.home
-    with home.agent.reading() as reader:
-        agent = agent_for_task(reader, task_id)
-    if agent is None:
-        return None
-    waiting = index.waiting(home.agent, clock.now(), task_id)
-    return {"id": agent.id, "name": agent.display_name, "lifecycle": agent.lifecycle, "waiting": waiting}
-
-
-def show_page(terminal: Terminal, page: tasks.TaskPage, agent: dict[str, Any] | None) -> None:
+def show_page(terminal: Terminal, page: tasks.TaskPage, agent: Minder | None) -> None:
     t = page.task
     terminal.line(t.title, "bold")
     facts = [t.status.lower() + (f" ({t.status_reason})" if t.status_reason else ""), t.priority]
@@ -208,9 +184,9 @@ def show_page(terminal: Terminal, page: tasks.TaskPage, agent: dict[str, Any] | 
     facts += [label.name for label in page.labels]
     terminal.line("  ".join(facts), "dim")
     if agent is not None:
-        terminal.line(f"{agent['name']} minds it: lottisync agent show {short(t.id)}", "cyan")
-    if agent is not None and agent["waiting"]:
-        terminal.line(f"{waits_for_you(agent['waiting'])}: lottisync review --task {short(t.id)}", "yellow")
+        terminal.line(f"{agent.name} minds it: lottisync agent show {short(t.id)}", "cyan")
+    if agent is not None and agent.proposals_waiting:
+        terminal.line(f"{waits_for_you(agent.proposals_waiting)}: lottisync review --task {short(t.id)}", "yellow")
     for checklist in page.checklists:
         items = [item for item in page.items if item.checklist_id == checklist.id]
         done = sum(item.is_checked for item in items)
@@ -262,7 +238,8 @@ def add_task(
             tasks.add_item(tx, clock.new_id(now), task_id, item)
         page = tasks.page(tx, task_id)
     terminal.emit(
-        tasks.as_json(page), lambda: terminal.line(f"Added {quoted(page.task.title)}  {short(task_id)}", "green")
+        TaskAnswer.of(page, None, []),
+        lambda: terminal.line(f"Added {quoted(page.task.title)}  {short(task_id)}", "green"),
     )
 
 
@@ -277,8 +254,13 @@ def check_item(terminal: Terminal, item_id: str, off: bool) -> None:
         changed = tasks.check_item(tx, resolved, not off) is not None
         item = tasks.read(tx, resolved, "checklistItem", ChecklistItem)
     state = "ticked" if item.is_checked else "not ticked"
-    value = {"id": item.id, "title": item.title, "isChecked": item.is_checked, "changed": changed}
-    terminal.emit(value, lambda: terminal.line(f"{quoted(item.title)} is {state}{'' if changed else ' already'}."))
+    answer = ChangedItem(
+        item.id, item.title, item.task_id, item.checklist_id, item.is_checked, item.is_archived, changed
+    )
+    terminal.emit(
+        ChangedItems([answer]),
+        lambda: terminal.line(f"{quoted(item.title)} is {state}{'' if changed else ' already'}."),
+    )
 
 
 @cache

@@ -1,7 +1,8 @@
 """What a command has in common with every other: its home, its output, `--json` (docs/specs/11-command-line.md).
 
-With `--json` a command prints one JSON value on standard output and nothing else; without, it prints
-for people: tables and colour where a terminal is there to show them, plain text in a pipe.
+With `--json` a command prints one answer on standard output and nothing else: a struct of `lottisync.answers`, as
+docs/json.md shows it. Without, it prints for people: tables and colour where a terminal is there to show them, plain
+text in a pipe.
 """
 
 import functools
@@ -14,13 +15,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from lottisync.cli.options import asked, everywhere
-from lottisync.cli.output import drop, json_line, writing
+from lottisync.cli.output import answer_line, drop, writing
 from lottisync.daemon.home import TaskHome
 from lottisync.device.home import default_path
 from lottisync.problem import Problem, Usage
 from lottisync.shown import lines, one_line
 
 if TYPE_CHECKING:
+    import msgspec
     from rich.console import Console
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -71,17 +73,13 @@ class Terminal:
         if not self.as_json:
             click.clear()
 
-    def emit(self, value: Any, shown: Callable[[], None]) -> None:
-        """The result of a command: `value` for programs, or `shown()` for people."""
-        if self.as_json:
-            self.event(value)
-        else:
+    def emit(self, answer: "msgspec.Struct", shown: Callable[[], None]) -> None:
+        """The result of a command: `answer` for programs, on a line of its own, or `shown()` for people."""
+        if not self.as_json:
             shown()
-
-    def event(self, value: Any) -> None:
-        """One JSON value on a line of its own, at once."""
+            return
         with writing():
-            json_line(value)
+            answer_line(answer)
 
     def line(self, text: Any = "", style: str | None = None) -> None:
         """A line for people, `text` (or rich `Text`) taken literally; nothing with `--json`."""

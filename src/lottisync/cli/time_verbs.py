@@ -6,10 +6,11 @@ zone. They are stored as instants.
 
 from collections.abc import Iterable
 from datetime import datetime, time
-from typing import Any
 
 import click
+import msgspec
 
+from lottisync.answers.tasks import ChangedTime, ChangedTimes, TimeRow, Times
 from lottisync.cli.options import everywhere
 from lottisync.cli.task_change import change_tasks, one_task, spent
 from lottisync.cli.tasks import minutes
@@ -104,7 +105,7 @@ def stop_timers(terminal: Terminal, named: tuple[str, ...], at: str | None) -> N
         answers = [
             _answer(tx, ident, changed=time_entry.stop(tx, ident, ended) is not None) for ident in dict.fromkeys(chosen)
         ]
-    _tell(terminal, answers, "stopped", nothing="No timer runs.")
+    _emit(terminal, answers, "stopped", nothing="No timer runs.")
 
 
 @spent_time.command("edit")
@@ -131,7 +132,7 @@ def edit_time(terminal: Terminal, named: str, text: str | None, begin: str | Non
         held = time_entry.read(tx, ident)
         span = time_entry.checked_span(began or held.at, ended or held.end) if began or ended else None
         answers = [_answer(tx, ident, changed=time_entry.edit(tx, ident, text=text, span=span) is not None)]
-    _tell(terminal, answers, "changed")
+    _emit(terminal, answers, "changed")
 
 
 @spent_time.command("remove")
@@ -148,7 +149,7 @@ def remove_time(terminal: Terminal, named: tuple[str, ...]) -> None:
         answers = [_answer(tx, ident, changed=True) for ident in chosen]
         for ident in chosen:
             time_entry.remove(tx, ident)
-    _tell(terminal, answers, "removed")
+    _emit(terminal, answers, "removed")
 
 
 @spent_time.command("list")
@@ -165,9 +166,9 @@ def list_times(terminal: Terminal, named: str | None) -> None:
             found: Iterable[Entry] = time_entry.running(reader)
         else:
             found = tasks.page(reader, tasks.resolve(reader, named, "task")).times
-        listed = [_shown(reader, entry) for entry in found]
+        listed = [_row(reader, entry) for entry in found]
     nothing = "No timer runs." if named is None else "No time was written down."
-    terminal.emit(listed, lambda: _table(terminal, listed, nothing))
+    terminal.emit(Times(listed), lambda: _table(terminal, listed, nothing))
 
 
 # -- times as people type them
@@ -215,50 +216,34 @@ def _past(text: str, now: int) -> str:
 # -- the answer
 
 
-def _shown(reader: Reader, entry: Entry) -> dict[str, Any]:
+def _row(reader: Reader, entry: Entry) -> TimeRow:
     document = reader.document(entry.task_id)
-    return {
-        "id": entry.id,
-        "taskId": entry.task_id,
-        "title": document.view(Task).title if document is not None else "",
-        "text": entry.text,
-        "at": entry.at,
-        "end": entry.end,
-        "minutes": entry.minutes,
-        "runs": entry.runs,
-    }
+    title = document.view(Task).title if document is not None else ""
+    return TimeRow(entry.id, entry.task_id, title, entry.text, entry.at, entry.end, entry.minutes, entry.runs)
 
 
-def _answer(tx: Transaction, entry_id: str, *, changed: bool) -> dict[str, Any]:
-    return {**_shown(tx, time_entry.read(tx, entry_id)), "changed": changed}
+def _answer(tx: Transaction, entry_id: str, *, changed: bool) -> ChangedTime:
+    return ChangedTime(**msgspec.structs.asdict(_row(tx, time_entry.read(tx, entry_id))), changed=changed)
 
 
-def _tell(terminal: Terminal, answers: list[dict[str, Any]], said: str, nothing: str = "") -> None:
+def _emit(terminal: Terminal, answers: list[ChangedTime], said: str, nothing: str = "") -> None:
     def shown() -> None:
         if not answers:
             terminal.line(nothing)
         for answer in answers:
-            already = "" if answer["changed"] else " already"
-            length = minutes(answer["minutes"])
-            words = f"{quoted(answer['title'])}  {quoted(answer['text'])}  {short(answer['id'])}"
-            terminal.line(f"{words}  {length}  {said}{already}", "green" if answer["changed"] else "dim")
+            already = "" if answer.changed else " already"
+            words = f"{quoted(answer.task_title)}  {quoted(answer.text)}  {short(answer.id)}"
+            terminal.line(f"{words}  {minutes(answer.minutes)}  {said}{already}", "green" if answer.changed else "dim")
 
-    terminal.emit(answers, shown)
+    terminal.emit(ChangedTimes(answers), shown)
 
 
-def _table(terminal: Terminal, listed: list[dict[str, Any]], nothing: str) -> None:
+def _table(terminal: Terminal, listed: list[TimeRow], nothing: str) -> None:
     if not listed:
         terminal.line(nothing)
         return
     rows = [
-        (
-            short(each["id"]),
-            _local(each["at"]),
-            _local(each["end"]),
-            minutes(each["minutes"]),
-            each["title"],
-            each["text"],
-        )
+        (short(each.id), _local(each.at), _local(each.end), minutes(each.minutes), each.task_title, each.text)
         for each in listed
     ]
     terminal.table(["id", "from", "to", "time", "task", "text"], rows)

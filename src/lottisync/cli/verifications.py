@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import click
 
+from lottisync.answers.devices import ComparedStore, Named, Verified
 from lottisync.cli.terminal import Terminal, address, common
 from lottisync.net.listener import DEFAULT_PORT, EVERYWHERE
 from lottisync.problem import Problem, Usage
@@ -23,6 +24,7 @@ SAID = {
     "refused": "not compared: the other device has been asked too often. Try again in an hour",
     "waiting": "could not be compared: the two do not know the same yet. Try again when they are in step",
     "away": "not compared",
+    "not-shared": "the other device does not have this store: nothing to compare",
 }
 
 
@@ -86,7 +88,7 @@ def verify(terminal: Terminal, peer: str | None, wait: int, listen: str | None, 
     away = {
         device
         for device in active
-        if device in asked and all(r["outcome"] == "away" for r in rows if r["device"] == device)
+        if device in asked and all(row.outcome == "away" for row in rows if row.device_id == device)
     }
     unasked = [] if peer is not None else [device for device in active if device not in asked]
     if away == set(asked):
@@ -98,35 +100,28 @@ def verify(terminal: Terminal, peer: str | None, wait: int, listen: str | None, 
             names=names,
             verb=verb,
         )
-    rows = [row for row in rows if row["device"] not in away]
+    rows = [row for row in rows if row.device_id not in away]
 
     def shown() -> None:
-        terminal.table(["device", "store", ""], [(row["name"], row["store"], _said(row)) for row in rows])
+        terminal.table(["device", "store", ""], [(row.device_name, row.store, _said(row)) for row in rows])
         for device in (*away, *unasked):
             terminal.line(f"{active[device]} is not reachable now: nothing was compared with it.", "yellow")
 
-    terminal.emit({"compared": rows, "away": [active[device] for device in (*away, *unasked)]}, shown)
-    if any(row["outcome"] != "equal" for row in rows):
+    terminal.emit(Verified(rows, [Named(device, active[device]) for device in (*away, *unasked)]), shown)
+    if any(row.outcome not in ("equal", "not-shared") for row in rows):
         raise click.exceptions.Exit(1)
 
 
-def _row(request: "Request", name: str) -> dict[str, Any]:
-    outcome = "away" if request.state in ("asked", "comparing") else str(request.state)
-    return {
-        "name": name,
-        "device": request.device,
-        "store": request.store,
-        "outcome": outcome,
-        "mended": request.mended,
-    }
+def _row(request: "Request", name: str) -> ComparedStore:
+    outcome: Any = "away" if request.state in ("asked", "comparing") else str(request.state)
+    return ComparedStore(request.device, name, request.store, outcome, request.mended)
 
 
-def _said(row: dict[str, Any]) -> str:
-    mended = row["mended"]
-    if not mended:
-        return SAID[row["outcome"]]
-    was = "1 entity differed and was mended" if mended == 1 else f"{mended:,} entities differed and were mended"
-    return was if row["outcome"] == "equal" else f"{was}; {SAID[row['outcome']]}"
+def _said(row: ComparedStore) -> str:
+    if not row.mended:
+        return SAID[row.outcome]
+    was = "1 entity differed and was mended" if row.mended == 1 else f"{row.mended:,} entities differed and were mended"
+    return was if row.outcome == "equal" else f"{was}; {SAID[row.outcome]}"
 
 
 @contextmanager

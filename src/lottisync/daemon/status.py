@@ -4,8 +4,6 @@ The daemon writes `daemon.json` into its home; whether one is running is told by
 system lets go of when a process ends, and not by the file, which a process that was killed leaves behind.
 """
 
-from typing import Any
-
 import msgspec
 
 from lottisync.daemon.home import TaskHome
@@ -59,7 +57,7 @@ def lacked(home: TaskHome, running: DaemonStatus | None) -> dict[str, dict[str, 
     return lacks
 
 
-def known_addresses(home: TaskHome, running: DaemonStatus | None) -> dict[str, list[dict[str, Any]]]:
+def known_addresses(home: TaskHome, running: DaemonStatus | None) -> dict[str, list[AddressState]]:
     """The addresses of each device: from the running daemon, with errors; without one, from the stores."""
     with home.space.reading() as reader:
         reach = read_reach(reader)
@@ -74,7 +72,7 @@ def known_addresses(home: TaskHome, running: DaemonStatus | None) -> dict[str, l
     for peer in running.peers if running else []:
         if peer.addresses:
             found[peer.device] = peer.addresses
-    return {device: [msgspec.to_builtins(each) for each in states] for device, states in found.items()}
+    return found
 
 
 def last_seen(home: TaskHome, running: DaemonStatus | None) -> dict[str, str]:

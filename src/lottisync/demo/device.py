@@ -47,11 +47,11 @@ class DemoDevice:
         self._processes: list[subprocess.Popen[str]] = []
 
     def run(self, *arguments: str) -> Any:
-        """Run a command and give back its JSON; `DemoFailed` if it failed."""
+        """Run a command and give back its answer (of several things, the list of them); `DemoFailed` if it failed."""
         done = self._call(arguments)
         if done.returncode != 0:
             raise DemoFailed(f"{self.name}: lottisync {' '.join(arguments)}: {done.stderr.strip()}")
-        return json.loads(done.stdout)
+        return _content(done.stdout)
 
     def refused(self, *arguments: str) -> str:
         """Run a command that has to fail; gives back what it said."""
@@ -85,7 +85,7 @@ class DemoDevice:
         if not line:
             assert process.stderr is not None
             raise DemoFailed(f"{self.name}: {process.stderr.read().strip()}")
-        return json.loads(line)
+        return _content(line)
 
     def stop(self) -> None:
         """End every process that was started here and wait until it is gone."""
@@ -99,3 +99,11 @@ class DemoDevice:
                 process.kill()
                 process.communicate()
         self._processes.clear()
+
+
+def _content(line: str) -> Any:
+    """An answer without its version; of one about several things, the array alone."""
+    answer = json.loads(line)
+    del answer["lottisync"]
+    [*values] = answer.values()
+    return values[0] if len(values) == 1 and isinstance(values[0], list) else answer

@@ -59,7 +59,7 @@ class Story:
             port = device.start_daemon()
             shown[device.name] = [
                 f"lottisync init --name {device.name}",
-                (f"device {made['device'][:16]}…", "dim"),
+                (f"device {made['id'][:16]}…", "dim"),
                 (f"daemon on port {port}", "dim"),
             ]
         self.stage.step("Two devices, each with its own key, stores and daemon", shown["laptop"], shown["phone"])
@@ -120,16 +120,16 @@ class Story:
     def import_tasks(self) -> None:
         added = self.laptop.run("import", str(HOUSEHOLD))
         again = self.laptop.run("import", str(HOUSEHOLD))
-        require(added["tasks"] > 0, "the household's tasks are imported")
-        require(sum(again[kind] for kind in ("tasks", "items", "notes", "labels")) == 0, "importing twice adds nothing")
-        count = added["tasks"]
+        count = added["byType"]["task"]
+        require(count > 0, "the household's tasks are imported")
+        require(again["added"] == 0, "importing twice adds nothing")
         started = time.monotonic()
         until(lambda: len(self.phone.run("task", "list", "--all")) == count, "phone has the tasks")
         self.stage.step(
             "A task list is imported on laptop, and is on phone",
             [
                 "lottisync import household.json",
-                f"{count} tasks, {added['items']} checklist items, {added['notes']} notes",
+                f"{count} tasks, {added['byType']['checklistItem']} checklist items, {added['byType']['entry']} notes",
                 ("imported again: nothing added", "dim"),
             ],
             ["lottisync task list", f"{count} tasks", (f"after {time.monotonic() - started:.1f} s", "dim")],

@@ -7,7 +7,7 @@ say what became of it: it is open, used or expired. A day after its end it is fo
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -49,7 +49,7 @@ class Given(msgspec.Struct, frozen=True):
         # Without the secret: what is printed ends in a log.
         return f"Given(number={self.number}, until={self.until}, port={self.port}, device={self.device})"
 
-    def state_at(self, now: int) -> str:
+    def state_at(self, now: int) -> Literal["open", "used", "expired"]:
         """`open`, `used` or `expired`."""
         if self.device is not None:
             return "used"

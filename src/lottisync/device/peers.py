@@ -65,14 +65,19 @@ def remember_connections(space: Store, seen: Mapping[str, str], now: int) -> Non
 
 
 class LastFailure(msgspec.Struct, frozen=True, rename="camel"):
-    """Why a device was away when it was tried last. Times are ISO 8601: since `since` it has failed, at last at
+    """Why a device was away when it was tried last. Times are ISO 8601: since `failing_since` it has failed, at last at
     `tried_at`, for the reason `error` (`code`: unreachable, refused, version)."""
 
     address: str
     code: str
     error: str
-    since: str
+    failing_since: str
     tried_at: str
+
+    @property
+    def text(self) -> str:
+        """For people."""
+        return f"when last tried, {self.tried_at[:16].replace('T', ' ')}, at {self.address}: {self.error}"
 
 
 def remember_failures(space: Store, failures: Mapping[str, LastFailure | None], now: int) -> None:

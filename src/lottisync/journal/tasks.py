@@ -470,7 +470,7 @@ def add_entry(tx: Transaction, entry_id: str, task_id: str, fields: Mapping[str,
 
 
 def as_json(page: TaskPage) -> dict[str, Any]:
-    """A task page as plain JSON, the form of `--json` and of the conformance adapter."""
+    """A task page as plain JSON, as an agent and the conformance adapter get it."""
     task = msgspec.to_builtins(page.task)
     task.pop("receipts", None)
     task["labels"] = [label.name for label in page.labels]

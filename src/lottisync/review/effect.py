@@ -34,7 +34,7 @@ class StaleField(msgspec.Struct, frozen=True, rename="camel"):
     """A register that was written since: the value that the proposer saw, the present value and its author
     (`user` or `agent`, and the host), and the proposed value."""
 
-    entity: str
+    entity: str = msgspec.field(name="entityId")
     path: str
     was: Any = None
     now: Any = None

@@ -22,6 +22,8 @@ from lottisync.store.store import Store
 
 
 class SetView(msgspec.Struct, frozen=True, rename="camel"):
+    """The proposals of one wake of an agent for one task."""
+
     id: str
     agent_id: str
     agent_name: str

@@ -64,4 +64,4 @@ class PeerRecord:
 
 
 def _reason(failure: LastFailure | None) -> tuple[str, ...] | None:
-    return None if failure is None else (failure.address, failure.code, failure.error, failure.since[:16])
+    return None if failure is None else (failure.address, failure.code, failure.error, failure.failing_since[:16])

@@ -40,6 +40,8 @@ class State(StrEnum):
     """Something was found that could not be mended."""
     UNSETTLED = "unsettled"
     """They were written to all the time."""
+    NOT_SHARED = "not-shared"
+    """The other device does not have the store."""
     REFUSED = "refused"
     """The other device does not compare now."""
 
@@ -160,8 +162,7 @@ class Verification:
             state = State.ASKED
             connected = self._connections.get(device)
             if connected is not None:
-                same = await self._call(lambda connection=connected, store=store: self._same(connection, store))  # type: ignore[misc]
-                state = State.COMPARING if same else State.WAITING
+                state = await self._call(lambda connection=connected, store=store: self._ready(connection, store))  # type: ignore[misc]
             if connected is not None and state is State.COMPARING:
                 self._running[device, store] = connected
                 await connected.verify(store)
@@ -195,10 +196,14 @@ class Verification:
                     found.add((device, store))
         return found
 
-    def _same(self, connection: Connection, store: str) -> bool:
+    def _ready(self, connection: Connection, store: str) -> State:
+        """Whether the store can be compared on this connection now."""
+        if store in connection.status.only_here:
+            return State.NOT_SHARED
         theirs = connection.status.summaries.get(store)
         with self._stores[store].reading() as reader:
-            return theirs is not None and theirs.known == own_summary(reader).known
+            same = theirs is not None and theirs.known == own_summary(reader).known
+        return State.COMPARING if same else State.WAITING
 
     def _living_requests(self) -> list[Request]:
         found = requests(self._space)

@@ -1,0 +1,210 @@
+"""Answers about tasks."""
+
+from typing import Literal
+
+import msgspec
+
+from lottisync.answers.form import Day, Instant
+from lottisync.answers.stores import ConflictAnswer
+from lottisync.journal.tasks import TaskPage
+from lottisync.journal.types import ChecklistItem, Entry
+
+
+class TaskRow(msgspec.Struct, frozen=True, gc=False):
+    """What a list shows of a task; `estimate` is in minutes."""
+
+    id: str
+    title: str
+    status: str
+    priority: str
+    due: Day | None
+    estimate: int | None
+
+
+class Tasks(msgspec.Struct, frozen=True):
+    """Tasks, the most urgent first."""
+
+    tasks: list[TaskRow]
+
+
+class ChangedTask(TaskRow, frozen=True):
+    """A task that was named; `changed` is false if it was so already."""
+
+    changed: bool
+
+
+class ChangedTasks(msgspec.Struct, frozen=True):
+    """The tasks that were named, as they are now."""
+
+    tasks: list[ChangedTask]
+
+
+class ChangedItem(msgspec.Struct, frozen=True, rename="camel"):
+    """A checklist item that was named; `changed` is false if it was so already."""
+
+    id: str
+    title: str
+    task_id: str
+    checklist_id: str
+    is_checked: bool
+    is_archived: bool
+    changed: bool
+
+
+class ChangedItems(msgspec.Struct, frozen=True):
+    """The checklist items that were named, as they are now."""
+
+    items: list[ChangedItem]
+
+
+class Item(msgspec.Struct, frozen=True, rename="camel"):
+    """`checkedBy` says who set or removed the tick last."""
+
+    id: str
+    title: str
+    is_checked: bool
+    checked_by: Literal["user", "agent"]
+    checked_at: Instant | None
+
+    @classmethod
+    def of(cls, item: ChecklistItem) -> "Item":
+        return cls(item.id, item.title, item.is_checked, "user" if item.set_by_user else "agent", item.checked_at)
+
+
+class ChecklistAnswer(msgspec.Struct, frozen=True):
+    """A checklist, its items in order."""
+
+    id: str
+    title: str
+    items: list[Item]
+
+
+class Note(msgspec.Struct, frozen=True):
+    """`kind` is `note`, written at `at`, or `time`, spent from `at` to `end`. `runs`: a timer that runs, without `end`
+    and `minutes`."""
+
+    id: str
+    at: Instant
+    end: Instant | None
+    kind: str
+    text: str
+    author: str
+    minutes: int | None
+    runs: bool
+
+    @classmethod
+    def of(cls, entry: Entry) -> "Note":
+        return cls(entry.id, entry.at, entry.end, entry.kind, entry.text, entry.author, entry.minutes, entry.runs)
+
+
+class Minder(msgspec.Struct, frozen=True, rename="camel"):
+    """The agent that minds a task, and how many of its proposals wait for the person."""
+
+    id: str
+    name: str
+    lifecycle: str
+    proposals_waiting: int
+
+
+class TaskAnswer(TaskRow, frozen=True, rename="camel", gc=True):
+    """A task with all that belongs to it. `labels` are names; `estimate` and `minutesSpent` are minutes; `agent` is
+    null if none minds it. `conflicts` are those of the task and of what belongs to it."""
+
+    status_reason: str | None
+    category_id: str | None
+    language_code: str | None
+    language_source: str
+    labels: list[str]
+    checklists: list[ChecklistAnswer]
+    archived_items: list[Item]
+    entries: list[Note]
+    minutes_spent: int
+    created_at: Instant
+    agent: Minder | None
+    conflicts: list[ConflictAnswer]
+
+    @classmethod
+    def of(cls, page: TaskPage, agent: Minder | None, conflicts: list[ConflictAnswer]) -> "TaskAnswer":
+        task = page.task
+        return cls(
+            task.id,
+            task.title,
+            task.status,
+            task.priority,
+            task.due,
+            task.estimate,
+            task.status_reason,
+            task.category_id,
+            task.language_code,
+            task.language_source,
+            [label.name for label in page.labels],
+            [ChecklistAnswer(c.id, c.title, _items(page, c.id)) for c in page.checklists],
+            [Item.of(item) for item in page.archived],
+            [Note.of(entry) for entry in page.entries],
+            page.minutes_spent,
+            task.created_at,
+            agent,
+            conflicts,
+        )
+
+
+def _items(page: TaskPage, checklist_id: str) -> list[Item]:
+    return [Item.of(item) for item in page.items if item.checklist_id == checklist_id]
+
+
+class TimeRow(msgspec.Struct, frozen=True, rename="camel"):
+    """Time that was spent on a task, from `at` to `end`. `runs`: a timer that runs, without `end` and
+    `minutes`."""
+
+    id: str
+    task_id: str
+    task_title: str
+    text: str
+    at: Instant
+    end: Instant | None
+    minutes: int | None
+    runs: bool
+
+
+class Times(msgspec.Struct, frozen=True):
+    """The time entries of a task, or the timers that run; oldest first."""
+
+    times: list[TimeRow]
+
+
+class ChangedTime(TimeRow, frozen=True):
+    """A time entry that was named; `changed` is false if it was so already."""
+
+    changed: bool
+
+
+class ChangedTimes(msgspec.Struct, frozen=True):
+    """The time entries that were named, as they are now; one that was removed, as it was."""
+
+    times: list[ChangedTime]
+
+
+class Imported(msgspec.Struct, frozen=True, rename="camel"):
+    """How many entities the file added, and how many were here already. `byType`: what was added, by type, where the
+    file says it. With `dryRun` nothing was added, and this is what would have been."""
+
+    added: int
+    present: int
+    by_type: dict[str, int]
+    dry_run: bool
+
+
+class Hit(msgspec.Struct, frozen=True, rename="camel"):
+    """A task, item or note that has all the words, with its task; `piece` is the text around them."""
+
+    id: str
+    type: str
+    task_id: str
+    task_title: str
+    piece: str
+
+
+class Hits(msgspec.Struct, frozen=True):
+    """What was found, the best first."""
+
+    hits: list[Hit]

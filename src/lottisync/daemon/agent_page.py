@@ -1,0 +1,87 @@
+"""How an agent stands, as a struct for whoever shows it. Asks no model."""
+
+from collections.abc import Iterable
+
+from lottisync.agents import agent as agents
+from lottisync.agents import queue, run_log, task_agent, thread
+from lottisync.agents.model import TokenUsage
+from lottisync.agents.report import latest_report
+from lottisync.agents.types import Agent, AgentState
+from lottisync.answers.agents import AgentAnswer, AgentHome, Tokens
+from lottisync.answers.tasks import Minder
+from lottisync.daemon.home import TaskHome
+from lottisync.daemon.status import last_seen, read_status
+from lottisync.journal import tasks
+from lottisync.journal.types import Task
+from lottisync.review import index
+from lottisync.store.instant import iso
+
+AWAY_DAYS = 7
+"""A home that nobody has seen for so long is offered for take-over; a week covers a holiday's weekend."""
+
+
+def agent_page(home: TaskHome, found: Agent, now: int) -> AgentAnswer:
+    """How things stand with an agent at `now` (ms). Raises `Problem` for an agent that is damaged."""
+    with home.agent.reading() as reader:
+        state = agents.read_state(reader, found.id)
+        waits = sum(len(each.dots) for each in queue.waiting(reader, found.id))
+        costs = thread.spent(reader, found.id)
+        latest = latest_report(reader, found.id)
+    task_id = agents.task_of(state)
+    with home.journal.reading() as reader:
+        gone = agents.asleep_without_task(reader, state)
+        title = None if gone else tasks.read(reader, task_id, "task", Task).title
+        closed = agents.asleep_after_task(reader, state)
+    return AgentAnswer(
+        id=found.id,
+        name=found.display_name,
+        lifecycle=found.lifecycle,
+        awake=run_log.is_awake(home.agent, found.id),
+        task_id=task_id,
+        task_title=title,
+        task_closed=closed,
+        model=found.config.get("model"),
+        home=_home_of(home, found, state, now),
+        config=found.config,
+        subscriptions=found.subscriptions,
+        timers=found.timers,
+        last_wake_at=state.last_wake_at,
+        next_wake_at=state.next_wake_at,
+        failures=state.consecutive_failure_count,
+        asleep_because=agents.asleep_because(state),
+        changes_waiting=waits,
+        wakes=len(costs),
+        tokens=cost(costs.values()),
+        tldr=latest.content["tldr"] if latest else None,
+    )
+
+
+def _home_of(home: TaskHome, found: Agent, state: AgentState, now: int) -> AgentHome:
+    """Where the agent wakes, and whether that device has been away for so long that another may take over."""
+    member = home.roster().members.get(found.home_device)
+    name = member.name if member else None
+    if found.home_device == home.key.device_id:
+        return AgentHome(found.home_device, name, None, offered=False)
+    running = read_status(home)
+    connected = {peer.device for peer in running.peers if peer.connected} if running else set()
+    seen = last_seen(home, running).get(found.home_device)
+    # What it wrote is a sign of life, too, and the only one where no daemon runs.
+    signs = [at for at in (seen, state.last_wake_at, found.created_at) if at]
+    is_away = max(signs, default="") < iso(now - AWAY_DAYS * 86_400_000)
+    offered = is_away and found.home_device not in connected and found.lifecycle != agents.DESTROYED
+    return AgentHome(found.home_device, name, seen, offered)
+
+
+def cost(usages: Iterable[TokenUsage]) -> Tokens:
+    """What several turns cost together."""
+    listed = list(usages)
+    return Tokens(sum(one.prompt_tokens for one in listed), sum(one.completion_tokens for one in listed))
+
+
+def minder(home: TaskHome, task_id: str, now: int) -> Minder | None:
+    """Who minds the task, and how many of its proposals wait for the person; None if nobody does."""
+    with home.agent.reading() as reader:
+        agent = task_agent.agent_for_task(reader, task_id)
+    if agent is None:
+        return None
+    return Minder(agent.id, agent.display_name, agent.lifecycle, index.waiting(home.agent, now, task_id))

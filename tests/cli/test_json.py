@@ -1,0 +1,96 @@
+"""What commands say to programs is what docs/json.md shows: CLI-66, CLI-68."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from tests.cli.test_help import leaves
+from tests.support.command_line import run_here
+from tests.support.tour import Answers, Tour
+from tools import json_page
+
+from lottisync.answers.form import VERSION, Error, Failed, Instant, encoded
+from lottisync.cli.answers import ANSWERS
+from lottisync.cli.main import lottisync
+
+AT = re.compile(r"^(at|end|.+At|.+Since|until|clockSaid)$")
+
+
+@pytest.fixture(scope="module")
+def answers(tmp_path_factory: pytest.TempPathFactory) -> Answers:
+    return Tour(tmp_path_factory.mktemp("tour")).whole()
+
+
+def test_cli_66_every_command_has_an_answer_that_is_documented() -> None:
+    """CLI-66: a new command has to say what it answers, and the page has to show it."""
+    groups = {"devices", "review", "conflicts"}  # they answer without a verb, too
+    assert {" ".join(path) for path, _ in leaves(lottisync)} | groups == set(ANSWERS)
+    assert json_page.main(["--check"]) == 0
+
+
+def test_cli_66_every_command_answers_what_the_page_says(answers: Answers) -> None:
+    """CLI-66: the members, their types, instants in one form, and each kind of answer that a command has."""
+    seen = set()
+    for command, given in answers.items():
+        for answer in given:
+            kind = json_page.kind_of(command, answer)
+            msgspec.convert(answer, kind)
+            seen.add((command, kind))
+    assert seen == {(command, kind) for command, kinds in ANSWERS.items() for kind in kinds}
+
+
+def test_cli_66_the_examples_on_the_page_have_the_members_of_real_answers(answers: Answers) -> None:
+    real = json_page.examples_of(answers, Path("/nowhere"))
+    shown = json_page.examples_on(json_page.PAGE.read_text())
+    assert shown.keys() == real.keys()
+    for key, answer in shown.items():
+        assert list(answer) == list(real[key]), key
+        kind = next(kind for kind in ANSWERS[key[0]] if kind.__name__ == key[1])
+        msgspec.convert(answer, kind)
+
+
+@pytest.mark.parametrize("kind", json_page.structs().values(), ids=lambda kind: str(kind.__name__))
+def test_cli_66_a_name_means_one_thing(kind: type[msgspec.Struct]) -> None:
+    """An instant is called like one, and a device's id is not called `device`."""
+    for field in json_page.fields(kind):
+        assert re.fullmatch("[a-z][a-zA-Z]*", field.encode_name)
+        assert field.encode_name != "device", "an id is deviceId, a name deviceName"
+        if json_page.written(field.type) in ("instant", "instant or null"):
+            assert AT.match(field.encode_name), field.encode_name
+    assert kind.__doc__, "the page shows it"
+
+
+def test_cli_68_the_version_comes_first_and_the_answer_is_one_line() -> None:
+    line = encoded(Failed(Error("bad", "two\nlines")))
+    assert line == b'{"lottisync":%d,"error":{"code":"bad","message":"two\\nlines"}}' % VERSION
+    assert encoded(Nothing()) == b'{"lottisync":1}'
+
+
+class Nothing(msgspec.Struct):
+    """An answer that says no more than that it is done."""
+
+
+def test_cli_68_an_error_is_an_answer_too(tmp_path: Path) -> None:
+    done = run_here("status", "--json", home=tmp_path / "nothing")
+    assert done.code == 1
+    assert msgspec.json.decode(done.out, type=dict[str, Any])["lottisync"] == VERSION
+    assert set(done.json["error"]) == {"code", "message"}
+
+
+@pytest.mark.parametrize(
+    ("text", "good"),
+    [
+        ("2026-02-28T22:00:00.000Z", True),
+        ("2026-02-28T22:00:00Z", False),
+        ("2026-02-28T22:00:00.000+00:00", False),
+    ],
+)
+def test_cli_66_an_instant_has_one_form(text: str, good: bool) -> None:
+    try:
+        msgspec.convert(text, Instant)
+        taken = True
+    except msgspec.ValidationError:
+        taken = False
+    assert taken is good

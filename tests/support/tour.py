@@ -1,0 +1,229 @@
+"""A tour through every command with `--json`, on two devices and a few other homes: what each answers, for real.
+
+`python -m tools.json_page` takes the examples of docs/json.md from it.
+"""
+
+import os
+import shlex
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from tests.support.command_line import BOUND_SECONDS, run_here, started, unversioned
+from tests.support.daemons import daemon
+from tests.support.stores import send
+
+from lottisync.daemon.home import TaskHome
+from lottisync.daemon.pages import new_secret
+from lottisync.device import clock
+from lottisync.scripted_model.server import ChatRequest, Reply, Say, ScriptedModelServer
+from lottisync.web.admission import Browsers
+
+Answers = dict[str, list[dict[str, Any]]]
+"""Command -> what it answered, in order, without the version."""
+
+PROPOSALS: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("update_task_estimate", {"minutes": 120}),
+    ("set_task_title", {"title": "Buy milk and oats"}),
+    *(("add_checklist_item", {"title": title}) for title in ("Take the bottles", "Ask for oat milk", "Pay")),
+)
+ALONE = ("--no-discovery", "--listen", "127.0.0.1:0")
+
+
+class Tour:
+    """The homes, and what was answered so far."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.laptop, self.phone = folder / "laptop", folder / "phone"
+        self.answers: Answers = {}
+
+    def note(self, command: str, line: str) -> Any:
+        answer = unversioned(line)
+        self.answers.setdefault(command, []).append(answer)
+        return answer
+
+    def call(self, command: str, rest: str = "", *, home: Path | None = None, code: int = 0) -> Any:
+        """Run a command; `rest` is what stands behind its name, as in a shell."""
+        done = run_here(*command.split(), *shlex.split(rest), "--json", home=home or self.laptop)
+        assert done.code == code, (command, rest, done)
+        return self.note(command, done.out)
+
+    def whole(self) -> Answers:
+        self.make()
+        self.tasks()
+        self.files()
+        with _model():
+            self.agents()
+            self.review()
+        self.conflicts()
+        self.damage()
+        self.devices()
+        return self.answers
+
+    def make(self) -> None:
+        self.call("init", "--name laptop")
+        self.call("init", "--name phone", home=self.phone)
+        with started("pair", "--json", *ALONE, home=self.laptop) as showing:
+            assert showing.stdout is not None
+            shown = self.note("pair", showing.stdout.readline())
+            self.call("pair", f"{shown['code']} --at 127.0.0.1:{shown['port']}", home=self.phone)
+            assert showing.wait(BOUND_SECONDS) == 0
+        with started("pair", "--invite", "--json", "--listen", "127.0.0.1:0", home=self.laptop) as showing:
+            assert showing.stdout is not None
+            self.note("pair", showing.stdout.readline())
+        self.call("pair", "--invitations", home=self.laptop)
+        self.call("pair", "--take-back 1", home=self.laptop)
+
+    def tasks(self) -> None:
+        self.call("task add", "'Buy milk' --due 2026-11-30 --item 'Look into the fridge'")
+        self.call("task add", "'Bake bread'")
+        for command, rest in (
+            ("task done", "bread"),
+            ("task reopen", "bread"),
+            ("task status", "bread blocked --reason 'no flour'"),
+            ("task due", "bread 2026-12-24"),
+            ("task priority", "bread p1"),
+            ("task estimate", "bread 1h30m"),
+            ("task edit", "bread --title 'Bake rye bread'"),
+            ("task note", "milk 'The shop has none.'"),
+            ("task time add", "milk 25 'Walked to the shop'"),
+            ("task category", "milk household"),
+            ("task link", "milk blocks bread"),
+            ("task label add", "milk shopping"),
+            ("task label remove", "milk shopping"),
+            ("task item add", "milk 'Count the money'"),
+            ("task item edit", "money 'Count the coins'"),
+            ("task item check", "coins"),
+            ("task item archive", "coins"),
+            ("task item archive", "coins --off"),
+            ("task checklist add", "bread Oven"),
+            ("task checklist rename", "bread Oven Kitchen"),
+            ("task item move", "coins --task bread"),
+            ("task check", "fridge"),
+            ("task item remove", "coins"),
+            ("task delete", "bread"),
+            ("task undelete", "bread"),
+            ("task list", ""),
+            ("task show", "milk"),
+            ("search", "shop"),
+        ):
+            self.call(command, rest)
+        self.task = self.answers["task show"][0]["id"]
+        walked = self.call("task time list", "milk")["times"][0]["id"]
+        self.call("task time edit", f"{walked} 'Walked to the shop and back'")
+        self.call("task time start", "bread Kneading")
+        stopped = self.call("task time stop")
+        self.call("task time remove", stopped["times"][0]["id"])
+
+    def files(self) -> None:
+        file = shlex.quote(str(self.folder / "everything.jsonl"))
+        backups = shlex.quote(str(self.folder / "backups"))
+        self.call("export", file)
+        self.call("import", f"{file} --dry-run", home=self.phone)
+        self.call("backup", backups)
+        self.call("restore", backups, home=self.folder / "restored")
+        self.call("devices acknowledge", home=self.folder / "restored")
+        self.call("purge")
+        (self.folder / "restored" / "agent.sqlite").unlink()
+        self.call("init", "--missing", home=self.folder / "restored")
+
+    def agents(self) -> None:
+        self.call("agent create", self.task)
+        self.call("agent wake", self.task)
+        self.call("agent wake", f"{self.task} --at 2099-03-01T07:00:00Z")
+        self.call("agent configure", f"{self.task} autoCheck=true")
+        for verb in ("pause", "resume", "move", "list", "show", "report", "log"):
+            self.call(f"agent {verb}", "" if verb == "list" else self.task)
+        self.call("agent log", f"{self.task} --wake {self.answers['agent log'][0]['wakes'][0]['runKey']}")
+
+    def review(self) -> None:
+        found = self.call("review")
+        names = [item["name"] for one in found["sets"] for item in one["items"]]
+        assert len(names) == len(PROPOSALS), found
+        self.call("review show", names[0])
+        self.call("review confirm", names[0])
+        self.call("review undo", names[0])
+        self.call("review reject", f"{names[2]} --reason 'I decide that.'")
+        self.call("review edit", f"{names[1]} 'title=Buy soy milk'")
+        self.call("review keep", names[1])
+        self.call("review list")  # the task has another title now, so that the rest is to be looked at again
+        self.call("review defer", names[3])
+        self.call("review dismiss", names[4])
+        self.call("review ledger", self.task)
+        self.call("review log", self.task)
+        self.call("review reindex")
+
+    def conflicts(self) -> None:
+        self.meet()
+        self.call("task edit", "milk --title 'Buy oat milk'")
+        self.call("task edit", f"{self.task} --title 'Buy almond milk' --due 2026-12-02", home=self.phone)
+        self.call("task due", f"{self.task} 2026-12-03")
+        self.meet()
+        self.call("history", self.task)
+        self.call("conflicts")
+        self.call("conflicts show", self.task)
+        self.call("conflicts keep", f"{self.task} title 1")
+        self.call("conflicts combine", f"{self.task} due 2026-12-04")
+
+    def meet(self) -> None:
+        """The two have everything of each other."""
+        laptop, phone = TaskHome.open(self.laptop), TaskHome.open(self.phone)
+        for name, store in laptop.stores.items():
+            send(store, phone.store(name), now=clock.now())
+            send(phone.store(name), store, now=clock.now())
+        laptop.close()
+        phone.close()
+
+    def damage(self) -> None:
+        self.call("check")
+        home = TaskHome.open(self.laptop)
+        home.journal._connection.execute(
+            "update journal_entities set serialized = replace(serialized, 'rye', 'wheat') where serialized like '%rye%'"
+        )
+        home.close()
+        bread = next(task["id"] for task in self.call("task list")["tasks"] if "bread" in task["title"])
+        self.call("check", f"--accept {bread}")
+
+    def devices(self) -> None:
+        with daemon(self.laptop, web="0.0.0.0:0") as running:
+            event = running.event("started")
+            self.call("open")
+            code = self.call("open", "--phone")["code"]
+            Browsers(self.laptop, clock.now, new_secret).admit(code, "phone")
+            self.call("devices browsers")
+            self.call("devices revoke-browser", "phone")
+            self.note("daemon", msgspec.json.encode(event).decode())
+            self.call("devices address", f"laptop 127.0.0.1:{event['port']}", home=self.phone)
+            self.call("verify", "laptop " + shlex.join(ALONE), home=self.phone)
+            self.call("status")
+        self.call("devices")
+        shutil.copytree(self.phone, self.folder / "copied")
+        self.call("devices renew", "tablet --yes", home=self.folder / "copied")
+        self.call("devices rename", "phone pocket")
+        self.call("devices retire", "pocket")
+        self.call("devices revoke", "pocket --yes --keep-none")
+        self.call("agent destroy", f"{self.task} --yes")
+
+
+@contextmanager
+def _model() -> Iterator[None]:
+    """A model that makes all proposals at once, and ends."""
+    replies: list[Reply] = [Say(tool_calls=PROPOSALS), Say(text="Done.")]
+
+    def script(request: ChatRequest) -> Reply:
+        return replies.pop(0) if len(replies) > 1 else replies[0]
+
+    before = {name: os.environ.get(name) for name in ("LOTTISYNC_MODEL_URL", "LOTTISYNC_MODEL_KEY")}
+    with ScriptedModelServer(script) as server:
+        os.environ |= {"LOTTISYNC_MODEL_URL": server.url, "LOTTISYNC_MODEL_KEY": ""}
+        try:
+            yield
+        finally:
+            for name, value in before.items():
+                os.environ.pop(name)
+                if value is not None:
+                    os.environ[name] = value
