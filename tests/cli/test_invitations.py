@@ -1,12 +1,15 @@
 """`pair --invite`, `pair URI`, `LOTTISYNC_INVITE` at `init`, and `devices address`: MEET-5, MEET-21 to MEET-25."""
 
 import json
+import signal
+import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from tests.support.command_line import contents, run, run_here, started
+from tests.support.daemons import daemon
 
 from lottisync.daemon.home import TaskHome
 from lottisync.device.peers import remembered_addresses
@@ -48,7 +51,50 @@ def test_meet_21_an_invitation_pairs_two_devices_and_is_used_up(homes: tuple[Pat
     assert "127.0.0.1" in {address.host for address in remembered_addresses(opened.space, done.json["id"])}
     opened.close()
     again = run("pair", uri, home=phone)
-    assert (again.code, "it was used, it has expired" in again.err) == (1, True)
+    assert (again.code, "no daemon runs there" in again.err) == (1, True)
+
+
+def test_meet_31_a_daemon_answers_an_invitation_whose_command_has_ended(homes: tuple[Path, Path]) -> None:
+    laptop, phone = homes
+    refused = run_here("pair", "--invite", "--no-wait", home=laptop)
+    assert (refused.code, "no daemon runs here" in refused.err) == (1, True)
+    with daemon(laptop) as running:
+        with started("pair", "--invite", "--json", "--listen", "127.0.0.1:0", home=laptop) as waiting:
+            assert waiting.stdout is not None
+            first = json.loads(waiting.stdout.readline())
+            waiting.send_signal(signal.SIGINT)
+            assert waiting.wait(20) == 130
+        second = run("pair", "--invite", "--no-wait", "--json", "--listen", "127.0.0.1:0", home=laptop).json
+        assert run_here("pair", "--take-back", str(second["number"]), home=laptop).code == 0
+        assert "has expired" in run("pair", second["uri"], home=phone).err
+        assert run("pair", first["uri"], home=phone).code == 0
+        assert running.event("joined")["text"] == f"phone joined by invitation {first['number']}"
+        assert "has paired a device already" in run("pair", first["uri"], home=phone).err
+        listed = run_here("pair", "--invitations", "--json", home=laptop)
+        assert [(row["state"], row["deviceName"]) for row in listed.content] == [("used", "phone"), ("expired", None)]
+        seen = run_here("status", home=laptop)
+        assert f"Invitation {first['number']}: phone joined at" in seen.out
+        secret = first["uri"].partition("secret=")[2].partition("&")[0]
+        assert all(secret not in text for text in (listed.out, seen.out, str(running.events)))
+
+
+def test_meet_31_who_waits_hears_who_joined_by_the_daemon(homes: tuple[Path, Path]) -> None:
+    laptop, phone = homes
+    with daemon(laptop), started("pair", "--invite", "--json", "--listen", "127.0.0.1:0", home=laptop) as waiting:
+        assert waiting.stdout is not None
+        uri = json.loads(waiting.stdout.readline())["uri"]
+        joined = run("pair", uri, "--json", home=phone)
+        told = json.loads(waiting.stdout.readline())
+        assert (told["name"], told["words"]) == ("phone", joined.json["words"])
+        assert waiting.wait(20) == 0
+
+
+def test_meet_31_a_port_that_is_taken_ends_the_command_and_the_invitation(homes: tuple[Path, Path]) -> None:
+    laptop, _ = homes
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        refused = run_here("pair", "--invite", "--listen", f"127.0.0.1:{taken.getsockname()[1]}", home=laptop)
+    assert (refused.code, "cannot listen on" in refused.err) == (1, True)
+    assert [row["state"] for row in run_here("pair", "--invitations", "--json", home=laptop).content] == ["expired"]
 
 
 def test_meet_23_a_device_of_another_fingerprint_is_named_and_told_nothing(homes: tuple[Path, Path]) -> None:
@@ -103,7 +149,8 @@ def test_cli_3_an_address_without_a_code_is_refused_at_once(homes: tuple[Path, P
     laptop, _ = homes
     for call, word in (
         (("pair", "--at", "127.0.0.1:1"), "--at goes with the CODE"),
-        (("pair", "123-456-789", "--invite"), "goes without a CODE"),
+        (("pair", "123-456-789", "--invite"), "go without a CODE"),
+        (("pair", "--no-wait"), "goes with --invite"),
         (("pair", "--listen", "2001:db8::1:22067"), "in brackets"),
     ):
         refused = run_here(*call, home=laptop)
@@ -136,3 +183,9 @@ def test_meet_5_an_address_is_entered_and_taken_away(homes: tuple[Path, Path]) -
         assert refused.code != 0
         assert word in refused.err
     assert contents(laptop) == before
+
+
+def test_meet_32_without_an_invitation_it_says_how_to_make_one(homes: tuple[Path, Path]) -> None:
+    assert "Make one: lottisync pair --invite" in run_here("pair", "--invitations", home=homes[0]).out
+    refused = run_here("pair", "--take-back", "1", home=homes[0])
+    assert (refused.code, "no open invitation 1. See: lottisync pair --invitations" in refused.err) == (1, True)

@@ -50,7 +50,10 @@ def test_cli_8_what_one_process_writes_arrives_at_the_other_device(homes: tuple[
             digests = [{name: s["digest"] for name, s in status(home)["stores"].items()} for home in homes]
             assert digests[0] == digests[1]
         first.event("disconnected")
-        eventually(lambda: not status(laptop)["peers"][0]["connected"], "the end of the connection in the status")
+        left = eventually(lambda: not (found := status(laptop)["peers"][0])["connected"] and found)
+        # MEET-26: after a goodbye it is no error that nothing listens there, however often it is dialled.
+        assert (left["away"], left["error"]) == ("stopped", None)
+        assert "it was stopped at" in run("status", home=laptop).out
     assert status(phone)["daemon"] is None
     # CLI-29: also while no daemon runs, and on the device that was dialled.
     assert all(status(home)["daemon"] is None for home in homes)

@@ -1,6 +1,7 @@
 """Two daemons that were paired by a code, without mDNS: MEET-6, MEET-26, and what was found before (REL-D3)."""
 
 import json
+import re
 from pathlib import Path
 
 from tests.support.command_line import BOUND_SECONDS, eventually, run, run_here, started
@@ -42,3 +43,6 @@ def test_meet_26_status_says_why_a_device_is_away(tmp_path: Path) -> None:
         assert peer["away"] == "unreachable"
         assert any(each["error"] == "nothing listens there" for each in peer["addresses"])
         assert "nothing listens there" in run_here("devices", home=other).out
+    # MEET-33: and when no daemon runs any more.
+    assert re.search(r"when last tried, \S+ \S+, at \S+: nothing listens there", run_here("status", home=other).out)
+    assert "when last tried" in run_here("devices", home=other).out

@@ -76,6 +76,8 @@ class Tour:
         with started("pair", "--invite", "--json", "--listen", "127.0.0.1:0", home=self.laptop) as showing:
             assert showing.stdout is not None
             self.note("pair", showing.stdout.readline())
+        self.call("pair", "--invitations", home=self.laptop)
+        self.call("pair", "--take-back 1", home=self.laptop)
 
     def tasks(self) -> None:
         self.call("task add", "'Buy milk' --due 2026-11-30 --item 'Look into the fridge'")

@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from lottisync.answers.form import DeviceId, Digest, Instant
+from lottisync.device.peers import LastFailure
 from lottisync.sync.peer import AddressState
 
 DeviceStatus = Literal["active", "retired", "revoked", "unvouched"]
@@ -27,6 +28,8 @@ class Device(msgspec.Struct, frozen=True, rename="camel"):
     connected: bool
     lacks: dict[str, int] | None
     addresses: list[AddressState]
+    clock_said: Instant | None
+    last_failure: LastFailure | None
 
 
 class Devices(msgspec.Struct, frozen=True):
@@ -40,7 +43,8 @@ class Peer(msgspec.Struct, frozen=True, rename="camel"):
     `away`: a word for why there is no link. `diverged`: stores that differ although nothing is missing; `mended`: how
     many entities were put right, by store. `comparing`: how much of a store has been compared, done and of how many.
     `onlyHere`, `onlyThere`: stores that one of the two does not have. `runsTwice`: two programs use its key.
-    `clockSaid`: what its clock said when that was far ahead of ours."""
+    `clockSaid`: what its clock said when that was far ahead of ours. `leftAt`: when its program said goodbye.
+    `lastFailure`: what was written down when it was tried last, null if it was connected since."""
 
     id: DeviceId
     name: str
@@ -60,6 +64,8 @@ class Peer(msgspec.Struct, frozen=True, rename="camel"):
     only_there: list[str]
     runs_twice: bool
     clock_said: Instant | None
+    left_at: Instant | None
+    last_failure: LastFailure | None
 
 
 class Daemon(msgspec.Struct, frozen=True, rename="camel"):
@@ -90,6 +96,26 @@ class Copy(msgspec.Struct, frozen=True, rename="camel"):
     acknowledged: bool
 
 
+class InvitationState(msgspec.Struct, frozen=True, rename="camel"):
+    """An invitation of this device. `port` is null until somebody listens there; `failure` says why nobody can. Once it
+    is used, the device that joined by it."""
+
+    number: int
+    state: Literal["open", "used", "expired"]
+    until: Instant
+    port: int | None
+    failure: str | None
+    device_id: DeviceId | None
+    device_name: str | None
+    joined_at: Instant | None
+
+
+class Invitations(msgspec.Struct, frozen=True):
+    """The invitations that are open, or ended less than a day ago."""
+
+    invitations: list[InvitationState]
+
+
 class AsleepAgent(msgspec.Struct, frozen=True, rename="camel"):
     """An agent that gave up by itself, and why."""
 
@@ -114,6 +140,7 @@ class Overview(msgspec.Struct, frozen=True, rename="camel"):
     copies: list[Copy]
     stores: dict[str, StoreState]
     peers: list[Peer]
+    invitations: list[InvitationState]
     asleep: list[AsleepAgent]
     proposals_waiting: int | None
     clock_doubt: str | None
@@ -147,9 +174,9 @@ class CodeShown(msgspec.Struct, frozen=True, rename="camel"):
 class InvitationShown(msgspec.Struct, frozen=True, rename="camel"):
     """The first line of `pair --invite`: the link to open on the other device."""
 
+    number: int
     uri: str
     port: int
-    addresses: list[str]
     expires_at: Instant
 
 

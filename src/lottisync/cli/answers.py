@@ -11,7 +11,13 @@ from lottisync.review.item_view import ItemView
 ANSWERS: dict[str, tuple[type[msgspec.Struct], ...]] = {
     "init": (devices.Made, devices.StoresMade),
     "daemon": (devices.Event,),
-    "pair": (devices.CodeShown, devices.InvitationShown, devices.PairedWith),
+    "pair": (
+        devices.CodeShown,
+        devices.InvitationShown,
+        devices.PairedWith,
+        devices.Invitations,
+        devices.InvitationState,
+    ),
     "devices": (devices.Devices,),
     "devices address": (devices.AddressGiven,),
     "devices acknowledge": (devices.Acknowledged,),

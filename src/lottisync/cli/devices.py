@@ -1,7 +1,7 @@
 """`devices` and `pair`."""
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -62,11 +62,16 @@ def devices(context: click.Context, terminal: Terminal) -> None:
     if context.invoked_subcommand is not None:
         return
     from lottisync.daemon.status import known_addresses, lacked, read_status
+    from lottisync.device.peers import last_failures
+    from lottisync.sync.peer import clock_warning
 
     home = terminal.home
     roster = home.roster()
     running = read_status(home)
+    with home.space.reading() as reader:
+        failures = last_failures(reader)
     connected = {state.device for state in running.peers if state.connected} if running else set()
+    ahead = {state.device: state.ahead for state in running.peers} if running else {}
     lacks = lacked(home, running)
     where = known_addresses(home, running)
     rows = [
@@ -78,6 +83,8 @@ def devices(context: click.Context, terminal: Terminal) -> None:
             member.device in connected,
             lacks.get(member.device),
             where.get(member.device, []),
+            ahead.get(member.device),
+            failures.get(member.device),
         )
         for member in roster.members.values()
     ]
@@ -91,6 +98,10 @@ def devices(context: click.Context, terminal: Terminal) -> None:
             ],
         )  # fmt: skip
         for row in rows:
+            if row.clock_said:
+                terminal.line(clock_warning(row.name, row.clock_said) + ".", "yellow")
+            if not running and (last := row.last_failure):
+                terminal.line(f"{row.name}  {last.text}", "dim")
             for each in row.addresses:
                 terminal.line(f"{row.name}  {_shown_address(each)}", "dim")
 
@@ -341,6 +352,9 @@ def _other(home: TaskHome, name: str) -> "Member":
 @click.option("--at", "at", metavar="HOST:PORT", help="Where the device that shows the code listens.")
 @click.option("--invite", is_flag=True, help="Show an invitation instead of a code: a link, and its QR code.")
 @click.option("--minutes", type=click.IntRange(1, 1440), default=15, help="How long the invitation is good.")
+@click.option("--no-wait", is_flag=True, help="Give the invitation to the daemon, and do not wait until it was used.")
+@click.option("--invitations", "listed", is_flag=True, help="List the invitations that were given out, and who joined.")
+@click.option("--take-back", type=int, metavar="NUMBER", help="End the invitation of this number.")
 @click.option("--listen", metavar="HOST:PORT", default="[::]:0", help="Where to wait for the other device.")
 @click.option("--no-discovery", is_flag=True, help="Do not announce this device by mDNS while the code is shown.")
 @click.option("--yes", is_flag=True, help="Also take back a device that was taken out for good.")
@@ -351,27 +365,47 @@ def pair(
     at: str | None,
     invite: bool,
     minutes: int,
+    no_wait: bool,
+    listed: bool,
+    take_back: int | None,
     listen: str,
     no_discovery: bool,
     yes: bool,
 ) -> None:
-    """Without CODE, show one and wait; with CODE, or the invitation that another device shows, pair with it."""
-    from lottisync.cli.invitations import accepted, own_side, shown_invitation
+    """Without CODE, show one and wait; with CODE, or the invitation that another device shows, pair with it.
+
+    An invitation is answered by the daemon; where none runs, by this command while it runs."""
+    from lottisync.cli import invitations
+    from lottisync.identity.invitation import is_invitation
+
+    if at is not None and (code is None or is_invitation(code)):
+        raise Usage("bad-usage", "--at goes with the CODE that the other device shows, as in: pair CODE --at HOST:PORT")
+    if sum((invite, listed, take_back is not None, code is not None)) > 1:
+        raise Usage("bad-usage", "--invite, --invitations and --take-back go without a CODE, and one at a time")
+    if no_wait and not invite:
+        raise Usage("bad-usage", "--no-wait goes with --invite")
+    where = Address(*address(listen, what="--listen"))
+    if listed:
+        invitations.show_invitations(terminal)
+    elif take_back is not None:
+        invitations.take_back(terminal, take_back)
+    elif invite:
+        invitations.invite(terminal, where, minutes, takes_back=yes, wait=not no_wait)
+    else:
+        _pair(terminal, code, at, where, discover=not no_discovery, yes=yes)
+
+
+def _pair(terminal: Terminal, code: str | None, at: str | None, where: Address, *, discover: bool, yes: bool) -> None:
+    """Show a code, or join by the one, or the invitation, that another device shows."""
+    from lottisync.cli.invitations import accepted, own_side
     from lottisync.device.pairing import admit
     from lottisync.identity.invitation import is_invitation
     from lottisync.net.pairing import show_code, type_code
 
-    if at is not None and (code is None or is_invitation(code)):
-        raise Usage("bad-usage", "--at goes with the CODE that the other device shows, as in: pair CODE --at HOST:PORT")
-    if invite and code is not None:
-        raise Usage("bad-usage", "--invite shows an invitation; it goes without a CODE")
     home = terminal.home
     me = own_side(home)
-    where = Address(*address(listen, what="--listen"))
     with identity_problems():
-        if invite:
-            paired = shown_invitation(terminal, me, where, minutes)
-        elif code is not None and is_invitation(code):
+        if code is not None and is_invitation(code):
             paired = accepted(me, code)
         elif code is None:
             expires = clock.now() + OFFER_LIFETIME_MS
@@ -381,18 +415,14 @@ def pair(
                 shown = CodeShown(offer.shown, port, iso(expires))
                 terminal.emit(shown, lambda: _show_code(terminal, offer.shown, port))
 
-            paired = anyio.run(
-                lambda: show_code(me, offer, where, discover=not no_discovery, clock=clock.now, ready=ready)
-            )
+            paired = anyio.run(lambda: show_code(me, offer, where, discover=discover, clock=clock.now, ready=ready))
         else:
             digits = parse_code(code)
             target = Address(*address(at, what="--at")) if at else None
             paired = anyio.run(lambda: type_code(me, digits, at=target, search_from=where.host))
         _ask_about_revoked(terminal, paired, yes=yes)
         name, own = admit(home, paired)
-    value = PairedWith(paired.peer_id, name, list(paired.words), own)
-    names = (("the other device", paired.peer_name, name), ("this one", me.name, own))
-    terminal.emit(value, lambda: _show_paired(terminal, paired, names))
+    tell_paired(terminal, paired.peer_id, paired.words, (paired.peer_name, name), (me.name, own))
 
 
 def _ask_about_revoked(terminal: Terminal, paired: Paired, *, yes: bool) -> None:
@@ -408,15 +438,21 @@ def _show_code(terminal: Terminal, code: str, port: int) -> None:
     terminal.line(f"(if it finds nothing:  lottisync pair {code} --at THIS-MACHINE:{port})", "dim")
 
 
-def _show_paired(terminal: Terminal, paired: Paired, names: tuple[tuple[str, str, str], ...]) -> None:
-    """`names` are which of the two, what it was called and what it is called now."""
-    terminal.line(f"Paired with {paired.peer_name}.", "green")
-    for which, was, now in names:
-        if now != was:
-            terminal.line(
-                f"Two of your devices were called {was}: {which} is called {now} now. For another name:"
-                f" lottisync devices rename {quoted(now)} NEW",
-                "yellow",
-            )
-    terminal.line(f"Both devices show the same words:  {' '.join(paired.words)}")
-    terminal.line(f"device  {grouped(paired.peer_id)}", "dim")
+def tell_paired(
+    terminal: Terminal, device: str, words: Sequence[str], peer: tuple[str, str], own: tuple[str, str]
+) -> None:
+    """The outcome of a pairing. `peer` and `own` are what each of the two was called, and is called now."""
+
+    def shown() -> None:
+        terminal.line(f"Paired with {peer[0]}.", "green")
+        for which, (was, now) in (("the other device", peer), ("this one", own)):
+            if now != was:
+                terminal.line(
+                    f"Two of your devices were called {was}: {which} is called {now} now. For another name:"
+                    f" lottisync devices rename {quoted(now)} NEW",
+                    "yellow",
+                )
+        terminal.line(f"Both devices show the same words:  {' '.join(words)}")
+        terminal.line(f"device  {grouped(device)}", "dim")
+
+    terminal.emit(PairedWith(device, peer[1], list(words), own[1]), shown)

@@ -16,6 +16,7 @@ HINTS = {
     "daemon": "Start one: lottisync daemon",
     "devices": "See: lottisync devices",
     "invite-again": "Make a new one: lottisync pair --invite",
+    "invitations": "See: lottisync pair --invitations",
     "init": "Run: lottisync init --name NAME",
     "init-missing": "To have it made empty: lottisync init --missing",
     "mend": "See all of it with: lottisync check; mend it from another device: lottisync verify; "
@@ -27,6 +28,7 @@ HINTS = {
     "row": "See which row: lottisync check",
     "show-code": "Run there: lottisync pair",
     "status": "See: lottisync status",
+    "take-back": "Take one back: lottisync pair --take-back NUMBER. See: lottisync pair --invitations",
     "tasks": "See: lottisync task list",
 }
 

@@ -9,6 +9,7 @@ import click
 
 from lottisync.answers.devices import Copy, Made, Overview, Peer, StoresMade
 from lottisync.cli.hints import event_text, told
+from lottisync.cli.invitations import told_of
 from lottisync.cli.terminal import Terminal, common, waits_for_you
 from lottisync.cli.watch import watchable
 from lottisync.daemon.home import TaskHome
@@ -119,6 +120,8 @@ def _show(terminal: Terminal, found: Overview) -> None:
         terminal.line("No other device yet. Run: lottisync pair")
     else:
         terminal.table(["device", "state", "", "last seen"], [_peer_row(peer) for peer in found.peers])
+    for line in filter(None, map(told_of, found.invitations)):
+        terminal.line(line)
     for agent in found.asleep:
         terminal.line(f"{agent.agent_name} gave up: {agent.asleep_because}  (lottisync agent resume)", "yellow")
     if found.nearby:
@@ -173,11 +176,13 @@ def _show_trouble_with(terminal: Terminal, peer: Peer) -> None:
 
 def why(peer: Peer) -> str:
     """Why a device is away, in the person's words (MEET-26)."""
+    if peer.away == "stopped" and peer.left_at:
+        return f"it was stopped at {peer.left_at[:16].replace('T', ' ')}"
     if peer.away == "no-address":
         return "no address known. Add one: lottisync devices address NAME HOST:PORT"
     failing = [(each.failing_since, each) for each in peer.addresses if each.failing_since]
     if not failing:
-        return peer.error or ""
+        return peer.error or (peer.last_failure.text if peer.last_failure else "")
     since, others = min(at for at, _ in failing), f" and {len(failing) - 1} more" if len(failing) > 1 else ""
     first = failing[0][1]
     return f"not reachable at {first.address}{others} since {since[:16].replace('T', ' ')}: {first.error}"
@@ -201,5 +206,5 @@ def _peer_row(peer: Peer) -> tuple[Any, ...]:
     if peer.holds_back:
         notes.append(f"holds back {peer.holds_back:,} deleted")
     notes += [f"comparing {name}: {_percent(done, of)}" for name, (done, of) in peer.comparing.items()]
-    note = "; ".join(notes) or (peer.error if peer.away in (None, "refused", "version") else why(peer)) or ""
+    note = "; ".join(notes) or (peer.error if peer.away in ("refused", "version") else why(peer)) or ""
     return peer.name, state, note, peer.last_seen_at or "unknown"

@@ -1,56 +1,154 @@
 """Invitations: `pair --invite`, `pair URI`, and `LOTTISYNC_INVITE` at `init` (docs/specs/16-meeting.md, section 6)."""
 
 import io
-import os
-from functools import partial
-from typing import TYPE_CHECKING
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
 
 import anyio
 import click
 
-from lottisync.answers.devices import InvitationShown
+from lottisync.answers.devices import Invitations, InvitationShown, InvitationState
 from lottisync.cli.terminal import Terminal
 from lottisync.daemon.home import TaskHome
+from lottisync.daemon.overview import invitation_states
 from lottisync.device import clock
-from lottisync.identity.invitation import MOST_ADDRESSES, SECRET_BYTES, Invitation, InvitationOffer, parse_invitation
+from lottisync.identity.invitation import SECRET_BYTES, parse_invitation
 from lottisync.net.address import Address
+from lottisync.problem import Problem
 from lottisync.store.instant import iso
 
 if TYPE_CHECKING:
+    from lottisync.device.invitations import Given
     from lottisync.identity.pairing import Paired
     from lottisync.net.pairing import Self
 
 VARIABLE = "LOTTISYNC_INVITE"
 """Where `init` finds an invitation, on a server that is set up by a script."""
+OPEN_SECONDS = 10.0
+"""Within which the daemon listens for a new invitation."""
 
 
 def own_side(home: TaskHome) -> "Self":
     """This device in a pairing, with where its daemon is reached."""
     from lottisync.daemon.status import read_status
-    from lottisync.device.pairing import introduction
-    from lottisync.net.pairing import Self
+    from lottisync.device.pairing import own_side as side
 
     running = read_status(home)
-    return Self(home.key, home.name, os.urandom, introduction(home, running.port if running else None))
+    return side(home, running.port if running else None)
 
 
-def shown_invitation(terminal: Terminal, me: "Self", where: Address, minutes: int) -> "Paired":
-    """Show an invitation and wait until it was used or has expired. Raises `Problem`."""
-    from lottisync.net.interfaces import listened_on
-    from lottisync.net.pairing import show
+def invite(terminal: Terminal, where: Address, minutes: int, *, takes_back: bool, wait: bool) -> None:
+    """Give an invitation out, show it, and wait until it was used. Raises `Problem` if that does not happen."""
+    import os
 
-    expires = clock.now() + minutes * 60_000
-    secret = os.urandom(SECRET_BYTES)
+    from lottisync.daemon.status import read_status
+    from lottisync.device.invitations import give_out
 
-    def make(port: int) -> InvitationOffer:
-        reached = sorted(listened_on(where.host), key=lambda each: (each.link_local, each.host))
-        at = tuple(dict.fromkeys(str(Address(each.host, port)) for each in reached))[:MOST_ADDRESSES]
-        invitation = Invitation(me.key.device_id, secret, expires // 1000, at)
-        value = InvitationShown(invitation.uri, port, list(at), iso(expires))
-        terminal.emit(value, partial(_show, terminal, invitation.uri, minutes))
-        return InvitationOffer(invitation, expires)
+    home = terminal.home
+    daemon = read_status(home) is not None
+    if not wait and not daemon:
+        raise Problem(
+            "no-daemon", "no daemon runs here, so nobody would answer; leave out --no-wait, or start one", hint="daemon"
+        )
+    now = clock.now()
+    until = now + minutes * 60_000
+    made = give_out(home.space, os.urandom(SECRET_BYTES), until, where, now, takes_back=takes_back)
 
-    return anyio.run(lambda: show(me, make, where, digit=None, clock=clock.now, ready=lambda port: None))
+    def show(given: "Given") -> None:
+        uri = given.invitation(home.id).uri
+        terminal.emit(
+            InvitationShown(given.number, uri, given.port, iso(until)),
+            lambda: _show(terminal, given.number, uri, minutes, daemon=daemon),
+        )
+
+    own_name = home.name
+    try:
+        used = anyio.run(lambda: _given(home, made, show, daemon=daemon, wait=wait))
+    except KeyboardInterrupt:
+        who = "the daemon answers it" if daemon else "a daemon, once one runs here, answers it"
+        terminal.line(f"The invitation is good until {_time(until)}: {who}. {_taking_back(made.number)}", "dim")
+        raise
+    if used is not None:
+        _show_used(terminal, used, own_name)
+
+
+async def _given(
+    home: TaskHome, made: "Given", show: "Callable[[Given], None]", *, daemon: bool, wait: bool
+) -> "Given | None":
+    """From the row that was written to the device that joined; None without `wait`."""
+    from lottisync.daemon.daemon import one_problem
+    from lottisync.device.invitation_server import InvitationServer
+
+    with one_problem():
+        async with anyio.create_task_group() as tasks:
+            if not daemon:
+                tasks.start_soon(InvitationServer(home, lambda code, text: None, made.number).run)
+            show(await _opened(home, made))
+            used = await _ended(home, made.number) if wait else None
+            tasks.cancel_scope.cancel()
+    return used
+
+
+async def _opened(home: TaskHome, made: "Given") -> "Given":
+    """The invitation, once somebody listens for it. Where nobody can, it is taken back."""
+    from lottisync.device.invitations import take_back
+
+    failure = "the daemon does not answer. See its log"
+    with anyio.move_on_after(OPEN_SECONDS):
+        async for given in _rows(home, made.number):
+            if given.port and not given.failure:
+                return given
+            if given.failure:
+                failure = given.failure
+                break
+    take_back(home.space, made.number, clock.now())
+    raise Problem("cannot-listen", "cannot listen on {listen} ({strerror})", listen=_wanted(made), strerror=failure)
+
+
+def _wanted(made: "Given") -> Address:
+    return Address(made.host, made.wanted)
+
+
+async def _ended(home: TaskHome, number: int) -> "Given":
+    """The invitation, once it was used. Raises `Problem` if it has expired."""
+    async for given in _rows(home, number):
+        state = given.state_at(clock.now())
+        if state == "used":
+            return given
+        if state == "expired":
+            break
+    raise Problem("expired", "the invitation has expired", hint="invite-again")
+
+
+async def _rows(home: TaskHome, number: int) -> "AsyncIterator[Given]":
+    """The invitation as it stands now, and again whenever something was committed, until it is forgotten."""
+    from lottisync.device.invitations import given
+
+    async with _ringing(home) as rung:
+        while (row := await anyio.to_thread.run_sync(given, home.space, number)) is not None:
+            yield row
+            await rung()
+
+
+@asynccontextmanager
+async def _ringing(home: TaskHome) -> AsyncIterator[Callable[[], Any]]:
+    """Gives what waits for a commit, or for as long as one may go unnoticed."""
+    import secrets
+
+    from lottisync.store.doorbell import FALLBACK_SECONDS, Bell
+
+    bell = Bell(home.bells, f"invite-{secrets.token_hex(6)}")
+
+    async def rung() -> None:
+        with anyio.move_on_after(FALLBACK_SECONDS):
+            await anyio.wait_readable(bell)
+        bell.clear()
+
+    try:
+        yield rung
+    finally:
+        bell.close()
 
 
 def accepted(me: "Self", uri: str) -> "Paired":
@@ -77,7 +175,57 @@ def join(home: TaskHome, uri: str) -> "Paired":
     return paired
 
 
-def _show(terminal: Terminal, uri: str, minutes: int) -> None:
+# -- those that were given out
+
+
+def take_back(terminal: Terminal, number: int) -> None:
+    """End an invitation. Raises `Problem` if it is not open."""
+    from lottisync.device import invitations
+
+    invitations.take_back(terminal.home.space, number, clock.now())
+    [row] = [row for row in invitation_states(terminal.home, clock.now()) if row.number == number]
+    terminal.emit(row, lambda: terminal.line(f"Invitation {number} is no longer good.", "green"))
+
+
+def show_invitations(terminal: Terminal) -> None:
+    rows = invitation_states(terminal.home, clock.now())
+
+    def shown() -> None:
+        if not rows:
+            terminal.line("No invitation is open, and none ended within a day. Make one: lottisync pair --invite")
+            return
+        terminal.table(["invitation", "", ""], [(str(row.number), row.state, _note(row)) for row in rows])
+
+    terminal.emit(Invitations(rows), shown)
+
+
+def told_of(row: InvitationState) -> str | None:
+    """A line of `status`: what is open, and who joined; nothing of one that has expired."""
+    if row.state == "expired":
+        return None
+    return f"Invitation {row.number}: {_note(row)}"
+
+
+def _note(row: InvitationState) -> str:
+    if row.joined_at is not None:
+        return f"{row.device_name} joined at {_shown(row.joined_at)}"
+    until = f"until {_shown(row.until)}"
+    return f"{until}; nobody can answer it now: {row.failure}" if row.failure else until
+
+
+def _shown(at: str) -> str:
+    return at[:16].replace("T", " ")
+
+
+def _time(millis: int) -> str:
+    return _shown(iso(millis))
+
+
+def _taking_back(number: int) -> str:
+    return f"To take it back: lottisync pair --take-back {number}"
+
+
+def _show(terminal: Terminal, number: int, uri: str, minutes: int, *, daemon: bool) -> None:
     import segno
 
     drawn = io.StringIO()
@@ -86,4 +234,19 @@ def _show(terminal: Terminal, uri: str, minutes: int) -> None:
     terminal.line(f"(or, when it is set up:  {VARIABLE}='{uri}' lottisync init --name NAME)", "dim")
     for line in drawn.getvalue().splitlines():
         click.echo(line)
-    terminal.line("Anyone who has this link before it is used can join. Waiting ...", "dim")
+    terminal.line("Anyone who has this link before it is used can join.", "dim")
+    if daemon:
+        terminal.line(f"The daemon answers it, also when this command has ended. {_taking_back(number)}", "dim")
+    else:
+        terminal.line("No daemon runs here: it is answered while this command runs. Waiting ...", "dim")
+
+
+def _show_used(terminal: Terminal, used: "Given", was: str) -> None:
+    from lottisync.cli.devices import tell_paired
+
+    assert used.device is not None
+    assert used.name is not None
+    assert used.words is not None
+    members = terminal.home.roster().members
+    now_called = members[used.device].name if used.device in members else used.name
+    tell_paired(terminal, used.device, used.words.split(), (used.name, now_called), (was, terminal.home.name))

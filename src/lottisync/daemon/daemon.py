@@ -4,6 +4,7 @@
          -> confirmations that a crash left half done are finished (or found undone)
          -> the sync engine
          -> the web pages, which load when somebody opens them
+         -> the invitations that were given out
          -> the agents at home on this device, if a model is configured
          -> daemon.json, rewritten whenever something changed that a person may want to see
 
@@ -29,6 +30,7 @@ from lottisync.daemon.lines import Lines
 from lottisync.daemon.pages import Where
 from lottisync.daemon.status import LOCK_FILE, STATUS_FILE, DaemonStatus
 from lottisync.device import clock, purging
+from lottisync.device.invitation_server import InvitationServer
 from lottisync.problem import Problem
 from lottisync.store.instant import iso
 from lottisync.store.lock import Lock
@@ -121,6 +123,7 @@ async def run(
                         await _start_pages(tasks, home, pages, say)
                     started(port)
                     tasks.start_soon(_kept_up, "tidying", partial(_tidy, home), say)
+                    tasks.start_soon(_kept_up, "answering invitations", InvitationServer(home, say).run, say)
                     if agents:
                         tasks.start_soon(_kept_up, "waking agents", partial(_run_agents, home, say), say)
         finally:

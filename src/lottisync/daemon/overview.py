@@ -5,11 +5,13 @@ Everything here only reads. That a device was copied or restored is shown until 
 
 from collections.abc import Callable, Mapping
 
-from lottisync.answers.devices import AsleepAgent, Copy, Daemon, Overview, Peer, StoreState
+from lottisync.answers.devices import AsleepAgent, Copy, Daemon, InvitationState, Overview, Peer, StoreState
 from lottisync.causality.vector_clock import Host
 from lottisync.daemon.home import TaskHome
 from lottisync.daemon.status import DaemonStatus, lacked, last_seen, read_status
 from lottisync.device import clock, purging
+from lottisync.device.invitations import given_out
+from lottisync.device.peers import LastFailure, last_failures
 from lottisync.identity.roster import Member
 from lottisync.store import notice
 from lottisync.store.chain import roots
@@ -35,6 +37,7 @@ def overview(home: TaskHome, now: int, proposals_waiting: Callable[[], int | Non
         copies=copies(home),
         stores={name: _store_state(store) for name, store in home.stores.items()},
         peers=_peers(home, running, now),
+        invitations=invitation_states(home, now),
         asleep=_asleep(home),
         proposals_waiting=proposals_waiting(),
         clock_doubt=clock.doubt(now),
@@ -50,6 +53,8 @@ def _store_state(store: Store) -> StoreState:
 def _peers(home: TaskHome, running: DaemonStatus | None, now: int) -> list[Peer]:
     states = {state.device: state for state in running.peers} if running else {}
     lacks, seen, held_back = lacked(home, running), last_seen(home, running), purging.held_back(home, now)
+    with home.space.reading() as reader:
+        failures = last_failures(reader)
     return [
         _peer(
             member,
@@ -57,6 +62,7 @@ def _peers(home: TaskHome, running: DaemonStatus | None, now: int) -> list[Peer]
             lacks.get(member.device),
             held_back.get(member.device, 0),
             seen.get(member.device),
+            failures.get(member.device),
             now,
         )
         for member in home.roster().active_peers()
@@ -64,8 +70,15 @@ def _peers(home: TaskHome, running: DaemonStatus | None, now: int) -> list[Peer]
 
 
 def _peer(
-    member: Member, state: PeerState, lacks: dict[str, int] | None, holds_back: int, seen: str | None, now: int
+    member: Member,
+    state: PeerState,
+    lacks: dict[str, int] | None,
+    holds_back: int,
+    seen: str | None,
+    failure: LastFailure | None,
+    now: int,
 ) -> Peer:
+    stale = failure is not None and (state.connected or failure.tried_at < (seen or ""))
     return Peer(
         id=member.device,
         name=member.name,
@@ -85,7 +98,27 @@ def _peer(
         only_there=state.only_there,
         runs_twice=_recent(state.twice, now),
         clock_said=state.ahead,
+        left_at=state.left_at,
+        last_failure=None if stale else failure,
     )
+
+
+def invitation_states(home: TaskHome, now: int) -> list[InvitationState]:
+    """The invitations that are open, or ended less than a day before `now` (ms); no secrets."""
+    members = home.roster().members
+    return [
+        InvitationState(
+            number=each.number,
+            state=each.state_at(now),
+            until=iso(each.until),
+            port=each.port or None,
+            failure=each.failure or None,
+            device_id=each.device,
+            device_name=members[each.device].name if each.device in members else each.name,
+            joined_at=iso(each.joined_at) if each.joined_at else None,
+        )
+        for each in given_out(home.space, now)
+    ]
 
 
 def _recent(moment: str | None, now: int) -> bool:

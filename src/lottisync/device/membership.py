@@ -204,6 +204,32 @@ def come_back(space: Store, key: DeviceKey, now: int) -> bool:
     return True
 
 
+def tell_apart(space: Store, key: DeviceKey, now: int) -> str | None:
+    """Devices that were paired with different ones may have one name, and learn of each other later. All but the one
+    with the smallest id take another (CLI-48). Gives this device's new name, None if the present one is its own.
+
+    A device changes only its own name, and only for one with a smaller id. So this ends, also when several
+    do it at once."""
+    members = Members(space, key)
+    roster = members.roster()
+    own = roster.members[key.device_id]
+    later = {device for device in roster.members if device >= own.device}
+    if own.status not in IN_USE or same_name(roster, own.name, later) is None:
+        return None
+    name = free_name(roster, _without_number(own.name, len(roster.members)), {own.device})
+    try:
+        members.rename(own.device, name, now)
+    except IdentityError:  # the present name is said to be valid until the end of time
+        return None
+    return name
+
+
+def _without_number(name: str, most: int) -> str:
+    """Without a number that `free_name` has put there."""
+    base, _, number = name.rpartition(" ")
+    return base if base and number.isdecimal() and 2 <= int(number) <= most + 1 else name
+
+
 def bind_hosts(stores: Mapping[str, Store], key: DeviceKey, now: int) -> None:
     """Say in `space` which device the stores' present hosts belong to; peers refuse hosts of nobody."""
     hosts = {}

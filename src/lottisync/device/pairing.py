@@ -68,7 +68,7 @@ async def offering(device: Device, listen: Address = ANYWHERE, *, discover: bool
             task_status.started(offers[0])
 
         try:
-            paired = await show_code(_self(device), code, listen, discover=discover, clock=now, ready=ready)
+            paired = await show_code(own_side(device), code, listen, discover=discover, clock=now, ready=ready)
         except Problem as problem:
             if not offers:
                 raise
@@ -89,7 +89,7 @@ async def pair(device: Device, code: str, *, at: Address | None = None) -> Paire
     """Pair with the device that shows `code`: at an address, or wherever mDNS finds it.
 
     Raises `Problem` if there is none, `PairingError` with what the other device says."""
-    paired = await type_code(_self(device), parse_code(code), at=at, search_from=ANYWHERE.host)
+    paired = await type_code(own_side(device), parse_code(code), at=at, search_from=ANYWHERE.host)
     admit(device, paired)
     return paired
 
@@ -111,8 +111,9 @@ def introduction(device: Device, port: int | None = None) -> Introduction:
     return Introduction(ways, announcement_secret(device.key, device.roster().revoked()), port)
 
 
-def _self(device: Device) -> Self:
-    return Self(device.key, device.name, partial(_random, device), introduction(device))
+def own_side(device: Device, port: int | None = None) -> Self:
+    """This device in a pairing, with where its daemon is reached: at `port`, or at the one that it had last."""
+    return Self(device.key, device.name, partial(_random, device), introduction(device, port))
 
 
 def _random(device: Device, size: int) -> bytes:

@@ -6,6 +6,8 @@ else can take it away.
 
 from collections.abc import Iterable, Mapping
 
+import msgspec
+
 from lottisync.device.addresses import read_reach
 from lottisync.identity.announcement import SECRET_BYTES
 from lottisync.identity.pairing import Introduction
@@ -60,6 +62,38 @@ def remember_connections(space: Store, seen: Mapping[str, str], now: int) -> Non
     """When devices were connected last (ISO 8601), in either direction."""
     with space.transaction(now, None) as tx:
         _remember(tx, [(device, *NOWHERE, at) for device, at in seen.items()])
+
+
+class LastFailure(msgspec.Struct, frozen=True, rename="camel"):
+    """Why a device was away when it was tried last. Times are ISO 8601: since `failing_since` it has failed, at last at
+    `tried_at`, for the reason `error` (`code`: unreachable, refused, version)."""
+
+    address: str
+    code: str
+    error: str
+    failing_since: str
+    tried_at: str
+
+    @property
+    def text(self) -> str:
+        """For people."""
+        return f"when last tried, {self.tried_at[:16].replace('T', ' ')}, at {self.address}: {self.error}"
+
+
+def remember_failures(space: Store, failures: Mapping[str, LastFailure | None], now: int) -> None:
+    """Why devices are away; None for one that no longer is."""
+    with space.transaction(now, None) as tx:
+        for device, failure in failures.items():
+            tx.execute("delete from failures where device = ?", (device,))
+            if failure is not None:
+                tx.execute(
+                    "insert into failures values (?, ?, ?, ?, ?, ?)", (device, *msgspec.structs.astuple(failure))
+                )
+
+
+def last_failures(reader: Reader) -> dict[str, LastFailure]:
+    """Why each device was away when it was tried last."""
+    return {device: LastFailure(*rest) for device, *rest in reader.local("select * from failures")}
 
 
 def remember_introduction(space: Store, device: str, introduction: Introduction, now: int) -> None:

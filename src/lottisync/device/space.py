@@ -34,7 +34,19 @@ insert or ignore into statements
 """
 """Every signed record a second time, as it first came. A disk that damages the row of a revocation does not bring the
 device back (`lottisync.device.membership.read_roster`)."""
-LOCAL_TABLES = PEERS + VERIFICATIONS + STATEMENTS
+INVITATIONS = """
+create table if not exists invitations (number integer primary key, secret blob not null,
+    until integer not null, host text not null, wanted integer not null, port integer not null default 0,
+    failure text not null default '', takes_back integer not null default 0, device text, name text, words text,
+    joined_at integer) strict;
+"""
+"""Invitations that were given out, and who joined by them (`lottisync.device.invitations`)."""
+FAILURES = """
+create table if not exists failures (device text primary key, address text not null, code text not null,
+    error text not null, since text not null, tried_at text not null) strict, without rowid;
+"""
+"""Why each device was away when it was tried last (`lottisync.device.peers`)."""
+LOCAL_TABLES = PEERS + VERIFICATIONS + STATEMENTS + INVITATIONS + FAILURES
 """True for this device only, so they do not replicate."""
 
 SPACE = schema(

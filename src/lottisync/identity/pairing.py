@@ -103,6 +103,7 @@ PairingCode = Literal[
     "not-proven",
     "channel",
     "out-of-turn",
+    "revoked",
     "refused",
 ]
 
@@ -117,6 +118,10 @@ _REFUSED_BECAUSE: dict[str, tuple[PairingCode, str]] = {
     "not-proven": ("not-proven", "this device could not prove that it holds its key"),
     "channel": ("channel", "it is connected to another device than the one that answered"),
     "out-of-turn": ("out-of-turn", "a message came that has no place at this point"),
+    "revoked": (
+        "revoked",
+        "this device was taken out for good there. Pair the two with a code, or an invitation made with --yes",
+    ),
 }
 """What a refusal by the other device means, in our words: a stranger's sentence is not shown while we have one."""
 

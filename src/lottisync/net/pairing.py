@@ -1,7 +1,7 @@
 """Pairing over the network: the shell around `lottisync.identity.pairing` (docs/specs/06-identity-and-pairing.md).
 
 Where an invitation is shown in place of a code (`lottisync.identity.invitation`), nothing is announced: it says itself
-where it leads, and who joins tries its addresses one after another.
+where it leads, and who joins tries its addresses one after another. `lottisync.device.invitation_server` answers it.
 
 The side that shows a code listens on a port of its own, inside TLS without client certificates, and
 announces itself by mDNS as `role=pair`, with the first digit of its code. The side that types goes to the
@@ -13,7 +13,7 @@ one a guess at ours. So the digit keeps others from being asked at all, nobody i
 three refusals it is the person's turn again.
 """
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -57,6 +57,8 @@ ANOTHER_SECONDS = 3
 """How long it looks for another, once one was found that shows another code; mDNS finds most in a third of that."""
 MOST_REFUSALS = 3
 """As many guesses as an offer grants to whoever types."""
+BROKEN_OFF = (OSError, TimeoutError, BadFrame, anyio.EndOfStream, anyio.BrokenResourceError)
+"""What a connection raises when the other side goes away, says nothing or sends what is no message."""
 
 
 class Self(NamedTuple):
@@ -78,11 +80,38 @@ class _Channel:
     async def send(self, message: bytes) -> None:
         await self._stream.send(frame(message))
 
+    async def send_all(self, messages: Iterable[bytes]) -> None:
+        for message in messages:
+            await self.send(message)
+
     async def receive(self) -> bytes:
         with anyio.fail_after(MESSAGE_SECONDS):
             while (body := self._buffer.next_body()) is None:
                 self._buffer.feed(await self._stream.receive(4096))
         return body
+
+
+async def _anybody(paired: Paired) -> None:
+    """Nothing keeps a device out that has proved the code."""
+
+
+async def let_in(
+    raw: SocketStream,
+    me: Self,
+    offer: Offer,
+    clock: Callable[[], int],
+    *,
+    admit: Callable[[Paired], Awaitable[None]] = _anybody,
+) -> Paired:
+    """Pair with the device at the other end of a connection, which ends with that. `admit` is called before the device
+    hears that it is let in, and may refuse it by a `PairingError`.
+
+    Raises `PairingError`, which the device has heard then; what `admit` raises; one of `BROKEN_OFF`."""
+    remote = remote_of(raw)
+    async with raw:
+        with anyio.fail_after(MESSAGE_SECONDS):
+            stream = await tls.secured(raw, tls.pairing_context(me.key), server=True)
+        return await _run_shown(_Channel(stream), me, offer, clock, remote, admit)
 
 
 async def show_code(
@@ -94,54 +123,26 @@ async def show_code(
     clock: Callable[[], int],
     ready: Callable[[int], None],
 ) -> Paired:
-    """Listen until somebody has typed the code, or it is no longer good. `ready` is told the port.
+    """Listen until somebody has typed the code, or it is no longer good. `ready` is told the port. With `discover` the
+    offer is announced.
 
     Raises `Problem` when the code has expired or was tried too often."""
-    return await show(
-        me,
-        lambda port: offer,
-        where,
-        digit=discriminator(offer.code) if discover else None,
-        clock=clock,
-        ready=ready,
-    )
-
-
-async def show(
-    me: Self,
-    make: Callable[[int], Offer],
-    where: Address,
-    *,
-    digit: str | None,
-    clock: Callable[[], int],
-    ready: Callable[[int], None],
-) -> Paired:
-    """Listen until somebody has used the offer, or it is no longer good. `make` makes it when the port is known, which
-    `ready` is told, too; with a `digit` it is announced.
-
-    Raises `Problem` when the offer has expired or was tried too often."""
     outcome: list[Paired] = []
     complaint: list[str] = []
     done = anyio.Event()
     places = Places(kept=0)
 
     async def serve(raw: SocketStream) -> None:
-        remote = remote_of(raw)
         host = remote_host(raw)
         if not places.take(host):
             await anyio.aclose_forcefully(raw)
             return
         try:
-            async with raw:
-                with anyio.fail_after(MESSAGE_SECONDS):
-                    stream = await tls.secured(raw, tls.pairing_context(me.key), server=True)
-                paired = await _run_shown(_Channel(stream), me, offer, clock)
+            outcome.append(await let_in(raw, me, offer, clock))
         except PairingError as error:
             complaint[:] = [error.message]
-        except (OSError, TimeoutError, BadFrame, anyio.EndOfStream, anyio.BrokenResourceError):
+        except BROKEN_OFF:
             complaint[:] = ["a device connected and went away"]
-        else:
-            outcome.append(_met_at(remote, paired))
         finally:
             places.leave(host)
         if outcome or not offer.open_at(clock()):
@@ -154,11 +155,10 @@ async def show(
             "cannot-listen", "cannot listen on {listen} ({strerror})", listen=where, strerror=error.strerror or error
         ) from None
     port = port_of(listener)
-    offer = make(port)
-    announcement = None if digit is None else Announcement("pair", port, lambda: me.chance(16).hex(), digit)
+    announcement = Announcement("pair", port, lambda: me.chance(16).hex(), discriminator(offer.code))
     async with listener, anyio.create_task_group() as tasks:
         tasks.start_soon(welcome, listener, serve)
-        if announcement is not None:
+        if discover:
             await tasks.start(_announce, where.host, announcement)
         ready(port)
         with anyio.move_on_after(max(0, offer.expires_at_ms - clock()) / 1000):
@@ -168,14 +168,8 @@ async def show(
         return outcome[0]
     why = f" ({complaint[0]})" if complaint else ""
     if offer.runs_left <= 0:
-        raise _over(offer, "too-many-runs", "the {what} was tried too often{why}", why)
-    raise _over(offer, "expired", "the {what} has expired{why}", why)
-
-
-def _over(offer: Offer, code: str, template: str, why: str) -> Problem:
-    if isinstance(offer, CodeOffer):
-        return Problem(code, template, hint="pair-again", what=offer.what, why=why)
-    return Problem(code, template, hint="invite-again", what=offer.what, why=why)
+        raise Problem("too-many-runs", "the code was tried too often{why}", hint="pair-again", why=why)
+    raise Problem("expired", "the code has expired{why}", hint="pair-again", why=why)
 
 
 async def _announce(
@@ -186,7 +180,14 @@ async def _announce(
         await anyio.sleep_forever()
 
 
-async def _run_shown(channel: _Channel, me: Self, offer: Offer, clock: Callable[[], int]) -> Paired:
+async def _run_shown(
+    channel: _Channel,
+    me: Self,
+    offer: Offer,
+    clock: Callable[[], int],
+    remote: Address | None,
+    admit: Callable[[Paired], Awaitable[None]],
+) -> Paired:
     run = CodeShown(
         offer=offer,
         key=me.key,
@@ -195,15 +196,23 @@ async def _run_shown(channel: _Channel, me: Self, offer: Offer, clock: Callable[
         nonce=me.chance(32),
         introduction=me.introduction,
     )
+    paired: Paired | None = None
     try:
-        while run.result is None:
-            for message in run.receive(await channel.receive(), clock()):
-                await channel.send(message)
+        while paired is None:
+            answers = run.receive(await channel.receive(), clock())
+            if run.result is None:
+                await channel.send_all(answers)
+                continue
+            # Who was let in has to hear it, also when this program stops in between.
+            with anyio.move_on_after(MESSAGE_SECONDS, shield=True):
+                paired = _met_at(remote, run.result)
+                await admit(paired)
+                await channel.send_all(answers)
     except PairingError as error:
         if error.refusal is not None:
             await channel.send(error.refusal)
         raise
-    return run.result
+    return paired
 
 
 async def type_code(me: Self, code: str, *, at: Address | None, search_from: str) -> Paired:
@@ -245,8 +254,9 @@ async def accept(me: Self, invitation: Invitation) -> Paired:
         raise refusal
     raise Problem(
         "unreachable",
-        f"no device waits with this invitation at {', '.join(map(str, tried))}: it was used, it has expired,"
-        " or that device waits no longer, or this network does not lead there",
+        "no device answers this invitation at {tried}: no daemon runs there, or this network does not lead there, or"
+        " it ended more than a day ago",
+        tried=", ".join(map(str, tried)),
         hint="invite-again",
     )
 
@@ -337,7 +347,7 @@ async def _type_at(me: Self, code: str | Password, address: Address) -> Paired:
         raise Problem("unreachable", "no device shows a code at {address}", hint="show-code", address=address) from None
     try:
         return _met_at(address, await _run_typed(_Channel(stream), stream, me, code))
-    except (OSError, TimeoutError, BadFrame, anyio.EndOfStream, anyio.BrokenResourceError):
+    except BROKEN_OFF:
         raise Problem(
             "broken-off", "the device at {address} broke the pairing off. Try again", address=address
         ) from None

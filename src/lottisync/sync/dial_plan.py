@@ -50,6 +50,11 @@ class Failure(NamedTuple):
     code: str
     text: str
 
+    @property
+    def silent(self) -> bool:
+        """Whether nobody answered at all."""
+        return self.code == "unreachable"
+
 
 class Known(NamedTuple):
     """An address and what became of it. `retry_at` and `since` are seconds of a clock that only goes forward: before

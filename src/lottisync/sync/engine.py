@@ -44,7 +44,7 @@ from lottisync.sync.handshake import dial, why
 from lottisync.sync.local_state import own_summary
 from lottisync.sync.meeting import Meeting
 from lottisync.sync.off_loop import Caller, in_thread
-from lottisync.sync.peer import PeerState, why_away
+from lottisync.sync.peer import PeerState, last_failure, why_away
 from lottisync.sync.peer_record import PeerRecord
 from lottisync.sync.peer_status import PeerStatus
 from lottisync.sync.reception import Reception
@@ -57,6 +57,8 @@ SETTLED_SECONDS = 10.0
 """A connection that lasted so long was no mistake: after it, the first pause is the short one again."""
 PROBE_SECONDS = 1.5
 """Within which a connection gives a sign of life after the network has changed."""
+FAILURES_SECONDS = 10.0
+"""How often it is written down why devices are away."""
 TAKEN_OVER_SECONDS = 1.0
 """Within which it does when the other side dials although there is a connection."""
 
@@ -157,6 +159,7 @@ class Engine:
                 tasks.start_soon(self._commits.watch, bell)
                 tasks.start_soon(self.scrub.run)
                 tasks.start_soon(self._verification.run)
+                tasks.start_soon(self._keep_failures)
                 await self._look_for_members()
                 self._status()
                 async with self.meeting.running(tasks, discover=self._discover):
@@ -206,6 +209,9 @@ class Engine:
     async def _load_roster(self) -> None:
         trusted, hosts = await self._trust.load()
         self._reception.know(hosts)
+        if self._trust.renamed is not None:
+            name = self._trust.renamed
+            self._report("renamed", f"another device has this one's name: this one is called {name} now")
         for device, member in trusted.items():
             state = self.peers.setdefault(device, PeerState(device, member.name))
             state.name = member.name
@@ -258,7 +264,7 @@ class Engine:
 
     def _failed(self, device: str, address: Address, failure: Failure) -> None:
         state = self.peers.get(device)
-        if state is not None and device not in self.connections:
+        if state is not None and device not in self.connections and not (state.left_at and failure.silent):
             state.error = f"{address}: {failure.text}"
         self._status()
 
@@ -417,7 +423,7 @@ class Engine:
         self._connected_at[connection.device] = anyio.current_time()
         self.dialling.connected(connection.device)
         state = self.peers[connection.device]
-        state.connected, state.error = True, None
+        state.connected, state.error, state.left_at = True, None, None
         state.last_seen = iso(self._clock())
         if address is not None:
             state.address = str(address)
@@ -433,8 +439,26 @@ class Engine:
         """Whether the device with the smaller id dialled it."""
         return (self._key.device_id < connection.device) is connection.dialled
 
+    async def _remember_failures(self) -> None:
+        """Why devices are away, for when no program runs here."""
+        now = iso(self._clock())
+        self._explain()
+        await self._record.away(
+            {
+                device: last_failure(state, now)
+                for device, state in self.peers.items()
+                if state.connected or state.away != "looking"
+            }
+        )
+
+    async def _keep_failures(self) -> None:
+        while True:
+            await anyio.sleep(FAILURES_SECONDS)
+            await self._remember_failures()
+
     async def _remember_last_connections(self) -> None:
-        """At the end, of the devices that were connected until now."""
+        """At the end, of the devices that were connected until now; and why the others are away."""
+        await self._remember_failures()
         seen = {device: state.last_seen for device, state in self.peers.items() if state.last_seen is not None}
         await self._record.stopping(seen)
 
@@ -444,6 +468,8 @@ class Engine:
             state.connected = False
             state.last_seen = iso(self._clock())
             self._tasks.start_soon(self._record.connected, device)
+            if connection.ended is not None and connection.ended.code == "goodbye":
+                state.left_at = state.last_seen
             if connection.ended is not None and connection.ended.code not in ("duplicate-connection", "goodbye"):
                 state.error = connection.ended.reason
             self._report("disconnected", f"connection to {state.name} ended")
@@ -466,10 +492,14 @@ class Engine:
             state.mended = dict(status.mended)
             state.comparing = status.comparing
             state.only_here, state.only_there = list(status.only_here), list(status.only_there)
+        self._explain()
+        return sorted(self.peers.values(), key=lambda state: (state.name, state.device))
+
+    def _explain(self) -> None:
+        """Where the devices are looked for, and why those that are away are away."""
         for device, state in self.peers.items():
             state.addresses = self.meeting.addresses(device)
-            state.away = None if state.connected or device not in self._trust.active else why_away(state.addresses)
-        return sorted(self.peers.values(), key=lambda state: (state.name, state.device))
+            state.away = None if state.connected or device not in self._trust.active else why_away(state)
 
     def _summaries(self, but: Collection[str]) -> dict[str, m.Summary]:
         found = {}

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import msgspec
 
 from lottisync.causality.vector_clock import Host
+from lottisync.device.peers import LastFailure
 
 
 class AddressState(msgspec.Struct, rename="camel"):
@@ -31,7 +32,7 @@ class PeerState(msgspec.Struct, rename="camel"):
     right, here and there; `comparing` how far a store has been read for a comparison, (done, of). `twice` is when a
     second program with this device's key greeted last; `only_here` and `only_there` name stores that one of the two
     does not have, so that they do not sync; `ahead` what its clock said (ISO 8601) when that was far ahead
-    of ours."""
+    of ours; `left_at` is when its program said goodbye, if it did."""
 
     device: str
     name: str
@@ -49,15 +50,28 @@ class PeerState(msgspec.Struct, rename="camel"):
     ahead: str | None = None
     error: str | None = None
     away: str | None = None
+    left_at: str | None = None
     addresses: list[AddressState] = []
 
 
-def why_away(addresses: list[AddressState]) -> str:
-    """The word for why a device is away (MEET-26): what the last attempts came to. A refusal says more than silence."""
-    codes = {each.code for each in addresses if each.code is not None}
-    if not addresses:
+def why_away(peer: PeerState) -> str:
+    """The word for why a device is away (MEET-26): what the last attempts came to. A refusal says more than silence,
+    and after a goodbye silence is what was to be expected."""
+    codes = {each.code for each in peer.addresses if each.code is not None}
+    if peer.left_at is not None and not codes & {"version", "refused"}:
+        return "stopped"
+    if not peer.addresses:
         return "no-address"
     return next((code for code in ("version", "refused", "unreachable") if code in codes), "looking")
+
+
+def last_failure(peer: PeerState, now: str) -> LastFailure | None:
+    """What is to be remembered of a device that cannot be reached, tried last at `now` (ISO 8601)."""
+    failing = [each for each in peer.addresses if each.code == peer.away and each.failing_since is not None]
+    if not failing:
+        return None
+    first = failing[0]
+    return LastFailure(first.address, str(first.code), str(first.error), str(first.failing_since), now)
 
 
 def clock_warning(name: str, said: str) -> str:

@@ -3,7 +3,7 @@
 import ssl
 from collections.abc import Callable
 
-from lottisync.device.membership import come_back, read_roster
+from lottisync.device.membership import come_back, read_roster, tell_apart
 from lottisync.device.peers import known_hosts
 from lottisync.identity.device_key import DeviceKey
 from lottisync.identity.roster import Member, Roster
@@ -27,16 +27,19 @@ class Trust:
         """The devices that are dialled."""
         self.members: set[str] = set()
         """The devices that are, or were, this person's."""
+        self.renamed: str | None = None
+        """What this device is called now, if another one had its name when the roster was read."""
 
     async def load(self) -> tuple[dict[str, Member], set[str]]:
         """Read the roster. Returns the trusted devices, by id, and the addresses where peers were reached before."""
 
-        def read() -> tuple[Roster, set[str]]:
+        def read() -> tuple[str | None, Roster, set[str]]:
             come_back(self._space, self._key, self._clock())
+            renamed = tell_apart(self._space, self._key, self._clock())
             with self._space.reading() as reader:
-                return read_roster(reader, self._key.certificate), known_hosts(reader)
+                return renamed, read_roster(reader, self._key.certificate), known_hosts(reader)
 
-        self.roster, hosts = await self._call(read)
+        self.renamed, self.roster, hosts = await self._call(read)
         trusted = {member.device: member for member in self.roster.trusted_peers()}
         self.active = {member.device for member in self.roster.active_peers()}
         self.members |= self.roster.members.keys()
