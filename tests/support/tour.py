@@ -124,6 +124,7 @@ class Tour:
         self.call("restore", backups, home=self.folder / "restored")
         self.call("devices acknowledge", home=self.folder / "restored")
         self.call("purge")
+        self.call("doctor")
         (self.folder / "restored" / "agent.sqlite").unlink()
         self.call("init", "--missing", home=self.folder / "restored")
 

@@ -1,0 +1,23 @@
+"""Answers about looking after a device."""
+
+from typing import Literal
+
+import msgspec
+
+FindingState = Literal["good", "unknown", "warning", "fault"]
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """What was found about one part of the device: `text` says what is there, `advice` what to do; null if nothing is
+    to be done. `unknown`: it could not be looked at, or is not in use."""
+
+    part: str
+    state: FindingState
+    text: str
+    advice: str | None
+
+
+class Diagnosis(msgspec.Struct, frozen=True):
+    """All parts that were looked at, in a fixed order."""
+
+    findings: list[Finding]
