@@ -125,6 +125,10 @@ class Tour:
         self.call("devices acknowledge", home=self.folder / "restored")
         self.call("purge")
         self.call("doctor")
+        self.call("config set", "listen 192.168.1.5:22067")
+        self.call("config get", "listen")
+        self.call("config list")
+        self.call("config unset", "listen")
         (self.folder / "restored" / "agent.sqlite").unlink()
         self.call("init", "--missing", home=self.folder / "restored")
 

@@ -21,3 +21,18 @@ class Diagnosis(msgspec.Struct, frozen=True):
     """All parts that were looked at, in a fixed order."""
 
     findings: list[Finding]
+
+
+class Setting(msgspec.Struct, frozen=True, rename="camel"):
+    """A setting of this device's daemon. `value` is null if the daemon chooses; `isSet`: it is in the file."""
+
+    name: str
+    value: str | bool | None
+    is_set: bool
+
+
+class SettingList(msgspec.Struct, frozen=True):
+    """All settings, and the file that holds those that are set."""
+
+    file: str
+    settings: list[Setting]

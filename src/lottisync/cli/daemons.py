@@ -21,14 +21,20 @@ def daemon(
     terminal: Terminal, listen: str | None, no_discovery: bool, no_agents: bool, web: str | None, no_web: bool
 ) -> None:
     """Keep in step with the other devices, and wake this device's agents when their tasks change, until stopped
-    (Ctrl-C). With --json, one event a line."""
+    (Ctrl-C). With --json, one event a line.
+
+    What no option says, the settings say: lottisync config list"""
     from lottisync.daemon.daemon import run
     from lottisync.daemon.pages import Where
+    from lottisync.daemon.settings import OFF, read_settings
     from lottisync.sync.engine import Listen
 
+    home = terminal.home
+    settings = read_settings(home.path)
+    listen, web = listen or settings.listen, web or settings.web
+    no_web = no_web or web == OFF
     where = Listen(*address(listen, what="--listen")) if listen else Listen(EVERYWHERE, DEFAULT_PORT, firm=False)
     pages = None if no_web else Where(*address(web, what="--web"), firm=True) if web else Where()
-    home = terminal.home
 
     def say(code: str, text: str, port: int | None = None) -> None:
         at, style = iso(clock.now()), {"connected": "green", "diverged": "bold red"}.get(code)
@@ -41,8 +47,8 @@ def daemon(
         lambda: run(
             home,
             listen=where,
-            discover=not no_discovery,
-            agents=not no_agents,
+            discover=settings.discovery and not no_discovery,
+            agents=settings.agents and not no_agents,
             pages=pages,
             say=say,
             started=started,
