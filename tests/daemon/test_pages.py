@@ -94,7 +94,7 @@ def test_web_51_open_prints_an_address_that_lets_a_browser_in(tmp_path: Path) ->
     refused = run_here("open", "--print", home=home)
     assert refused.code == 1
     assert "lottisync daemon" in refused.err
-    with daemon(home):
+    with daemon(home, web=True):
         printed = run_here("open", "--print", home=home)
     door = read_door(home)
     assert door is not None

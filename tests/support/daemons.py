@@ -47,8 +47,11 @@ class Daemon:
 
 
 @contextmanager
-def daemon(home: Path, port: int = 0) -> Iterator[Daemon]:
-    arguments = ("daemon", "--json", "--no-discovery", "--listen", f"127.0.0.1:{port}")
+def daemon(home: Path, port: int = 0, *, web: str | bool = False) -> Iterator[Daemon]:
+    """A daemon of its own process on the loopback address; with pages in a browser only where a test looks at
+    them, at an address that it may give."""
+    pages = ("--web", web) if isinstance(web, str) else () if web else ("--no-web",)
+    arguments = ("daemon", "--json", "--no-discovery", "--listen", f"127.0.0.1:{port}", *pages)
     with started(*arguments, home=home) as process:
         running = Daemon(home, process)
         running.event("started")

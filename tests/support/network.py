@@ -77,7 +77,7 @@ class Machine:
         assert process.returncode == 0, (out, err)
 
     def daemon(self, *options: str) -> Daemon:
-        running = Daemon(self.home, self._started("daemon", *options))
+        running = Daemon(self.home, self._started("daemon", "--no-web", *options))
         self.daemons.append(running)
         running.event("started")
         return running

@@ -17,8 +17,10 @@ from tests.support.daemons import daemon
 from tests.support.stores import send
 
 from lottisync.daemon.home import TaskHome
+from lottisync.daemon.pages import new_secret
 from lottisync.device import clock
 from lottisync.scripted_model.server import ChatRequest, Reply, Say, ScriptedModelServer
+from lottisync.web.admission import Browsers
 
 Answers = dict[str, list[dict[str, Any]]]
 """Command -> what it answered, in order, without the version."""
@@ -190,9 +192,13 @@ class Tour:
         self.call("check", f"--accept {bread}")
 
     def devices(self) -> None:
-        with daemon(self.laptop) as running:
+        with daemon(self.laptop, web="0.0.0.0:0") as running:
             event = running.event("started")
             self.call("open")
+            code = self.call("open", "--phone")["code"]
+            Browsers(self.laptop, clock.now, new_secret).admit(code, "phone")
+            self.call("devices browsers")
+            self.call("devices revoke-browser", "phone")
             self.note("daemon", msgspec.json.encode(event).decode())
             self.call("devices address", f"laptop 127.0.0.1:{event['port']}", home=self.phone)
             self.call("verify", "laptop " + shlex.join(ALONE), home=self.phone)

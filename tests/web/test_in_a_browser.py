@@ -67,7 +67,7 @@ def one(tmp_path: Path, browser: Browser) -> Iterator[tuple[Path, BrowserContext
     home = tmp_path / "laptop"
     TaskHome.create(home, "laptop").close()
     furnished(home)
-    with daemon(home):
+    with daemon(home, web=True):
         context = browser.new_context(viewport={"width": 1280, "height": 900})
         yield home, context
         context.close()
@@ -78,9 +78,9 @@ def test_web_40_what_is_decided_on_one_page_shows_on_the_other_without_a_reload(
 ) -> None:
     """S2-22, S1-61: proposed on the laptop, decided on the phone's page, and the effect arrives on both."""
     laptop, phone = homes
-    with daemon(laptop) as first:
+    with daemon(laptop, web=True) as first:
         introduce(phone, laptop, int(first.event("started")["port"]))
-        with daemon(phone):
+        with daemon(phone, web=True):
             here, there = browser.new_context(), browser.new_context()
             on_laptop, on_phone = entered(here, laptop), entered(there, phone)
             expect(on_phone.get_by_text("Nothing waits for you.").first).to_be_visible()

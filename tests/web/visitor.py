@@ -18,6 +18,7 @@ from lottisync.journal.toolbox import ACTIONS
 from lottisync.journal.types import Task
 from lottisync.review.precedence import PERSON
 from lottisync.web.access import Access
+from lottisync.web.admission import Browsers
 from lottisync.web.application import application
 from lottisync.web.site import Site
 
@@ -74,7 +75,15 @@ class Visitor:
         secrets = itertools.count(1)
         self.now = clock.now
         self.access = Access(path, PORT, lambda: self.now(), lambda: f"secret-number-{next(secrets):08}")
-        site = Site(self.home, lambda: self.now(), clock.new_id, lambda: device_lines(self.home, None))
+        self.browsers = Browsers(path, lambda: self.now(), lambda: f"{next(secrets):016x}" + "5" * 48)
+        self.site = site = Site(
+            self.home,
+            lambda: self.now(),
+            clock.new_id,
+            lambda: device_lines(self.home, None),
+            self.browsers,
+            lambda: self.access.door,
+        )
         self.app = application(site, self.access)
         self.client = self.stranger()
         self.enter()

@@ -232,6 +232,39 @@ class Restored(msgspec.Struct, frozen=True):
     at: Instant
 
 
+class Browser(msgspec.Struct, frozen=True, rename="camel"):
+    """A browser of the person's network that sees the pages of this device."""
+
+    id: str
+    name: str
+    admitted_at: Instant
+    last_seen_at: Instant
+
+
+class Browsers(msgspec.Struct, frozen=True):
+    """All browsers that were let in."""
+
+    browsers: list[Browser]
+
+
+class BrowserRevoked(msgspec.Struct, frozen=True):
+    """The browser that sees nothing any more."""
+
+    id: str
+    name: str
+
+
+class Admission(msgspec.Struct, frozen=True):
+    """What lets one browser of the network in, once: an address, or a code to type at one of the origins.
+    `fingerprint`: of the certificate that the browser is shown, SHA-256."""
+
+    address: str
+    code: str
+    until: Instant
+    origins: list[str]
+    fingerprint: str
+
+
 class Pages(msgspec.Struct, frozen=True):
     """Where the pages of this home are. The address lets one browser in, once."""
 

@@ -1,20 +1,24 @@
 """`open`: the pages of this home in a browser."""
 
+import io
 import os
 
 import click
 
-from lottisync.answers.devices import Pages
+from lottisync.answers.devices import Admission, Pages
 from lottisync.cli.terminal import Terminal, common
+from lottisync.device import clock
 from lottisync.problem import Problem
+from lottisync.store.instant import iso
 
 PAGE = "open.html"
 
 
 @click.command("open")
 @click.option("--print", "printed", is_flag=True, help="Print the address, which lets one browser in once.")
+@click.option("--phone", is_flag=True, help="Show a QR code that lets one browser of your network in.")
 @common
-def open_pages(terminal: Terminal, printed: bool) -> None:
+def open_pages(terminal: Terminal, printed: bool, phone: bool) -> None:
     """Open the inbox in a browser. A daemon has to run."""
     from lottisync.daemon.pages import address_of
     from lottisync.daemon.status import read_status
@@ -22,6 +26,9 @@ def open_pages(terminal: Terminal, printed: bool) -> None:
     home = terminal.home
     if read_status(home) is None:
         raise Problem("not-running", "no daemon runs for {path}. Start one: lottisync daemon", path=home.path)
+    if phone:
+        _let_in(terminal)
+        return
     address = address_of(home.path)
     if printed or terminal.as_json:
         terminal.emit(Pages(address), lambda: terminal.line(address))
@@ -39,3 +46,38 @@ def open_pages(terminal: Terminal, printed: bool) -> None:
             "no-browser", "no browser could be started. Open this address yourself: {address}", address=address
         )
     terminal.line("The inbox opens in your browser.", "green")
+
+
+def _let_in(terminal: Terminal) -> None:
+    """Show the code that lets one browser in. Raises `Problem` if the network is not served."""
+    from lottisync.daemon.pages import new_secret
+    from lottisync.web.access import read_door
+    from lottisync.web.admission import Browsers, admission_address
+
+    home = terminal.home.path
+    door = read_door(home)
+    if door is None or not door.network:
+        raise Problem(
+            "not-on-network",
+            "the pages are served on this machine only. Start the daemon so: lottisync daemon --web 0.0.0.0:22443",
+        )
+    made = Browsers(home, clock.now, new_secret).offer()
+    address = admission_address(door.network[0], made.code)
+    admission = Admission(address, made.code, iso(made.until), list(door.network), door.fingerprint)
+    terminal.emit(admission, lambda: _shown(terminal, admission))
+
+
+def _shown(terminal: Terminal, admission: Admission) -> None:
+    import segno
+
+    drawn = io.StringIO()
+    segno.make_qr(admission.address).terminal(drawn, border=2, compact=True)
+    terminal.line("Scan this with the phone, and press the button there. It lets in one browser, for ten minutes.")
+    for line in drawn.getvalue().splitlines():
+        click.echo(line)
+    terminal.line(f"Or open {admission.origins[0]}/enter and type {admission.code}")
+    if admission.fingerprint:
+        terminal.line(
+            "The phone has to trust this home's certificate once: the page says how. Compare its fingerprint:"
+        )
+        terminal.line(f"  {admission.fingerprint}")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import anyio
 import click
 
+from lottisync.answers import devices as answers
 from lottisync.answers.devices import (
     Acknowledged,
     AddressGiven,
@@ -32,6 +33,7 @@ from lottisync.sync.peer import AddressState
 
 if TYPE_CHECKING:
     from lottisync.identity.roster import Member
+    from lottisync.web.admission import Browsers
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -228,6 +230,41 @@ def revoke(terminal: Terminal, name: str, keep: tuple[str, ...], keep_none: bool
         terminal.line("What it already holds can't be recalled.", "dim")
 
     terminal.emit(value, said)
+
+
+@devices.command("browsers")
+@common
+def list_browsers(terminal: Terminal) -> None:
+    """List the browsers of your network that see the pages of this device."""
+    found = _browsers(terminal).all()
+    rows = [answers.Browser(one.id, one.name, iso(one.admitted), iso(one.seen)) for one in found]
+
+    def shown() -> None:
+        terminal.table(
+            ["name", "last seen", "let in", "id"], [(r.name, r.last_seen_at, r.admitted_at, r.id) for r in rows]
+        )
+        if not rows:
+            terminal.line("None is let in. Let one in: lottisync open --phone", "dim")
+
+    terminal.emit(answers.Browsers(rows), shown)
+
+
+@devices.command("revoke-browser")
+@click.argument("name")
+@common
+def revoke_browser(terminal: Terminal, name: str) -> None:
+    """Put out the browser NAME (or id), at once."""
+    out = _browsers(terminal).revoke(name)
+    terminal.emit(
+        answers.BrowserRevoked(out.id, out.name), lambda: terminal.line(f"{out.name} sees nothing any more.", "green")
+    )
+
+
+def _browsers(terminal: Terminal) -> "Browsers":
+    from lottisync.daemon.pages import new_secret
+    from lottisync.web.admission import Browsers
+
+    return Browsers(terminal.home.path, clock.now, new_secret)
 
 
 @devices.command()

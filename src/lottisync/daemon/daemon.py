@@ -215,9 +215,9 @@ async def _tidy(home: TaskHome) -> None:
 async def _start_pages(tasks: TaskGroup, home: TaskHome, where: Where, say: Callable[[str, str], None]) -> None:
     """Where no place for them was asked for, a daemon goes on without pages."""
     try:
-        await tasks.start(web_pages.serve, home, web_pages.listen(where))
+        await tasks.start(web_pages.serve, home, web_pages.listen(where), where.network)
     except (OSError, Problem) as error:
-        if where.firm:
+        if where.firm or where.network:
             raise
         say("failed", f"no pages are served: {error.message if isinstance(error, Problem) else error.strerror}")
 

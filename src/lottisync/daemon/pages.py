@@ -18,6 +18,7 @@ from anyio import TASK_STATUS_IGNORED
 from anyio.abc import TaskStatus
 
 from lottisync.daemon.home import TaskHome
+from lottisync.daemon.network_pages import NetworkPages, OnNetwork
 from lottisync.daemon.status import DaemonStatus, lacked, last_seen, read_status
 from lottisync.device import clock
 from lottisync.problem import Problem
@@ -33,9 +34,12 @@ BACKLOG = 32
 
 
 class Where:
-    """Where the pages are wanted: a loopback host, a port; `firm` if no other port will do."""
+    """Where the pages are wanted: a loopback host, a port; `firm` if no other port will do. With `network`, other
+    machines get them, too, at a socket of its own."""
 
-    def __init__(self, host: str = "", port: int = DEFAULT_PORT, *, firm: bool = False) -> None:
+    def __init__(
+        self, host: str = "", port: int = DEFAULT_PORT, *, firm: bool = False, network: OnNetwork | None = None
+    ) -> None:
         if host not in ("", "localhost", *LOOPBACK):
             raise Problem(
                 "not-loopback",
@@ -44,6 +48,7 @@ class Where:
             )
         self.port = port
         self.firm = firm
+        self.network = network.checked() if network else None
 
 
 def listen(where: Where) -> list[socket.socket]:
@@ -92,27 +97,46 @@ def _bound(family: socket.AddressFamily, host: str, port: int) -> socket.socket:
 async def serve(
     home: TaskHome,
     sockets: list[socket.socket],
+    wanted: OnNetwork | None = None,
     *,
     task_status: TaskStatus[None] = TASK_STATUS_IGNORED,
 ) -> None:
-    """Serve the pages of a home until cancelled; started once a browser can be let in. Raises `OSError` before that if
-    the home cannot be written to."""
+    """Serve the pages of a home until cancelled, to the network as `wanted`; started once a browser can be let in.
+    Raises `OSError` before that if the home cannot be written to, and `Problem` if the network cannot be served."""
     from lottisync.web.access import Access  # light: it says where the pages are, before anybody comes
+    from lottisync.web.admission import Browsers, Network
 
-    try:
-        access = Access(home.path, sockets[0].getsockname()[1], clock.now, lambda: secrets.token_hex(32))
-        task_status.started()
-        await _first_of(sockets)
-        await anyio.to_thread.run_sync(_load)
-        from lottisync.web.application import application
-        from lottisync.web.server import serve as answer
-        from lottisync.web.site import Site
-
-        site = Site(home, clock.now, clock.new_id, lambda: device_lines(home, read_status(home)))
-        await answer(application(site, access), sockets)
-    finally:
+    browsers = Browsers(home.path, clock.now, new_secret)
+    with ExitStack() as opened:
         for each in sockets:
-            each.close()
+            opened.callback(each.close)
+        access = Access(home.path, sockets[0].getsockname()[1], clock.now, new_secret)
+        network = Network(browsers)
+        outside = NetworkPages(home.path, wanted, network, access) if wanted else None
+        if outside is not None:
+            opened.callback(outside.socket.close)
+        async with anyio.create_task_group() as tasks:
+            if outside is not None:
+                tasks.start_soon(outside.keep_current)
+            task_status.started()
+            await _first_of([*sockets, *([outside.socket] if outside else [])])
+            await anyio.to_thread.run_sync(_load)
+            from lottisync.web.application import application
+            from lottisync.web.server import serve as answer
+            from lottisync.web.site import Site
+
+            def lines() -> "list[DeviceLine]":
+                return device_lines(home, read_status(home))
+
+            site = Site(home, clock.now, clock.new_id, lines, browsers, lambda: access.door)
+            tasks.start_soon(answer, application(site, access), sockets)
+            if outside is not None:
+                app = application(site, network, outside.authority, outside.fingerprint)
+                tasks.start_soon(answer, app, [outside.socket], outside.context)
+
+
+def new_secret() -> str:
+    return secrets.token_hex(32)
 
 
 async def _first_of(sockets: list[socket.socket]) -> None:
@@ -161,3 +185,12 @@ def address_of(home: Path) -> str:
     if door is None:
         raise Problem("no-pages", "no daemon of this home has served pages yet. Start one: lottisync daemon")
     return door.address
+
+
+def where_of(host: str, port: int, certificate: Path | None, key: Path | None) -> Where:
+    """What `--web HOST:PORT` asks for: another port on this machine, or the network. Raises `Problem`."""
+    if host not in ("localhost", *LOOPBACK):
+        return Where(network=OnNetwork(host, port, certificate, key))
+    if certificate is not None or key is not None:
+        raise Problem("bad-certificate", "--web-cert and --web-key are for the network: --web 0.0.0.0:PORT")
+    return Where(host, port, firm=True)

@@ -14,6 +14,7 @@ import hmac
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import Protocol
 
 import msgspec
 
@@ -26,15 +27,18 @@ COOKIE = "lottisync"
 
 
 class Door(msgspec.Struct, frozen=True):
-    """`web.json`: where the pages are, and the token that opens them once."""
+    """`web.json`: where the pages are, and the token that opens them once. `network` are the origins at which a browser
+    of the person's network finds them, and `fingerprint` is that of the authority which it has to trust."""
 
     host: str
     port: int
     token: str
+    network: list[str] = []
+    fingerprint: str = ""
 
     @property
     def origin(self) -> str:
-        return f"http://{self.host}:{self.port}"
+        return f"http://{host_header(self.host, self.port, 'http')}"
 
     @property
     def address(self) -> str:
@@ -43,14 +47,59 @@ class Door(msgspec.Struct, frozen=True):
 
 
 class Session(msgspec.Struct):
-    """`form_token` stands in every form of its pages (CSRF); `used` is when it was used last (ms)."""
+    """`form_token` stands in every form of its pages (CSRF); `used` is when it was used last (ms); `browser` is the
+    name of an admitted browser."""
 
     form_token: str
     used: int
+    browser: str = ""
+
+
+class Entrance(Protocol):
+    """A way to the pages: on this machine (`Access`), or from the person's network (`admission.Network`). `hosts` are
+    the values of `Host` that it answers to; `near` says that who comes this way is a user of this machine."""
+
+    @property
+    def near(self) -> bool: ...
+
+    @property
+    def scheme(self) -> str: ...
+
+    @property
+    def cookie(self) -> str: ...
+
+    @property
+    def hosts(self) -> frozenset[str]: ...
+
+    def enter(self, token: str, name: str) -> str | None:
+        """A new session for the token, as the value of its cookie; None for any other token."""
+
+    def session(self, cookie: str | None) -> Session | None:
+        """The session of a cookie, which is used now; None if there is none, or it is too old."""
+
+    def wrote(self, session: Session, path: str, verb: str, what: str) -> None:
+        """Note a form that the session sent: where to, what is to be done, and with what."""
+
+    def renewed(self, cookie: str | None) -> str | None:
+        """A cookie that takes the place of this one; None if it stays."""
+
+    def leave(self, cookie: str | None) -> None:
+        """End a session."""
+
+
+def host_header(host: str, port: int, scheme: str) -> str:
+    """How a browser writes a host with its port: without the port that belongs to the scheme."""
+    named = f"[{host}]" if ":" in host else host
+    return named if port == {"http": 80, "https": 443}[scheme] else f"{named}:{port}"
 
 
 class Access:
-    """The sessions of one daemon. `secret` gives a new text that nobody guesses, of letters and digits."""
+    """The entrance on this machine, with its sessions. `secret` gives a new text that nobody guesses, of letters and
+    digits."""
+
+    near = True
+    scheme = "http"
+    cookie = COOKIE
 
     def __init__(self, home: Path, port: int, now: Callable[[], int], secret: Callable[[], str]) -> None:
         self._file = home / FILE
@@ -62,8 +111,16 @@ class Access:
         self.door = Door(host, port, secret())
         write_door(self._file, self.door)
 
-    def enter(self, token: str) -> str | None:
-        """A new session for the token, as the value of its cookie; None for any other token."""
+    @property
+    def hosts(self) -> frozenset[str]:
+        return frozenset({host_header(self.door.host, self.door.port, self.scheme)})
+
+    def announce(self, network: list[str], fingerprint: str) -> None:
+        """Say in the file where browsers of the network find the pages."""
+        self.door = msgspec.structs.replace(self.door, network=network, fingerprint=fingerprint)
+        write_door(self._file, self.door)
+
+    def enter(self, token: str, name: str = "") -> str | None:
         if not hmac.compare_digest(token.encode(), self.door.token.encode()):
             return None
         self.door = msgspec.structs.replace(self.door, token=self._secret())
@@ -75,7 +132,6 @@ class Access:
         return cookie
 
     def session(self, cookie: str | None) -> Session | None:
-        """The session of a cookie, which is used now; None if there is none, or it is too old."""
         key = _hashed(cookie or "")
         found = self._sessions.get(key)
         if found is None:
@@ -86,8 +142,13 @@ class Access:
         found.used = self._now()
         return found
 
+    def wrote(self, session: Session, path: str, verb: str, what: str) -> None:
+        """The stores say it: the person did it, on this device."""
+
+    def renewed(self, cookie: str | None) -> str | None:
+        return None
+
     def leave(self, cookie: str | None) -> None:
-        """End a session."""
         self._sessions.pop(_hashed(cookie or ""), None)
 
 
@@ -105,10 +166,14 @@ def read_door(home: Path) -> Door | None:
 
 
 def write_door(file: Path, door: Door) -> None:
+    write_private(file, msgspec.json.encode(door))
+
+
+def write_private(file: Path, content: bytes) -> None:
     """Whole or not at all, and readable by its owner only from the first byte."""
     fresh = file.with_name(file.name + ".new")
     fresh.unlink(missing_ok=True)
     descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "wb") as opened:
-        opened.write(msgspec.json.encode(door))
+        opened.write(content)
     fresh.rename(file)

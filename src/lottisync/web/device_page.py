@@ -1,16 +1,21 @@
 """Devices: who is in step with whom, and what became of everything that was proposed."""
 
 import math
+from contextlib import suppress
 from typing import NamedTuple
 
+import segno
 from starlette.requests import Request
 from starlette.responses import Response
 
 from lottisync.journal.toolbox import ACTIONS
+from lottisync.problem import Problem
 from lottisync.review.proposal_record import proposal_records
+from lottisync.store.instant import iso
 from lottisync.web import words
-from lottisync.web.frame import page, site_of
-from lottisync.web.site import DeviceLine
+from lottisync.web.admission import admission_address
+from lottisync.web.frame import back_to, form_of, page, site_of
+from lottisync.web.site import DeviceLine, Site
 from lottisync.web.words import say, several
 
 TRACK = 300
@@ -34,9 +39,50 @@ class Track(NamedTuple):
 
 def devices(request: Request) -> Response:
     """`GET /devices`."""
-    tracks = [track_of(line) for line in site_of(request).devices() if line.status != "revoked"]
+    site = site_of(request)
+    tracks = [track_of(line) for line in site.devices() if line.status != "revoked"]
     behind = sum(1 for track in tracks if not track.line.this and any(mark.lacks for mark in track.marks))
-    return page(request, "devices.html", title=say("Devices"), at="devices", tracks=tracks, behind=behind, length=TRACK)
+    return page(
+        request,
+        "devices.html",
+        title=say("Devices"),
+        at="devices",
+        tracks=tracks,
+        behind=behind,
+        length=TRACK,
+        browsers=[(one, iso(one.admitted), iso(one.seen)) for one in site.browsers.all()],
+        near=request.state.near,
+        on_network=bool(site.door().network),
+    )
+
+
+def browsers(request: Request) -> Response:
+    """`POST /browsers`: put a browser of the network out, or show the code that lets one in."""
+    form, site = form_of(request), site_of(request)
+    if form.one("verb") == "let-in":
+        return _letting_in(request, site)
+    with suppress(Problem):  # it is out already
+        site.browsers.revoke(form.one("browser"))
+    return back_to("/devices", "browsers")
+
+
+def _letting_in(request: Request, site: Site) -> Response:
+    door = site.door()
+    if not door.network:
+        return back_to("/devices", "browsers")
+    made = site.browsers.offer()
+    address = admission_address(door.network[0], made.code)
+    return page(
+        request,
+        "letting_in.html",
+        title=say("Let in a browser"),
+        at="devices",
+        code=made.code,
+        until=words.local(made.until).strftime("%H:%M"),
+        origin=door.network[0],
+        qr=segno.make_qr(address).svg_inline(omitsize=True, border=4, dark="#000", light="#fff"),
+        fingerprint=door.fingerprint,
+    )
 
 
 def track_of(line: DeviceLine) -> Track:

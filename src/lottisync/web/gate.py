@@ -14,13 +14,18 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from lottisync.web.access import COOKIE, Access
+from lottisync.web.access import Entrance
 
 MOST_BYTES = 256 * 1024
 """Of a form. A note has 100,000 characters; of a thousand rows the digests have 140 kB."""
 BODY_SECONDS = 10.0
 """How long a form may take to arrive."""
 MOST_FIELDS = 2_100
+FOR_STRANGERS = ("/enter", "/authority.crt")
+ONLY_HERE = ("/browsers", "/pair", "/settings", "/devices")
+"""Where a browser of the network may read but not write: what decides who may see and do things."""
+NETWORK_SECONDS = 7 * 24 * 3600
+"""How long a phone keeps its cookie; the server looks at the age itself."""
 HEADERS = {
     "Content-Security-Policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
@@ -39,6 +44,7 @@ REFUSALS = {
     "bad-method": (405, "Pages are read with GET and changed with POST."),
     "other-origin": (403, "This form was not sent by a page of this server."),
     "not-let-in": (401, "This browser is not let in, or no longer. Open the pages with: lottisync open"),
+    "only-here": (403, "This can be done in a terminal, or in a browser on the device itself."),
     "bad-form": (400, "This form cannot be read."),
     "bad-form-token": (403, "This form is not of this session. Load the page again."),
     "too-large": (413, f"A form has {MOST_BYTES} bytes at most."),
@@ -73,11 +79,11 @@ def refusal(code: str) -> Response:
 
 
 class Gate:
-    """The outermost layer of the application."""
+    """The outermost layer of the application, at one entrance."""
 
-    def __init__(self, app: ASGIApp, access: Access) -> None:
+    def __init__(self, app: ASGIApp, entrance: Entrance) -> None:
         self._app = app
-        self._access = access
+        self._entrance = entrance
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -90,6 +96,7 @@ class Gate:
         guarded = _with_headers(send, cached=request.url.path.startswith("/static/"))
         try:
             await self._let_in(request)
+            guarded = self._with_cookie(request, guarded)
         except Refused as refused:
             await refusal(refused.code)(scope, receive, guarded)
             return
@@ -98,30 +105,56 @@ class Gate:
         await self._app(scope, receive, guarded)
 
     async def _let_in(self, request: Request) -> None:
-        door = self._access.door
-        if request.headers.getlist("host") != [f"{door.host}:{door.port}"]:
+        entrance, path = self._entrance, request.url.path
+        if not set(request.headers.getlist("host")) <= entrance.hosts or len(request.headers.getlist("host")) != 1:
             raise Refused("other-host")
         if request.method not in ("GET", "HEAD", "POST"):
             raise Refused("bad-method")
         writes = request.method == "POST"
         if writes:
             self._check_origin(request)
-        session = self._access.session(request.cookies.get(COOKIE))
-        path = request.url.path
-        if session is None and path != "/enter" and not path.startswith("/static/"):
+        session = entrance.session(request.cookies.get(entrance.cookie))
+        if session is None and path not in FOR_STRANGERS and not path.startswith("/static/"):
             raise Refused("not-let-in")
-        request.state.session = session
+        request.state.session, request.state.near = session, entrance.near
+        if writes and path in ONLY_HERE and not entrance.near:
+            raise Refused("only-here")
         if writes:
             request.state.form = form = await read_form(request)
             if path != "/enter" and (session is None or form.one("form-token") != session.form_token):
                 raise Refused("bad-form-token")
+            if session is not None:
+                verb = form.one("verdict") or form.one("verb")
+                entrance.wrote(session, path, verb, form.one("item") or form.one("entity"))
 
     def _check_origin(self, request: Request) -> None:
         """Both, where both are sent: a browser cannot be made to lie in either."""
-        if request.headers.getlist("origin") != [self._access.door.origin]:
+        [host] = request.headers.getlist("host")
+        if request.headers.getlist("origin") != [f"{self._entrance.scheme}://{host}"]:
             raise Refused("other-origin")
         if request.headers.get("sec-fetch-site", "same-origin") != "same-origin":
             raise Refused("other-origin")
+
+    def _with_cookie(self, request: Request, send: Send) -> Send:
+        """A session that is renewed gets its new cookie with whatever is answered."""
+        fresh = self._entrance.renewed(request.cookies.get(self._entrance.cookie)) if request.state.session else None
+        if fresh is None or request.url.path in ("/leave", "/enter"):
+            return send
+        given = fresh
+
+        async def guarded(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message).append("set-cookie", cookie_header(self._entrance, given))
+            await send(message)
+
+        return guarded
+
+
+def cookie_header(entrance: Entrance, value: str) -> str:
+    """`Set-Cookie`; an empty value takes the cookie away."""
+    secure = "; Secure" if entrance.scheme == "https" else ""
+    stays = "; Max-Age=0" if not value else "" if entrance.near else f"; Max-Age={NETWORK_SECONDS}"
+    return f"{entrance.cookie}={value}; HttpOnly; SameSite=Strict; Path=/{secure}{stays}"
 
 
 async def read_form(request: Request) -> Form:

@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response, StreamingResponse
 
 from lottisync.store.doorbell import FALLBACK_SECONDS, Bell
-from lottisync.web.access import COOKIE, Access
+from lottisync.web.access import Entrance
 from lottisync.web.frame import site_of
 from lottisync.web.site import Site
 
@@ -27,8 +27,8 @@ SILENCE_SECONDS = 15.0
 class Streams:
     """The streams of one server."""
 
-    def __init__(self, access: Access) -> None:
-        self._access = access
+    def __init__(self, entrance: Entrance) -> None:
+        self._entrance = entrance
         self._open = 0
         self._count = 0
 
@@ -38,7 +38,7 @@ class Streams:
             return PlainTextResponse("too-many-streams: Close a page of this server, or reload.\n", 503)
         seen = request.headers.get("last-event-id") or request.query_params.get("seen", "")
         self._count += 1
-        events = self._events(site_of(request), seen, request.cookies.get(COOKIE), f"web-{self._count}")
+        events = self._events(site_of(request), seen, request.cookies.get(self._entrance.cookie), f"web-{self._count}")
         return StreamingResponse(events, media_type="text/event-stream")
 
     async def _events(self, site: Site, seen: str, cookie: str | None, name: str) -> AsyncIterator[str]:
@@ -46,7 +46,7 @@ class Streams:
         bell = Bell(site.home.bells, name)
         try:
             yield "retry: 2000\n\n"
-            while self._access.session(cookie) is not None:
+            while self._entrance.session(cookie) is not None:
                 bell.clear()
                 picture = await anyio.to_thread.run_sync(site.picture)
                 if picture != seen:

@@ -7,6 +7,7 @@ has its own signals and rests while nothing happens, so both are left out here.
 import contextlib
 import logging
 import socket
+import ssl
 from collections.abc import Iterator, Sequence
 
 import anyio
@@ -30,8 +31,8 @@ class _Server(uvicorn.Server):
         await anyio.sleep_forever()
 
 
-async def serve(app: ASGIApp, sockets: Sequence[socket.socket]) -> None:
-    """Answer on `sockets` until cancelled. They are closed at the end."""
+async def serve(app: ASGIApp, sockets: Sequence[socket.socket], tls: ssl.SSLContext | None = None) -> None:
+    """Answer on `sockets` until cancelled, with `tls` by HTTPS. They are closed at the end."""
     logging.getLogger("uvicorn.error").disabled = True
     config = uvicorn.Config(
         app,
@@ -49,6 +50,8 @@ async def serve(app: ASGIApp, sockets: Sequence[socket.socket]) -> None:
         timeout_keep_alive=KEEP_SECONDS,
         timeout_graceful_shutdown=CLOSE_SECONDS,
     )
+    config.load()
+    config.ssl = tls
     server = _Server(config)
     try:
         await server.serve(sockets=list(sockets))

@@ -13,6 +13,8 @@ from lottisync.review import index
 from lottisync.review.inbox import Inbox
 from lottisync.review.verdict import Verdicts
 from lottisync.store.store import Store
+from lottisync.web.access import Door
+from lottisync.web.admission import Browsers
 from lottisync.web.words import LANGUAGE
 
 
@@ -30,7 +32,8 @@ class DeviceLine(NamedTuple):
 
 
 class Site:
-    """`devices` says how the devices stand; `now` is in ms; `new_id` mints an id from a time."""
+    """`devices` says how the devices stand; `now` is in ms; `new_id` mints an id from a time; `browsers` are those
+    of the network, and `door` says where they find the pages."""
 
     def __init__(
         self,
@@ -38,11 +41,15 @@ class Site:
         now: Callable[[], int],
         new_id: Callable[[int], str],
         devices: Callable[[], list[DeviceLine]],
+        browsers: Browsers,
+        door: Callable[[], Door],
     ) -> None:
         self.home = home
         self.now = now
         self.new_id = new_id
         self.devices = devices
+        self.browsers = browsers
+        self.door = door
 
     @property
     def journal(self) -> Store:
