@@ -203,6 +203,8 @@ class Tour:
             self.call("devices address", f"laptop 127.0.0.1:{event['port']}", home=self.phone)
             self.call("verify", "laptop " + shlex.join(ALONE), home=self.phone)
             self.call("status")
+            self.call("daemon stop")
+            assert running.process.wait(BOUND_SECONDS) == 0
         self.call("devices")
         shutil.copytree(self.phone, self.folder / "copied")
         self.call("devices renew", "tablet --yes", home=self.folder / "copied")

@@ -36,3 +36,9 @@ class SettingList(msgspec.Struct, frozen=True):
 
     file: str
     settings: list[Setting]
+
+
+class Stopped(msgspec.Struct, frozen=True):
+    """The process that was the daemon, and has ended."""
+
+    pid: int

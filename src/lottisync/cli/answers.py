@@ -67,6 +67,7 @@ ANSWERS: dict[str, tuple[type[msgspec.Struct], ...]] = {
     "check": (stores.Checked, stores.Accepted),
     "verify": (devices.Verified,),
     "doctor": (care.Diagnosis,),
+    "daemon stop": (care.Stopped,),
     "config list": (care.SettingList,),
     "config get": (care.Setting,),
     "config set": (care.Setting,),
