@@ -1,4 +1,4 @@
-"""What `doctor` finds, part by part: CLI-100, CLI-101, CLI-102."""
+"""What `doctor` finds, part by part: CLI-110, CLI-111, CLI-112."""
 
 import socket
 from pathlib import Path
@@ -32,7 +32,7 @@ def states(home: Path) -> dict[str, str]:
     return {each["part"]: each["state"] for each in run_here("doctor", "--json", home=home).json["findings"]}
 
 
-def test_cli_100_a_sound_home_has_no_fault_and_stays_as_it_is(home: Path) -> None:
+def test_cli_110_a_sound_home_has_no_fault_and_stays_as_it_is(home: Path) -> None:
     before = contents(home)
     done = run_here("doctor", home=home)
     assert done.code == 0
@@ -42,7 +42,7 @@ def test_cli_100_a_sound_home_has_no_fault_and_stays_as_it_is(home: Path) -> Non
     assert "Run: lottisync daemon" in done.out
 
 
-def test_cli_100_a_key_that_others_can_read_is_a_fault_with_its_remedy(home: Path) -> None:
+def test_cli_110_a_key_that_others_can_read_is_a_fault_with_its_remedy(home: Path) -> None:
     (home / "device.json").chmod(0o644)
     done = run_here("doctor", home=home)
     assert (done.code, done.err) == (1, "")
@@ -52,7 +52,7 @@ def test_cli_100_a_key_that_others_can_read_is_a_fault_with_its_remedy(home: Pat
     assert states(home)["permissions"] == "warning"
 
 
-def test_cli_101_a_missing_home_does_not_hide_the_machine(tmp_path: Path) -> None:
+def test_cli_111_a_missing_home_does_not_hide_the_machine(tmp_path: Path) -> None:
     done = run_here("doctor", "--json", home=tmp_path / "nothing")
     assert done.code == 1
     found = {each["part"]: each for each in done.json["findings"]}
@@ -61,7 +61,7 @@ def test_cli_101_a_missing_home_does_not_hide_the_machine(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("file", ["journal.sqlite", "device.json", "space.sqlite"])
-def test_cli_101_a_damaged_file_is_a_finding(home: Path, file: str) -> None:
+def test_cli_111_a_damaged_file_is_a_finding(home: Path, file: str) -> None:
     (home / file).write_bytes(b"no such thing" * 1000)
     done = run_here("doctor", "--json", home=home)
     assert done.code == 1
@@ -70,13 +70,13 @@ def test_cli_101_a_damaged_file_is_a_finding(home: Path, file: str) -> None:
 
 
 @pytest.mark.parametrize(("free", "state"), [(5 * 10**9, "good"), (10**8, "warning"), (10**6, "fault")])
-def test_cli_100_little_room_is_said(free: int, state: str) -> None:
+def test_cli_110_little_room_is_said(free: int, state: str) -> None:
     found = doctor.disk(Path("/home/ada"), free)
     assert found.state == state
     assert (found.advice is None) is (state == "good")
 
 
-def test_cli_100_each_way_a_device_can_stand(home: Path) -> None:
+def test_cli_110_each_way_a_device_can_stand(home: Path) -> None:
     opened = TaskHome.open(home)
     try:
         opened.members.add("phone", PHONE.certificate, clock.now())
@@ -98,7 +98,7 @@ def test_cli_100_each_way_a_device_can_stand(home: Path) -> None:
         opened.close()
 
 
-def test_cli_100_the_port_that_others_dial() -> None:
+def test_cli_110_the_port_that_others_dial() -> None:
     assert doctor.port(DaemonStatus(1, DEFAULT_PORT, ""), free=False).advice is None
     assert "4711" in str(doctor.port(DaemonStatus(1, 4711, ""), free=True).advice)
     assert doctor.port(None, free=True).state == "good"
@@ -109,7 +109,7 @@ def test_cli_100_the_port_that_others_dial() -> None:
         assert not is_free(other.getsockname()[1])
 
 
-def test_cli_100_a_network_where_nobody_is_heard() -> None:
+def test_cli_110_a_network_where_nobody_is_heard() -> None:
     assert doctor.addresses([LOOPBACK]).state == "warning"
     assert doctor.addresses([LOOPBACK, WIFI]).text == WIFI.host
     assert doctor.multicast([LOOPBACK], lambda host: True).state == "unknown"
@@ -119,7 +119,7 @@ def test_cli_100_a_network_where_nobody_is_heard() -> None:
     assert not is_heard("192.0.2.1")
 
 
-def test_cli_102_the_model_is_connected_to_and_nothing_is_sent() -> None:
+def test_cli_112_the_model_is_connected_to_and_nothing_is_sent() -> None:
     assert doctor.model({}).state == "unknown"
     assert doctor.model({"LOTTISYNC_MODEL_URL": "nonsense"}).state == "fault"
     with socket.socket() as server:

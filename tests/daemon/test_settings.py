@@ -1,4 +1,4 @@
-"""The settings of the daemon: CLI-103, CLI-104, CLI-105."""
+"""The settings of the daemon: CLI-113, CLI-114, CLI-115."""
 
 from pathlib import Path
 
@@ -17,7 +17,7 @@ def home(tmp_path: Path) -> Path:
     return folder
 
 
-def test_cli_103_what_is_set_is_listed_and_can_be_taken_back(home: Path) -> None:
+def test_cli_113_what_is_set_is_listed_and_can_be_taken_back(home: Path) -> None:
     assert run_here("config", "get", "listen", home=home).out == "listen = (the daemon chooses)\n"
     assert run_here("config", "set", "listen", "[::1]:7000", home=home).code == 0
     assert run_here("config", "set", "discovery", "false", home=home).out.startswith("discovery = false")
@@ -31,7 +31,7 @@ def test_cli_103_what_is_set_is_listed_and_can_be_taken_back(home: Path) -> None
     assert read_settings(home) == Settings(discovery=False)
 
 
-def test_cli_103_an_option_counts_before_the_setting(home: Path) -> None:
+def test_cli_113_an_option_counts_before_the_setting(home: Path) -> None:
     """The port that is set is no port of this machine, so that a daemon without the option could not start."""
     change(home, "listen", "192.0.2.1:7000")
     change(home, "web", "off")
@@ -50,7 +50,7 @@ def test_cli_103_an_option_counts_before_the_setting(home: Path) -> None:
         ("agents", "yes", "true or false"),
     ],
 )
-def test_cli_104_what_cannot_be_set_is_a_wrong_call_and_changes_nothing(
+def test_cli_114_what_cannot_be_set_is_a_wrong_call_and_changes_nothing(
     home: Path, name: str, value: str, said: str
 ) -> None:
     change(home, "agents", "false")
@@ -69,7 +69,7 @@ def test_cli_104_what_cannot_be_set_is_a_wrong_call_and_changes_nothing(
         ("listen = [", "not TOML"),
     ],
 )
-def test_cli_104_a_bad_file_is_named_and_no_daemon_starts(home: Path, text: str, said: str) -> None:
+def test_cli_114_a_bad_file_is_named_and_no_daemon_starts(home: Path, text: str, said: str) -> None:
     (home / SETTINGS_FILE).write_text(text)
     for call in (("config", "list"), ("config", "set", "web", "off"), ("daemon",)):
         done = run_here(*call, home=home)
@@ -79,7 +79,7 @@ def test_cli_104_a_bad_file_is_named_and_no_daemon_starts(home: Path, text: str,
     assert (home / SETTINGS_FILE).read_text() == text
 
 
-def test_cli_105_comments_and_other_lines_stay(home: Path) -> None:
+def test_cli_115_comments_and_other_lines_stay(home: Path) -> None:
     file = home / SETTINGS_FILE
     file.write_text("# at home\nlisten = '[::]:1'\nagents = false # the desktop does that")
     change(home, "listen", "[::]:2")
@@ -90,7 +90,7 @@ def test_cli_105_comments_and_other_lines_stay(home: Path) -> None:
     assert file.read_text() == '# at home\nlisten = "[::]:2"\nagents = false # the desktop does that\n'
 
 
-def test_cli_105_what_has_no_line_of_its_own_is_left_to_the_person(home: Path) -> None:
+def test_cli_115_what_has_no_line_of_its_own_is_left_to_the_person(home: Path) -> None:
     """A key may be quoted in TOML; a second line for it would break the file."""
     (home / SETTINGS_FILE).write_text('"listen" = "[::]:1"\n')
     with pytest.raises(Problem, match="by hand"):

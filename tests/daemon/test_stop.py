@@ -1,4 +1,4 @@
-"""`daemon stop`: CLI-106, CLI-107."""
+"""`daemon stop`: CLI-116, CLI-117."""
 
 import os
 from pathlib import Path
@@ -21,7 +21,7 @@ def home(tmp_path: Path) -> Path:
     return folder
 
 
-def test_cli_106_stop_ends_the_daemon_and_a_second_stop_says_that_none_runs(home: Path) -> None:
+def test_cli_116_stop_ends_the_daemon_and_a_second_stop_says_that_none_runs(home: Path) -> None:
     with daemon(home) as running:
         done = run_here("daemon", "stop", "--json", home=home)
         assert (done.code, done.json["pid"]) == (0, running.process.pid)
@@ -31,7 +31,7 @@ def test_cli_106_stop_ends_the_daemon_and_a_second_stop_says_that_none_runs(home
     assert "no daemon runs" in again.err
 
 
-def test_cli_107_a_file_that_a_killed_daemon_left_does_not_name_the_holder_of_the_lock(home: Path) -> None:
+def test_cli_117_a_file_that_a_killed_daemon_left_does_not_name_the_holder_of_the_lock(home: Path) -> None:
     """`verify` and `devices renew` hold the lock, too; the pid in the file may be another program's by now."""
     left = DaemonStatus(os.getpid(), 1, "2025-12-01T12:00:00.000Z")
     (home / STATUS_FILE).write_bytes(msgspec.json.encode(left))
