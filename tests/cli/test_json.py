@@ -25,7 +25,7 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> Answers:
 
 def test_cli_66_every_command_has_an_answer_that_is_documented() -> None:
     """CLI-66: a new command has to say what it answers, and the page has to show it."""
-    groups = {"devices", "review", "conflicts"}  # they answer without a verb, too
+    groups = {"daemon", "devices", "review", "conflicts"}  # they answer without a verb, too
     assert {" ".join(path) for path, _ in leaves(lottisync)} | groups == set(ANSWERS)
     assert json_page.main(["--check"]) == 0
 

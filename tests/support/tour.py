@@ -129,6 +129,11 @@ class Tour:
         self.call("restore", backups, home=self.folder / "restored")
         self.call("devices acknowledge", home=self.folder / "restored")
         self.call("purge")
+        self.call("doctor")
+        self.call("config set", "listen 192.168.1.5:22067")
+        self.call("config get", "listen")
+        self.call("config list")
+        self.call("config unset", "listen")
         (self.folder / "restored" / "agent.sqlite").unlink()
         self.call("init", "--missing", home=self.folder / "restored")
 
@@ -212,6 +217,8 @@ class Tour:
             self.call("devices address", f"laptop 127.0.0.1:{event['port']}", home=self.phone)
             self.call("verify", "laptop " + shlex.join(ALONE), home=self.phone)
             self.call("status")
+            self.call("daemon stop")
+            assert running.process.wait(BOUND_SECONDS) == 0
         self.call("devices")
         shutil.copytree(self.phone, self.folder / "copied")
         self.call("devices renew", "tablet --yes", home=self.folder / "copied")

@@ -102,6 +102,22 @@ class OpenAIModel:
         self._call_seconds = call_seconds
         self._max_retries = max_retries
 
+    @property
+    def address(self) -> str:
+        """The server as messages may show it, without user, password and query."""
+        return self._address
+
+    @property
+    def is_loopback(self) -> bool:
+        """Whether the server is on this machine."""
+        return self._is_loopback
+
+    @property
+    def endpoint(self) -> tuple[str, int]:
+        """Host and port of the server."""
+        parts = urlsplit(self._base_url)
+        return parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
+
     def __repr__(self) -> str:
         return f"OpenAIModel({self._address!r}, model={self.model!r}, api={self.api!r})"
 

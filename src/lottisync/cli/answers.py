@@ -5,7 +5,7 @@ A command that is missing here fails a test. `conformance-adapter` and `export -
 
 import msgspec
 
-from lottisync.answers import agents, devices, review, stores, tasks
+from lottisync.answers import agents, care, devices, review, stores, tasks
 from lottisync.review.item_view import ItemView
 
 ANSWERS: dict[str, tuple[type[msgspec.Struct], ...]] = {
@@ -72,6 +72,12 @@ ANSWERS: dict[str, tuple[type[msgspec.Struct], ...]] = {
     "conflicts combine": (stores.Settled,),
     "check": (stores.Checked, stores.Accepted),
     "verify": (devices.Verified,),
+    "doctor": (care.Diagnosis,),
+    "daemon stop": (care.Stopped,),
+    "config list": (care.SettingList,),
+    "config get": (care.Setting,),
+    "config set": (care.Setting,),
+    "config unset": (care.Setting,),
     "backup": (devices.BackedUp,),
     "restore": (devices.Restored,),
     "export": (stores.Exported,),

@@ -37,6 +37,8 @@ COMMANDS = {
     "conflicts": ("lottisync.cli.stores:conflicts", "See and settle what two devices wrote at once."),
     "check": ("lottisync.cli.stores:check", "Look through the whole home for damage."),
     "verify": ("lottisync.cli.verifications:verify", "Compare with another device, and mend what differs."),
+    "doctor": ("lottisync.cli.doctors:doctor", "Look at all that this device needs, and say what to do."),
+    "config": ("lottisync.cli.configuration:config", "Show and change what the daemon does when it starts."),
     "backup": ("lottisync.cli.backups:backup", "Make a checked copy of this device."),
     "restore": ("lottisync.cli.backups:restore", "Make a home of a backup."),
     "export": ("lottisync.cli.backups:export_file", "Write everything to a file, as lines of JSON."),

@@ -168,6 +168,9 @@ async def alone(home: TaskHome, tries: int = LOCK_TRIES) -> AsyncIterator[None]:
             await anyio.sleep(0.01)
         else:
             raise Problem("running", "a daemon is running for {path} already", hint="status", path=home.path)
+        # A daemon that was killed left its file. While the lock is ours, its pid must not pass for the holder's.
+        with suppress(FileNotFoundError):
+            (home.path / STATUS_FILE).unlink()
         yield
 
 

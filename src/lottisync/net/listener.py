@@ -29,6 +29,17 @@ async def listen(address: Address) -> Listener[SocketStream]:
     return several.listeners[0] if len(several.listeners) == 1 else several
 
 
+def is_free(port: int) -> bool:
+    """Whether `port` could be listened on now. Nobody can connect meanwhile."""
+    try:
+        with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as trying:
+            trying.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            trying.bind(("0.0.0.0", port))
+    except OSError:
+        return False
+    return True
+
+
 def port_of(listener: Listener[SocketStream]) -> int:
     return int(listener.extra(SocketAttribute.local_port))
 
