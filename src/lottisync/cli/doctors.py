@@ -26,7 +26,7 @@ def doctor(terminal: Terminal) -> None:
 
 
 def _of_the_home(terminal: Terminal) -> list[Finding]:
-    from lottisync.daemon.doctor import examine_home
+    from lottisync.cli.diagnosis import examine_home
 
     try:
         return examine_home(terminal.home, clock.now())
@@ -35,7 +35,7 @@ def _of_the_home(terminal: Terminal) -> list[Finding]:
 
 
 def _of_the_machine() -> list[Finding]:
-    from lottisync.daemon.doctor import examine_machine
+    from lottisync.cli.diagnosis import examine_machine
 
     return examine_machine(os.environ)
 

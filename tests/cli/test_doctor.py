@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from tests.support.command_line import contents, run_here
 
-from lottisync.daemon import doctor
+from lottisync.cli import diagnosis as doctor
 from lottisync.daemon.home import TaskHome
 from lottisync.daemon.status import DaemonStatus
 from lottisync.device import clock
