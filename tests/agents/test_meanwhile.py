@@ -65,7 +65,7 @@ def test_an_agent_that_is_paused_while_it_is_awake_ends_what_it_began(laptop: De
     script = ScriptedModel(PROPOSING, meanwhile(lambda: pause(laptop, laura), say("Bye.")))
     assert len(laptop.wake(laura, script).change_set_ids) == 1
     assert (laptop.agent(laura).lifecycle, status(laptop, laura)) == ("dormant", "completed")
-    with pytest.raises(Problem, match="paused"):
+    with pytest.raises(Problem, match="dormant"):
         laptop.wake(laura, ScriptedModel(), turn="2")
 
 

@@ -34,6 +34,7 @@ def test_rev1_classes_of_tools() -> None:
     assert TOOLBOX.tools.keys() - deferred == {
         *("update_report", "record_observations"),  # kept with the agent
         *("set_task_language", "retract_suggestions"),  # done at once, or at the end of the wake
+        *("read_entries", "search_task"),  # they only read
     }
     assert deferred == {
         "set_task_title",

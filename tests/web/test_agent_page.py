@@ -81,7 +81,7 @@ def test_web_34_the_persons_verbs_change_its_life_and_what_is_not_allowed_is_sai
     with visitor.home.agent.reading() as reader:
         assert agents.read(reader, agent_id).timers
     assert "Paused" in visitor.post(place, verb="pause")
-    assert "resume it first" in visitor.post(place, 400, verb="wake")
+    assert "dormant" in visitor.post(place, 400, verb="wake")
     assert lifecycle(visitor, agent_id) == "dormant"
     visitor.post(place, verb="resume")
     assert "for good?" in visitor.get(f"{place}?ask=destroy")
