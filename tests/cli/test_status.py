@@ -1,15 +1,19 @@
-"""What `status` and `check` say of rows that came bad, or went bad, and of copies: STORE-24, STORE-28, COPY-8."""
+"""What `status` and `check` say of rows that came bad, or went bad, of copies, and of devices that are away: STORE-24,
+STORE-28, COPY-8, MEET-26."""
 
 import os
 import shutil
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
 from tests.support.command_line import contents, run_here
 from tests.support.rounds import send
 
+from lottisync.answers.devices import Peer
+from lottisync.cli.homes import _peer_row
 from lottisync.daemon.home import TaskHome
 from lottisync.daemon.status import LOCK_FILE, STATUS_FILE, DaemonStatus
 from lottisync.device import clock
@@ -118,3 +122,26 @@ def test_rel_d8_status_says_that_this_devices_own_clock_is_wrong(home: Path, mon
     assert status.code == 0
     assert "this device's clock is wrong: it says 1970-01-02" in status.out
     assert run_here("task", "add", "Bake bread", home=home).code == 0
+
+
+def peer(**fields: Any) -> Peer:
+    """A device that is away, because nothing listens at its one address."""
+    failing = {"address": "192.0.2.1:22067", "source": "recorded", "failingSince": "2026-11-22T12:00:00.000Z"}
+    plain = dict.fromkeys(("lacks", "address", "lastSeenAt", "away", "error", "clockSaid", "leftAt", "lastFailure"))
+    lists: dict[str, Any] = {name: [] for name in ("diverged", "onlyHere", "onlyThere")}
+    address = {**failing, "workedAt": None, "code": "unreachable", "error": "nothing listens there"}
+    state = {"id": "a" * 64, "name": "phone", "connected": False, "inStep": False, "holdsBack": 0, "runsTwice": False}
+    known = {**plain, **lists, **state, "mended": {}, "comparing": {}, "addresses": [address], "away": "unreachable"}
+    return msgspec.convert(known | fields, Peer)
+
+
+def test_meet_26_a_device_that_lacks_changes_says_why_it_is_away() -> None:
+    """MEET-26: what it lacks hid the reason."""
+    assert _peer_row(peer(lacks={"journal": 1}))[2] == (
+        "lacks 1 change; not reachable at 192.0.2.1:22067 since 2026-11-22 12:00: nothing listens there"
+    )
+
+
+def test_meet_26_an_address_that_fails_is_no_news_of_a_device_that_is_connected() -> None:
+    """MEET-26"""
+    assert _peer_row(peer(connected=True, inStep=True, away=None))[2] == ""

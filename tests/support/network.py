@@ -140,6 +140,7 @@ class Network:
         Network._made += 1
         self.name = f"ls{os.getpid()}n{Network._made}"
         self.machines = [Machine(self, number, folder) for number in range(count)]
+        self._namespaces = [self.name, *(machine.namespace for machine in self.machines)]
         self._multicast, self._ipv6, self._cables = multicast, ipv6, cables
         self._running: list[subprocess.Popen[bytes]] = []
 
@@ -197,7 +198,7 @@ class Network:
     def _remove(self) -> None:
         for cable in self._running:
             cable.communicate(timeout=10)  # its standard input ends, and so does it
-        for name in (*(machine.namespace for machine in self.machines), self.name):
+        for name in reversed(self._namespaces):
             subprocess.run(["ip", "netns", "del", name], capture_output=True, check=False)
 
     def household(self) -> list[Machine]:

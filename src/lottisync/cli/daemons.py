@@ -14,6 +14,7 @@ from lottisync.answers.devices import Event
 from lottisync.cli.hints import event_text
 from lottisync.cli.terminal import Terminal, address, common
 from lottisync.device import clock
+from lottisync.net.address import Address
 from lottisync.net.listener import DEFAULT_PORT, EVERYWHERE
 from lottisync.problem import Problem
 from lottisync.store.instant import iso
@@ -69,7 +70,7 @@ def daemon(
         terminal.emit(Event(at, code, text, port), lambda: terminal.line(f"{at[11:19]}  {text}", style))
 
     def started(port: int) -> None:
-        say("started", f"{home.name} listens on {where.host}:{port}", port)
+        say("started", f"{home.name} listens on {Address(where.host, port)}", port)
 
     anyio.run(
         lambda: run(

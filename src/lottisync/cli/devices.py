@@ -103,15 +103,16 @@ def devices(context: click.Context, terminal: Terminal) -> None:
             if not running and (last := row.last_failure):
                 terminal.line(f"{row.name}  {last.text}", "dim")
             for each in row.addresses:
-                terminal.line(f"{row.name}  {_shown_address(each)}", "dim")
+                terminal.line(f"{row.name}  {_shown_address(each, connected=row.connected)}", "dim")
 
     terminal.emit(Devices(rows), shown)
 
 
-def _shown_address(each: AddressState) -> str:
+def _shown_address(each: AddressState, *, connected: bool) -> str:
+    source = "handed over at pairing" if each.source == "worked" and not each.worked_at else each.source
     worked = f"worked {each.worked_at[:16].replace('T', ' ')}" if each.worked_at else "never worked from here"
-    failed = f"; {each.error}" if each.error else ""
-    return f"{each.address}  {each.source}, {worked}{failed}"
+    failed = f"; {each.error}" if each.error and not connected else ""
+    return f"{each.address}  {source}, {worked}{failed}"
 
 
 def _note(row: Device) -> str:

@@ -202,9 +202,10 @@ def _peer_row(peer: Peer) -> tuple[Any, ...]:
     else:
         state = Text("away", "dim")
     lacks = sum((peer.lacks or {}).values())
-    notes = [f"lacks {lacks:,} changes"] if lacks else []
+    notes = [f"lacks {lacks:,} change{'s' if lacks != 1 else ''}"] if lacks else []
     if peer.holds_back:
         notes.append(f"holds back {peer.holds_back:,} deleted")
     notes += [f"comparing {name}: {_percent(done, of)}" for name, (done, of) in peer.comparing.items()]
-    note = "; ".join(notes) or (peer.error if peer.away in ("refused", "version") else why(peer)) or ""
-    return peer.name, state, note, peer.last_seen_at or "unknown"
+    # A connected device may still have addresses where it was not found: that is no news.
+    away = None if peer.connected else peer.error if peer.away in ("refused", "version") else why(peer)
+    return peer.name, state, "; ".join([*notes, *([away] if away else [])]), peer.last_seen_at or "unknown"
