@@ -1,4 +1,4 @@
-"""How an agent stands, as a struct for whoever shows it. Asks no model."""
+"""How an agent stands, as a struct for every program that shows it. Asks no model."""
 
 from collections.abc import Iterable
 

@@ -1,4 +1,4 @@
-"""How a device stands, as a struct for whoever shows it: `lottisync status`, a page, a program.
+"""How a device stands, as a struct for every program that shows it: `lottisync status`, a page, a program.
 
 Everything here only reads. That a device was copied or restored is shown until the person says that they know
 (`acknowledge`)."""
