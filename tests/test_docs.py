@@ -121,3 +121,26 @@ def test_the_blocks_of_a_page_are_one_program_on_their_own_lines(tmp_path: Path)
 def test_a_program_that_fails_fails_the_test(tmp_path: Path) -> None:
     with pytest.raises(AssertionError, match="line 4"):
         ran(program("# A page\n\n```python\n1 / 0\n```\n"), "page", tmp_path)
+
+
+UNCOMMON = re.compile(
+    r"\b(whoever|whomever|anew|is none of (?:ours|theirs|its)|for what is no|(?:day|time|path|id) that is none)\b",
+    re.IGNORECASE,
+)
+"""Words that readers whose English is not native read twice. Better: "a device that", "again", "not a"."""
+
+
+def uncommon(text: str) -> list[str]:
+    return [found[0] for found in UNCOMMON.finditer(" ".join(text.split()))]
+
+
+@pytest.mark.parametrize("folder", ["src", "docs", "tests", "conformance", "tools"])
+def test_the_prose_uses_common_words(folder: str) -> None:
+    files = [file for suffix in ("py", "md", "toml") for file in (ROOT / folder).rglob(f"*.{suffix}")]
+    found = {file.relative_to(ROOT): uncommon(file.read_text()) for file in files if file != Path(__file__)}
+    assert {file: words for file, words in found.items() if words} == {}
+
+
+def test_uncommon_words_are_found() -> None:
+    text = "Whoever\nasks gets it anew. Here is a day that is\nnone. There is none of this id."
+    assert uncommon(text) == ["Whoever", "anew", "day that is none"]

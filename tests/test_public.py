@@ -3,18 +3,33 @@
 import inspect
 import subprocess
 import sys
+from pathlib import Path
+from typing import get_args
 
 import lottisync as ls
 
 
 def test_every_public_name_is_there_and_explained() -> None:
-    assert set(dir(ls)) >= set(ls.__all__)
+    assert dir(ls) == sorted(ls.__all__)
     for name in ls.__all__:
         found = getattr(ls, name)
         assert name in ("HIGH", "LOW", "LOOPBACK", "__version__") or inspect.getdoc(found), name
     assert ls.__doc__ is not None
     assert all(name in ls.__doc__ for name in ls.__all__ if name != "__version__")
     assert ls.__version__.count(".") == 2
+
+
+def test_every_kind_of_event_of_a_conversation_has_a_public_name_and_is_on_its_page() -> None:
+    page = (Path(__file__).parent.parent / "docs" / "conversation.md").read_text()
+    for kind in get_args(ls.event.Event):
+        assert getattr(ls.event, kind.__name__) is kind
+        assert f"{kind.__name__}({', '.join(kind._fields)})" in page
+
+
+def test_the_small_application_of_the_page_takes_thirty_lines() -> None:
+    page = (Path(__file__).parent.parent / "docs" / "library.md").read_text()
+    application, *_ = page.split("```python\n")[1].split("```")
+    assert len(application.splitlines()) <= 30
 
 
 def test_a_name_that_there_is_not() -> None:

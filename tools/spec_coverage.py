@@ -20,7 +20,7 @@ from tools.citations import Citing, citing
 ID = re.compile(r"\b([A-Z]{2,}-[0-9]+)\b(?!-)")
 DEFINED = re.compile(r"^\| *([A-Z]{2,}-[0-9]+) *\|", re.MULTILINE)
 IN_NAME = re.compile(r"(?:^|_)([a-z]{2,})_([0-9]+)(?=_|$)")
-NAMES_OF_OTHER_THINGS = frozenset({"ADR", "AES", "CVE", "HMAC", "ISO", "PEP", "RFC", "SHA", "UTC", "UTF"})
+NAMES_OF_OTHER_THINGS = frozenset({"ADR", "AES", "CVE", "HMAC", "ISO", "KEM", "PEP", "RFC", "SHA", "UTC", "UTF"})
 """Words that are followed by a number elsewhere in the world."""
 
 

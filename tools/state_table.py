@@ -1,6 +1,6 @@
 """Write the state tables into the specifications, from the tables that the code runs on.
 
-    python -m tools.state_table            write them anew
+    python -m tools.state_table            write them again
     python -m tools.state_table --check    say whether they are up to date
 
 A block between the two markers is generated; everything else in a file is left as it is.

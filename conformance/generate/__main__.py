@@ -1,10 +1,10 @@
-"""`python -m conformance.generate [FOLDER]`: write all vectors anew, into `conformance/vectors` unless told."""
+"""`python -m conformance.generate [FOLDER]`: write all vectors into `conformance/vectors` unless told."""
 
 import shutil
 import sys
 from pathlib import Path
 
-from conformance.generate import clock, digest, hlc, join, malformed, proposals, read, run_key
+from conformance.generate import clock, digest, hlc, join, malformed, proposals, read, relay, run_key
 
 VECTORS = Path(__file__).resolve().parent.parent / "vectors"
 
@@ -13,8 +13,14 @@ def write_all(folder: Path) -> int:
     """Replace the areas of vectors in `folder`, and nothing else there; how many vectors there are."""
     for area in folder.glob("[0-9]-*"):
         shutil.rmtree(area)
-    books = [area.vectors() for area in (clock, digest, hlc, join, malformed, read, run_key)]
-    books += [proposals.operations(), proposals.guard(), proposals.redundancy(), proposals.projection()]
+    books = [area.vectors() for area in (clock, digest, hlc, join, malformed, read, relay, run_key)]
+    books += [
+        proposals.operations(),
+        proposals.guard(),
+        proposals.redundancy(),
+        proposals.normal_form(),
+        proposals.projection(),
+    ]
     for book in books:
         book.write(folder)
     return sum(len(book.vectors) for book in books)

@@ -41,6 +41,12 @@ BAD = [
     ("null", None, "bad-request", "and never missing"),
 ]
 
+NO_TIMES: list[tuple[str, float, str]] = [
+    ("negative", -1, "from 1970 on"),
+    ("of-49-bits", TOP + 1, "of 48 bits"),
+    ("with-a-fraction", 1.5, "and whole"),
+]
+
 
 def vectors() -> Book:
     book = Book(1, "hlc")
@@ -57,5 +63,8 @@ def vectors() -> Book:
                hlc=[TOP, 65_535], now=1000)  # fmt: skip
     book.error("tick-without-now", "CAUS-7", "the adapter never looks at a clock of its own", "hlc.tick",
                "bad-request", hlc=[0, 0])  # fmt: skip
+    for name, wrong, comment in NO_TIMES:
+        book.error(f"tick-now-is-{name}", "CAUS-7", comment, "hlc.tick", "bad-request", hlc=[0, 0], now=wrong)
+    book.ok("tick-numbers-with-a-point", "CAUS-7", "1.0 is 1", "hlc.tick", [5, 0], hlc=[0.0, 1.0], now=5.0)
     book.error("tick-now-is-text", "CAUS-7", "now is a number", "hlc.tick", "bad-request", hlc=[0, 0], now="5")
     return book

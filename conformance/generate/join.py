@@ -32,7 +32,7 @@ def cases() -> list[tuple[str, str, str, Entity, Entity]]:
         ("siblings-meet-one-of-theirs", "MERGE-3", "what is held already stays", both, edited),
         ("three-way", "MERGE-2", "three devices wrote on their own", both,
          entity({A: 1, "d" * 16: 1}, {"title": [held("four", "d" * 16, 1, at=[500, 0])]})),
-        ("settled-by-one-who-saw-both", "MERGE-2", "whoever saw the siblings overwrote them", both, settled),
+        ("settled-by-one-who-saw-both", "MERGE-2", "a write that saw the siblings overwrites them", both, settled),
         ("settled-by-one-who-saw-one", "MERGE-2", "what the settler had not seen stays", both,
          entity({A: 2, B: 1}, {"title": [held("half", A, 2, at=[4000, 0])]})),
         ("never-met", "MERGE-2", "made on two devices under one id", first, alone),

@@ -67,6 +67,8 @@ def broken_entities() -> list[tuple[str, str, str, Any]]:
         ("counter-zero", "CAUS-1", "counters start at 1", entity({A: 1}, {"title": [held("one", A, 0)]})),
         ("counter-true", "CAUS-2", "true is not 1", with_write(counter=True)),
         ("precedence-two", "ENT-10", "precedence is 0 or 1", with_write(precedence=2)),
+        ("with-another-key", "ENT-10", "an entity has these four keys and no others", good | {"more": 1}),
+        ("write-with-another-key", "ENT-10", "and a write its five", with_write(more=1)),
         ("precedence-negative", "ENT-10", "and nothing below", with_write(precedence=-1)),
         ("reading-of-49-bits", "CAUS-6", "48 bits of milliseconds", with_write(hlc=[2**48, 0])),
         ("reading-with-17-bits", "CAUS-6", "16 bits of ticks", with_write(hlc=[0, 2**16])),
@@ -106,6 +108,10 @@ def vectors() -> Book:
                    **asked, targets=targets)  # fmt: skip
     book.error("reason-number", "SOV-2", "a reason is text or null", "proposal.guard", "bad-request",
                isChecked=False, checkedBy="user", checkedAt=None, proposed=True, reason=5)  # fmt: skip
+    book.line("operation-missing", "ENT-10", "a request says what it wants", '{"id":null}', "bad-request")
+    book.line("operation-number", "ENT-10", "in a text", '{"id":null,"op":7}', "bad-request")
+    book.line("number-beyond-all", "ENT-7", "a number that no language holds",
+              '{"id":null,"op":"clock.merge","a":{"x":1e400},"b":{}}', EITHER)  # fmt: skip
     book.error("operation-unknown", "ENT-10", "an operation that the contract does not have", "clock.teleport",
                "unknown-op")  # fmt: skip
     return book

@@ -13,6 +13,8 @@ REFUSAL = "User set this item at {at}. Provide a reason citing evidence from aft
 AT = "2026-02-28T22:00:00.000Z"
 TICK: dict[str, Any] = {"id": "i1", "isChecked": True}
 REASON = "The note of 22:30 says so"
+WHITE_SPACE = (0x09, 0x0D, 0x1C, 0x1F, 0x85, 0xA0, 0x1680, 0x2000, 0x200A, 0x2028, 0x2029, 0x202F, 0x205F, 0x3000)
+NO_WHITE_SPACE = (0x08, 0x180E, 0x200B, 0x2060, 0xFEFF)
 
 
 def _sha256(value: Any) -> str:
@@ -44,6 +46,22 @@ def operations() -> Book:
     for name, comment, args, plain in digests:
         tool = "update_checklist_item"
         book.ok(f"digest-{name}", "REV-10", comment, "proposal.digest", _sha256([tool, plain]), tool=tool, args=args)
+    moved = {"id": "i1", "title": "Buy a chain", "targetTaskId": "t2"}
+    spent = {"startTime": "2026-03-01T13:00:00.000Z", "endTime": "2026-03-01T14:00:00.000Z", "summary": "On the phone"}
+    for name, comment, tool, plain in (
+        ("of-a-move", "an item goes to another task", "migrate_checklist_item", moved),
+        ("of-an-archived-item", "an item is put away", "update_checklist_item", {"id": "i1", "isArchived": True}),
+        ("of-time-spent", "a time entry with start and end", "create_time_entry", spent),
+        ("of-a-corrected-time", "another end", "update_time_entry", {"entryId": "e1", "endTime": spent["endTime"]}),
+        (
+            "of-a-stopped-timer",
+            "a timer that runs gets its end",
+            "update_running_timer",
+            {"timerId": "e1", "summary": "Done"},
+        ),
+    ):
+        args = plain | {"humanSummary": "In words", "confidence": "high"}
+        book.ok(f"digest-{name}", "REV-10", comment, "proposal.digest", _sha256([tool, plain]), tool=tool, args=args)
     base: dict[str, Any] = {
         "run": "run",
         "task": "t1",
@@ -60,6 +78,16 @@ def operations() -> Book:
             "of-a-creation",
             "nothing exists that it would change",
             {"tool": "add_checklist_item", "args": {"title": "Milk"}, "targets": []},
+        ),
+        (
+            "of-a-move",
+            "the item and the other task are its targets",
+            {"tool": "migrate_checklist_item", "args": moved, "targets": ["i1", "t2"]},
+        ),
+        (
+            "of-time-spent",
+            "an entry that is not there yet",
+            {"tool": "create_time_entry", "args": spent, "targets": []},
         ),
         ("targets-in-any-order", "targets are sorted", {"targets": ["i2", "i1"]}),
         ("without-prose", "words are not the change", {"args": TICK | prose}),
@@ -261,6 +289,22 @@ def redundancy() -> Book:
         ),
         ("untick", "it is ticked", "update_checklist_item", {"id": "i", "isChecked": False}, item, None),
         (
+            "archive",
+            "put away already",
+            "update_checklist_item",
+            {"id": "i", "isArchived": True},
+            item | {"isArchived": True},
+            '"Buy groceries" is already archived',
+        ),
+        (
+            "archive-in-sight",
+            "it is in sight",
+            "update_checklist_item",
+            {"id": "i", "isArchived": True},
+            item | {"isArchived": False},
+            None,
+        ),
+        (
             "item-title",
             "the title it has",
             "update_checklist_item",
@@ -285,8 +329,105 @@ def redundancy() -> Book:
             None,
         ),
     ]
+    for code in WHITE_SPACE:
+        blank = chr(code)
+        cases.append(
+            (
+                f"addition-with-{code:04x}",
+                "this is white space",
+                "add_checklist_item",
+                {"title": "Oat milk"},
+                {"titles": [f"{blank}Oat{blank}{blank}milk"]},
+                '"Oat milk" is already on the checklist',
+            )
+        )
+    cases += [
+        (
+            f"addition-with-{code:04x}",
+            "this is no white space",
+            "add_checklist_item",
+            {"title": "Oat milk"},
+            {"titles": [f"Oat{chr(code)}milk"]},
+            None,
+        )
+        for code in NO_WHITE_SPACE
+    ]
+    for name, written, there, expected in (
+        ("folded-to-two-letters", "STRASSE", "straße", '"STRASSE" is already on the checklist'),
+        ("final-sigma", "ΟΔΟΣ", "οδος", '"ΟΔΟΣ" is already on the checklist'),
+        ("dotted-i", "İZMİR", "izmir", None),
+        ("not-normalized", "Caf\u00e9", "Cafe\u0301", None),
+    ):
+        title = {"title": written}
+        cases.append(
+            (f"addition-{name}", "full case folding", "add_checklist_item", title, {"titles": [there]}, expected)
+        )
+    for number, current in enumerate(({}, {"titles": "Milk"}, {"titles": None})):
+        fields = {"tool": "add_checklist_item", "args": {"title": "Milk"}, "current": current}
+        book.error(f"titles-are-texts-{number}", "REV-20", "bad input", "proposal.redundancy", "bad-request", **fields)
     for name, comment, tool, args, current, expected in cases:
         book.ok(name, "REV-20", comment, "proposal.redundancy", expected, tool=tool, args=args, current=current)
+    return book
+
+
+def normal_form() -> Book:
+    book = Book(1, "normal-form")
+    labels = [{"tool": "assign_task_label", "args": {"id": one, "confidence": "medium"}} for one in ("l1", "l2")]
+    older: list[tuple[str, Any]] = [
+        ("list", ["l1", "l2"]),
+        ("text", "l1, l2"),
+        ("text-of-a-list", '["l1", "l2"]'),
+    ]
+    for name, ids in older:
+        fields: dict[str, Any] = {"tool": "assign_task_labels", "args": {"labelIds": ids}}
+        book.ok(f"label-ids-as-a-{name}", "REV-306", "the older form", "proposal.normal_form", labels, **fields)
+    start, end = "2026-03-01T13:00:00.000Z", "2026-03-01T14:30:00.000Z"
+    cases: list[tuple[str, str, str, dict[str, Any], dict[str, Any]]] = [
+        (
+            "time-with-an-offset",
+            "an instant is UTC with milliseconds",
+            "create_time_entry",
+            {"startTime": "2026-03-01T14:00:00+01:00", "endTime": "2026-03-01T14:30Z", "summary": " On the phone "},
+            {"startTime": start, "endTime": end, "summary": "On the phone"},
+        ),
+        (
+            "corrected-time",
+            "what is not named is not there",
+            "update_time_entry",
+            {"entryId": "e1", "endTime": "2026-03-01T08:30:00-06:00"},
+            {"entryId": "e1", "endTime": end},
+        ),
+        (
+            "running-timer",
+            "text without white space around it",
+            "update_running_timer",
+            {"timerId": "e1", "summary": "Done\n"},
+            {"timerId": "e1", "summary": "Done"},
+        ),
+        (
+            "estimate-as-text",
+            "a number in quotes is the number",
+            "update_task_estimate",
+            {"minutes": "120"},
+            {"minutes": 120},
+        ),
+    ]
+    for name, comment, tool, given, normal in cases:
+        for form, args in (("", given), ("-again", normal)):
+            spec = "REV-351" if form else "REV-140"
+            expected = [{"tool": tool, "args": normal}]
+            book.ok(f"{name}{form}", spec, comment, "proposal.normal_form", expected, tool=tool, args=args)
+    refused: list[tuple[str, str, dict[str, Any]]] = [
+        (
+            "time-without-an-offset",
+            "create_time_entry",
+            {"startTime": "2026-03-01T14:00", "endTime": end, "summary": "On the phone"},
+        ),
+        ("time-entry-without-a-change", "update_time_entry", {"entryId": "e1"}),
+        ("label-ids-without-one", "assign_task_labels", {"labelIds": []}),
+    ]
+    for name, tool, args in refused:
+        book.error(name, "REV-3", "this is refused", "proposal.normal_form", "bad-request", tool=tool, args=args)
     return book
 
 
@@ -470,6 +611,82 @@ def projection() -> Book:
             {"status": "confirmed", "contested": True},
         ),
         (
+            "a-ring-beside-another-decision",
+            "REV-31",
+            "a ring that nothing else has seen counts beside other heads",
+            [
+                _decision("y", "confirmed", seen=("y2",)),
+                _decision("y2", "confirmed", seen=("y",)),
+                _decision("u", "retracted"),
+            ],
+            at,
+            "resolved",
+            {"status": "confirmed", "contested": True},
+        ),
+        (
+            "a-ring-that-was-seen",
+            "REV-31",
+            "a decision that has seen one of a ring has seen all of it",
+            [
+                _decision("y", "confirmed", seen=("n",)),
+                _decision("n", "rejected", seen=("y",)),
+                _decision("u", "retracted", seen=("n",)),
+            ],
+            at,
+            "resolved",
+            {"status": "retracted"},
+        ),
+        (
+            "a-ring-that-saw-another",
+            "REV-31",
+            "of two rings, the one that was seen counts no more",
+            [
+                _decision("a", "rejected", seen=("b",)),
+                _decision("b", "rejected", seen=("a",)),
+                _decision("c", "confirmed", seen=("d", "a")),
+                _decision("d", "confirmed", seen=("c",)),
+            ],
+            at,
+            "resolved",
+            {"status": "confirmed"},
+        ),
+        (
+            "its-own-forerunner",
+            "REV-31",
+            "a decision that lists itself counts",
+            [_decision("n", "rejected", seen=("n",))],
+            at,
+            "resolved",
+            {"status": "rejected"},
+        ),
+        (
+            "a-rejection-was-undone",
+            "REV-161",
+            "nothing had been done, so it waits again",
+            [no, _decision("u", "deferred", seen=("n",), undoes="n", until=MADE)],
+            at,
+            "pending",
+            {"status": "pending"},
+        ),
+        (
+            "undoes-decides-nothing",
+            "REV-161",
+            "what was undone follows from the verdict and from what was seen",
+            [yes, _decision("u", "retracted", seen=("y",), undoes="another")],
+            at,
+            "resolved",
+            {"status": "retracted"},
+        ),
+        (
+            "confirmed-for-another-reason",
+            "REV-162",
+            "arguments that are prose make no difference",
+            [yes, _decision("y2", "confirmed", args={"minutes": 60, "reason": "Because", "confidence": "low"})],
+            at,
+            "resolved",
+            {"status": "confirmed"},
+        ),
+        (
             "twice-the-same",
             "REV-30",
             "a decision that arrives twice is one",
@@ -479,6 +696,15 @@ def projection() -> Book:
             {"status": "rejected"},
         ),
     ]
+    wrong: list[dict[str, Any]] = [
+        {"sets": "x"},
+        {"sets": [{"items": "x"}]},
+        {"sets": [{"items": [7]}]},
+        {"decisions": [7]},
+    ]
+    for number, fault in enumerate(wrong):
+        fields = {"sets": [], "decisions": [], "now": at} | fault
+        book.error(f"no-sets-{number}", "REV-30", "bad input", "proposal.project", "bad-request", **fields)
     for name, spec, comment, decisions, now, status, state in cases:
         expected = {"s": {"status": status, "items": {"s.0": {"contested": False, "expired": False} | state}}}
         book.ok(name, spec, comment, "proposal.project", expected, sets=sets, decisions=decisions, now=now)

@@ -62,6 +62,12 @@ def cases() -> list[tuple[str, str, str, dict[str, Any]]]:
          entity({A: 2}, {"title": one, "deletedAt": [held({"at": "2026-01-01T00:00:00.000Z"}, A, 2)]})),
         ("deletion-whose-seen-is-no-clock", "ENT-12", "nor does what was seen, if it is no clock",
          entity({A: 2}, {"title": one, "deletedAt": [held(gone({A: 1, "x": 1}), A, 2)]})),
+        ("deletion-whose-seen-is-below-zero", "ENT-12", "a counter is never negative",
+         entity({A: 2}, {"title": one, "deletedAt": [held(gone({A: -1}), A, 2)]})),
+        ("deletion-whose-seen-is-as-great-as-can-be", "ENT-12", "from 0 to 2^53 - 1",
+         entity({A: 2}, {"title": one, "deletedAt": [held(gone({A: 2**53 - 1, B: 0}), A, 2)]})),
+        ("deletion-at-any-text", "ENT-12", "when it was is for people: any text will do",
+         entity({A: 2}, {"title": one, "deletedAt": [held(gone({A: 1}, ""), A, 2)]})),
         ("edited-and-deleted-in-one-write", "MERGE-6", "what was written with the deletion is not unseen",
          entity({A: 2}, {"title": [held("last words", A, 2)], "deletedAt": [held(gone({A: 1}), A, 2)]})),
     ]  # fmt: skip

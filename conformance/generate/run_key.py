@@ -24,7 +24,7 @@ NAMED: list[tuple[str, str, str, dict[str, str]]] = [
     ("of-a-creation", "the first wake: the turn is the dot that made the agent", "userInitiated",
      {"session": "created", "turn": f"{A}:4"}),
     ("of-a-timer", "the instant that was set, not the one at which it rang", "timer", {"timer": "timer-1", "at": AT}),
-    ("of-a-timer-set-anew", "the same timer at another instant", "timer",
+    ("of-a-timer-set-again", "the same timer at another instant", "timer",
      {"timer": "timer-1", "at": "2026-02-21T14:30:00.000Z"}),
     ("of-a-name-beyond-ascii", "parts are UTF-8", "timer", {"timer": "Frühstück", "at": AT}),
 ]  # fmt: skip
@@ -43,6 +43,9 @@ def vectors() -> Book:
     book.error("part-with-a-bar", "AGENT-1", "two causes could share a key", "run.key", "bad-request",
                agent=AGENT, reason="userInitiated", session="a|b", turn="1")  # fmt: skip
     book.error("unknown-reason", "AGENT-1", "there are three", "run.key", "bad-request", agent=AGENT, reason="whim")
+    for name, counter in (("zero", 0), ("negative", -1), ("beyond-exact", 2**53)):
+        book.error(f"counter-{name}", "AGENT-2 CAUS-2", "a counter is from 1 to 2^53 - 1", "run.key", "bad-request",
+                   agent=AGENT, reason="subscription", subscription="task", dots=[[A, counter]])  # fmt: skip
     book.error("dots-without-counter", "AGENT-2", "a dot has a host and a counter", "run.key", "bad-request",
                agent=AGENT, reason="subscription", subscription="task", dots=[[A]])  # fmt: skip
     return book

@@ -36,6 +36,15 @@ def a_dropped_field_is_found(world: World) -> None:
     world.expect("something is broken", len(a.check()) > 0, True)
 
 
+def a_path_that_is_not_there_cannot_be_damaged(world: World) -> None:
+    """The harness itself answers with a code."""
+    a = world.device("a")
+    a.write("t1", {"title": "x"})
+    for entity, path, code in (("t1", "due", "unknown-path"), ("t2", "title", "unknown-id")):
+        where = {"replica": "a", "store": "journal", "entity": entity, "path": path}
+        world.expect_refused(f"{entity}/{path}", code, "corrupt", drop=True, **where)
+
+
 def verify_says_equal(world: World) -> None:
     """Two stores that met are equal, and nothing needs mending (SYNC-7)."""
     a, b = world.devices("a b")

@@ -123,7 +123,7 @@ def bringing_back_writes_everything_anew(world: World) -> None:
 
 
 def an_old_deletion_does_not_come_back(world: World) -> None:
-    """Deleted, passed on, brought back: whoever has the tombstone only cannot delete it again (MERGE-9)."""
+    """Deleted, passed on, brought back: a device that has only the tombstone cannot delete it again (MERGE-9)."""
     a, b, c = world.devices("a b c")
     a.write("t1", {"title": "x"})
     a.delete("t1")

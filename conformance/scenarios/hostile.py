@@ -118,7 +118,7 @@ def the_largest_frames_are_taken(world: World) -> None:
     peer = Peer(world, a)
     peer.bytes(_padded(peer.hello(), BEFORE_GREETING))
     world.expect("after a greeting of 64 KiB", peer.closed, None)
-    world.expect("a ping of 1 MiB", peer.bytes(_padded(["ping", 4], AFTER_GREETING)), [["pong", 4]])
+    world.expect("a ping of 1 MiB", peer.bytes(_padded(["ping", 4, 0], AFTER_GREETING)), [["pong", 4]])
 
 
 def _padded(message: Message, length: int) -> bytes:
@@ -273,6 +273,9 @@ def fields_out_of_bounds(world: World) -> None:
             ("credit for nothing", [["credit", 0]]),
             ("credit for 1,025 batches", [["credit", 1025]]),
             ("a ping without a number", [["ping", None]]),
+            ("a ping whose clock has 49 bits", [["ping", 1, 2**48]]),
+            ("a ping whose clock is a text", [["ping", 1, "noon"]]),
+            ("a ping whose clock is before 1970", [["ping", 1, -1]]),
             ("a reason of 501 letters", [["close", "goodbye", "x" * 501]]),
             ("a code of 65 letters", [["close", "x" * 65, ""]]),
             ("a version of four parts", [_begun(1), ["batch", 1, 0, [["t9", "task", b"{}", b"[]"]]]]),
@@ -390,7 +393,7 @@ def batches_behind_a_mistake(world: World) -> None:
 
 
 def stores_that_are_not_here(world: World) -> None:
-    """Are a fault in a round, a question and a comparison (SYNC-31); that a peer has more is none (SYNC-62)."""
+    """Are a fault in a round, a question and a comparison (SYNC-31), but not in a Want (SYNC-283)."""
     rows: list[Row] = [
         ("a round", "unknown-store", [["begin", 1, "diary", {}, {}, False, 0]]),
         ("a question", "unknown-store", [["probe", "diary", H, [1]]]),
@@ -557,6 +560,7 @@ def comparisons_that_are_none(world: World) -> None:
         ("31 children", [b"", [VALUE] * 31, None]),
         ("both children and entities", [b"", [VALUE] * 32, []]),
         ("neither", [b"", None, None]),
+        ("no children, and entities", [b"", [], [["t1", b"12345678"]]]),
         ("a hash of seven bytes", [b"", None, [["t1", b"1234567"]]]),
     ):
         peer = Peer(world, a)
@@ -572,7 +576,7 @@ def comparisons_that_are_none(world: World) -> None:
 
 
 def comparisons_without_end(world: World) -> None:
-    """A device that begins one comparison after the other is refused by name, and the session goes on (MEND-27)."""
+    """A device that begins one comparison after the other is refused with a reason; the session goes on (MEND-27)."""
     a, _ = _settled(world)
     peer = Peer(world, a, device=bytes(32))  # the one with the smaller id: its comparison is the one that goes on
     peer.greet()

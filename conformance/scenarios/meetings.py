@@ -219,6 +219,28 @@ def a_restored_backup_meets_who_knows_more(world: World) -> None:
     world.expect("the new one", b.fields("t2"), {"title": "new"})
 
 
+def a_device_put_back_to_before_its_first_write(world: World) -> None:
+    """Its chain and that of its earlier self part at the genesis: the node is the chain value of counter 0, and both
+    branches are whole logs (COPY-5, COPY-6)."""
+    a, b = world.device("a"), world.device("b", elsewhere=True)
+    a.close()
+    backup = world.copy(a, "backup")
+    a.open()
+    a.write("t1", {"title": "the very first"})
+    a.write("t2", {"title": "only before"})
+    _met(world, a, b)
+    a.close()
+    world.restore(a, backup)
+    for title in ("first again", "second", "third"):
+        a.write("t1", {"title": title})
+    _met(world, a, b)
+    shown = b.read("t1")
+    both = sorted([shown["fields"]["title"], *shown["conflicts"]["title"]])
+    world.expect("both titles", both, ["the very first", "third"])
+    world.expect("what only the first branch had", a.fields("t2"), {"title": "only before"})
+    world.expect_sound(a, b)
+
+
 def what_was_held_is_not_sent_again(world: World) -> None:
     """A line that is cut again and again gets somewhere all the same (SYNC-28)."""
     a, b = world.device("a"), world.device("b", elsewhere=True)

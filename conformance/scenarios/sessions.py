@@ -105,7 +105,7 @@ def fields_that_a_later_version_adds(world: World) -> None:
     a = world.device("a")
     peer = Peer(world, a)
     peer.say([*peer.hello(), {"colour": "green"}, 7])
-    world.expect("answered", [m[0] for m in peer.say(["ping", 3, "more"])], ["pong"])
+    world.expect("answered", [m[0] for m in peer.say(["ping", 3, 0, "more"])], ["pong"])
 
 
 def the_plain_encoding_is_enough(world: World) -> None:
@@ -385,7 +385,7 @@ def nothing_large_goes_out_without_credit(world: World) -> None:
     other.say(["want", {JOURNAL: empty()}])
     world.expect("a Want stops a round that waits", len(other.said("abort")), 1)
     other.grant(3)
-    world.expect("and it begins anew", [m[1] for m in other.said("begin")], [1, 2])
+    world.expect("and it begins again", [m[1] for m in other.said("begin")], [1, 2])
 
 
 def what_arrived_on_the_other_side_is_not_forgotten(world: World) -> None:
@@ -503,7 +503,7 @@ def a_round_before_the_two_have_agreed(world: World) -> None:
 
 
 def a_round_to_a_store_that_was_split_since(world: World) -> None:
-    """It was made for what the receiver had said; the receiver says anew what it has (SYNC-5)."""
+    """It was made for what the receiver had said; the receiver says again what it has (SYNC-5)."""
     a = world.device("a")
     here, _ = _two_copies()
     _met(world, a, here).say(*whole(here))
@@ -624,6 +624,7 @@ def equal_knowledge_and_another_digest(world: World) -> None:
     hashes = [[ident, bytes.fromhex(reference.digest(past.entities[ident]))[:8]] for ident in ("t1", "t2")]
     world.expect("it says what it compares", opening[1:3], [JOURNAL, past.summary()[0]])
     world.expect("and what it holds", sorted(opening[3][0][2]), hashes)
+    world.expect("a node with items has no children", opening[3][0][1], None)
     peer.say(["mend", JOURNAL, [forged.versions()[0]], ["t1"]], ["compare", JOURNAL, opening[2], []])
     world.expect("what it held", [m[2] for m in peer.said("mend")], [[past.versions()[0]]])
     peer.say(["compare", JOURNAL, opening[2], []])
@@ -650,6 +651,20 @@ def a_ping_every_five_seconds(world: World) -> None:
     world.expect("a ping of the peer", peer.say(["ping", 77]), [["pong", 77]])
 
 
+def a_ping_says_what_the_clock_says(world: World) -> None:
+    """In milliseconds since 1970 (CAUS-420). A peer whose clock is a century off is heard and answered like any
+    (CAUS-423)."""
+    a = world.device("a")
+    peer = Peer(world, a)
+    theirs = peer.last("hello")
+    peer.say(peer.hello(state=theirs[4], gossip=theirs[5]))
+    peer.wait(5)
+    world.expect("the clock in the ping", peer.last("ping")[2], world.now)
+    for clock in (0, 1, world.now - 365 * DAY, world.now + 100 * 365 * DAY, 2**48 - 1):
+        world.expect(f"a ping that says {clock}", peer.say(["ping", 7, clock]), [["pong", 7]])
+    world.expect("the session goes on", peer.closed, None)
+
+
 def fifteen_seconds_of_silence(world: World) -> None:
     """End the session; any byte is a sign of life (SYNC-23)."""
     a = world.device("a")
@@ -665,7 +680,7 @@ def fifteen_seconds_of_silence(world: World) -> None:
 
 
 def five_seconds_for_the_greeting(world: World) -> None:
-    """Whoever has not said hello by then is dropped, whatever else it says (SYNC-21)."""
+    """A peer that has not said hello by then is dropped, no matter what else it says (SYNC-21)."""
     a = world.device("a")
     for role in ("responder", "initiator"):
         peer = Peer(world, a, role=role)

@@ -41,7 +41,7 @@ def one_side_has_a_store_more(world: World) -> None:
 
 
 def a_store_that_is_added_later(world: World) -> None:
-    """A device that did not have the store gets all of it (FORGET-11)."""
+    """A device that did not have the store gets all of it (FORGET-224)."""
     a, b = world.device("a", stores=[RECIPES]), world.device("b", elsewhere=True)
     a.write("soup", {"title": "Lentil soup"}, type="recipe", store=RECIPES)
     a.write("stew", {"title": "Stew"}, type="recipe", store=RECIPES)

@@ -26,10 +26,10 @@ def a_refused_write_takes_no_counter(world: World) -> None:
     a.write("t1", {"title": "x"})
     before = (a.knowledge(), a.digest(), a.dump())
     asked = {"replica": "a", "store": "journal", "actor": "user", "now": world.now}
-    world.expect_refused("a path that is none", "bad-value", "write", **asked, entity="t1", type="task", set={"1": 2})
+    world.expect_refused("an invalid path", "bad-value", "write", **asked, entity="t1", type="task", set={"1": 2})
     twice = {"labels": {"bug": True, "ui": True}, "labels/bug": False}
     world.expect_refused("a path named twice", "bad-value", "write", **asked, entity="t1", type="task", set=twice)
-    world.expect_refused("an id that is none", "bad-value", "write", **asked, entity="a b", type="task", set={"x": 2})
+    world.expect_refused("an invalid id", "bad-value", "write", **asked, entity="a b", type="task", set={"x": 2})
     world.expect_refused("a write of nothing", "empty-write", "write", **asked, entity="t1", type="task", set={})
     world.expect_refused("another type", "wrong-type", "write", **asked, entity="t1", type="label", set={"x": 2})
     world.expect_refused("what is not there cannot be deleted", "unknown-id", "delete", **asked, entity="nothing")
@@ -151,7 +151,7 @@ def a_closed_replica_goes_on_where_it_was(world: World) -> None:
 
 
 def an_acknowledged_write_survives_a_crash(world: World) -> None:
-    """Whoever was told a dot finds the write again, and no counter is given twice (STORE-5)."""
+    """A write whose dot was answered is found again, and no counter is used twice (STORE-5, STORE-67)."""
     a = world.device("a")
     a.write("t1", {"title": "x"})
     a.write("t1", {"due": "2026-03-01"})

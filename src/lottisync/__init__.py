@@ -8,11 +8,14 @@
     offering, pair         make two devices trust each other
     syncing                keep a device in sync over the network
     conversation           the same without a network, for a transport of your own
+    event                  what happens in a conversation: a class for each kind of event
     Address, LOOPBACK      a host and a port; this machine alone
     Problem                an error that a person can act on
 
-docs/library.md teaches them. These names, and the public members of these classes, stay what they are within a major
-version; everything else in the package may change with any release.
+docs/library.md teaches them. Within a major version these names, and the public members of these classes, stay what
+they are. So do the calls that docs/conversation.md lists, for what `conversation` gives; `port` and `peers` of what
+`syncing` gives; and the events and their fields. New kinds of events may come, so a program passes over those that it
+does not know. Everything else in the package may change with any release.
 """
 
 from importlib import import_module
@@ -29,6 +32,7 @@ if TYPE_CHECKING:
     from lottisync.problem import Problem
     from lottisync.store.conflict import Conflict
     from lottisync.store.reader import Change
+    from lottisync.sync import event
     from lottisync.sync.syncing import conversation, syncing
 
     __version__: str
@@ -47,6 +51,7 @@ __all__ = [
     "Writing",
     "__version__",
     "conversation",
+    "event",
     "offering",
     "open",
     "pair",
@@ -67,13 +72,15 @@ _WHERE = {
     "Reading": "lottisync.device.typed",
     "Writing": "lottisync.device.typed",
     "conversation": "lottisync.sync.syncing",
+    "event": "lottisync.sync.event:",
     "offering": "lottisync.device.pairing",
     "open": "lottisync.device.home:open_or_create",
     "pair": "lottisync.device.pairing",
     "schema": "lottisync.entities.schema",
     "syncing": "lottisync.sync.syncing",
 }
-"""Where each name is. It is imported when it is used first: a command that lists tasks loads no network."""
+"""Where each name is: in a module, under another name behind a colon, or the module itself. It is imported when it is
+used first: a command that lists tasks loads no network."""
 
 
 def __getattr__(name: str) -> Any:
@@ -83,11 +90,12 @@ def __getattr__(name: str) -> Any:
         return version("lottisync")
     if name not in _WHERE:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module, _, other = _WHERE[name].partition(":")
-    found = getattr(import_module(module), other or name)
+    place, colon, other = _WHERE[name].partition(":")
+    module = import_module(place)
+    found = module if colon and not other else getattr(module, other or name)
     globals()[name] = found
     return found
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted(__all__)

@@ -8,16 +8,30 @@ Nothing was changed when a `Problem` is raised. Any other exception that reaches
 """
 
 
-class Problem(Exception):
-    """An error that a person can act on.
+class Sentence(str):
+    """A sentence in English that keeps its template and its values, so that a catalogue can say it in another language
+    (`lottisync.language.translated`).
 
-    `template` holds the sentence with `{name}` for each of the `arguments`, in the language of `str.format`. Without
-    arguments it is the sentence itself, letter by letter."""
+    `template` holds `{name}` for each of the `arguments`, in the language of `str.format`. Without arguments it is the
+    sentence itself, letter by letter. A value may be a sentence or a `Problem` in turn."""
+
+    template: str
+    arguments: dict[str, object]
+
+    def __new__(cls, template: str, /, **arguments: object) -> "Sentence":
+        made = super().__new__(cls, template.format(**arguments) if arguments else template)
+        made.template = template
+        made.arguments = arguments
+        return made
+
+
+class Problem(Exception):
+    """An error that a person can act on. Its sentence is `Sentence(template, **arguments)`."""
 
     exit_code = 1
 
     def __init__(self, code: str, template: str, *, hint: str = "", **arguments: object) -> None:
-        super().__init__(template.format(**arguments) if arguments else template)
+        super().__init__(str(Sentence(template, **arguments)))
         self.code = code
         self.template = template
         self.arguments = arguments

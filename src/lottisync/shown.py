@@ -15,7 +15,7 @@ INVISIBLE = (
     "\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
 )
 """What cannot be seen, or turns the direction of text, as ranges of a regular expression; not as categories, which
-change between Unicode versions. ID-8 names these ranges, too: to change them is to change what a name may be."""
+change between Unicode versions. ID-20 and ID-21 name these ranges, too: a change here changes what a name may be."""
 BREAKS = "\n\r\u2028\u2029"
 CONTROLS = "\x00-\x1f\x7f-\x9f\ud800-\udfff"
 
@@ -36,7 +36,7 @@ def one_line(text: str) -> str:
 
 
 def lines(text: str) -> list[str]:
-    """The text by its own line breaks, each line as `one_line`. Whoever prints them marks each, as `Terminal.text`."""
+    """The text by its own line breaks, each line as `one_line`. The caller marks each line that it prints."""
     return [one_line(line) for line in _BREAK.split(text)]
 
 

@@ -2,9 +2,10 @@
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
@@ -12,12 +13,23 @@ from tests.support.device import Device
 from tests.support.examples import examples
 from tests.support.scripted_model import ScriptedModel, call, say
 
-from lottisync.agents import budget, context, prompt
+from lottisync.agents import budget, chat_completions, context, prompt, report, responses, thread
 from lottisync.agents.budget import Budget
-from lottisync.agents.model import Message, SystemMessage, TokenUsage, UserMessage
+from lottisync.agents.model import (
+    AssistantMessage,
+    Message,
+    ModelError,
+    SystemMessage,
+    TokenUsage,
+    ToolCall,
+    ToolMessage,
+    Turn,
+    UserMessage,
+)
+from lottisync.agents.seen import MAX_LISTED
 from lottisync.agents.toolbox import TOOLBOX
 from lottisync.entities.entity import HIGH
-from lottisync.entities.version import MAX_DOCUMENT
+from lottisync.entities.version import MAX_DOCUMENT, open_foreign
 from lottisync.journal import tasks
 from lottisync.store.instant import iso
 
@@ -109,7 +121,7 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Device]:
 def test_agent65_agent66_any_task_fits_and_adds_up(
     desk: Device, items: int, notes: int, text: str, tokens: int
 ) -> None:
-    """AGENT-13, AGENT-65, AGENT-66, AGENT-67"""
+    """AGENT-13, AGENT-65, AGENT-66, AGENT-67, AGENT-308"""
     task_id = desk.add_task(desk.new_id(desk.now()))
     fill(desk, items, notes, text, task_id)
     ident = desk.add_agent(task_id)
@@ -207,6 +219,66 @@ def test_agent70_the_budget_follows_what_the_server_counts(laptop: Device) -> No
     assert told.budget.message < Budget().message // 2
 
 
+# -- what the model itself said
+
+LONG = st.sampled_from(["", "Done.", CHINESE * 8_000, "<" * 80_000, '"\\' * 40_000, "\0" * 5_000])
+
+
+@st.composite
+def turns(draw: st.DrawFn) -> list[Message]:
+    said: list[Message] = []
+    for turn in range(draw(st.integers(0, 6))):
+        calls = tuple(
+            ToolCall(f"{turn}-{place}", "update_report", draw(LONG))
+            for place in range(draw(st.sampled_from([0, 1, 3, 32])))
+        )
+        said.append(AssistantMessage(draw(LONG), calls))
+        said += [ToolMessage(one.id, draw(LONG)) for one in calls]
+    return said
+
+
+@given(turns(), st.integers(4_000, 150_000))
+@examples(20, deadline=None)
+def test_agent492_any_sequence_of_turns_fits(said: list[Message], room: int) -> None:
+    """AGENT-492, AGENT-493, AGENT-494: in both dialects."""
+    sent = thread.fitting(said, room)
+    assert len(msgspec.json.encode(sent)) <= room
+    own = {one.id: one.arguments for each in said if isinstance(each, AssistantMessage) for one in each.tool_calls}
+    called = [one for each in sent if isinstance(each, AssistantMessage) for one in each.tool_calls]
+    assert [one.id for one in called] == [each.tool_call_id for each in sent if isinstance(each, ToolMessage)]
+    assert all(one.arguments == own[one.id] or json.loads(one.arguments)["note"] for one in called)
+    for dialect in (chat_completions, responses):
+        body = dialect.request("m", sent, [])
+        assert len(msgspec.json.encode(body)) <= room + 200
+    if sum(len(msgspec.json.encode(each)) + 4_000 for each in said) <= room:
+        assert sent == said
+
+
+def test_agent492_a_report_of_maximal_size_fits_a_small_window(laptop: Device) -> None:
+    """AGENT-492: the report is kept whole, and the next turn is asked with its beginning."""
+    laptop.add_task()
+    ident = laptop.add_agent()
+    with laptop.agents.transaction(laptop.now(), HIGH) as tx:
+        tx.put(ident, "agent", {"config/contextTokens": budget.LEAST_TOKENS})
+    long = heard("update_report", tldr=CHINESE, achieved=[CHINESE * 90] * 40)
+    window = budget.LEAST_TOKENS * budget.USUAL_RATE // 10
+    sizes: list[int] = []
+
+    def end(messages: Sequence[Message]) -> Turn | ModelError:
+        sizes.append(len(model.request(messages, model.offered).body))
+        return ModelError("rejected", "too long") if sizes[-1] > window else say()
+
+    model = ScriptedModel(say("", long), end)
+    assert laptop.wake(ident, model).turns == 2
+    [said] = [each for each in model.asked[1] if isinstance(each, AssistantMessage)]
+    assert "arrived whole" in json.loads(said.tool_calls[0].arguments)["note"]
+    assert model.results() == ["Report updated."]
+    with laptop.agents.reading() as reader:
+        found = report.latest_report(reader, ident)
+    assert found is not None
+    assert CHINESE * 90 in found.content["achieved"]
+
+
 # -- looking up
 
 
@@ -217,9 +289,12 @@ def looked_up(device: Device, *calls: tuple[str, str]) -> list[dict[str, Any]]:
 
 
 def test_agent68_entries_are_read_by_id_by_place_and_to_their_end(laptop: Device) -> None:
+    """AGENT-68, AGENT-309"""
     laptop.add_task()
     fill(laptop, 0, 30, "Oil")
     laptop.do(lambda tx: tasks.add_note(tx, "long", "t1", "x" * 9_000 + "END"))
+    with laptop.journal.reading() as reader:
+        before_the_wake = reader.digest()
     by_id, before, end = looked_up(
         laptop,
         call("read_entries", ids=["t1-e3"]),
@@ -230,9 +305,12 @@ def test_agent68_entries_are_read_by_id_by_place_and_to_their_end(laptop: Device
     assert [each["id"] for each in before["entries"]] == [f"t1-e{number}" for number in range(10)]
     assert before["olderLeftOut"] == 0
     assert end["entries"][0]["text"] == "x" * 10 + "END"
+    with laptop.journal.reading() as reader:
+        assert reader.digest() == before_the_wake
 
 
 def test_agent68_items_are_listed_page_by_page_and_no_other_task_is_seen(laptop: Device) -> None:
+    """AGENT-68, AGENT-310"""
     laptop.add_task()
     laptop.add_task("t2", "Secret")
     fill(laptop, 45, 0, "Oil")
@@ -253,3 +331,73 @@ def test_agent69_a_wake_reads_so_much(laptop: Device) -> None:
     answers = model.results()
     assert answers[-1].startswith("Rejected: this wake has read as much as it may")
     assert sum(len(answer.encode()) for answer in answers if answer.startswith("{")) <= Budget().lookups
+
+
+def test_context_tokens_change_how_much_is_told(laptop: Device) -> None:
+    """AGENT-65: with more tokens more is told, up to what one record holds; with fewer, less."""
+    laptop.add_task()
+    fill(laptop, 100, 200, CHINESE * 20)
+    ident = laptop.add_agent()
+    told: dict[int, tuple[int, int]] = {}
+    for tokens in (20_000, 40_000, 60_000, 1_000_000):
+        with laptop.agents.transaction(laptop.now(), HIGH) as tx:
+            tx.put(ident, "agent", {"config/contextTokens": tokens})
+        found = context.read(laptop.journal, laptop.agents, ident, laptop.now())
+        told[tokens] = len(found.task["logEntries"]), len(prompt.first_wake(found).encode())
+    entries, sizes = zip(*told.values(), strict=True)
+    assert list(entries) == sorted(entries)
+    assert entries[0] * 2 < entries[2], "three times the tokens"
+    assert list(sizes) == sorted(sizes)
+    assert sizes[-1] <= budget.MOST_OPENING
+
+
+@pytest.mark.parametrize("writes", [MAX_LISTED + 100, pytest.param(5_000, marks=pytest.mark.deep)])
+def test_agent89_a_wake_after_a_round_that_was_cut_off_fits(laptop: Device, phone: Device, writes: int) -> None:
+    """AGENT-64, AGENT-89: that many writes of the task are beyond the knowledge. What is not listed is told again."""
+    laptop.add_task()
+    ident = laptop.add_agent()
+    laptop.wake(ident, ScriptedModel(say("Here.")))
+    phone.pull(laptop)
+    phone.do(lambda tx: tasks.add_note(tx, "lost", "t1", "This one is still on its way"))
+    fill(phone, 0, writes, CHINESE)
+    with phone.journal.reading() as reader:
+        arrived = [version for number in range(writes) if (version := reader.version(f"t1-e{number}")) is not None]
+    laptop.time = max(laptop.time, phone.time)
+    with laptop.journal.transaction(laptop.now(), None) as tx:
+        tx.apply([(version, open_foreign(version)) for version in arrived])
+    model = ScriptedModel(say("Much.", call("search_task", words=str(writes - 1))), say())
+    assert laptop.wake(ident, model, turn="2").turns == 2
+    assert "changes are left out" in opening(model.asked[0])
+    listed = laptop.state(ident).slots[context.BEYOND]
+    assert len(listed) == MAX_LISTED
+    again = context.read(laptop.journal, laptop.agents, ident, laptop.now())
+    assert len(again.delta) + again.left_out["delta"] == writes - MAX_LISTED
+    assert laptop.state(ident).consecutive_failure_count == 0
+
+
+SCRIPTS = st.sampled_from(["Oil the chain ", CHINESE, "Łańcuch ", "цепь ", "🚲🔧", "<&>", '"\\'])
+
+
+@given(st.integers(0, 80), st.integers(1, 80), SCRIPTS, st.integers(1, 60))
+@examples(6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_agent64_agent71_any_task_wakes_its_agent_and_the_message_begins_as_before(
+    desk: Device, items: int, notes: int, script: str, times: int
+) -> None:
+    """AGENT-64, AGENT-66, AGENT-71: tasks of every size and script. One more entry changes nothing before it, unless
+    room had to be cleared."""
+    task_id = desk.add_task(desk.new_id(desk.now()))
+    fill(desk, items, notes, script * times, task_id)
+    ident = desk.add_agent(task_id)
+    desk.wake(ident, ScriptedModel(say("", call("record_observations", observations=[script * 20])), say()))
+    before = context.read(desk.journal, desk.agents, ident, desk.now())
+    fill(desk, 0, 1, "One more", task_id, since=notes)
+    after = context.read(desk.journal, desk.agents, ident, desk.now())
+    assert len(after.task["logEntries"]) + after.left_out["log"] == notes + 1
+    first, second = prompt.later_wake(before), prompt.later_wake(after)
+    if before.left_out["log"] == after.left_out["log"]:
+        end = first.index("\n]\n</log>")
+        assert second.startswith(first[:end])
+    model = ScriptedModel(say())
+    desk.wake(ident, model, turn="2")
+    assert len(opening(model.asked[0]).encode()) <= budget.MOST_OPENING
+    assert desk.state(ident).consecutive_failure_count == 0

@@ -86,7 +86,7 @@ def test_a_task_that_was_left_alone_has_an_empty_delta(laptop: Device) -> None:
     """AGENT-11"""
     ident = woken(laptop)
     laptop.do(lambda tx: tasks.add_task(tx, "t2", "Another task"))
-    laptop.do(lambda tx: tasks.add_item(tx, "i9", "t2", "That is none of its business"))
+    laptop.do(lambda tx: tasks.add_item(tx, "i9", "t2", "Not for this agent"))
     told = read(laptop, ident)
     assert not told.is_first
     assert told.delta == []

@@ -1,16 +1,23 @@
 """What an agent leaves in its store: entities with clocks that replicate, beside local tables that do not."""
 
+from functools import partial
+
+import apsw
 import pytest
 from tests.support.device import Device
 from tests.support.scripted_model import ScriptedModel, call, say
 
-from lottisync.agents import agent, context, report, task_agent
-from lottisync.agents.openai_client import model_for
-from lottisync.agents.types import Agent, AgentReport, AgentReportHead, AgentState
+from lottisync.agents import agent, context, report, run_log, task_agent, thread
+from lottisync.agents.endpoint import Choice, choice, model_for
+from lottisync.agents.types import Agent, AgentMessage, AgentReport, AgentReportHead, AgentState
+from lottisync.causality.vector_clock import Host
+from lottisync.daemon.stores import AGENT_STORE
 from lottisync.entities.entity import HIGH, Entity
 from lottisync.entities.schema import link_id
 from lottisync.entities.view import view
 from lottisync.journal import tasks
+from lottisync.journal.types import JOURNAL
+from lottisync.problem import Problem
 from lottisync.store.store import Store
 
 KINDS = {"agent", "agentState", "agentMessage", "agentMessagePayload", "agentReport", "agentReportHead", "changeSet"}
@@ -114,6 +121,83 @@ def test_queries_of_the_agents_store(laptop: Device, woken: str) -> None:
         assert found.id == woken
 
 
+def test_the_fields_of_the_plan_are_there(laptop: Device, woken: str) -> None:
+    """S3-17, S3-22, S3-24, S3-31: three of the plan's fields belong to every entity, and not to these structs."""
+    of_every = {"updatedAt", "vectorClock", "deletedAt"}
+    identity = (
+        "id agentId kind displayName lifecycle mode allowedCategoryIds currentStateId config createdAt destroyedAt"
+    )
+    assert set(identity.split()) <= set(Agent.__struct_encode_fields__)
+    assert len({*identity.split(), *of_every}) == 14
+    message = (
+        "id agentId threadId kind createdAt prevMessageId contentEntryId triggerSourceId summaryStartMessageId "
+        "summaryEndMessageId summaryDepth tokensApprox metadata"
+    )
+    assert set(message.split()) <= set(AgentMessage.__struct_encode_fields__)
+    entity = laptop.agents.read(woken)
+    assert entity is not None
+    assert entity.clock
+    assert set(run_log.TRANSITIONS.values()) | {run_log.QUEUED} == {
+        *("queued", "started", "completed", "failed", "skipped")
+    }
+
+
+def test_messages_of_a_thread_are_read_in_order_with_their_metadata(laptop: Device, woken: str) -> None:
+    """S3-24, S3-31, S3-34: each kind has what the table in `thread` says, and about how many tokens it is."""
+    with laptop.agents.reading() as reader:
+        [run] = run_log.runs(reader, woken)
+        record = thread.messages(reader, woken, run.thread_id)
+        assert thread.messages(reader, woken, "another") == []
+        sizes = [len(thread.full_text(reader, each)) for each in record if each.kind == "thought"]
+    assert [each.metadata["ordinal"] for each in record] == list(range(len(record)))
+    assert [each.tokens_approx for each in record if each.kind == "thought"] == [size // 4 for size in sizes]
+    assert record[0].tokens_approx > 1_000, "both prompts are in its payload"
+    for kind, names in {
+        "user": {"contextKnowledge"},
+        "thought": {"turn", "finishReason", "promptTokens", "completionTokens"},
+        "action": {"turn", "call", "callId", "toolName"},
+        "toolResult": {"turn", "call", "callId", "toolName", "succeeded"},
+        "observation": {"priority", "category"},
+        "system": {"milestone", "result", "turns", "promptTokens", "completionTokens"},
+    }.items():
+        held = [set(each.metadata) for each in record if each.kind == kind]
+        assert held, kind
+        assert all(one == {"runKey", "ordinal", *names} for one in held), kind
+
+
+def test_a_link_is_written_once_however_often(laptop: Device, woken: str) -> None:
+    """S3-35: upsertLink, getLinksFrom, getLinksTo."""
+    with laptop.agents.transaction(laptop.now(), HIGH) as tx:
+        tx.link("basic", woken, "t9")
+        tx.link("basic", woken, "t9")
+    with laptop.agents.transaction(laptop.now(), HIGH) as tx:
+        tx.link("basic", woken, "t9")
+    with laptop.agents.reading() as reader:
+        for found in (reader.links_from(woken, "basic"), reader.links_to("t9", "basic")):
+            assert [each.id for each in found] == [link_id("basic", woken, "t9")]
+
+
+def test_the_agents_file_has_a_format_of_its_own(laptop: Device, woken: str) -> None:
+    """S3-32: it is opened with the home, and a newer format of it is refused by itself, whatever the journal has."""
+    file = laptop.agents.file
+    new_host = partial(Host, "0" * 16)
+    laptop.close()
+    connection = apsw.Connection(str(file))
+    before = connection.pragma("user_version")
+    connection.pragma("user_version", before + 1)
+    connection.close()
+    with pytest.raises(Problem, match="Install a newer lottisync"):
+        Store.open(file, AGENT_STORE, new_host)
+    Store.open(laptop.journal.file, JOURNAL, new_host).close()
+    connection = apsw.Connection(str(file))
+    connection.pragma("user_version", before)
+    connection.close()
+    opened = Store.open(file, AGENT_STORE, new_host)
+    with opened.reading() as reader:
+        assert agent.read(reader, woken).id == woken
+    opened.close()
+
+
 def test_identity_state_and_report_have_the_plans_fields(laptop: Device, woken: str) -> None:
     """S3-22, S3-23, S3-26, S3-31, S3-56"""
     made, state = laptop.agent(woken), laptop.state(woken)
@@ -139,10 +223,11 @@ def test_identity_state_and_report_have_the_plans_fields(laptop: Device, woken: 
 def test_the_model_is_the_agents_own_unless_the_person_says_another() -> None:
     """S3-08"""
     at_home = {"LOTTISYNC_MODEL_URL": "http://127.0.0.1:11434/v1"}
-    assert model_for("qwen3", at_home).model == "qwen3"
-    assert model_for("qwen3", at_home | {"LOTTISYNC_MODEL": "other"}).model == "other"
-    assert model_for("qwen3", at_home | {"LOTTISYNC_MODEL": " "}).model == "qwen3"
-    assert model_for(5, at_home).model == model_for(None, at_home).model
+    own = Choice("qwen3", None)
+    assert model_for(own, {}, at_home).model == "qwen3"
+    assert model_for(own, {}, at_home | {"LOTTISYNC_MODEL": "other"}).model == "other"
+    assert model_for(own, {}, at_home | {"LOTTISYNC_MODEL": " "}).model == "qwen3"
+    assert choice(Agent("a", config={"model": 5, "endpoint": []})) == Choice(None, None)
 
 
 def test_the_context_is_the_journals_own_reading(laptop: Device, woken: str) -> None:

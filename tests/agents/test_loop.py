@@ -1,6 +1,6 @@
 """The whole loop on three devices, in whatever order: change, wake, proposal, verdict elsewhere, effect, next wake.
 
-Time is one virtual clock; devices meet when the history says so; the agent moves; wakes are killed, daemons start anew.
+Time is one virtual clock; devices meet when the history says so; the agent moves; wakes are killed, daemons restart.
 When all have met, and the agent has woken once more:
 
 - the devices hold the same, to the digest, and nothing that they hold is broken;

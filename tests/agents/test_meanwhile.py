@@ -127,7 +127,7 @@ def test_an_agent_that_moves_while_it_is_awake_is_one_on_both_devices(
 
 @pytest.mark.parametrize("back", [DAY, 400 * DAY])
 def test_a_clock_that_is_set_back_holds_no_change(laptop: Device, laura: str, daemon: Daemon, back: int) -> None:
-    """AGENT-24, AGENT-28: neither what was queued nor the last wake lies in a future that holds the agent."""
+    """AGENT-304, AGENT-28: neither what was queued nor the last wake lies in a future that holds the agent."""
     laptop.do(lambda tx: tasks.add_note(tx, "n1", "t1", "It creaks"))
     daemon.look()
     assert waiting(laptop, laura)
@@ -154,7 +154,7 @@ def test_a_run_is_closed_by_who_holds_the_agents_lock_only(
     with laptop.agents.transaction(laptop.now(), HIGH) as tx:
         run_log.begin(tx, run_log.enqueue(tx, start.trigger, laura, "thread"))
         agent.move(tx, laura, "elsewhere")
-    with run_log.single_flight(laptop.agents, laura):
+    with run_log.single_flight(laptop.agents, laura, "Laura"):
         monkeypatch.setattr(run_log, "is_awake", lambda agents, agent_id: False)
         daemon.look()
         assert status(laptop, laura) == "started"
@@ -208,7 +208,7 @@ def test_an_agent_that_came_home_to_a_full_disk_is_caught_up_with_later(
     """AGENT-33, AGENT-41: the feed has passed what it missed; only its watermark tells."""
     laptop.do(lambda tx: tasks.add_note(tx, "n1", "t1", "It creaks"))
     Feed(laptop.journal, CONSUMER).done(Feed(laptop.journal, CONSUMER).take()[-1], laptop.now())
-    anew = Daemon(laptop)
+    restarted = Daemon(laptop)
 
     def full(*_: object) -> None:
         raise Problem("disk-full", "the disk is full")
@@ -216,5 +216,5 @@ def test_an_agent_that_came_home_to_a_full_disk_is_caught_up_with_later(
     with monkeypatch.context() as patched:
         patched.setattr(queue, "add", full)
         with pytest.raises(Problem, match="the disk is full"):
-            anew.look()
-    assert len(anew.after(100)) == 1
+            restarted.look()
+    assert len(restarted.after(100)) == 1

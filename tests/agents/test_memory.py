@@ -1,13 +1,18 @@
 """Old notes are condensed when there are too many of them; nothing of them is lost to a person."""
 
+from collections.abc import Sequence
+
+import msgspec
 import pytest
 from tests.support.device import Device
 from tests.support.scripted_model import Killed, ScriptedModel, call, say
 
 from lottisync.agents import context, memory, thread
+from lottisync.agents.budget import LEAST_RATE, LEAST_TOKENS, USUAL_RATE
 from lottisync.agents.memory import HOT_OBSERVATIONS, KEPT_OBSERVATIONS, MAX_CONDENSED, MAX_SUMMARY
-from lottisync.agents.model import ModelError, TokenUsage
+from lottisync.agents.model import Message, ModelError, TokenUsage, Turn
 from lottisync.agents.types import AgentMessage
+from lottisync.entities.entity import HIGH
 from lottisync.entities.view import view
 from lottisync.problem import Problem
 
@@ -37,7 +42,7 @@ def remembered(device: Device, agent_id: str) -> memory.Memory:
 
 
 def test_old_notes_are_condensed_before_the_conversation(laptop: Device, full: str) -> None:
-    """AGENT-35, S3-07, S3-24"""
+    """AGENT-35, AGENT-307, S3-07, S3-24"""
     model = ScriptedModel(say("It rained a lot.", usage=TokenUsage(1_000, 50)), say("Done."))
     result = laptop.wake(full, model, turn="c")
     asked, told = str(model.asked[0]), str(model.asked[1][1])
@@ -64,7 +69,7 @@ def test_old_notes_are_condensed_before_the_conversation(laptop: Device, full: s
 
 
 def test_the_next_summary_takes_in_the_one_before(laptop: Device, full: str) -> None:
-    """AGENT-35"""
+    """AGENT-35, AGENT-307"""
     laptop.wake(full, ScriptedModel(say("It rained."), *noting("c")._script), turn="c")
     model = ScriptedModel(say("It rained and then it snowed."), say())
     laptop.wake(full, model, turn="d")
@@ -111,11 +116,44 @@ def test_a_model_that_says_nothing_leaves_the_notes_and_says_what_is_left_out(la
     assert "20 older ones are left out" in str(model.asked[1][1])
 
 
-def test_a_model_that_fails_while_condensing_fails_the_wake(laptop: Device, full: str) -> None:
+def test_agent491_a_model_that_fails_while_condensing_does_not_fail_the_wake(laptop: Device, full: str) -> None:
+    """AGENT-491: the record says why, and the notes stay."""
+    model = ScriptedModel(ModelError("rejected", "too long"), say("Done."))
+    result = laptop.wake(full, model, turn="c")
+    assert "20 older ones are left out" in str(model.asked[1][1])
+    assert laptop.state(full).consecutive_failure_count == 0
+    assert remembered(laptop, full).overflow is not None
+    with laptop.agents.reading() as reader:
+        texts = [message.text for message in thread.messages(reader, full, result.thread_id)]
+    assert "Old notes were not condensed: too long" in texts
+
+
+def test_a_model_that_cannot_be_reached_fails_the_wake_behind_the_notes(laptop: Device, full: str) -> None:
     """AGENT-21"""
+    nowhere = ModelError("unreachable", "no line")
     with pytest.raises(Problem, match="no line"):
-        laptop.wake(full, ScriptedModel(ModelError("unreachable", "no line")), turn="c")
+        laptop.wake(full, ScriptedModel(nowhere, nowhere), turn="c")
     assert laptop.state(full).consecutive_failure_count == 1
+
+
+@pytest.mark.parametrize("rate", [LEAST_RATE, USUAL_RATE])
+def test_agent490_notes_in_chinese_are_condensed_in_a_small_window(laptop: Device, full: str, rate: int) -> None:
+    """AGENT-490: the question fits, wake after wake, whatever the summary before it; each takes in the next notes."""
+    notes = msgspec.json.encode({"observations": ["自" * 1_900] * 20}).decode()
+    noted = ScriptedModel(say("sum"), say("", ("record_observations", notes)), say())
+    laptop.wake(full, noted, turn="c")
+
+    def condense(messages: Sequence[Message]) -> Turn | ModelError:
+        length = len(msgspec.json.encode(messages))
+        return ModelError("rejected", "too long") if length > LEAST_TOKENS * rate // 10 else say("自" * 9_000)
+
+    for turn in ("d", "e", "f"):
+        with laptop.agents.transaction(laptop.now(), HIGH) as tx:
+            tx.put(full, "agent", {"config/contextTokens": LEAST_TOKENS})
+            tx.put(laptop.state(full).id, "agentState", {f"slots/{context.RATES}": {"scripted": rate}})
+        laptop.wake(full, ScriptedModel(condense, say("Done.")), turn=turn)
+    ends = [message.summary_end_message_id for message in summaries(laptop)]
+    assert len(ends) == len(set(ends)) == 4
 
 
 def test_a_summary_is_paid_for_once_if_the_wake_is_killed_after_it(laptop: Device, full: str) -> None:

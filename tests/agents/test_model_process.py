@@ -12,12 +12,14 @@ import pytest
 from tests.agents.test_openai_client import KEY, QUESTION
 from tests.support.child import ROOT
 
+from lottisync.agents.endpoint import Choice
 from lottisync.agents.model import ModelError, Turn
 from lottisync.agents.model_process import ModelProcess
 from lottisync.scripted_model.server import ChatRequest, Reply, Say, ScriptedModelServer, ServerError, Stall
 
 pytestmark = pytest.mark.anyio
 
+UNSET = Choice(None, None)
 ANSWER = Say(text="Two hours.", tool_calls=(("update_task_estimate", {"minutes": 120}),))
 
 
@@ -32,7 +34,8 @@ async def test_an_error_comes_back_with_its_code_and_without_a_key(monkeypatch: 
     with ScriptedModelServer(lambda request: ServerError(status=401, message=f"{KEY} is no key")) as server:
         monkeypatch.setenv("LOTTISYNC_MODEL_URL", server.url)
         with pytest.raises(ModelError) as caught:
-            await ModelProcess(None).complete(QUESTION, [])
+            async with ModelProcess(UNSET, {}) as model:
+                await model.complete(QUESTION, [])
     assert caught.value.code == "unauthorized"
     assert KEY not in caught.value.message
 
@@ -40,8 +43,32 @@ async def test_an_error_comes_back_with_its_code_and_without_a_key(monkeypatch: 
 async def test_a_child_that_dies_is_an_error_of_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
     """AGENT-19: the wake fails and is tried again; the daemon lives."""
     monkeypatch.setattr(sys, "executable", "/bin/false")
-    with pytest.raises(ModelError, match="died of itself"):
-        await ModelProcess(None).complete(QUESTION, [])
+    async with ModelProcess(UNSET, {}) as model:
+        with pytest.raises(ModelError, match="died of itself"):
+            await model.complete(QUESTION, [])
+
+
+async def test_agent122_a_wake_has_one_process_that_ends_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """AGENT-122, AGENT-57: three questions, and a failure between them; a child that was killed is started again."""
+    replies: list[Reply] = [Say(text="One."), ServerError(status=400, message="No."), Say(text="Two."), Say(text="3.")]
+    with ScriptedModelServer(lambda request: replies[request.number - 1]) as server:
+        monkeypatch.setenv("LOTTISYNC_MODEL_URL", server.url)
+        async with ModelProcess(UNSET, {}) as model:
+            first = model._child
+            assert first is not None
+            assert (await model.complete(QUESTION, [])).text == "One."
+            with pytest.raises(ModelError, match=r"No\."):
+                await model.complete(QUESTION, [])
+            assert (await model.complete(QUESTION, [])).text == "Two."
+            assert model._child is first
+            first.kill()
+            with pytest.raises(ModelError, match="died of itself"):
+                await model.complete(QUESTION, [])
+            assert (await model.complete(QUESTION, [])).text == "3."
+            last = model._child
+            assert last is not None
+        assert first.returncode is not None
+        assert last.returncode == 0, "it was told that there is nothing more to ask"
 
 
 async def test_a_question_that_is_cancelled_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -53,8 +80,8 @@ async def test_a_question_that_is_cancelled_is_over(monkeypatch: pytest.MonkeyPa
 
     with ScriptedModelServer(script) as server:
         monkeypatch.setenv("LOTTISYNC_MODEL_URL", server.url)
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(ModelProcess(None).complete, QUESTION, [])
+        async with ModelProcess(UNSET, {}) as model, anyio.create_task_group() as tasks:
+            tasks.start_soon(model.complete, QUESTION, [])
             assert await anyio.to_thread.run_sync(asked.wait, 20)
             tasks.cancel_scope.cancel()
         assert await anyio.to_thread.run_sync(server.wait_until_idle, 5)
@@ -65,9 +92,13 @@ async def test_a_turn_comes_back_whole_and_nothing_of_the_client_stays() -> None
     asked is as small as before."""
     program = """
 import anyio, msgspec, sys
+from lottisync.agents.endpoint import Choice
 from lottisync.agents.model_process import ModelProcess
 from tests.agents.test_openai_client import ESTIMATE, QUESTION
-print(msgspec.json.encode(anyio.run(ModelProcess("small").complete, QUESTION, [ESTIMATE])).decode())
+async def ask():
+    async with ModelProcess(Choice("small", None), {}) as model:
+        return await model.complete(QUESTION, [ESTIMATE])
+print(msgspec.json.encode(anyio.run(ask)).decode())
 sys.exit("openai" in sys.modules)
 """
     with ScriptedModelServer(lambda request: ANSWER, require_key=KEY) as server:

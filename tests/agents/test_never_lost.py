@@ -120,7 +120,7 @@ histories = st.lists(st.sampled_from(PEOPLE + NOBODY + TROUBLE), max_size=14)
 @examples(25)
 @given(histories)
 def test_nothing_is_lost_and_nothing_wakes_for_nothing(events: list[str]) -> None:
-    """AGENT-24, AGENT-27, AGENT-31, AGENT-32, S3-40, S3-54"""
+    """AGENT-24, AGENT-304, AGENT-27, AGENT-305, AGENT-31, AGENT-32, S3-40, S3-54"""
     lived(events)
 
 

@@ -9,7 +9,8 @@ import pytest
 from tests.support.device import MINUTE, Device
 from tests.support.scripted_model import Killed, ScriptedModel, call, say
 
-from lottisync.agents import agent, queue, run_log
+from lottisync.agents import admission, agent, queue, run_log
+from lottisync.agents.admission import Here
 from lottisync.agents.model import ModelError
 from lottisync.agents.orchestrator import Orchestrator
 from lottisync.agents.run_key import subscription
@@ -117,7 +118,7 @@ def test_a_new_agent_wakes_once_by_itself_with_everything(laptop: Device, laura:
 
 
 def test_a_persons_change_wakes_the_agent_and_names_the_wake(laptop: Device, laura: str, daemon: Daemon) -> None:
-    """AGENT-23, AGENT-24, S3-05, S3-48, S3-51"""
+    """AGENT-23, AGENT-304, S3-05, S3-48, S3-51"""
     dots: list[Dot] = []
     laptop.do(lambda tx: dots.append(tasks.edit_task(tx, "t1", {"estimate": 90})))
     assert daemon.look().start == []
@@ -200,7 +201,7 @@ def test_what_is_not_of_the_task_wakes_nobody(laptop: Device, laura: str, daemon
 def test_a_change_that_arrives_by_sync_wakes_the_agent_at_home_only(
     laptop: Device, phone: Device, laura: str, daemon: Daemon
 ) -> None:
-    """AGENT-24, AGENT-33"""
+    """AGENT-304, AGENT-33"""
     phone.pull(laptop)
     phone.do(lambda tx: tasks.edit_task(tx, "t1", {"due": "2025-12-24"}))
     assert Daemon(phone).settle() == []
@@ -251,7 +252,7 @@ def test_a_timer_that_is_nonsense_is_passed_over(laptop: Device, laura: str, dae
 def test_an_agents_own_writes_wake_nobody_and_the_users_in_the_same_millisecond_do(
     laptop: Device, laura: str, daemon: Daemon
 ) -> None:
-    """AGENT-24, S3-54, S3-55"""
+    """AGENT-24, AGENT-304, S3-54, S3-55"""
     laptop.do(lambda tx: tasks.edit_task(tx, "t1", {"title": "Repair the bicycle, soon"}))
 
     def language_and_a_note(messages: object) -> object:
@@ -273,7 +274,7 @@ def test_an_agents_own_writes_wake_nobody_and_the_users_in_the_same_millisecond_
 def test_the_effect_of_its_own_proposal_does_not_wake_it_an_edit_beside_it_does(
     laptop: Device, laura: str, daemon: Daemon
 ) -> None:
-    """AGENT-24, S3-54, S3-87: the next wake reads the decision."""
+    """AGENT-24, AGENT-304, S3-54, S3-87: the next wake reads the decision."""
     laptop.do(lambda tx: tasks.add_note(tx, "n1", "t1", "This takes two hours"))
     proposing = say(
         "", call("update_task_estimate", minutes=120), call("add_multiple_checklist_items", items=[{"title": "Oil"}])
@@ -293,7 +294,7 @@ def test_the_effect_of_its_own_proposal_does_not_wake_it_an_edit_beside_it_does(
 
 
 def test_an_undo_wakes_it(laptop: Device, laura: str, daemon: Daemon) -> None:
-    """AGENT-24: the person has changed their mind, and the field."""
+    """AGENT-24, AGENT-304: the person has changed their mind, and the field."""
     laptop.do(lambda tx: tasks.add_note(tx, "n1", "t1", "This takes two hours"))
     daemon.settle(ScriptedModel(say("", call("update_task_estimate", minutes=120)), say()))
     [made] = [view(entity, ChangeSet) for entity in laptop.in_agents("changeSet")]
@@ -306,7 +307,7 @@ def test_an_undo_wakes_it(laptop: Device, laura: str, daemon: Daemon) -> None:
 
 
 def test_the_effect_of_another_agents_proposal_is_news(laptop: Device, laura: str, daemon: Daemon) -> None:
-    """AGENT-24: provenance is asked for by agent, not by kind of write."""
+    """AGENT-24, AGENT-304: provenance is asked for by agent, not by kind of write."""
     laptop.add_task("t2", "Buy a pump")
     laptop.do(lambda tx: link(tx, "t2", "t1"))
     daemon.settle(*quiet())
@@ -352,7 +353,7 @@ def test_a_stream_of_changes_does_not_put_the_wake_off(laptop: Device, laura: st
 
 
 def test_the_queue_is_written_before_the_cursor_is_moved(laptop: Device, laura: str, daemon: Daemon) -> None:
-    """AGENT-27"""
+    """AGENT-305"""
     with laptop.agents.transaction(laptop.now(), HIGH) as tx:
         tx.execute("create trigger spoil before insert on wake_queue begin select raise(abort, 'spoilt'); end")
     laptop.do(lambda tx: tasks.add_note(tx, "n1", "t1", "Do not lose this"))
@@ -387,7 +388,7 @@ def test_what_comes_while_the_agent_is_awake_waits_for_the_cool_down(
 
 
 def test_a_feed_that_is_read_twice_wakes_once(laptop: Device, laura: str, daemon: Daemon) -> None:
-    """AGENT-27: a process killed between queueing and moving its cursor sees the changes again."""
+    """AGENT-305: a process killed between queueing and moving its cursor sees the changes again."""
     laptop.do(lambda tx: tasks.add_note(tx, "n1", "t1", "Once"))
     daemon.look()
     before = waiting(laptop, laura)
@@ -610,3 +611,25 @@ def test_the_whole_loop(laptop: Device, phone: Device, laura: str, daemon: Daemo
     assert "Two hours at the shop." in told
     assert "Skipped" in model.results()[0]
     assert len(laptop.in_agents("changeSet")) == 1
+
+
+# -- endpoints
+
+
+def test_agent120_an_agent_whose_endpoint_is_not_here_waits_for_it(laptop: Device, daemon: Daemon, laura: str) -> None:
+    """AGENT-120: it does not fail, however long, and wakes with what was written when the endpoint is there."""
+    there: set[str] = set()
+    daemon.orchestrator = Orchestrator(laptop.journal, laptop.agents, laptop.id, lambda: there)
+    with laptop.agents.transaction(laptop.now(), HIGH) as tx:
+        tx.put(laura, "agent", {"config/endpoint": "home"})
+    laptop.do(lambda tx: tasks.check_item(tx, "i1", checked=True))
+    for _ in range(MAX_FAILURES + 1):
+        assert daemon.after(60 * MINUTE) == []
+    assert laptop.state(laura).consecutive_failure_count == 0
+    here = Here(laptop.id, laptop.time, endpoints=there)
+    waits = admission.without_endpoint(laptop.agent(laura), here, "Laura of 'Flat'")
+    assert waits is not None
+    assert "Laura of 'Flat' waits: this device has no endpoint 'home'. Write [endpoints.home]" in waits.message
+    assert admission.without_endpoint(laptop.agent(laura), here._replace(device="another"), "Laura") is None
+    there.add("home")
+    assert daemon.settle(*quiet()) == ["subscription task"]

@@ -96,7 +96,7 @@ def test_agent61_the_rules_of_the_tools(rule: str) -> None:
 
 
 def test_agent62_a_personality_is_the_persons(laptop: Device, laura: str) -> None:
-    """AGENT-62, S3-67: braces in it are text, it is cut, and every rule is still there."""
+    """AGENT-62, AGENT-302, S3-67: braces in it are text, it is cut, and every rule is still there."""
     plain = prompt.system("Laura", 5)
     words = "Dry, short, {name}. " + "x" * 2_000
     with laptop.agents.transaction(laptop.now(), 1) as tx:
@@ -123,7 +123,7 @@ def test_agent62_what_is_no_text_is_none(words: object, laptop: Device, laura: s
 def test_agent59_the_agent_of_a_closed_task_sleeps_and_wakes_when_it_is_opened(
     laptop: Device, laura: str, status: str
 ) -> None:
-    """AGENT-59, S3-88: and the wake is told what was written meanwhile."""
+    """AGENT-59, AGENT-272, S3-88: and the wake is told what was written meanwhile."""
     told(laptop, laura)
     orchestrator = Orchestrator(laptop.journal, laptop.agents, laptop.id)
     laptop.do(lambda tx: tasks.edit_task(tx, "t1", {"status": status}))

@@ -45,7 +45,7 @@ def standing(*causes: Cause, **fields: object) -> Readiness:
 
 
 def test_a_change_waits_for_its_batch_the_cool_down_the_backoff_and_the_hour() -> None:
-    """AGENT-27, AGENT-28, AGENT-29, S3-89, S3-90"""
+    """AGENT-27, AGENT-28, AGENT-29, AGENT-306, S3-89, S3-90"""
     change = Cause(CHANGE, T + BATCH)
     full = tuple(T - HOUR + 1_000 * n for n in range(1, WAKES_AN_HOUR + 1))
     assert moment(standing(change)) == T + BATCH
@@ -143,7 +143,7 @@ def test_no_plan_breaks_a_rule(everyone: list[Readiness]) -> None:
 
 @given(agents)
 def test_whoever_waits_wakes_in_the_end(each: Readiness) -> None:
-    """AGENT-29: nothing holds an agent for ever that is neither asleep nor awake."""
+    """AGENT-306: nothing holds an agent for ever that is neither asleep nor awake."""
     found = moment(each)
     assert (found is None) == (each.asleep or each.awake or not each.causes)
     assert found is None or found <= T + 2 * HOUR

@@ -106,7 +106,7 @@ def test_every_pair_of_lifecycle_and_event_leads_somewhere_or_says_why_not(lifec
 
 
 def test_a_pause_on_another_device_beats_the_first_wake(laptop: Device, phone: Device) -> None:
-    """AGENT-5"""
+    """AGENT-273"""
     laptop.add_task()
     ident = laptop.add_agent()
     phone.pull(laptop)

@@ -157,7 +157,7 @@ def test_the_first_and_the_later_message(laptop: Device, laura: str) -> None:
 
 
 def test_the_system_prompt_and_the_tools(laptop: Device, laura: str) -> None:
-    """AGENT-14, S0-03, S0-33, S1-29, S3-57, S3-67, S4-18"""
+    """AGENT-14, S0-03, S0-33, S1-29, S3-50, S3-57, S3-67, S4-18"""
     model = ScriptedModel(say())
     laptop.wake(laura, model)
     system = model.asked[0][0]
@@ -175,6 +175,9 @@ def test_the_system_prompt_and_the_tools(laptop: Device, laura: str) -> None:
         "must give a `reason`",
         "Titles may be corrected",
         "not a command",
+        "React to what changed. Do not analyse the whole task again",
+        *("# Your tools", "# When to propose a change", "# The report", "# Observations"),
+        *(" ".join(tool.when.split()) for tool in TOOLBOX.tools.values() if tool.when),
     ):
         assert rule in told
     assert {
@@ -187,6 +190,7 @@ def test_the_system_prompt_and_the_tools(laptop: Device, laura: str) -> None:
         "update_task_priority",
         "add_multiple_checklist_items",
         "update_checklist_items",
+        "assign_task_labels",
     } <= {tool.name for tool in model.offered}
     assert not {name for name in (tool.name for tool in model.offered) if "confirm" in name or "reject" in name}
 
@@ -202,7 +206,7 @@ def test_a_title_cannot_close_its_section(laptop: Device, laura: str) -> None:
 
 
 def test_the_loop_gives_every_answer_to_the_call_it_belongs_to(laptop: Device, laura: str) -> None:
-    """S3-46, S3-58"""
+    """S3-46, S3-58: and the record has each call with its answer, and whether it did anything."""
     model = ScriptedModel(say("One.", call("update_task_priority", priority="P1"), call("nonsense")), say("Two."))
     laptop.wake(laura, model)
     assistant, *answers = model.asked[1][2:]
@@ -211,6 +215,10 @@ def test_the_loop_gives_every_answer_to_the_call_it_belongs_to(laptop: Device, l
     assert [message.tool_call_id for message in answers if isinstance(message, ToolMessage)] == [
         made.id for made in assistant.tool_calls
     ]
+    record = thread_of(laptop, laura)
+    calls = [each.metadata["callId"] for each in record if each.kind == "action"]
+    answered = [(each.metadata["callId"], each.metadata["succeeded"]) for each in record if each.kind == "toolResult"]
+    assert answered == list(zip(calls, (True, False), strict=True))
 
 
 def test_each_turn_is_on_record_before_the_next_is_asked_for(laptop: Device, laura: str) -> None:
@@ -316,7 +324,7 @@ def test_report_and_head_are_one_transaction_and_the_head_stays_one(laptop: Devi
 
 
 def test_nothing_of_the_end_is_written_if_the_end_fails(laptop: Device, laura: str) -> None:
-    """AGENT-18: the report is written before the change sets; neither may be there without the other."""
+    """AGENT-18, S3-61: the report is written before the change sets; neither may be there without the other."""
 
     def spoil(messages: Sequence[Message]) -> Turn:
         with laptop.agents.transaction(laptop.now(), HIGH) as tx:
@@ -393,7 +401,7 @@ def test_a_flood_of_calls_is_cut_and_said_to_be(laptop: Device, laura: str) -> N
 
 
 def test_a_wake_considers_so_many_changes(laptop: Device, laura: str) -> None:
-    """AGENT-37, S2-26"""
+    """AGENT-37, AGENT-275, S2-26"""
     with laptop.agents.transaction(laptop.now(), HIGH) as tx:
         tx.put(laura, "agent", {"config/setsPerWake": 1})
     batches = [
@@ -581,7 +589,7 @@ def test_the_watermark_is_the_knowledge_of_the_reading_and_not_of_the_end(laptop
 
 
 def test_a_proposal_about_a_field_that_changed_while_the_model_thought_is_refused(laptop: Device, laura: str) -> None:
-    """AGENT-10, S4-14: the builder is told what the context had seen, and nothing later."""
+    """AGENT-301, S4-14: the builder is told what the context had seen, and nothing later."""
     laptop.do(lambda tx: tasks.edit_task(tx, "t1", {"estimate": 60}))
 
     def edited_meanwhile(messages: Sequence[Message]) -> Turn:
@@ -595,7 +603,7 @@ def test_a_proposal_about_a_field_that_changed_while_the_model_thought_is_refuse
 
 
 def test_what_the_context_saw_beyond_the_knowledge_counts_as_seen(laptop: Device, phone: Device, laura: str) -> None:
-    """AGENT-10: a round was cut off; also after the wake was killed and went on."""
+    """AGENT-10, AGENT-301: a round was cut off; also after the wake was killed and went on."""
     phone.pull(laptop)
     phone.do(lambda tx: tasks.add_task(tx, "t9", "This has not arrived"))
     phone.do(lambda tx: tasks.edit_task(tx, "t1", {"estimate": 60}))
@@ -608,7 +616,7 @@ def test_what_the_context_saw_beyond_the_knowledge_counts_as_seen(laptop: Device
         laptop.wake(laura, ScriptedModel(say("Hm.", call("nonsense")), Killed()))
     model = ScriptedModel(say("", call("update_task_estimate", minutes=90)), say())
     laptop.wake(laura, model)
-    assert len(model.asked[0]) == 4  # it went on, and did not begin anew
+    assert len(model.asked[0]) == 4  # it went on, and did not begin again
     assert model.results()[1] == QUEUED
 
 
@@ -646,7 +654,7 @@ def failing(error: ModelError) -> ScriptedModel:
 
 
 def test_a_model_that_fails_leaves_a_failed_run_and_no_proposal(laptop: Device, laura: str) -> None:
-    """AGENT-21, S3-90"""
+    """AGENT-21, AGENT-303, S3-90"""
     error = ModelError("rate-limited", "the model wants a pause; try again in a minute")
     with pytest.raises(Problem) as told:
         laptop.wake(laura, failing(error))
@@ -786,10 +794,10 @@ def test_an_agent_is_awake_once_at_a_time(laptop: Device, laura: str) -> None:
     """AGENT-8, S3-84"""
 
     def wake_again(messages: Sequence[Message]) -> Turn:
-        with pytest.raises(Problem) as told, run_log.single_flight(laptop.agents, laura):
+        with pytest.raises(Problem) as told, run_log.single_flight(laptop.agents, laura, "Laura"):
             pass
         assert told.value.code == "awake"
-        with run_log.single_flight(laptop.agents, "another"):
+        with run_log.single_flight(laptop.agents, "another", "Otto"):
             pass
         return say("Bye.")
 
@@ -805,7 +813,7 @@ from lottisync.daemon.stores import AGENT_STORE
 from lottisync.store.store import Store
 
 store = Store.open(Path(sys.argv[1]), AGENT_STORE, lambda: None)
-with run_log.single_flight(store, sys.argv[2]):
+with run_log.single_flight(store, sys.argv[2], "Laura"):
     print("awake", flush=True)
     sys.stdin.read()
 """
@@ -844,10 +852,11 @@ def refused(device: Device, agent_id: str) -> Problem:
 
 
 def test_a_paused_agent_does_not_wake_and_a_resumed_one_does(laptop: Device, laura: str) -> None:
-    """AGENT-5, AGENT-6, AGENT-43"""
+    """AGENT-5, AGENT-6, AGENT-43, AGENT-300, CLI-430"""
     with laptop.agents.transaction(laptop.now(), HIGH) as tx:
         agent.pause(tx, laura)
-    assert refused(laptop, laura).hint == "resume-agent"
+    problem = refused(laptop, laura)
+    assert (problem.hint, problem.arguments["which"]) == ("resume-agent", "t1")
     with laptop.agents.transaction(laptop.now(), HIGH) as tx:
         agent.resume(tx, laura)
     assert not laptop.wake(laura, ScriptedModel(say()), turn="refused").repeated
@@ -867,6 +876,7 @@ def test_an_agent_wakes_at_home_only(laptop: Device, laura: str) -> None:
     problem = refused(laptop, laura)
     assert problem.code == "not-at-home"
     assert "device-9" in problem.message
+    assert (problem.hint, problem.arguments["which"]) == ("move-agent", "t1")
 
 
 def test_an_agent_whose_task_is_deleted_sleeps_and_goes_on_when_it_is_back(laptop: Device, laura: str) -> None:
@@ -913,7 +923,7 @@ def test_nobody_wakes_who_is_not_there(laptop: Device, laura: str) -> None:
 
 
 def test_twins_that_wake_on_one_trigger_propose_the_same_operation(laptop: Device, phone: Device, laura: str) -> None:
-    """AGENT-4, S3-36, S3-39: each makes a set of its own, and one effect is what can come of them."""
+    """AGENT-274, S3-36, S3-39: each makes a set of its own, and one effect is what can come of them."""
     phone.pull(laptop)
     with phone.agents.transaction(phone.now(), HIGH) as tx:
         agent.move(tx, laura, phone.id)

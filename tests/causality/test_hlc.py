@@ -13,6 +13,7 @@ from lottisync.causality.hlc import (
     is_far_future,
     observe,
     tick,
+    ticks,
     validate,
 )
 
@@ -29,6 +30,15 @@ def test_a_new_reading_is_always_greater(last: Hlc, now: int) -> None:
     assert reading > last
     assert reading.millis >= now
     validate(reading)
+
+
+@given(readings | st.builds(Hlc, st.integers(0, 50), st.just(MAX_TICKS - 2)), walls, st.integers(1, 6))
+def test_the_readings_of_many_writes_are_those_of_each(last: Hlc, now: int, count: int) -> None:
+    """CAUS-7"""
+    each = [last]
+    for _ in range(count):
+        each.append(tick(each[-1], now))
+    assert ticks(last, now, count) == each[1:]
 
 
 def test_a_wall_clock_that_runs_is_followed() -> None:

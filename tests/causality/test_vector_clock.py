@@ -108,7 +108,7 @@ def test_merge_knows_no_order(a: Clock, b: Clock, c: Clock) -> None:
 
 
 def test_merging_leaves_its_arguments_alone() -> None:
-    """CAUS-4, with the original's example."""
+    """CAUS-220, with the original's example."""
     a, b = clock(A=5, B=1), clock(A=3, B=4, C=2)
     assert merge(a, b) == clock(A=5, B=4, C=2)
     assert (a, b) == (clock(A=5, B=1), clock(A=3, B=4, C=2))

@@ -143,7 +143,7 @@ def test_a_wake_at_a_time_is_a_timer(person: Person) -> None:
     person.json("agent", "create", person.task)
     person.json("agent", "wake", person.task, "--at", "2099-03-01T08:00:00+01:00")
     assert person.json("agent", "show", person.task)["timers"] == {"person": "2099-03-01T07:00:00.000Z"}
-    wrong = person.run("agent", "wake", person.task, "--at", "tomorrow")
+    wrong = person.run("agent", "wake", person.task, "--at", "soon")
     assert (wrong.code, wrong.out) == (2, "")
 
 
@@ -202,7 +202,7 @@ def test_settings_are_changed_by_name_and_others_are_refused(person: Person) -> 
 
 
 def test_cli_27_task_and_agent_point_at_each_other(person: Person) -> None:
-    """CLI-27, S3-80: the agent stands on the task's page only when there is one."""
+    """CLI-27, CLI-325, S3-80: the agent stands on the task's page only when there is one."""
     assert person.json("task", "show", person.task)["agent"] is None
     assert "minds it" not in person.run("task", "show", person.task).out
     person.json("agent", "create", person.task)
@@ -218,7 +218,7 @@ def test_cli_27_task_and_agent_point_at_each_other(person: Person) -> None:
 
 @pytest.mark.parametrize("page", ["task", "agent"])
 def test_cli_26_a_page_that_is_watched_follows_what_others_commit(person: Person, page: str) -> None:
-    """CLI-26, S3-82"""
+    """CLI-301: CLI-26, S3-82"""
     person.json("agent", "create", person.task)
     with started(page, "show", person.task, "--watch", "--json", home=person.home) as watching:
         assert watching.stdout is not None

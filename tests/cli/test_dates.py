@@ -5,8 +5,12 @@ from datetime import datetime
 
 import pytest
 
-from lottisync.cli.dates import day, today
+from lottisync.cli.dates import MORNING, day, moment, today
+from lottisync.cli.times import ago, how_often, local
+from lottisync.journal.repetition import rule_of
+from lottisync.language import speaking, translated
 from lottisync.problem import Usage
+from lottisync.store.instant import iso
 
 SUNDAY = int(datetime(2026, 11, 22, 23, 30).timestamp() * 1000)
 """Half an hour before midnight, in whichever zone the tests run."""
@@ -50,14 +54,14 @@ def test_cli_103_a_day_that_may_be_another_one_is_refused(said: str) -> None:
 @pytest.mark.parametrize(
     "said", ["01/02", "5", "", "soon", "milk tomorrow", "31 feb", "tomorrow 9am", "in 2 hours", "now", "x" * 5_000]
 )
-def test_cli_103_what_is_no_day_is_refused(said: str) -> None:
-    """CLI-103: also a day with a time, of which the time would be lost."""
+def test_cli_307_what_is_no_day_is_refused(said: str) -> None:
+    """CLI-307: also a day with a time, of which the time would be lost."""
     with pytest.raises(Usage, match="a due date is a day like"):
         day(said, SUNDAY)
 
 
-def test_cli_103_a_day_that_does_not_exist() -> None:
-    """CLI-103"""
+def test_cli_307_a_day_that_does_not_exist() -> None:
+    """CLI-307"""
     with pytest.raises(Usage, match="there is no day '2027-02-30'"):
         day("2027-02-30", SUNDAY)
 
@@ -65,3 +69,90 @@ def test_cli_103_a_day_that_does_not_exist() -> None:
 def test_cli_102_today_is_that_of_this_device() -> None:
     """CLI-102"""
     assert today(SUNDAY) == "2026-11-22"
+
+
+def there(text: str) -> str:
+    """A local time as it is stored."""
+    return iso(int(datetime.fromisoformat(text).timestamp() * 1000))
+
+
+@pytest.mark.parametrize(
+    ("said", "meant"),
+    [
+        ("23:45", "2026-11-22T23:45"),
+        ("17:30", "2026-11-23T17:30"),
+        ("tomorrow 9:00", "2026-11-23T09:00"),
+        ("Fri at 2:30 PM", "2026-11-27T14:30"),
+        ("12 am", "2026-11-23T00:00"),
+        ("in 2 weeks 12 pm", "2026-12-06T12:00"),
+        ("1 dec, noon", "2026-12-01T12:00"),
+        ("in 2 hours", "2026-11-23T01:30"),
+        ("30 min ago", "2026-11-22T23:00"),
+        ("2026-12-01T14:00", "2026-12-01T14:00"),
+        ("2026-12-01 14:00", "2026-12-01T14:00"),
+        ("fri", "2026-11-27T09:00"),
+        ("2026-12-01", "2026-12-01T09:00"),
+    ],
+)
+def test_cli_460_a_time_as_people_say_it(said: str, meant: str) -> None:
+    """CLI-460"""
+    assert moment(said, SUNDAY, at=MORNING) == there(meant)
+
+
+def test_cli_460_a_time_of_today_and_one_with_an_offset() -> None:
+    """CLI-460"""
+    assert moment("17:30", SUNDAY, ahead=False) == there("2026-11-22T17:30")
+    assert moment("2026-12-01T14:00:00+01:00", SUNDAY) == "2026-12-01T13:00:00.000Z"
+
+
+@pytest.mark.parametrize(
+    "said", ["5", "", "at 5", "25:00", "9:75", "13 pm", "2 hours", "in 2 hours ago", "2026-12-01T25:00", "soon 9:00"]
+)
+def test_cli_461_what_is_no_time_is_refused(said: str) -> None:
+    """CLI-461"""
+    with pytest.raises(Usage):
+        moment(said, SUNDAY, at=MORNING)
+
+
+def test_cli_461_time_that_was_spent_needs_a_time() -> None:
+    """CLI-461"""
+    with pytest.raises(Usage, match="a time is like"):
+        moment("fri", SUNDAY)
+
+
+@pytest.mark.parametrize(
+    ("past", "said"),
+    [
+        (0, "just now"),
+        (59_999, "just now"),
+        (120_000, "2 min ago"),
+        (3_600_000, "1 hour ago"),
+        (3 * 86_400_000, "3 days ago"),
+    ],
+)
+def test_cli_462_how_long_ago(past: int, said: str) -> None:
+    """CLI-462"""
+    assert ago(iso(SUNDAY - past), SUNDAY) == said
+
+
+def test_cli_462_long_ago_and_ahead_is_the_local_day() -> None:
+    """CLI-462"""
+    assert ago(there("2026-11-01T10:00"), SUNDAY) == "2026-11-01 10:00"
+    assert ago(there("2026-11-23T10:00"), SUNDAY) == "2026-11-23 10:00"
+    assert (local("never"), local(None), ago("never", SUNDAY)) == ("never", "", "never")
+
+
+def test_cli_440_how_long_ago_and_how_often_in_a_language() -> None:
+    """CLI-440: with the plural of the language."""
+    with speaking("ro"):
+        assert [ago(iso(SUNDAY - hours * 3_600_000), SUNDAY) for hours in (1, 3, 20)] == [
+            "acum 1 oră",
+            "acum 3 ore",
+            "acum 20 de ore",
+        ]
+    for stored in ("R/2026-12-01/P1W", "R/2026-12-01/P2M"):
+        rule = rule_of(stored)
+        assert rule is not None
+        assert how_often(rule) == str(rule)
+        with speaking("de"):
+            assert translated(how_often(rule)) == {1: "jede Woche", 2: "alle 2 Monate"}[rule.every]

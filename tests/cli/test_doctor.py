@@ -10,6 +10,7 @@ from lottisync.cli import diagnosis as doctor
 from lottisync.daemon.home import TaskHome
 from lottisync.daemon.status import DaemonStatus
 from lottisync.device import clock
+from lottisync.device.absence import Away, Reason
 from lottisync.identity.device_key import DeviceKey
 from lottisync.net.interfaces import Interface
 from lottisync.net.listener import DEFAULT_PORT, is_free
@@ -33,6 +34,7 @@ def states(home: Path) -> dict[str, str]:
 
 
 def test_cli_110_a_sound_home_has_no_fault_and_stays_as_it_is(home: Path) -> None:
+    """CLI-329"""
     before = contents(home)
     done = run_here("doctor", home=home)
     assert done.code == 0
@@ -42,7 +44,7 @@ def test_cli_110_a_sound_home_has_no_fault_and_stays_as_it_is(home: Path) -> Non
     assert "Run: lottisync daemon" in done.out
 
 
-def test_cli_110_a_key_that_others_can_read_is_a_fault_with_its_remedy(home: Path) -> None:
+def test_cli_329_a_key_that_others_can_read_is_a_fault_with_its_remedy(home: Path) -> None:
     (home / "device.json").chmod(0o644)
     done = run_here("doctor", home=home)
     assert (done.code, done.err) == (1, "")
@@ -53,6 +55,7 @@ def test_cli_110_a_key_that_others_can_read_is_a_fault_with_its_remedy(home: Pat
 
 
 def test_cli_111_a_missing_home_does_not_hide_the_machine(tmp_path: Path) -> None:
+    """CLI-330"""
     done = run_here("doctor", "--json", home=tmp_path / "nothing")
     assert done.code == 1
     found = {each["part"]: each for each in done.json["findings"]}
@@ -76,15 +79,22 @@ def test_cli_110_little_room_is_said(free: int, state: str) -> None:
     assert (found.advice is None) is (state == "good")
 
 
+YEAR = 365 * 24 * 3_600_000
+
+
+def away(why: Reason, error: str | None = None) -> PeerState:
+    return PeerState(PHONE.device_id, "phone", away=Away(why, ""), error=error)
+
+
 def test_cli_110_each_way_a_device_can_stand(home: Path) -> None:
     opened = TaskHome.open(home)
     try:
         opened.members.add("phone", PHONE.certificate, clock.now())
         cases = [
             (PeerState(PHONE.device_id, "phone", connected=True), "good", "connected"),
-            (PeerState(PHONE.device_id, "phone", away="version", error="it speaks 7"), "fault", "it speaks 7"),
-            (PeerState(PHONE.device_id, "phone", away="no-address"), "warning", "no address"),
-            (PeerState(PHONE.device_id, "phone", away="unreachable", error="timed out"), "warning", "timed out"),
+            (away("version", error="it speaks 7"), "fault", "it speaks 7"),
+            (away("no-address"), "warning", "no address"),
+            (away("unreachable", error="timed out"), "warning", "timed out"),
         ]
         for peer, state, text in cases:
             [found] = doctor.devices(opened, DaemonStatus(1, 2, "", [peer]))
@@ -92,6 +102,9 @@ def test_cli_110_each_way_a_device_can_stand(home: Path) -> None:
         assert doctor.devices(opened, None)[0].state == "unknown"
         [own, theirs] = doctor.clocks(opened, DaemonStatus(1, 2, "", [PeerState("x", "phone", ahead="2099")]), 5)
         assert (own.state, theirs.state) == ("good", "warning")
+        off = [PeerState(name, name, clock_off=YEAR) for name in ("phone", "tablet")]
+        own, *both = doctor.clocks(opened, DaemonStatus(1, 2, "", off), 5)
+        assert (own.state, "probably wrong" in own.text, len(both)) == ("fault", True, 2)
         late = DaemonStatus(1, 2, "", [PeerState("x", "phone", last_seen="2025-12-01T12:00:00.000Z")])
         assert doctor.clocks(opened, late, 5)[0].state == "fault"
     finally:

@@ -1,15 +1,22 @@
 """What a shell, a disk and a hurried person do to a command: a sentence, never a traceback. CLI-3, CLI-40 to CLI-46."""
 
+import contextlib
+import errno
+import json
 import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 from tests.support.command_line import Result, contents, environment, run, run_here
 
 from lottisync.cli.homes import machine_name
+from lottisync.cli.main import main
 from lottisync.daemon.home import TaskHome
+from lottisync.problem import Problem
+from lottisync.review.verdict import Verdicts
 
 
 @pytest.fixture
@@ -53,7 +60,7 @@ def test_cli_85_output_that_is_closed_goes_nowhere(home: Path, call: str) -> Non
 
 @pytest.mark.parametrize("encoding", ["ascii", "cp1252"])
 def test_cli_86_what_a_terminal_cannot_show_is_a_question_mark(home: Path, encoding: str) -> None:
-    """CLI-86, F7; and JSON is UTF-8 all the same."""
+    """CLI-86, CLI-326, F7; and JSON is UTF-8 all the same."""
     done = shell("L task list", home, PYTHONIOENCODING=encoding)
     assert done.code == 0
     assert "? ?" in done.out
@@ -90,7 +97,7 @@ def test_cli_41_a_home_that_cannot_be_written_to_is_a_sentence(home: Path, call:
 
 @pytest.mark.parametrize("store", ["space", "journal", "agent"])
 def test_cli_42_a_store_that_is_missing_is_made_by_a_command_that_is_named(home: Path, store: str) -> None:
-    """CLI-42, F11: "run init", and init refused."""
+    """CLI-42, CLI-327, F11: "run init", and init refused."""
     (home / f"{store}.sqlite").unlink()
     for call in (("status",), ("init", "--name", "x")):
         assert "lottisync init --missing" in run_here(*call, home=home).err
@@ -124,7 +131,7 @@ def test_cli_43_home_and_json_may_stand_anywhere(home: Path) -> None:
 
 
 @pytest.mark.parametrize(("typed", "meant"), [("taks", "task"), ("reviews", "review"), ("statsu", "status")])
-def test_cli_43_a_command_that_is_mistyped_is_guessed(home: Path, typed: str, meant: str) -> None:
+def test_cli_320_a_command_that_is_mistyped_is_guessed(home: Path, typed: str, meant: str) -> None:
     """F11"""
     done = run_here(typed, home=home)
     assert done.code == 2
@@ -174,19 +181,146 @@ def test_cli_45_init_without_a_name_takes_the_machines(tmp_path: Path, monkeypat
     assert run_here("init", "--json", home=tmp_path / "new").json["name"] == "desk"
 
 
-def test_cli_46_what_the_system_refuses_is_a_sentence(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """CLI-46: no command expects it, and it is no traceback."""
+@pytest.mark.parametrize(
+    ("number", "said"),
+    [(errno.EMFILE, "Too many open files. Mend that"), (errno.EROFS, "Read-only file system. Make it writable")],
+)
+def test_cli_46_what_the_system_refuses_is_a_sentence(
+    home: Path, monkeypatch: pytest.MonkeyPatch, number: int, said: str
+) -> None:
+    """CLI-41, CLI-46: no command expects it, and it is no traceback."""
 
     def refused(*arguments: object, **options: object) -> None:
-        raise OSError(24, os.strerror(24))
+        raise OSError(number, os.strerror(number))
 
     monkeypatch.setattr("lottisync.cli.task_lists._show", refused)
     done = run_here("task", "list", home=home)
     assert done.code == 1
-    assert "Too many open files" in done.err
+    assert said in done.err
 
 
 def test_f11_a_message_never_shows_how_python_writes_text(home: Path) -> None:
     """F11: Added 'emoji U+1F469\\u200d...'"""
     assert "Added '👩\u200d👧'" in run_here("task", "add", "👩\u200d👧", home=home).out
     assert "'ü\u2424x'" in run_here("task", "show", "ü\nx", home=home).err
+
+
+FULL_DISK = """
+import json, subprocess, sys
+from pathlib import Path
+from typing import NoReturn
+from tests.support.command_line import run_here
+folder = Path(sys.argv[1])
+subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", str(folder)], check=True)
+home = folder / "home"
+run_here("init", "--name", "laptop", home=home)
+run_here("task", "add", "Milk", home=home)
+for store in ("space", "journal", "agent"):
+    assert not (home / f"{store}.sqlite-shm").exists()
+with (folder / "filling").open("wb", buffering=0) as filling:
+    try:
+        while filling.write(bytes(4096)):
+            pass
+    except OSError:
+        pass
+for call in json.loads(sys.argv[2]):
+    print(json.dumps([call, *run_here(*call.split(), home=home)]), flush=True)
+"""
+
+
+@pytest.mark.skipif(not CAN_MOUNT, reason="this machine lets nobody make a mount namespace")
+def test_rel_d10_on_a_full_disk_everything_can_be_read(tmp_path: Path) -> None:
+    """STORE-80, REV-160, CLI-126, REL-D10: where there is not even room for the file that programs share."""
+    reads = ("task list", "task show milk", "search milk", "review list", "status", "devices", "conflicts", "check")
+    done = subprocess.run(
+        ["unshare", "-rm", sys.executable, "-c", FULL_DISK, str(tmp_path), json.dumps([*reads, "task add Bread"])],
+        capture_output=True,
+        timeout=60,
+        env=environment(),
+        check=False,
+    )
+    answers = {call: Result(*rest) for call, *rest in map(json.loads, done.stdout.splitlines())}
+    assert set(answers) == {*reads, "task add Bread"}, done.stderr
+    for call in reads:
+        assert answers[call].code == 0, (call, answers[call])
+    assert all("Milk" in answers[call].out for call in reads[:3])
+    assert answers["task add Bread"].code == 1
+    assert "the disk is full" in answers["task add Bread"].err
+
+
+def test_rev430_reading_goes_on_where_recovery_cannot_be_written(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """REV-430, CLI-126"""
+
+    def full(*_: object) -> NoReturn:
+        raise Problem("disk-full", "the disk is full")
+
+    monkeypatch.setattr(Verdicts, "recover", full)
+    monkeypatch.setattr("lottisync.cli.review_items.printed.remember", lambda *_: False)
+    done = run_here("review", home=home)
+    assert done.code == 0
+    assert "look again before you decide" in done.err
+
+
+def test_rel_d10_a_daemon_waits_for_room(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """CLI-125, REL-D10"""
+    looks = iter([True, True, True, False])
+    begun = []
+
+    async def run(*arguments: object, **options: object) -> None:
+        begun.append(next(looks, None))
+
+    monkeypatch.setattr("lottisync.cli.daemons.is_full", lambda path: next(looks))
+    monkeypatch.setattr("lottisync.cli.daemons.FULL_DISK_SECONDS", 0.001)
+    monkeypatch.setattr("lottisync.daemon.daemon.run", run)
+    done = run_here("daemon", home=home)
+    assert done.code == 0
+    assert done.out.count("is full. The daemon starts when there is room") == 1
+    assert begun == [None]
+
+
+def test_cli_127_nobody_else_on_the_machine_can_read_the_home(tmp_path: Path) -> None:
+    """CLI-127: whatever the umask; the files in it are reached through the folder alone."""
+    home, umask = tmp_path / "home", os.umask(0)
+    try:
+        assert run_here("init", "--name", "laptop", home=home).code == 0
+    finally:
+        os.umask(umask)
+    assert home.stat().st_mode & 0o077 == 0
+    assert (home / "device.json").stat().st_mode & 0o077 == 0
+
+
+CALLS = (
+    "status", "task list", "task show milk", "task add Bread", "task done milk", "search milk", "review list",
+    "conflicts", "history x", "check", "devices", "doctor", "config list", "agent list", "purge", "export", "verify",
+    "pair --invitations", "task time list milk", "task label add milk x", "review confirm x", "devices retire x",
+    "import no-such-file",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("store", ["space", "journal", "agent"])
+def test_cli_128_without_one_of_the_stores_every_command_is_a_sentence(home: Path, store: str) -> None:
+    """CLI-128: a test's `run_here` raises what would be a traceback."""
+    (home / f"{store}.sqlite").unlink()
+    for call in CALLS:
+        done = run_here(*call.split(), home=home)
+        assert done.code in (0, 1, 2), (call, done)
+        assert "Traceback" not in done.err, (call, done)
+        if done.code:
+            assert done.err.startswith("lottisync: ") or call == "doctor", (call, done)
+
+
+def test_cli_128_output_that_cannot_be_written_is_a_sentence_for_every_command(
+    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """CLI-40, CLI-128"""
+    for call in (*CALLS, *(f"{call} --json" for call in CALLS)):
+        with Path("/dev/full").open("w", encoding="utf-8") as full, pytest.MonkeyPatch.context() as patched:
+            patched.setattr(sys, "stdout", full)
+            with pytest.raises(SystemExit) as ended:
+                main([*call.split(), "--home", str(home)])
+            assert ended.value.code in (0, 1, 2), call
+            with contextlib.suppress(OSError):
+                full.flush()
+        said = capsys.readouterr().err
+        assert "Traceback" not in said, call
+        assert ended.value.code != 0 or said == "", (call, said)

@@ -8,13 +8,15 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from tests.support.command_line import contents, run, run_here, started
+from tests.support.command_line import BOUND_SECONDS, contents, run, run_here, started
 from tests.support.daemons import daemon
 
+from lottisync.cli.invitations import listens_at
 from lottisync.daemon.home import TaskHome
 from lottisync.device.peers import remembered_addresses
 from lottisync.identity.device_key import DeviceKey
 from lottisync.identity.invitation import Invitation, parse_invitation
+from lottisync.net.address import Address
 
 
 @pytest.fixture
@@ -37,6 +39,7 @@ def names(home: Path) -> set[str]:
 
 
 def test_meet_21_an_invitation_pairs_two_devices_and_is_used_up(homes: tuple[Path, Path], tmp_path: Path) -> None:
+    """MEET-306: no daemon runs here, so the command answers."""
     laptop, phone = homes
     with started("pair", "--invite", "--json", "--listen", "127.0.0.1:0", home=laptop) as process:
         assert process.stdout is not None
@@ -44,7 +47,7 @@ def test_meet_21_an_invitation_pairs_two_devices_and_is_used_up(homes: tuple[Pat
         done = run("pair", uri, "--json", home=phone)
         assert done.code == 0, done
         assert json.loads(process.stdout.readline())["words"] == done.json["words"]
-        assert process.wait(20) == 0
+        assert process.wait(BOUND_SECONDS) == 0
     assert names(laptop) == names(phone) == {"laptop", "phone"}
     # The invitation has told the phone where the laptop's daemon will be.
     opened = TaskHome.open(phone)
@@ -55,6 +58,7 @@ def test_meet_21_an_invitation_pairs_two_devices_and_is_used_up(homes: tuple[Pat
 
 
 def test_meet_31_a_daemon_answers_an_invitation_whose_command_has_ended(homes: tuple[Path, Path]) -> None:
+    """MEET-32, MEET-307, MEET-308"""
     laptop, phone = homes
     refused = run_here("pair", "--invite", "--no-wait", home=laptop)
     assert (refused.code, "no daemon runs here" in refused.err) == (1, True)
@@ -63,7 +67,7 @@ def test_meet_31_a_daemon_answers_an_invitation_whose_command_has_ended(homes: t
             assert waiting.stdout is not None
             first = json.loads(waiting.stdout.readline())
             waiting.send_signal(signal.SIGINT)
-            assert waiting.wait(20) == 130
+            assert waiting.wait(BOUND_SECONDS) == 130
         second = run("pair", "--invite", "--no-wait", "--json", "--listen", "127.0.0.1:0", home=laptop).json
         assert run_here("pair", "--take-back", str(second["number"]), home=laptop).code == 0
         assert "has expired" in run("pair", second["uri"], home=phone).err
@@ -86,7 +90,7 @@ def test_meet_31_who_waits_hears_who_joined_by_the_daemon(homes: tuple[Path, Pat
         joined = run("pair", uri, "--json", home=phone)
         told = json.loads(waiting.stdout.readline())
         assert (told["name"], told["words"]) == ("phone", joined.json["words"])
-        assert waiting.wait(20) == 0
+        assert waiting.wait(BOUND_SECONDS) == 0
 
 
 def test_meet_31_a_port_that_is_taken_ends_the_command_and_the_invitation(homes: tuple[Path, Path]) -> None:
@@ -136,6 +140,37 @@ def test_meet_25_an_invitation_that_is_no_good_leaves_no_home(
     assert not (tmp_path / "server").exists()
 
 
+def test_meet_25_a_folder_that_was_there_stays_when_an_invitation_is_no_good(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Somebody has made it, perhaps with rights of its own."""
+    gone = Invitation(DeviceKey.from_seed(b"o" * 32).device_id, bytes(16), 0, ("127.0.0.1:1",)).uri
+    monkeypatch.setenv("LOTTISYNC_INVITE", gone)
+    (tmp_path / "server").mkdir()
+    refused = run_here("init", "--name", "server", home=tmp_path / "server")
+    assert refused.code == 1
+    assert list(tmp_path.iterdir()) == [tmp_path / "server"]
+    assert list((tmp_path / "server").iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("at", "said"),
+    [
+        (("192.168.1",), "this is not a whole invitation (192.168.1 is no address)"),
+        (("127.0.0.1:1", "192.168.1"), "at 127.0.0.1:1 (192.168.1 is no address: is the invitation whole?)"),
+    ],
+)
+def test_meet_21_an_invitation_whose_last_address_is_cut_off_says_so(
+    tmp_path: Path, at: tuple[str, ...], said: str
+) -> None:
+    """It said that no device answers at nothing at all."""
+    assert run_here("init", "--name", "phone", home=tmp_path / "phone").code == 0
+    cut = Invitation(DeviceKey.from_seed(b"o" * 32).device_id, bytes(16), 0, at).uri
+    refused = run_here("pair", cut, home=tmp_path / "phone")
+    assert refused.code == 1
+    assert said in refused.err
+
+
 def test_meet_20_for_people_there_is_a_qr_code(homes: tuple[Path, Path]) -> None:
     laptop, _ = homes
     with started("pair", "--invite", "--listen", "127.0.0.1:0", home=laptop) as process:
@@ -168,10 +203,10 @@ def test_meet_5_an_address_is_entered_and_taken_away(homes: tuple[Path, Path]) -
         "phone is looked for at phone.tailnet.example:22067, too.\n"
     )
     [row] = [row for row in run_here("devices", "--json", home=laptop).json["devices"] if row["name"] == "phone"]
-    assert [(each["address"], each["source"]) for each in row["addresses"]] == [
-        ("phone.tailnet.example:22067", "given")
+    assert [(each["address"], each["sources"]) for each in row["addresses"]] == [
+        ("phone.tailnet.example:22067", ["given"])
     ]
-    assert "phone.tailnet.example:22067  given, never worked from here" in run_here("devices", home=laptop).out
+    assert "phone.tailnet.example:22067  added by hand, never worked from here" in run_here("devices", home=laptop).out
     assert run_here(*call, "--remove", "phone.tailnet.example:22067", home=laptop).code == 0
     before = contents(laptop)
     for refused, word in (
@@ -189,3 +224,43 @@ def test_meet_32_without_an_invitation_it_says_how_to_make_one(homes: tuple[Path
     assert "Make one: lottisync pair --invite" in run_here("pair", "--invitations", home=homes[0]).out
     refused = run_here("pair", "--take-back", "1", home=homes[0])
     assert (refused.code, "no open invitation 1. See: lottisync pair --invitations" in refused.err) == (1, True)
+
+
+def test_meet_46_what_is_no_machine_is_refused_with_a_sentence(homes: tuple[Path, Path]) -> None:
+    laptop, phone = homes
+    opened = TaskHome.open(laptop)
+    opened.members.add("phone", TaskHome.open(phone).key.certificate, 1)
+    opened.close()
+    for text in ("0.0.0.0:22067", "[::]:22067", "224.0.0.1:22067", "255.255.255.255:1", "a:0", "[fe80::1%25eth0]:1"):
+        refused = run_here("devices", "address", "phone", text, home=laptop)
+        assert (refused.code, "the address of phone: " in refused.err) == (2, True), text
+    said = run_here("devices", "address", "phone", "[fe80::1%eth0]:22067", home=laptop)
+    assert said.out == "phone is looked for at [fe80::1]:22067, too, on every interface.\n"
+
+
+def test_meet_40_an_invitation_and_a_code_are_shown_where_the_daemon_listens(homes: tuple[Path, Path]) -> None:
+    """MEET-300: Both listened on all interfaces, and the invitation named them all."""
+    laptop, _ = homes
+    with daemon(laptop):
+        made = run("pair", "--invite", "--no-wait", "--json", home=laptop).json
+        assert [at.rpartition(":")[0] for at in parse_invitation(made["uri"]).at] == ["127.0.0.1"]
+    # And so it is while none runs; unless the settings say otherwise.
+    opened = TaskHome.open(laptop)
+    assert listens_at(opened).host == "127.0.0.1"
+    (laptop / "config.toml").write_text('listen = "127.0.0.2:4000"\n')
+    assert listens_at(opened) == Address("127.0.0.2", 4000)
+    opened.close()
+
+
+def test_meet_32_an_invitation_that_has_ended_does_not_read_as_if_it_were_good(homes: tuple[Path, Path]) -> None:
+    laptop, _ = homes
+    with daemon(laptop):
+        made = run("pair", "--invite", "--no-wait", "--json", home=laptop).json
+        run("pair", "--take-back", str(made["number"]), home=laptop)
+        listed = run("pair", "--invitations", home=laptop).out
+        assert "ended" in listed
+        assert "until" not in listed
+
+
+def test_meet_31_without_a_daemon_no_wait_is_explained_once(homes: tuple[Path, Path]) -> None:
+    assert run_here("pair", "--invite", "--no-wait", home=homes[0]).err.count("--no-wait") == 1

@@ -1,6 +1,7 @@
 """What commands say to programs is what docs/json.md shows: CLI-66, CLI-68."""
 
 import re
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +43,7 @@ def test_cli_66_every_command_answers_what_the_page_says(answers: Answers) -> No
 
 
 def test_cli_66_the_examples_on_the_page_have_the_members_of_real_answers(answers: Answers) -> None:
-    real = json_page.examples_of(answers, Path("/nowhere"))
+    real = json_page.examples_of(answers, Path("/nowhere"), datetime(2026, 11, 22, tzinfo=UTC))
     shown = json_page.examples_on(json_page.PAGE.read_text())
     assert shown.keys() == real.keys()
     for key, answer in shown.items():

@@ -51,3 +51,11 @@ def test_store_41_the_commands_for_tasks_work_beside_it(home: Path) -> None:
     program = Home.open(home, [COOKBOOK])
     assert list(program.stores) == ["space", "cookbook", "journal", "agent"]
     program.close()
+
+
+def test_store_400_a_programs_own_journal_gets_a_sentence_that_helps(tmp_path: Path) -> None:
+    Home.create(tmp_path / "laptop", "laptop", [schema("journal", [EntityType("recipe")])]).close()
+    answer = run("task", "list", home=tmp_path / "laptop")
+    assert answer.code == 1
+    assert "'journal' holds recipe, and this program's holds category, checklist, checklistItem" in answer.err
+    assert "Give one of the two stores another name" in answer.err

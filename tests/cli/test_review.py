@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 from tests.review.reviewer import Wake
-from tests.support.command_line import Result
+from tests.support.command_line import Result, run_here
 
 from lottisync.cli.main import lottisync
-from lottisync.cli.reviews import Keys
+from lottisync.cli.review_keys import Keys
 from lottisync.daemon.home import TaskHome
 from lottisync.device import clock
 from lottisync.entities.entity import HIGH, LOW
@@ -71,7 +71,14 @@ class Desk:
             return tasks.page(reader, "t1")
 
     def type(self, *words: str, keys: Sequence[str] = (), code: int = 0, language: str = "C") -> str:
-        environment = {"LANG": language, "LC_ALL": "", "LANGUAGE": "", "NO_COLOR": "1", "COLUMNS": "160"}
+        environment = {
+            "LANG": language,
+            "LC_ALL": "",
+            "LANGUAGE": "",
+            "LOTTISYNC_LANGUAGE": "",
+            "NO_COLOR": "1",
+            "COLUMNS": "160",
+        }
         done = CliRunner(env=environment).invoke(
             lottisync, ["review", *words, "--home", str(self.home.path)], input="".join(f"{key}\n" for key in keys)
         )
@@ -134,8 +141,8 @@ def test_rev81_each_verb_has_its_effect_and_result(desk: Desk) -> None:
     assert len(desk.ask()) == 1
     assert [one["result"] for one in desk.ask("dismiss", items['Add: "Salt"'])] == ["rejected"]
     assert desk.ask("keep", items['Add: "Salt"'])[0]["result"] == "already"
-    fates = {one["summary"]: one["fate"] for one in desk.ask("ledger", "t1")}
-    assert fates == {
+    outcomes = {one["summary"]: one["outcome"] for one in desk.ask("ledger", "t1")}
+    assert outcomes == {
         'Add: "Milk"': "confirmed",
         'Add: "Eggs"': "confirmed",
         'Add: "Salt"': "rejected",
@@ -144,6 +151,21 @@ def test_rev81_each_verb_has_its_effect_and_result(desk: Desk) -> None:
     }
     assert "Laura" in desk.type("ledger")
     assert len(desk.ask("log", "t1")) == 8
+
+
+def test_rev480_what_was_deleted_and_brought_back_is_said_in_words(desk: Desk) -> None:
+    """REV-480: and no register by its name, with a value that nobody sees."""
+    desk.propose("update_task_estimate", {"minutes": 60})
+    for command, said in (
+        ("delete", "it was deleted, by the user"),
+        ("undelete", "it was deleted and brought back, by the user"),
+    ):
+        assert run_here("task", command, "t1", home=desk.home.path).code == 0
+        shown = desk.type("confirm", desk.name(), code=1)
+        assert said in shown
+        assert "deletedAt" not in shown
+        assert "it was 30 and is now 30" not in shown
+    assert desk.ask("confirm", desk.name(), "--anyway")[0]["result"] == "applied"
 
 
 def test_rev81_confirm_all(desk: Desk) -> None:
@@ -155,7 +177,7 @@ def test_rev81_confirm_all(desk: Desk) -> None:
 
 
 def test_rev82_what_could_not_be_done_is_exit_code_1_and_a_wrong_call_2(desk: Desk) -> None:
-    """REV-82, S1-71: was, is now, by whom, proposed."""
+    """REV-82, REV-325, S1-71: was, is now, by whom, proposed."""
     desk.propose("update_task_estimate", {"minutes": 60})
     desk.edit(estimate=90)
     name = desk.name()
@@ -263,8 +285,8 @@ def test_rev83_one_by_one_with_the_keys_of_git_add_p(desk: Desk) -> None:
     assert "Confirm this? [y,n,e,d,s,b,q,?]" in shown
     assert "q  quit: the other items wait" in shown
     assert [item.title for item in desk.page.items] == ["Flour", "A", "C2"]
-    fates = [(one["fate"], [d.get("reason") for d in one["decisions"]]) for one in desk.ask("ledger", "t1")]
-    assert fates == [
+    outcomes = [(one["outcome"], [d.get("reason") for d in one["decisions"]]) for one in desk.ask("ledger", "t1")]
+    assert outcomes == [
         ("confirmed", [None]),
         ("rejected", ["not needed"]),
         ("confirmed", [None]),
@@ -274,8 +296,8 @@ def test_rev83_one_by_one_with_the_keys_of_git_add_p(desk: Desk) -> None:
     ]
 
 
-def test_rev83_what_has_changed_is_shown_before_it_is_confirmed_over(desk: Desk) -> None:
-    """REV-83, REV-44: and the end of the input is a q."""
+def test_rev414_what_has_changed_is_shown_before_it_is_confirmed_over(desk: Desk) -> None:
+    """REV-414, REV-413, REV-44"""
     desk.propose("update_task_estimate", {"minutes": 60})
     desk.edit(estimate=90)
     assert "is now 90" in desk.type("-i", keys=["y"])
@@ -370,7 +392,7 @@ def test_cli_28_an_index_that_cannot_be_kept_does_not_hide_the_rest(
 
 
 def test_rev103_a_verdict_of_a_later_version_is_shown_as_it_is_called(desk: Desk) -> None:
-    """REV-103: the log goes on."""
+    """REV-313: the log goes on."""
     [change_set] = desk.propose("update_task_estimate", {"minutes": 60})
     later = {
         "agentId": AGENT,
@@ -454,7 +476,7 @@ def test_rev86_another_process_changes_the_target_and_then_the_cited_note(desk: 
     said = desk.type(verb, name, *more, code=1)
     assert "not as it was shown" in said
     assert "The flour is gone" in said
-    assert [one["fate"] for one in desk.ask("ledger")] == ["pending"]
+    assert [one["outcome"] for one in desk.ask("ledger")] == ["pending"]
     done = {"reject": "rejected", "dismiss": "rejected", "defer": "deferred"}.get(verb, "applied")
     assert desk.ask(verb, name, *more)[0]["result"] == done
 
@@ -510,7 +532,7 @@ def test_rev86_what_was_never_shown_here_is_not_decided(desk: Desk, call: tuple[
     one = verb in ("edit", "dismiss")
     items = [] if more == ["--all"] else [f"{unseen}.0"] if one else [f"{known}.0", f"{unseen}.0"]
     assert "never shown on this device" in desk.type(verb, *items, *more, code=2)
-    assert {one["fate"] for one in desk.ask("ledger")} == {"pending"}
+    assert {one["outcome"] for one in desk.ask("ledger")} == {"pending"}
 
 
 def test_rev123_a_program_says_itself_what_was_shown(desk: Desk) -> None:
@@ -593,8 +615,8 @@ def test_rev89_ledger_and_log_say_what_took_effect_and_what_counts(desk: Desk) -
     assert desk.ask("undo", desk.ask("log", "t1")[0]["itemName"])[0]["result"] == "undone"
 
 
-def test_rev83_back_and_an_edit_that_is_typed_again(desk: Desk) -> None:
-    """REV-83: a mistyped value costs nothing, and what was skipped can be gone back to."""
+def test_rev411_back_and_an_edit_that_is_typed_again(desk: Desk) -> None:
+    """REV-411, REV-412: a wrong value changes nothing, and one can go back to what was skipped."""
     desk.propose("update_task_estimate", {"minutes": 60})
     desk.propose("set_task_status", {"status": "BLOCKED", "reason": "no yeast"}, "r2")
     shown = desk.type("-i", keys=["s", "b", "e", "soon", "e", "75", "q"])
@@ -603,15 +625,15 @@ def test_rev83_back_and_an_edit_that_is_typed_again(desk: Desk) -> None:
     assert desk.page.task.estimate == 75
 
 
-def test_rev83_in_a_terminal_one_key_decides(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    """REV-83: no Enter; a reason and an edit are lines. An edit that is typed again begins with what was typed."""
+def test_rev410_in_a_terminal_one_key_decides(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """REV-410, REV-412: no Enter; a reason and an edit are lines."""
     monkeypatch.setattr("click.testing._NamedTextIOWrapper.isatty", lambda _: True, raising=False)
     desk.propose("add_multiple_checklist_items", {"items": [{"title": t} for t in "ABC"]})
     desk.propose("update_task_estimate", {"minutes": 60}, "r2")
     desk.propose("create_follow_up_task", {"title": "Buy salt", "priority": "P1"}, "r3")
     shown = desk.type("-i", keys=["ynnot needed", "yesoon", "e75", "eP9", "Buy rye", "eP3", ""])
-    fates = {one["summary"]: one["fate"] for one in desk.ask("ledger")}
-    assert fates == {
+    outcomes = {one["summary"]: one["outcome"] for one in desk.ask("ledger")}
+    assert outcomes == {
         'Add: "A"': "confirmed",
         'Add: "B"': "rejected",
         'Add: "C"': "confirmed",
@@ -622,8 +644,8 @@ def test_rev83_in_a_terminal_one_key_decides(desk: Desk, monkeypatch: pytest.Mon
     assert desk.ask("ledger")[1]["reason"] == "not needed"
 
 
-def test_rev83_what_changes_while_it_is_on_the_screen_is_shown_before_a_no(desk: Desk) -> None:
-    """REV-83, REV-86: between the page and the key another process writes; that key does nothing."""
+def test_rev414_what_changes_while_it_is_on_the_screen_is_shown_before_a_no(desk: Desk) -> None:
+    """REV-414, REV-86: between the page and the key another process writes; that key does nothing."""
     desk.propose("update_task_estimate", {"minutes": 60})
     asked = Keys.key
 
@@ -637,7 +659,7 @@ def test_rev83_what_changes_while_it_is_on_the_screen_is_shown_before_a_no(desk:
         shown = desk.type("-i", keys=["n", "n", "never"])
     assert "not as it was shown" in shown
     assert "75 → 60" in shown
-    assert [one["fate"] for one in desk.ask("ledger")] == ["rejected"]
+    assert [one["outcome"] for one in desk.ask("ledger")] == ["rejected"]
 
 
 def test_rev87_the_page_of_a_task_shows_its_proposals_as_review_does(desk: Desk) -> None:
@@ -651,11 +673,33 @@ def test_rev87_the_page_of_a_task_shows_its_proposals_as_review_does(desk: Desk)
     assert desk.ask("confirm", name)[0]["result"] == "applied"
 
 
-def test_rev24_the_pages_of_both_say_which_took_the_place_of_which(desk: Desk) -> None:
-    """REV-24: in the list, on the page of the old one, and in the ledger."""
+def test_rev402_the_pages_of_both_say_which_took_the_place_of_which(desk: Desk) -> None:
+    """REV-402: in the list, on the page of the old one, and in the ledger."""
     [old] = desk.propose("update_task_estimate", {"minutes": 60})
     [new] = desk.propose("update_task_estimate", {"minutes": 90}, "r2")
     assert f"takes the place of {old[:4]}.0" in desk.type()
     assert f"its place took {new[:4]}.0" in desk.type("show", f"{old}.0")
     assert "another proposal took its place" in desk.type("ledger")
     assert desk.type("confirm", f"{new}.0").startswith("applied")
+
+
+@pytest.mark.parametrize(
+    ("language", "words"), [("C", "not archived → archived"), ("de_DE.UTF-8", "nicht archiviert → archiviert")]
+)
+def test_agent155_what_goes_to_the_archive_is_not_called_done(desk: Desk, language: str, words: str) -> None:
+    """AGENT-155: an item that is put away keeps its tick."""
+    desk.propose("update_checklist_items", {"items": [{"id": "i1", "isArchived": True}]})
+    shown = desk.type(language=language)
+    assert words in shown
+    assert "done" not in shown
+    assert "erledigt" not in shown
+
+
+def test_cli_460_a_proposal_is_put_off_until_a_time_as_people_say_it(desk: Desk) -> None:
+    """CLI-460"""
+    desk.propose("update_task_estimate", {"minutes": 60})
+    name = desk.name()
+    desk.type("defer", name, "--until", "10 min ago", code=2)
+    desk.type("defer", name, "--until", "in 2 hours")
+    assert desk.ask() == []
+    assert [item["name"] for one in desk.ask("--all") for item in one["items"]] == [name]

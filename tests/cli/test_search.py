@@ -6,7 +6,7 @@ from tests.support.command_line import run_here
 
 
 def test_cli_64_titles_items_and_notes_are_found_with_their_task(tmp_path: Path) -> None:
-    """CLI-64"""
+    """CLI-64, CLI-305"""
     home = tmp_path / "home"
 
     def found(*words: str) -> list[tuple[str, str]]:

@@ -15,12 +15,16 @@ from tests.support.rounds import send
 from lottisync.answers.devices import Peer
 from lottisync.cli.homes import _peer_row
 from lottisync.daemon.home import TaskHome
-from lottisync.daemon.status import LOCK_FILE, STATUS_FILE, DaemonStatus
+from lottisync.daemon.status import LOCK_FILE, STATUS_FILE, DaemonStatus, last_seen
 from lottisync.device import clock
+from lottisync.device.peers import known_hosts, remember_introduction
 from lottisync.entities.entity import HIGH
 from lottisync.entities.version import Version
+from lottisync.identity.device_key import DeviceKey
+from lottisync.identity.pairing import Introduction
 from lottisync.store import chain, fork
 from lottisync.store.lock import Lock
+from lottisync.sync.peer import PeerState, Receiving
 
 BAD = Version("t1", "task", b'{"aaaaaaaaaaaaaaaa":1}', b"[]", b"{}")
 
@@ -30,6 +34,16 @@ def home(tmp_path: Path) -> Path:
     folder = tmp_path / "home"
     assert run_here("init", "--name", "laptop", home=folder).code == 0
     return folder
+
+
+def test_cli_66_a_device_that_was_paired_and_never_connected_was_seen_at_no_time(home: Path) -> None:
+    """It was an empty text. Its addresses are known since it was paired."""
+    opened = TaskHome.open(home)
+    remember_introduction(opened.space, "ab" * 32, Introduction(["tcp://192.0.2.1:22067"]), clock.now())
+    with opened.space.reading() as reader:
+        assert "192.0.2.1" in known_hosts(reader)
+    assert last_seen(opened, None) == {}
+    opened.close()
 
 
 def test_store_24_status_counts_what_is_in_quarantine_and_check_names_it(home: Path) -> None:
@@ -115,7 +129,7 @@ def test_copy_8_history_says_which_device_wrote_what_is_on_a_branch(home: Path) 
 
 
 def test_rel_d8_status_says_that_this_devices_own_clock_is_wrong(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """CAUS-17"""
+    """CAUS-17, CAUS-300"""
     assert run_here("status", "--json", home=home).json["clockDoubt"] is None
     monkeypatch.setattr(clock, "now", lambda: 86_400_000)
     status = run_here("status", home=home)
@@ -124,24 +138,87 @@ def test_rel_d8_status_says_that_this_devices_own_clock_is_wrong(home: Path, mon
     assert run_here("task", "add", "Bake bread", home=home).code == 0
 
 
+YEAR = 365 * 24 * 3_600_000
+
+
+@pytest.mark.parametrize(
+    ("offs", "own", "differ"),
+    [
+        ({"phone": YEAR}, False, ["phone"]),
+        ({"phone": YEAR, "tablet": YEAR + 1000}, True, ["phone", "tablet"]),
+        ({"phone": -YEAR, "tablet": -YEAR, "desk": 0}, True, ["phone", "tablet"]),
+        ({"phone": YEAR, "tablet": 0, "desk": None}, False, ["phone"]),
+    ],
+)
+def test_caus_421_status_says_whose_clock_differs_and_whose_is_probably_wrong(
+    home: Path, offs: dict[str, int | None], own: bool, differ: list[str]
+) -> None:
+    """CAUS-422: one device's clock was a year off, and neither it nor the others said so."""
+    keys = {name: DeviceKey(bytes([number]) * 32) for number, name in enumerate(offs, 1)}
+    opened = TaskHome.open(home)
+    for name, key in keys.items():
+        opened.members.add(name, key.certificate, clock.now())
+    opened.close()
+    peers = [PeerState(keys[name].device_id, name, connected=True, clock_off=off) for name, off in offs.items()]
+    with Lock(home / LOCK_FILE) as lock:
+        assert lock.take()
+        said = DaemonStatus(os.getpid(), 1, "2025-12-01T12:00:00Z", peers=peers)
+        (home / STATUS_FILE).write_bytes(msgspec.json.encode(said))
+        status = run_here("status", home=home)
+        listed = run_here("devices", home=home)
+        as_json = run_here("status", "--json", home=home).json
+    assert status.code == 0
+    assert ("this device's clock is probably wrong" in status.out) is own
+    assert ("probably wrong" in (as_json["clockDoubt"] or "")) is own
+    for said_there in (status.out, listed.out):
+        assert [name for name in offs if f"{name}'s clock and this device's differ" in said_there] == differ
+    assert {peer["name"]: peer["clockOff"] for peer in as_json["peers"]} == offs
+
+
+SINCE, TRIED = "2026-11-22T12:00:00.000Z", "2026-11-22T12:40:00.000Z"
+
+
 def peer(**fields: Any) -> Peer:
     """A device that is away, because nothing listens at its one address."""
-    failing = {"address": "192.0.2.1:22067", "source": "recorded", "failingSince": "2026-11-22T12:00:00.000Z"}
-    plain = dict.fromkeys(("lacks", "address", "lastSeenAt", "away", "error", "clockSaid", "leftAt", "lastFailure"))
-    lists: dict[str, Any] = {name: [] for name in ("diverged", "onlyHere", "onlyThere")}
-    address = {**failing, "workedAt": None, "code": "unreachable", "error": "nothing listens there"}
+    plain = dict.fromkeys(("lacks", "address", "lastSeenAt", "error", "clockSaid", "clockOff", "leftAt"))
+    lists: dict[str, Any] = {name: [] for name in ("diverged", "onlyHere", "onlyThere", "addresses")}
     state = {"id": "a" * 64, "name": "phone", "connected": False, "inStep": False, "holdsBack": 0, "runsTwice": False}
-    known = {**plain, **lists, **state, "mended": {}, "comparing": {}, "addresses": [address], "away": "unreachable"}
+    where = {"address": "192.0.2.1:22067", "error": "nothing listens there"}
+    away = {"why": "unreachable", "since": SINCE, "triedAt": TRIED, **where}
+    known = {**plain, **lists, **state, "mended": {}, "comparing": {}, "receiving": None, "away": away}
     return msgspec.convert(known | fields, Peer)
 
 
-def test_meet_26_a_device_that_lacks_changes_says_why_it_is_away() -> None:
-    """MEET-26: what it lacks hid the reason."""
+def test_meet_309_a_device_that_lacks_changes_says_why_it_is_away() -> None:
+    """MEET-309: what it lacks hid the reason."""
     assert _peer_row(peer(lacks={"journal": 1}))[2] == (
-        "lacks 1 change; not reachable at 192.0.2.1:22067 since 2026-11-22 12:00: nothing listens there"
+        "lacks 1 change; not reachable at 192.0.2.1:22067 since 2026-11-22 12:00, last tried 2026-11-22 12:40:"
+        " nothing listens there"
     )
 
 
-def test_meet_26_an_address_that_fails_is_no_news_of_a_device_that_is_connected() -> None:
-    """MEET-26"""
+def test_meet_309_an_address_that_fails_is_no_news_of_a_device_that_is_connected() -> None:
+    """MEET-309"""
     assert _peer_row(peer(connected=True, inStep=True, away=None))[2] == ""
+
+
+def test_meet_474_a_device_of_another_version_says_so_and_not_where_it_was_tried() -> None:
+    """MEET-474"""
+    why = "it speaks version 2 of the sync protocol, this device version 1: update this device first"
+    where = {"address": "192.0.2.1:22067", "since": SINCE, "triedAt": TRIED}
+    assert _peer_row(peer(away={"why": "version", "error": why, **where}))[2] == why
+    assert _peer_row(peer(away={"why": "version", **where}))[2] == "it speaks another version"
+
+
+@pytest.mark.parametrize(
+    ("far", "said"),
+    [
+        (Receiving("journal", 1_000, 4_000, 250), "[#####...............] 1,000 of 4,000, 250 a second"),
+        (Receiving("journal", 0, 4_000, None), "[....................] 0 of 4,000"),
+        (Receiving("journal", 3, 0, None), "[####################] 3 of 0"),
+    ],
+)
+def test_cli_472_status_shows_how_far_what_comes_in_is(far: Receiving, said: str) -> None:
+    """CLI-472; of a device that announced less than it sent, too."""
+    coming = msgspec.to_builtins(far)
+    assert _peer_row(peer(connected=True, away=None, receiving=coming))[2] == f"receiving journal {said}"

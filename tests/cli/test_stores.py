@@ -57,7 +57,7 @@ def test_a_sound_home_is_sound_and_a_damaged_one_is_not(apart: tuple[Path, Path]
 
 
 def test_rel_d7_a_person_accepts_what_a_damaged_row_shows(apart: tuple[Path, Path]) -> None:
-    """MEND-25: there is a command that helps where no other device does."""
+    """MEND-25, MEND-302: there is a command that helps where no other device does."""
     home = TaskHome.open(apart[0])
     home.journal._connection.execute(
         "update journal_entities set serialized = replace(serialized, 'milk', 'wine') where id = 't1'"
@@ -82,6 +82,17 @@ def test_history_says_who_wrote_what_where_and_what_it_replaced(apart: tuple[Pat
     assert [row["current"] for row in rows] == [False, True, True]
 
 
+def test_cli480_history_takes_a_piece_of_a_tasks_title(apart: tuple[Path, Path]) -> None:
+    """CLI-480: like every other command that a person gives a task's name to."""
+    assert call(apart[0], "history", "milk") == call(apart[0], "history", "t1")
+    assert "no task has it in its title" in run_here("history", "nowhere", home=apart[0]).err
+    home = TaskHome.open(apart[0])
+    with home.journal.transaction(clock.now(), HIGH) as tx:
+        tx.put("t2", "task", {"title": "Milk shake"})
+    home.close()
+    assert run_here("history", "milk", home=apart[0]).err.startswith("lottisync: 2 of task")
+
+
 def test_history_of_a_value_that_was_settled_names_what_was_shown(apart: tuple[Path, Path]) -> None:
     """STORE-16: of several that went at once, the one that people had seen."""
     laptop, _ = apart
@@ -92,7 +103,7 @@ def test_history_of_a_value_that_was_settled_names_what_was_shown(apart: tuple[P
 
 
 def test_conflicts_are_listed_shown_and_settled(apart: tuple[Path, Path]) -> None:
-    """STORE-17: and the one who settles is obeyed on the other device."""
+    """STORE-17, STORE-69: and the one who settles is obeyed on the other device."""
     laptop, phone = apart
     [listed] = call(laptop, "conflicts")
     assert (listed["id"], listed["path"]) == ("t1", "title")
@@ -111,7 +122,7 @@ def test_conflicts_are_listed_shown_and_settled(apart: tuple[Path, Path]) -> Non
 
 
 def test_f10_the_page_of_a_task_shows_both_values(apart: tuple[Path, Path]) -> None:
-    """CLI-67: and the list names the task."""
+    """CLI-67, CLI-306: and the list names the task."""
     shown = run_here("task", "show", "t1", home=apart[0]).out
     assert "! Soy milk: title: 1 Soy milk (phone)  |  2 Oat milk (laptop)" in shown
     assert "lottisync conflicts keep t1 title N" in shown
@@ -155,3 +166,24 @@ def test_combining_takes_a_value_in_ones_own_words(apart: tuple[Path, Path]) -> 
 )
 def test_what_is_not_there_is_said_in_words(apart: tuple[Path, Path], arguments: tuple[str, ...], code: str) -> None:
     assert call(apart[0], *arguments, status=1)["error"]["code"] == code
+
+
+def test_cli481_history_says_deleted_in_a_word(apart: tuple[Path, Path]) -> None:
+    """CLI-481: and not with the clocks that the deletion had seen."""
+    assert run_here("task", "delete", "t1", home=apart[0]).code == 0
+    [row] = [line for line in run_here("history", "t1", home=apart[0]).out.splitlines() if "deletedAt" in line]
+    assert row.endswith("deleted")
+
+
+def test_cli_475_history_calls_labels_and_proposals_what_people_call_them(apart: tuple[Path, Path]) -> None:
+    """CLI-475: it said `labels/at~1home` and `receipts/` with an id. A program reads the names of the registers."""
+    home = TaskHome.open(apart[0])
+    with home.journal.transaction(clock.now(), HIGH) as tx:
+        tx.put("t1", "task", {"labels/at~1home": True, "receipts/o1": {"args": {"minutes": 5}, "result": "applied"}})
+    home.close()
+    shown = run_here("history", "t1", home=apart[0]).out.splitlines()
+    assert [line.split()[-1] for line in shown if "label at/home" in line] == ["true"]
+    assert [line.split()[-1] for line in shown if "confirmed proposal" in line] == ["applied"]
+    assert not [line for line in shown if "receipts" in line or "labels/" in line]
+    paths = {row["path"] for row in call(apart[0], "history", "t1")["writes"]}
+    assert {"labels/at~1home", "receipts/o1"} <= paths

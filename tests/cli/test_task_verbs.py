@@ -1,4 +1,4 @@
-"""What a person does to tasks that are there: CLI-60 to CLI-63, JOUR-16, JOUR-20 to JOUR-23."""
+"""What a person does to tasks that are there: CLI-60 to CLI-63, CLI-463, JOUR-16, JOUR-20 to JOUR-23, JOUR-465."""
 
 import stat
 import sys
@@ -74,7 +74,7 @@ def test_cli_60_several_at_once(home: Path) -> None:
 
 
 def test_cli_62_a_done_task_can_be_opened_again_by_the_person(home: Path) -> None:
-    """CLI-62"""
+    """CLI-62, CLI-304"""
     done(home, "done", "milk")
     answer = done(home, "reopen", "milk")[0]
     assert (answer["status"], answer["changed"]) == ("OPEN", True)
@@ -97,8 +97,12 @@ def test_cli_62_a_done_task_can_be_opened_again_by_the_person(home: Path) -> Non
     ],
 )
 def test_cli_61_a_field_is_set(home: Path, words: tuple[str, ...], field: str, value: object) -> None:
+    """CLI-303: and the same call again writes nothing."""
     assert done(home, *words)[0]["changed"] is True
     assert done(home, "show", "milk")[field] == value
+    before = run_here("history", "milk", "--json", home=home).content
+    assert done(home, *words)[0]["changed"] is False
+    assert run_here("history", "milk", "--json", home=home).content == before
 
 
 def test_cli_61_a_value_is_taken_away(home: Path) -> None:
@@ -155,7 +159,7 @@ def test_cli_60_notes_and_time_are_written_down(home: Path) -> None:
 
 
 def test_jour_21_a_label_is_found_by_its_name_and_made_once(home: Path) -> None:
-    """JOUR-21"""
+    """JOUR-21, JOUR-300"""
     done(home, "label", "add", "milk", "Shopping")
     done(home, "label", "add", "bread", "shopping", "home")
     assert done(home, "show", "milk")["labels"] == ["Shopping"]
@@ -182,7 +186,7 @@ def test_jour_22_a_label_that_was_not_wanted_is_wanted_again(home: Path) -> None
 
 
 def test_jour_21_a_category(home: Path) -> None:
-    """JOUR-21"""
+    """JOUR-21, JOUR-300"""
     done(home, "category", "milk", "bread", "Household")
     assert done(home, "category", "milk", "household")[0]["changed"] is False
     assert done(home, "show", "milk")["categoryId"] == done(home, "show", "bread")["categoryId"] is not None
@@ -191,7 +195,7 @@ def test_jour_21_a_category(home: Path) -> None:
 
 
 def test_jour_23_a_link_is_one_from_both_ends(home: Path) -> None:
-    """JOUR-23"""
+    """JOUR-23, JOUR-301"""
     assert done(home, "link", "milk", "blocks", "cake")[0]["changed"] is True
     assert done(home, "link", "cake", "is_blocked_by", "milk")[0]["changed"] is False
     assert done(home, "link", "milk", "fixes", "cake")[0]["changed"] is True
@@ -301,3 +305,34 @@ def test_cli_65_a_list_shows_what_fits_its_filters(home: Path, words: tuple[str,
 def test_cli_65_a_filter_that_cannot_be_read_is_a_wrong_call(home: Path, words: tuple[str, ...]) -> None:
     """CLI-65"""
     refused(home, "list", *words, code=2)
+
+
+def test_cli_463_a_reminder_that_is_over_is_shown(home: Path) -> None:
+    """CLI-463, CLI-460"""
+    assert "reminds you on " in task(home, "remind", "milk", "in 2 hours").out
+    assert run_here("status", "--json", home=home).json["reminders"] == []
+    done(home, "remind", "milk", "bread", "10 min ago")
+    assert {each["taskTitle"] for each in run_here("status", "--json", home=home).json["reminders"]} == {
+        "Buy milk",
+        "Bake bread",
+    }
+    assert "Reminder: 'Buy milk', 10 min ago" in run_here("status", home=home).out
+    done(home, "done", "milk")
+    done(home, "remind", "bread", "none")
+    assert run_here("status", "--json", home=home).json["reminders"] == []
+
+
+def test_jour_465_a_task_that_repeats_is_done_and_comes_again(home: Path) -> None:
+    """JOUR-465, JOUR-469"""
+    done(home, "due", "milk", "2026-12-01")
+    assert task(home, "repeat", "milk", "every 2 weeks").out.rstrip().endswith("repeats every 2 weeks")
+    assert done(home, "show", "milk")["repeat"] == "R/2026-12-01/P2W"
+    assert "repeats every 2 weeks" in task(home, "show", "milk").out
+    said = task(home, "done", "milk").out.splitlines()
+    assert "is next, due 20" in said[1]
+    waiting = [one for one in done(home, "list") if one["title"] == "Buy milk"]
+    assert len(waiting) == 1
+    assert run_here("undo", home=home).code == 0
+    assert [one["due"] for one in done(home, "list") if one["title"] == "Buy milk"] == ["2026-12-01"]
+    assert "does not repeat" in task(home, "repeat", "milk", "none").out
+    assert "repeats daily" in refused(home, "repeat", "milk", "often", code=2)

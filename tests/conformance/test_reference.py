@@ -46,7 +46,7 @@ def entities(draw: st.DrawFn) -> dict[str, Any]:
 
 
 def _write(path: str, host: str, counter: int) -> dict[str, Any]:
-    """What this dot wrote here, the same whoever asks."""
+    """What this dot wrote here, the same for every caller."""
     chance = sum(map(ord, path + host)) * 7 + counter
     value: Any = chance % 3
     if path == "deletedAt":

@@ -7,11 +7,16 @@ from pathlib import Path
 from tests.support.command_line import BOUND_SECONDS, eventually, run, run_here, started
 from tests.support.daemons import daemon
 
+from lottisync.daemon.home import TaskHome
+from lottisync.device import clock
+from lottisync.device.addresses import renew
+from lottisync.net.address import Address
+
 ALONE = ("--no-discovery", "--listen", "127.0.0.1:0")
 
 
 def test_meet_6_rel_d3_two_that_were_paired_by_a_code_meet_without_mdns(tmp_path: Path) -> None:
-    """Pairing hands over the daemon's port. Before, it was forgotten, and the two never met."""
+    """MEET-243: Pairing hands over the daemon's port. Before, it was forgotten, and the two never met."""
     laptop, phone = tmp_path / "laptop", tmp_path / "phone"
     for home in (laptop, phone):
         assert run_here("init", "--name", home.name, home=home).code == 0
@@ -27,6 +32,7 @@ def test_meet_6_rel_d3_two_that_were_paired_by_a_code_meet_without_mdns(tmp_path
 
 
 def test_meet_26_status_says_why_a_device_is_away(tmp_path: Path) -> None:
+    """MEET-309"""
     home = tmp_path / "laptop"
     assert run_here("init", "--name", "laptop", home=home).code == 0
     with daemon(home):
@@ -40,9 +46,39 @@ def test_meet_26_status_says_why_a_device_is_away(tmp_path: Path) -> None:
     with daemon(other):
         eventually(lambda: "not reachable at" in run_here("status", home=other).out)
         [peer] = run_here("status", "--json", home=other).json["peers"]
-        assert peer["away"] == "unreachable"
+        assert peer["away"]["why"] == "unreachable"
         assert any(each["error"] == "nothing listens there" for each in peer["addresses"])
         assert "nothing listens there" in run_here("devices", home=other).out
-    # MEET-33: and when no daemon runs any more.
-    assert re.search(r"when last tried, \S+ \S+, at \S+: nothing listens there", run_here("status", home=other).out)
-    assert "when last tried" in run_here("devices", home=other).out
+    # MEET-33, MEET-310: and when no daemon runs any more.
+    said = r"not reachable at \S+.* since \S+ \S+, last tried \S+ \S+: nothing listens there"
+    assert re.search(said, run_here("status", home=other).out)
+    assert re.search(said, run_here("devices", home=other).out)
+
+
+def test_meet_44_why_a_device_is_away_is_said_with_and_without_a_daemon(tmp_path: Path) -> None:
+    """And MEET-47. `stopped` and `no-address` were forgotten when the daemon ended, and `devices` never said them."""
+    laptop, phone, unheard = (tmp_path / name for name in ("laptop", "phone", "unheard-of"))
+    for home in (laptop, phone, unheard):
+        assert run_here("init", "--name", home.name, home=home).code == 0
+    opened, other = TaskHome.open(laptop), TaskHome.open(unheard)
+    opened.members.add("unheard-of", other.key.certificate, 1)
+    other.close()
+    opened.close()
+
+    def said(home: Path) -> list[str]:
+        return [run_here(command, home=home).out for command in ("status", "devices")]
+
+    words = ("it was stopped at", "no address known. Add one: lottisync devices address unheard-of HOST:PORT")
+    with daemon(laptop) as first:
+        with daemon(phone), started("pair", "--invite", "--json", home=laptop) as showing:
+            assert showing.stdout is not None
+            assert run("pair", json.loads(showing.stdout.readline())["uri"], home=phone).code == 0
+            first.event("connected")
+        eventually(lambda: all(word in text for text in said(laptop) for word in words), "both reasons, twice")
+        away = {peer["name"]: peer["away"]["why"] for peer in run_here("status", "--json", home=laptop).json["peers"]}
+        assert away == {"phone": "stopped", "unheard-of": "no-address"}
+    assert all(word in text for text in said(laptop) for word in words)
+    opened = TaskHome.open(laptop)
+    renew(opened.space, opened.id, [Address("192.0.2.7", 4000)], b"s" * 16, clock.now())
+    opened.close()
+    assert "laptop  192.0.2.7:4000  named by itself" in run_here("devices", home=laptop).out

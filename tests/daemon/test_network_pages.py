@@ -11,6 +11,7 @@ from lottisync.daemon import pages
 from lottisync.daemon.home import TaskHome
 from lottisync.daemon.network_pages import NetworkPages, OnNetwork
 from lottisync.device import clock
+from lottisync.net.address import Address
 from lottisync.problem import Problem
 from lottisync.web.access import Access, read_door
 from lottisync.web.admission import Browsers, Network
@@ -25,7 +26,9 @@ def test_web_69_a_browser_that_trusts_the_authority_reaches_the_door_by_tls(tmp_
 
     async def ask() -> bytes:
         async with anyio.create_task_group() as tasks:
-            await tasks.start(partial(pages.serve, home, pages.listen(pages.Where(port=0)), HERE))
+            await tasks.start(
+                partial(pages.serve, home, pages.listen(pages.Where(port=0)), HERE, Address("127.0.0.1", 0))
+            )
             door = read_door(home.path)
             assert door is not None
             trusting = ssl.create_default_context(cadata=Authority(home.path, clock.now()).der)

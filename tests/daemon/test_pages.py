@@ -21,6 +21,7 @@ from pathlib import Path
 import anyio
 from lottisync.daemon import daemon, pages
 from lottisync.daemon.home import TaskHome
+from lottisync.net.address import Address
 STACK = {"starlette", "uvicorn", "jinja2"}
 
 async def main():
@@ -28,7 +29,7 @@ async def main():
     sockets = pages.listen(pages.Where(port=0))
     port = sockets[0].getsockname()[1]
     async with anyio.create_task_group() as tasks:
-        await tasks.start(pages.serve, home, sockets)
+        await tasks.start(pages.serve, home, sockets, None, Address("127.0.0.1", 0))
         await anyio.wait_all_tasks_blocked()
         assert not STACK & set(sys.modules), "loaded before anybody came"
         async with await anyio.connect_tcp("127.0.0.1", port) as stream:

@@ -6,8 +6,9 @@ import pytest
 from tests.support.command_line import contents, run_here
 from tests.support.daemons import daemon
 
-from lottisync.daemon.settings import SETTINGS_FILE, Settings, change, read_settings
-from lottisync.problem import Problem
+from lottisync.daemon.pages import Configured
+from lottisync.daemon.settings import SETTINGS_FILE, OnPending, Settings, change, read_settings
+from lottisync.problem import Problem, Usage
 
 
 @pytest.fixture
@@ -31,7 +32,7 @@ def test_cli_113_what_is_set_is_listed_and_can_be_taken_back(home: Path) -> None
     assert read_settings(home) == Settings(discovery=False)
 
 
-def test_cli_113_an_option_counts_before_the_setting(home: Path) -> None:
+def test_cli_324_an_option_counts_before_the_setting(home: Path) -> None:
     """The port that is set is no port of this machine, so that a daemon without the option could not start."""
     change(home, "listen", "192.0.2.1:7000")
     change(home, "web", "off")
@@ -53,6 +54,7 @@ def test_cli_113_an_option_counts_before_the_setting(home: Path) -> None:
 def test_cli_114_what_cannot_be_set_is_a_wrong_call_and_changes_nothing(
     home: Path, name: str, value: str, said: str
 ) -> None:
+    """CLI-308"""
     change(home, "agents", "false")
     before = contents(home)
     done = run_here("config", "set", name, value, home=home)
@@ -70,6 +72,7 @@ def test_cli_114_what_cannot_be_set_is_a_wrong_call_and_changes_nothing(
     ],
 )
 def test_cli_114_a_bad_file_is_named_and_no_daemon_starts(home: Path, text: str, said: str) -> None:
+    """CLI-308"""
     (home / SETTINGS_FILE).write_text(text)
     for call in (("config", "list"), ("config", "set", "web", "off"), ("daemon",)):
         done = run_here(*call, home=home)
@@ -96,3 +99,39 @@ def test_cli_115_what_has_no_line_of_its_own_is_left_to_the_person(home: Path) -
     with pytest.raises(Problem, match="by hand"):
         change(home, "listen", "[::]:2")
     assert (home / SETTINGS_FILE).read_text() == '"listen" = "[::]:1"\n'
+
+
+def test_cli_113_the_command_that_calls_the_person_is_set_like_the_others(home: Path) -> None:
+    """CLI-113, CLI-115: its settings are lines, and what does not fit together is refused."""
+    (home / SETTINGS_FILE).write_text("# mine\nagents = false\n")
+    refused = run_here("config", "set", "on-pending.after", "5", home=home)
+    assert (refused.code, "command" in refused.err) == (1, True)
+    said = run_here("config", "set", "on-pending.command", "notify-send 'Proposals wait'", home=home)
+    assert said.out.startswith("on-pending.command = notify-send 'Proposals wait'")
+    assert run_here("config", "set", "on-pending.after", "5", home=home).code == 0
+    assert run_here("config", "set", "on-pending.after", "soon", home=home).code == 2
+    assert read_settings(home).on_pending == OnPending(["notify-send", "Proposals wait"], None, 5)
+    assert run_here("config", "get", "on-pending.after", "--json", home=home).json["value"] == "5"
+    assert (home / SETTINGS_FILE).read_text().startswith("# mine\nagents = false\n")
+    assert run_here("config", "unset", "on-pending.command", home=home).code == 1
+    for name in ("after", "command"):
+        assert run_here("config", "unset", f"on-pending.{name}", home=home).code == 0
+    assert read_settings(home) == Settings(agents=False)
+
+
+def test_cli_115_a_table_that_was_written_by_hand_stays(home: Path) -> None:
+    """CLI-115"""
+    text = '[on-pending]\ncommand = ["true"]\n'
+    (home / SETTINGS_FILE).write_text(text)
+    assert run_here("config", "get", "on-pending.command", home=home).out == "on-pending.command = true\n"
+    refused = run_here("config", "set", "on-pending.after", "5", home=home)
+    assert (refused.code, "Change it by hand" in refused.err) == (1, True)
+    assert (home / SETTINGS_FILE).read_text() == text
+
+
+def test_web_460_no_page_sets_a_command(home: Path) -> None:
+    """WEB-460"""
+    with pytest.raises(Usage, match="on a page"):
+        Configured(home).change("on-pending.command", "true")
+    assert all(not each.name.startswith("on-pending") for each in Configured(home).all())
+    assert not (home / SETTINGS_FILE).exists()

@@ -22,6 +22,7 @@ def home(tmp_path: Path) -> Path:
 
 
 def test_cli_116_stop_ends_the_daemon_and_a_second_stop_says_that_none_runs(home: Path) -> None:
+    """CLI-309"""
     with daemon(home) as running:
         done = run_here("daemon", "stop", "--json", home=home)
         assert (done.code, done.json["pid"]) == (0, running.process.pid)

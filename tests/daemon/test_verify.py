@@ -130,7 +130,7 @@ def test_cli_21_a_device_that_is_not_there_is_said_within_the_wait(
     assert found.code == 1
     assert found.json["error"] == {
         "code": "not-reachable",
-        "message": "phone is not reachable now: nothing was compared. Start there: lottisync daemon",
+        "message": "not reachable now: phone. Nothing was compared. Start there: lottisync daemon",
     }
     assert asked(laptop) == []
 
@@ -144,7 +144,7 @@ def test_cli_21_a_device_that_is_not_there_is_said_within_the_wait(
         (("phone", "--wait", "-1"), "usage", 2),
     ],
 )
-def test_cli_21_a_call_that_is_wrong_is_said(
+def test_cli_322_a_call_that_is_wrong_is_said(
     homes: tuple[Path, Path], arguments: tuple[str, ...], code: str, exit_code: int
 ) -> None:
     found = verify(homes[0], *arguments)
@@ -179,7 +179,7 @@ def test_cli_22_a_command_that_was_killed_leaves_no_request(homes: tuple[Path, P
     del phone
 
 
-def test_cli_22_a_daemon_that_is_killed_leaves_the_rest_to_the_command(homes: tuple[Path, Path]) -> None:
+def test_cli_323_a_daemon_that_is_killed_leaves_the_rest_to_the_command(homes: tuple[Path, Path]) -> None:
     laptop, phone = homes
     with daemon(laptop) as first, started("verify", "phone", "--json", "--wait", "600", *ALONE, home=laptop) as asking:
         eventually(lambda: len(asked(laptop)) == 3, "the request")
@@ -226,8 +226,10 @@ def test_cli_23_status_shows_how_far_a_comparison_is(homes: tuple[Path, Path]) -
     opened.close()
 
     def shown(twice: str | None) -> str:
-        peer = PeerState(phone, "phone", connected=True, comparing={"journal": (500, 4_000)}, twice=twice, ahead=AHEAD)
-        said = DaemonStatus(os.getpid(), 1, "2025-12-01T12:00:00Z", [peer], twice=twice)
+        peer = PeerState(
+            phone, "phone", connected=True, comparing={"journal": (500, 4_000)}, duplicate_key_at=twice, ahead=AHEAD
+        )
+        said = DaemonStatus(os.getpid(), 1, "2025-12-01T12:00:00Z", [peer], duplicate_key_at=twice)
         (laptop / STATUS_FILE).write_bytes(msgspec.json.encode(said))
         return run("status", home=laptop).out
 
@@ -260,6 +262,7 @@ def test_cli_23_the_command_draws_a_bar_where_a_person_is_watching(homes: tuple[
 
 
 def test_cli_24_a_status_that_cannot_be_written_is_said_once_and_ends_nothing(homes: tuple[Path, Path]) -> None:
+    """CLI-328"""
     laptop, phone = homes
     in_the_way = laptop / (STATUS_FILE + ".new")
     in_the_way.mkdir()

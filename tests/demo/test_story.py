@@ -15,7 +15,8 @@ import pytest
 from tests.support.command_line import content
 
 from lottisync.demo import script
-from lottisync.demo.story import EDITED_MINUTES, REASON, TASK
+from lottisync.demo.stage import SCENES
+from lottisync.demo.story import CONTESTED, EDITED_MINUTES, REASON, TASK
 from lottisync.journal.task_file import task_id
 
 STEPS = (
@@ -27,6 +28,7 @@ STEPS = (
     "The person decides on phone: one edited, one rejected, the rest confirmed",
     "Effects and decisions arrive on laptop",
     "The next wake has learnt from the verdicts",
+    "Phone goes offline. Both change one date, and both values are kept",
     "Both devices hold the same, and can prove it",
 )
 
@@ -36,10 +38,10 @@ STORY_SECONDS = 600
 pytestmark = pytest.mark.timeout(2 * STORY_SECONDS)
 
 
-def run_demo(folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+def run_demo(folder: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     clean = {k: v for k, v in os.environ.items() if k not in ("OPENAI_API_KEY", "LOTTISYNC_MODEL_URL")}
     return subprocess.run(
-        [sys.executable, "-m", "lottisync.demo", "--folder", str(folder)],
+        [sys.executable, "-m", "lottisync.demo", "--folder", str(folder), *arguments],
         env={**clean, "COLUMNS": "140", **environment},
         capture_output=True,
         text=True,
@@ -51,8 +53,11 @@ def run_demo(folder: Path, **environment: str) -> subprocess.CompletedProcess[st
 @pytest.fixture(scope="module")
 def told(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     folder = tmp_path_factory.mktemp("story") / "homes"
-    done = run_demo(folder)
+    pictures = Path(os.environ.get("PICTURES") or tmp_path_factory.mktemp("pictures"))
+    done = run_demo(folder, "--pictures", str(pictures.absolute()))
     assert done.returncode == 0, done.stdout + done.stderr
+    for name in SCENES:
+        assert "http" not in (pictures / f"{name}.svg").read_text().replace("http://www.w3.org/2000/svg", "")
     return folder, done.stdout
 
 
@@ -67,7 +72,7 @@ def ask(folder: Path, device: str, *arguments: str) -> Any:
 
 
 def test_every_step_is_told_in_order(told: tuple[Path, str]) -> None:
-    """C-17, S1-62, S2-10: proposed on one device, confirmed on another."""
+    """C-17, S1-62, S2-09, S2-10: proposed on one device, confirmed on another; two daemons bring it there."""
     places = [told[1].index(step) for step in STEPS]
     assert places == sorted(places)
 
@@ -78,6 +83,19 @@ def test_both_homes_hold_the_same(told: tuple[Path, str]) -> None:
     for name in ("space", "journal", "agent"):
         assert stores[0][name]["digest"] == stores[1][name]["digest"] != "0" * 64
         assert stores[0][name]["knowledge"] == stores[1][name]["knowledge"]
+
+
+def test_what_was_written_apart_is_settled_and_both_values_are_in_the_history(told: tuple[Path, str]) -> None:
+    [task] = ask(told[0], "laptop", "search", CONTESTED)
+    writes = ask(told[0], "laptop", "history", task["id"])["writes"]
+    assert ask(told[0], "laptop", "conflicts") == []
+    assert [write["value"] for write in writes if write["path"] == "due"] == ["2026-12-18", "2026-12-21", "2026-12-21"]
+
+
+def test_says_who_the_model_is_and_how_to_open_both_inboxes(told: tuple[Path, str]) -> None:
+    assert "The model is scripted" in told[1]
+    for device in ("laptop", "phone"):
+        assert f"open --home {told[0] / device}" in told[1].replace("\n", "")
 
 
 @pytest.mark.parametrize("device", ["laptop", "phone"])

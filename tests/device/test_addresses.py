@@ -21,6 +21,7 @@ from lottisync.device.addresses import (
 )
 from lottisync.device.addresses import _reach as reach_of
 from lottisync.device.space import ADDRESSES
+from lottisync.entities import path
 from lottisync.entities.entity import HIGH
 from lottisync.net.address import Address, parse
 from lottisync.problem import Problem
@@ -63,7 +64,7 @@ def test_meet_1_a_device_says_where_it_is_reached(member: Member) -> None:
     assert known == Reach((LAN, VPN), (), SECRET, "2025-12-01T12:00:00.000Z")
 
 
-def test_meet_2_a_record_that_is_right_is_not_written_again(member: Member) -> None:
+def test_meet_235_a_record_that_is_right_is_not_written_again(member: Member) -> None:
     space = member.stores["space"]
     renew(space, member.device, [LAN], SECRET, member.now)
     before = counter(member)
@@ -100,7 +101,7 @@ def test_meet_10_another_secret_takes_the_place_of_the_one_before(member: Member
     assert reach(space)[member.device].secret == bytes(16)
 
 
-def test_meet_2_a_record_that_somebody_deleted_is_written_again(member: Member) -> None:
+def test_meet_236_a_record_that_somebody_deleted_is_written_again(member: Member) -> None:
     space = member.stores["space"]
     renew(space, member.device, [LAN], SECRET, member.now)
     with space.transaction(member.now, HIGH) as tx:
@@ -129,7 +130,7 @@ def test_meet_3_a_field_of_any_shape_counts_as_absent_and_hides_no_other(field: 
 @pytest.mark.parametrize(
     "make", [lambda uris: {"ways": uris}, lambda uris: {"given": dict.fromkeys(uris, True)}], ids=["ways", "given"]
 )
-def test_meet_3_of_a_record_without_end_no_more_is_used_than_the_limit(
+def test_meet_237_of_a_record_without_end_no_more_is_used_than_the_limit(
     member: Member, make: Callable[[list[str]], dict[str, Any]]
 ) -> None:
     put(member, make([f"tcp://192.0.2.7:{port}" for port in range(1, 400)]))
@@ -137,7 +138,7 @@ def test_meet_3_of_a_record_without_end_no_more_is_used_than_the_limit(
     assert len(known.addresses) + len(known.given) in (MOST_WAYS, MOST_GIVEN)
 
 
-def test_meet_1_a_way_of_a_kind_that_is_not_known_is_kept_and_passed_over(member: Member) -> None:
+def test_meet_234_a_way_of_a_kind_that_is_not_known_is_kept_and_passed_over(member: Member) -> None:
     """A relay will be one."""
     put(member, {"ways": ["relay://relay.example/00", LAN.uri]})
     assert reach(member.stores["space"])[member.device].addresses == (LAN,)
@@ -147,3 +148,23 @@ def test_meet_3_a_record_under_an_id_that_is_no_devices_is_passed_over(member: M
     with member.stores["space"].transaction(member.now, HIGH) as tx:
         tx.put("at-nobody", ADDRESSES, {"ways": [LAN.uri]})
     assert reach(member.stores["space"]) == {}
+
+
+def test_meet_42_a_link_local_address_is_added_without_its_interface(member: Member) -> None:
+    """`eth0` of the machine where it was typed went to all the others."""
+    give(member.space, member.device, Address("fe80::1%eth0", 22067), member.now)
+    assert reach(member.space)[member.device].given == (Address("fe80::1", 22067),)
+    with member.space.reading() as reader:
+        record = reader.entity(record_id(member.device))
+    assert record is not None
+    assert "eth0" not in str(record.document())
+    assert take_away(member.space, member.device, Address("fe80::1%wlan0", 22067), member.now)
+    assert reach(member.space)[member.device].given == ()
+
+
+def test_meet_42_a_record_that_names_an_interface_all_the_same_is_read_without_it(member: Member) -> None:
+    put(member, {path.join("given", "tcp://[fe80::1%eth0]:1"): True, "ways": ["tcp://[fe80::2%lo]:1"]})
+    found = reach(member.space)[member.device]
+    assert (found.addresses, found.given) == ((Address("fe80::2", 1),), (Address("fe80::1", 1),))
+    assert take_away(member.space, member.device, Address("fe80::1", 1), member.now)
+    assert reach(member.space)[member.device].given == ()

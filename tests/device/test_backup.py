@@ -68,8 +68,8 @@ def test_backup_1_what_was_committed_is_in_it_while_the_program_goes_on(house: H
     ]
 
 
-def test_backup_1_stores_are_taken_in_the_reverse_order_of_delivery(house: House, tmp_path: Path) -> None:
-    """BACKUP-1: what is decided while it is taken has its effect in it, too."""
+def test_backup_20_stores_are_taken_in_the_reverse_order_of_delivery(house: House, tmp_path: Path) -> None:
+    """BACKUP-20: what is decided while it is taken has its effect in it, too."""
 
     def progress(what: str, done: int, of: int) -> None:
         if what == "copy" and done == 1:  # the agent's store is taken, the journal not yet
@@ -85,7 +85,7 @@ def test_backup_1_stores_are_taken_in_the_reverse_order_of_delivery(house: House
 
 
 def test_backup_2_a_copy_that_does_not_pass_the_check_is_no_backup(house: House, tmp_path: Path) -> None:
-    """BACKUP-2"""
+    """BACKUP-2, BACKUP-21"""
     house.write("a")
     with house.journal.transaction(NOON, None) as tx:
         tx.execute('update journal_entities set serialized = \'{"title":"rotten"}\'')

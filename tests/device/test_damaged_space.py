@@ -31,7 +31,7 @@ def damage(member: Member, n: int, column: str) -> None:
 
 @pytest.mark.parametrize("column", COLUMNS)
 async def test_rel_d7_one_damaged_record_of_space_hides_no_other(tmp_path: Path, column: str) -> None:
-    """STORE-42, STORE-53"""
+    """STORE-42, STORE-72, STORE-53"""
     a, b = household(tmp_path, 2)
     a.admit(b)
     with a.space.reading() as reader:
@@ -58,7 +58,8 @@ async def test_rel_d7_one_damaged_record_of_space_hides_no_other(tmp_path: Path,
 )
 @pytest.mark.parametrize("kind", ["revoked", "added"])
 async def test_a_damaged_record_brings_no_revoked_device_back(tmp_path: Path, kind: str, damaging: str) -> None:
-    """ROSTER-21: b has revoked c; then the row of the revocation, or the one that makes b a member, is damaged."""
+    """ROSTER-21, ROSTER-300: b has revoked c; then the row of the revocation, or the one that makes b a member, is
+    damaged."""
     a, b, c = household(tmp_path, 3)
     a.admit(b)
     a.admit(c)

@@ -2,10 +2,12 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import anyio
 import msgspec
 import pytest
+from tests.support.household import BOUND_SECONDS
 
 from lottisync.device.home import Home
 from lottisync.entities.entity import HIGH
@@ -76,7 +78,7 @@ def test_following_goes_on_with_what_is_committed_later(home: Home) -> None:
                 seen.append(change.id)
                 arrived.set()
 
-        with anyio.fail_after(10):
+        with anyio.fail_after(BOUND_SECONDS):
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(watch)
                 await arrived.wait()
@@ -88,3 +90,17 @@ def test_following_goes_on_with_what_is_committed_later(home: Home) -> None:
                 tasks.cancel_scope.cancel()
 
     anyio.run(scenario)
+
+
+@pytest.mark.parametrize("precedence", [None, 7, True, "HIGH"])
+def test_store_31_a_write_without_a_precedence_gets_a_sentence(home: Home, precedence: Any) -> None:
+    with (
+        pytest.raises(Problem, match="a write has the precedence HIGH or LOW, not"),
+        home.write("cookbook", precedence),
+    ):
+        pytest.fail("it was opened")
+
+
+def test_a_store_of_ones_own_cannot_have_the_name_of_one_that_every_device_has(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="every device has a store 'space' already"):
+        Home.create(tmp_path / "other", "phone", [schema("space", [EntityType("recipe", Recipe)])])

@@ -48,7 +48,7 @@ def filled(folder: Path) -> Store:
 
 
 def test_backup_10_an_export_into_an_empty_device_shows_the_same(tmp_path: Path) -> None:
-    """BACKUP-10"""
+    """BACKUP-10, BACKUP-23"""
     source, target = filled(tmp_path), new_store(tmp_path, 2)
     assert export.take({"journal": target}, lines_of(source), NOON) == export.Imported(3, 0)
     assert documents(target) == documents(source)
@@ -92,8 +92,8 @@ def test_backup_10_conflicts_are_in_the_export(tmp_path: Path) -> None:
     assert {record["fields"]["title"], record["siblings"]["title"][0]["value"]} == {"Red", "Blue"}
 
 
-def test_backup_12_a_dry_run_changes_nothing(tmp_path: Path) -> None:
-    """BACKUP-12"""
+def test_backup_24_a_dry_run_changes_nothing(tmp_path: Path) -> None:
+    """BACKUP-24"""
     source, target = filled(tmp_path), new_store(tmp_path, 2)
     before = dump(target)
     assert export.take({"journal": target}, lines_of(source), NOON, dry_run=True) == export.Imported(3, 0)
@@ -132,8 +132,8 @@ def test_backup_12_a_damaged_export_is_refused_with_its_line_and_changes_nothing
         min_size=1,
     )
 )
-def test_backup_10_any_document_comes_back(fields: dict[str, Any]) -> None:
-    """BACKUP-10"""
+def test_backup_23_any_document_comes_back(fields: dict[str, Any]) -> None:
+    """BACKUP-23"""
     import tempfile
 
     with tempfile.TemporaryDirectory() as folder:

@@ -47,7 +47,7 @@ def test_store_40_stores_that_nobody_lists_follow_in_the_order_of_their_program(
     assert names(path, PANTRY) == ["space", "pantry", "cookbook"]
 
 
-def test_store_40_what_is_no_store_or_the_copy_of_one_is_passed_over(path: Path) -> None:
+def test_store_65_what_is_no_store_or_the_copy_of_one_is_passed_over(path: Path) -> None:
     (path / "notes.sqlite").write_bytes(b"")
     (path / "my-cookbook.sqlite").write_bytes((path / "cookbook.sqlite").read_bytes())
     assert names(path) == ["space", "pantry", "cookbook"]
@@ -68,7 +68,7 @@ def test_store_41_a_new_store_is_made_and_bound(path: Path) -> None:
     assert names(path) == ["space", "garden", "pantry", "cookbook"]
 
 
-def test_store_41_a_store_that_was_lost_is_not_made_again(path: Path) -> None:
+def test_store_66_a_store_that_was_lost_is_not_made_again(path: Path) -> None:
     (path / "cookbook.sqlite").unlink()
     home = Home.open(path, [PANTRY, COOKBOOK], environment=FIXED)
     with pytest.raises(Problem, match=r"cookbook\.sqlite does not exist"):
@@ -83,3 +83,17 @@ def test_a_store_that_is_not_there_is_named_with_those_that_are(path: Path) -> N
         home.store("journal")
     assert caught.value.code == "unknown-store"
     home.close()
+
+
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [
+        (["space"], "every device has a store 'space' already"),
+        (["cookbook", "cookbook"], "each store of a device has its own name; got space, cookbook, cookbook"),
+    ],
+)
+def test_two_stores_of_one_name_are_refused_where_they_are_given(tmp_path: Path, names: list[str], said: str) -> None:
+    """A store called `space` ended in an SQL error; of two equal ones the first was left out in silence."""
+    with pytest.raises(ValueError, match=said):
+        Home.create(tmp_path / "home", "laptop", [schema(name, []) for name in names])
+    assert not (tmp_path / "home").exists()

@@ -77,6 +77,20 @@ def test_a_folder_with_something_else_in_it_is_left_alone(tmp_path: Path) -> Non
         TaskHome.create(tmp_path / "letter.txt", "laptop", environment=FIXED)
 
 
+def test_a_home_is_made_at_a_mount_point(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A mount point cannot be replaced ("Device or resource busy"). A new file system has a folder of its own."""
+    mounted = tmp_path / "mounted"
+    (mounted / "lost+found").mkdir(parents=True)
+    monkeypatch.setattr(Path, "is_mount", lambda path: path == mounted)
+    home = TaskHome.create(mounted, "laptop")
+    home.close()
+    again = TaskHome.open(mounted)
+    assert again.roster().members[again.key.device_id].name == "laptop"
+    again.close()
+    assert [each.name for each in tmp_path.iterdir()] == ["mounted"]
+    assert not (mounted / ".new").exists()
+
+
 def test_what_an_attempt_that_failed_left_behind_is_no_obstacle(tmp_path: Path) -> None:
     """STORE-14: a home is built beside its place and moved there."""
     (tmp_path / "home.new").mkdir()

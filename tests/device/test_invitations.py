@@ -109,7 +109,7 @@ async def test_meet_28_who_comes_late_hears_that_it_was_used_also_after_a_restar
 
 
 async def test_meet_28_who_comes_late_hears_that_it_has_expired_until_it_is_forgotten(inviting: Inviting) -> None:
-    """MEET-22: by the clock of the device that made it."""
+    """MEET-305: MEET-22: by the clock of the device that made it."""
     inviting.give_out()
     async with inviting.serving():
         row = await inviting.listening()
@@ -126,7 +126,7 @@ async def test_meet_28_who_comes_late_hears_that_it_has_expired_until_it_is_forg
     assert row.secret not in {each.secret for each in invitations.given_out(inviting.laptop.space, inviting.now)}
 
 
-async def test_meet_32_one_that_is_taken_back_has_expired(inviting: Inviting) -> None:
+async def test_meet_307_one_that_is_taken_back_has_expired(inviting: Inviting) -> None:
     inviting.give_out()
     async with inviting.serving():
         row = await inviting.listening()
@@ -183,7 +183,7 @@ async def test_meet_30_a_revoked_device_stays_out_unless_the_person_said_otherwi
     assert laptop.roster().members[inviting.phone.id].status == "active"
 
 
-async def test_meet_27_a_port_that_is_taken_is_said_and_tried_again(
+async def test_meet_242_a_port_that_is_taken_is_said_and_tried_again(
     inviting: Inviting, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(invitation_server, "AGAIN_SECONDS", 0.05)

@@ -50,7 +50,7 @@ def test_merge_1_whoever_succeeds_is_the_join(states: tuple[Entity, Entity]) -> 
 
 
 def test_merge_1_whoever_has_seen_all_succeeds() -> None:
-    """MERGE-1: and whoever has written without having seen the other does not."""
+    """MERGE-1: and a write that has not seen the other does not."""
     before = Entity("t1", "task", {A: 1}, Registers.of({"title": (Write(Stamp(HIGH, 1, 0, A, 1), b'"a"'),)}))
     after = write(before, {"title": b'"b"', "due": b'"2026-12-01"'}, Stamp(HIGH, 2, 0, B, 1))
     unseen = Entity("t1", "task", {B: 1}, Registers.of({"title": (Write(Stamp(HIGH, 2, 0, B, 1), b'"b"'),)}))

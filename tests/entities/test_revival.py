@@ -66,7 +66,7 @@ def test_forget_10_what_a_deletion_had_seen_it_has_seen(entity: Entity, forgotte
 
 
 @given(related(2), st.integers(0, 5))
-def test_forget_9_no_older_version_changes_what_was_revived(both: tuple[Entity, ...], counter: int) -> None:
+def test_forget_226_no_older_version_changes_what_was_revived(both: tuple[Entity, ...], counter: int) -> None:
     """What was forgotten covers the older version: joined with it, the revived entity stays what it is."""
     entity, older = both
     after, _ = revived(entity, SELF, counter, older.clock)

@@ -1,7 +1,10 @@
 """Derived ids: what two devices must name alike."""
 
 import hashlib
+from typing import Any
 
+import msgspec
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -38,3 +41,39 @@ def test_a_schema_finds_its_types_by_name() -> None:
     """STORE-10"""
     note = EntityType("note", owner="taskId")
     assert schema("x", [note]).types == {"note": note}
+
+
+class Note(msgspec.Struct, rename="camel"):
+    id: str = ""
+    task_id: str = ""
+
+
+class NoId(msgspec.Struct):
+    text: str = ""
+    id: str = ""
+
+
+class OnlyId(msgspec.Struct):
+    id: str = ""
+
+
+@pytest.mark.parametrize(
+    ("view", "given", "said"),
+    [
+        (NoId, {}, "first field has to be `id"),
+        (OnlyId, {}, "at least one other field"),
+        (Note, {"owner": "book"}, "owner of 'note' names the field 'book', which Note does not have.*id, taskId"),
+        (Note, {"owner": "task_id"}, "as they are stored: id, taskId"),
+        (Note, {"subtype": "kind"}, "subtype of 'note'"),
+        (Note, {"together": (("taskId", "kind"),)}, "together of 'note' names the field 'kind'"),
+    ],
+)
+def test_store_401_a_type_that_its_struct_does_not_fit_is_refused_where_it_is_declared(
+    view: type[msgspec.Struct], given: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(ValueError, match=said):
+        EntityType("note", view, **given)
+
+
+def test_store_401_what_fits_is_a_type() -> None:
+    assert EntityType("note", Note, owner="taskId", together=(("id", "taskId"),)).view is Note

@@ -79,7 +79,7 @@ def test_an_unknown_word_reads_as_the_fallback(kind: type[Any], field: str, unkn
 
 
 def test_a_state_that_people_are_shown_reads_as_it_is() -> None:
-    """ENT-15: `OPEN`, or a living agent, would be a claim."""
+    """ENT-221: `OPEN`, or a living agent, would be a claim."""
     assert view(entity({"status": "SOMEDAY"}), Task).status == "SOMEDAY"
     assert view(entity({"lifecycle": "hibernating"}, "agent"), Agent).lifecycle == "hibernating"
 

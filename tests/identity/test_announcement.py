@@ -16,7 +16,7 @@ A, B = "a" * 64, "b" * 64
 
 
 @given(secrets, secrets, nonces)
-def test_meet_7_who_holds_the_secret_knows_whose_announcement_it_is(mine: bytes, other: bytes, nonce: bytes) -> None:
+def test_meet_241_who_holds_the_secret_knows_whose_announcement_it_is(mine: bytes, other: bytes, nonce: bytes) -> None:
     value = announcement(mine, nonce)
     assert recognised(value, {A: mine}) == A
     if mine != other:

@@ -119,7 +119,7 @@ def test_meet_21_an_invitation_pairs_one_device_once() -> None:
     assert refusal(lambda: paired(offer, INVITATION.password)) == "used"
 
 
-def test_meet_21_runs_of_strangers_do_not_use_it_up() -> None:
+def test_meet_240_runs_of_strangers_do_not_use_it_up() -> None:
     offer = offered()
     for _ in range(20):
         assert refusal(lambda: paired(offer, INVITATION.password._replace(secret=bytes(16)))) == "wrong-code"
@@ -127,7 +127,7 @@ def test_meet_21_runs_of_strangers_do_not_use_it_up() -> None:
 
 
 def test_meet_22_it_expires_by_the_clock_of_the_device_that_made_it() -> None:
-    """`until` has passed long ago by the clock of whoever joins; nobody asks that clock."""
+    """`until` has passed long ago by the clock of the device that joins; that clock does not count."""
     assert refusal(lambda: paired(offered(), INVITATION.password, NOW + 1)) == "expired"
     paired(offered(), INVITATION.password, NOW)
 
@@ -137,6 +137,7 @@ def test_meet_23_another_fingerprint_is_refused_before_a_word_is_said() -> None:
 
 
 def test_meet_24_a_code_is_no_invitation_and_nothing_prints_the_secret() -> None:
+    """MEET-304"""
     code = CodeOffer("123456789", NOW + 1)
     assert refusal(lambda: paired(code, Password(INVITATION.password.channel, b"123456789"))) == "wrong-code"
     printed = repr(INVITATION) + repr(offered()) + str(INVITATION)

@@ -116,7 +116,7 @@ def test_there_are_256_words_to_tell_apart() -> None:
 @given(st.integers(0, 10**9 - 1).filter(lambda drawn: drawn != 123456789))
 @examples(30)
 def test_a_wrong_code_is_refused_and_nothing_given_away(guess: int) -> None:
-    """PAIR-8, PAIR-14"""
+    """PAIR-242, PAIR-14, MEET-61"""
     types, shows = typed(code=f"{guess:09d}"), shown(offer())
     [reply] = shows.receive(types.start(), NOW)
     [confirm] = types.receive(reply)
@@ -126,6 +126,7 @@ def test_a_wrong_code_is_refused_and_nothing_given_away(guess: int) -> None:
     assert opened(refused)["code"] == "wrong-code"
     assert refused is not None
     told = fails("wrong-code", lambda: types.receive(refused))
+    assert "invitation" in told.message, "MEET-61: it is read by who joins with an altered invitation, too"
     assert told.from_peer
     assert told.refusal is None
     assert types.result is None

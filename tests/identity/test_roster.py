@@ -154,7 +154,7 @@ def test_a_forged_signature_is_as_no_record(records: list[MembershipRecord], whi
 @examples(150)
 @given(st.lists(statements([*FAMILY, EVE]), max_size=10), statements(FAMILY))
 def test_a_revocation_only_takes_away(records: list[MembershipRecord], one: MembershipRecord) -> None:
-    """ROSTER-9, ROSTER-7: whoever signs it; and this device itself is never taken out."""
+    """ROSTER-9, ROSTER-7: no matter who signs it; and this device itself is never removed."""
     before = fold(*records)
     if one.kind == "revoked":
         after = fold(*records, one)
@@ -317,7 +317,7 @@ def test_malformed_bindings_are_refused(fields: dict[str, object]) -> None:
 
 @pytest.mark.parametrize(("at_ms", "name"), [(2**70, "Ann"), (-1, "Ann"), (1, "\ud800"), (1, "")])
 def test_nothing_malformed_is_signed(at_ms: int, name: str) -> None:
-    """ROSTER-3"""
+    """ROSTER-40"""
     with pytest.raises(IdentityError):
         MembershipRecord.renaming(ME, device=ANN.device_id, name=name, at_ms=at_ms)
     with pytest.raises(IdentityError, match="retires"):
@@ -433,7 +433,7 @@ def test_the_latest_name_wins() -> None:
 
 
 def test_a_retired_device_is_known_and_nobody_waits_for_it() -> None:
-    """ROSTER-14, ROSTER-30: what it said holds; it is taken if it asks."""
+    """ROSTER-14, ROSTER-30, ROSTER-41: what it said holds; it is taken if it asks."""
     roster = fold(add(ME, ANN), add(ANN, BEN), retire(ME, ANN, 20))
     assert status(roster, ANN) == "retired"
     assert active(roster) == {"Ben"}

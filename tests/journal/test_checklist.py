@@ -72,7 +72,7 @@ def test_jour_24_two_devices_that_move_an_item_leave_it_in_one_of_the_places(
 
 
 def test_jour_25_an_archived_item_keeps_tick_and_place(kitchen: Reviewer) -> None:
-    """JOUR-25, S0-24"""
+    """JOUR-25, JOUR-242, S0-24"""
     kitchen.tick("t1-i1")
     before = kitchen.item("t1-i1")
     kitchen.do(lambda tx: checklist.archive_item(tx, "t1-i1"))

@@ -8,17 +8,16 @@ from typing import Any, ClassVar
 
 import pytest
 from babel.messages.catalog import Catalog
-from babel.messages.mofile import write_mo
+from babel.messages.pofile import write_po
 from pydantic import Field
 from tests.review.reviewer import Reviewer, Wake
 
-from lottisync.journal.language import marked
 from lottisync.journal.task_action import TaskField
 from lottisync.journal.toolbox import TASK_TOOLS, Toolbox
+from lottisync.language import Catalogue, marked
 from lottisync.review.action import TargetView
 from lottisync.review.inbox import Inbox
 from lottisync.review.item_view import ItemView
-from lottisync.review.language import Catalogue
 from lottisync.review.verdict import Verdicts
 
 SENTENCE = marked('Paint it "{colour}"')
@@ -60,8 +59,8 @@ def sentences(tmp_path: Path) -> Iterator[None]:
         folder.mkdir(parents=True)
         catalog = Catalog(locale=language)
         catalog.add(SENTENCE, text)
-        with (folder / "painting.mo").open("wb") as file:
-            write_mo(file, catalog)
+        with (folder / "painting.po").open("wb") as file:
+            write_po(file, catalog)
     PaintTask.catalogue = Catalogue(tmp_path / "locale", "painting")
     yield
     PaintTask.catalogue = before

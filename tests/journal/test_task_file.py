@@ -211,12 +211,12 @@ DAMAGED: dict[str, tuple[bytes, str]] = {
     "a status nobody knows": (task_with(status="LATER"), "LATER"),
     "a status without its reason": (task_with(statusReason=None), "BLOCKED needs a reason"),
     "a priority nobody knows": (task_with(priority="P9"), "P9"),
-    "a day that is none": (task_with(due="2026-02-30"), "due"),
+    "a day that does not exist": (task_with(due="2026-02-30"), "due"),
     "minutes below 1": (task_with(estimate=0), "estimate"),
     "minutes over a day": (note_with(minutes=1441), "minutes"),
     "a language that is no code": (task_with(language="klingon"), "language"),
     "a time without its offset": (task_with(createdAt="2026-02-28T22:00:00"), "2026-02-28T22:00:00"),
-    "a time that is none": (item_with(checkedAt="noon"), "'noon' is not a time"),
+    "a text instead of a time": (item_with(checkedAt="noon"), "'noon' is not a time"),
     "a time before 1970": (note_with(at="0001-01-01T00:00:00+14:00"), "0001-01-01"),
     "a time after 9999": (note_with(at="9999-12-31T23:59:59-12:00"), "9999-12-31"),
     "an item without a title": (item_with(title=""), "title"),
@@ -227,7 +227,7 @@ DAMAGED: dict[str, tuple[bytes, str]] = {
 
 @pytest.mark.parametrize("damage", DAMAGED)
 def test_a_damaged_file_is_refused_whole(damage: str) -> None:
-    """JOUR-11: before anything is written, naming what is wrong."""
+    """JOUR-11, JOUR-302: before anything is written, naming what is wrong."""
     raw, word = DAMAGED[damage]
     with pytest.raises(Problem) as caught:
         task_file.parse(raw, "list.json")
@@ -238,7 +238,7 @@ def test_a_damaged_file_is_refused_whole(damage: str) -> None:
 
 
 def test_a_file_that_is_too_large_is_not_even_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    """JOUR-11"""
+    """JOUR-11, JOUR-302"""
     monkeypatch.setattr(task_file, "MAX_BYTES", 100)
     with pytest.raises(Problem, match="may have 100"):
         task_file.parse(json.dumps(LIST).encode(), "list.json")
@@ -254,3 +254,10 @@ def test_an_import_that_fails_half_way_leaves_nothing(store: Store) -> None:
     with pytest.raises(KeyboardInterrupt), store.transaction(NOON, HIGH) as tx:
         task_file.add(tx, task_file.parse(json.dumps(LIST).encode(), "list.json"), stop)
     assert dump(store) == before
+
+
+@pytest.mark.parametrize(("raw", "line"), [(b'{\n"format": "lottisync-tasks/1",\n!}', 3), (b'{\n"format":\n', 3)])
+def test_jour_302_json_that_is_broken_is_named_by_its_line(raw: bytes, line: int) -> None:
+    """JOUR-302"""
+    with pytest.raises(Problem, match=f"line {line}: "):
+        task_file.parse(raw, "list.json")

@@ -87,8 +87,8 @@ def test_jour_41_a_page_is_read_in_the_order_of_an_index(listed: TaskList, tmp_p
     assert plan == [f"SEARCH tasks USING COVERING INDEX by_{sort} (deleted=? AND open=?)"]
 
 
-def test_jour_40_a_damaged_task_is_named_and_hides_no_other(listed: TaskList, store: Store) -> None:
-    """JOUR-40, STORE-29: whether it was damaged before it was indexed or after."""
+def test_jour_243_a_damaged_task_is_named_and_hides_no_other(listed: TaskList, store: Store) -> None:
+    """JOUR-243, STORE-29, STORE-70: whether it was damaged before it was indexed or after."""
     connection = apsw.Connection(str(store.file))
     for ident in ("milk", "cake"):
         connection.execute(

@@ -26,8 +26,8 @@ def running(device: Reviewer) -> list[str]:
 
 
 @given(length=st.integers(min_value=-5 * MINUTE, max_value=DAY + 5 * MINUTE))
-def test_jour_26_a_span_is_at_most_a_day_and_never_backwards(length: int) -> None:
-    """JOUR-26"""
+def test_jour_244_a_span_is_at_most_a_day_and_never_backwards(length: int) -> None:
+    """JOUR-244"""
     if 0 <= length <= DAY:
         span = time_entry.checked_span(iso(START), iso(START + length))
         assert millis(span.end or "") - millis(span.at) == length
@@ -58,8 +58,8 @@ def test_jour_27_a_timer_that_starts_stops_the_one_that_runs(laptop: Reviewer) -
     assert (second.minutes, second.runs) == (None, True)
 
 
-def test_jour_27_a_timer_is_stopped_on_another_device_once(laptop: Reviewer, phone: Reviewer) -> None:
-    """JOUR-27: a second stop changes nothing."""
+def test_jour_245_a_timer_is_stopped_on_another_device_once(laptop: Reviewer, phone: Reviewer) -> None:
+    """JOUR-245: a second stop changes nothing."""
     laptop.add_task()
     started(laptop, "e1")
     laptop.meet(phone)
@@ -100,8 +100,8 @@ def test_jour_26_two_devices_that_change_a_span_leave_one_of_the_two(laptop: Rev
     assert (held.at, held.end) in spans[1:]
 
 
-def test_jour_26_a_timer_that_was_forgotten_is_cut_to_a_day(laptop: Reviewer) -> None:
-    """JOUR-26, JOUR-27"""
+def test_jour_244_a_timer_that_was_forgotten_is_cut_to_a_day(laptop: Reviewer) -> None:
+    """JOUR-244, JOUR-245"""
     laptop.add_task()
     started(laptop, "e1")
     laptop.later(3 * DAY)

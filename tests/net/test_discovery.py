@@ -1,6 +1,7 @@
 """Discovery on loopback."""
 
 import os
+import socket
 import subprocess
 import sys
 from collections.abc import Callable
@@ -8,6 +9,7 @@ from collections.abc import Callable
 import anyio
 import pytest
 from tests.support.household import until
+from zeroconf.asyncio import AsyncServiceInfo, AsyncZeroconf
 
 from lottisync.net import discovery, interfaces
 from lottisync.net.address import Address
@@ -128,7 +130,7 @@ def test_net_13_the_service_is_taken_from_the_environment() -> None:
 
 
 async def test_net_12_interfaces_that_change_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A program that was started while the link was down never sees anybody; everything is made anew."""
+    """A program that was started while the link was down never sees any device; so everything is made again."""
     here: list[Interface] = []
     looks: list[str] = []
     listening: list[Callable[[], None]] = []
@@ -152,7 +154,7 @@ async def test_net_12_interfaces_that_change_are_noticed(monkeypatch: pytest.Mon
             await until(lambda: "cc" * 16 in found)
 
 
-async def test_net_12_an_interface_that_went_away_stops_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_net_309_an_interface_that_went_away_stops_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = 0
 
     def vanishing(host: str) -> list[Interface]:
@@ -164,6 +166,32 @@ async def test_net_12_an_interface_that_went_away_stops_nothing(monkeypatch: pyt
     monkeypatch.setattr(discovery, "RETRY_SECONDS", 0.01)
     async with discovering(HERE, named("sync", 4714, "dd" * 16), lambda found: None):
         await until(lambda: asked > 3)
+
+
+@pytest.mark.parametrize("failing", [None, "async_register_service", "async_unregister_service"])
+async def test_net_12_whatever_fails_the_sockets_are_closed(
+    monkeypatch: pytest.MonkeyPatch, failing: str | None
+) -> None:
+    """They stayed open where the program stopped while they were opened, and where an interface had gone before the
+    goodbye was said."""
+    made: list[AsyncZeroconf] = []
+    begun = anyio.Event()
+
+    class Failing(AsyncZeroconf):
+        def __init__(self, *, interfaces: list[str]) -> None:
+            super().__init__(interfaces=interfaces)
+            made.append(self)
+            begun.set()
+
+    async def fail(self: AsyncZeroconf, *arguments: object, **options: object) -> None:
+        raise OSError(19, "no such device")
+
+    if failing is not None:
+        monkeypatch.setattr(Failing, failing, fail)
+    monkeypatch.setattr(discovery, "AsyncZeroconf", Failing)
+    async with discovering(HERE, named("sync", 4716, "cc" * 16), lambda found: None):
+        await begun.wait()
+    assert [each.zeroconf.done for each in made] == [True]
 
 
 def test_net_8_where_mdns_is_spoken(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -183,3 +211,15 @@ def test_net_7_what_is_announced_names_nobody() -> None:
     info = discovery._info([LOOPBACK], named("pair", 4711, "aa" * 16, "7"), name)
     assert info.properties == {b"role": b"pair", b"v": b"1", b"digit": b"7"}
     assert (info.name, info.server) == (name, f"{'aa' * 16}.local.")
+
+
+def test_meet_45_what_is_heard_of_a_link_local_address_names_the_interface() -> None:
+    info = AsyncServiceInfo(
+        discovery.SERVICE,
+        f"x.{discovery.SERVICE}",
+        22067,
+        addresses=[socket.inet_pton(socket.AF_INET6, "fe80::1")],
+        interface_index=1,
+    )
+    [address] = discovery._found(f"x.{discovery.SERVICE}", info).addresses
+    assert address == Address(f"fe80::1%{socket.if_indextoname(1)}", 22067)

@@ -1,5 +1,6 @@
 """A listener that strangers cannot close: NET-22, NET-23."""
 
+import asyncio
 import contextlib
 import os
 import resource
@@ -7,12 +8,13 @@ import socket
 from collections.abc import Iterator
 
 import anyio
+import anyio.lowlevel
 import pytest
 from anyio.abc import SocketAttribute, SocketStream
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.net.test_pairing import HERE, TYPES, offer, shown
-from tests.support.household import until
+from tests.support.household import BOUND_SECONDS, until
 
 from lottisync.net.doorway import EACH, Places, network_of, remote_host, welcome
 from lottisync.net.pairing import type_code
@@ -70,7 +72,7 @@ async def test_net_22_a_stranger_with_half_open_connections_does_not_keep_the_ot
         for _ in range(3 * EACH):
             raw = await anyio.connect_tcp(HERE, showing.at.port, local_host="127.0.0.2")
             await stack.enter_async_context(raw)
-        with anyio.fail_after(5), pytest.raises((anyio.EndOfStream, anyio.BrokenResourceError)):
+        with anyio.fail_after(BOUND_SECONDS), pytest.raises((anyio.EndOfStream, anyio.BrokenResourceError)):
             await raw.receive()  # the last of them was hung up on
         assert (await type_code(TYPES, "123456789", at=showing.at, search_from=HERE)).peer_name == "laptop"
 
@@ -109,3 +111,29 @@ async def test_net_23_without_a_free_descriptor_the_listener_waits_and_goes_on(m
             await until(lambda: served)
             tasks.cancel_scope.cancel()
     assert served == [HERE]
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("steps", range(6))
+async def test_net_23_a_connection_that_comes_while_the_listener_stops_is_closed(steps: int) -> None:
+    """asyncio lost a connection that came in the same turn of its loop as the cancellation: the socket stayed open."""
+    faults: list[dict[str, object]] = []
+    asyncio.get_running_loop().set_exception_handler(lambda loop, context: faults.append(context))
+
+    async def serve(raw: SocketStream) -> None:
+        async with raw:
+            await anyio.sleep_forever()
+
+    listener = await anyio.create_tcp_listener(local_host=HERE)
+    with socket.socket() as caller:
+        async with listener, anyio.create_task_group() as tasks:
+            tasks.start_soon(welcome, listener, serve)
+            await anyio.wait_all_tasks_blocked()
+            caller.connect((HERE, listener.extra(SocketAttribute.local_port)))
+            for _ in range(steps):
+                await anyio.lowlevel.checkpoint()
+            tasks.cancel_scope.cancel()
+        caller.settimeout(BOUND_SECONDS)
+        with contextlib.suppress(ConnectionResetError):
+            assert caller.recv(1) == b""
+    assert faults == []

@@ -289,7 +289,7 @@ async def test_pair_22_who_has_refused_is_not_asked_again() -> None:
 
 
 async def test_pair_22_after_three_refusals_nobody_else_is_asked() -> None:
-    """Whoever announces many codes gets no more guesses than whoever types."""
+    """An attacker who announces many codes gets no more guesses than one who types."""
     given = offer()
     async with contextlib.AsyncExitStack() as stack:
         others = [await stack.enter_async_context(shown(offer(ALIKE))) for _ in range(3)]

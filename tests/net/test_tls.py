@@ -67,6 +67,7 @@ async def welcomed(port: int, context: ssl.SSLContext) -> TLSStream:
 
 
 async def test_net_1_each_side_learns_which_device_the_other_is() -> None:
+    """NET-300"""
     served: list[str] = []
     pins = [B.certificate, C.certificate, A.certificate]
     async with serving(tls.sync_context(A, pins, server=True), served) as port:
@@ -105,15 +106,15 @@ async def test_net_2_a_listener_without_any_pin_lets_nobody_in() -> None:
     assert served == ["refused"]
 
 
-async def test_net_2_a_server_that_is_not_pinned_is_refused() -> None:
-    """Whoever sits in between has a key of its own, and cannot show another."""
+async def test_net_301_a_server_that_is_not_pinned_is_refused() -> None:
+    """A man in the middle has another key, and cannot use that of the device."""
     served: list[str] = []
     async with serving(tls.sync_context(EVE, [B.certificate], server=True), served) as port:
         with pytest.raises(ssl.SSLError, match="CERTIFICATE_VERIFY_FAILED"):
             await welcomed(port, tls.sync_context(B, [A.certificate], server=False))
 
 
-async def test_net_2_the_pairing_listener_lets_nobody_in_to_sync() -> None:
+async def test_net_301_the_pairing_listener_lets_nobody_in_to_sync() -> None:
     served: list[str] = []
     async with serving(tls.pairing_context(EVE), served) as port:
         with pytest.raises(ssl.SSLError, match="CERTIFICATE_VERIFY_FAILED"):
@@ -148,7 +149,7 @@ async def test_net_3_no_session_is_resumed() -> None:
 def test_net_20_no_file_is_needed_for_a_key(
     made: Callable[[DeviceKey], ssl.SSLContext], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """NET-20, REL-D5: a full folder for temporary files ended the daemon when the roster changed."""
+    """NET-20, NET-304, REL-D5: a full folder for temporary files ended the daemon when the roster changed."""
 
     def full(*arguments: object, **options: object) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))

@@ -173,6 +173,7 @@ def test_sync_73_the_limit_holds_for_what_a_frame_becomes() -> None:
     ids=["bomb", "huge", "error-size", "unknown", "more", "less", "tail", "two", "cut", "skippable", "magic", "empty"],
 )
 def test_sync_73_a_bomb_is_refused_before_it_is_unpacked_and_a_lie_while_it_is(body: bytes, match: str) -> None:
+    """SYNC-73, SYNC-74, SYNC-300, SYNC-301"""
     tracemalloc.start()
     with pytest.raises(BadFrame, match=match):
         unpacked(packed(body))

@@ -28,7 +28,7 @@ def test_sync_12_a_frame_carries_what_is_said_in_one_breath() -> None:
 
 
 def test_sync_12_a_message_is_an_array_that_begins_with_its_tag() -> None:
-    assert m.encode(m.Ping(7)) == b"\x91\x92\xa4ping\x07"
+    assert m.encode(m.Ping(7)) == b"\x91\x93\xa4ping\x07\x00"
     assert msgspec.msgpack.decode(m.encode(m.Begin(3, "journal", {HOST: 2}, {}, behind=False, count=1))) == [
         ["begin", 3, "journal", {HOST: 2}, {}, False, 1]
     ]

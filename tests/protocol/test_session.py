@@ -200,7 +200,7 @@ BEHIND = [HELLO, m.Begin(5, "journal", {HOST: 1}, {}, behind=True, count=1)]
     ids=lambda value: type(value).__name__ if isinstance(value, m.Message) else None,
 )
 def test_sync_16_the_numbers_within_a_round_are_held_to(before: list[m.AnyMessage], bad: m.AnyMessage) -> None:
-    """SYNC-70, SYNC-71: so are their order and how many versions there are."""
+    """SYNC-70, SYNC-71, SYNC-302, SYNC-303: so are their order and how many versions there are."""
     listening = session()
     assert listening.receive(spoken(before), NOW) == before
     received = listening.receive(spoken([bad, m.Ping(1)]), NOW)
@@ -259,13 +259,17 @@ def test_sync_11_only_who_has_greeted_may_send_large_frames() -> None:
     assert over.closed.code == "bad-frame"
 
 
-def test_sync_18_another_version_is_told_which_one_we_speak() -> None:
+@pytest.mark.parametrize(("theirs", "older_here", "older_there"), [(2, "this device", "it"), (0, "it", "this device")])
+def test_sync_18_473_each_side_reads_which_of_the_two_to_update_first(
+    theirs: int, older_here: str, older_there: str
+) -> None:
+    """SYNC-18, SYNC-473: the peer was sent our sentence, in which `this device` is the other one."""
     listening = session()
-    (close,) = listening.receive(spoken([m.Hello(2, HELLO.device, HELLO.boot, HELLO.state, HELLO.gossip)]), NOW)
-    assert isinstance(close, m.Close)
-    assert close.code == "version"
-    assert "version 1" in close.reason
-    assert "the peer 2" in close.reason
+    (close,) = listening.receive(spoken([m.Hello(theirs, HELLO.device, HELLO.boot, HELLO.state, HELLO.gossip)]), NOW)
+    here = f"it speaks version {theirs} of the sync protocol, this device version 1: update {older_here} first"
+    there = f"it speaks version 1 of the sync protocol, this device version {theirs}: update {older_there} first"
+    assert close == m.Close("version", here)
+    assert heard([listening.farewell]) == [m.Close("version", there)]
 
 
 def test_sync_19_where_the_transport_proves_nothing_any_device_is_heard() -> None:
@@ -396,6 +400,15 @@ def test_sync_22_a_ping_is_said_every_five_seconds() -> None:
         beating.receive(spoken([m.Pong(second)]), NOW + second * 1000)
         pings += heard([spoken([HELLO]), beating.tick(NOW + second * 1000)])[1:]
     assert pings == [m.Ping(1), m.Ping(2), m.Ping(3), m.Ping(4)]
+
+
+def test_caus_420_a_ping_says_what_the_wall_clock_says() -> None:
+    """A clock that does not fit is said as the nearest that does."""
+    said = []
+    for clock in (1_772_316_000_000, -1, 2**48):
+        beating = greeted_session()
+        said.append(heard([spoken([HELLO]), beating.tick(NOW + PING_SECONDS * 1000, clock)])[-1])
+    assert said == [m.Ping(1, 1_772_316_000_000), m.Ping(1, 0), m.Ping(1, 2**48 - 1)]
 
 
 def test_sync_23_a_peer_that_is_silent_for_fifteen_seconds_is_dead() -> None:

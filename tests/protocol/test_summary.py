@@ -11,7 +11,7 @@ X, Y, N = b"x" * 16, b"y" * 16, b"n" * 16
 
 
 def test_sync_15_the_known_hash_is_to_the_byte() -> None:
-    found = summary.known({B: (2, 5, Y), A: (1, 3, X)}, [(B, 5, "t2"), (A, 3, "t1")], [N])
+    found = summary.known({B: (2, 5, Y.hex()), A: (1, 3, X.hex())}, [(B, 5, "t2"), (A, 3, "t1")], [N])
     text = f'[{{"{A}":[1,3,"{X.hex()}"],"{B}":[2,5,"{Y.hex()}"]}},[["{A}",3,"t1"],["{B}",5,"t2"]],["{N.hex()}"]]'
     assert found == hashlib.sha256(text.encode()).digest()[:16]
 
@@ -22,13 +22,13 @@ def test_sync_15_of_an_empty_store() -> None:
 
 def test_sync_15_order_does_not_matter_and_every_part_does() -> None:
     held = [(A, 3, "t1"), (B, 5, "t2")]
-    heads = {A: (1, 3, X), B: (2, 5, Y)}
+    heads = {A: (1, 3, X.hex()), B: (2, 5, Y.hex())}
     same = summary.known(heads, held, [N, X])
     assert summary.known(dict(reversed(heads.items())), reversed(held), [X, N]) == same
     others = [
-        summary.known({**heads, B: (3, 5, Y)}, held, [N, X]),
-        summary.known({**heads, B: (2, 5, X)}, held, [N, X]),
-        summary.known({A: (1, 3, X)}, held, [N, X]),
+        summary.known({**heads, B: (3, 5, Y.hex())}, held, [N, X]),
+        summary.known({**heads, B: (2, 5, X.hex())}, held, [N, X]),
+        summary.known({A: (1, 3, X.hex())}, held, [N, X]),
         summary.known(heads, held[:1], [N, X]),
         summary.known(heads, [(A, 3, "t2"), (B, 5, "t2")], [N, X]),
         summary.known(heads, held, [N]),

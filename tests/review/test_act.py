@@ -107,8 +107,8 @@ def test_rev110_an_effect_that_fails_stops_no_other_of_its_act(laptop: Reviewer)
 
 
 def test_rev103_a_saga_that_cannot_be_played_is_told_once_and_stops_nothing(laptop: Reviewer) -> None:
-    """REV-103, REV-111: a row that cannot be read beside one that can. The list, the verdicts and the next start go
-    on."""
+    """REV-313, REV-111, REV-315: a row that cannot be read beside one that can. The list, the verdicts and the next
+    start go on."""
     laptop.add_task()
 
     class Killed(BaseException):
@@ -136,7 +136,7 @@ def test_rev103_a_saga_that_cannot_be_played_is_told_once_and_stops_nothing(lapt
 
 
 def test_rev111_a_rank_of_another_program_bricks_nothing(laptop: Reviewer) -> None:
-    """REV-49, REV-111: an item whose rank is no fractional index, as another program may write it."""
+    """REV-49, REV-315: an item whose rank is no fractional index, as another program may write it."""
     laptop.add_task(items=("Flour",))
     laptop.do(lambda tx: tx.put("t1-i0", "checklistItem", {"rank": "x"}))
     change_set = propose(laptop, ["Milk"])
@@ -147,7 +147,8 @@ def test_rev111_a_rank_of_another_program_bricks_nothing(laptop: Reviewer) -> No
 
 
 def test_rev35_a_copied_digest_makes_no_twins(laptop: Reviewer) -> None:
-    """REV-10, REV-35: an item that bears the digest of others hides none of them, and is not answered with them."""
+    """REV-10, REV-35, REV-318: an item that bears the digest of others hides none of them, and is not answered with
+    them."""
     laptop.add_task()
     good = propose(laptop, ["Milk", "Eggs"])
     with laptop.agents.reading() as reader:
@@ -166,7 +167,7 @@ def test_rev35_a_copied_digest_makes_no_twins(laptop: Reviewer) -> None:
 
 def see(device: Reviewer, item_id: str) -> str:
     """The digest of what the person is shown of an item now."""
-    return next(item.shown for item in device.waiting() if item.id == item_id)
+    return Inbox(device.journal, device.agents, ACTIONS).item(item_id, device.now).shown
 
 
 REASON = {"reason": "The note of 22:30 says that it is not done", "evidenceEntryIds": ["note"]}
@@ -208,6 +209,23 @@ def test_rev64_what_was_shown_is_what_is_decided(laptop: Reviewer, shown: tuple[
     assert laptop.verdicts.reject_selected([ident], laptop.later(), shown={ident: see(laptop, ident)})[0].result == (
         "rejected"
     )
+
+
+@pytest.mark.parametrize("what", CHANGES)
+def test_rev64_a_verdict_that_was_shown_otherwise_is_not_taken_back_or_put_off(
+    laptop: Reviewer, shown: tuple[str, str], what: str
+) -> None:
+    """REV-64: also for an undo and a deferral, compared in the transaction that writes."""
+    ident, digest = shown
+    laptop.verdicts.reject(ident, laptop.later())
+    rejected = see(laptop, ident)
+    CHANGES[what](laptop)
+    assert laptop.verdicts.undo(ident, laptop.later(), shown=rejected).result == "stale"
+    assert len(laptop.decisions()) == 1
+    assert laptop.verdicts.undo(ident, laptop.later(), shown=see(laptop, ident)).result == "undone"
+    tomorrow = laptop.now + 86_400_000
+    [outcome] = laptop.verdicts.defer_selected([ident], tomorrow, laptop.later(), shown={ident: digest})
+    assert outcome.result == "stale"
 
 
 def test_rev64_neither_time_nor_a_neighbour_nor_the_language_changes_what_was_shown(

@@ -62,7 +62,7 @@ def test_rev12_nothing_queued_nothing_built(laptop: Reviewer) -> None:
 
 
 def test_rev15_at_most_ten_items_a_set_and_none_is_executed(laptop: Reviewer) -> None:
-    """REV-15, S1-68: the rest goes into a further set; nothing happens without a verdict."""
+    """REV-15, REV-310, S1-68: the rest goes into a further set; nothing happens without a verdict."""
     laptop.add_task()
     builder = laptop.builder()
     for batch in range(2):
@@ -185,7 +185,7 @@ def test_s0_38_what_the_agent_set_needs_no_reason(laptop: Reviewer) -> None:
 
 
 def test_s4_11_what_is_so_already_is_not_proposed(laptop: Reviewer) -> None:
-    """S4-10, S4-11, S4-01, S4-02, REV-20."""
+    """S4-10, S4-11, S4-01, S4-02, REV-20, REV-311."""
     laptop.add_task(items=("Buy groceries", "Walk dog", "Bake"))
     laptop.edit(estimate=120)
     laptop.tick("t1-i0")
@@ -280,7 +280,7 @@ def test_s4_13_a_store_that_cannot_be_read_keeps_the_proposal(laptop: Reviewer) 
 
 
 def test_rev18_within_a_wake_once_and_the_last_word_counts(laptop: Reviewer) -> None:
-    """REV-18."""
+    """REV-18, REV-312."""
     laptop.add_task()
     builder = laptop.builder()
     assert builder.queue("update_task_estimate", {"minutes": 60}, laptop.now) == QUEUED
@@ -371,7 +371,8 @@ def test_rev98_a_rejected_creation_until_the_user_writes_on_the_task(laptop: Rev
 
 
 def test_rev24_a_later_value_of_the_same_agent_takes_the_place_of_what_waits(laptop: Reviewer) -> None:
-    """REV-24, REV-D6: both say so, and what is confirmed is the newer one. A played-again run says it once."""
+    """REV-24, REV-400, REV-401, REV-D6: what is confirmed is the newer one. A run that is started again says it
+    once."""
     laptop.add_task()
     laptop.propose("update_task_estimate", {"minutes": 60})
     [old] = laptop.waiting()
@@ -389,8 +390,8 @@ def test_rev24_a_later_value_of_the_same_agent_takes_the_place_of_what_waits(lap
     assert laptop.verdicts.confirm(new.id, laptop.later()).result == "applied"
 
 
-def test_rev24_concurrent_ones_another_agents_and_what_was_put_off_stand_side_by_side(laptop: Reviewer) -> None:
-    """REV-24."""
+def test_rev403_concurrent_ones_another_agents_and_what_was_put_off_stand_side_by_side(laptop: Reviewer) -> None:
+    """REV-403."""
     laptop.add_task()
     early = laptop.builder("r0")
     laptop.propose("update_task_estimate", {"minutes": 60})

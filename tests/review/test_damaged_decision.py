@@ -31,7 +31,7 @@ def two_tasks(device: Reviewer) -> tuple[str, str]:
 @pytest.mark.parametrize("rebuilt", [False, True])
 @pytest.mark.parametrize("column", COLUMNS)
 def test_rel_d7_what_a_damaged_decision_decided_is_not_open_again(laptop: Reviewer, column: str, rebuilt: bool) -> None:
-    """REV-131: also where the index is computed again from the damaged rows."""
+    """REV-131, REV-320, REV-321, REV-322: also where the index is computed again from the damaged rows."""
     rejected, other = two_tasks(laptop)
     assert laptop.verdicts.reject(rejected, laptop.later()).result == "rejected"
     assert laptop.waiting("t1") == []
@@ -58,7 +58,7 @@ def test_rel_d7_what_a_damaged_decision_decided_is_not_open_again(laptop: Review
 
 @pytest.mark.parametrize("column", COLUMNS)
 def test_rel_d7_a_damaged_proposal_hides_no_other(laptop: Reviewer, column: str) -> None:
-    """STORE-29"""
+    """STORE-70"""
     _, other = two_tasks(laptop)
     with apsw.Connection(str(laptop.agents.file)) as connection:
         connection.execute(
@@ -70,3 +70,28 @@ def test_rel_d7_a_damaged_proposal_hides_no_other(laptop: Reviewer, column: str)
     assert [one.id for one in laptop.waiting()] == [other]
     assert laptop.verdicts.confirm(other, laptop.later()).result == "applied"
     assert laptop.verdicts.recover(laptop.later()) == []
+
+
+@pytest.mark.parametrize("rebuilt", [False, True])
+@pytest.mark.parametrize("column", COLUMNS)
+def test_rel_d7_a_damaged_decision_blocks_its_own_item_only(laptop: Reviewer, column: str, rebuilt: bool) -> None:
+    """REV-131, REV-321, REV-322: one flipped bit, and the decision still names its item."""
+    laptop.add_task("t1")
+    laptop.propose("add_multiple_checklist_items", {"items": [{"title": "Milk"}, {"title": "Eggs"}]})
+    milk, eggs = (one.id for one in laptop.waiting("t1"))
+    assert laptop.verdicts.reject(milk, laptop.later(), "not today").result == "rejected"
+    with apsw.Connection(str(laptop.agents.file)) as connection:
+        ((cell,),) = connection.execute(
+            f"select cast({column} as blob) from agent_entities where type = 'changeDecision'"
+        )
+        at = cell.index(b"not today") if column == "serialized" else len(cell) // 2
+        broken = bytes([*cell[:at], cell[at] ^ 0x80, *cell[at + 1 :]])
+        connection.execute(
+            f"update agent_entities set {column} = cast(? as text) where type = 'changeDecision'", (broken,)
+        )
+    connection.close()
+    if rebuilt:
+        index.rebuild(laptop.agents, laptop.later())
+    assert laptop.verdicts.confirm(milk, laptop.later()).result == "failed"
+    assert laptop.verdicts.confirm(eggs, laptop.later()).result == "applied"
+    assert [one.title for one in laptop.page("t1").items] == ["Eggs"]

@@ -1,6 +1,7 @@
 """Change sets and decisions as data: their fields, where they stand, and who hears of them."""
 
 import select
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -91,18 +92,40 @@ def test_s1_31_a_tool_of_a_newer_version_is_named_with_its_arguments(laptop: Rev
     assert laptop.verdicts.reject(shown.id, laptop.later()).result == "rejected"
 
 
-def test_s1_47_a_confirmation_is_heard_by_whoever_listens(laptop: Reviewer) -> None:
-    """S1-47, S2-13, S2-17: other processes on the device look again."""
+def test_s1_47_every_verdict_is_heard_by_those_who_listen(laptop: Reviewer) -> None:
+    """S1-45, S1-47, S2-13, S2-14, S2-17: other processes on the device look again after each decision."""
     laptop.add_task()
-    laptop.propose("update_task_estimate", {"minutes": 60})
-    [item] = laptop.waiting()
+    laptop.propose("add_multiple_checklist_items", {"items": [{"title": title} for title in ("Milk", "Eggs", "Salt")]})
+    milk, eggs, salt = laptop.waiting()
     bell = Bell(laptop.folder / "bells", "view")
     try:
-        assert select.select([bell], [], [], 0)[0] == []
-        laptop.verdicts.confirm(item.id, laptop.later())
-        assert select.select([bell], [], [], 0)[0] == [bell]
+        verdicts: list[Callable[[], object]] = [
+            lambda: laptop.verdicts.confirm(milk.id, laptop.later()),
+            lambda: laptop.verdicts.reject(eggs.id, laptop.later()),
+            lambda: laptop.verdicts.defer(salt.id, laptop.now + DAY, laptop.later()),
+            lambda: laptop.verdicts.undo(milk.id, laptop.later()),
+        ]
+        for decide in verdicts:
+            bell.clear()
+            assert select.select([bell], [], [], 0)[0] == []
+            decide()
+            assert select.select([bell], [], [], 0)[0] == [bell]
     finally:
         bell.close()
+
+
+def test_s3_58_a_confirmed_call_is_in_the_saga_log(laptop: Reviewer) -> None:
+    """S3-19, S3-58: its run, its tool, its phase; what was rejected is not."""
+    laptop.add_task()
+    laptop.propose("add_multiple_checklist_items", {"items": [{"title": "Milk"}, {"title": "Eggs"}]})
+    milk, eggs = laptop.waiting()
+    laptop.verdicts.confirm(milk.id, laptop.later())
+    laptop.verdicts.reject(eggs.id, laptop.later())
+    with laptop.agents.reading() as reader:
+        rows = reader.local("select operation_id, run_key, phase, status, tool_name from saga_log")
+    operation = laptop.proposal(milk.id).operation_id
+    assert rows[0] == (operation, "run1", "agent_done", "completed", "add_checklist_item")
+    assert operation not in {row[0] for row in rows[1:]}
 
 
 def test_s0_47_the_time_is_whoever_calls(laptop: Reviewer) -> None:
@@ -147,7 +170,7 @@ def test_s1_60_batches_are_split_and_single_calls_are_not(laptop: Reviewer) -> N
 def test_rev103_a_set_that_no_builder_wrote_keeps_no_other_from_being_shown(
     laptop: Reviewer, tool: str, args: dict[str, Any]
 ) -> None:
-    """REV-103: it is shown with its error, and can be rejected."""
+    """REV-103, REV-313: it is shown with its error, and can be rejected."""
     laptop.add_task()
     laptop.propose("set_task_title", {"title": "Rye"})
     laptop.propose("update_task_estimate", {"minutes": 60}, run="r2")

@@ -144,7 +144,7 @@ def test_sov12_an_old_note_that_was_edited_knows_no_more_than_before(laptop: Rev
 
 
 def test_sov11_the_stricter_of_device_and_agent_counts_and_is_asked_at_confirm(laptop: Reviewer) -> None:
-    """SOV-11, SOV-10."""
+    """SOV-11, SOV-400, SOV-10."""
     laptop.add_task(items=("Flour",))
     laptop.tick("t1-i0")
     assert untick(laptop) == QUEUED
@@ -196,6 +196,6 @@ def test_s0_45_the_reason_is_readable_in_the_items_history(laptop: Reviewer) -> 
     [item, _] = laptop.waiting()
     laptop.verdicts.confirm(item.id, laptop.later())
     [record] = proposal_records(laptop.journal, laptop.agents, ACTIONS, laptop.now, about="t1-i0")
-    assert (record.summary, record.fate, record.why) == ('Uncheck: "Flour"', "confirmed", REASON)
+    assert (record.summary, record.outcome, record.why) == ('Uncheck: "Flour"', "confirmed", REASON)
     assert [decision.device for decision in record.decisions] == [laptop.id]
     assert laptop.item().check_reason == REASON

@@ -2,7 +2,9 @@
 
 import pytest
 
-from lottisync.journal.guard import MIN_REASON, objection
+from lottisync.journal.guard import MIN_REASON, is_order_unknown, objection
+from lottisync.review.action import Grade
+from lottisync.review.policy import Sovereignty
 
 REASON = "The 22:30 note says it is not done"
 
@@ -31,6 +33,40 @@ def test_the_guard(
 ) -> None:
     said = objection(is_checked=is_checked, checked_by=checked_by, checked_at=None, proposed=proposed, reason=reason)
     assert (said is None) is allowed, case
+
+
+@pytest.mark.parametrize(("grade", "allowed"), [(grade, grade in (Grade.FOLLOWS, Grade.UNKNOWN)) for grade in Grade])
+def test_sov_evidence_is_asked_for_where_the_setting_says_so(grade: Grade, allowed: bool) -> None:
+    """SOV-11: only what follows the tick, or may follow it, is evidence. Else a reason will do, unless what it cites is
+    older."""
+    cases: tuple[tuple[Sovereignty, bool], ...] = (("evidence", allowed), ("reason", grade is not Grade.BEFORE))
+    for sovereignty, expected in cases:
+        said = objection(
+            is_checked=True, checked_by="user", checked_at=None, proposed=False, reason=REASON, grade=grade,
+            sovereignty=sovereignty,
+        )  # fmt: skip
+        assert (said is None) is expected
+
+
+@pytest.mark.parametrize(
+    ("checked_by", "proposed", "grade", "unknown"),
+    [
+        ("user", False, Grade.UNKNOWN, True),
+        ("user", False, Grade.FOLLOWS, False),
+        ("user", True, Grade.UNKNOWN, False),
+        ("user", None, Grade.UNKNOWN, False),
+        ("agent", False, Grade.UNKNOWN, False),
+    ],
+)
+def test_the_order_is_unknown_where_the_evidence_is_concurrent_with_a_tick_of_the_user(
+    checked_by: str, proposed: bool | None, grade: Grade, unknown: bool
+) -> None:
+    said = is_order_unknown(is_checked=True, checked_by=checked_by, proposed=proposed, grade=grade)
+    assert said is unknown
+
+
+def test_sov_2_a_reason_has_twenty_characters() -> None:
+    assert MIN_REASON == 20
 
 
 @pytest.mark.parametrize(("at", "shown"), [("2026-02-28T22:00:00.000Z", "2026-02-28T22:00:00.000Z"), (None, "unknown")])

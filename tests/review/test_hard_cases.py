@@ -71,7 +71,7 @@ def rewritten(device: Reviewer, ident: str, **changes: Any) -> None:
 
 
 def test_rev103_an_item_that_builds_on_a_set_that_is_not_here_hides_nothing(laptop: Reviewer) -> None:
-    """REV-103, REV-107: a round was cut off between two sets of one wake."""
+    """REV-103, REV-313, REV-107: a round was cut off between two sets of one wake."""
     laptop.add_task()
     waits = one(laptop, "update_task_estimate", {"minutes": 60})
     other = one(laptop, "set_task_title", {"title": "Rye"}, "r2")
@@ -89,7 +89,7 @@ def test_rev103_an_item_that_builds_on_a_set_that_is_not_here_hides_nothing(lapt
 
 
 def test_rev108_what_fell_with_a_rejection_comes_back_with_it(laptop: Reviewer) -> None:
-    """REV-108, REV-114: and takes effect in the end."""
+    """REV-108, REV-314, REV-114: and takes effect in the end."""
     made, link = follow_up(laptop)
     laptop.verdicts.reject(made, laptop.later())
     assert (status(laptop, made), status(laptop, link)) == ("rejected", "rejected")
@@ -146,7 +146,7 @@ def test_rev50_a_verdict_is_finished_though_its_set_was_removed_meanwhile(laptop
 
 
 def test_rev111_a_saga_whose_item_is_not_here_stops_no_start(laptop: Reviewer) -> None:
-    """REV-111: the others are played."""
+    """REV-111, REV-315: the others are played."""
     laptop.add_task()
     ident = one(laptop, "update_task_estimate", {"minutes": 60})
     with pytest.raises(Killed):
@@ -362,7 +362,7 @@ def test_rev109_confirm_all_takes_what_waits_and_not_what_has_expired(laptop: Re
 
 
 def test_rev33_what_expires_while_it_is_being_confirmed_is_confirmed(laptop: Reviewer) -> None:
-    """REV-33: the process died on the seventh day and was started again on the ninth."""
+    """REV-317: the process died on the seventh day and was started again on the ninth."""
     laptop.add_task()
     ident = one(laptop, "update_task_estimate", {"minutes": 60})
     laptop.later(6 * DAY)

@@ -14,7 +14,7 @@ def told(device: Reviewer, agent: str = LAURA) -> list[str]:
 
 
 def test_s1_50_ticks_crosses_arguments_and_reasons(laptop: Reviewer) -> None:
-    """REV-70, S1-50, S1-51, S1-06, REV-106: what the person changed is told, too."""
+    """REV-408, REV-409, S1-50, S1-51, S1-06, REV-353: also what the person changed."""
     laptop.add_task(items=("Flour",))
     calls: list[tuple[str, dict[str, Any]]] = [
         ("set_task_title", {"title": "Rye bread"}),
@@ -43,7 +43,7 @@ def test_s1_50_ticks_crosses_arguments_and_reasons(laptop: Reviewer) -> None:
 
 
 def test_s1_55_expired_is_no_decision_and_deferred_is_none_yet(laptop: Reviewer) -> None:
-    """S1-55."""
+    """S1-55, REV-407."""
     laptop.add_task()
     laptop.propose("set_task_title", {"title": "Rye bread"})
     laptop.propose("update_task_estimate", {"minutes": 120}, run="r2")
@@ -57,7 +57,7 @@ def test_s1_55_expired_is_no_decision_and_deferred_is_none_yet(laptop: Reviewer)
 
 
 def test_s1_52_twenty_entries_the_newest(laptop: Reviewer) -> None:
-    """S1-52."""
+    """S1-52, REV-70."""
     laptop.add_task()
     for number in range(25):
         laptop.propose("add_checklist_item", {"title": f"Step {number}"}, run=f"r{number}")
@@ -71,7 +71,7 @@ def test_s1_52_twenty_entries_the_newest(laptop: Reviewer) -> None:
 
 
 def test_s1_52_five_hundred_tokens_the_newest(laptop: Reviewer) -> None:
-    """S1-52."""
+    """S1-52, REV-70."""
     laptop.add_task()
     for number in range(12):
         laptop.propose("add_checklist_item", {"title": f"{number} {'x' * 390}"}, run=f"r{number}")

@@ -30,7 +30,7 @@ def test_s1_16_an_agent_records_the_language_and_corrects_itself(laptop: Reviewe
 
 @pytest.mark.parametrize("source", ["user", "agent"])
 def test_s1_16_the_users_language_stays(laptop: Reviewer, source: str) -> None:
-    """S1-16: Whatever the source says: the write that holds it was the user's."""
+    """S1-16, REV-6: Whatever the source says: the write that holds it was the user's."""
     laptop.add_task()
     laptop.edit(languageCode="ro", languageSource=source)
     assert said(laptop, "de") == 'Skipped: the user chose the language "ro".'
@@ -38,7 +38,7 @@ def test_s1_16_the_users_language_stays(laptop: Reviewer, source: str) -> None:
 
 
 def test_s1_16_a_user_who_chose_elsewhere_at_the_same_time_wins(laptop: Reviewer, phone: Reviewer) -> None:
-    """S1-16."""
+    """S1-16, REV-304."""
     laptop.add_task()
     phone.pull(laptop)
     phone.edit(languageCode="ro", languageSource="user")

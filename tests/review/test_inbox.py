@@ -1,11 +1,15 @@
 """What is shown, and in what order."""
 
+import pytest
 from tests.review.reviewer import DAY, LAURA, Reviewer
 
-from lottisync.entities.entity import HIGH
+from lottisync.entities.entity import HIGH, Entity
 from lottisync.journal.toolbox import ACTIONS
+from lottisync.review import history, index
 from lottisync.review.action import FieldChange
+from lottisync.review.change import ChangeSet
 from lottisync.review.inbox import Inbox
+from lottisync.review.ledger import change_set
 
 
 def named(device: Reviewer, name: str = "Laura") -> None:
@@ -99,7 +103,7 @@ def test_rev60_a_proposal_whose_task_is_not_here_says_so(laptop: Reviewer, phone
 
 
 def test_decisions_are_told_oldest_first(laptop: Reviewer) -> None:
-    """S1-03, S1-26."""
+    """S1-03, S1-26: each names agent, tool and task; an agent is told of those on its own proposals."""
     laptop.add_task()
     laptop.propose("add_multiple_checklist_items", {"items": [{"title": "Milk"}, {"title": "Eggs"}]})
     milk, eggs = laptop.waiting()
@@ -110,3 +114,51 @@ def test_decisions_are_told_oldest_first(laptop: Reviewer) -> None:
         (milk.id, 'Add: "Milk"'),
     ]
     assert laptop.decisions("t2") == []
+    assert {(d.agent_id, d.tool_name, d.task_id) for d in laptop.decisions()} == {(LAURA, "add_checklist_item", "t1")}
+    told = {
+        who: history.recent_decisions(laptop.agents, laptop.now, agent_id=who, task_id="t1") for who in (LAURA, "otto")
+    }
+    assert "Milk" in told[LAURA]
+    assert "Milk" not in told["otto"]
+
+
+def test_rev_460_the_pages_show_together_what_waits(laptop: Reviewer) -> None:
+    """REV-460: in order, also of sets that were made at one moment, and without the twins of what stands elsewhere."""
+    for number in range(4):
+        laptop.add_task(f"t{number}", f"Task {number}")
+    for number in (3, 1, 0, 2):
+        laptop.now -= 1_000  # all at one moment
+        titles = [{"title": title} for title in ("Milk", "Eggs", f"Salt {number}")]
+        laptop.propose("add_multiple_checklist_items", {"items": titles}, run=f"r{number}", task_id=f"t{number}")
+    laptop.propose("update_task_estimate", {"minutes": 60}, run="again", task_id="t1")
+    inbox = Inbox(laptop.journal, laptop.agents, ACTIONS)
+    whole = inbox.open_sets(laptop.now)
+    for limit in (1, 2, 3, 50):
+        paged, skip, more = [], 0, True
+        while more:
+            page, more = inbox.page(laptop.now, skip=skip, limit=limit)
+            assert len(page) <= limit
+            paged += page
+            skip += limit
+        assert paged == whole
+    assert inbox.page(laptop.now, "t1", limit=1) == ([one for one in whole if one.task_id == "t1"][:1], True)
+    assert inbox.page(laptop.now, skip=100, limit=1) == ([], False)
+
+
+def test_rev_461_a_page_reads_its_own_sets(laptop: Reviewer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """REV-461"""
+    for number in range(12):
+        laptop.add_task(f"t{number}", f"Task {number}")
+        laptop.propose("update_task_estimate", {"minutes": 60}, run=f"r{number}", task_id=f"t{number}")
+    inbox = Inbox(laptop.journal, laptop.agents, ACTIONS)
+    inbox.page(laptop.now, limit=1)  # computes the index
+    read: list[str] = []
+
+    def counted(entity: Entity) -> ChangeSet:
+        read.append(entity.id)
+        return change_set(entity)
+
+    monkeypatch.setattr(index, "change_set", counted)
+    page, more = inbox.page(laptop.now, skip=4, limit=2)
+    assert (len(page), more) == (2, True)
+    assert set(read) == {one.id for one in page}

@@ -7,11 +7,14 @@ import apsw
 import msgspec
 import pytest
 from tests.review.reviewer import DAY, Reviewer
+from tests.support.fault_vfs import FaultVfs
 
-from lottisync.entities.entity import HIGH
+from lottisync.daemon.stores import AGENT_STORE
+from lottisync.device.clock import new_host
+from lottisync.entities.entity import HIGH, LOW
 from lottisync.entities.version import open_foreign
 from lottisync.journal.toolbox import ACTIONS
-from lottisync.review import index
+from lottisync.review import index, shown_items
 from lottisync.review.cleanup import remove_old_sets
 from lottisync.review.inbox import Inbox
 from lottisync.review.index import IndexRow, ItemEntry
@@ -114,7 +117,7 @@ def test_rev129_a_decision_alone_reaches_the_index(laptop: Reviewer, phone: Revi
 
 
 def test_rev129_a_verdict_on_one_twin_turns_the_row_of_the_other(laptop: Reviewer, phone: Reviewer) -> None:
-    """REV-129, REV-35: the decision names the other set; one operation on two devices."""
+    """REV-129, REV-318: the decision names the other set; one operation on two devices."""
     laptop.add_task()
     phone.pull(laptop)
     for device in (laptop, phone):
@@ -136,7 +139,7 @@ def test_rev129_a_set_that_is_removed_leaves_the_index(laptop: Reviewer) -> None
 
 
 def test_rev37_the_index_can_be_thrown_away(laptop: Reviewer) -> None:
-    """REV-130, REV-37: it is the same when computed anew, and rebuilding writes nothing that replicates."""
+    """REV-130, REV-37: it is the same when computed again, and rebuilding writes nothing that replicates."""
     milk, _ = two_items(laptop)
     laptop.propose("set_task_title", {"title": "Rye"}, run="r2")
     laptop.verdicts.confirm(milk, laptop.later())
@@ -147,6 +150,20 @@ def test_rev37_the_index_can_be_thrown_away(laptop: Reviewer) -> None:
     assert rows(laptop) == before
     with laptop.agents.reading() as reader:
         assert (reader.digest(), reader.local("select feed from state")) == (digest, feed)
+
+
+def test_rev319_a_verdict_does_not_read_the_index(laptop: Reviewer) -> None:
+    """REV-319: each is given while the index has no row of the set."""
+    milk, eggs = two_items(laptop)
+    for verdict, item in (
+        (laptop.verdicts.confirm, milk),
+        (laptop.verdicts.reject, eggs),
+        (laptop.verdicts.undo, milk),
+    ):
+        with laptop.agents.transaction(laptop.later(), LOW) as tx:
+            tx.execute("delete from change_set_index")
+        verdict(item, laptop.later())
+    assert [one.verdict for one in laptop.decisions()] == ["confirmed", "rejected", "retracted"]
 
 
 LIES: dict[str, tuple[str, str]] = {
@@ -290,7 +307,7 @@ def test_cli_28_what_is_counted_is_what_the_inbox_shows(laptop: Reviewer, phone:
 
 
 def test_rev39_showing_one_item_reads_its_set_and_no_other(laptop: Reviewer) -> None:
-    """REV-39."""
+    """REV-352."""
     milk, _ = two_items(laptop)
     inbox = Inbox(laptop.journal, laptop.agents, ACTIONS)
     inbox.item(milk, laptop.now)
@@ -299,3 +316,39 @@ def test_rev39_showing_one_item_reads_its_set_and_no_other(laptop: Reviewer) -> 
         laptop.propose("set_task_title", {"title": f"Title {number}"}, run=f"r{number}")
     inbox.item(milk, laptop.now)
     assert steps(laptop.agents, lambda: inbox.item(milk, laptop.now)) < few * 1.1
+
+
+def test_rev160_lists_are_right_where_the_disk_does_not_take_the_index(laptop: Reviewer) -> None:
+    """REV-160, REL-D10"""
+    milk, eggs = two_items(laptop)
+    rows(laptop)
+    laptop.verdicts.confirm(milk, laptop.later())
+    vfs = FaultVfs(name := "full for the index", "full", at=0)
+    agents = Store.open(laptop.agents.file, AGENT_STORE, new_host, vfs=name, detect="late")
+    try:
+        vfs.at = vfs.operations + 1
+        [shown] = Inbox(laptop.journal, agents, ACTIONS).open_sets(laptop.later())
+        assert vfs.operations == vfs.at, "the index was not written"
+        assert [item.id for item in shown.items if item.status == "pending"] == [eggs]
+        vfs.at = vfs.operations + 1
+        assert index.waiting(agents, laptop.now) == 1
+    finally:
+        agents.close()
+        vfs.unregister()
+
+
+def test_rev430_a_page_is_shown_where_the_disk_does_not_take_its_digests(laptop: Reviewer) -> None:
+    """REV-430"""
+    milk, _ = two_items(laptop)
+    vfs = FaultVfs(name := "full for the digests", "full", at=0)
+    agents = Store.open(laptop.agents.file, AGENT_STORE, new_host, vfs=name, detect="late")
+    try:
+        [shown] = Inbox(laptop.journal, agents, ACTIONS).open_sets(laptop.later())
+        vfs.at = vfs.operations + 1
+        assert not shown_items.remember(agents, shown.items, laptop.now)
+        with agents.reading() as reader:
+            assert shown_items.remembered(reader, [milk]) == {}
+        assert shown_items.remember(agents, shown.items, laptop.now), "there is room again"
+    finally:
+        agents.close()
+        vfs.unregister()

@@ -42,7 +42,7 @@ def labels(*pairs: tuple[str, str]) -> dict[str, Any]:
 
 
 def test_rev142_three_labels_the_surest_first_and_none_of_low_confidence(laptop: Reviewer) -> None:
-    """REV-142, S1-17."""
+    """REV-142, REV-305, S1-17."""
     label(laptop, "bug", "home", "work", "urgent", "later")
     laptop.add_task()
     answer = laptop.propose(
@@ -413,7 +413,7 @@ def test_s0_13_the_direct_path_asks_where_the_item_belongs(laptop: Reviewer) -> 
 
 
 def test_s0_07_the_users_six_transitions(laptop: Reviewer) -> None:
-    """S0-07, S0-28: whoever set it last, the user may; and the item is theirs then."""
+    """S0-07, S0-28: no matter who set it last, the user may change it, and the item is theirs then."""
     laptop.add_task(items=("Flour",))
     for by_agent, before, after in [(a, b, c) for a in (False, True) for b in (False, True) for c in (False, True)]:
         (laptop.agent_tick if by_agent else laptop.tick)("t1-i0", before)

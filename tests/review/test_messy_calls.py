@@ -32,7 +32,7 @@ def parsed(tool: str, **args: object) -> Call | BadCall:
     )
 )
 def test_rev_d13_what_is_sound_is_taken_and_what_is_not_is_named(elements: list[object]) -> None:
-    """REV-90, REV-3: each element is taken if and only if a call with it alone is."""
+    """REV-90, REV-3, REV-302: each element is taken if and only if a call with it alone is."""
     alone = [not isinstance(parsed("add_multiple_checklist_items", items=[one]), BadCall) for one in elements]
     call = parsed("add_multiple_checklist_items", items=elements)
     if not any(alone):
@@ -82,7 +82,7 @@ def test_rev_d13_a_step_that_is_done_already(laptop: Reviewer) -> None:
 
 @pytest.mark.parametrize("ids", [["l1", "l2"], "l1, l2", '["l1", "l2"]'])
 def test_rev91_labels_by_their_ids_alone(laptop: Reviewer, ids: object) -> None:
-    """REV-91: `labelIds`, the older form."""
+    """REV-306: `labelIds`, the older form."""
     laptop.add_task()
     for ident in ("l1", "l2"):
         laptop.do(lambda tx, i=ident: tx.put(i, "label", {"name": i.upper()}))  # type: ignore[misc]

@@ -18,7 +18,7 @@ def kitchen(laptop: Reviewer) -> Reviewer:
 
 
 def test_rev96_an_item_moves_with_its_tick_and_back(kitchen: Reviewer) -> None:
-    """REV-96, REV-56"""
+    """REV-307, REV-309, REV-56"""
     before = kitchen.item()
     assert "queued" in kitchen.propose("migrate_checklist_items", MOVE)
     [item] = kitchen.waiting()
@@ -35,7 +35,7 @@ def test_rev96_an_item_moves_with_its_tick_and_back(kitchen: Reviewer) -> None:
 
 
 def test_rev96_two_devices_that_confirm_it_move_it_once(kitchen: Reviewer, phone: Reviewer) -> None:
-    """REV-96, REV-54"""
+    """REV-307, REV-54"""
     kitchen.propose("migrate_checklist_items", MOVE)
     kitchen.meet(phone)
     [item] = kitchen.waiting()
@@ -47,7 +47,7 @@ def test_rev96_two_devices_that_confirm_it_move_it_once(kitchen: Reviewer, phone
 
 
 def test_rev96_it_waits_for_the_follow_up_that_is_proposed(kitchen: Reviewer) -> None:
-    """REV-96"""
+    """REV-308"""
     wake = kitchen.builder()
     answer = wake.queue("create_follow_up_task", {"title": "Clean the oven"}, kitchen.now)
     created = answer.rpartition(" ")[2].rstrip(".")

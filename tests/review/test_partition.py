@@ -115,7 +115,7 @@ def test_rev54_the_effect_that_came_before_the_decision(laptop: Reviewer, phone:
 
 
 def test_rev33_a_verdict_beats_expiry_wherever_it_was_given(laptop: Reviewer, phone: Reviewer) -> None:
-    """REV-33."""
+    """REV-317."""
     [ident] = on_both(laptop, phone, "update_task_estimate", {"minutes": 60})
     phone.verdicts.confirm(ident, phone.later())
     laptop.later(9 * DAY)

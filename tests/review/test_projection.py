@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.review.reviewer import DAY, START
 
 from lottisync.review.change import ChangeDecision, ChangeItem, ChangeSet
-from lottisync.review.projection import EXPIRY, ItemStatus, SetStatus, project
+from lottisync.review.projection import EXPIRY, ItemStatus, SetStatus, heads_of, project
 from lottisync.store.instant import iso
 
 CREATED = iso(START)
@@ -59,12 +59,12 @@ def one(*decisions: ChangeDecision, now: int = START + 2000) -> tuple[str, bool,
 def test_rev31_heads_and_contests(
     decisions: list[tuple[str, str, tuple[str, ...]]], status: str, contested: bool
 ) -> None:
-    """REV-31."""
+    """REV-31, REV-316."""
     assert one(*(decision(i, v, seen=seen) for i, v, seen in decisions)) == (status, contested, False)
 
 
 def test_rev31_confirmed_with_other_arguments_is_contested() -> None:
-    """REV-31."""
+    """REV-316."""
     other = decision("b", "confirmed", args={"minutes": 90})
     assert one(decision("a", "confirmed"), other) == ("confirmed", True, False)
     worded = decision("b", "confirmed", args={"minutes": 60, "reason": "other words"})
@@ -72,14 +72,14 @@ def test_rev31_confirmed_with_other_arguments_is_contested() -> None:
 
 
 def test_rev31_an_agent_that_takes_its_proposal_back_does_not_contest_a_person() -> None:
-    """REV-31."""
+    """REV-316."""
     retracted = decision("b", "retracted", actor="agent")
     assert one(decision("a", "confirmed"), retracted) == ("confirmed", False, False)
     assert one(decision("a", "confirmed"), decision("b", "retracted")) == ("confirmed", True, False)
 
 
 def test_s1_53_expiry_is_seven_days_and_a_verdict_beats_it() -> None:
-    """S1-53, REV-33: on every device, with nothing written."""
+    """S1-53, REV-33, REV-317: on every device, with nothing written."""
     assert one(now=START + EXPIRY - 1) == ("pending", False, False)
     assert one(now=START + EXPIRY) == ("pending", False, True)
     assert one(decision("a", "rejected"), now=START + EXPIRY) == ("rejected", False, False)
@@ -168,7 +168,7 @@ def test_rev30_the_order_of_arrival_is_nothing(history: list[ChangeDecision], da
 
 @given(histories(), st.integers(0, 30))
 def test_rev31_no_verdict_is_lost(history: list[ChangeDecision], days: int) -> None:
-    """REV-31. Every decision counts, or somebody who counts had seen it; and what counts is what is shown."""
+    """REV-31, REV-316. Every decision counts, or somebody who counts had seen it; and what counts is what is shown."""
     states = project([change_set(3)], history, START + days * DAY)["s"].items
     for number, state in enumerate(states.values()):
         known = {d.id: d for d in history if d.operation_id == f"op{number}"}
@@ -193,3 +193,36 @@ def test_rev31_every_pair_of_concurrent_verdicts_is_symmetric() -> None:
     """REV-31."""
     for first, second in itertools.product(["confirmed", "rejected", "deferred", "retracted"], repeat=2):
         assert one(decision("a", first), decision("b", second)) == one(decision("a", second), decision("b", first))
+
+
+@given(st.dictionaries(st.sampled_from("abcdef"), st.sets(st.sampled_from("abcdefg")), min_size=1))
+def test_rev31_heads_are_those_that_nothing_else_has_seen(listed: dict[str, set[str]]) -> None:
+    """REV-31, rings too: a head has seen all that has seen it, over any number of steps."""
+    seen = {ident: set(others) & listed.keys() for ident, others in listed.items()}
+    for _ in listed:
+        seen = {ident: others.union(*(seen[other] for other in others)) for ident, others in seen.items()}
+    expected = [a for a in sorted(listed) if all(b in seen[a] or b == a for b in listed if a in seen[b])]
+    known = {ident: decision(ident, "rejected", seen=tuple(others)) for ident, others in listed.items()}
+    assert [head.id for head in heads_of(known)] == expected
+
+
+def test_rev31_a_ring_of_confirmations_is_not_hidden_by_a_retraction() -> None:
+    ring = decision("a", "confirmed", seen=("b",)), decision("b", "confirmed", seen=("a",))
+    assert one(*ring, decision("u", "retracted")) == ("confirmed", True, False)
+
+
+def test_rev161_what_a_decision_undoes_does_not_decide_the_status() -> None:
+    """REV-326"""
+    rejected = decision("n", "rejected")
+    back = decision("u", "deferred", seen=("n",), undoes="n", until=iso(START))
+    assert one(rejected, back) == one(rejected, decision("u", "deferred", seen=("n",), until=iso(START)))
+    assert one(rejected, back) == ("pending", False, False)
+
+
+def test_rev162_prose_does_not_make_other_arguments() -> None:
+    """REV-162"""
+    alike = (
+        decision("a", "confirmed", args={"minutes": 60}),
+        decision("b", "confirmed", args={"minutes": 60, "reason": "x"}),
+    )
+    assert one(*alike) == ("confirmed", False, False)

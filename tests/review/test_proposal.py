@@ -6,7 +6,7 @@ import pytest
 
 from lottisync.journal.toolbox import ACTIONS
 from lottisync.review.action import Unreadable
-from lottisync.review.proposal import digest, item_id, operation_id, set_id, set_of, unreadable
+from lottisync.review.proposal import digest, item_id, likeness, operation_id, plain, set_id, set_of, unreadable
 
 
 def summary(tool: str, args: dict[str, Any], name: str | None = None) -> str:
@@ -29,6 +29,12 @@ def test_rev10_prose_is_in_no_digest() -> None:
 def test_rev10_the_order_of_arguments_is_nothing() -> None:
     """REV-10."""
     assert digest("t", {"a": 1, "b": 2}) == digest("t", {"b": 2.0, "a": 1})
+
+
+def test_rev_23_only_a_titles_capitals_and_white_space_make_no_other_proposal() -> None:
+    assert likeness("t", {"title": "Buy  Milk"}) == likeness("t", {"title": "buy milk"})
+    assert likeness("t", {"reasonCode": "A"}) != likeness("t", {"reasonCode": "a"})
+    assert digest("t", {"title": "Milk"}) != digest("t", {"title": "milk"})
 
 
 def test_rev11_operation_ids_are_those_of_the_specification() -> None:
@@ -86,3 +92,17 @@ def test_rev13_the_models_sentence_is_for_tools_that_are_not_known() -> None:
     args = {"minutes": 600, "humanSummary": "Set to 1 minute"}
     assert summary("update_task_estimate", args) == "Set estimate to 600 minutes"
     assert summary("update_checklist_item", {"id": "0123456789", "isChecked": True}) == "Check off: item 01234567…"
+
+
+def test_ent_30_white_space_is_the_list_of_the_specification() -> None:
+    """ENT-30, REV-163"""
+    listed = {*range(0x09, 0x0E), *range(0x1C, 0x21), 0x85, 0xA0, 0x1680, *range(0x2000, 0x200B)}
+    listed |= {0x2028, 0x2029, 0x202F, 0x205F, 0x3000}
+    taken = {code for code in range(0x110000) if not 0xD800 <= code < 0xE000 and plain(f"a{chr(code)}b") == "a b"}
+    assert taken == listed
+
+
+def test_ent_31_capitals_are_folded_in_full() -> None:
+    """ENT-31"""
+    assert plain("STRASSE") == plain("straße")
+    assert plain("Caf\u00e9") != plain("Cafe\u0301")

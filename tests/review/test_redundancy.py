@@ -62,7 +62,7 @@ def test_rev20_checklist_items(args: dict[str, Any], is_checked: bool, said: str
 
 
 def test_rev20_an_item_of_that_name_is_there() -> None:
-    """REV-20."""
+    """REV-311."""
     assert (
         redundancy("add_checklist_item", {"title": "Milk"}, {"titles": ["Bread", " milk "]})
         == '"Milk" is already on the checklist'

@@ -57,7 +57,7 @@ def test_rev75_what_cannot_be_taken_back_is_told(laptop: Reviewer) -> None:
 
 
 def test_rev76_it_is_carried_out_when_the_wake_ends_and_once(laptop: Reviewer) -> None:
-    """REV-76: a wake that fails takes nothing back; one that is played again says it once."""
+    """REV-76, REV-324: a wake that fails takes nothing back; one that is played again says it once."""
     laptop.add_task()
     laptop.propose("update_task_estimate", {"minutes": 60})
     [item] = laptop.waiting()
@@ -83,6 +83,20 @@ def test_rev76_what_the_person_decided_meanwhile_stays(laptop: Reviewer) -> None
     assert [d.verdict for d in laptop.decisions()] == ["confirmed"]
 
 
+def test_rev323_what_is_proposed_again_in_the_same_wake_stays(laptop: Reviewer) -> None:
+    """REV-323"""
+    laptop.add_task()
+    laptop.propose("update_task_estimate", {"minutes": 60})
+    [item] = laptop.waiting()
+    builder = laptop.builder("r2")
+    builder.queue("retract_suggestions", {"proposals": [{"id": item.id, "reason": "done"}]}, laptop.now)
+    answer = builder.queue("update_task_estimate", {"minutes": 60}, laptop.now)
+    assert "is not taken back" in answer
+    laptop.built(builder)
+    assert [one.id for one in laptop.waiting()] == [item.id]
+    assert laptop.decisions() == []
+
+
 def test_rev77_a_confirmation_elsewhere_wins_and_is_no_contest(laptop: Reviewer, phone: Reviewer) -> None:
     """REV-77."""
     laptop.add_task()
@@ -98,7 +112,7 @@ def test_rev77_a_confirmation_elsewhere_wins_and_is_no_contest(laptop: Reviewer,
 
 
 def test_rev75_the_person_can_have_it_back(laptop: Reviewer) -> None:
-    """REV-75, REV-114: and the agent may retract it anew."""
+    """REV-75, REV-114: and the agent may retract it again."""
     laptop.add_task()
     laptop.propose("update_task_estimate", {"minutes": 60})
     [item] = laptop.waiting()

@@ -1,4 +1,4 @@
-"""What an agent proposes about time that was spent: REV-94, REV-95."""
+"""What an agent proposes about time that was spent: REV-94, REV-95, REV-404 to REV-406."""
 
 from typing import Any
 
@@ -75,8 +75,8 @@ def test_rev94_a_time_has_an_offset(when: str) -> None:
     assert "an instant like" in call.text
 
 
-def test_rev94_a_change_keeps_start_and_end_together(baker: Reviewer) -> None:
-    """REV-94: one write, which undoing takes back as a whole."""
+def test_rev405_a_change_keeps_start_and_end_together(baker: Reviewer) -> None:
+    """REV-405: one write, which undoing takes back as a whole."""
     item = confirmed(baker, "update_time_entry", {"entryId": "e1", "endTime": at(-0.5)})
     held = entry(baker, "e1")
     assert (held.at, held.end, held.text, held.author) == (at(-2), at(-0.5), "kneading", "user")
@@ -88,8 +88,8 @@ def test_rev94_a_change_keeps_start_and_end_together(baker: Reviewer) -> None:
     assert (entry(baker, "e1").at, entry(baker, "e1").end) == (at(-2), at(-1))
 
 
-def test_rev94_a_change_is_checked_against_the_entry_as_it_is(baker: Reviewer) -> None:
-    """REV-94: also where the person changed it between."""
+def test_rev404_a_change_is_checked_against_the_entry_as_it_is(baker: Reviewer) -> None:
+    """REV-404: also where the person changed it between."""
     assert "a later end" in baker.propose("update_time_entry", {"entryId": "e1", "endTime": at(-3)})
     assert "queued" in baker.propose("update_time_entry", {"entryId": "e1", "startTime": at(-1.5)})
     [item] = baker.waiting()
@@ -100,8 +100,8 @@ def test_rev94_a_change_is_checked_against_the_entry_as_it_is(baker: Reviewer) -
         assert entry(baker, "e1").at == at(start)
 
 
-def test_rev94_a_timer_gets_words_while_it_runs(baker: Reviewer, phone: Reviewer) -> None:
-    """REV-94: on whichever device it is confirmed; once it is stopped it is no timer."""
+def test_rev406_a_timer_gets_words_while_it_runs(baker: Reviewer, phone: Reviewer) -> None:
+    """REV-406: it does not matter on which device it is confirmed; once it is stopped it is not a timer."""
     baker.do(lambda tx: time_entry.start(tx, "e2", "t1", "work", at(0)))
     assert "queued" in baker.propose("update_running_timer", {"timerId": "e2", "summary": "baking"})
     baker.meet(phone)
@@ -117,8 +117,8 @@ def test_rev94_a_timer_gets_words_while_it_runs(baker: Reviewer, phone: Reviewer
 
 
 @pytest.mark.parametrize("tool", ["update_time_entry", "update_running_timer"])
-def test_rev94_what_is_no_time_entry_is_refused(baker: Reviewer, tool: str) -> None:
-    """REV-94, REV-16"""
+def test_rev16_what_is_not_a_time_entry_of_the_task_is_refused(baker: Reviewer, tool: str) -> None:
+    """REV-16"""
     baker.note("n1")
     baker.add_task("t2", "Clean up")
     baker.do(lambda tx: time_entry.start(tx, "e9", "t2", "work", at(0)))

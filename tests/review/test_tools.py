@@ -32,7 +32,7 @@ def test_rev1_classes_of_tools() -> None:
     """REV-1, S1-15..S1-21, S2-01, S2-02, S2-05, S2-24."""
     deferred = {name for name, tool in TOOLBOX.tools.items() if issubclass(tool, TaskAction | ActionBatch)}
     assert TOOLBOX.tools.keys() - deferred == {
-        *("update_report", "record_observations"),  # kept with the agent
+        *("update_report", "record_observations", "request_attention"),  # kept with the agent
         *("set_task_language", "retract_suggestions"),  # done at once, or at the end of the wake
         *("read_entries", "search_task"),  # they only read
     }
@@ -73,7 +73,8 @@ def test_rev2_what_a_model_reads_is_what_it_read_before() -> None:
 
 
 def test_rev2_one_source_for_schema_and_description() -> None:
-    """REV-2, S0-29..S0-31, S0-35: the required sentences, and no JSON schema construct that small servers lack."""
+    """REV-2, REV-301, S0-29..S0-31, S0-35: the required sentences, and no JSON schema construct that small servers
+    lack."""
     offered = {tool["name"]: tool for tool in TOOLBOX.definitions()}
     assert "update_checklist_item" not in offered
     batch = offered["update_checklist_items"]
@@ -100,7 +101,7 @@ def test_rev140_an_estimate_in_whatever_form(given_minutes: Any) -> None:
 
 @pytest.mark.parametrize("given_minutes", [0, 1441, -1, "soon", True, None, "nan", "inf", [60]])
 def test_rev3_estimates_that_are_none(given_minutes: Any) -> None:
-    """REV-3."""
+    """REV-3, REV-302."""
     assert "minutes" in refused("update_task_estimate", {"minutes": given_minutes})
 
 
@@ -137,7 +138,7 @@ def test_rev140_aliases(alias: str) -> None:
     ],
 )
 def test_rev3_what_is_refused_says_why(tool: str, args: Any, part: str) -> None:
-    """REV-141, REV-3, S0-11, S2-25: an invalid proposal never reaches a person."""
+    """REV-141, REV-3, REV-300, REV-302, S0-11, S2-25: an invalid proposal never reaches a person."""
     assert part in refused(tool, args)
 
 
@@ -175,7 +176,7 @@ def test_rev3_the_reason_survives_explosion() -> None:
     ],
 )
 def test_rev4_arguments_that_were_encoded_twice_or_wrapped(text: str) -> None:
-    """REV-4."""
+    """REV-303."""
     call = TOOLBOX.parse("add_multiple_checklist_items", text)
     assert isinstance(call, AddMultipleChecklistItems)
     assert call.arguments() == {"items": [{"title": "Milk"}]}
@@ -212,7 +213,7 @@ _json = st.recursive(
     st.dictionaries(st.sampled_from(["title", "minutes", "items", "status"]), _json),
 )
 def test_rev140_a_normal_form_is_its_own_normal_form(tool: str, args: dict[str, Any]) -> None:
-    """REV-140."""
+    """REV-351."""
     once = TOOLBOX.checked(tool, args)
     if not isinstance(once, BadCall):
         assert TOOLBOX.checked(once.tool, once.arguments()) == once

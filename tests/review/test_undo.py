@@ -158,7 +158,7 @@ def test_rev56_confirmed_apart_undone_once(laptop: Reviewer, phone: Reviewer) ->
 
 
 def test_rev56_an_entity_that_came_back_does_not_pass_for_the_effect(laptop: Reviewer) -> None:
-    """REV-56: undeleting writes every register anew, what was typed and the receipt alike."""
+    """REV-56: undeleting writes every register again, what was typed and the receipt alike."""
     laptop.add_task(items=("Flour",))
     ident = confirmed(laptop, "update_checklist_item", {"id": "t1-i0", "title": "Rye"})
     laptop.do(lambda tx: tasks.rename_item(tx, "t1-i0", "Oats"))
@@ -197,7 +197,7 @@ def test_rev56_a_no_op_is_taken_back_without_a_write(laptop: Reviewer) -> None:
 
 
 def test_rev114_a_rejection_is_taken_back_and_the_item_waits_again(laptop: Reviewer) -> None:
-    """REV-114: with seven days of its own, and it can be decided anew."""
+    """REV-114, REV-161: with seven days of its own, and it can be decided again."""
     laptop.add_task()
     laptop.propose("update_task_estimate", {"minutes": 60})
     [item] = laptop.waiting()
@@ -206,7 +206,8 @@ def test_rev114_a_rejection_is_taken_back_and_the_item_waits_again(laptop: Revie
     laptop.later(8 * DAY)
     assert laptop.verdicts.undo(item.id, laptop.later()).result == "undone"
     assert [shown.id for shown in laptop.waiting()] == [item.id]
-    assert laptop.decisions()[-1].undoes == laptop.decisions()[0].id
+    rejected, undone = laptop.decisions()
+    assert (undone.verdict, undone.actor, undone.undoes) == ("deferred", "user", rejected.id)
     assert laptop.verdicts.confirm(item.id, laptop.later()).result == "applied"
     assert laptop.page().task.estimate == 60
 
@@ -222,7 +223,7 @@ def test_rev114_what_was_put_off_comes_back_at_once(laptop: Reviewer) -> None:
 
 
 def test_rev115_twins_are_taken_back_together(laptop: Reviewer, phone: Reviewer) -> None:
-    """REV-115, REV-35."""
+    """REV-115, REV-35, REV-318."""
     laptop.add_task()
     phone.pull(laptop)
     laptop.propose("add_checklist_item", {"title": "Milk"}, run="on-laptop")
@@ -279,7 +280,7 @@ def test_rev58_a_contest_is_settled_by_keep_or_undo(
 
 
 def test_rev58_keep_settles_two_edits_in_the_journal_too(laptop: Reviewer, phone: Reviewer) -> None:
-    """REV-58: and what was kept can be undone."""
+    """REV-58: and what was kept can be undone. REV-64: what was shown otherwise is not kept."""
     laptop.add_task()
     laptop.propose("update_task_estimate", {"minutes": 60})
     phone.pull(laptop)
@@ -287,6 +288,7 @@ def test_rev58_keep_settles_two_edits_in_the_journal_too(laptop: Reviewer, phone
     laptop.verdicts.confirm(item.id, laptop.later(), edited_args={"minutes": 75})
     phone.verdicts.confirm(item.id, phone.later(5000), edited_args={"minutes": 90})
     laptop.meet(phone)
+    assert laptop.verdicts.keep(item.id, laptop.later(), shown="as it was before").result == "stale"
     assert laptop.verdicts.keep(item.id, laptop.later()).result == "kept"
     task = laptop.journal.read("t1")
     assert task is not None
@@ -316,7 +318,7 @@ def test_rev117_keep_leaves_what_somebody_typed(laptop: Reviewer, phone: Reviewe
 
 
 def test_rev58_undone_here_and_confirmed_there(laptop: Reviewer, phone: Reviewer) -> None:
-    """REV-58: the phone had not heard of the undo; whoever settles it settles the value as well."""
+    """REV-58: the phone had not heard of the undo; who settles it settles the value as well."""
     laptop.add_task()
     laptop.edit(estimate=30)
     laptop.propose("update_task_estimate", {"minutes": 60})

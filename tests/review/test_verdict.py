@@ -415,7 +415,7 @@ def test_rev34_defer_leaves_the_inbox_and_comes_back(laptop: Reviewer) -> None:
 
 
 def test_rev33_an_expired_item_can_still_be_confirmed(laptop: Reviewer) -> None:
-    """REV-33."""
+    """REV-317."""
     laptop.add_task()
     ident = proposed(laptop, "update_task_estimate", {"minutes": 60})
     laptop.later(8 * DAY)
@@ -494,7 +494,7 @@ def test_an_item_that_is_not_here(laptop: Reviewer, ident: str) -> None:
 
 
 def test_rev11_the_same_proposal_of_two_agents_is_answered_at_once(laptop: Reviewer, phone: Reviewer) -> None:
-    """REV-11, S1-70, REV-35: shown once, and one verdict closes both operations with a decision each."""
+    """REV-11, S1-70, REV-35, REV-318: shown once, and one verdict closes both operations with a decision each."""
     laptop.add_task()
     phone.pull(laptop)
     laptop.propose("add_checklist_item", {"title": "Milk"}, run="on-laptop")

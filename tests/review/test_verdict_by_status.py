@@ -13,7 +13,7 @@ from lottisync.review.inbox import Inbox
 from lottisync.review.outcome import Outcome
 from lottisync.review.retraction import Staged
 
-Fate = Callable[[Reviewer, Reviewer, str], object]
+Deciding = Callable[[Reviewer, Reviewer, str], object]
 Verb = Callable[[Reviewer, str], Outcome]
 
 
@@ -34,7 +34,7 @@ def taken_back(laptop: Reviewer, phone: Reviewer, item: str) -> None:
         assert retraction.carry_out(tx, LAURA, "t1", [Staged(item, "pointless by now")], tx.now) == 1
 
 
-STATUSES: dict[str, Fate] = {
+STATUSES: dict[str, Deciding] = {
     "pending": lambda laptop, phone, item: None,
     "expired": lambda laptop, phone, item: laptop.later(8 * DAY),
     "deferred": lambda laptop, phone, item: laptop.verdicts.defer(item, laptop.now + DAY, laptop.later()),

@@ -85,7 +85,7 @@ class Kept:
             self.looks.clear()
 
     def _is_revived(self, held: entity.Entity | None, written: ByValue) -> bool:
-        """Whether something stands under a name that no writer has given: it was written anew over what was
+        """Whether something stands under a name that no writer has given: it was written again over what was
         forgotten."""
         for host, counter in {w.stamp.dot for writes in held.registers.values() for w in writes} if held else ():
             first, values = self.chains.get(host, (1, []))
@@ -197,7 +197,7 @@ class Device(device.Device):
         return Image(self.slot, self.id, holding, dict(self.household))
 
     def again(self, environment: Environment) -> "Device":
-        """The same after its program has died and was started anew."""
+        """The same after its program has died and was started again."""
         kept = {
             name: Kept(name, pool().again(one.store, environment.new_host), one.seen, one.feed)
             for name, one in self.kept.items()
@@ -233,7 +233,7 @@ class Device(device.Device):
         return again
 
     def signs_in(self, other: "Device") -> None:
-        """The two tell each other of everybody's devices; whoever is used again signs himself back in."""
+        """The two tell each other of all devices; a device that is used again signs itself back in."""
         roster = {
             name: max(self.household.get(name, (0, True)), other.household.get(name, (0, True)))
             for name in self.household | other.household

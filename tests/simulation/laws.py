@@ -17,7 +17,7 @@ QUARANTINED = "in quarantine, kept as it came"
 def knowledge_is_true(
     device: Device, kept: Kept, written: ByValue, reference: Reference, spared: Container[tuple[str, str]]
 ) -> None:
-    """What a store claims to know is there: every effect of every write up to there has been in it."""
+    """What a store claims to know has been in it: every effect of every write up to there."""
     for host, known in kept.knowledge.items():
         first, values = kept.chains.get(host, (1, []))
         if known >= first + len(values):
@@ -50,13 +50,13 @@ def nothing_durable_is_gone(device: Device, now: Kept, before: Kept) -> None:
 
 
 def clocks_do_not_follow(device: Device, kept: Kept, now: int) -> None:
-    """Whatever is said of the future, nobody's clock is there because of it (CAUS-9)."""
+    """A time in the future that a peer names does not move another device's clock there (CAUS-9)."""
     if kept.millis > now + MAX_DRIFT_MILLIS:
         raise Broken("clock", f"{kept.name} of device {device.slot} is {kept.millis - now} ms ahead")
 
 
 def no_stranger_has_come_in(device: Device, kept: Kept, owned: Container[Host]) -> None:
-    """Nothing is known of a host that is nobody's (SYNC-9). A branch of it would be as bad."""
+    """Nothing is known of a host that belongs to no device (SYNC-9), and nothing of a branch of it."""
     for host in kept.knowledge:
         if host not in owned and kept.roots.get(host) not in owned:
             raise Broken("stranger", f"{kept.name} of device {device.slot} knows of {host}, which is nobody's")
@@ -73,7 +73,7 @@ def no_decision_before_its_effect(device: Device, reference: Reference) -> None:
 
 
 def no_decision_without_its_effect(devices: Sequence[Device], reference: Reference) -> None:
-    """In the end whoever knows a decision has its effect, unless the only journal that ever had it lost it, alone."""
+    """In the end a device that knows a decision has its effect, unless the only journal that ever had it lost it."""
     for device in devices:
         if "agent" not in device.kept:
             return
@@ -84,7 +84,7 @@ def no_decision_without_its_effect(devices: Sequence[Device], reference: Referen
 
 
 def sound(devices: Iterable[Device], spared: Container[tuple[str, str]]) -> None:
-    """What is kept twice in a store agrees with itself; in quarantine is nothing but what somebody has lied about."""
+    """What a store keeps twice is the same in both places. The quarantine holds only what a device has lied about."""
     for device in devices:
         for name, kept in device.kept.items():
             with kept.store.reading() as reader:
@@ -114,7 +114,7 @@ def _knowledge(devices: Sequence[Device], name: str) -> list[object]:
 
 
 def nothing_is_lost(devices: Sequence[Device], reference: Reference, spared: Container[tuple[str, str]]) -> None:
-    """What each device shows is what follows from who wrote what, having seen what. `spared`: what somebody has
+    """Each device shows what follows from all writes, and from what each writer had seen. `spared`: what was
     tampered with."""
     for name in devices[0].kept:
         entities = sorted({entity for device in devices for entity in device.kept[name].seen})

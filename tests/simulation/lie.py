@@ -1,10 +1,9 @@
-"""What a device may say that is not so: each lie is one message altered on its way out, or more of one frame.
+"""The lies that a device may tell: each one changes a message on its way out, or several of one frame.
 
-The liar is a real device of the person's with real stores; it is only what it says that is changed, once for every
-`Lie` step. So whoever hears it has every reason to believe it, and no reason to believe it twice. Some lies nobody
-can take in: they must be refused, or change nothing. Others nobody can tell from the truth, since a device may write
-whatever it likes: they *harm* entities, and then all that can be asked is that the others remain sound, and mend
-each other until they hold the same.
+The liar is a real device of the person with real stores. Only what it says is changed, once for every `Lie` step. So
+a device that hears it has every reason to believe it, and no reason to believe it twice. Some lies cannot be true:
+they must be refused, or change nothing. Others cannot be distinguished from the truth, since a device may write what
+it likes. They *harm* entities. Then the others must remain sound, and mend each other until they hold the same.
 """
 
 import random
@@ -21,14 +20,14 @@ from lottisync.protocol import message as m
 from lottisync.store.forgetting import KEY_BYTES
 
 STRANGER = Host("5742a26e5742a26e")
-"""A host of nobody's."""
+"""A host that belongs to no device."""
 YEARS = 10 * 365 * 24 * 3_600_000
 EVERYTHING = frozenset({"*"})
 NOTHING: frozenset[str] = frozenset()
 
 
 class Falsehood(NamedTuple):
-    """What is said instead, and the ids of the entities that it may harm."""
+    """The false messages, and the ids of the entities that they may harm."""
 
     said: list[m.Message]
     harms: frozenset[str] = NOTHING
@@ -56,7 +55,7 @@ def _put(said: list[m.Message], at: int, **changes: Any) -> list[m.Message]:
 
 
 def _beyond(chance: random.Random, said: list[m.Message]) -> Falsehood | None:
-    """That it knows writes that nobody has made."""
+    """It claims to know writes that nobody has made."""
     found = _find(chance, said, m.Begin)
     if found is None or not found[1].knowledge:
         return None
@@ -66,7 +65,7 @@ def _beyond(chance: random.Random, said: list[m.Message]) -> Falsehood | None:
 
 
 def _wants_less(chance: random.Random, said: list[m.Message]) -> Falsehood | None:
-    """That it knows more of a host than it does, or has a chain that ends otherwise. What it is not given for that, it
+    """It claims to know more of a host than it does, or a chain with another end. What it is not given for that, it
     will later pass on as known without having it."""
     found = _find(chance, said, m.Want)
     if found is None:
@@ -85,7 +84,7 @@ def _wants_less(chance: random.Random, said: list[m.Message]) -> Falsehood | Non
 
 
 def _has_taken(chance: random.Random, said: list[m.Message]) -> Falsehood | None:
-    """That it knows more than the round that it took gave it."""
+    """It claims to know more than the round gave it."""
     found = _find(chance, said, m.Ack)
     if found is None:
         return None
@@ -94,7 +93,7 @@ def _has_taken(chance: random.Random, said: list[m.Message]) -> Falsehood | None
 
 
 def _gossip(chance: random.Random, said: list[m.Message]) -> Falsehood | None:
-    """That the others have seen everything that anybody has: so let it be forgotten."""
+    """It claims that the others have seen everything, so that it is forgotten."""
     found = _find(chance, said, m.Gossip)
     if found is None:
         return None
@@ -108,7 +107,7 @@ def _gossip(chance: random.Random, said: list[m.Message]) -> Falsehood | None:
 
 
 def _digest(chance: random.Random, said: list[m.Message]) -> Falsehood | None:
-    """That its content is another than it is."""
+    """It names a wrong digest."""
     found = _find(chance, said, m.End, m.Ack, m.Mended)
     if found is None:
         return None
@@ -127,7 +126,7 @@ def _state(chance: random.Random, said: list[m.Message]) -> Falsehood | None:
 
 
 def _chain(chance: random.Random, said: list[m.Message]) -> Falsehood | None:
-    """That a host wrote something else: everybody sees a fork where none is."""
+    """It claims that a host wrote something else, so all devices see a fork where there is none."""
     found = _find(chance, said, m.Chain)
     if found is None:
         return None
@@ -212,7 +211,7 @@ def _withholds(chance: random.Random, said: list[m.Message]) -> Falsehood | None
 
 
 def _forgets(chance: random.Random, said: list[m.Message]) -> Falsehood | None:
-    """That it has forgotten what it has not, or what it never knew."""
+    """It claims to have forgotten what it holds, or what it never knew."""
     found = _find(chance, said, m.Begin)
     if found is None or not found[1].knowledge:
         return None
@@ -223,7 +222,7 @@ def _forgets(chance: random.Random, said: list[m.Message]) -> Falsehood | None:
 
 
 def _holds_nothing(chance: random.Random, said: list[m.Message]) -> Falsehood | None:
-    """That of all it knows it holds but some: the rest is to go."""
+    """It claims to hold only some of what it knows, so that the rest is deleted."""
     found = _find(chance, said, m.Keys)
     if found is not None:
         keys = found[1].keys
@@ -253,7 +252,7 @@ def _leaves_out(chance: random.Random, said: list[m.Message]) -> Falsehood | Non
 
 
 def _compares(chance: random.Random, said: list[m.Message]) -> Falsehood | None:
-    """That all differs, in a comparison."""
+    """In a comparison, it claims that everything differs."""
     found = _find(chance, said, m.Compare)
     if found is None or not found[1].nodes:
         return None

@@ -1,9 +1,8 @@
-"""Open stores that are used again: to open one, and to have SQLite read its statements anew, costs more than all
-that a schedule does with it.
+"""Open stores that are used again: opening one, and preparing its statements again, takes longer than all that a
+schedule does with it.
 
-What a store holds is taken out and put in as data (`Contents`), table by table. So a backup, a copy and a device that
-is switched off cost nothing but their rows, and a store that was used is as empty as a new one.
-"""
+The contents of a store are read and written as data (`Contents`), table by table. So a backup, a copy and a device
+that is switched off cost nothing but their rows, and a store that was used is as empty as a new one."""
 
 import os
 import shutil
@@ -31,7 +30,7 @@ Contents = dict[str, list[tuple[Any, ...]]]
 
 
 def memory() -> str | None:
-    """A RAM disk, if there is one: nothing here is about disks."""
+    """A RAM disk, if there is one: these tests do not test disks."""
     return "/dev/shm" if Path("/dev/shm").is_dir() else None
 
 
@@ -89,15 +88,15 @@ class Pool:
         return _around(used, mint)
 
     def again(self, store: Store, mint: Mint) -> Store:
-        """The same store after its program has died: what was not committed is gone, and whoever still has the old
-        one in his hands can do no more with it."""
+        """The same store after its program has died. What was not committed is gone, and the old object can no
+        longer be used."""
         opened = _around(store, mint)
         opened._rollback()
         _sever(store)
         return opened
 
     def _open(self, name: str) -> Store:
-        """That a file is a copy is not looked for: it is what the chains have to find."""
+        """Open it without looking whether the file is a copy: the chains have to find that."""
         self._made += 1
         where = self._folder / str(self._made)
         where.mkdir()
@@ -107,7 +106,7 @@ class Pool:
         return store
 
     def give_back(self, store: Store) -> None:
-        """Whoever still has it in his hands can do no more with it."""
+        """After this, the store can no longer be used."""
         self._free[store.schema.name].append(self.again(store, store._mint))
 
 
@@ -147,7 +146,7 @@ def _tables(name: str) -> tuple[str, ...]:
 
 
 def fill(store: Store, contents: Contents) -> None:
-    """Put that in the place of all that a store holds."""
+    """Replace all that a store holds by these contents."""
     connection = store._connection
     connection.execute("begin immediate").fetchall()
     for table, rows in contents.items():

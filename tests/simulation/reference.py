@@ -1,4 +1,4 @@
-"""The oracle: what was really written, by whom who had seen what, and what must therefore be there in the end.
+"""The oracle: what was really written, what each writer had seen, and what must therefore be there in the end.
 
 It shares no code with the merge. A write is a number here; it is recognised in a store by what it says (path,
 precedence, time and value: all of that stays through copies, splits and revivals, which change only its name),
@@ -22,7 +22,7 @@ class Broken(Exception):
 
 
 class Shown(NamedTuple):
-    """One write as a store shows it. Of a deletion `value` is the time it gives, without what it had seen."""
+    """One write as a store shows it. The `value` of a deletion is its time, without what it had seen."""
 
     precedence: int
     millis: int
@@ -32,7 +32,8 @@ class Shown(NamedTuple):
 
     @property
     def order(self) -> tuple[int, int, int]:
-        """What decides between concurrent writes; equal ones go by names, which the oracle does not know."""
+        """What decides between concurrent writes. Between equal ones the host's name decides, which the oracle does
+        not know."""
         return self[:3]
 
 
@@ -61,7 +62,7 @@ class Reference:
     def __init__(self) -> None:
         self.writes: list[Written] = []
         self.effects: dict[int, frozenset[int]] = {}
-        """Of each decision, the writes that it has to come after."""
+        """For each decision, the writes that it has to come after."""
         self.mislaid: set[int] = set()
         """Effects that a journal had, and has lost without its device's other stores."""
         self.gone: set[int] = set()
@@ -77,7 +78,7 @@ class Reference:
         return number
 
     def seen(self, entity: Entity, registers: Registers) -> frozenset[int]:
-        """All that has been seen by whoever shows this."""
+        """All writes that a device has seen if it shows this."""
         found: set[int] = set()
         for path, held in registers.items():
             for shown in held:
@@ -92,7 +93,7 @@ class Reference:
     # -- in the end
 
     def judge(self, entity: Entity, everything: Iterable[int], found: Mapping[str, Found | None]) -> None:
-        """`everything` that any device has ever seen of an entity, and what each shows of it now."""
+        """Compare `everything` that any device has ever seen of an entity with what each device shows of it now."""
         writes = {number: self.writes[number] for number in everything}
         alive = self._alive(writes)
         deletions = [number for number in alive if writes[number].shown.deletion]
@@ -108,7 +109,7 @@ class Reference:
                 self._judge_deletion(entity, writes, alive, device, shown)
 
     def _alive(self, writes: Mapping[int, Written]) -> set[int]:
-        """What nobody who saw it has overwritten."""
+        """The writes that no later write has seen and overwritten."""
         overwritten = {
             past
             for write in writes.values()
@@ -134,7 +135,7 @@ class Reference:
     def _judge_deletion(
         self, entity: Entity, writes: Mapping[int, Written], alive: set[int], device: str, shown: Found
     ) -> None:
-        """Whether it counts as deleted, and whether an edit that no deletion had seen is shown as such."""
+        """Check whether it counts as deleted, and whether an edit that no deletion had seen is shown as a conflict."""
         if alive & (self.purged | self.revived):
             return
         edits = {n for n in alive if writes[n].path != DELETED_AT}

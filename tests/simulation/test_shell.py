@@ -39,7 +39,7 @@ def test_the_same_seed_gives_the_same_bytes() -> None:
 
 @pytest.mark.parametrize("steps", range(6))
 def test_a_connection_that_is_cancelled_while_it_starts_ends(tmp_path: Path, steps: int) -> None:
-    """SYNC-32: its writer is shielded, and must not be left behind by whoever was to let it go."""
+    """SYNC-32: its writer is shielded, and must not be left behind by the task that was to let it go."""
 
     async def start_and_stop() -> None:
         cable = Cable()
@@ -49,9 +49,8 @@ def test_a_connection_that_is_cancelled_while_it_starts_ends(tmp_path: Path, ste
             """A minute later: a writer that was left behind would wait for ever, so it is let go here."""
             with anyio.CancelScope(shield=True):
                 await anyio.sleep(60)
-            left.append(not connection._leaving)
-            connection._leaving = True
-            connection._writable.set()
+            left.append(not connection._sender.leaving)
+            connection._sender.leave()
 
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(watch)

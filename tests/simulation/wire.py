@@ -119,7 +119,7 @@ class Wire:
             if isinstance(event, Failed):
                 raise event.problem
             if isinstance(event, Refused):
-                raise Ended(event.code, event.reason)
+                raise Ended(event.problem.code, event.problem.message)
             said = words(event, f"device {end.conversation.peer[:8]}")
             if said is not None:
                 self._report(self, end.device, *said)

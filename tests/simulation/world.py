@@ -310,7 +310,7 @@ class World:
         saw: frozenset[int] | None = None,
         now: int | None = None,
     ) -> list[int]:
-        """A write by whoever sits at a device, and what it was for the oracle."""
+        """A write by the person at a device, and what it was for the oracle."""
         saw = kept.seen.get(entity, frozenset()) if saw is None else saw
         with kept.store.transaction(device.now() if now is None else now, HIGH) as tx:
             dot = work(tx)

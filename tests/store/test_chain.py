@@ -49,6 +49,10 @@ def end(store: Store, host: Host = STRANGER) -> LogEnd:
         return chain.log_ends(reader)[host]
 
 
+def test_a_part_of_a_chain_ends_at_its_last_value() -> None:
+    assert ChainPart(STRANGER, "", 3, bytes(16), bytes(2 * VALUE_BYTES)).end == 4
+
+
 def test_copy_1_values_and_names_to_the_byte() -> None:
     assert genesis(STRANGER) == hashlib.sha256(b"lottisync/chain/1\x00" + b"5" * 16).digest()[:16]
     assert chained(b"a" * 16, b"b" * 32) == hashlib.sha256(b"a" * 16 + b"b" * 32).digest()[:16]
@@ -154,7 +158,7 @@ def test_copy_4_links_that_cannot_be_are_refused(tmp_path: Path, impossible: Cha
     assert dump(store) == before
 
 
-def test_copy_4_a_closed_host_is_not_extended(tmp_path: Path) -> None:
+def test_copy_32_a_closed_host_is_not_extended(tmp_path: Path) -> None:
     store = new_store(tmp_path)
     taken(store, stretch(1, 3))
     with store.transaction(NOON, HIGH) as tx:
@@ -169,7 +173,7 @@ def test_copy_4_a_closed_host_is_not_extended(tmp_path: Path) -> None:
     assert taken(other, stretch(1, 1, host=Host("8" * 16))) == genesis(Host("8" * 16))
 
 
-def test_copy_4_a_branch_is_taken_where_its_node_is_known_and_its_name_fits(tmp_path: Path) -> None:
+def test_copy_33_a_branch_is_taken_where_its_node_is_known_and_its_name_fits(tmp_path: Path) -> None:
     store = new_store(tmp_path)
     taken(store, stretch(1, 3))
     values = value(40) + value(50)
@@ -217,7 +221,7 @@ def test_copy_6_links_of_our_own_host_beyond_our_counter_give_us_a_new_host(tmp_
 
 
 def test_copy_3_logs_come_parents_first(tmp_path: Path) -> None:
-    """COPY-13: so that a new device can take them in the order in which they are listed."""
+    """COPY-13, COPY-30, COPY-31: so that a new device can take them in the order in which they are listed."""
     a, b = new_store(tmp_path, 1), new_store(tmp_path, 2)
     write(a, 6)
     twin = copied(a, tmp_path / "twin.sqlite", 3)

@@ -82,7 +82,7 @@ def test_a_sound_store_is_found_sound_and_left_as_it_is(store: Store) -> None:
     ],
 )
 def test_each_kind_of_damage_is_named(store: Store, damage: str, told: str) -> None:
-    """STORE-20, COPY-3, COPY-14"""
+    """STORE-20, COPY-3, COPY-14, COPY-30, COPY-31"""
     with store.transaction(NOON + 9, HIGH) as tx:
         tx.execute(damage)
         tx.changed = False  # the store's own bookkeeping would write over some of the damage

@@ -49,7 +49,7 @@ def test_different_values_are_listed_with_who_wrote_them(tmp_path: Path) -> None
 
 @pytest.mark.parametrize(("choice", "title"), [(1, "Soy milk"), (2, "Oat milk")])
 def test_keeping_one_settles_it_on_every_device(tmp_path: Path, choice: int, title: str) -> None:
-    """STORE-17"""
+    """STORE-69"""
     a, b = apart(tmp_path)
     with a.transaction(NOON + 10, HIGH) as tx:
         conflict.keep(tx, "t", "title", choice)
@@ -63,7 +63,7 @@ def test_keeping_one_settles_it_on_every_device(tmp_path: Path, choice: int, tit
 
 
 def test_combining_writes_a_new_value(tmp_path: Path) -> None:
-    """STORE-17"""
+    """STORE-69"""
     a, b = apart(tmp_path)
     with b.transaction(NOON + 10, HIGH) as tx:
         conflict.combine(tx, "t", "title", "Oat or soy milk")
@@ -75,7 +75,7 @@ def test_combining_writes_a_new_value(tmp_path: Path) -> None:
 
 
 def test_a_map_that_somebody_wrote_as_one_value_can_be_kept(tmp_path: Path) -> None:
-    """STORE-17: it stays what it is; ours are split by their keys, another program's may not be."""
+    """STORE-69: it stays what it is; ours are split by their keys, another program's may not be."""
     a, b = Host("a" * 16), Host("b" * 16)
     store = new_store(tmp_path)
     with_chains(store, {a: 1, b: 1})
@@ -109,7 +109,7 @@ def deleted_here_edited_there(folder: Path) -> tuple[Store, Store]:
 
 @pytest.mark.parametrize("gone", [True, False])
 def test_deleted_here_edited_there_is_a_conflict_and_can_be_settled_both_ways(tmp_path: Path, gone: bool) -> None:
-    """STORE-17"""
+    """STORE-17, STORE-69"""
     a, b = deleted_here_edited_there(tmp_path)
     [found] = listed(a)
     assert found.path == "deletedAt"
@@ -148,7 +148,7 @@ def brought_back_here_deleted_there(folder: Path, *, later: str) -> tuple[Store,
 @pytest.mark.parametrize("gone", [True, False])
 @pytest.mark.parametrize("later", ["deletion", "undeletion"])
 def test_brought_back_here_deleted_there_can_be_settled_both_ways(tmp_path: Path, later: str, gone: bool) -> None:
-    """STORE-17: whichever of the two is shown, the other can be chosen, too."""
+    """STORE-69: whichever of the two is shown, the other can be chosen, too."""
     a, b = brought_back_here_deleted_there(tmp_path, later=later)
     [found] = listed(a)
     assert found.deleted == (later == "deletion")
@@ -201,7 +201,7 @@ def ticked_by_one_unticked_by_the_other(folder: Path) -> Store:
 def test_what_was_written_together_is_settled_together(
     tmp_path: Path, path: str, choice: int, tick: tuple[bool, str, str]
 ) -> None:
-    """STORE-17, JOUR-3: whichever field of a tick is named, no half of it is left with the other's provenance; what
+    """STORE-69, JOUR-3: whichever field of a tick is named, no half of it is left with the other's provenance; what
     does not belong to it stays in conflict."""
     a = ticked_by_one_unticked_by_the_other(tmp_path)
     with a.transaction(NOON + 10, HIGH) as tx:
@@ -222,7 +222,7 @@ def test_a_half_of_what_is_written_together_cannot_be_combined(tmp_path: Path) -
 
 
 def test_bringing_back_settles_nothing_that_nobody_asked_for(tmp_path: Path) -> None:
-    """STORE-17: it writes all of the entity anew, so other conflicts come first."""
+    """STORE-17: it writes all of the entity again, so other conflicts come first."""
     a, b = apart(tmp_path)
     with b.transaction(NOON + 10, HIGH) as tx:
         tx.delete("t")

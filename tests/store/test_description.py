@@ -88,7 +88,7 @@ def test_store_35_a_newer_schema_fills_columns_makes_indexes_and_adds_local_tabl
     again.close()
 
 
-def test_store_35_neither_digest_nor_feed_moves(file: Path) -> None:
+def test_store_62_neither_digest_nor_feed_moves(file: Path) -> None:
     before = opened(file)
     with before.reading() as reader:
         moment, changes = reader.change_token(), reader.changes(0, 10)
@@ -113,7 +113,7 @@ def test_store_36_an_older_program_goes_by_the_newer_description(file: Path) -> 
     newer.close()
 
 
-def test_store_36_another_schema_under_the_same_version_is_refused(file: Path) -> None:
+def test_store_63_another_schema_under_the_same_version_is_refused(file: Path) -> None:
     before = file.read_bytes()
     assert code(file, schema("my-cookbook", [RECIPE, GOES_WITH], owner_column="book_id")) == "changed-schema"
     assert code(file, schema("pantry", [RECIPE])) == "wrong-store"
@@ -152,7 +152,7 @@ def test_store_38_the_position_is_the_one_that_a_program_said_last(file: Path) -
     store.close()
 
 
-def test_store_37_a_row_that_cannot_be_read_does_not_stop_the_others(file: Path) -> None:
+def test_store_64_a_row_that_cannot_be_read_does_not_stop_the_others(file: Path) -> None:
     store = opened(file)
     with store.transaction(NOON, None) as tx:
         tx.execute("update my_cookbook_entities set serialized = '{' where id = 'n1'")
@@ -209,3 +209,19 @@ def test_store_39_what_cannot_be_a_schema_is_refused_where_it_is_declared(given:
     arguments = {"name": "cookbook", "owner_column": "book_id", "indexes": {}, "version": 1} | given
     with pytest.raises(ValueError, match=said):
         StoreSchema(types={}, **arguments)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_store_400_a_store_of_another_program_under_the_same_name_is_refused(file: Path, version: int) -> None:
+    types = [EntityType(name) for name in ("song", "album", "player", "shelf")]
+    with pytest.raises(Problem) as caught:
+        opened(file, schema("my-cookbook", types, version=version))
+    assert caught.value.code == "name-taken"
+    assert (
+        "'my-cookbook' holds recipe, and this program's holds album, player, shelf and 1 more" in caught.value.message
+    )
+
+
+def test_store_400_a_newer_file_of_another_program_is_refused_too(tmp_path: Path) -> None:
+    Store.create(tmp_path / "x.sqlite", schema("x", [EntityType("song")], version=7), minting(1)).close()
+    assert code(tmp_path / "x.sqlite", schema("x", [EntityType("recipe")])) == "name-taken"

@@ -98,6 +98,7 @@ def faults(store: Store) -> list[str]:
 
 
 def test_forget_1_what_a_device_says_itself_replaces_and_gossip_adds(tmp_path: Path) -> None:
+    """FORGET-223"""
     store = new_store(tmp_path)
     with_chains(store, {A: 1, B: 1})
     tell(store, "phone", {A: 5, B: 2})
@@ -198,6 +199,7 @@ def test_forget_3_beyond_the_own_knowledge_nothing_is_forgotten(tmp_path: Path) 
 
 
 def test_forget_4_the_digest_stays_and_nothing_is_left(pair: tuple[Store, Store]) -> None:
+    """FORGET-225"""
     a, b = pair
     with a.reading() as reader:
         clock = reader.entity("gone")
@@ -302,7 +304,8 @@ def test_forget_3_a_row_that_cannot_be_read_stays_and_holds_up_no_other(tmp_path
 
 
 def test_forget_8_a_row_that_cannot_be_read_does_not_stop_a_device_from_coming_back(tmp_path: Path) -> None:
-    """What it has seen stands in the index, too: what was forgotten goes, and what nobody else has seen stays."""
+    """FORGET-300: What it has seen stands in the index, too: what was forgotten goes, and what nobody else has seen
+    stays."""
     a, b = new_store(tmp_path, 1), new_store(tmp_path, 2)
     for name in ("gone", "living"):
         put(a, name)
@@ -316,7 +319,7 @@ def test_forget_8_a_row_that_cannot_be_read_does_not_stop_a_device_from_coming_b
     assert ids(b) == ["living", "mine"]
 
 
-# -- beginning anew
+# -- beginning again
 
 
 def test_forget_6_the_first_write_on_an_absent_id_has_seen_what_was_forgotten(pair: tuple[Store, Store]) -> None:
@@ -424,7 +427,7 @@ def test_forget_8_what_was_forgotten_elsewhere_goes_here_too(tmp_path: Path) -> 
     assert lacking(away, a)[0] == []
 
 
-def test_forget_8_an_edit_that_nobody_has_seen_lives_on(tmp_path: Path) -> None:
+def test_forget_300_an_edit_that_nobody_has_seen_lives_on(tmp_path: Path) -> None:
     a, away = new_store(tmp_path, 1), new_store(tmp_path, 2)
     put(a, "gone")
     put(a, "other")
@@ -449,7 +452,7 @@ def test_forget_8_an_edit_that_nobody_has_seen_lives_on(tmp_path: Path) -> None:
 
 
 def test_forget_8_both_were_away(tmp_path: Path) -> None:
-    """Each has forgotten what the other had not: what each lacks of the other arrives revived."""
+    """FORGET-300: Each has forgotten what the other had not: what each lacks of the other arrives revived."""
     a, b = new_store(tmp_path, 1), new_store(tmp_path, 2)
     for entity_id in ("x", "y", "z"):
         put(a, entity_id)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.support.comparison import compare_stores, meet, repair
+from tests.support.comparison import compare_stores, damaged, meet, repair
 from tests.support.examples import examples
 from tests.support.stores import NOON, digest_of, dump, new_store, send, true_digest, with_chains
 
@@ -20,9 +20,11 @@ from lottisync.store import mending
 from lottisync.store.check import broken_invariants
 from lottisync.store.fingerprint import Fingerprints
 from lottisync.store.store import Store
+from lottisync.sync.range_comparison import RangeComparison
 
 A, B = Host("a" * 16), Host("b" * 16)
 LATER = NOON + 1_000
+SILKEN = "update journal_entities set serialized = replace(serialized, 'Milk', 'Silk') where id <> 't2'"
 
 
 def made(clock: dict[Host, int], **values: tuple[Host, int, str]) -> Entity:
@@ -164,7 +166,7 @@ def test_mend_5_one_name_two_contents_the_greater_value(tmp_path: Path) -> None:
         assert [was.value for was in reader.overwritten("t1")] == [b'"Milk"']
 
 
-def test_mend_6_else_a_join_and_one_name_with_two_contents_does_not_stop_it(tmp_path: Path) -> None:
+def test_mend_230_else_a_join_and_one_name_with_two_contents_does_not_stop_it(tmp_path: Path) -> None:
     ours = made({A: 2}, title=(A, 1, "Milk"), due=(A, 2, "Monday"))
     theirs = made({A: 1, B: 1}, title=(A, 1, "Wine"), note=(B, 1, "x"))
     a, b = holding(tmp_path, 1, ours), holding(tmp_path, 2, theirs)
@@ -232,8 +234,6 @@ def test_mend_7_a_damaged_row_is_not_sent(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "damage",
     [
-        FLIP,
-        "update journal_entities set hash = zeroblob(32)",
         "update journal_entities set clock = replace(clock, ':', ':9')",
         "update journal_entities set clean_tombstone = 1 - clean_tombstone",
         "update journal_entities set conflicted = 1",
@@ -262,6 +262,53 @@ def test_mend_8_repair_makes_all_that_is_kept_twice_anew(tmp_path: Path, damage:
     assert repair(store, LATER) == 0
 
 
+def test_mend_8_a_clock_is_cut_to_what_the_chains_know(tmp_path: Path) -> None:
+    """MEND-8: a row that agrees with its hash may claim to have seen a write that nobody here knows."""
+    store = holding(tmp_path, 1, made({A: 1, B: 1}, title=(A, 1, "Milk")))
+    sql(store, f"delete from chain where host in (select n from hosts where host = '{B}')")
+    repair(store, LATER)
+    found = store.read("t1")
+    assert found is not None
+    assert found.clock == {A: 1}
+
+
+@pytest.mark.parametrize(
+    ("damage", "follows"),
+    [
+        (f"{SILKEN} and id = 't1'", True),
+        (SILKEN, True),
+        ("update journal_entities set clean_tombstone = 0 where id = 't2'", False),
+        ("update journal_entities set hash = zeroblob(32) where id = 't1'", False),
+        ("delete from journal_entities where id = 't3'; delete from components where n = 3", False),
+        (f"{SILKEN}; update state set digest = zeroblob(32)", False),
+    ],
+)  # fmt: skip
+def test_mend_8_by_name_only_where_all_else_follows(tmp_path: Path, damage: str, follows: bool) -> None:
+    """MEND-8: a comparison repairs the rows that it has found damaged, and everything only where it must."""
+    stores = []
+    for number in (1, 2):
+        store = new_store(tmp_path, number)
+        with store.transaction(NOON, HIGH) as tx:
+            for name in ("t1", "t2", "t3"):
+                tx.put(name, "task", {"title": "Milk"})
+            tx.delete("t2")
+        sql(store, damage)
+        stores.append(store)
+    with stores[0].reading() as reader:
+        found = Fingerprints(reader)
+        assert (found.stored_total == digest_of(stores[0])[-len(found.stored_total) :]) == follows
+    with stores[1].transaction(LATER, None) as tx:
+        by_name = mending.repair(tx, found.damaged, ids=found.damaged)
+    assert (faults(stores[1]) == []) == follows
+    assert repair(stores[0], LATER, found.damaged) >= by_name
+    assert faults(stores[0]) == []
+    comparison = RangeComparison("journal", stores[1])
+    comparison.whole = True
+    comparison.end(LATER)
+    comparison.close()
+    assert faults(stores[1]) == []
+
+
 @pytest.mark.parametrize(
     "damage",
     [
@@ -285,6 +332,34 @@ def test_mend_9_whatever_does_not_follow_from_the_content_is_seen(tmp_path: Path
     sql(store, damage)
     with store.reading() as reader:
         assert not mending.in_step(reader)
+
+
+@pytest.mark.parametrize("damage", [FLIP, "update journal_entities set hash = zeroblob(32) where id = 't1'"])
+def test_mend_40_what_nobody_vouches_for_is_left_until_a_person_accepts_it(tmp_path: Path, damage: str) -> None:
+    """MEND-40, REL-D7: readable damage is damage all the same; it is not sent, and what stands beside it is."""
+    store, other = new_store(tmp_path, 1), new_store(tmp_path, 2)
+    with store.transaction(NOON, HIGH) as tx:
+        tx.put("t1", "task", {"title": "Milk"})
+        tx.put("t2", "task", {"title": "Tea"})
+    sql(store, damage)
+    assert repair(store, LATER) == 0
+    assert damaged(store) == {"t1"}
+    send(store, other)
+    assert other.read("t1") is None
+    assert other.read("t2") is not None
+    with store.transaction(LATER, HIGH) as tx:
+        mending.accept(tx, "t1")
+    assert faults(store) == []
+    send(store, other)
+    assert other.read("t1") == store.read("t1")
+
+
+def test_mend_40_what_a_peer_holds_in_the_same_content_is_good(tmp_path: Path) -> None:
+    """MEND-40: then it is the hash that was damaged."""
+    store = holding(tmp_path, 1, made({A: 1}, title=(A, 1, "Milk")))
+    sql(store, "update journal_entities set hash = zeroblob(32)")
+    assert repair(store, LATER, {"t1"}) == 1
+    assert faults(store) == []
 
 
 def test_mend_8_what_cannot_be_read_is_left_and_still_told(tmp_path: Path) -> None:
@@ -365,10 +440,16 @@ def test_mend_7_two_stores_that_were_tampered_with_end_equal_and_nothing_is_lost
     for entity_id in whole:
         assert a.read(entity_id) == b.read(entity_id) == before[entity_id], entity_id
     beyond_help = unreadable(a) & unreadable(b)
+    same = {f"t{at}" for at in range(6)} - compare_stores(a, b).ids
     for store in stores:
-        repair(store, LATER)
+        repair(store, LATER, same)
+        for entity_id in sorted(damaged(store) - unreadable(store)):
+            with store.transaction(LATER, HIGH) as tx:
+                mending.accept(tx, entity_id)
     for _ in range(3):
         meet(a, b, LATER)
+        send(a, b)
+        send(b, a)
     left = compare_stores(a, b).ids
     assert left <= beyond_help
     if not beyond_help:
@@ -386,8 +467,12 @@ def test_mend_8_both_damaged_all_that_can_be_read_stays(tmp_path: Path) -> None:
     sql(a, 'update journal_entities set serialized = \'{"due":"Monday"}\', stamps = ?', base)
     sql(b, FLIP)
     assert meet(a, b, LATER) == 0
-    assert repair(a, LATER) == repair(b, LATER) == 1
-    meet(a, b, LATER)
+    assert repair(a, LATER) == repair(b, LATER) == 0
+    for store in (a, b):
+        with store.transaction(LATER, HIGH) as tx:
+            mending.accept(tx, "t1")
+    send(a, b)
+    send(b, a)
     found = a.read("t1")
     assert found == b.read("t1")
     assert found is not None
@@ -438,7 +523,7 @@ def test_rel_d2_one_error_whatever_the_bytes(damage: str, tmp_path: Path) -> Non
 
 
 def test_rel_d7_a_damaged_id_hides_no_other(tmp_path: Path) -> None:
-    """STORE-29"""
+    """STORE-70"""
     store = holding(tmp_path, 1, made({A: 1}, title=(A, 1, "Milk")))
     with store.transaction(NOON, HIGH) as tx:
         tx.put("t2", "task", {"title": "Tea"})
@@ -450,7 +535,7 @@ def test_rel_d7_a_damaged_id_hides_no_other(tmp_path: Path) -> None:
 
 
 def test_mend_24_a_damaged_row_is_neither_joined_nor_written_to(tmp_path: Path) -> None:
-    """MEND-24: what came is put in its place, and the write is refused."""
+    """MEND-24, MEND-232: what came is put in its place, and the write is refused."""
     store = holding(tmp_path, 1, made({A: 1}, title=(A, 1, "Milk")))
     sql(store, FLIP)
     with pytest.raises(Damaged), store.transaction(LATER, HIGH) as tx:
@@ -466,7 +551,7 @@ def test_mend_24_a_damaged_row_is_neither_joined_nor_written_to(tmp_path: Path) 
 
 
 def test_mend_25_what_a_person_accepts_is_a_new_write(tmp_path: Path) -> None:
-    """MEND-25: a device that holds the old content takes the accepted one, and both are sound."""
+    """MEND-25, MEND-302, MEND-303: a device that holds the old content takes the accepted one, and both are sound."""
     entity = made({A: 1}, title=(A, 1, "Milk"), due=(A, 1, "2026-12-01"))
     store, other = holding(tmp_path, 1, entity), holding(tmp_path, 2, entity)
     sql(store, FLIP)

@@ -1,10 +1,11 @@
-"""An older file is copied, then led to the present format; a step that fails changes nothing (STORE-19)."""
+"""An older file is copied, then led to the present format; a step that fails changes nothing (STORE-19, STORE-60)."""
 
 import threading
 from pathlib import Path
 
 import apsw
 import pytest
+from tests.support.household import BOUND_SECONDS
 
 from lottisync.problem import Problem
 from lottisync.store.migration import upgrade
@@ -57,11 +58,11 @@ def test_of_two_programs_that_open_the_file_at_once_one_leads_it_on(tmp_path: Pa
     def add_colour_slowly(connection: apsw.Connection) -> None:
         add_colour(connection)
         other.start()
-        assert coming.wait(10)
+        assert coming.wait(BOUND_SECONDS)
 
     def second() -> None:
         connection = apsw.Connection(str(file))
-        connection.set_busy_timeout(10_000)
+        connection.set_busy_timeout(int(BOUND_SECONDS * 1000))
         assert connection.pragma("user_version") == 0, "the first has not committed"
         coming.set()
         copies.append(upgrade(connection, file, 1, {0: add_colour}))
@@ -71,7 +72,7 @@ def test_of_two_programs_that_open_the_file_at_once_one_leads_it_on(tmp_path: Pa
     connection = apsw.Connection(str(file))
     connection.pragma("journal_mode", "wal")
     copies.append(upgrade(connection, file, 1, {0: add_colour_slowly}))
-    other.join(10)
+    other.join(BOUND_SECONDS)
     connection.close()
     copy = file.with_name("old.sqlite.format-0.backup")
     assert sorted(map(str, copies)) == sorted(map(str, [copy, None]))
@@ -90,7 +91,7 @@ def test_a_file_of_the_present_format_is_left_alone(tmp_path: Path) -> None:
 
 
 def test_a_step_that_fails_changes_nothing(tmp_path: Path) -> None:
-    """STORE-19: the steps are one transaction, and the copy is there before the first."""
+    """STORE-19, STORE-60: the steps are one transaction, and the copy is there before the first."""
     file = synthetic(tmp_path)
     connection = apsw.Connection(str(file))
 

@@ -190,7 +190,7 @@ def test_store_27_what_would_join_to_more_than_fits_is_kept_beside(tmp_path: Pat
         ("t", b"[" * 100_000),
     ],
 )
-def test_store_24_what_has_no_id_or_no_clock_has_no_place(tmp_path: Path, entity_id: str, clock: bytes) -> None:
+def test_store_61_what_has_no_id_or_no_clock_has_no_place(tmp_path: Path, entity_id: str, clock: bytes) -> None:
     store = new_store(tmp_path)
     before = dump(store)
     version = Version(entity_id, "task", clock, GOOD.stamps, GOOD.document)

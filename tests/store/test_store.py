@@ -71,7 +71,7 @@ def sound(store: Store) -> None:
 
 
 def test_a_write_takes_the_next_counter(tmp_path: Path) -> None:
-    """CAUS-1, CAUS-14, MERGE-12, STORE-3: from 1, without gaps, over all entities, one for all fields of a write."""
+    """CAUS-1, CAUS-218, CAUS-14, MERGE-12, STORE-3: from 1, without gaps, over all entities; a write has one."""
     store = new_store(tmp_path)
     host = Host("0000000100000001")
     assert put(store, "t1", title="x", due=None, labels={"a": True, "b": True}) == Dot(host, 1)
@@ -84,7 +84,7 @@ def test_a_write_takes_the_next_counter(tmp_path: Path) -> None:
 
 
 def test_counters_survive_reopening(tmp_path: Path) -> None:
-    """CAUS-1, CAUS-14: and so does the clock that never goes back."""
+    """CAUS-218, CAUS-14: and so does the clock that never goes back."""
     store = new_store(tmp_path)
     put(store, "t1", title="x")
     store.close()
@@ -699,7 +699,7 @@ def rolled_back(folder: Path) -> tuple[Store, Store]:
 
 
 def test_a_store_that_was_rolled_back_goes_on_under_a_new_host(tmp_path: Path) -> None:
-    """STORE-9, CAUS-1, CAUS-14: found in what a peer sends; no counter is used twice."""
+    """STORE-9, CAUS-218, CAUS-14: found in what a peer sends; no counter is used twice."""
     one, two = rolled_back(tmp_path)
     send(two, one, abort_after=1)
     with one.reading() as reader:
@@ -760,7 +760,7 @@ def test_a_full_disk_changes_nothing(tmp_path: Path) -> None:
 
 
 def test_two_processes_that_write_at_once_lose_nothing(tmp_path: Path) -> None:
-    """STORE-5, CAUS-1, CAUS-14: no write, no field of a shared entity, no counter twice."""
+    """STORE-67, CAUS-218, CAUS-14: no write, no field of a shared entity, no counter twice."""
     store = new_store(tmp_path)
     rounds = 40
     with (
@@ -822,8 +822,8 @@ def test_a_version_is_read_as_it_was_stored(tmp_path: Path) -> None:
     assert close(entity) == version
 
 
-def test_store_31_a_transaction_cannot_write_with_more_than_it_was_opened_with(tmp_path: Path) -> None:
-    """STORE-31, STORE-52: what acts for a model cannot speak for the person."""
+def test_store_71_a_transaction_cannot_write_with_more_than_it_was_opened_with(tmp_path: Path) -> None:
+    """STORE-71, STORE-52: what acts for a model cannot speak for the person."""
     store = new_store(tmp_path)
     with store.transaction(NOON, HIGH) as tx:
         tx.put("t1", "task", {"title": "x"})
@@ -842,3 +842,14 @@ def test_store_31_a_transaction_cannot_write_with_more_than_it_was_opened_with(t
     with store.transaction(NOON, None) as merge:
         assert not isinstance(merge, Transaction)
     assert dump(store) == before
+
+
+@pytest.mark.parametrize("precedence", [2, -1, 7, "high", True])
+def test_store_31_a_transaction_knows_two_precedences(tmp_path: Path, precedence: Any) -> None:
+    """STORE-31: another one was stored, and made a version that no peer takes and that `check` called damaged."""
+    store = new_store(tmp_path)
+    with pytest.raises(Problem, match="has the precedence HIGH or LOW, not"), store.transaction(NOON, precedence):
+        raise AssertionError
+    with pytest.raises(LocalError), store.transaction(NOON, HIGH) as tx:
+        tx.put("t", "task", {"title": "x"}, precedence=-1)
+    assert store.read("t") is None

@@ -86,7 +86,7 @@ def test_what_was_overwritten_is_kept_with_who_wrote_it(tmp_path: Path) -> None:
 
 
 def test_what_a_join_takes_out_is_kept_too_and_changes_no_digest(tmp_path: Path) -> None:
-    """STORE-16: on the device where it happened; the digests are equal all the same."""
+    """STORE-16, STORE-68: on the device where it happened; the digests are equal all the same."""
     a, b = new_store(tmp_path, 1), new_store(tmp_path, 2)
     with a.transaction(NOON, HIGH) as tx:
         tx.put("t", "task", {"title": "one"})
@@ -322,7 +322,7 @@ def test_a_key_is_removed_without_touching_another(tmp_path: Path) -> None:
 
 
 def test_a_link_is_written_once_and_comes_back(tmp_path: Path) -> None:
-    """ENT-6, MERGE-14: what it said before is said anew with it."""
+    """ENT-6, MERGE-14: what it said before is written again with it."""
     store = new_store(tmp_path)
     ident = link_id("entryLink", "t1", "t2")
     with store.transaction(NOON, HIGH) as tx:

@@ -11,7 +11,7 @@ ROOT = Path(__file__).parents[2]
 
 @contextmanager
 def running(module: str, *arguments: object) -> Iterator[subprocess.Popen[str]]:
-    """A child that has said "ready" on its output; gone, one way or the other, when the block ends."""
+    """A child that has printed "ready". When the block ends it has ended, or is killed."""
     child = subprocess.Popen(
         [sys.executable, "-m", module, *map(str, arguments)],
         cwd=ROOT,

@@ -74,18 +74,27 @@ def run(*arguments: str | bytes, home: Path | None = None) -> Result:
 
 
 def run_here(*arguments: str, home: Path) -> Result:
-    """The same call in this process, in a tenth of the time: for what a command says and does, where it does not matter
-    that it is a program."""
-    out, err = io.StringIO(), io.StringIO()
+    """The same call in this process, in a tenth of the time: for tests that do not need a process of its own."""
+    out, err = _captured(), _captured()
     with redirect_stdout(out), redirect_stderr(err), pytest.raises(SystemExit) as ended:
         main([*arguments, "--home", str(home)])
     assert isinstance(ended.value.code, int)
-    return Result(ended.value.code, out.getvalue(), err.getvalue())
+    return Result(ended.value.code, _text(out), _text(err))
+
+
+def _captured() -> io.TextIOWrapper:
+    """A standard stream that also takes bytes, as one of a process does."""
+    return io.TextIOWrapper(io.BytesIO(), encoding="utf-8", newline="")
+
+
+def _text(stream: io.TextIOWrapper) -> str:
+    stream.seek(0)
+    return stream.read()
 
 
 @contextmanager
 def started(*arguments: str, home: Path) -> Iterator["subprocess.Popen[str]"]:
-    """A command that goes on; ended when the block ends, if it has not."""
+    """A command that runs until the block ends, or until it ends by itself."""
     process = subprocess.Popen(
         [sys.executable, "-m", "lottisync", *arguments, "--home", str(home)],
         stdout=subprocess.PIPE,
@@ -105,7 +114,7 @@ def started(*arguments: str, home: Path) -> Iterator["subprocess.Popen[str]"]:
 
 
 def eventually(condition: Callable[[], Any], what: str = "it") -> Any:
-    """Wait for a condition, with a bound; gives what it gave."""
+    """Wait until a condition gives something true, and return that; fail after a time."""
     end = time.monotonic() + BOUND_SECONDS
     while not (found := condition()):
         if time.monotonic() > end:
@@ -118,8 +127,8 @@ INDEXES = (text_index.FILE, task_list.FILE)
 
 
 def contents(home: Path) -> dict[str, object]:
-    """All that a command could change in a home: what the stores hold, to the byte, and the other files. Indexes hold
-    nothing of their own, and may be built by a command that only reads."""
+    """All that a command could change in a home: what the stores hold, to the byte, and the other files. Indexes
+    follow from the stores, and a command that only reads may build them."""
     found: dict[str, object] = {}
     for file in sorted(home.rglob("*")) if home.exists() else []:
         name = str(file.relative_to(home))

@@ -1,5 +1,6 @@
 """Two stores compared and mended as a connection does it, without a network."""
 
+from collections.abc import Container
 from typing import NamedTuple
 
 from lottisync.entities.entity import HIGH
@@ -10,7 +11,8 @@ from lottisync.store.store import Store
 
 
 class RangeComparison(NamedTuple):
-    """`ids` differ; `messages` nodes went to and fro, with `size` bytes in all as a message would carry them."""
+    """`ids` are those that differ. `messages` is how many nodes were exchanged, `size` how many bytes they would
+    have in messages."""
 
     ids: set[str]
     messages: int
@@ -62,6 +64,12 @@ def meet(a: Store, b: Store, now: int) -> int:
     return mended
 
 
-def repair(store: Store, now: int) -> int:
+def repair(store: Store, now: int, same_there: Container[str] = ()) -> int:
     with store.transaction(now, HIGH) as tx:
-        return mending.repair(tx)
+        return mending.repair(tx, same_there)
+
+
+def damaged(store: Store) -> set[str]:
+    """The ids of the rows that do not have their own hash."""
+    with store.reading() as reader:
+        return set(mending.still_damaged(reader, [ident for (ident,) in reader.local("select id from rows")]))

@@ -1,8 +1,9 @@
-"""A device for tests: it lies in a folder, and nothing of it comes from the machine's clock or chance.
+"""A device for tests, in a folder.
 
-Its key, its hosts and its ids are counted; a test says what time it is. It is the `Device` of the product in all else.
-What kind of device a test needs more of is made of this one: a member of a household (`tests.support.household`), one
-whose agents wake (`tests.support.device`), one whose person reviews (`tests.review.reviewer`).
+It uses neither the machine's clock nor random numbers: its key, hosts and ids are counted, and a test sets the time. In
+all else it is the `Device` of the product. Other devices of tests build on it: a member of a household
+(`tests.support.household`), one whose agents wake (`tests.support.device`), one whose person reviews
+(`tests.review.reviewer`).
 """
 
 from collections.abc import Callable, Iterable
@@ -20,8 +21,8 @@ NOON = 1_764_590_400_000  # 2025-12-01T12:00:00Z
 
 
 class CountedDevice(Device):
-    """`number` tells it from others: 1 to 255. `clock` gives the wall time in ms. The stores of `schemas` that are not
-    in the folder yet are made."""
+    """`number` (1 to 255) distinguishes it from others. `clock` gives the wall time in ms. The stores of `schemas`
+    that are not in the folder yet are made."""
 
     def __init__(self, folder: Path, number: int, schemas: Iterable[StoreSchema], clock: Callable[[], int]) -> None:
         folder.mkdir(exist_ok=True)

@@ -48,8 +48,7 @@ class Daemon:
 
 @contextmanager
 def daemon(home: Path, port: int = 0, *, web: str | bool = False) -> Iterator[Daemon]:
-    """A daemon of its own process on the loopback address; with pages in a browser only where a test looks at
-    them, at an address that it may give."""
+    """A daemon in a process of its own, on the loopback address. `web`: whether it has pages, or at which address."""
     pages = ("--web", web) if isinstance(web, str) else () if web else ("--no-web",)
     arguments = ("daemon", "--json", "--no-discovery", "--listen", f"127.0.0.1:{port}", *pages)
     with started(*arguments, home=home) as process:

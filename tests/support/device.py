@@ -41,7 +41,7 @@ class Device(CountedDevice):
     # -- what people do
 
     def do(self, deed: Callable[[Transaction], object]) -> None:
-        """A person's change to the journal, a minute after whatever was before."""
+        """A person's change to the journal, a minute after the last one."""
         self.pass_minutes(1)
         with self.journal.transaction(self.now(), HIGH) as tx:
             deed(tx)

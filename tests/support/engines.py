@@ -46,7 +46,7 @@ def engine_of(
 
 
 class NoStream(ByteStream):
-    """For connections that are judged and never run."""
+    """For connections that are compared, and never run."""
 
     async def receive(self, max_bytes: int = 65536) -> bytes:
         raise anyio.EndOfStream
@@ -76,7 +76,7 @@ async def running(*engines: Engine) -> AsyncIterator[None]:
 
 
 def introduce(member: Member, other: Member, port: int) -> None:
-    """Let a device know where another one listens, as after an earlier connection or by a person."""
+    """Tell a device where another one listens, as an earlier connection or a person would."""
     remember_address(member.stores["space"], other.device, Address(HERE, port), member.now)
     for engine in _RUNNING:
         if engine.device == member.device:
@@ -84,7 +84,7 @@ def introduce(member: Member, other: Member, port: int) -> None:
 
 
 def announced(engine: Engine, by: Member, port: int) -> None:
-    """Let an engine hear by mDNS that another device is at a port."""
+    """Tell an engine, as mDNS would, that another device is at a port."""
     secret = engine.meeting._seen.secrets.setdefault(by.device, b"a test's secret.")
     engine.meeting._found(Found(announcement(secret, port.to_bytes(8)), "sync", (Address(HERE, port),)))
 

@@ -1,12 +1,10 @@
 """A file system that fails on purpose, and one that loses power (docs/specs/05-store.md).
 
-`FaultVfs` passes everything on to the real one and counts the operations that change files. At the
-operation it was told to it raises the I/O error it was told to raise, or takes the power away: from then
-on every operation fails. It remembers for each file what was synced and what was written since, so
-that `crash` can write the images a real disk might hold afterwards: none of the unsynced writes, the
-first few of them, or any of them, torn at a sector's edge. `crash_unsynced` is for a disk that has said that it
-synced, and has not: it kept the order of the writes, and lost the last of them.
-"""
+`FaultVfs` passes everything on to the real one and counts the operations that change files. At a chosen operation it
+raises a chosen I/O error, or takes the power away: from then on every operation fails. It remembers for each file
+what was synced and what was written since, so that `crash` can write the images a real disk might hold afterwards:
+none of the unsynced writes, the first few of them, or any of them, torn at a sector's edge. `crash_unsynced` is for
+a disk that has said that it synced, and has not: it kept the order of the writes, and lost the last of them."""
 
 import random
 from pathlib import Path
@@ -73,7 +71,7 @@ class FaultVfs(apsw.VFS):
         super().xDelete(filename, syncdir)
 
     def step(self) -> None:
-        """Count one operation; fail if it is the one, or if the power is gone."""
+        """Count one operation; fail if it is the chosen one, or if the power is gone."""
         self.operations += 1
         if self.dead:
             raise apsw.IOError("the power is gone")

@@ -1,4 +1,4 @@
-"""A good version, and the same with one fault each: what no correct implementation can have written."""
+"""A good version, and versions with one fault each, which no correct implementation can have written."""
 
 import msgspec
 

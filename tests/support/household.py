@@ -1,6 +1,6 @@
 """A household for tests of sync: devices with a key and their three stores in a folder, who know each other.
 
-Everything that is not the test's subject is fixed: keys, hosts and ids are counted, time is wound by hand."""
+What a test does not test is fixed: keys, hosts and ids are counted, and the test sets the time."""
 
 import shutil
 from collections.abc import Awaitable, Callable, Container, Iterable
@@ -29,12 +29,12 @@ BOUND_SECONDS = 60.0
 
 
 async def inline(work: Callable[[], T]) -> T:
-    """A store call where it stands: in a simulation nothing is gained by threads."""
+    """Run a store call on this thread: threads would not make a simulation faster."""
     return work()
 
 
 async def until(condition: Callable[[], object], what: str = "it") -> None:
-    """Wait for a condition, with a bound."""
+    """Wait until a condition holds; fail after a time."""
     with anyio.move_on_after(BOUND_SECONDS):
         while not condition():  # noqa: ASYNC110 - a condition has no event
             await anyio.sleep(0.005)
@@ -65,7 +65,7 @@ class Member(CountedDevice):
         return again
 
     def copied(self, folder: Path) -> "Member":
-        """The same device in another folder: its files as they lie there now."""
+        """The same device in another folder: a copy of its files as they are now."""
         self.close()
         shutil.copytree(self.folder, folder)
         return Member(folder, self.number)
@@ -187,8 +187,8 @@ class Words:
 
 
 class Cable:
-    """Two ends of a stream. What crosses is recorded; after `abort_after` bytes in both directions together
-    it is cut, in the middle of whatever is crossing."""
+    """Two ends of a stream. What crosses is recorded. After `abort_after` bytes, counted in both directions, it is
+    cut, perhaps in the middle of a message."""
 
     def __init__(self, abort_after: int | None = None) -> None:
         self.left_over = abort_after
@@ -197,7 +197,7 @@ class Cable:
         self.is_cut = False
         self.recording = True
         self.watch: Callable[[int, m.AnyMessage], None] | None = None
-        """Told every message as it is sent; to be set before anything crosses."""
+        """Called with every message as it is sent; set it before anything crosses."""
         self._watched = Words(), Words()
         there, here = (anyio.create_memory_object_stream[bytes](4) for _ in range(2))
         self.ends = (_End(self, 0, there[0], here[1]), _End(self, 1, here[0], there[1]))
@@ -301,8 +301,8 @@ async def meet(
 
 
 async def quiet(cables: Iterable[Cable]) -> None:
-    """Until nothing more is said: in memory and with store calls inline, that is when a few rounds of the event
-    loop have moved no byte. Fails if two talk without end."""
+    """Wait until nothing more is said. In memory, with store calls on this thread, that is when a few rounds of the
+    event loop have moved no byte. Fails if two devices talk without end."""
     cables = list(cables)
     still, before = 0, -1
     for _ in range(20_000):

@@ -1,4 +1,5 @@
-"""Somebody who announces devices that are not there: `python -m tests.support.invented COUNT ADDRESS`, until killed."""
+"""A program that announces devices that do not exist: `python -m tests.support.invented COUNT ADDRESS`, until
+killed."""
 
 import random
 import socket

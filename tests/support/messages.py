@@ -20,7 +20,7 @@ VERSION = Version("t1", "task", b'{"0123456789abcdef":1}', b'[[1,1,0,"0123456789
 def hello(
     device: str, boot: bytes, encodings: tuple[int, ...] = (PLAIN,), *, version: int = m.PROTOCOL_VERSION
 ) -> m.Hello:
-    """The greeting of a device of which nothing else is known than who it is."""
+    """The greeting of a device; nothing but its id is set."""
     return m.Hello(version, bytes.fromhex(device), boot, b"s" * 16, b"h" * 8, encodings)
 
 

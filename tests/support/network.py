@@ -47,7 +47,7 @@ class Machine:
         self.daemons: list[Daemon] = []
 
     def run(self, *arguments: str) -> Any:
-        """A command to its end; what it says as JSON."""
+        """Run a command to its end; returns its answer as JSON."""
         done = self._started(*arguments)
         out, err = done.communicate(timeout=60)
         assert done.returncode == 0, err
@@ -76,8 +76,10 @@ class Machine:
                 raise
         assert process.returncode == 0, (out, err)
 
-    def daemon(self, *options: str) -> Daemon:
-        running = Daemon(self.home, self._started("daemon", "--no-web", *options))
+    def daemon(self, *options: str, web: str | None = None) -> Daemon:
+        """A daemon of this machine, with pages at the address `web` if there is one."""
+        pages = ("--no-web",) if web is None else ("--web", web)
+        running = Daemon(self.home, self._started("daemon", *pages, *options))
         self.daemons.append(running)
         running.event("started")
         return running
@@ -89,7 +91,7 @@ class Machine:
                 for stream in (each.process.stdout, each.process.stderr):
                     assert stream is not None
                     stream.close()
-                assert number != signal.SIGTERM or (code, err) == (0, "")
+                assert number != signal.SIGTERM or (code, err) == (0, ""), (code, err)
         self.daemons.clear()
 
     def status(self) -> dict[str, Any]:
@@ -116,15 +118,16 @@ class Machine:
 
 
 class Cable(NamedTuple):
-    """How a machine is joined to the network: each frame takes so many seconds, and a share of them is lost."""
+    """How a machine is joined to the network: the delay of each frame in seconds, and the share of frames that is
+    lost."""
 
     delay: float
     loss: float
 
 
 class Network:
-    """Machines on one bridge. Without `multicast` the bridge carries none, as many a guest Wi-Fi. `cables` names the
-    machines, by number, whose cable is a poor one."""
+    """Machines on one bridge. Without `multicast` the bridge carries none, like many a guest Wi-Fi. `cables` holds
+    the bad cables, by the number of the machine."""
 
     _made = 0
 

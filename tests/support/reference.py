@@ -1,4 +1,4 @@
-"""What must come out of merging, said without clocks: the oracle of the merge laws.
+"""What merging must give, computed without clocks: the oracle of the merge laws.
 
 A write is a numbered record that names the records its writer had seen. A replica is the set of
 records that have reached it. A record is overwritten where a later record of the same register, also
@@ -51,7 +51,7 @@ class Reference:
         self.here[place] = self.at(place) | frozenset(records)
 
     def held(self, place: Place) -> dict[str, list[int]]:
-        """Per register the records that nobody here overwrote, the greatest stamp first."""
+        """For each register, the records that no other one here overwrote, the greatest stamp first."""
         here = self.at(place)
         registers: dict[str, list[int]] = {}
         for number in here:
@@ -82,8 +82,8 @@ class Reference:
         )
 
     def unseen_edit(self, place: Place) -> bool:
-        """Whether something stands against a deletion that is held: an edit that none of them saw, or a
-        word that the entity is to live."""
+        """Whether something contradicts the deletions that are held: an edit that none of them had seen, or an
+        undeletion."""
         held = [self.records[n] for n in self.held(place).get(DELETED_AT, [])]
         deletions = [record for record in held if record.deletes]
         if not deletions:

@@ -1,7 +1,6 @@
 """What one device has is carried to another by the production conversation, without a connection.
 
-One way only: the receiver answers, and begins no round of its own.
-"""
+It goes one way only: the receiver answers, and begins no round itself."""
 
 import hashlib
 from collections.abc import Iterable, Mapping

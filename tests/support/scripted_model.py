@@ -9,14 +9,16 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from lottisync.agents.model import Message, TokenUsage, ToolCall, ToolMessage, ToolSchema, Turn
+import msgspec
+
+from lottisync.agents.model import Message, Request, TokenUsage, ToolCall, ToolMessage, ToolSchema, Turn
 
 Answer = Turn | BaseException
 Step = Answer | Callable[[Sequence[Message]], Answer]
 
 
 class Killed(BaseException):
-    """The process ends here: nothing that comes after it is run, nothing catches it."""
+    """The process ends here: no code runs after it, and no code catches it."""
 
 
 def call(name: str, /, **arguments: Any) -> tuple[str, str]:
@@ -37,6 +39,9 @@ class ScriptedModel:
         self.asked: list[list[Message]] = []
         self.offered: list[ToolSchema] = []
 
+    def request(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> Request:
+        return Request("http://127.0.0.1/v1", msgspec.json.encode([messages, tools]))
+
     async def complete(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> Turn:
         self.asked.append(copy.copy(list(messages)))
         self.offered = list(tools)
@@ -48,5 +53,5 @@ class ScriptedModel:
         return answer
 
     def results(self) -> list[str]:
-        """What the model was told about its calls up to its last question."""
+        """The answers to the model's calls, up to its last question."""
         return [message.text for message in self.asked[-1] if isinstance(message, ToolMessage)]

@@ -20,7 +20,7 @@ from lottisync.store.store import Store
 
 
 def minting(number: int) -> Callable[[], Host]:
-    """Hosts that a test can tell apart: `number`, then how many were minted."""
+    """Host names that a test can distinguish: `number`, then how many were made."""
     minted = 0
 
     def mint() -> Host:
@@ -47,7 +47,7 @@ def lacking(sender: Store, receiver: Store) -> tuple[list[Version], dict[Host, i
 
 
 def send_chains(sender: Store, receiver: Store, *, now: int = NOON, limit: int = 1_000) -> bytes | None:
-    """All chain values that the receiver lacks; the node, if one stands in the way."""
+    """Send all chain values that the receiver lacks. Returns the fork node, if the chains differ."""
     with sender.reading() as reader, receiver.transaction(now, HIGH) as tx:
         for host in chain.log_ends(reader):
             held = chain.log_of(tx, host)
@@ -111,7 +111,7 @@ def meet(a: Store, b: Store, *, now: int = NOON) -> None:
 
 
 def copied(store: Store, file: Path, number: int, *, detect: Literal["early", "late"] = "late") -> Store:
-    """What was committed in `store`, opened from another file; nothing of it shows that it is a copy."""
+    """What was committed in `store`, opened from another file. Nothing shows that it is a copy."""
     source, target = apsw.Connection(str(store.file)), apsw.Connection(str(file))
     with target.backup("main", source, "main") as backup:
         backup.step()
@@ -121,8 +121,8 @@ def copied(store: Store, file: Path, number: int, *, detect: Literal["early", "l
 
 
 def send(sender: Store, receiver: Store, *, abort_after: int | None = None, now: int = NOON) -> list[str]:
-    """One round, chains first, then a version to a frame; cut off after some frames if told. Returns the ids that
-    arrived."""
+    """One round: the chains first, then one version in each frame, and no more than `frames` of them. Returns the
+    ids that arrived."""
     assert send_chains(sender, receiver, now=now) is None, "the two have to be greeted before"
     versions, knowledge, _ = lacking(sender, receiver)
     arriving = versions if abort_after is None else versions[:abort_after]
@@ -141,7 +141,7 @@ def digest_of(store: Store) -> bytes:
 
 
 def dump(store: Store) -> dict[str, object]:
-    """All that a store holds, for saying that nothing changed."""
+    """All that a store holds, to compare with later."""
     with store.reading() as reader:
         return {
             "rows": reader.local("select * from rows order by id"),
@@ -152,7 +152,7 @@ def dump(store: Store) -> dict[str, object]:
 
 
 def true_digest(store: Store) -> bytes:
-    """The digest from content: every row opened, hashed and added up anew."""
+    """The digest from content: every row opened, hashed and added up again."""
     total = 0
     for version in every_version(store):
         if adds_to_digest(open_foreign(version)):

@@ -1,5 +1,5 @@
-"""Entities that can really come about: what a few replicas of one entity look like after they wrote,
-deleted, undeleted and joined each other's states in some order. Beside each stands the reference."""
+"""Entities that can really arise: the states of a few replicas of one entity after they wrote, deleted, undeleted
+and joined each other's states in some order. Beside each stands the reference."""
 
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -42,7 +42,7 @@ class State:
 
 @dataclass
 class History:
-    """`states` are all states that there ever were, `now` each replica's last."""
+    """`states` are all states so far, `now` is the last state of each replica."""
 
     reference: Reference = field(default_factory=Reference)
     states: list[State] = field(default_factory=list)

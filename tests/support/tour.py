@@ -1,4 +1,4 @@
-"""A tour through every command with `--json`, on two devices and a few other homes: what each answers, for real.
+"""A tour through every command with `--json`, on two devices and a few other homes: what each really answers.
 
 `python -m tools.json_page` takes the examples of docs/json.md from it.
 """
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from tests.support.command_line import BOUND_SECONDS, run_here, started, unversioned
+from tests.support.command_line import BOUND_SECONDS, eventually, run_here, started, unversioned
 from tests.support.daemons import daemon
 from tests.support.stores import send
 
@@ -31,6 +31,7 @@ PROPOSALS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("set_task_title", {"title": "Buy milk and oats"}),
     *(("add_checklist_item", {"title": title}) for title in ("Take the bottles", "Ask for oat milk", "Pay")),
 )
+ASKS = ("request_attention", {"rationale": "The shop closes on Friday.", "minutes": 5, "urgency": 5})
 ALONE = ("--no-discovery", "--listen", "127.0.0.1:0")
 
 
@@ -68,6 +69,8 @@ class Tour:
     def make(self) -> None:
         self.call("init", "--name laptop")
         self.call("init", "--name phone", home=self.phone)
+        # Else the phone hands over the addresses of this machine, and each machine makes another page.
+        (self.phone / "config.toml").write_text('listen = "127.0.0.1:22067"\n')
         with started("pair", "--json", *ALONE, home=self.laptop) as showing:
             assert showing.stdout is not None
             shown = self.note("pair", showing.stdout.readline())
@@ -87,6 +90,8 @@ class Tour:
             ("task reopen", "bread"),
             ("task status", "bread blocked --reason 'no flour'"),
             ("task due", "bread 2026-12-24"),
+            ("task remind", "bread 2026-12-23T17:00:00Z"),
+            ("task repeat", "bread yearly"),
             ("task priority", "bread p1"),
             ("task estimate", "bread 1h30m"),
             ("task edit", "bread --title 'Bake rye bread'"),
@@ -107,6 +112,9 @@ class Tour:
             ("task check", "fridge"),
             ("task item remove", "coins"),
             ("task delete", "bread"),
+            ("task undelete", "bread"),
+            ("undo", ""),
+            ("undo", "--list -n 2"),
             ("task undelete", "bread"),
             ("task list", ""),
             ("task show", "milk"),
@@ -130,9 +138,16 @@ class Tour:
         self.call("devices acknowledge", home=self.folder / "restored")
         self.call("purge")
         self.call("doctor")
+        self.call("relay set", "nats://ada:secret@relay.example:4222")
+        self.call("relay credentials", "--none")
+        self.call("relay off")
+        self.call("relay status")
+        self.call("relay doctor")
+        self.call("relay server-config", f"{shlex.quote(str(self.folder / 'relay'))} --host nas.home.arpa")
         self.call("config set", "listen 192.168.1.5:22067")
         self.call("config get", "listen")
         self.call("config list")
+        self.call("completion", "bash")
         self.call("config unset", "listen")
         (self.folder / "restored" / "agent.sqlite").unlink()
         self.call("init", "--missing", home=self.folder / "restored")
@@ -142,6 +157,15 @@ class Tour:
         self.call("agent wake", self.task)
         self.call("agent wake", f"{self.task} --at 2099-03-01T07:00:00Z")
         self.call("agent configure", f"{self.task} autoCheck=true")
+        self.call("agent model", f"{self.task} small")
+        self.call("agent attended", self.task)
+        self.call("agent limit", "200000")
+        for verb in ("off", "on"):
+            self.call(f"agent {verb}")
+        self.call("agent never-send", "--category household")
+        self.call("agent never-send", "--category household --off")
+        number = self.call("agent sent", self.task)["requests"][0]["number"]
+        self.call("agent sent", f"{self.task} {number}")
         for verb in ("pause", "resume", "move", "list", "show", "report", "log"):
             self.call(f"agent {verb}", "" if verb == "list" else self.task)
         self.call("agent log", f"{self.task} --wake {self.answers['agent log'][0]['wakes'][0]['runKey']}")
@@ -195,7 +219,8 @@ class Tour:
         self.call("check", f"--accept {bread}")
 
     def let_in_a_browser(self) -> None:
-        """By a code, as the pages do it; the daemon here serves no network, so where it would is written down."""
+        """Let a browser in by a code, as the pages do. The daemon here does not serve the network, so the address
+        where it would is written into its state."""
         door = read_door(self.laptop)
         assert door is not None
         write_door(
@@ -208,17 +233,45 @@ class Tour:
         self.call("devices browsers")
         self.call("devices revoke-browser", "phone")
 
+    def units(self) -> None:
+        """With a systemd that accepts everything."""
+        with agreeing_systemd(self.folder):
+            for verb in ("install", "remove"):
+                self.call(f"service {verb}")
+
+    def _missed(self) -> bool:
+        """Whether the laptop has tried to reach the phone, which is off, at each of its addresses. If another program
+        of this machine answers at one of them, that is not "unreachable" but "refused"."""
+        [phone] = run_here("status", "--json", home=self.laptop).json["peers"]
+        return all(each["code"] is not None for each in phone["addresses"])
+
+    def _delivered(self) -> bool:
+        """Whether the phone has all that the laptop has. If not, the two meet again."""
+        [phone] = run_here("status", "--json", home=self.laptop).json["peers"]
+        if phone["lacks"] is None or any(phone["lacks"].values()):
+            run_here("verify", "laptop", *ALONE, home=self.phone)
+            return False
+        return True
+
     def devices(self) -> None:
         with daemon(self.laptop, web=True) as running:
             event = running.event("started")
+            eventually(self._missed, "an attempt to reach the phone")
+            self.call("status")
             self.call("open")
             self.let_in_a_browser()
             self.note("daemon", msgspec.json.encode(event).decode())
             self.call("devices address", f"laptop 127.0.0.1:{event['port']}", home=self.phone)
             self.call("verify", "laptop " + shlex.join(ALONE), home=self.phone)
-            self.call("status")
+            eventually(self._delivered, "the phone to have everything")
+            self.call("sync", "phone")
             self.call("daemon stop")
             assert running.process.wait(BOUND_SECONDS) == 0
+        self.call("logs", "-n 1")
+        with started("logs", "--follow", "--json", home=self.laptop) as following:
+            assert following.stdout is not None
+            self.note("logs", following.stdout.readline())
+        self.units()
         self.call("devices")
         shutil.copytree(self.phone, self.folder / "copied")
         self.call("devices renew", "tablet --yes", home=self.folder / "copied")
@@ -226,12 +279,31 @@ class Tour:
         self.call("devices retire", "pocket")
         self.call("devices revoke", "pocket --yes --keep-none")
         self.call("agent destroy", f"{self.task} --yes")
+        self.call("leave", "--untold --yes --wait 0 " + shlex.join(ALONE), home=self.folder / "copied")
+
+
+@contextmanager
+def agreeing_systemd(folder: Path) -> Iterator[Path]:
+    """A `systemctl` that writes down how it was called, and where units are written; yields the first."""
+    calls, systemctl = folder / "systemctl.calls", folder / "bin" / "systemctl"
+    systemctl.parent.mkdir(exist_ok=True)
+    systemctl.write_text(f'#!/bin/sh\necho "$@" >> {shlex.quote(str(calls))}\n')
+    systemctl.chmod(0o755)
+    before = {name: os.environ.get(name) for name in ("PATH", "XDG_CONFIG_HOME")}
+    os.environ |= {"PATH": f"{systemctl.parent}:{before['PATH']}", "XDG_CONFIG_HOME": str(folder / "config")}
+    try:
+        yield calls
+    finally:
+        for name, value in before.items():
+            os.environ.pop(name, None)
+            if value is not None:
+                os.environ[name] = value
 
 
 @contextmanager
 def _model() -> Iterator[None]:
     """A model that makes all proposals at once, and ends."""
-    replies: list[Reply] = [Say(tool_calls=PROPOSALS), Say(text="Done.")]
+    replies: list[Reply] = [Say(tool_calls=(*PROPOSALS, ASKS)), Say(text="Done.")]
 
     def script(request: ChatRequest) -> Reply:
         return replies.pop(0) if len(replies) > 1 else replies[0]

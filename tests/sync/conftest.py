@@ -14,3 +14,12 @@ def members(tmp_path: Path) -> Iterator[list[Member]]:
     yield members
     for member in members:
         member.close()
+
+
+@pytest.fixture
+def three(tmp_path: Path) -> Iterator[list[Member]]:
+    """The same, of three devices."""
+    members = household(tmp_path, 3)
+    yield members
+    for member in members:
+        member.close()

@@ -12,7 +12,7 @@ from lottisync.entities.entity import HIGH
 from lottisync.protocol import message as m
 from lottisync.store.fingerprint import BYTES, FAN
 from lottisync.sync.allowance import COMPARISONS_AN_HOUR, HOUR, Allowance
-from lottisync.sync.event import ComparisonRefused, OverAllowance
+from lottisync.sync.event import AskedTooOften, ComparisonRefused, OverAllowance
 from lottisync.sync.exchange import Exchange
 from lottisync.sync.local_state import own_summary
 from lottisync.sync.range_comparison import RangeComparison
@@ -52,7 +52,7 @@ def refusals(said: list[m.Message]) -> list[str]:
 
 
 def test_mend_27_a_peer_that_begins_comparisons_without_end_is_refused_and_the_session_goes_on(tmp_path: Path) -> None:
-    """MEND-28: nor does it help to connect again. An hour later it may begin again."""
+    """MEND-233: MEND-28: nor does it help to connect again. An hour later it may begin again."""
     (a,) = household(tmp_path, 1)
     a.put("t1", "Milk")
     allowance = Allowance()
@@ -89,7 +89,7 @@ def test_mend_27_mends_without_end_are_refused(tmp_path: Path) -> None:
     a.close()
 
 
-def test_mend_27_who_is_refused_ends_its_comparison_and_says_why(tmp_path: Path) -> None:
+def test_mend_234_who_is_refused_ends_its_comparison_and_says_why(tmp_path: Path) -> None:
     (a,) = household(tmp_path, 1)
     exchange = met(a, Allowance())
     exchange.verify("journal")
@@ -105,7 +105,7 @@ def test_mend_27_who_is_refused_ends_its_comparison_and_says_why(tmp_path: Path)
 
 
 def test_mend_27_a_false_digest_costs_no_more_than_a_comparison_that_is_begun(tmp_path: Path) -> None:
-    """On every connection anew it could cause three (MEND-13); all of them together are counted."""
+    """On every new connection it could cause three (MEND-13); all of them together are counted."""
     (a,) = household(tmp_path, 1)
     a.put("t1", "Milk")
     allowance = Allowance(comparisons=4)
@@ -151,3 +151,23 @@ def answered(comparison: RangeComparison, prefix: bytes) -> list[m.Node]:
     (said,) = comparison.take(m.Compare("journal", comparison.known, [m.Node(prefix, LIES)]))
     assert isinstance(said, m.Compare)
     return said.nodes
+
+
+def test_sync_100_wants_without_end_are_passed_over_and_the_session_goes_on(tmp_path: Path) -> None:
+    """SYNC-100, SYNC-305, SYNC-306: over all connections; an hour later it is answered again."""
+    (a,) = household(tmp_path, 1)
+    a.put("t1", "Milk")
+    allowance = Allowance(wants=3)
+    want = m.Want({"journal": m.Have(SUMMARY, {})})
+    exchange = met(a, allowance)
+    exchange.more(100)
+    for _ in range(5):
+        exchange.carry_out([want], NOON)
+    assert exchange.events.count(AskedTooOften()) == 1
+    assert any(isinstance(said, m.Begin) for said in exchange.more(100))
+    assert len(compared(a, exchange, 1)) == 1
+    again = met(a, allowance)
+    assert again.events.count(AskedTooOften()) == 1
+    assert again.carry_out([want], NOON + HOUR) == []
+    assert again.events.count(AskedTooOften()) == 1
+    assert any(isinstance(said, m.Begin) for said in again.more(100))

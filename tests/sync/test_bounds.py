@@ -60,7 +60,7 @@ async def longest_absence(folder: Path) -> float:
         await until(lambda: first.connections and second.connections)
         began = time.perf_counter()
         tasks.start_soon(watch)
-        await until(lambda: first._statuses[b.device].acknowledged.get("journal") == written, "the round")
+        await until(lambda: first.connections[b.device].status.acknowledged.get("journal") == written, "the round")
         whole = time.perf_counter() - began
         tasks.cancel_scope.cancel()
     assert b.knowledge() == written

@@ -13,7 +13,7 @@ from trio.testing import MockClock
 
 from lottisync.net.address import Address
 from lottisync.sync.dial_plan import DIAL_SECONDS, MAX_AT_ONCE, Failure, Source
-from lottisync.sync.dialling import ANOTHER_OF_OURS, Connected, Dialling, Met, Unreachable
+from lottisync.sync.dialling import Connected, Dialling, Met, Unreachable
 
 pytestmark = pytest.mark.anyio
 B, C = "b" * 64, "c" * 64
@@ -45,16 +45,16 @@ class World:
         self.dialling: Dialling
         self.began = 0.0
 
-    async def connect(self, address: Address) -> Connected:
+    async def connect(self, device: str, address: Address) -> Connected:
         self.dials.append((anyio.current_time() - self.began, address))
         self.at_once += 1
         self.most_at_once = max(self.at_once, self.most_at_once)
         try:
             if address in self.closed:
-                raise Unreachable("unreachable", "nothing listens there")
+                raise Unreachable(Failure("unreachable", "nothing listens there"))
             if address not in self.answers:
                 await anyio.sleep(DIAL_SECONDS)
-                raise Unreachable("unreachable", "no answer in time")
+                raise Unreachable(Failure("unreachable", "no answer in time"))
             await anyio.sleep(0.02)
             return Connected(cast(TLSStream, None), self.answers[address])
         finally:
@@ -131,7 +131,7 @@ async def test_meet_13_an_address_that_fails_is_left_in_peace_longer_and_longer(
         assert max(gaps) <= 39.1
         assert len(world.dials) < 40
         (known,) = dialling.known(B)
-        assert (known.failures, known.failure) == (len(world.dials), ("unreachable", "nothing listens there"))
+        assert (known.failures, known.failure) == (len(world.dials), Failure("unreachable", "nothing listens there"))
         assert known.since is not None
         assert known.since - world.began < 0.1
 
@@ -199,7 +199,7 @@ async def test_sync_41_another_of_ours_that_answers_gets_a_connection_and_the_se
         dialling.know(B, [(RIGHT, Source.WORKED), (other, Source.RECORDED)])
         await anyio.sleep(2)
         assert set(world.connections) == {B, C}
-        assert [known.failure for known in dialling.known(B)] == [ANOTHER_OF_OURS, None]
+        assert [known.failure for known in dialling.known(B)] == [None, None]
 
 
 async def test_sync_38_a_connection_that_does_not_last_is_dialled_with_growing_pauses() -> None:
@@ -250,3 +250,34 @@ async def test_meet_11_the_device_with_the_larger_id_lets_the_other_one_begin() 
         assert world.dials == []
         await anyio.sleep(0.2)
         assert B in world.connections
+
+
+async def test_meet_313_a_connection_ends_what_is_said_of_addresses_that_fail() -> None:
+    """The failures stood in the status of a device that was connected."""
+    world = World()
+    closed = Address("192.0.2.2", 22067)
+    world.closed = {closed}
+    async with searching(world) as dialling:
+        dialling.search([B])
+        dialling.know(B, [(closed, Source.WORKED)])
+        await anyio.sleep(1)
+        [known] = dialling.known(B)
+        assert known.failure is not None
+        assert known.tried is not None
+        world.answers[RIGHT] = B
+        dialling.know(B, [(closed, Source.WORKED), (RIGHT, Source.RECORDED)])
+        await anyio.sleep(1)
+        assert set(world.connections) == {B}
+        assert [(each.since, each.failure) for each in dialling.known(B)] == [(None, None), (None, None)]
+
+
+async def test_meet_43_each_attempt_is_the_last_one() -> None:
+    world = World()
+    world.closed = {RIGHT}
+    async with searching(world) as dialling:
+        dialling.search([B])
+        dialling.know(B, [(RIGHT, Source.WORKED)])
+        await anyio.sleep(120)
+        [known] = dialling.known(B)
+        assert known.tried == world.began + world.dials[-1][0]
+        assert known.since == world.began + world.dials[0][0]

@@ -20,10 +20,11 @@ from tests.support.engines import (
     introduce,
     running,
 )
-from tests.support.household import Member, household, in_step, until
+from tests.support.household import BOUND_SECONDS, Member, household, in_step, until
 from tests.support.messages import hello as greeting
 
-from lottisync.device.peers import remembered_addresses
+from lottisync.device.absence import Away, shown_away
+from lottisync.device.peers import last_absences, remembered_addresses
 from lottisync.entities.entity import HIGH
 from lottisync.identity.roster import MembershipRecord
 from lottisync.net import tls
@@ -32,10 +33,10 @@ from lottisync.problem import Problem
 from lottisync.protocol import message as m
 from lottisync.protocol.framing import frame
 from lottisync.store.instant import iso
-from lottisync.sync import dialling
-from lottisync.sync.engine import Engine
+from lottisync.sync import dialling, trust
+from lottisync.sync.engine import Engine, Listen
 from lottisync.sync.meeting import MAX_STRANGERS
-from lottisync.sync.peer import PeerState
+from lottisync.sync.peer import PeerState, is_far
 
 pytestmark = pytest.mark.anyio
 GONE = (OSError, anyio.EndOfStream, anyio.BrokenResourceError, anyio.ClosedResourceError)
@@ -65,7 +66,7 @@ async def test_sync_35_two_engines_find_each_other_by_a_remembered_address(membe
             await until(lambda: a.title("t") == "Oat milk")
             await until(lambda: in_step(a, b))
             await until(lambda: remembered_addresses(a.stores["space"], b.device))
-            with anyio.fail_after(15):
+            with anyio.fail_after(BOUND_SECONDS):
                 # The stores are equal before the last `Told` has come back.
                 while not all((await first.snapshot())[0].in_step.values()):  # noqa: ASYNC110
                     await anyio.sleep(0.005)
@@ -157,6 +158,23 @@ async def test_cli_84_who_stops_writes_down_what_was_connected_until_then(member
     assert connected_last(a, b) == iso(a.now)
 
 
+def away(member: Member) -> dict[str, Away]:
+    with member.stores["space"].reading() as reader:
+        return last_absences(reader)
+
+
+async def test_meet_62_who_stops_does_not_write_down_that_the_others_have_stopped(members: list[Member]) -> None:
+    """Its own goodbye was taken for theirs: `status` said of a device that runs that it was stopped."""
+    a, b = members
+    first, second = engine_of(a), engine_of(b)
+    async with running(first):
+        introduce(b, a, first.port)
+        async with running(second):
+            await until(lambda: connected_last(b, a) and connected_last(a, b))
+        assert away(b) == {}
+    assert away(a)[b.device].why == "stopped"
+
+
 @pytest.mark.parametrize("first_arrives", ["favoured", "other"])
 async def test_net_11_both_ends_keep_the_connection_that_the_smaller_device_dialled(
     members: list[Member], first_arrives: str
@@ -173,7 +191,7 @@ async def test_net_11_both_ends_keep_the_connection_that_the_smaller_device_dial
             verdicts = []
             for connection in order:
                 connection.peer_boot = hello.boot
-                verdicts.append(engine._admit(connection, hello.boot, None))
+                verdicts.append(engine._connections.admit(connection, hello.boot, None))
             assert engine.connections[other.device] is favoured
             if order[0] is favoured:
                 assert verdicts == [None, m.Close("duplicate-connection", "there is a connection already")]
@@ -181,10 +199,10 @@ async def test_net_11_both_ends_keep_the_connection_that_the_smaller_device_dial
             else:
                 assert verdicts == [None, None]
                 assert unwanted.ended == m.Close("duplicate-connection", "a newer connection takes over")
-            # A program that was started again is another one: its connection takes over, whoever dialled.
-            anew = own.connection(NoStream(), other, dialled=own is large)
-            assert engine._admit(anew, b"started anew....", None) is None
-            assert engine.connections[other.device] is anew
+            # NET-308: a program that was started again is another one: its connection wins, whichever side dialled.
+            restarted = own.connection(NoStream(), other, dialled=own is large)
+            assert engine._connections.admit(restarted, b"started again...", None) is None
+            assert engine.connections[other.device] is restarted
             engine.connections.clear()
             own.connections.clear()
 
@@ -197,7 +215,7 @@ async def test_net_42_a_dead_connection_gives_way_to_the_one_that_was_dialled_af
         for _ in range(2):
             connection = small.connection(NoStream(), large, dialled=False)
             connection.peer_boot = hello.boot
-            assert engine._admit(connection, hello.boot, None) is None
+            assert engine._connections.admit(connection, hello.boot, None) is None
             assert engine.connections[large.device] is connection
         engine.connections.clear()
         small.connections.clear()
@@ -222,6 +240,7 @@ async def test_net_5_a_device_that_is_not_paired_is_refused_and_told_so(tmp_path
 
 
 async def test_net_4_a_device_that_is_revoked_is_dropped_at_once_and_stays_out(members: list[Member]) -> None:
+    """NET-302"""
     a, b = members
     first, second = engine_of(a), engine_of(b)
     async with running(first, second):
@@ -239,6 +258,26 @@ async def test_net_4_a_device_that_is_revoked_is_dropped_at_once_and_stays_out(m
         assert b.title("secret") is None
 
 
+async def test_net_50_a_device_that_was_revoked_while_it_was_off_is_told_so(tmp_path: Path) -> None:
+    """NET-305, NET-306: it heard "does not know this device. Pair the two again"."""
+    a, b = household(tmp_path, 2)
+    a.revoke(b)
+    a.put("secret", "not for b")
+    first, second = engine_of(a), engine_of(b)
+    async with running(first, second):
+        introduce(b, a, first.port)
+        await until(lambda: any("was revoked; it connected" in text for _, text in a.reports))
+        await until(lambda: peer(second, a).error)
+        await second.snapshot()
+        away = peer(second, a).away
+        assert away is not None
+        assert away.why == "refused"
+        assert "this device was revoked there" in shown_away(away)
+        assert b.title("secret") is None
+    a.close()
+    b.close()
+
+
 async def test_net_4_a_device_that_is_revoked_while_it_greets_is_refused(members: list[Member]) -> None:
     a, b = members
     engine = engine_of(a)
@@ -246,7 +285,7 @@ async def test_net_4_a_device_that_is_revoked_while_it_greets_is_refused(members
         connection = a.connection(NoStream(), b, dialled=False)
         a.revoke(b)
         await until(lambda: engine.peers == {})
-        verdict = engine._admit(connection, b.boot, None)
+        verdict = engine._connections.admit(connection, b.boot, None)
         assert verdict is not None
         assert verdict.code == "revoked"
         assert engine.connections == {}
@@ -359,16 +398,28 @@ async def test_sync_39_announcements_that_strangers_invent_are_bounded(members: 
         assert engine.nearby() == MAX_STRANGERS - 1
 
 
-@pytest.mark.parametrize("garbage", [b"GET / HTTP/1.1\r\n\r\n", b"\x16\x03\x01\x00\x05hello", b"", bytes(5000)])
+@pytest.mark.parametrize("said", [b"\x16", b"\x16\x03\x01\x02\x00\x01"])
+async def test_net_51_who_hangs_up_by_itself_was_not_refused(members: list[Member], said: bytes) -> None:
+    """Of two devices that dial each other at once one hangs up. The other one's log said that it is not paired."""
+    a, _ = members
+    first = engine_of(a)
+    async with running(first):
+        for _ in range(3):
+            async with await anyio.connect_tcp(HERE, first.port) as other:
+                await other.send(said)
+                await until(lambda: first._reception.unproved)
+            await until(lambda: not first._reception.unproved)
+        assert a.reports == []
+
+
+@pytest.mark.parametrize("garbage", [b"GET / HTTP/1.1\r\n\r\n", b"\x16\x03\x01\x00\x05hello", bytes(5000)])
 async def test_net_6_sync_39_garbage_at_the_port_harms_nobody(members: list[Member], garbage: bytes) -> None:
+    """NET-303"""
     a, b = members
     first, second = engine_of(a), engine_of(b)
     async with running(first):
         async with await anyio.connect_tcp(HERE, first.port) as stranger:
-            if garbage:
-                await stranger.send(garbage)
-            else:
-                await stranger.send_eof()
+            await stranger.send(garbage)
             await until(lambda: any(code == "refused" for code, _ in a.reports))
         introduce(b, a, first.port)
         async with running(second):
@@ -376,7 +427,7 @@ async def test_net_6_sync_39_garbage_at_the_port_harms_nobody(members: list[Memb
 
 
 async def test_sync_76_bytes_damaged_on_the_way_end_one_connection_and_no_other(members: list[Member]) -> None:
-    """Whoever sits on the line can break a connection, but not the daemon."""
+    """An attacker on the line can break a connection, but not the daemon."""
     a, b = members
     first, second = engine_of(a), engine_of(b)
     damage = False
@@ -434,7 +485,26 @@ async def test_sync_40_a_version_that_we_do_not_speak_is_said_in_words(members: 
             error = peer(engine, b).error
         tasks.cancel_scope.cancel()
     assert error is not None
-    assert "version 1 of the sync protocol, the peer 2" in error
+    assert "it speaks version 2 of the sync protocol, this device version 1: update this device first" in error
+
+
+async def test_meet_474_a_version_is_shown_where_only_the_other_device_dials(members: list[Member]) -> None:
+    """MEET-474: it was shown as a device of which nothing is known."""
+    a, b = members
+    engine = engine_of(a)
+    why = "it speaks version 2 of the sync protocol, this device version 1: update this device first"
+    async with running(engine):
+        context = tls.sync_context(b.key, [a.key.certificate], server=False)
+        raw = await anyio.connect_tcp(HERE, engine.port)
+        stream = await tls.secured(raw, context, server=False)
+        await stream.receive()
+        await stream.send(frame(m.encode(m.Close("version", why))))
+        await until(lambda: peer(engine, b).error)
+        (state,) = await engine.snapshot()
+        await anyio.aclose_forcefully(stream)
+    assert state.error == why
+    assert state.away is not None
+    assert why in shown_away(state.away)
 
 
 async def test_sync_41_a_search_for_one_device_that_finds_another_goes_on(tmp_path: Path) -> None:
@@ -483,7 +553,7 @@ async def test_sync_43_another_process_that_writes_for_long_does_not_stop_the_en
 
 
 async def test_roster_20_a_retired_device_that_connects_is_taken_and_comes_back(members: list[Member]) -> None:
-    """ROSTER-30: until then nobody dials it."""
+    """ROSTER-30, ROSTER-41: until then nobody dials it."""
     a, b = members
     a.sign(MembershipRecord.retiring(a.key, device=b.device, at_ms=30))
     first, second = engine_of(a), engine_of(b)
@@ -495,6 +565,16 @@ async def test_roster_20_a_retired_device_that_connects_is_taken_and_comes_back(
             await until(lambda: [member.device for member in first._trust.roster.active_peers()] == [b.device])
             await until(lambda: in_step(a, b))
             await until(lambda: set(first.dialling._searches) == {b.device})
+
+
+async def test_cli_302_a_device_that_takes_another_name_says_so(
+    members: list[Member], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    a, _ = members
+    monkeypatch.setattr(trust, "tell_apart", lambda *_: "laptop 2")
+    async with running(engine_of(a)):
+        pass
+    assert any(code == "renamed" and "laptop 2" in text for code, text in a.reports)
 
 
 def test_a_renamed_device_keeps_its_state(members: list[Member]) -> None:
@@ -512,6 +592,7 @@ def test_a_renamed_device_keeps_its_state(members: list[Member]) -> None:
 async def test_net_10_a_paired_device_that_is_found_is_dialled_and_a_stranger_is_only_counted(
     members: list[Member], tmp_path: Path
 ) -> None:
+    """NET-307"""
     a, b = members
     stranger = Member(tmp_path / "stranger", 9)
     exchange_secrets(a, b)
@@ -526,6 +607,7 @@ async def test_net_10_a_paired_device_that_is_found_is_dialled_and_a_stranger_is
 async def test_net_6_who_does_not_finish_the_handshake_is_dropped_and_others_are_served(
     members: list[Member], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """NET-303"""
     a, b = members
     monkeypatch.setattr(tls, "HANDSHAKE_SECONDS", 0.5)
     first, second = engine_of(a), engine_of(b)
@@ -533,7 +615,7 @@ async def test_net_6_who_does_not_finish_the_handshake_is_dropped_and_others_are
         introduce(b, a, first.port)
         async with running(second):
             await until(lambda: in_step(a, b))
-        with anyio.fail_after(10), pytest.raises((anyio.EndOfStream, anyio.BrokenResourceError)):
+        with anyio.fail_after(BOUND_SECONDS), pytest.raises((anyio.EndOfStream, anyio.BrokenResourceError)):
             await silent.receive()
         assert first._reception.unproved == 0
 
@@ -545,6 +627,40 @@ async def test_caus_11_a_device_that_was_never_met_before_is_named_too(members: 
     b.put("t1", "from the future")
     async with connected(a, b, tasks=1) as (first, _):
         await until(lambda: first.peers[b.device].ahead)
+
+
+async def test_meet_420_a_daemon_whose_only_address_has_gone_says_so_once(members: list[Member]) -> None:
+    """And again after the address was back. To listen on all addresses, or on the loopback, loses nothing."""
+    a, _ = members
+    engine = engine_of(a)
+    async with running(engine):
+        for host in ("192.0.2.7", "::", HERE, "desk.example"):
+            engine._listen = Listen(host, 1)
+            for hosts in (set[str](), set[str](), {"192.0.2.7"}, set[str]()):
+                engine._network_changed(hosts)
+    said = [text for code, text in a.reports if code == "no-listen-address"]
+    assert len(said) == 2
+    assert "no longer has the address 192.0.2.7" in said[0]
+
+
+async def test_caus_421_two_devices_whose_clocks_are_a_year_apart_sync_and_both_say_so(members: list[Member]) -> None:
+    """CAUS-423. A ping says what a clock says; here one goes out of turn, so that the test need not wait for it."""
+    a, b = members
+    year = 365 * 24 * 3_600_000
+    a.now, b.now = b.now + year, b.now
+    a.put("t1", "now")
+    async with connected(a, b, tasks=1) as (first, second):
+        assert await first.connections[b.device].lives(BOUND_SECONDS)
+        assert await second.connections[a.device].lives(BOUND_SECONDS)
+        offs = [first.peers[b.device].clock_off or 0, second.peers[a.device].clock_off or 0]
+        assert [round(off / year) for off in offs] == [-1, 1]
+        b.now += year
+        assert await second.connections[a.device].lives(BOUND_SECONDS)
+        assert not is_far(first.peers[b.device].clock_off)
+        b.put("t2", "set again")
+        await until(lambda: in_step(a, b))
+    for member in members:
+        assert len([text for code, text in member.reports if code == "clock-differs"]) == 1
 
 
 async def test_caus_11_a_device_whose_clock_is_far_ahead_is_named_once(members: list[Member]) -> None:

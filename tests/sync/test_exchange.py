@@ -17,7 +17,8 @@ from lottisync.protocol.framing import frame as framed
 from lottisync.store import chain, forgetting, fork
 from lottisync.store.check import broken_invariants
 from lottisync.sync.conversation import Conversation, next_group
-from lottisync.sync.event import words
+from lottisync.sync.event import PeerChanged, words
+from lottisync.sync.peer import Receiving, per_second
 from lottisync.sync.range_comparison import RangeComparison
 
 
@@ -289,3 +290,43 @@ def test_what_is_not_for_the_stores_never_takes_anything_along() -> None:
     assert groups([want, twin, told]) == [[want], [twin], [told]]
     for kind in (m.Hello, m.Ping, m.Pong, m.Credit, m.Close):
         assert groups([want, EVERY[kind], told]) == [[want], [EVERY[kind]], [told]]
+
+
+def receive_slowly(talk: Talk, seconds: int) -> list[Receiving]:
+    """Have it all delivered; each frame takes the second one `seconds`. Returns how far the rounds of its journal were,
+    each time that it says that something is new."""
+    found = []
+    while talk.waiting or talk.ask(0) or talk.ask(1):
+        while talk.waiting:
+            listener, _, frame = talk.waiting.pop(0)
+            member, side = talk.members[listener], talk.sides[listener]
+            member.now += seconds * 1000 * listener
+            events = side.receive(frame, member.now)
+            far = side.status.receiving
+            if listener == 1 and far is not None and far.store == "journal" and PeerChanged() in events:
+                found.append(far)
+            talk._pass(listener)
+    return found
+
+
+def test_cli_472_a_device_knows_how_far_a_first_sync_is_and_how_fast(pair: list[Member]) -> None:
+    """CLI-472: each batch is news, and what is counted as done was done in the time that passed."""
+    a, b = pair
+    with a.stores["journal"].transaction(a.now, HIGH) as tx:
+        for number in range(3_000):
+            tx.put(f"t{number:04}", "task", {"title": "x" * 800})
+    talk = Talk(a, b)
+    found = receive_slowly(talk, seconds=2)
+    talk.close()
+    arrived = [far.entities for far in found]
+    assert len(arrived) >= 2
+    assert arrived == sorted(set(arrived))
+    assert {far.of for far in found} == {3_000}
+    assert found[-1].per_second == arrived[-2] // (2 * (len(found) - 1))
+    assert talk.sides[1].status.receiving is None
+
+
+@pytest.mark.parametrize("millis", [0, -5_000])
+def test_cli_472_without_time_that_passed_there_is_no_rate(millis: int) -> None:
+    """CLI-472: a clock may be set back while a round comes in."""
+    assert per_second(500, millis) is None

@@ -57,9 +57,9 @@ async def test_copy_9_a_newcomer_is_turned_away_while_the_old_connection_lives_a
                 sentence = "device 2 runs twice: its home was copied to another machine"
                 assert next(text for code, text in laptop.reports if code == "duplicate-key").startswith(sentence)
                 assert codes(laptop).count("duplicate-key") == 1
-                assert first.peers[phone.device].twice is not None
+                assert first.peers[phone.device].duplicate_key_at is not None
                 for member, engine in ((phone, second), (twin, third)):
-                    await until(lambda engine=engine: engine.twice)  # type: ignore[misc]
+                    await until(lambda engine=engine: engine.duplicate_key_at)  # type: ignore[misc]
                     said = [text for code, text in member.reports if code == "duplicate-key"]
                     assert [text[:23] for text in said] == ["This device runs twice:"]
                     assert "a device of its own" in said[0]

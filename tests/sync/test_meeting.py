@@ -11,14 +11,15 @@ from tests.support.engines import HERE, NoStream, announced, engine_of, free_por
 from tests.support.household import Member, household, in_step, until
 
 from lottisync.device.addresses import Reach, give, read_reach, take_away
-from lottisync.device.peers import remember_address, remember_introduction, remembered_addresses
+from lottisync.device.peers import last_absences, remember_address, remember_introduction, remembered_addresses
 from lottisync.identity.device_key import DeviceKey
 from lottisync.identity.pairing import Introduction
 from lottisync.identity.roster import MembershipRecord
 from lottisync.net import tls
 from lottisync.net.address import Address
+from lottisync.store.instant import iso
 from lottisync.sync import meeting
-from lottisync.sync.engine import Engine
+from lottisync.sync.engine import HOPELESS_TRIES, Engine
 from lottisync.sync.peer import PeerState
 
 pytestmark = pytest.mark.anyio
@@ -44,12 +45,12 @@ def peer(engine: Engine, other: Member) -> PeerState:
 
 async def addresses_of(engine: Engine, other: Member) -> list[tuple[str, str, str | None]]:
     [state] = [each for each in await engine.snapshot() if each.device == other.device]
-    return [(each.address, each.source, each.error) for each in state.addresses]
+    return [(each.address, " ".join(each.sources), each.error) for each in state.addresses]
 
 
 async def away(engine: Engine, other: Member) -> str | None:
     [state] = [each for each in await engine.snapshot() if each.device == other.device]
-    return state.away
+    return state.away.why if state.away else None
 
 
 def reach(member: Member, of: Member) -> Reach:
@@ -107,7 +108,7 @@ async def test_meet_4_a_stranger_who_answers_at_a_remembered_address_gets_nothin
         tasks.cancel_scope.cancel()
 
 
-async def test_meet_6_what_was_handed_over_at_pairing_is_dialled(three: list[Member]) -> None:
+async def test_meet_243_what_was_handed_over_at_pairing_is_dialled(three: list[Member]) -> None:
     a, b, _ = three
     second = engine_of(b)
     async with running(second):
@@ -145,7 +146,7 @@ async def test_meet_10_who_is_revoked_does_not_recognise_the_next_announcement(t
         await until(lambda: first.meeting._secret == reach(a, a).secret, "to announce with the secret that is written")
 
 
-async def test_meet_14_of_the_addresses_that_worked_eight_are_remembered(three: list[Member]) -> None:
+async def test_meet_238_of_the_addresses_that_worked_eight_are_remembered(three: list[Member]) -> None:
     a, b, _ = three
     for number in range(40):
         remember_address(a.stores["space"], b.device, Address("192.0.2.1", 1000 + number), a.now + number)
@@ -153,7 +154,9 @@ async def test_meet_14_of_the_addresses_that_worked_eight_are_remembered(three: 
     assert ports == list(range(1039, 1031, -1))
 
 
-async def test_meet_16_a_connection_from_an_address_that_is_gone_ends_and_is_dialled_again(three: list[Member]) -> None:
+async def test_meet_302_a_connection_from_an_address_that_is_gone_ends_and_is_dialled_again(
+    three: list[Member],
+) -> None:
     a, b, _ = three
     first, second = engine_of(a), engine_of(b)
     async with running(first, second):
@@ -181,8 +184,8 @@ async def test_meet_17_a_connection_takes_the_place_of_a_connection_that_is_dead
         fresh = small.connection(NoStream(), large, dialled=False)
         for connection in (dead, fresh):
             connection.peer_boot = boot
-        assert await engine._greet(dead, boot, None) is None
-        assert await engine._greet(fresh, boot, None) is None
+        assert await engine._connections.greet(dead, boot, None) is None
+        assert await engine._connections.greet(fresh, boot, None) is None
         assert engine.connections[large.device] is fresh
         engine.connections.clear()
         small.connections.clear()
@@ -209,3 +212,79 @@ async def test_meet_26_why_a_device_is_away(three: list[Member]) -> None:
             introduce(a, c, third.port)
             await until(lambda: peer(first, c).error)
             assert await away(first, c) == "refused"
+
+
+async def test_meet_41_a_dead_address_of_a_pairing_goes_when_the_device_is_met_elsewhere(three: list[Member]) -> None:
+    """It was dialled for ever, or until eight others had worked."""
+    a, b, _ = three
+    dead = Address(HERE, free_port())
+    remember_introduction(a.stores["space"], b.device, Introduction([dead.uri]), a.now)
+    first, second = engine_of(a), engine_of(b)
+    async with running(first):
+        await until(lambda: any(each.failures >= HOPELESS_TRIES for each in first.dialling.known(b.device)))
+        assert remembered_addresses(a.stores["space"], b.device) == [dead]
+        async with running(second):
+            introduce(a, b, second.port)
+            await until(lambda: remembered_addresses(a.stores["space"], b.device) == [Address(HERE, second.port)])
+
+
+async def test_meet_314_the_address_of_a_connection_goes_with_it(three: list[Member]) -> None:
+    a, b, _ = three
+    first, second = engine_of(a), engine_of(b)
+    async with running(first):
+        async with running(second):
+            introduce(a, b, second.port)
+            await until(lambda: peer(first, b).address == f"{HERE}:{second.port}")
+        await until(lambda: not peer(first, b).connected)
+        assert peer(first, b).address is None
+        assert await away(first, b) == "stopped"
+
+
+async def test_meet_430_who_answers_after_a_goodbye_is_no_refusal(three: list[Member]) -> None:
+    """MEET-430: another device has the address now."""
+    a, b, c = three
+    port = free_port()
+    first = engine_of(a)
+    async with running(first):
+        async with running(engine_of(b, port=port)):
+            introduce(a, b, port)
+            await until(lambda: peer(first, b).connected)
+        await until(lambda: not peer(first, b).connected)
+        async with running(engine_of(c, port=port)):
+            await until(lambda: any(each.stranger for each in first.meeting.addresses(b.device)))
+            assert (await away(first, b), peer(first, b).error) == ("stopped", None)
+
+
+async def test_meet_49_a_clock_that_is_far_ahead_is_said_with_the_reason_why_the_device_is_away(
+    three: list[Member],
+) -> None:
+    """The clock keeps no device away; but who looks for the reason sees it, also when no program runs any more."""
+    a, b, _ = three
+    b.now += 10 * 365 * 24 * 3600 * 1000
+    b.put("t", "From the future")
+    first, second = engine_of(a), engine_of(b)
+    async with running(first):
+        async with running(second):
+            introduce(a, b, second.port)
+            await until(lambda: in_step(a, b) and peer(first, b).ahead)
+        await until(lambda: not peer(first, b).connected)
+    with a.stores["space"].reading() as reader:
+        written = last_absences(reader)[b.device]
+    assert (written.why, written.clock_said) == ("stopped", iso(b.now))
+
+
+async def test_meet_48_another_device_of_ours_that_answers_is_named(three: list[Member]) -> None:
+    a, b, c = three
+    third = engine_of(c)
+    async with running(third):
+        introduce(a, b, third.port)
+        first = engine_of(a)
+        async with running(first):
+            await until(lambda: c.device in first.connections)
+            await until(lambda: [e for _, _, e in first_of(first, b) if e])
+            [(_, _, error)] = first_of(first, b)
+            assert error == f"{peer(first, c).name} answers there, another of your devices"
+
+
+def first_of(engine: Engine, other: Member) -> list[tuple[str, str, str | None]]:
+    return [(each.address, "", each.error) for each in engine.meeting.addresses(other.device)]

@@ -73,7 +73,7 @@ async def test_sync_64_a_store_of_a_programs_own_is_delivered_in_the_order_that_
 
 @pytest.mark.parametrize("dialled", [0, 1])
 async def test_sync_63_a_store_that_one_side_lacks_holds_up_no_other(pair: list[Member], dialled: int) -> None:
-    """SYNC-62: whoever dials; the store stands ahead of others, and changes while the two are connected."""
+    """SYNC-62, SYNC-283: from either side; the store comes before others, and changes while the two are connected."""
     a, b = again(pair, 0, SPACE, RECIPES, *OTHERS), pair[1]
     a.put("soup", "Lentil soup", store="recipe-book", kind="recipe")
     a.put("t", "Milk")
@@ -105,7 +105,7 @@ async def test_sync_63_each_side_may_have_one_more(pair: list[Member]) -> None:
     assert rounds(second, 0) == rounds(second, 1) == []
 
 
-async def test_sync_62_a_peer_may_invent_stores_without_end(pair: list[Member]) -> None:
+async def test_sync_283_a_peer_may_invent_stores_without_end(pair: list[Member]) -> None:
     """SYNC-77: what is not here costs nothing but the frame that it came in."""
     a, b = pair
     conversation = a.conversation(b, dialled=False)
@@ -118,7 +118,7 @@ async def test_sync_62_a_peer_may_invent_stores_without_end(pair: list[Member]) 
     conversation.release()
 
 
-async def test_sync_63_status_shows_which_stores_are_not_shared(pair: list[Member]) -> None:
+async def test_sync_284_status_shows_which_stores_are_not_shared(pair: list[Member]) -> None:
     """With two engines on sockets."""
     a, b = again(pair, 0, *STORES, RECIPES), pair[1]
     a.put("soup", "Lentil soup", store="recipe-book", kind="recipe")
@@ -131,6 +131,7 @@ async def test_sync_63_status_shows_which_stores_are_not_shared(pair: list[Membe
             (here,), (there,) = await first.snapshot(), await second.snapshot()
     assert (here.only_here, here.only_there) == (["recipe-book"], [])
     assert (there.only_here, there.only_there) == ([], ["recipe-book"])
+    assert here.in_step.keys() == there.in_step.keys() == {made.name for made in STORES}, "only what both have"
 
 
 async def test_mend_29_to_compare_a_store_that_the_peer_lacks_ends_at_once(pair: list[Member]) -> None:
@@ -148,8 +149,8 @@ async def test_mend_29_to_compare_a_store_that_the_peer_lacks_ends_at_once(pair:
 
 
 async def test_forget_11_nobody_waits_for_a_device_that_does_not_have_the_store(pair: list[Member]) -> None:
-    """And if it adds the store later, with something of its own in it, it is behind: nothing comes back, and nothing is
-    lost."""
+    """FORGET-224: if it adds the store later, with something of its own in it, it is behind. Nothing comes back, and
+    nothing is lost."""
     a, b = again(pair, 0, *STORES, RECIPES), pair[1]
     a.put("soup", "Lentil soup", store="recipe-book", kind="recipe")
     assert forgetting.waited_for("recipe-book", a.stores, [b.device]) == {b.device}, "it was never heard of at all"
@@ -172,6 +173,6 @@ async def test_forget_11_nobody_waits_for_a_device_that_does_not_have_the_store(
 
 
 @pytest.mark.parametrize("name", ["", "Recipes", "my store", "my_store", "1st", "-", "a" * 33, "journal\n", "x'; drop"])
-def test_store_40_a_bad_name_is_refused_where_it_is_given(name: str) -> None:
+def test_store_39_a_bad_name_is_refused_where_it_is_given(name: str) -> None:
     with pytest.raises(ValueError, match="a store has a name of small letters"):
         schema(name, [])

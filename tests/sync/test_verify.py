@@ -11,7 +11,7 @@ from tests.support.household import Member, in_step, until
 from lottisync.entities.entity import HIGH, Entity
 from lottisync.entities.registers import Registers
 from lottisync.protocol import message as m
-from lottisync.store import doorbell
+from lottisync.store import doorbell, mending
 from lottisync.store.doorbell import Bell
 from lottisync.sync import scrub, verification
 from lottisync.sync.comparisons import UNASKED_COMPARISONS, Verified
@@ -67,6 +67,7 @@ TAMPERED = {
 
 
 async def test_mend_9_what_is_asked_for_is_compared_and_what_differs_is_mended(members: list[Member]) -> None:
+    """MEND-300"""
     a, b = members
     async with connected(a, b):
         sql(a, TAMPERED["a flipped bit"])
@@ -90,7 +91,7 @@ async def test_mend_9_what_is_asked_for_is_compared_and_what_differs_is_mended(m
 async def test_mend_9_whatever_was_done_to_a_row_and_whichever_side_asks(
     members: list[Member], what: str, asker: int
 ) -> None:
-    """MEND-19"""
+    """MEND-300: MEND-19"""
     a, b = members
     async with connected(a, b):
         sql(a, TAMPERED[what])
@@ -116,6 +117,7 @@ async def test_mend_9_whatever_was_done_to_a_row_and_whichever_side_asks(
 async def test_mend_9_what_no_peer_can_tell_is_put_right_where_it_was_asked_for(
     members: list[Member], damage: str
 ) -> None:
+    """MEND-300"""
     a, b = members
     async with connected(a, b):
         sql(a, damage)
@@ -125,6 +127,54 @@ async def test_mend_9_what_no_peer_can_tell_is_put_right_where_it_was_asked_for(
             await until(lambda: settled(a, bell), "the comparison")
             assert outcome(a, bell)["journal"].state is State.EQUAL
         assert faults(a, b) == []
+
+
+async def test_mend_41_what_both_have_damaged_is_said_and_what_is_beside_it_is_mended(members: list[Member]) -> None:
+    """MEND-40, MEND-41, REL-D7"""
+    a, b = members
+    async with connected(a, b):
+        sql(a, TAMPERED["a flipped bit"])
+        sql(b, TAMPERED["a flipped bit"].replace("Mils", "Mild"))
+        sql(b, TAMPERED["a flipped bit"].replace("3", "5"))
+        with listening(a) as bell:
+            ask(a.stores["space"], bell, [(b.device, "journal")], a.now)
+            await until(lambda: settled(a, bell), "the comparison")
+            assert outcome(a, bell)["journal"].state is State.DIFFERS
+        assert b.title("t5") == "Milk 5"
+        assert all("t3" in fault or "the digest" in fault for fault in faults(a, b))
+        with a.stores["journal"].transaction(a.now, HIGH) as tx:
+            mending.accept(tx, "t3")
+        await until(lambda: b.title("t3") == "Mils 3", "the accepted content")
+        await until(lambda: faults(a, b) == [], "what was damaged")
+
+
+async def test_mend_51_what_is_asked_for_while_a_comparison_runs_waits_for_the_next_one(
+    members: list[Member], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`verify` said "the same" of a row that was damaged after the running comparison had begun."""
+    a, b = members
+    begun: list[Exchange] = []
+
+    def verify(self: Exchange, name: str) -> None:
+        self.comparisons.verified.pop(name, None)
+        begun.append(self)
+
+    def ends(mended: int) -> None:
+        begun[-1].comparisons.verified["journal"] = Verified(equal=True, comparable=True, mended=mended, read=20)
+        engine._verification.look()
+
+    async with connected(a, b) as (engine, _):
+        monkeypatch.setattr(Exchange, "verify", verify)
+        with listening(a, "first") as first, listening(a, "second") as second:
+            ask(a.stores["space"], first, [(b.device, "journal")], a.now)
+            await until(lambda: len(begun) == 1)
+            ask(a.stores["space"], second, [(b.device, "journal")], a.now)
+            ends(mended=0)
+            await until(lambda: settled(a, first) and len(begun) == 2)
+            assert not settled(a, second)
+            ends(mended=1)
+            await until(lambda: settled(a, second))
+            assert (outcome(a, first)["journal"].mended, outcome(a, second)["journal"].mended) == (0, 1)
 
 
 async def test_mend_10_a_request_waits_for_the_device_and_goes_with_the_one_who_asked(members: list[Member]) -> None:
@@ -184,7 +234,8 @@ async def test_mend_11_stores_that_do_not_know_the_same_wait_until_they_do(membe
 
 
 async def test_mend_11_a_comparison_that_is_given_up_takes_no_damage_for_good(members: list[Member]) -> None:
-    """MEND-21: the peer went on writing. Until it has been compared, the flipped bit must not get a hash of its own."""
+    """MEND-21, MEND-301: the peer went on writing. Until it has been compared, the flipped bit must not get a hash of
+    its own."""
     a, b = members
     async with connected(a, b) as (first, second):
         sql(a, TAMPERED["a flipped bit"])
@@ -210,6 +261,20 @@ async def test_mend_11_a_comparison_that_is_given_up_takes_no_damage_for_good(me
         await until(lambda: "journal" in mine.conversation.verified)
         assert a.title("t3") == b.title("t3") == "Milk 3"
         assert faults(a, b) == []
+
+
+async def test_mend_11_what_was_not_compared_to_the_end_is_not_repaired(members: list[Member]) -> None:
+    """MEND-301: the peer has vouched for no row, so the damaged one stays known as damaged."""
+    a, b = members
+    async with connected(a, b):
+        sql(a, TAMPERED["a flipped bit"])
+        given_up = RangeComparison("journal", a.stores["journal"])
+        given_up.end(a.now)
+        given_up.close()
+        with a.stores["journal"].reading() as reader:
+            row = reader.raw_row("t3")
+    assert row is not None
+    assert row.version.hash() != row.hash
 
 
 async def test_mend_11_a_round_that_crosses_a_comparison_does_not_make_it_one(members: list[Member]) -> None:
@@ -268,7 +333,7 @@ async def test_sync_7_a_digest_that_differs_is_found_mended_and_said(members: li
         await until(lambda: b.title("t0") == "Oat milk")
         await until(lambda: in_step(a, b), "mending")
         for engine, other in ((first, b), (second, a)):
-            await until(lambda engine=engine, other=other: engine._statuses[other.device].mended)  # type: ignore[misc]
+            await until(lambda engine=engine, other=other: engine.connections[other.device].status.mended)  # type: ignore[misc]
             (state,) = await engine.snapshot()
             assert (state.diverged, state.mended, state.comparing) == ([], {"journal": 1}, {})
         codes = {code for code, _ in a.reports + b.reports}

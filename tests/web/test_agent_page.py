@@ -5,15 +5,17 @@ from functools import partial
 import anyio
 import pytest
 from tests.support.scripted_model import ScriptedModel, Step, call, say
-from tests.web.visitor import TASK, Visitor
+from tests.web.visitor import TASK, TITLE, Visitor
 
 from lottisync.agents import agent as agents
-from lottisync.agents import task_agent
+from lottisync.agents import switch, task_agent
 from lottisync.agents.model import ModelError, TokenUsage
 from lottisync.agents.run_key import user_initiated
 from lottisync.agents.wake import wake
 from lottisync.device import clock
+from lottisync.journal import never_sent, tasks
 from lottisync.problem import Problem
+from lottisync.review.precedence import PERSON
 
 
 def minding(visitor: Visitor) -> str:
@@ -100,3 +102,64 @@ def test_web_34_another_verb_changes_nothing(visitor: Visitor, verb: str) -> Non
 def test_web_34_an_agent_that_is_not_here_is_said(visitor: Visitor) -> None:
     assert "there is no agent" in visitor.get("/agents/nobody", 404).lower()
     visitor.post("/agents/nobody", 404, verb="pause")
+
+
+# -- what it asks for, and what keeps it
+
+
+def asking(visitor: Visitor) -> str:
+    """An agent that asks for attention."""
+    agent_id = minding(visitor)
+    asked = call("request_attention", rationale="The <shop> closes on Friday.", minutes=5, urgency=5)
+    woken(visitor, agent_id, say("", asked), say("Done."))
+    return agent_id
+
+
+@pytest.mark.parametrize("back", ["inbox", ""])
+def test_agent150_a_request_for_attention_is_settled_where_it_is_shown(visitor: Visitor, back: str) -> None:
+    """AGENT-150: in the inbox and on the agent's page, and one stays on that page."""
+    agent_id = asking(visitor)
+    places = ("/inbox", f"/agents/{agent_id}")
+    for place in places:
+        page = visitor.get(place)
+        assert "The &lt;shop&gt; closes on Friday." in page
+        assert "Mina" in page
+        assert TITLE in page
+        assert f'action="/agents/{agent_id}"' in page
+        assert 'value="attended"' in page
+    after = visitor.post(f"/agents/{agent_id}", verb="attended", back=back)
+    assert ("<title>Inbox" in after) == (back == "inbox")
+    for place in places:
+        assert "closes on Friday." not in visitor.get(place).partition('id="wakes-title"')[0]
+    assert "does not ask for your attention" in visitor.post(f"/agents/{agent_id}", 400, verb="attended", back=back)
+
+
+def test_agent480_a_page_asks_nothing_for_a_task_that_is_closed(visitor: Visitor) -> None:
+    """AGENT-480"""
+    agent_id = asking(visitor)
+    with visitor.home.journal.transaction(visitor.now(), PERSON) as tx:
+        tasks.edit_task(tx, TASK, {"status": "DONE"})
+    for place in ("/inbox", f"/agents/{agent_id}"):
+        assert 'value="attended"' not in visitor.get(place)
+
+
+def test_agent151_a_page_says_what_keeps_an_agent_from_its_model(visitor: Visitor) -> None:
+    """AGENT-151: the switch, the mark, the budget, the endpoint that is not here."""
+    agent_id = minding(visitor)
+    place = f"/agents/{agent_id}"
+    assert 'id="withheld"' not in visitor.get(place)
+    with visitor.home.agent.transaction(visitor.now(), PERSON) as tx:
+        tx.put(agent_id, "agent", {"config/endpoint": "home"})
+    assert " waits: this device has no endpoint" in visitor.get(place)
+    with visitor.home.agent.transaction(visitor.now(), PERSON) as tx:
+        tx.put(agent_id, "agent", {"config/endpoint": None, "config/tokensADay": 5})
+    woken(visitor, agent_id, say("Done.", usage=TokenUsage(10, 1)))
+    assert " is paused: budget. The 5 tokens of today are used; it goes on at " in visitor.get(place)
+    with visitor.home.journal.transaction(visitor.now(), PERSON) as tx:
+        never_sent.mark(tx, TASK, never=True)
+    assert "is never sent to a model" in visitor.get(place)
+    with visitor.home.agent.transaction(visitor.now(), PERSON) as tx:
+        switch.turn(tx, off=True)
+    assert " sleeps: agents are off on all devices" in visitor.get(place)
+    visitor.post(place, verb="destroy")
+    assert 'id="withheld"' not in visitor.get(place)

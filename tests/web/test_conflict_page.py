@@ -60,6 +60,17 @@ def test_web_26_what_became_of_proposals_is_listed(visitor: Visitor) -> None:
     assert "this device" in visitor.get("/devices")
 
 
+def test_web_506_one_time_line_says_who_did_what_on_which_device(visitor: Visitor) -> None:
+    propose(visitor.home, *PROPOSED)
+    page = visitor.get("/activity")
+    for text in ("proposed: Set estimate to 90 minutes", "Found the manual!", 'href="/activity?by=laptop"'):
+        assert text in page
+    assert "Laura" not in visitor.get("/activity?by=you")
+    there = re.findall(r'<span class="faint">([^<]+)</span><br>', visitor.get("/activity?by=laptop"))
+    assert set(there) == {"laptop"}
+    assert set(re.findall(r'<p><span class="(\w+)">', visitor.get("/activity?by=agents"))) == {"pencil"}
+
+
 def test_a_device_in_step_stands_at_the_line_and_the_others_left_of_it() -> None:
     def line(lacks: dict[str, int]) -> DeviceLine:
         return DeviceLine("phone", "id", "active", this=False, linked=True, lacks=lacks, seen=None)
@@ -68,4 +79,4 @@ def test_a_device_in_step_stands_at_the_line_and_the_others_left_of_it() -> None
     far, farther = track_of(line({"journal": 20, "agent": 2000})).marks
     assert 0 < farther.x < far.x < TRACK
     assert track_of(line({"journal": 10**9})).marks[0].x == 0
-    assert track_of(line({"journal": 20})).said == "Lacks changes: journal 20."
+    assert track_of(line({"journal": 20})).said == "Lacks changes: tasks 20."

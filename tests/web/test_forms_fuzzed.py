@@ -22,7 +22,8 @@ NAMES = (
 )  # fmt: skip
 VERBS = (
     "confirm", "confirm-anyway", "edit", "reject", "defer", "undo", "keep", "title", "status", "priority", "due",
-    "estimate", "add-item", "tick", "rename-item", "remove-item", "up", "down", "note", "wake", "pause",
+    "estimate", "add-item", "tick", "rename-item", "remove-item", "move", "label",
+    "unlabel", "link", "unlink", "note", "wake", "pause",
     "let-in", "revoke",
 )  # fmt: skip
 LIKELY = (TASK, ITEM, "journal", "agent", "space", "90", "-1", "9" * 30, "2026-11-27", "0", "title", "../x", "a b")

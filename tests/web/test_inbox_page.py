@@ -2,6 +2,7 @@
 
 import re
 
+import pytest
 from tests.web.visitor import PROPOSED, TASK, Visitor, propose
 
 from lottisync.journal import tasks
@@ -18,7 +19,7 @@ def test_web_20_a_card_groups_what_waits_and_counts_it(visitor: Visitor) -> None
     assert ("Estimates and dates", "2") in groups
     assert "7 wait" in page
     assert "<title>(7) Inbox</title>" in page
-    assert ", 7 waiting</span>" in page
+    assert ", 7 wait</span>" in page
 
 
 def test_web_26_all_that_would_be_written_is_on_the_row(visitor: Visitor) -> None:
@@ -55,6 +56,22 @@ def test_web_26_all_that_would_be_written_is_on_the_row(visitor: Visitor) -> Non
         "It lay in the kitchen drawer.",
     ):
         assert text in page
+
+
+def test_rev480_what_was_deleted_and_brought_back_is_said_in_words(visitor: Visitor) -> None:
+    """REV-480: the values that are proposed stay on the row, and no button offers to keep, or to set, nothing."""
+    propose(visitor.home, ("update_task_estimate", {"minutes": 90}))
+    for change in (tasks.delete_task, tasks.undelete_task):
+        with visitor.home.journal.transaction(visitor.now(), PERSON) as tx:
+            change(tx, TASK)
+    page = visitor.get("/inbox")
+    for text in ("This was deleted and brought back since", "1 h 30 min", "Confirm anyway"):
+        assert text in page
+    for text in ("Keep nothing", "Set nothing"):
+        assert text not in page
+    [(item, shown)] = visitor.rows(page)
+    visitor.decide(item, shown, "confirm-anyway")
+    assert visitor.task.estimate == 90
 
 
 def test_web_21_a_confirmed_row_keeps_its_place_and_can_be_undone(visitor: Visitor) -> None:
@@ -153,3 +170,83 @@ def test_web_25_the_rest_is_dismissed_in_one_act(visitor: Visitor) -> None:
     page = visitor.post("/decide-all", seen=seen, verdict="reject", since="1")
     assert page.count("<b>rejected</b>") == len(seen)
     assert visitor.task.estimate == 30
+
+
+def many(visitor: Visitor, count: int) -> None:
+    for number in range(count):
+        with visitor.home.journal.transaction(visitor.now(), PERSON) as tx:
+            tasks.add_task(tx, f"m{number}", f"Task number {number}")
+        estimate, priority = ("update_task_estimate", {"minutes": 15}), ("update_task_priority", {"priority": "P1"})
+        propose(visitor.home, estimate, priority, run=f"m{number}", task=f"m{number}")
+
+
+def test_web_87_a_large_inbox_opens_one_card_and_lists_the_others(visitor: Visitor) -> None:
+    many(visitor, 21)
+    page = visitor.get("/inbox")
+    assert "42 wait" in page
+    assert page.count("data-card>") == 1
+    assert page.count("/inbox?since=") == 19
+    assert "Task number 0<" not in page  # the oldest is on the next page
+    assert "Task number 0<" in visitor.get("/inbox?page=1")
+    assert "Next page" not in visitor.get("/inbox?page=1")
+
+
+def test_web_87_the_card_that_was_opened_stays_open_after_a_verdict(visitor: Visitor) -> None:
+    many(visitor, 17)
+    opened = "/inbox?open=card-m3-laura"
+    page = visitor.get(opened)
+    assert page.count("data-card>") == 1
+    (item, shown), other = visitor.rows(page)
+    page = visitor.decide(item, shown, "confirm", since=visitor.now(), open="card-m3-laura")
+    assert 'id="card-m3-laura"' in page
+    assert "confirmed" in page
+    assert visitor.rows(page)[1][0] == other[0]
+    page = visitor.decide(*other, "reject", since=0, open="card-m3-laura")
+    assert 'id="card-m3-laura"' in page
+
+
+@pytest.mark.parametrize("query", ["page=x", "page=-1", "page=99999999999", "open=../x", "page=5"])
+def test_web_87_a_page_that_is_not_there_is_answered(visitor: Visitor, query: str) -> None:
+    many(visitor, 16)
+    visitor.get(f"/inbox?{query}")
+
+
+def test_agent155_what_goes_to_the_archive_is_not_called_done(visitor: Visitor) -> None:
+    """AGENT-155: an item that is put away keeps its tick."""
+    propose(visitor.home, ("update_checklist_items", {"items": [{"id": "i1", "isArchived": True}]}))
+    page = visitor.get("/inbox")
+    assert "not archived" in page
+    assert "not done" not in page
+
+
+def test_web_504_a_contested_row_says_what_each_device_decided(visitor: Visitor) -> None:
+    propose(visitor.home, ("update_task_estimate", {"minutes": 90}))
+    [(item, shown)] = visitor.rows(visitor.get("/inbox"))
+    visitor.decide(item, shown, "confirm")
+    with visitor.home.agent.reading() as reader:
+        [decision] = reader.by_type("changeDecision")
+        document = reader.document(decision.id)
+    assert document is not None
+    other = {
+        **document.document(),
+        "verdict": "rejected",
+        "reason": "It takes longer.",
+        "device": "another",
+        "seen": [],
+    }
+    fields = {name: value for name, value in other.items() if name not in ("id", "type", "updatedAt", "deletedAt")}
+    with visitor.home.agent.transaction(visitor.now(), PERSON) as tx:
+        tx.put("elsewhere", "changeDecision", fields)
+    page = visitor.get("/inbox")
+    assert "decided differently on two devices" in page
+    assert re.search(r"<dt>laptop</dt><dd><b>confirmed</b>", page)
+    assert re.search(r"<dt>another device</dt><dd><b>rejected</b>.*It takes longer\.", page)
+
+
+def test_web_505_the_icon_says_how_many_wait(visitor: Visitor) -> None:
+    propose(visitor.home, *PROPOSED)
+    [address] = re.findall(r'rel="icon" [^>]*href="([^"]+)"', visitor.get("/inbox"))
+    assert ">7</text>" in visitor.get(address)
+    assert ">99+</text>" in visitor.get("/icon.svg?waiting=12345")
+    for count in ("0", "", "-1", "<b>", "9" * 40):
+        assert "</text>" not in visitor.client.get("/icon.svg", params={"waiting": count}).text

@@ -5,6 +5,8 @@ import re
 from tests.web.visitor import ITEM, PROPOSED, TASK, Visitor, propose
 
 from lottisync.journal import tasks
+from lottisync.review.precedence import PERSON
+from lottisync.web.task_page import SAID, VERBS
 
 
 def page_of(visitor: Visitor) -> tasks.TaskPage:
@@ -33,15 +35,15 @@ def test_web_30_everything_about_a_task_can_be_changed(visitor: Visitor) -> None
     visitor.post(at, verb="due", value="")
     visitor.post(at, verb="rename-item", item=ITEM, value="Find the manual and the log")
     visitor.post(at, verb="untick", item=ITEM)
-    visitor.post(at, verb="down", item=ITEM)
+    visitor.post(at, verb="move", steps="1", item=ITEM)
     held = page_of(visitor)
     assert held.task.due is None
     assert [item.title for item in held.items] == ["Call the fitter", "Find the manual and the log"]
-    visitor.post(at, verb="up", item=ITEM)
+    visitor.post(at, verb="move", steps="-1", item=ITEM)
     visitor.post(at, verb="remove-item", item=ITEM)
     assert [item.title for item in page_of(visitor).items] == ["Call the fitter"]
     visitor.post(at, verb="delete")
-    assert "Boiler" not in visitor.get("/tasks")
+    assert f'/tasks/{TASK}"' not in visitor.get("/tasks")
     assert "is deleted" in visitor.get(at, 404)
 
 
@@ -89,3 +91,59 @@ def test_web_32_a_page_has_fifty_tasks_and_goes_on_behind_the_last(visitor: Visi
     [more] = re.findall(r'href="(/tasks\?[^"]*after=[^"]+)"', first)
     second = visitor.get(more.replace("&amp;", "&"))
     assert second.count('<li id="task-') == 11
+
+
+def test_web_32_pages_follow_each_other_by_key(visitor: Visitor) -> None:
+    with visitor.home.journal.transaction(visitor.now(), PERSON) as tx:
+        for number in range(60):
+            tasks.add_task(tx, f"p{number:02}", f"Pearl {number:02}")
+    first = visitor.get("/tasks?q=pEARL")
+    assert "60 tasks" in first
+    assert first.count('class="title"') == 50
+    [after] = re.findall(r"after=([^\"]+)", first)
+    with visitor.home.journal.transaction(visitor.now(), PERSON) as tx:
+        tasks.edit_task(tx, "p00", {"status": "DONE"})  # what leaves a page before moves nothing on the next one
+    second = visitor.get(f"/tasks?q=pearl&after={after}")
+    assert second.count('class="title"') == 10
+    assert "More</a>" not in second
+    assert "59 tasks" in second
+
+
+def test_web_461_every_verb_has_words_for_the_act_that_it_is() -> None:
+    """WEB-461"""
+    assert SAID.keys() | {"status"} == VERBS.keys()
+    assert not any("-" in said for said in SAID.values())
+
+
+def test_web_501_a_task_is_labelled_and_linked_and_both_are_taken_away(visitor: Visitor) -> None:
+    """WEB-501, WEB-30: the other task is named by a piece of its title; the link is seen from both ends."""
+    at = f"/tasks/{TASK}"
+    with visitor.home.journal.transaction(visitor.now(), PERSON) as tx:
+        tasks.add_task(tx, "t2", "Order the filter")
+    visitor.post(at, verb="label", value="house")
+    page = visitor.post(at, verb="link", relation="blocks", other="the filter")
+    assert "Take away: house" in page
+    assert '<span class="faint">blocks</span> <a href="/tasks/t2">Order the filter</a>' in page
+    assert '<span class="faint">is blocked by</span>' in visitor.get("/tasks/t2")
+    visitor.post("/tasks/t2", verb="unlink", relation="is_blocked_by", other=TASK)
+    page = visitor.post(at, verb="unlabel", value="house")
+    assert "Take away" not in page
+    assert "There is no task" in visitor.post(at, 400, verb="link", relation="blocks", other="nothing like it")
+
+
+def test_web_502_the_history_of_a_field_says_who_wrote_what_and_what_it_replaced(visitor: Visitor) -> None:
+    page = visitor.post(f"/tasks/{TASK}", verb="estimate", value="45")
+    [line] = re.findall(r"<li><b>Estimate</b> <del>30 min</del>.*?</li>", page)
+    assert "45 min" in line
+    assert "you, laptop" in line
+    assert "is so now" in line
+
+
+def test_web_503_an_item_is_moved_by_a_number_of_places(visitor: Visitor) -> None:
+    at = f"/tasks/{TASK}"
+    for title in ("Second", "Third"):
+        visitor.post(at, verb="add-item", value=title)
+    titles = re.findall(r'class="text">([^<]+)', visitor.post(at, verb="move", steps="2", item=ITEM))
+    assert titles == ["Second", "Third", "Find the manual"]
+    for steps in ("", "x", "1.5", "99999", "--1"):
+        visitor.post(at, 400, verb="move", steps=steps, item=ITEM)

@@ -10,8 +10,9 @@ from starlette.testclient import TestClient
 from tests.review.reviewer import Wake
 
 from lottisync.daemon.home import TaskHome
-from lottisync.daemon.pages import device_lines
+from lottisync.daemon.pages import Configured, device_lines
 from lottisync.device import clock
+from lottisync.device.pairing import LOOPBACK
 from lottisync.entities.entity import LOW
 from lottisync.journal import tasks
 from lottisync.journal.toolbox import ACTIONS
@@ -20,6 +21,7 @@ from lottisync.review.precedence import PERSON
 from lottisync.web.access import Access
 from lottisync.web.admission import Browsers
 from lottisync.web.application import application
+from lottisync.web.pairing import Pairing
 from lottisync.web.site import Site
 
 AGENT, TASK, ITEM = "laura", "t1", "i1"
@@ -66,6 +68,14 @@ def propose(home: TaskHome, *calls: tuple[str, Mapping[str, Any]], run: str = "r
         wake.build(tx, clock.now())
 
 
+def furnished(path: Path, *calls: str) -> None:
+    """A home with a task, and with these of the proposals, else all of them."""
+    home = TaskHome.open(path)
+    furnish(home)
+    propose(home, *(call for call in PROPOSED if not calls or call[0] in calls))
+    home.close()
+
+
 class Visitor:
     """The pages of a home, and a client that was let in."""
 
@@ -83,6 +93,8 @@ class Visitor:
             lambda: device_lines(self.home, None),
             self.browsers,
             lambda: self.access.door,
+            Pairing(self.home, LOOPBACK, discover=False),
+            Configured(path),
         )
         self.app = application(site, self.access)
         self.client = self.stranger()

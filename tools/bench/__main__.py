@@ -4,6 +4,7 @@ python -m tools.bench                  all figures; writes docs/specs/benchmarks
 python -m tools.bench --quick          all of them, small: whether they run, not what they are
 python -m tools.bench initial change   some of them, by name
 python -m tools.bench --million        also of a million entities what is to be the same for them
+python -m tools.bench --times 5        each of them five times; without this three times
 """
 
 import argparse
@@ -15,8 +16,8 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from tools.bench import command, mending, report, round, store
-from tools.bench.figure import Figure
+from tools.bench import command, growth, machine, mending, pages, report, review, round, store, wake
+from tools.bench.figure import Figure, median_of
 from tools.bench.plot import Curve
 from tools.bench.setting import FULL, MILLION, QUICK, Setting
 
@@ -29,8 +30,12 @@ BENCHES: dict[str, Callable[[Setting], list[Figure] | tuple[list[Figure], list[C
     "quiet": round.quiet,
     "partition": round.partition,
     "mending": mending.mending,
+    "growth": growth.growth,
     "start": command.start,
+    "wake": wake.wake,
     "idle": command.idle,
+    "pages": pages.pages,
+    "review": review.review,
 }
 
 
@@ -43,31 +48,42 @@ def main() -> int:
         action="store_true",
         help="also those figures that are to stay the same for a million (a quarter of an hour)",
     )
+    parser.add_argument("--times", type=int, default=3, help="how often each is run; the middle one counts (3)")
     options = parser.parse_args()
     unknown = [name for name in options.names if name not in BENCHES]
     if unknown:
         parser.error(f"there is no bench called {unknown[0]!r}; there are {', '.join(BENCHES)}")
+    machine.compile_bytecode()
+    machine.explain()
     chosen = {name: bench for name, bench in BENCHES.items() if name in (options.names or BENCHES)}
-    figures: list[Figure] = []
-    curves: list[Curve] = []
+    runs: dict[tuple[str, str], list[Figure]] = {}
+    curves: dict[str, list[Curve]] = {}
+    loads = [machine.load()]
     columns = SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
-    with (
-        tempfile.TemporaryDirectory(prefix="lottisync-bench-") as folder,
-        Progress(*columns, console=Console(stderr=True), transient=True) as progress,
-    ):
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         sizes = QUICK if options.quick else MILLION if options.million else FULL
-        benches = progress.add_task("benches", total=len(chosen))
-        setting = Setting(Path(folder), sizes, progress, progress.add_task(""))
-        for bench in chosen.values():
-            found = bench(setting)
-            if isinstance(found, tuple):
-                curves += found[1]
-                found = found[0]
-            figures += found
-            progress.advance(benches)
+        times = 1 if options.quick else options.times
+        benches = progress.add_task("benches", total=len(chosen) * times)
+        bar = progress.add_task("")
+        for _ in range(times):
+            with tempfile.TemporaryDirectory(prefix="lottisync-bench-") as folder:
+                setting = Setting(Path(folder), sizes, progress, bar)
+                for name, bench in chosen.items():
+                    found = bench(setting)
+                    if isinstance(found, tuple):
+                        found, curves[name] = found
+                    for figure in found:
+                        runs.setdefault((figure.name, figure.what), []).append(figure)
+                    progress.advance(benches)
+            loads.append(machine.load())
+    figures = list(map(median_of, runs.values()))
     report.show(figures)
-    if not options.quick and not options.names:
-        report.write(figures, curves)
+    if options.quick or options.names:
+        return 0
+    if (refused := machine.refusal(loads)) is not None:
+        Console(stderr=True).print(refused)
+        return 1
+    report.write(figures, curves)
     return 0
 
 

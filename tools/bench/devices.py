@@ -136,6 +136,16 @@ class Watch:
         self._bell.clear()
         return bool(ready)
 
+    def rung(self, condition: Callable[[], bool]) -> float:
+        """Wait until a commit has made it so; when its bell rang (monotonic seconds). Nothing is read before that, so
+        that the one who waits takes no part in what is measured."""
+        bound = time.monotonic() + BOUND_SECONDS
+        while time.monotonic() < bound:
+            heard, at = self.heard(1.0), time.monotonic()
+            if condition():
+                return at if heard else time.monotonic()
+        raise TimeoutError("what was waited for has not happened")
+
     def until(self, condition: Callable[[], bool]) -> float:
         """Wait until a commit has made it so; when that was (monotonic seconds)."""
         bound = time.monotonic() + BOUND_SECONDS

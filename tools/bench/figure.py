@@ -27,6 +27,15 @@ class Figure(NamedTuple):
     beside: float | None = None
     what: str = ""
     goal: Goal | None = None
+    range: tuple[float, float] | None = None
+    """The least and the greatest of several runs, of what is judged."""
+
+    @property
+    def judged(self) -> float:
+        """What a goal is for: the ratio, where there is one."""
+        if self.ratio is None or (self.goal is not None and self.goal.of_value):
+            return self.value
+        return self.ratio
 
     @property
     def ratio(self) -> float | None:
@@ -42,17 +51,25 @@ class Figure(NamedTuple):
             return None
         return judged <= self.goal.bound if self.goal.at_most else judged >= self.goal.bound
 
-    def cells(self) -> tuple[str, str, str, str, str]:
-        """Name, ours, what was measured beside, ratio, goal."""
+    def cells(self) -> tuple[str, str, str, str, str, str]:
+        """Name, ours, what was measured beside, ratio, least to greatest, goal."""
         beside = "" if self.beside is None else f"{short(self.beside)} {self.unit}, {self.what}"
         ratio = "" if self.ratio is None else f"{self.ratio:.2f}"
-        return self.name, f"{short(self.value)} {self.unit}", beside, ratio, self._goal()
+        spread = "" if self.range is None else f"{self.range[0]:.3g} to {self.range[1]:.3g}"
+        return self.name, f"{short(self.value)} {self.unit}", beside, ratio, spread, self._goal()
 
     def _goal(self) -> str:
         if self.goal is None:
             return ""
         sign, unit = "≤" if self.goal.at_most else "≥", f" {self.unit}" if self.goal.of_value else ""
         return f"{sign} {self.goal.bound:,g}{unit}, " + {True: "met", False: "missed", None: "not judged"}[self.met]
+
+
+def median_of(runs: list[Figure]) -> Figure:
+    """The same figure of several runs: the one in the middle, with the least and the greatest."""
+    ordered = sorted(runs, key=lambda figure: figure.judged)
+    middle = ordered[len(ordered) // 2]
+    return middle._replace(range=(ordered[0].judged, ordered[-1].judged)) if len(runs) > 1 else middle
 
 
 def at_least(bound: float) -> Goal:

@@ -5,7 +5,7 @@ from typing import NamedTuple
 from xml.sax.saxutils import escape
 
 WIDTH, HEIGHT, LEFT, TOP, RIGHT, BOTTOM = 720, 420, 70, 30, 130, 50
-COLOURS = ("#0b6e4f", "#8a8d91", "#4c4f54", "#c8553d", "#5b5f97", "#d1a10f")
+COLOURS = ("#0b6e4f", "#8a8d91", "#4c4f54", "#c8553d", "#5b5f97", "#d1a10f", "#2a7fbf", "#a23b72")
 
 
 class Curve(NamedTuple):
@@ -14,7 +14,7 @@ class Curve(NamedTuple):
     """N -> microseconds an entity."""
 
 
-def svg(title: str, curves: list[Curve]) -> str:
+def svg(title: str, curves: list[Curve], axis: str) -> str:
     counts = sorted({count for curve in curves for count in curve.points})
     costs = [cost for curve in curves for cost in curve.points.values()]
     low, high = _powers(min(costs), max(costs))
@@ -41,7 +41,7 @@ def svg(title: str, curves: list[Curve]) -> str:
     parts += [
         f'<text x="{x(count):.1f}" y="{HEIGHT - BOTTOM + 20}" text-anchor="middle">{count:,}</text>' for count in counts
     ]
-    parts.append(f'<text x="{(LEFT + WIDTH - RIGHT) / 2:.1f}" y="{HEIGHT - 10}" text-anchor="middle">entities</text>')
+    parts.append(f'<text x="{(LEFT + WIDTH - RIGHT) / 2:.1f}" y="{HEIGHT - 10}" text-anchor="middle">{axis}</text>')
     taken: list[float] = []
     for curve, colour in zip(curves, COLOURS, strict=False):
         points = [(x(count), y(cost)) for count, cost in sorted(curve.points.items())]

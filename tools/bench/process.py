@@ -15,12 +15,21 @@ BOUND_SECONDS = 3_600.0
 TICKS = os.sysconf("SC_CLK_TCK")
 
 
+def environment() -> dict[str, str]:
+    """A program that is installed has its bytecode; a sandbox may be told to write none."""
+    return {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+
+
 class Child:
     """A Python process that says JSON, one value a line."""
 
     def __init__(self, *arguments: str) -> None:
         self.process = subprocess.Popen(
-            [sys.executable, *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=Path(__file__).parents[2]
+            [sys.executable, *arguments],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            cwd=Path(__file__).parents[2],
+            env=environment(),
         )
         assert self.process.stdout is not None
         self._lines = self.process.stdout

@@ -1,21 +1,22 @@
 """The table on the terminal, and docs/specs/benchmarks.md with its plot."""
 
 import os
-import platform
 from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
 
+from tools.bench import machine
 from tools.bench.figure import Figure
 from tools.bench.plot import Curve, svg
 
 FOLDER = Path("docs/specs")
-HEAD = ("figure", "ours", "beside", "ratio", "goal")
+HEAD = ("figure", "ours", "beside", "ratio", "least to greatest", "goal")
 INTRODUCTION = """# Benchmarks
 
-Written by `make bench`. Compare ratios, not seconds: what stands beside was measured in the same run. Records have
-15 fields and about 400 bytes; WAL, `synchronous=FULL`.
+Written by `make bench`, on a quiet machine only. Compare ratios, not seconds: what stands beside was measured in the
+same run. Everything is run several times; a row is the run in the middle, and says the least and the greatest of what
+is judged. Records have 15 fields and about 400 bytes; WAL, `synchronous=FULL`.
 
 - *Bare SQLite*: every row ready made, inserted by one prepared statement a row into the same tables with the same
   indexes, the chain's values of a commit together, on a connection that is as durable. It looks up, checks, encodes and
@@ -39,13 +40,21 @@ def show(figures: list[Figure]) -> None:
     Console().print(table)
 
 
-def write(figures: list[Figure], curves: list[Curve]) -> None:
-    lines = [f"| {' | '.join(HEAD)} |", "|---|---|---|---|---|"]
+PLOTS = {
+    "initial": ("benchmarks.svg", "Initial sync: what an entity costs among N", "entities"),
+    "growth": ("growth.svg", "Growth: what one thing costs where there are N", "how many there are"),
+}
+"""Of a bench with curves: the file, its title and what is counted."""
+
+
+def write(figures: list[Figure], curves: dict[str, list[Curve]]) -> None:
+    lines = [f"| {' | '.join(HEAD)} |", "|---|---|---|---|---|---|"]
     lines += [f"| {' | '.join(figure.cells())} |" for figure in figures]
-    text = INTRODUCTION + "\n".join(lines) + f"\n\n{os.cpu_count()} cores, Python {platform.python_version()}.\n"
-    if curves:
-        (FOLDER / "benchmarks.svg").write_text(svg("Initial sync: what an entity costs among N", curves))
-        text += "\n![cost of an entity against N](benchmarks.svg)\n"
+    text = INTRODUCTION + "\n".join(lines) + f"\n\n{os.cpu_count()} cores, {machine.interpreter()}.\n"
+    for name, drawn in curves.items():
+        file, title, axis = PLOTS[name]
+        (FOLDER / file).write_text(svg(title, drawn, axis))
+        text += f"\n![{title}]({file})\n"
     (FOLDER / "benchmarks.md").write_text(text + _profile())
 
 

@@ -10,8 +10,8 @@ from typing import Any, BinaryIO
 
 import msgspec
 
+from lottisync.adapter import relay_message, wake, wire_entity
 from lottisync.adapter import request as r
-from lottisync.adapter import wake, wire_entity
 from lottisync.adapter.replica import shown
 from lottisync.adapter.request import Request
 from lottisync.adapter.space import Space
@@ -60,7 +60,7 @@ def entity_digest(request: Request) -> str:
 
 
 def whole_numbers(value: Any) -> Any:
-    """A decoded JSON value with 1 in the place of 1.0: many languages cannot tell the two apart."""
+    """A decoded JSON value with 1 in the place of 1.0: many languages do not distinguish the two."""
     match value:
         case float() if value.is_integer() and abs(value) <= MAX_COUNTER:
             return int(value)
@@ -80,6 +80,7 @@ PURE: dict[str, Callable[[Request], Any]] = {
     "entity.read": entity_read,
     "entity.digest": entity_digest,
     **wake.PURE,
+    **relay_message.PURE,
 }
 
 
@@ -104,10 +105,13 @@ def answer(line: bytes, space: Space | None = None) -> dict[str, Any]:
         return _error(None, "bad-request", "a request is a JSON object")
     number = request.get("id")
     operations = PURE if space is None else PURE | space.operations
-    operation = operations.get(str(request.get("op")))
+    name = request.get("op")
+    if not isinstance(name, str):
+        return _error(number, "bad-request", f"a request names its operation in 'op', a text; got {name!r}")
+    operation = operations.get(name)
     if operation is None:
         known = ", ".join(operations)
-        return _error(number, "unknown-op", f"no operation {request.get('op')!r}; this adapter has {known}")
+        return _error(number, "unknown-op", f"no operation {name!r}; this adapter has {known}")
     try:
         return {"id": number, "ok": operation(request)}
     except EqualDots as error:
@@ -116,7 +120,7 @@ def answer(line: bytes, space: Space | None = None) -> dict[str, Any]:
         return _error(number, "bad-clock", str(error))
     except Problem as problem:
         return _error(number, problem.code, problem.message)
-    except ValueError as error:
+    except (ValueError, msgspec.ValidationError) as error:
         return _error(number, "bad-request", str(error))
     except Exception as error:  # noqa: BLE001 - a suite learns more from the next request than from a dead process
         return _error(number, "internal", f"{type(error).__name__}: {error}")

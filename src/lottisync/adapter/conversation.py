@@ -1,6 +1,6 @@
-"""One side of a conversation between two programs, its bytes in the runner's hands: the `session.*` operations.
+"""One side of a conversation between two programs: the `session.*` operations.
 
-Who the peer is, no transport has proved here; it is whom it greets as.
+The runner carries the bytes. No transport proves here who the peer is, so it is the device that its greeting names.
 """
 
 import base64
@@ -30,12 +30,12 @@ class SessionOperations:
         self._go_on()
 
     def receive(self, data: bytes, now: int) -> None:
-        """Any cut of the peer's stream."""
+        """Take bytes of the peer's stream, cut anywhere."""
         self._events += self._conversation.receive(data, now)
         self._go_on()
 
     def tick(self, now: int) -> None:
-        """Time passes. No bell rings here when somebody writes to the replica, so this is when it is noticed."""
+        """Time passes. No bell rings here when something is written to the replica, so it is noticed now."""
         self._conversation.local_change()
         self._events += self._conversation.tick(now)
         self._go_on()
@@ -44,15 +44,15 @@ class SessionOperations:
         self._conversation.release()
 
     def result(self) -> dict[str, Any]:
-        """What there is to send, what has happened, and how it ended if it did; since it was asked last."""
+        """What is to be sent, what has happened since the last call, and how the conversation ended, if it did."""
         closed = self._conversation.ended
         said, self._said = self._said, []
         events, self._events = self._events, []
         peer = f"device {self._conversation.peer[:8]}"
-        told = [words(event, peer) for event in events if not isinstance(event, Refused | Failed)]
+        sentences = [words(event, peer) for event in events if not isinstance(event, Refused | Failed)]
         return {
             "send": [base64.b64encode(frame).decode() for frame in said],
-            "events": [{"code": said[0], "text": said[1]} for said in told if said is not None],
+            "events": [{"code": said[0], "text": said[1]} for said in sentences if said is not None],
             "closed": {"code": closed.code, "message": closed.reason} if closed is not None else None,
         }
 

@@ -1,8 +1,8 @@
 """The operations on proposals (level 3): what a wake leaves, and what people say to it.
 
-A replica stands for a device with its person and its agent. The agent's calls go through the same
-builder as a model's, the person's verdicts through the same sagas, so a runner that kills the process
-in the middle of one finds what a device finds at its next start: `open` recovers.
+A replica stands for a device with its person and its agent. The agent's calls go through the same builder as a model's,
+and the person's verdicts through the same sagas. So a runner may kill the process in the middle of one: `open`
+recovers, as a device does at its next start.
 
 Ids come from the store's host and counter and not from a clock or from chance. A repeated run makes
 them again, and no two writes of one store share one.
@@ -83,13 +83,25 @@ def _redundancy(request: Request) -> str | None:
         raise BadRequest(call.text)
     if not isinstance(call, TaskField | AddChecklistItem | UpdateChecklistItem):
         raise BadRequest(f"redundancy is asked of a field or an item; got {call.tool}")
-    return call.redundancy(r.mapping(request, "current"))
+    current = r.mapping(request, "current")
+    if isinstance(call, AddChecklistItem):
+        r.texts(current, "titles")
+    return call.redundancy(current)
+
+
+def _normal_form(request: Request) -> list[dict[str, Any]]:
+    """What a call proposes, one action for each element of a batch."""
+    call = ACTIONS.checked(r.text(request, "tool"), r.mapping(request, "args"))
+    if not isinstance(call, TaskAction | ActionBatch):
+        raise BadRequest(call.text if isinstance(call, BadCall) else f"{call.tool} proposes nothing")
+    actions = call.parts() if isinstance(call, ActionBatch) else [call]
+    return [{"tool": one.tool, "args": one.arguments()} for one in actions]
 
 
 def _project(request: Request) -> dict[str, Any]:
     empty = {"humanSummary": "", "digest": ""}
     sets = [
-        one | {"items": [empty | item for item in one.get("items", [])]}
+        one | {"items": [empty | item for item in msgspec.convert(one.get("items", []), list[dict[str, Any]])]}
         for one in msgspec.convert(r.field(request, "sets"), list[dict[str, Any]])
     ]
     states = project(
@@ -114,6 +126,7 @@ PURE: Mapping[str, Operation] = {
     "proposal.operation": _operation,
     "proposal.guard": _guard,
     "proposal.redundancy": _redundancy,
+    "proposal.normal_form": _normal_form,
     "proposal.project": _project,
 }
 """What needs no replica."""
@@ -205,7 +218,7 @@ class ProposalOperations:
     def _task_read(self, request: Request) -> dict[str, Any]:
         with self._journal(request).reading() as reader:
             page = tasks.page(reader, r.text(request, "task"))
-        told = tasks.as_json(page)
+        whole = tasks.as_json(page)
         task = page.task
         return {
             "title": task.title,
@@ -214,7 +227,7 @@ class ProposalOperations:
             "due": task.due,
             "estimate": task.estimate,
             "labels": [label.name for label in page.labels],
-            "checklist": [item for checklist in told["checklists"] for item in checklist["items"]],
+            "checklist": [item for checklist in whole["checklists"] for item in checklist["items"]],
         }
 
     def _task_check(self, request: Request) -> None:
@@ -240,7 +253,7 @@ class ProposalOperations:
             tasks.edit_task(tx, task_id, fields)
 
     def _labels(self, tx: Transaction, task_id: str, wanted: Any) -> dict[str, Any]:
-        """The labels of a task by their ids; one that is not there yet is made, with its id for a name."""
+        """The labels of a task by their ids. One that is not there yet is made; its id is its name."""
         if not isinstance(wanted, list) or not all(isinstance(label, str) for label in wanted):
             raise BadRequest("'labels' is a list of ids")
         for label in wanted:
@@ -379,10 +392,10 @@ class ProposalOperations:
 
 
 def _told(outcome: Outcome) -> dict[str, Any]:
-    told: dict[str, Any] = msgspec.to_builtins(outcome)
-    for field in told.get("stale", ()):
+    found: dict[str, Any] = msgspec.to_builtins(outcome)
+    for field in found.get("stale", ()):
         field["entity"] = field.pop("entityId")
-    return told
+    return found
 
 
 def _next_id(tx: Transaction, type_name: str) -> str:

@@ -1,9 +1,8 @@
 """One replica of the conformance contract: a folder with the three stores of a device, and further ones.
 
-Nothing stands outside of the folder, so that a runner can restore and clone a device by copying it.
-Chance comes from the `seed` of `open`: hosts are hashes of it, so that a run can be repeated. For
-the same reason a runner must give another seed whenever it opens a copy: two devices that draw the
-same numbers are no two devices.
+Nothing is kept outside of the folder, so a runner can restore and clone a device by copying it. Chance comes from the
+`seed` of `open`: hosts are hashes of it, so that a run can be repeated. For the same reason a runner gives another seed
+when it opens a copy: with the same random numbers, the copy would take the same host names.
 """
 
 import hashlib
@@ -28,7 +27,7 @@ from lottisync.entities.schema import StoreSchema
 from lottisync.identity.device_key import DeviceKey
 from lottisync.problem import Problem
 from lottisync.protocol.message import MAX_BATCH
-from lottisync.store import tables
+from lottisync.store import lookups, tables
 from lottisync.store.check import broken_invariants
 from lottisync.store.store import Store
 
@@ -39,7 +38,7 @@ def device_of(name: str) -> str:
 
 
 def seed_of(name: str) -> bytes:
-    """The seed of its key: what a runner calls them is all there is to tell replicas apart by."""
+    """The seed of its key. It is made from the name, because a replica has nothing else of its own."""
     return hashlib.sha256(b"lottisync/replica/1\x00" + name.encode()).digest()
 
 
@@ -164,7 +163,7 @@ class Replica:
     def dump(self, store: str) -> list[dict[str, Any]]:
         """Every entity, tombstones too, by id."""
         with self.store(store).reading() as reader:
-            ids = sorted(row[0] for row in reader.local("select id from rows"))
+            ids = lookups.ids(reader)
             return [wire_entity.written(entity) for ident in ids if (entity := reader.entity(ident)) is not None]
 
     # -- damage
@@ -177,8 +176,8 @@ class Replica:
         return found
 
     def corrupt(self, store: str, entity: str, path: str, value: Any, *, drop: bool) -> None:
-        """Change one value of a row's document where it lies, as a hand with an SQLite browser would: neither
-        the hash nor the digest nor a clock hears of it."""
+        """Change one value of a row's document where it lies, as somebody with an SQLite browser would. Hash, digest
+        and clocks stay as they are."""
         with self.store(store).transaction(0, None) as tx:
             rows = tx.local("select serialized from rows where id = ?", (entity,))
             if not rows:

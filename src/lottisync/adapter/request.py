@@ -44,7 +44,7 @@ def whole(request: Request, name: str, *, least: int = 0) -> int:
 
 
 def clock(request: Request, name: str) -> dict[Host, int]:
-    """A clock's shape; whether its counters can be counters is `vector_clock.validate`'s to say."""
+    """The shape of a clock. `vector_clock.validate` checks its counters."""
     found = field(request, name)
     if not isinstance(found, dict):
         raise BadRequest(f"{name!r} is a clock {{host: counter}}")
@@ -66,7 +66,7 @@ def now(request: Request) -> int:
 
 
 def precedence(request: Request) -> int:
-    """Who writes; a person unless the request says otherwise."""
+    """Who writes: a person, unless the request says otherwise."""
     actor = request.get("actor", "user")
     if actor not in ("user", "agent"):
         raise BadRequest(f"'actor' is user or agent; got {actor!r}")

@@ -1,19 +1,18 @@
-"""A round between two replicas of one process, frame by frame, in the runner's hands.
+"""A round between two replicas of one process. The runner delivers its frames.
 
 It is the round of docs/specs/07-sync.md without a connection: the two agree on what they have, the sender takes a
 snapshot and cuts what the receiver lacks into frames, the frames pass through the codec of the protocol, and the
-receiver does with each what it does with one that came from a socket.
+receiver takes each as if it came from a socket.
 
-The frames of a round are numbered. They may arrive twice or in any order, which TCP would not do to them but a
-runner does: one that is early waits for those before it, one that was here before changes nothing.
-"""
+The frames of a round are numbered. Unlike TCP, a runner may deliver them twice or in any order. A frame that comes
+early waits for those before it; one that comes again changes nothing."""
 
 from lottisync.adapter.replica import Replica
 from lottisync.problem import Problem
 from lottisync.protocol import message as m
 from lottisync.store import forgetting
 from lottisync.sync.agreement import Agreement
-from lottisync.sync.incoming import Incoming, Outdated, Unacceptable
+from lottisync.sync.incoming import Incoming, Outdated
 from lottisync.sync.local_state import LocalState
 from lottisync.sync.outgoing import Outgoing
 
@@ -22,7 +21,7 @@ MAX_TALK = 1_000
 
 
 class Round:
-    """One store's round. The snapshot lasts for the beginning only: from then on the frames are the round."""
+    """One store's round. All frames are made at the beginning; the snapshot is closed then."""
 
     def __init__(self, number: int, source: Replica, target: Replica, store: str, now: int) -> None:
         self.source, self.target, self.store_name = source, target, store
@@ -86,8 +85,6 @@ class Round:
             raise Problem(
                 "refused", "{name} cannot take the round: {reason}", name=self.target.name, reason=reason
             ) from None
-        except Unacceptable as fault:
-            raise Problem(fault.code, str(fault)) from None
         if isinstance(message, m.Chain) and forked:
             raise Problem(
                 "refused", "{name} cannot take the round: it has met another copy meanwhile", name=self.target.name
@@ -133,7 +130,7 @@ def _note(listener: Replica, speaker: Replica, store: str, now: int) -> None:
 
 
 def _frames(messages: list[m.Message]) -> list[bytes]:
-    """The chains go with what comes first after them: a frame is what brings something."""
+    """The chains go into one frame with what comes after them, so each frame brings an entity or an id."""
     frames: list[bytes] = []
     gathered: list[m.Message] = []
     for message in messages:

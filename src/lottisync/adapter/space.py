@@ -1,7 +1,6 @@
 """All replicas that one runner has opened, and the rounds between them: the operations of level 3.
 
-They belong to one person and know each other's hosts, so nobody here is a stranger.
-"""
+They belong to one person and know each other's hosts, so none of them is a stranger."""
 
 import base64
 import hashlib
@@ -29,6 +28,8 @@ FAULTS = ("duplicate", "reorder")
 
 
 class Space:
+    """See the module. Each operation on replicas is one method."""
+
     def __init__(self) -> None:
         self._replicas: dict[str, Replica] = {}
         self._rounds: dict[int, Round] = {}
@@ -71,7 +72,7 @@ class Space:
         self._replicas.clear()
 
     def _now(self, request: Request) -> int:
-        """The runner's time; kept for what it does not give one with."""
+        """The runner's time. It is kept for operations that come without a time."""
         self._time = r.now(request)
         return self._time
 
@@ -274,7 +275,7 @@ class Space:
 
 
 def _further_stores(request: Request) -> list[StoreSchema]:
-    """The stores that a replica has beside the three, in the order of the request."""
+    """The stores that a replica has in addition to the three, in the order of the request."""
     listed = request.get("stores") or []
     if not isinstance(listed, list) or not all(isinstance(name, str) for name in listed):
         raise BadRequest("'stores' is a list of names")

@@ -9,8 +9,8 @@ from lottisync.sync.range_comparison import RangeComparison
 
 
 def verify(source: Replica, target: Replica, store: str, now: int) -> tuple[bool, int]:
-    """Whether the two hold the same in the end, and how many entities were mended, here and there. Stores that do
-    not know the same are not compared: what differs may be nothing but what is still to come."""
+    """Whether the two hold the same in the end, and how many entities were mended on each side. Stores that do not
+    know the same are not compared: a difference may only mean that something has not come yet."""
     sides: list[RangeComparison] = []
     try:
         sides += [RangeComparison(store, replica.store(store), thorough=True) for replica in (source, target)]

@@ -24,6 +24,8 @@ from lottisync.store.transaction import Transaction
 MAX_NAME = 80
 PERSONALITY, MAX_PERSONALITY = "personality", 1_000
 """A few sentences of the person on how the agent is to write; in characters."""
+TOKENS_A_DAY = "tokensADay"
+"""The setting with how many tokens the agent may use in a day; without it there is no limit of its own."""
 ASLEEP_BECAUSE = "asleepBecause"
 """The slot of the agent's state that tells the person why it went to sleep by itself."""
 CREATED, ACTIVE, DORMANT, DESTROYED = "created", "active", "dormant", "destroyed"
@@ -95,19 +97,26 @@ def asleep_after_task(journal: Reader, state: AgentState) -> str | None:
     return status if status in CLOSED else None
 
 
-def after(agent: Agent, event: str) -> str:
-    """The lifecycle that `event` leads to (`TRANSITIONS`); `Problem` if it leads nowhere."""
+def after(agent: Agent, event: str, who: str = "", task_id: str = "") -> str:
+    """The lifecycle that `event` leads to (`TRANSITIONS`); `Problem` if it leads nowhere. The problem calls the agent
+    `who`, or by its name; its hint names the task, or the agent."""
     following = TRANSITIONS.get((agent.lifecycle, event))
     if following is None:
         raise Problem(
             "wrong-lifecycle",
-            "{display_name} is {lifecycle}; cannot {event}",
+            "{who} is {lifecycle}; cannot {event}",
             hint=_HINTS.get(agent.lifecycle, ""),
-            display_name=agent.display_name,
+            which=task_id or agent.id,
+            who=who or agent.display_name,
             lifecycle=agent.lifecycle,
             event=event,
         )
     return following
+
+
+def led(reader: Reader, agent_id: str, event: str) -> str:
+    """`after`, for the agent with this id."""
+    return after(read(reader, agent_id), event, task_id=task_of(read_state(reader, agent_id)))
 
 
 def checked_name(text: str) -> str:
@@ -127,19 +136,19 @@ def checked_name(text: str) -> str:
 
 def pause(tx: Transaction, agent_id: str) -> None:
     """No wakes until it is resumed. What it has proposed stays open."""
-    tx.put(agent_id, "agent", {"lifecycle": after(read(tx, agent_id), "pause")})
+    tx.put(agent_id, "agent", {"lifecycle": led(tx, agent_id, "pause")})
 
 
 def resume(tx: Transaction, agent_id: str) -> None:
     """Wakes again; what happened meanwhile is the delta of its next wake. Its failures are forgiven."""
-    tx.put(agent_id, "agent", {"lifecycle": after(read(tx, agent_id), "resume")})
+    tx.put(agent_id, "agent", {"lifecycle": led(tx, agent_id, "resume")})
     forgiven = {"consecutiveFailureCount": 0, "nextWakeAt": None, f"slots/{ASLEEP_BECAUSE}": None}
     tx.put(state_id(agent_id), "agentState", {"agentId": agent_id, **forgiven})
 
 
 def destroy(tx: Transaction, agent_id: str) -> None:
     """The end of its wakes. Nothing is deleted: what it said and proposed stays readable."""
-    tx.put(agent_id, "agent", {"lifecycle": after(read(tx, agent_id), "destroy"), "destroyedAt": iso(tx.now)})
+    tx.put(agent_id, "agent", {"lifecycle": led(tx, agent_id, "destroy"), "destroyedAt": iso(tx.now)})
 
 
 def move(tx: Transaction, agent_id: str, device: str) -> None:
@@ -161,8 +170,8 @@ def set_timer(tx: Transaction, agent_id: str, timer_id: str, at: str | None) -> 
 
 
 def woken(tx: Transaction, agent: Agent) -> None:
-    """Record the first completed wake. With the agent's precedence: a pause on another device beats it, and one that
-    was said while it was awake stays."""
+    """Record the first completed wake, with the agent's precedence. So a pause wins: one that was written on another
+    device at the same time, and one that was written here during the wake."""
     following = TRANSITIONS.get((agent.lifecycle, "wake"), agent.lifecycle)
     if following != agent.lifecycle:
         tx.put(agent.id, "agent", {"lifecycle": following})

@@ -60,10 +60,17 @@ class Budget:
     """The budget of one wake: `tokens` for a model of that rate."""
 
     def __init__(self, tokens: int = CONTEXT_TOKENS, rate: int = USUAL_RATE) -> None:
+        self._rate = rate
         total = max(tokens, LEAST_TOKENS) * rate // 10
+        self.whole = total
+        """Bytes of a request."""
         self.lookups = min(total // 5, MOST_LOOKED_UP)
         """Bytes that answers of the reading tools may have, all together."""
         self.message = max(min(MOST_OPENING, total - self.lookups) - FIXED, FIXED // 2)
+
+    def tokens_of(self, count: int) -> int:
+        """About how many tokens so many bytes are."""
+        return count * 10 // self._rate
 
     def share(self, part: str) -> int:
         """Bytes of that part of the message."""
@@ -90,7 +97,7 @@ def size(value: Any) -> int:
     return len(text(value).encode()) + 2
 
 
-# -- what of a part is told
+# -- what of a part is shown
 
 
 def squeezed(value: Any, room: int) -> Any:
@@ -132,7 +139,7 @@ def chosen(elements: Sequence[Any], room: int, order: Iterable[int]) -> list[int
 def newest(elements: Sequence[Any], room: int, measure: Callable[[Any], int] = size) -> int:
     """How many of the oldest elements to leave out, so that the others fit.
 
-    A quarter of the room is cleared at a time. So the first element that is told stays the same while a few are added,
+    A quarter of the room is cleared at a time. So the first element that is shown stays the same while a few are added,
     and with it the beginning of the message."""
     sizes = [measure(each) for each in elements]
     over = sum(sizes) - room

@@ -15,13 +15,15 @@ Each part is cut to its share of the budget (`lottisync.agents.budget`). What go
 newest note, their ticks, their rejections.
 """
 
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime, tzinfo
+from functools import partial
 from typing import Any, NamedTuple
 
 import msgspec
 
+from lottisync.agents import admission, attention, memory, report, seen, thread
 from lottisync.agents import agent as living
-from lottisync.agents import memory, report, seen
 from lottisync.agents.budget import (
     CONTEXT_TOKENS,
     MOST_TOKENS,
@@ -34,16 +36,18 @@ from lottisync.agents.budget import (
 )
 from lottisync.agents.memory import Memory
 from lottisync.agents.seen import Seen
-from lottisync.agents.types import Agent, AgentReport, AgentState
+from lottisync.agents.types import Agent, AgentReport, AgentState, AttentionRequest
 from lottisync.entities.entity import Entity, is_deleted
 from lottisync.entities.path import split
 from lottisync.entities.view import view
-from lottisync.journal import tasks
+from lottisync.journal import never_sent, tasks
 from lottisync.journal.tasks import TaskPage
 from lottisync.journal.toolbox import ACTIONS
 from lottisync.journal.types import ENTRY_LINK, Label, Task
 from lottisync.review import history, retraction
+from lottisync.review.ledger import Ledger, Placed
 from lottisync.review.precedence import PERSON
+from lottisync.review.proposal import created_id
 from lottisync.store.reader import Reader
 from lottisync.store.store import Store
 
@@ -52,14 +56,18 @@ RATES = "bytesPerToken"
 BEYOND = "processedBeyond"
 """The slot of the agent's state that belongs to `processedCounterByHost` (`seen.Seen`)."""
 _WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
-_BOOKKEEPING = frozenset({"receipts", "rank", "knowledge", "createdAt", "taskId", "checklistId", "suppressedLabels"})
+_BOOKKEEPING = frozenset(
+    {"receipts", "rank", "knowledge", "createdAt", "taskId", "checklistId", "suppressedLabels", "neverSend"}
+)
 """Fields that are the program's bookkeeping and mean nothing to a reader of the task."""
 
 
 class Context(NamedTuple):
     """`seen` is what the journal held at the moment of the reading. `waiting` are the agent's own proposals that
     the person has not decided on, which it may take back. `delta` is empty on a first wake, where all is
-    new. `left_out` counts, by part, what there was no room for."""
+    new. `left_out` counts, by part, what there was no room for; `withheld` is what it could have named and did not.
+    `attention` is the last time that it asked the person to look. `told_of` are the other tasks of which the model is
+    told, in whichever part."""
 
     agent: Agent
     state: AgentState
@@ -73,8 +81,11 @@ class Context(NamedTuple):
     task: dict[str, Any]
     linked: list[dict[str, Any]]
     moment: str
+    attention: AttentionRequest | None
     budget: Budget
     left_out: dict[str, int]
+    withheld: tuple[str, ...]
+    told_of: frozenset[str]
 
     @property
     def is_first(self) -> bool:
@@ -91,16 +102,20 @@ def read(journal: Store, agents: Store, agent_id: str, now: int, zone: tzinfo | 
         task_id = living.task_of(state)
         budget = budget_of(agent, state)
         decided = history.recent_decisions(
-            agents, now, agent_id=agent_id, task_id=task_id, room=budget.share("decisions")
+            agents, now, agent_id=agent_id, task_id=task_id, room=budget.share("decisions"), hidden=hides(current)
         )
         waiting = [
             {"id": proposal.id, "summary": proposal.summary, "proposedAt": proposal.created_at}
-            for proposal in retraction.open_proposals(agents, ACTIONS, now, agent_id=agent_id, task_id=task_id)
+            for proposal in retraction.open_proposals(
+                agents, ACTIONS, now, agent_id=agent_id, task_id=task_id, hidden=hides(current)
+            )
         ]
         page = tasks.page(current, task_id)
         everything = _entities(current, page)
         changes = [] if state.last_wake_at is None else delta(everything, processed(state))
-        said = report.latest_report(remembered, agent_id)
+        said = _own_report(current, remembered, agent_id)
+        remembers = memory.read(remembered, state, budget, partial(_may_not_say, current))
+        linked, told_of = _linked(current, remembered, agent, task_id)
         left_out: dict[str, int] = {}
         return Context(
             agent=agent,
@@ -108,15 +123,18 @@ def read(journal: Store, agents: Store, agent_id: str, now: int, zone: tzinfo | 
             page=page,
             seen=seen.of(current.knowledge(), everything),
             report=None if said is None else _squeezed_report(said, budget),
-            memory=memory.read(remembered, state, budget),
+            memory=remembers,
             decisions=decided,
             waiting=_fitting("waiting", waiting, budget, left_out),
             delta=_fitting("delta", changes, budget, left_out, _by_person_first(changes)),
             task=task_json(current, page, budget, left_out),
-            linked=_fitting("linked", _linked(current, remembered, agent, task_id), budget, left_out),
+            linked=_fitting("linked", linked, budget, left_out),
             moment=moment(now, zone),
+            attention=attention.read(remembered, agent_id),
             budget=budget,
             left_out=left_out,
+            withheld=withheld(current, remembered, agent_id, task_id, now),
+            told_of=told_of | remembers.told_of | _reported(said),
         )
 
 
@@ -165,21 +183,21 @@ def processed(state: AgentState) -> Seen:
 def task_json(reader: Reader, page: TaskPage, budget: Budget, left_out: dict[str, int]) -> dict[str, Any]:
     """The task with its checklists (each item with who set it, and when; S0-34), log entries, labels, estimate
     and time spent (S3-62, S3-66), each part in its share of the budget."""
-    told = tasks.as_json(page)
-    for bookkeeping in ("suppressedLabels", "createdAt"):
-        told.pop(bookkeeping, None)
-    entries, checklists, archived = told.pop("entries"), told.pop("checklists"), told.pop("archivedItems")
-    told["labels"] = [{"id": label.id, "name": label.name} for label in page.labels]
-    told["labelsToChooseFrom"] = [
+    found = tasks.as_json(page)
+    for bookkeeping in ("suppressedLabels", "neverSend", "createdAt"):
+        found.pop(bookkeeping, None)
+    entries, checklists, archived = found.pop("entries"), found.pop("checklists"), found.pop("archivedItems")
+    found["labels"] = [{"id": label.id, "name": label.name} for label in page.labels]
+    found["labelsToChooseFrom"] = [
         {"id": label.id, "name": label.name}
         for label in (view(entity, Label) for entity in reader.by_type("label"))
-        if not page.task.labels.get(label.id) and not page.task.suppressed_labels.get(label.id)
+        if not page.task.labels.get(label.id) and not page.task.suppressed_labels.get(label.id) and not label.never_send
     ]
-    told = squeezed(told, budget.share("task"))
-    told |= _items(checklists, archived, budget.share("items"), left_out)
-    told["logEntries"] = _log(entries, budget.share("log"))
-    left_out["log"] = len(entries) - len(told["logEntries"])
-    return dict(told)
+    found = squeezed(found, budget.share("task"))
+    found |= _items(checklists, archived, budget.share("items"), left_out)
+    found["logEntries"] = _log(entries, budget.share("log"))
+    left_out["log"] = len(entries) - len(found["logEntries"])
+    return dict(found)
 
 
 def _log(entries: list[dict[str, Any]], room: int) -> list[dict[str, Any]]:
@@ -208,14 +226,14 @@ def _items(
         set(range(len(small))).difference(kept), key=lambda place: (items[place][0] < 0, _is_ticked(small[place]))
     )
     used = sum(size(small[place]) for place in kept)
-    told = {*kept, *chosen(small, room - room // 4 - used, rest)}
+    fitting = {*kept, *chosen(small, room - room // 4 - used, rest)}
     left_out["checklists"] = len(heads) - len(shown)
-    left_out["items"] = sum(len(each["items"]) for each in checklists) + len(archived) - len(told)
+    left_out["items"] = sum(len(each["items"]) for each in checklists) + len(archived) - len(fitting)
     return {
         "checklists": [
-            {**heads[place], "items": [small[at] for at in sorted(told) if items[at][0] == place]} for place in shown
+            {**heads[place], "items": [small[at] for at in sorted(fitting) if items[at][0] == place]} for place in shown
         ],
-        "archivedItems": [small[at] for at in sorted(told) if items[at][0] < 0],
+        "archivedItems": [small[at] for at in sorted(fitting) if items[at][0] < 0],
     }
 
 
@@ -223,8 +241,26 @@ def _is_ticked(item: dict[str, Any]) -> bool:
     return bool(item["isChecked"])
 
 
-def _linked(journal: Reader, agents: Reader, agent: Agent, task_id: str) -> list[dict[str, Any]]:
-    """Tasks that the task is linked with and that the agent may see, with what their agents say (S3-63)."""
+def _may_not_say(journal: Reader, told_of: Iterable[str]) -> bool:
+    """Whether words that may speak of these tasks are left out, because one of them is never sent (AGENT-123)."""
+    return any(never_sent.is_withheld(journal, ident) for ident in told_of)
+
+
+def _reported(said: AgentReport | None) -> frozenset[str]:
+    """The other tasks of which a report may speak."""
+    return frozenset(thread.listed(said.provenance.get(thread.TOLD_OF))) if said is not None else frozenset()
+
+
+def _own_report(journal: Reader, agents: Reader, agent_id: str) -> AgentReport | None:
+    """The agent's last report, unless it may speak of what is never sent."""
+    said = report.latest_report(agents, agent_id)
+    return None if _may_not_say(journal, _reported(said)) else said
+
+
+def _linked(journal: Reader, agents: Reader, agent: Agent, task_id: str) -> tuple[list[dict[str, Any]], frozenset[str]]:
+    """Tasks that the task is linked with and that the agent may see, with what their agents say (S3-63); and the ids of
+    all tasks of which that may speak."""
+    told_of: set[str] = set()
     ends = [("linkedTo", end) for end in journal.ends_from(task_id, ENTRY_LINK)]
     ends += [("linkedFrom", end) for end in journal.ends_to(task_id, ENTRY_LINK)]
     found = []
@@ -233,25 +269,59 @@ def _linked(journal: Reader, agents: Reader, agent: Agent, task_id: str) -> list
         if entity is None or entity.type != "task" or is_deleted(entity):
             continue
         task = view(entity, Task)
-        if not may_see(agent, task):
+        if not admission.may_see(journal, agent, task):
             continue
         others = agents.ends_to(other_id, "agent_task")
-        summaries = [said.content["tldr"] for other in others if (said := report.latest_report(agents, other))]
+        reports = [said for other in others if (said := _own_report(journal, agents, other)) is not None]
+        told_of |= {other_id, *(_reported(reports[0]) if reports else ())}
         found.append(
             {
                 "id": task.id,
                 "title": task.title,
                 "status": task.status,
                 "direction": direction,
-                "summary": summaries[0] if summaries else None,
+                "summary": reports[0].content["tldr"] if reports else None,
             }
         )
-    return found
+    return found, frozenset(told_of)
 
 
-def may_see(agent: Agent, task: Task) -> bool:
-    """Whether the person has allowed the agent the task's category; a task in no category is open to all (AGENT-7)."""
-    return task.category_id is None or bool(agent.allowed_category_ids.get(task.category_id))
+def hides(journal: Reader) -> Callable[[Placed], bool]:
+    """Says of a proposal whether it names, or has made, something of which no model is told."""
+
+    def hidden(placed: Placed) -> bool:
+        arguments = [placed.item.args, *(head.args for head in placed.state.heads)]
+        return any(never_sent.is_withheld(journal, ident) for ident in (*texts(arguments), _made(placed)))
+
+    return hidden
+
+
+def texts(value: object) -> Iterator[str]:
+    """All texts in plain JSON."""
+    match value:
+        case str():
+            yield value
+        case Mapping():
+            yield from (text for each in value.values() for text in texts(each))
+        case list() | tuple():
+            yield from (text for each in value for text in texts(each))
+
+
+def withheld(journal: Reader, agents: Reader, agent_id: str, task_id: str, now: int) -> tuple[str, ...]:
+    """The ids of all that a context could name and of which no model is told: tasks that the task is linked with, and
+    what proposals of the agent are about. If there is another one in a wake that is under way, what its model was told
+    may not be sent again."""
+    proposed = (placed for placed in Ledger.read(agents, now, task_id).placed() if placed.set.agent_id == agent_id)
+    named = {ident for placed in proposed for ident in (*texts(placed.item.args), _made(placed))}
+    named |= {*journal.ends_from(task_id, ENTRY_LINK), *journal.ends_to(task_id, ENTRY_LINK)}
+    # The last report lists all that the agent's other words may speak of.
+    named |= _reported(report.latest_report(agents, agent_id))
+    return tuple(ident for ident in sorted(named) if never_sent.is_withheld(journal, ident))
+
+
+def _made(placed: Placed) -> str:
+    """The id of the task that the proposal makes, if it makes one."""
+    return created_id(placed.item.operation_id, "task")
 
 
 # -- what has changed
@@ -282,16 +352,16 @@ def _change(entity: Entity, before: Seen) -> dict[str, Any]:
         if any(not before.has(write.stamp.dot) for write in writes)
     }
     authors = {write.stamp.precedence for write in written.values()}
-    told = {
+    change = {
         "type": entity.type,
         "id": entity.id,
         "by": ["user" if author == PERSON else "agent" for author in sorted(authors, reverse=True)],
     }
     if is_deleted(entity):
-        return told | {"change": "deleted", "title": entity.value("title") or entity.value("text")}
+        return change | {"change": "deleted", "title": entity.value("title") or entity.value("text")}
     fields = {path: entity.value(path) for path in written if split(path)[0] not in _BOOKKEEPING}
     is_new = not any(before.has(write.stamp.dot) for writes in entity.registers.values() for write in writes)
-    return told | {"change": "added" if is_new else "edited", "fields": fields}
+    return change | {"change": "added" if is_new else "edited", "fields": fields}
 
 
 def is_current(journal: Store, task_id: str, before: Seen) -> bool:

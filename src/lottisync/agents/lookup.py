@@ -1,7 +1,8 @@
 """What an agent looks up while it is awake (docs/specs/09-agents.md, section 7).
 
-A large task is not told in full (`lottisync.agents.budget`). These two tools find the rest of it. They only read, they
-see one task, and they are answered at once. An answer has a limit, and so have all answers of a wake together.
+A model does not get a large task in full (`lottisync.agents.budget`). These two tools find the rest of it. They only
+read, they see one task, and they are answered at once. An answer has a limit, and so have all answers of a wake
+together.
 """
 
 from collections.abc import Sequence
@@ -63,8 +64,8 @@ def _entries(page: TaskPage, call: ReadEntries, room: int) -> dict[str, Any]:
 
 
 def _entry(entry: Entry, offset: int = 0) -> dict[str, Any]:
-    told = {"type": "entry", "id": entry.id, "at": entry.at, "author": entry.author, "text": entry.text[offset:]}
-    return told if entry.minutes is None else told | {"minutes": entry.minutes}
+    shown = {"type": "entry", "id": entry.id, "at": entry.at, "author": entry.author, "text": entry.text[offset:]}
+    return shown if entry.minutes is None else shown | {"minutes": entry.minutes}
 
 
 def _all_of(page: TaskPage, agents: Reader, agent_id: str) -> list[dict[str, Any]]:

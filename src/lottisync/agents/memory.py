@@ -8,7 +8,7 @@ previous one, so there is one at a time. The newest notes are always shown as th
 The model's answer is used for nothing else: it is cut to a size, and only goes into the agent's own prompts.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -24,7 +24,7 @@ from lottisync.store.reader import Reader
 from lottisync.store.transaction import Transaction
 
 HOT_OBSERVATIONS = 20
-"""Notes that are shown while they fit in their share of the budget, the newest (seed 003, section 9.7)."""
+"""Notes that are shown while they fit in their share of the budget, the newest."""
 OBSERVATION_BYTES = 16_000
 """Room in bytes for older ones beyond those. When it is full, the older ones are condensed; until a model has done
 that, what does not fit is said to be left out (AGENT-13)."""
@@ -34,7 +34,8 @@ COMPLAINT = "grievance"
 ORDINARY = ("operational", "routine")
 """The category and the priority that a note has if nothing is said of them."""
 MAX_CONDENSED = 60_000
-"""Bytes of notes that one question condenses; what is beyond it waits for the next wake."""
+"""Bytes of notes, and of the summary before them, in one question, if the budget has so many (AGENT-490). What is
+beyond it waits for the next wake."""
 MAX_SUMMARY = 4_000
 """Characters: a quarter of the room that the condensed notes had."""
 
@@ -63,36 +64,53 @@ class Span(NamedTuple):
 
 class Memory(NamedTuple):
     """`notes` oldest first, behind what the user complained of; `left_out` counts those between summary and notes that
-    there was no room for. `overflow` is what should be condensed before the next conversation."""
+    there was no room for. `overflow` is what should be condensed before the next conversation. `told_of` are the other
+    tasks of which these words may speak."""
 
     summary: str
     notes: list[str]
     left_out: int
     overflow: Span | None
+    told_of: frozenset[str] = frozenset()
 
 
-def read(reader: Reader, state: AgentState, budget: Budget) -> Memory:
+def _none_hidden(told_of: Iterable[str]) -> bool:
+    """For readers from which nothing is withheld."""
+    return False
+
+
+def read(
+    reader: Reader, state: AgentState, budget: Budget, hidden: Callable[[Iterable[str]], bool] = _none_hidden
+) -> Memory:
+    """The agent's memory. `hidden` says of words that may speak of certain tasks whether they are left out."""
     summed = _latest_summary(reader, state)
     written = thread.observations(reader, state.agent_id)
-    noted = [(note.id, _weighed(note, thread.full_text(reader, note))) for note in written]
     if summed is not None:
-        places = [place for place, (ident, _) in enumerate(noted) if ident == summed.summary_end_message_id]
-        noted = noted[places[0] + 1 :] if places else noted
+        places = [place for place, note in enumerate(written) if note.id == summed.summary_end_message_id]
+        written = written[places[0] + 1 :] if places else written
+    written = [note for note in written if not hidden(thread.told_of(note))]
+    noted = [(note.id, _weighed(note, thread.full_text(reader, note))) for note in written]
     shown = _that_fit([squeezed(text, budget.share("notes") // 4) for _, text in noted], budget.share("notes"))
     left_out = len(noted) - len(shown)
-    before = thread.full_text(reader, summed) if summed is not None else ""
+    usable = [] if summed is None or hidden(thread.told_of(summed)) else [summed]
+    before = thread.full_text(reader, usable[0]) if usable else ""
     overflow = None
-    if left_out and (older := _in_one_question(noted[:-KEPT_OBSERVATIONS])):
+    # A summary that is left out now may be shown again later, so no other one takes its place.
+    is_whole = summed is None or bool(usable)
+    room = min(MAX_CONDENSED, budget.message)
+    asked_of = squeezed(before, room // 2)
+    if left_out and is_whole and (older := _in_one_question(noted[:-KEPT_OBSERVATIONS], room - size(asked_of))):
         first = summed.summary_start_message_id if summed is not None else None
         depth = summed.summary_depth + 1 if summed is not None else 1
-        overflow = Span(older, before, first or older[0][0], depth)
-    return Memory(squeezed(before, budget.share("summary")), _complaints_first(shown), left_out, overflow)
+        overflow = Span(older, asked_of, first or older[0][0], depth)
+    told_of = frozenset(ident for each in (*written, *usable) for ident in thread.told_of(each))
+    return Memory(squeezed(before, budget.share("summary")), _complaints_first(shown), left_out, overflow, told_of)
 
 
 def _weighed(note: AgentMessage, text: str) -> str:
     """The note, marked with its category and priority where they say something."""
-    told = (note.metadata.get("category"), note.metadata.get("priority"))
-    marks = [mark for mark in told if isinstance(mark, str) and mark not in ORDINARY]
+    kinds = (note.metadata.get("category"), note.metadata.get("priority"))
+    marks = [mark for mark in kinds if isinstance(mark, str) and mark not in ORDINARY]
     return f"[{', '.join(marks)}] {text}" if marks else text
 
 
@@ -117,29 +135,38 @@ def _that_fit(texts: list[str], most: int) -> list[str]:
     return texts
 
 
-def _in_one_question(older: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    room = MAX_CONDENSED
-    for place, (_, text) in enumerate(older):
+def _in_one_question(older: list[tuple[str, str]], room: int) -> list[tuple[str, str]]:
+    """As many of the oldest notes as fit into `room` bytes, at least one: a longer note is cut."""
+    asked_of = [(ident, squeezed(text, room - len("[]"))) for ident, text in older]
+    for place, (_, text) in enumerate(asked_of):
         room -= size(text)
         if room < 0:
-            return older[: max(place, 1)]
-    return older
+            return asked_of[:place]
+    return asked_of
 
 
 def question(span: Span) -> Sequence[Message]:
     """What the model is asked, to condense the span."""
-    told = [f"<summary>\n{_escaped(span.before)}\n</summary>"] if span.before else []
-    told.append(f"<observations>\n{_escaped([text for _, text in span.notes])}\n</observations>")
-    return SystemMessage(_CONDENSE), UserMessage("\n\n".join(told))
+    parts = [f"<summary>\n{_escaped(span.before)}\n</summary>"] if span.before else []
+    parts.append(f"<observations>\n{_escaped([text for _, text in span.notes])}\n</observations>")
+    return SystemMessage(_CONDENSE), UserMessage("\n\n".join(parts))
 
 
 def _escaped(value: object) -> str:
     return msgspec.json.encode(value).decode().replace("<", "\\u003c")
 
 
-def keep(tx: Transaction, writer: Thread, agent_id: str, span: Span, turn: Turn) -> None:
-    """Put the summary down, with what it cost, and let the agent remember it. A model that said nothing leaves the
-    notes as they were."""
+def keep(
+    tx: Transaction,
+    writer: Thread,
+    agent_id: str,
+    span: Span,
+    turn: Turn,
+    estimate: int | None = None,
+    told_of: Iterable[str] = (),
+) -> None:
+    """Put the summary down, with what it cost and the other tasks of which it may speak, and let the agent remember it.
+    A model that said nothing leaves the notes as they were."""
     text = turn.text.strip()[:MAX_SUMMARY]
     usage = turn.usage
     message = writer.append(
@@ -149,6 +176,8 @@ def keep(tx: Transaction, writer: Thread, agent_id: str, span: Span, turn: Turn)
         {
             "promptTokens": usage.prompt_tokens if usage else None,
             "completionTokens": usage.completion_tokens if usage else None,
+            thread.ESTIMATED: estimate,
+            thread.TOLD_OF: sorted(told_of) or None,
         },
         span={
             "summaryStartMessageId": span.first,

@@ -105,8 +105,21 @@ class ToolSchema(msgspec.Struct, frozen=True):
     parameters: dict[str, Any]
 
 
+class Request(msgspec.Struct, frozen=True):
+    """What is sent to ask for a turn: the server's address as messages may show it, and the body. No key is in it."""
+
+    address: str
+    body: bytes
+
+
 class Model(Protocol):
     """Asks a model for its next turn."""
+
+    def request(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> Request:
+        """What `complete` sends for these arguments, byte for byte. Sends nothing.
+
+        Raises `ModelError` or `Problem` if no model is configured."""
+        ...
 
     async def complete(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> Turn:
         """Return the model's answer to `messages`, in which it may call any of `tools`.

@@ -35,8 +35,7 @@ import msgspec
 
 from lottisync.agents import chat_completions, responses
 from lottisync.agents.answer import StreamedAnswer
-from lottisync.agents.model import Message, ModelError, ToolSchema, Turn
-from lottisync.problem import Problem
+from lottisync.agents.model import Message, ModelError, Request, ToolSchema, Turn
 
 if TYPE_CHECKING:
     import openai
@@ -121,6 +120,10 @@ class OpenAIModel:
     def __repr__(self) -> str:
         return f"OpenAIModel({self._address!r}, model={self.model!r}, api={self.api!r})"
 
+    def request(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> Request:
+        """See `Model.request`."""
+        return Request(self._address, msgspec.json.encode(self._dialect.request(self.model, messages, tools)))
+
     async def complete(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> Turn:
         """See `Model.complete`."""
         await anyio.to_thread.run_sync(_import_openai)
@@ -153,7 +156,8 @@ class OpenAIModel:
             async with self._client() as client:
                 stream = await client.post(
                     self._dialect.PATH,
-                    body=self._dialect.request(self.model, messages, tools),
+                    content=self.request(messages, tools).body,
+                    options={"headers": {"Content-Type": "application/json"}},
                     cast_to=object,
                     stream=True,
                     stream_cls=openai.AsyncStream[object],
@@ -354,15 +358,6 @@ def kept_key(url: str) -> str | None:
     except KeyringError:
         return None
     return (kept or "").strip() or None
-
-
-def model_for(configured: object, environ: Mapping[str, str]) -> OpenAIModel:
-    """The model of an agent whose `config.model` is that; LOTTISYNC_MODEL overrules it. Raises `Problem`."""
-    named = environ.get("LOTTISYNC_MODEL", "").strip() or (configured if isinstance(configured, str) else "")
-    try:
-        return model_from_environment({**environ, "LOTTISYNC_MODEL": named})
-    except ModelError as error:
-        raise Problem(f"model-{error.code}", error.message) from None
 
 
 def _checked_address(base_url: str) -> tuple[str, bool]:

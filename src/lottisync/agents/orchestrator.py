@@ -12,10 +12,11 @@ An agent that was moved to this device, or whose process has just started, may h
 entities that it subscribes to are compared with its watermark once.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import NamedTuple
 
 from lottisync.agents import admission, agent, context, queue, run_key, run_log, schedule, subscription
+from lottisync.agents.admission import Here
 from lottisync.agents.agent import CREATED, DESTROYED
 from lottisync.agents.run_log import COMPLETED
 from lottisync.agents.schedule import Cause, Limits, Readiness, WakePlan
@@ -57,10 +58,17 @@ class Living(NamedTuple):
 
 
 class Orchestrator:
-    """Decides for the agents whose home is `device`."""
+    """Decides for the agents whose home is `device`. `endpoints` gives the names of those that this device has now, or
+    None if they are not to be looked at."""
 
-    def __init__(self, journal: Store, agents: Store, device: str) -> None:
-        self._journal, self._agents, self._device = journal, agents, device
+    def __init__(
+        self,
+        journal: Store,
+        agents: Store,
+        device: str,
+        endpoints: Callable[[], Collection[str] | None] = lambda: None,
+    ) -> None:
+        self._journal, self._agents, self._device, self._endpoints = journal, agents, device, endpoints
         self._feed = Feed(journal, CONSUMER)
         self._heard_of: set[str] = set()
         self._living: dict[str, Living] = {}
@@ -69,7 +77,7 @@ class Orchestrator:
     # -- what changed
 
     def hear(self, now: int) -> None:
-        """Queue everything in the journal that somebody is to wake for."""
+        """Queue each change in the journal for which an agent has to wake."""
         at_home = self._at_home()
         self._close_orphans({living.agent.id for living in at_home}, now)
         newcomers = [living for living in at_home if living.agent.id not in self._heard_of]
@@ -149,7 +157,7 @@ class Orchestrator:
         return [
             Match(agent_id, ident, dots)
             for (agent_id, ident), (living, each) in listeners.items()
-            if _may_hear_of(living, entity)
+            if _may_hear_of(reader, living, entity)
             and (dots := subscription.matching(each, entity, where, living.seen, self._proposals_of(living.agent.id)))
         ]
 
@@ -171,17 +179,20 @@ class Orchestrator:
     def standings(self, now: int, awake: Collection[str] = ()) -> list[Readiness]:
         """How things stand with every agent at home here that has anything to wake for."""
         at_home = self._at_home()
+        here = Here(self._device, now, endpoints=self._endpoints())
         with self._agents.reading() as reader, self._journal.reading() as journal:
             busy = queue.agents(reader) | run_log.agents_with_open_runs(reader) | set(awake)
             return [
                 standing
                 for living in at_home
                 if living.agent.id in busy or living.is_new or living.agent.timers
-                if (standing := self._standing(reader, journal, living, now, awake)).causes or standing.awake
+                if (standing := self._standing(reader, journal, living, here, awake)).causes or standing.awake
             ]
 
-    def _standing(self, reader: Reader, journal: Reader, living: Living, now: int, awake: Collection[str]) -> Readiness:
-        ident, state = living.agent.id, living.state
+    def _standing(
+        self, reader: Reader, journal: Reader, living: Living, here: Here, awake: Collection[str]
+    ) -> Readiness:
+        ident, state, now = living.agent.id, living.state, here.now
         runs = run_log.runs(reader, ident, RECENT)
         is_begun = any(run.is_open for run in runs)
         ended = [millis(run.completed_at) for run in runs if run.completed_at and run.status != run_log.SKIPPED]
@@ -191,9 +202,9 @@ class Orchestrator:
             causes=tuple(_causes(reader, living, runs, now)),
             # An open run is under way while its lock is held, by whichever process.
             awake=ident in awake or (is_begun and run_log.is_awake(self._agents, ident)),
-            asleep=admission.refusal(journal, living.agent, state, self._device) is not None,
-            # Clocks are set back at times. What was written down by a clock that was ahead holds nobody: cut to now,
-            # it would be anew at every look, and the agent waited until the old time has come.
+            asleep=admission.refusal(journal, reader, living.agent, state, here) is not None,
+            # Clocks are set back at times. An instant that a clock far ahead wrote down holds no agent back. Cut to
+            # now, it would be cut again at every look, and the agent would wait until the old instant has come.
             not_before=not_before if not_before <= now + schedule.MAX_BACKOFF else 0,
             last_end=max((end for end in ended if end <= now), default=None),
             starts=tuple(sorted(_own_starts(runs, now))),
@@ -204,10 +215,11 @@ class Orchestrator:
         )
 
 
-def _may_hear_of(living: Living, entity: Entity) -> bool:
-    """A task in a category that the agent was not given does not wake it: it would not be allowed to read it
-    (AGENT-7)."""
-    return entity.type != "task" or context.may_see(living.agent, view(entity, Task))
+def _may_hear_of(reader: Reader, living: Living, entity: Entity) -> bool:
+    """A linked task that the agent may not be told of does not wake it (AGENT-7, AGENT-82). Its own task is queued:
+    what was written while it was withheld is sent when that ends."""
+    is_own = entity.id == agent.task_of(living.state)
+    return is_own or entity.type != "task" or admission.may_see(reader, living.agent, view(entity, Task))
 
 
 Listening = dict[str, list[tuple[Living, str, Subscription]]]

@@ -61,7 +61,7 @@ Checklist items record who set them last (`checkedBy`: user or agent) and when (
 - Absence of evidence is not grounds for unchecking. The user may have done the step outside of this app.
 - When you override an item that the user set, you must give a `reason` that says which later evidence justifies
   it, with the ids of the entries. Without a reason the change is rejected.
-- Titles may be corrected (typing errors, wrong transcription) whoever set the item last.
+- Titles may be corrected (typing errors, wrong transcription), no matter who set the item last.
 
 # The report
 
@@ -173,7 +173,16 @@ def _present(context: Context) -> str:
     """What day it is, and in which language to write."""
     code = context.page.task.language_code
     language = f"The task's language is {code}." if code else "The task has no language: write in that of its texts."
-    return f"Now it is {context.moment}. {language}"
+    return f"Now it is {context.moment}. {language}{_attention(context)}"
+
+
+def _attention(context: Context) -> str:
+    """Whether the person has looked since the agent asked them to; '' if it never did."""
+    asked = context.attention
+    if asked is None:
+        return ""
+    answer = f"they settled it at {asked.settled_at}" if asked.settled_at else "it still waits; do not ask again"
+    return f" You asked the user for attention at {asked.created_at}: {answer}."
 
 
 def _waiting(context: Context) -> list[str]:

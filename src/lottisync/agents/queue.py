@@ -63,9 +63,9 @@ def agents(reader: Reader) -> set[str]:
     return {agent_id for (agent_id,) in reader.local("select distinct agent_id from wake_queue")}
 
 
-def forget(tx: Merge, told: Iterable[Waiting]) -> None:
+def forget(tx: Merge, read: Iterable[Waiting]) -> None:
     """Drop exactly these: a wake has read what they name."""
-    for each in told:
+    for each in read:
         _drop(tx, each, each.dots)
 
 

@@ -84,8 +84,8 @@ class Run(NamedTuple):
 
 
 @contextlib.contextmanager
-def single_flight(agents: Store, agent_id: str) -> Iterator[None]:
-    """Be the only wake of that agent on this device until the block ends (AGENT-8).
+def single_flight(agents: Store, agent_id: str, name: str) -> Iterator[None]:
+    """Be the only wake of that agent, which has that name, on this device until the block ends (AGENT-8).
 
     `Problem("awake")` if another process, or another task of this one, is it already."""
     file = _lock_file(agents, agent_id)
@@ -96,9 +96,7 @@ def single_flight(agents: Store, agent_id: str) -> Iterator[None]:
                 break
             time.sleep(0.002)
         else:
-            raise Problem(
-                "awake", "agent {agent_id} is awake already on this device. Wait until it is done", agent_id=agent_id
-            )
+            raise Problem("awake", "{name} is awake already on this device. Wait until it is done", name=name)
         yield
 
 
@@ -172,8 +170,8 @@ def move(tx: Merge, run_key: str, event: str, why: str | None = None) -> None:
 
 
 def begin(tx: Merge, run: Run) -> None:
-    """Mark the run started, and every other open run of this agent failed: the caller holds the lock, so whoever
-    began those is gone and nobody will go on with them."""
+    """Mark the run started, and every other open run of this agent failed: the caller holds the lock, so the
+    processes that began those have ended, and no process will go on with them."""
     for other in _open_runs(tx, run.agent_id):
         if other != run.run_key:
             move(tx, other, "supersede", "it was killed, and another wake came after it")
@@ -182,7 +180,11 @@ def begin(tx: Merge, run: Run) -> None:
 
 def abandon(agents: Store, agent_id: str, why: str, now: int) -> None:
     """End every open run of that agent, unless one of them lives."""
-    with contextlib.suppress(Problem), single_flight(agents, agent_id), agents.transaction(now, None) as tx:
+    with (
+        contextlib.suppress(Problem),
+        single_flight(agents, agent_id, "the agent"),
+        agents.transaction(now, None) as tx,
+    ):
         for each in _open_runs(tx, agent_id):
             move(tx, each, "abandon", why)
 
@@ -195,6 +197,6 @@ def _open_runs(reader: Reader, agent_id: str) -> list[str]:
 
 
 def rethread(tx: Merge, run: Run, thread_id: str) -> Run:
-    """Go on with the run in a new thread, its old one having come to nothing."""
+    """Go on with the run in a new thread, because its old one failed."""
     tx.execute("update wake_run_log set thread_id = ? where run_key = ?", (thread_id, run.run_key))
     return run._replace(thread_id=thread_id)

@@ -12,18 +12,19 @@ stays `started`, and goes on from its record at the next start.
 """
 
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from contextlib import AbstractAsyncContextManager
 from typing import NamedTuple
 
 import anyio
 import anyio.to_thread
 
-from lottisync.agents import agent
+from lottisync.agents import admission, agent
 from lottisync.agents.model import Model
 from lottisync.agents.orchestrator import Orchestrator
 from lottisync.agents.schedule import Start, WakePlan
 from lottisync.agents.types import Agent
-from lottisync.agents.wake import wake
+from lottisync.agents.wake import WakeResult, wake
 from lottisync.problem import Problem
 from lottisync.store.doorbell import FALLBACK_SECONDS, Bell
 from lottisync.store.store import Store
@@ -32,29 +33,32 @@ BELL = "agents"
 
 
 class Machine(NamedTuple):
-    """What the runtime is given of the world: wall time in ms, new ids, chance from 0 to 1."""
+    """What the runtime is given of the world: wall time in ms, new ids, chance from 0 to 1, what people call a
+    device, and the names of the endpoints that this device has now (None: they are not looked at)."""
 
     now: Callable[[], int]
     new_id: Callable[[int], str]
     chance: Callable[[], float]
+    name_of: Callable[[str], str] = str
+    endpoints: Callable[[], Collection[str] | None] = lambda: None
 
 
 class Runtime:
-    """Runs the agents at home on `device`. `model_of` gives the model that an agent is configured for, not loaded
-    yet; `say` hears of every wake (code, sentence)."""
+    """Runs the agents at home on `device`. `model_of` gives the model that an agent is configured for, for one wake;
+    `say` hears of every wake (code, sentence)."""
 
     def __init__(
         self,
         journal: Store,
         agents: Store,
         device: str,
-        model_of: Callable[[Agent], Model],
+        model_of: Callable[[Agent], AbstractAsyncContextManager[Model]],
         machine: Machine,
         say: Callable[[str, str], None],
     ) -> None:
         self._journal, self._agents, self._device = journal, agents, device
         self._model_of, self._machine, self._say = model_of, machine, say
-        self._orchestrator = Orchestrator(journal, agents, device)
+        self._orchestrator = Orchestrator(journal, agents, device, machine.endpoints)
         self._awake: set[str] = set()
         self._ended = anyio.Event()
         self._trouble = ""
@@ -88,7 +92,7 @@ class Runtime:
         return plan
 
     async def _anything(self, bell: Bell, now: int, next_look: int | None) -> None:
-        """Until somebody committed, a wake ended, or the time has come; a second at most, since a bell may be lost."""
+        """Until a program committed, a wake ended, or the time has come; a second at most, since a bell may be lost."""
         ahead = FALLBACK_SECONDS if next_look is None else max(next_look - now, 0) / 1000
         with anyio.move_on_after(min(ahead, FALLBACK_SECONDS)):
             async with anyio.create_task_group() as either:
@@ -102,35 +106,50 @@ class Runtime:
                 either.cancel_scope.cancel()
 
     async def _wake(self, start: Start) -> None:
+        who = "an agent"
+        here = self._machine.name_of(self._device)
         try:
-            with self._agents.reading() as reader:
+            with self._agents.reading() as reader, self._journal.reading() as journal:
                 living = agent.read(reader, start.agent_id)
-            result = await wake(
-                self._journal,
-                self._agents,
-                self._model_of(living),
-                start.trigger,
-                agent_id=living.id,
-                device=self._device,
-                now=self._machine.now,
-                new_id=self._machine.new_id,
-                chance=self._machine.chance(),
-            )
+                who = admission.called(journal, living, agent.read_state(reader, start.agent_id))
+            async with self._model_of(living) as model:
+                result = await wake(
+                    self._journal,
+                    self._agents,
+                    model,
+                    start.trigger,
+                    agent_id=living.id,
+                    device=self._device,
+                    now=self._machine.now,
+                    new_id=self._machine.new_id,
+                    chance=self._machine.chance(),
+                    name_of=self._machine.name_of,
+                )
         except Problem as problem:
-            self._say("agent-failed", problem.message)
+            self._say("agent-failed", _failed(who, here, problem.message))
             with self._agents.reading() as reader:
                 why = agent.asleep_because(agent.read_state(reader, start.agent_id))
             if why is not None:
-                self._say("agent-asleep", f"{living.display_name} sleeps, after {why}")
+                self._say("agent-asleep", f"{who} on {here} sleeps, after {why}")
             # A failure that could not even be written down holds nobody; without this it would be tried without end.
             await anyio.sleep(FALLBACK_SECONDS)
         else:
-            self._say("agent-woke", f"{living.display_name} woke: {_told(len(result.change_set_ids), result.turns)}")
+            self._say("agent-woke", f"{who} on {here} woke: {_told(result)}")
         finally:
             self._awake.discard(start.agent_id)
             self._ended.set()
 
 
-def _told(sets: int, turns: int) -> str:
+def _failed(who: str, here: str, message: str) -> str:
+    """The failure with agent, task and device by name; what the message names is not said twice."""
+    if who not in message:
+        return f"{who} on {here}: {message}"
+    return message if here in message else message.replace(who, f"{who} on {here}", 1)
+
+
+def _told(result: WakeResult) -> str:
+    """What a wake left for the person, and what it cost."""
+    sets, turns, usage = len(result.change_set_ids), result.turns, result.usage
     proposed = f"{sets} change set{'' if sets == 1 else 's'} to review" if sets else "nothing to review"
-    return f"{proposed}, {turns} turn{'' if turns == 1 else 's'}"
+    cost = f", {usage.prompt_tokens + usage.completion_tokens:,} tokens" if usage is not None else ""
+    return f"{proposed}, {turns} turn{'' if turns == 1 else 's'}{cost}"

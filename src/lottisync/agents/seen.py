@@ -12,6 +12,9 @@ from lottisync.causality.knowledge import Knowledge, beyond
 from lottisync.causality.vector_clock import Dot, Host, has_seen
 from lottisync.entities.entity import Entity
 
+MAX_LISTED = 2_000
+"""Writes beyond the knowledge that are kept with a watermark."""
+
 
 class Seen(NamedTuple):
     knowledge: Knowledge
@@ -25,8 +28,9 @@ class Seen(NamedTuple):
         return all(dot in self.beyond for dot in beyond(entity.clock, self.knowledge))
 
     def listed(self) -> list[list[str | int]]:
-        """`beyond` as JSON."""
-        return [[host, counter] for host, counter in sorted(self.beyond)]
+        """`beyond` as JSON, at most `MAX_LISTED` of it: it is kept in a document of limited size. The writes that are
+        missing there count as not seen, so the next wake gets them again."""
+        return [[host, counter] for host, counter in sorted(self.beyond)[:MAX_LISTED]]
 
 
 def of(knowledge: Knowledge, entities: Iterable[Entity]) -> Seen:

@@ -13,19 +13,21 @@ model, and which call of it, a message belongs to. Long content is in a payload.
 | user        | why it woke; payload: both prompts     | runKey, contextKnowledge, contextBeyond         |
 | thought     | what the model said                    | turn, finishReason, token counts, ignoredCalls  |
 | action      | the arguments of one call, as they came| turn, call, callId, toolName                    |
-| toolResult  | what the model was answered            | turn, call, callId, toolName                    |
-| observation | what it wants to remember              | runKey                                          |
-| summary     | its older observations, condensed      | token counts; summaryStart-, summaryEndMessageId|
+| toolResult  | what the model was answered            | turn, call, callId, toolName, succeeded         |
+| observation | what it wants to remember              | runKey, priority, category, toldOf              |
+| summary     | its older observations, condensed      | token counts, toldOf; summaryStart-, -EndMessage|
 | system      | how the wake ended                     | milestone and result, or errorMessage           |
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+import msgspec
+
 from lottisync.agents import seen
-from lottisync.agents.model import TokenUsage, ToolCall, Turn
+from lottisync.agents.model import AssistantMessage, Message, TokenUsage, ToolCall, ToolMessage, Turn
 from lottisync.agents.seen import Seen
-from lottisync.agents.types import AgentMessage, AgentMessagePayload
+from lottisync.agents.types import AgentMessage, AgentMessagePayload, AgentState
 from lottisync.entities.view import view
 from lottisync.store.instant import iso
 from lottisync.store.reader import Reader
@@ -43,6 +45,24 @@ MAX_CALLS = 32
 MAX_NAME = 128
 MAX_TOKENS = 10**9
 """A greater token count of one turn is taken for an error, and dropped."""
+TOLD_OF = "toldOf"
+"""In the metadata of what an agent says, and in the provenance of its report: ids of the other tasks that its model was
+told of then, so that these words may speak of them."""
+ESTIMATED = "estimatedTokens"
+"""In the metadata of a turn that the server did not count."""
+_WHOLE = MAX_TEXT * 10
+_LENGTHS = (
+    (_WHOLE, _WHOLE),
+    (4_000, _WHOLE),
+    (1_000, _WHOLE),
+    (200, _WHOLE),
+    (200, 4_000),
+    (200, 1_000),
+    (100, 100),
+)
+"""Characters to which what the model said, and what it was answered, are cut; the first that fit."""
+_WIRE = 100
+"""Bytes that a message or a call takes in a request beside its content, at most."""
 CHARACTERS_A_TOKEN = 4
 """The usual estimate, where no tokenizer is at hand."""
 
@@ -59,11 +79,13 @@ class RecordedTurn(NamedTuple):
 
 
 class Opening(NamedTuple):
-    """How a recorded conversation began: the two prompts, and what their context had seen of the journal."""
+    """How a recorded conversation began: the two prompts, what their context had seen of the journal, and
+    what it could have named and did not (`context.withheld`)."""
 
     system: str
     user: str
     seen: Seen
+    withheld: tuple[str, ...] = ()
 
 
 class Thread:
@@ -129,13 +151,18 @@ class Thread:
             tx,
             "user",
             reason,
-            {"contextKnowledge": opening.seen.knowledge, "contextBeyond": opening.seen.listed() or None},
+            {
+                "contextKnowledge": opening.seen.knowledge,
+                "contextBeyond": opening.seen.listed() or None,
+                "contextWithheld": list(opening.withheld) or None,
+            },
             content={"system": opening.system, "user": opening.user},
             trigger=trigger,
         )
 
-    def said(self, tx: Transaction, number: int, turn: Turn, ignored: int) -> None:
-        """A turn as it came: what the model said, and every call it asked for."""
+    def said(self, tx: Transaction, number: int, turn: Turn, ignored: int, estimate: int | None = None) -> None:
+        """A turn as it came: what the model said, and every call it asked for. `estimate`: its tokens, if the server
+        did not count them."""
         usage = turn.usage
         self.append(
             tx,
@@ -146,14 +173,17 @@ class Thread:
                 "finishReason": turn.finish_reason,
                 "promptTokens": usage.prompt_tokens if usage else None,
                 "completionTokens": usage.completion_tokens if usage else None,
+                ESTIMATED: estimate,
                 "ignoredCalls": ignored or None,
             },
         )
         for place, call in enumerate(turn.tool_calls):
             self.append(tx, "action", call.arguments, _of_call(number, place, call))
 
-    def answered(self, tx: Transaction, number: int, place: int, call: ToolCall, result: str) -> str:
-        return self.append(tx, "toolResult", result, _of_call(number, place, call))
+    def answered(
+        self, tx: Transaction, number: int, place: int, call: ToolCall, result: str, succeeded: bool = True
+    ) -> str:
+        return self.append(tx, "toolResult", result, {**_of_call(number, place, call), "succeeded": succeeded})
 
 
 def _of_call(number: int, place: int, call: ToolCall) -> dict[str, Any]:
@@ -174,7 +204,7 @@ def _characters(text: str, content: Mapping[str, Any] | None) -> int:
 def heard(number: int, turn: Turn) -> tuple[Turn, int]:
     """Turn `number` as it is kept and acted on, and how many of its calls were ignored: texts that no document
     can hold are cut, half surrogates replaced, ids that are empty or used twice renamed. Nothing else ever sees
-    the original, so a wake that goes on from its record tells the model what it told it before."""
+    the original, so a wake that goes on from its record sends the model the same texts again."""
     calls: dict[str, ToolCall] = {}
     for place, call in enumerate(turn.tool_calls[:MAX_CALLS]):
         # Servers refuse a conversation in which an answer could belong to two calls, or to none.
@@ -190,6 +220,68 @@ def heard(number: int, turn: Turn) -> tuple[Turn, int]:
 
 def _cut(text: str, length: int) -> str:
     return text[:length].encode("utf-8", "replace").decode()
+
+
+# -- what is sent of earlier turns is cut to what fits
+
+
+def fitting(turns: Sequence[Message], room: int) -> list[Message]:
+    """The conversation behind its opening in at most `room` bytes, for a model that is to go on with it (AGENT-492).
+
+    What the model itself said is cut first, then what it was answered, then the oldest turns are left out. A cut
+    text says how many bytes are missing. The record keeps all, and each call was answered as it came."""
+    for own, answers in _LENGTHS:
+        cut = [_shortened(message, own, answers) for message in turns]
+        if sum(map(_weight, cut)) <= room:
+            return cut
+    while sum(map(_weight, cut)) > room:
+        cut = _without_oldest(cut)
+    return cut
+
+
+def _shortened(message: Message, own: int, answers: int) -> Message:
+    match message:
+        case AssistantMessage(text, calls):
+            short = [ToolCall(call.id, call.name, _short_arguments(call.arguments, own)) for call in calls]
+            return AssistantMessage(_short(text, own), tuple(short))
+        case ToolMessage(call_id, text):
+            return ToolMessage(call_id, _short(text, answers))
+    return message
+
+
+def _short(text: str, length: int) -> str:
+    return text if len(text) <= length else f"{text[:length]}… ({_bytes(text[length:])} more bytes, not sent again)"
+
+
+def _short_arguments(arguments: str, length: int) -> str:
+    """Servers parse the arguments of earlier calls, so what is cut is JSON, too."""
+    if len(arguments) <= length:
+        return arguments
+    note = f"The call arrived whole; {_bytes(arguments[length:])} bytes of it are not sent again."
+    return msgspec.json.encode({"beginning": arguments[:length], "note": note}).decode()
+
+
+def _bytes(text: str) -> int:
+    return len(text.encode("utf-8", "replace"))
+
+
+def _weight(message: Message) -> int:
+    calls = len(message.tool_calls) if isinstance(message, AssistantMessage) else 0
+    return len(msgspec.json.encode(message)) + _WIRE * (1 + calls)
+
+
+def _without_oldest(turns: list[Message]) -> list[Message]:
+    """Without the oldest turn and its answers; of the last turn, without the first call and its answer. So each answer
+    keeps its call."""
+    starts = [place for place, message in enumerate(turns) if isinstance(message, AssistantMessage)]
+    if len(starts) > 1:
+        return turns[starts[1] :]
+    last, answers = turns[0], turns[1:]
+    if not isinstance(last, AssistantMessage) or not last.tool_calls:
+        return []
+    dropped, *kept = last.tool_calls
+    left = [each for each in answers if not (isinstance(each, ToolMessage) and each.tool_call_id == dropped.id)]
+    return [AssistantMessage(last.text, tuple(kept)), *left] if kept else []
 
 
 # -- reading
@@ -213,12 +305,12 @@ def spent(reader: Reader, agent_id: str) -> dict[str, TokenUsage]:
     found: dict[str, TokenUsage] = {}
     for kind in ("thought", "summary"):
         for entity in reader.by_type("agentMessage", owner=agent_id, subtype=kind):
-            told = view(entity, AgentMessage).metadata
-            if "promptTokens" in told:
-                before = found.get(told["runKey"], TokenUsage(0, 0))
-                found[told["runKey"]] = TokenUsage(
-                    before.prompt_tokens + told["promptTokens"],
-                    before.completion_tokens + told.get("completionTokens", 0),
+            metadata = view(entity, AgentMessage).metadata
+            if "promptTokens" in metadata:
+                before = found.get(metadata["runKey"], TokenUsage(0, 0))
+                found[metadata["runKey"]] = TokenUsage(
+                    before.prompt_tokens + metadata["promptTokens"],
+                    before.completion_tokens + metadata.get("completionTokens", 0),
                 )
     return found
 
@@ -233,6 +325,23 @@ def full_text(reader: Reader, message: AgentMessage) -> str:
     return str(content(reader, message).get("text", message.text))
 
 
+def failed_because(reader: Reader, state: AgentState) -> str | None:
+    """Why the last wake failed, on whichever device it was; None if it did not."""
+    last = reader.document(state.recent_head_message_id) if state.recent_head_message_id else None
+    why = last.view(AgentMessage).metadata.get("errorMessage") if last is not None else None
+    return why if isinstance(why, str) else None
+
+
+def told_of(message: AgentMessage) -> list[str]:
+    """The other tasks of which the message may speak."""
+    return listed(message.metadata.get(TOLD_OF))
+
+
+def listed(ids: object) -> list[str]:
+    """The ids that are kept under `TOLD_OF`. Any device may have written it, so what is not text counts as absent."""
+    return [ident for ident in ids if isinstance(ident, str)] if isinstance(ids, list) else []
+
+
 def place(message: AgentMessage) -> int:
     """Its place in its thread."""
     ordinal = message.metadata.get("ordinal")
@@ -244,20 +353,26 @@ def recorded(reader: Reader, written: list[AgentMessage]) -> tuple[Opening | Non
     opening: Opening | None = None
     turns: list[RecordedTurn] = []
     for message in written:
-        told = message.metadata
+        metadata = message.metadata
         match message.kind:
             case "user":
                 prompts = content(reader, message)
-                before = seen.stored(told["contextKnowledge"], told.get("contextBeyond"))
-                opening = Opening(str(prompts["system"]), str(prompts["user"]), before)
+                before = seen.stored(metadata["contextKnowledge"], metadata.get("contextBeyond"))
+                opening = Opening(
+                    str(prompts["system"]), str(prompts["user"]), before, tuple(metadata.get("contextWithheld", ()))
+                )
             case "thought":
-                usage = TokenUsage(told["promptTokens"], told["completionTokens"]) if "promptTokens" in told else None
-                turn = Turn(full_text(reader, message), (), told["finishReason"], usage)
-                turns.append(RecordedTurn(turn, told.get("ignoredCalls", 0), []))
+                usage = (
+                    TokenUsage(metadata["promptTokens"], metadata["completionTokens"])
+                    if "promptTokens" in metadata
+                    else None
+                )
+                turn = Turn(full_text(reader, message), (), metadata["finishReason"], usage)
+                turns.append(RecordedTurn(turn, metadata.get("ignoredCalls", 0), []))
             case "action":
-                call = ToolCall(told["callId"], told["toolName"], full_text(reader, message))
+                call = ToolCall(metadata["callId"], metadata["toolName"], full_text(reader, message))
                 turns[-1].calls.append(RecordedCall(call, None))
             case "toolResult":
-                call, _ = turns[told["turn"]].calls[told["call"]]
-                turns[told["turn"]].calls[told["call"]] = RecordedCall(call, full_text(reader, message))
+                call, _ = turns[metadata["turn"]].calls[metadata["call"]]
+                turns[metadata["turn"]].calls[metadata["call"]] = RecordedCall(call, full_text(reader, message))
     return opening, turns

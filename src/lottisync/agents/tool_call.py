@@ -2,7 +2,7 @@
 
 | class     | tools                           | what is done                                                |
 |-----------|---------------------------------|-------------------------------------------------------------|
-| local     | report, observations            | kept for the end of the wake                                |
+| local     | report, observations, attention | kept for the end of the wake                                |
 | immediate | language                        | one write to the task, with the agent's precedence          |
 | immediate | retraction                      | kept by the `Builder` for the end of the wake               |
 | deferred  | all others                      | queued in the `Builder`; a person decides                   |
@@ -18,7 +18,7 @@ here and on every other device.
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from lottisync.agents import report, thread
+from lottisync.agents import context, report, thread
 from lottisync.agents.lookup import Lookups
 from lottisync.agents.model import ToolCall
 from lottisync.agents.report import Words
@@ -29,10 +29,12 @@ from lottisync.agents.toolbox import (
     Observation,
     ReadEntries,
     RecordObservations,
+    RequestAttention,
     RetractSuggestions,
     SearchTask,
     UpdateReport,
 )
+from lottisync.journal import never_sent
 from lottisync.journal.actions.set_task_language import SetTaskLanguage
 from lottisync.journal.arguments import Call
 from lottisync.journal.task_action import ActionBatch, TaskAction
@@ -47,11 +49,17 @@ MAX_OBSERVATIONS = 20
 """Notes of one wake; an agent that notes more is keeping a transcript."""
 
 
+REFUSED = ("Rejected", "Skipped")
+"""How an answer begins if nothing of the call was done."""
+
+
 class ToolAnswer(NamedTuple):
-    """The answer for the model, and the id of the journal entity that was changed at once, if any."""
+    """The answer for the model, the id of the journal entity that was changed at once, if any, and whether the call
+    did anything: False if it was refused or skipped."""
 
     text: str
     changed: str | None = None
+    succeeded: bool = True
 
 
 class Limits(NamedTuple):
@@ -81,6 +89,7 @@ class Calls:
         self._lookups = Lookups(run.agent_id, task_id, limits.lookups)
         self.words: Words | None = None
         self.observations: list[Observation] = []
+        self.attention: RequestAttention | None = None
         self.builder = Builder(
             journal,
             agents,
@@ -98,13 +107,13 @@ class Calls:
         """Do what the call asks for, as far as that is allowed."""
         parsed = _parsed(call)
         if isinstance(parsed, BadCall):
-            return ToolAnswer(parsed.text)
+            return ToolAnswer(parsed.text, succeeded=False)
         if isinstance(parsed, SetTaskLanguage):
             return self._set_language(parsed, now)
         if isinstance(parsed, ReadEntries | SearchTask):
             with self._agents.reading() as agents, self._journal.reading() as journal:
-                return ToolAnswer(self._lookups.answer(journal, agents, parsed))
-        return ToolAnswer(parsed.answered(self._take(parsed, now)))
+                return _answer(self._lookups.answer(journal, agents, parsed))
+        return _answer(parsed.answered(self._take(parsed, now)))
 
     def recall(self, call: ToolCall, result: str, now: int) -> None:
         """Bring back what a call left for the end, one that was answered before the process was killed. What it
@@ -127,6 +136,9 @@ class Calls:
                 return "Report updated."
             case RecordObservations():
                 return self._note(call)
+            case RequestAttention():
+                self.attention = call
+                return "The user is asked for attention when this wake ends."
         raise AssertionError(f"nobody handles {call.tool}")
 
     def _propose(self, call: TaskAction | ActionBatch, now: int) -> str:
@@ -137,7 +149,15 @@ class Calls:
                 "Keep the rest for a later wake."
             )
         self._considered += parts
+        if hidden := self._hidden(call):
+            return f"Rejected: {hidden}: not found"
         return self.builder.propose(call, now)
+
+    def _hidden(self, call: TaskAction | ActionBatch) -> str | None:
+        """The id in the arguments of something of which no model is told: it answers as if it were not there."""
+        arguments = (text for part in call.parts() for text in context.texts(part.arguments()))
+        with self._journal.reading() as journal:
+            return next((ident for ident in arguments if never_sent.is_withheld(journal, ident)), None)
 
     def _note(self, call: RecordObservations) -> str:
         noted = call.observations
@@ -154,7 +174,11 @@ class Calls:
             before = tx.entity(self._task_id)
             text = call.at_once(tx, self._task_id, policy)
             after = tx.entity(self._task_id)
-        return ToolAnswer(text, self._task_id if before != after else None)
+        return _answer(text, self._task_id if before != after else None)
+
+
+def _answer(text: str, changed: str | None = None) -> ToolAnswer:
+    return ToolAnswer(text, changed, not text.startswith(REFUSED))
 
 
 def _parsed(call: ToolCall) -> Call | BadCall:

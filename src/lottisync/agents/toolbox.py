@@ -1,7 +1,7 @@
-"""The tools that a task's agent is offered: those of the task (`lottisync.journal.toolbox`), and its own five.
+"""The tools that a task's agent is offered: those of the task (`lottisync.journal.toolbox`), and its own six.
 
-Two of its own only read the task. The others are about its records and its proposals: the report, the observations, and
-taking proposals back.
+Two of its own only read the task. The others are about its records and its proposals: the report, the observations,
+taking proposals back, and asking for the person's attention.
 """
 
 from typing import Annotated, Any, ClassVar, Literal
@@ -13,6 +13,7 @@ from lottisync.journal.toolbox import TASK_TOOLS, Toolbox
 
 MAX_OBSERVATION = 2_000
 MAX_RETRACTION = 500
+MAX_RATIONALE = 500
 
 NoteLine = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_OBSERVATION)]
 
@@ -93,6 +94,25 @@ class RecordObservations(Call):
     )
 
 
+class RequestAttention(Call):
+    tool: ClassVar[str] = "request_attention"
+    purpose: ClassVar[str] = "Ask the user to look at this task themselves. They see it at once, and settle it."
+    when: ClassVar[str] = (
+        "Only if the task cannot go on without the user, or something goes wrong that they must know. Once; it stays "
+        "until they settle it. Never in place of a proposal."
+    )
+
+    rationale: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_RATIONALE)] = Field(
+        description="What the user should look at, and why now."
+    )
+    minutes: int = Field(default=15, ge=1, le=1_440, description="How many minutes of the user it takes.")
+    impact: int = Field(default=3, ge=1, le=5, description="How much depends on it; 5 is the most.")
+    urgency: int = Field(default=3, ge=1, le=5, description="How soon it is needed; 5 is today.")
+    energy_fit: Literal["low", "neutral", "high"] = Field(
+        default="neutral", description="How much energy it asks of the user."
+    )
+
+
 class ReadEntries(Call):
     tool: ClassVar[str] = "read_entries"
     purpose: ClassVar[str] = "Read entries of the task's log that were left out or cut. Answered at once."
@@ -115,4 +135,6 @@ class SearchTask(Call):
     skip: int = Field(default=0, ge=0, description="How many results to skip, to read on.")
 
 
-TOOLBOX = Toolbox((*TASK_TOOLS, ReadEntries, SearchTask, RetractSuggestions, UpdateReport, RecordObservations))
+TOOLBOX = Toolbox(
+    (*TASK_TOOLS, ReadEntries, SearchTask, RetractSuggestions, RequestAttention, UpdateReport, RecordObservations)
+)

@@ -18,8 +18,8 @@ LINK_KINDS = (
     "tool_effect",
     "agent_task",
 )
-"""The plan's relations, and `basic` for the rest. This program writes four of them: the chain of messages and their
-payloads are fields (docs/specs/09-agents.md, section 1)."""
+"""The kinds of links in the agent store, and `basic` for the rest. This program writes four of them: the chain of
+messages and their payloads are fields (docs/specs/09-agents.md, section 1)."""
 MESSAGE_KINDS = Literal["observation", "user", "thought", "action", "toolResult", "summary", "system"]
 
 
@@ -56,6 +56,30 @@ class AgentState(msgspec.Struct, frozen=True, rename="camel"):
     latest_summary_message_id: str | None = None
     consecutive_failure_count: int = 0
     processed_counter_by_host: dict[str, int] = {}
+
+
+class AgentSettings(msgspec.Struct, frozen=True, rename="camel"):
+    """What the person says of all agents at once (`lottisync.agents.switch`)."""
+
+    id: str
+    off: bool = False
+    tokens_a_day: int | None = None
+
+
+class AttentionRequest(msgspec.Struct, frozen=True, rename="camel"):
+    """An agent wants the person to look at its task (`lottisync.agents.attention`). `settled_at`: when the person
+    did."""
+
+    id: str
+    agent_id: str = ""
+    task_id: str = ""
+    rationale: str = ""
+    minutes: int = 15
+    impact: int = 3
+    urgency: int = 3
+    energy_fit: str = "neutral"
+    created_at: str = ""
+    settled_at: str | None = None
 
 
 class AgentMessage(msgspec.Struct, frozen=True, rename="camel"):
@@ -103,8 +127,17 @@ class AgentReportHead(msgspec.Struct, frozen=True, rename="camel"):
     report_id: str = ""
 
 
+VIEWS = """
+create view if not exists agents as select id, serialized ->> '$.displayName' as name,
+    serialized ->> '$.lifecycle' as lifecycle, created_at, updated_at
+    from agent_entities where type = 'agent' and deleted_at is null;
+"""
+"""For people with any SQLite tool (docs/specs/17-backup.md, section 4)."""
+
 AGENT_TYPES = [
     EntityType("agent", Agent),
+    EntityType("agentSettings", AgentSettings),
+    EntityType("attentionRequest", AttentionRequest, owner="agentId"),
     EntityType("agentState", AgentState, owner="agentId"),
     EntityType("agentMessage", AgentMessage, owner="agentId", subtype="kind"),
     EntityType("agentMessagePayload", AgentMessagePayload, owner="agentId"),

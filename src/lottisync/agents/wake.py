@@ -18,13 +18,28 @@ from its record. Otherwise it begins again in a new thread. In both cases its pr
 Calls of the stores are short and block. Only the model is awaited.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import tzinfo
 from typing import Any, NamedTuple
 
 import msgspec
 
-from lottisync.agents import admission, agent, budget, context, memory, prompt, queue, report, run_key, run_log, thread
+from lottisync.agents import (
+    admission,
+    agent,
+    attention,
+    budget,
+    context,
+    memory,
+    prompt,
+    queue,
+    report,
+    run_key,
+    run_log,
+    sent,
+    thread,
+)
+from lottisync.agents.admission import Here, Withheld
 from lottisync.agents.agent import DESTROYED
 from lottisync.agents.context import Context
 from lottisync.agents.model import (
@@ -37,6 +52,7 @@ from lottisync.agents.model import (
     ToolCall,
     ToolMessage,
     ToolSchema,
+    Turn,
     UserMessage,
 )
 from lottisync.agents.report import Words
@@ -51,6 +67,7 @@ from lottisync.agents.types import Agent, AgentMessage, AgentState
 from lottisync.problem import Problem
 from lottisync.review.builder import MAX_ITEMS
 from lottisync.review.precedence import AGENT
+from lottisync.shown import quoted
 from lottisync.store.instant import iso
 from lottisync.store.reader import Reader
 from lottisync.store.store import Store
@@ -91,7 +108,7 @@ class WakeProgress(NamedTuple):
 
 
 def _unwatched(progress: WakeProgress) -> None:
-    """For wakes that nobody watches."""
+    """For wakes without an observer."""
 
 
 async def wake(
@@ -107,25 +124,27 @@ async def wake(
     chance: float = 0.0,
     watch: Callable[[WakeProgress], None] = _unwatched,
     zone: tzinfo | None = None,
+    name_of: Callable[[str], str] = str,
 ) -> WakeResult:
     """Wake the agent once, for `trigger`, on the device of that id.
 
     `now` gives wall time in ms, `new_id` an id for a time; `chance`, from 0 to 1, is the jitter of the backoff should
-    this wake fail; `zone` is where the person's clock is (None: this machine's zone). Raises `Problem`, the run log
-    saying the same, if the agent may not wake (paused, destroyed, at home elsewhere, awake already, its task gone,
-    closed, or not allowed to it), a store cannot be read, or the model gave no answer (code `model-...`); nothing is
-    proposed then. Anything else that is raised, a cancellation too, leaves the run `started`, to be gone on with under
-    the same trigger."""
-    with agents.reading() as reader:
-        agent.read(reader, agent_id)
-    with run_log.single_flight(agents, agent_id):
+    this wake fail; `zone` is where the person's clock is (None: this machine's zone); `name_of` gives what people call
+    a device.
+
+    Raises `Problem`, and the run log says the same: the agent may not wake (`admission.refusal`) or is awake already; a
+    store cannot be read; the model gave no answer (code `model-...`). Nothing is proposed then. Anything else that is
+    raised, a cancellation too, leaves the run `started`, to be gone on with under the same trigger."""
+    with agents.reading() as reader, journal.reading() as tasks:
+        who = admission.called(tasks, agent.read(reader, agent_id), agent.read_state(reader, agent_id))
+    with run_log.single_flight(agents, agent_id, who):
         with agents.transaction(now(), AGENT) as tx:
             run = run_log.enqueue(tx, trigger, agent_id, new_id(tx.now))
             if run.status == COMPLETED:
                 queue.forget(tx, [each for each in queue.waiting(tx, agent_id) if _is_for(run, each)])
                 return _repeated(tx, run)
         with agents.transaction(now(), AGENT) as tx:
-            refusal = _refusal(tx, journal, agent_id, device)
+            refusal = _refusal(tx, journal, agent_id, Here(device, tx.now, zone, name_of))
             waiting = queue.waiting(tx, agent_id)
             if refusal is not None:
                 run_log.move(tx, run.run_key, "refuse", refusal.message)
@@ -135,7 +154,7 @@ async def wake(
             raise refusal
         under_way: _Wake | None = None
         try:
-            under_way = _Wake(journal, agents, run, waiting, now, new_id, watch, zone)
+            under_way = _Wake(journal, agents, run, waiting, now, new_id, watch, Here(device, now(), zone, name_of))
             await under_way.converse(model)
             return under_way.end()
         except ModelError as error:
@@ -143,17 +162,18 @@ async def wake(
         except Problem as problem:
             failure = problem
         with agents.transaction(now(), AGENT) as tx:
-            if _refusal(tx, journal, agent_id, device) is not None:
-                # Paused, destroyed, or its task gone while it was awake: that is no failure, and nothing to try again.
+            here = Here(device, tx.now, zone, name_of)
+            if isinstance(failure, Withheld) or _refusal(tx, journal, agent_id, here) is not None:
+                # Paused, withheld, destroyed, or its task gone while it was awake: that is no failure.
                 run_log.move(tx, run.run_key, "refuse", failure.message)
             else:
                 _fail(tx, run, failure.message, chance, under_way)
         raise failure
 
 
-def _refusal(tx: Transaction, journal: Store, agent_id: str, device: str) -> Problem | None:
+def _refusal(tx: Transaction, journal: Store, agent_id: str, here: Here) -> Problem | None:
     with journal.reading() as reader:
-        return admission.refusal(reader, agent.read(tx, agent_id), agent.read_state(tx, agent_id), device)
+        return admission.refusal(reader, tx, agent.read(tx, agent_id), agent.read_state(tx, agent_id), here)
 
 
 def _fail(tx: Transaction, run: Run, message: str, chance: float, under_way: "_Wake | None") -> None:
@@ -165,13 +185,13 @@ def _fail(tx: Transaction, run: Run, message: str, chance: float, under_way: "_W
         "consecutiveFailureCount": failures,
         "nextWakeAt": iso(tx.now + backoff(failures, chance)),
     }
-    told = {"errorMessage": message}
+    metadata = {"errorMessage": message}
     if failures >= MAX_FAILURES:
         fields["nextWakeAt"] = None
         if agent.give_up(tx, living, f"{failures} failures in a row, the last: {message}"):
-            told["milestone"] = GAVE_UP_MILESTONE
+            metadata["milestone"] = GAVE_UP_MILESTONE
     if under_way is not None:
-        fields |= under_way.failed(tx, message, told)
+        fields |= under_way.failed(tx, message, metadata)
     tx.put(state.id, "agentState", {"revision": state.revision + 1, **fields})
     run_log.move(tx, run.run_key, "fail", message)
 
@@ -201,11 +221,11 @@ class _Wake:
         now: Callable[[], int],
         new_id: Callable[[int], str],
         watch: Callable[[WakeProgress], None],
-        zone: tzinfo | None,
+        here: Here,
     ) -> None:
         self._journal, self._agents, self._now, self._new_id, self._watch = journal, agents, now, new_id, watch
-        self._zone = zone
-        self._context = context.read(journal, agents, run.agent_id, now(), zone)
+        self._here = here
+        self._context = context.read(journal, agents, run.agent_id, now(), here.zone)
         self._limit = agent.setting(self._context.agent, "maxTurns", MAX_TURNS, MAX_CONFIGURED_TURNS)
 
         self._opening, self._recorded, written = _record(journal, agents, run, self._context)
@@ -213,6 +233,7 @@ class _Wake:
             with agents.transaction(now(), AGENT) as tx:
                 run = run_log.rethread(tx, run, new_id(tx.now))
             written = []
+        self._withheld_before = self._opening.withheld if self._opening is not None else self._context.withheld
         self._run = run
         self._thread = self._writer(written)
         # Writes that waited when the context was read are part of it. An earlier context may lack some of them.
@@ -231,22 +252,36 @@ class _Wake:
     async def _open(self, model: Model) -> Opening:
         """Condense old notes if they have grown too many, and put down how the conversation begins."""
         if (span := self._context.memory.overflow) is not None:
-            self._watch(WakeProgress(0, self._limit))
-            turn, _ = thread.heard(0, await model.complete(memory.question(span), []))
-            with self._agents.transaction(self._now(), AGENT) as tx:
-                memory.keep(tx, self._thread, self._run.agent_id, span, turn)
-            self._usage = _sum(self._usage, turn.usage)
+            await self._condense(model, span)
             # The person may have gone on meanwhile.
-            self._context = context.read(self._journal, self._agents, self._run.agent_id, self._now(), self._zone)
-        told = self._context
+            self._context = context.read(self._journal, self._agents, self._run.agent_id, self._now(), self._here.zone)
+            self._withheld_before = self._context.withheld
+        shown = self._context
         opening = Opening(
-            prompt.system(told.agent.display_name, self._limit, agent.personality(told.agent)),
-            prompt.first_wake(told) if told.is_first else prompt.later_wake(told),
-            told.seen,
+            prompt.system(shown.agent.display_name, self._limit, agent.personality(shown.agent)),
+            prompt.first_wake(shown) if shown.is_first else prompt.later_wake(shown),
+            shown.seen,
+            shown.withheld,
         )
         with self._agents.transaction(self._now(), AGENT) as tx:
             self._thread.opened(tx, self._run.reason, opening, self._run.reason_id)
         return opening
+
+    async def _condense(self, model: Model, span: memory.Span) -> None:
+        """Put down the model's summary of these notes. Without an answer they stay, the record says why, and the wake
+        goes on (AGENT-491)."""
+        self._watch(WakeProgress(0, self._limit))
+        try:
+            answer, estimate = await self._ask(model, memory.question(span), [])
+        except ModelError as error:
+            with self._agents.transaction(self._now(), AGENT) as tx:
+                self._thread.append(tx, "system", f"Old notes were not condensed: {error.message}")
+            return
+        turn, _ = thread.heard(0, answer)
+        with self._agents.transaction(self._now(), AGENT) as tx:
+            told_of = self._context.memory.told_of
+            memory.keep(tx, self._thread, self._run.agent_id, span, turn, estimate, told_of)
+        self._usage = _sum(self._usage, turn.usage)
 
     # -- the conversation
 
@@ -269,16 +304,53 @@ class _Wake:
         offered = [ToolSchema(**definition) for definition in TOOLBOX.definitions(RetractSuggestions)]
         while self._turns < self._limit and not self._is_done:
             self._watch(WakeProgress(self._turns + 1, self._limit))
-            turn, ignored = thread.heard(self._turns, await model.complete(self._messages, offered))
-            self._measure(offered, turn.usage)
+            messages = self._that_fit(offered)
+            answer, estimate = await self._ask(model, messages, offered)
+            turn, ignored = thread.heard(self._turns, answer)
+            self._measure(messages, offered, turn.usage)
             with self._agents.transaction(self._now(), AGENT) as tx:
-                self._thread.said(tx, self._turns, turn, ignored)
+                self._thread.said(tx, self._turns, turn, ignored, estimate)
             self._take(RecordedTurn(turn, ignored, [RecordedCall(call, None) for call in turn.tool_calls]))
 
-    def _measure(self, offered: list[ToolSchema], usage: TokenUsage | None) -> None:
+    async def _ask(
+        self, model: Model, messages: Sequence[Message], offered: list[ToolSchema]
+    ) -> tuple[Turn, int | None]:
+        """The one way by which anything leaves: what the person says now is heeded, and the request is kept, before it
+        is sent (AGENT-80, AGENT-85). With it, the tokens by our estimate, if the server does not count them."""
+        request = model.request(messages, offered)
+        with self._agents.transaction(self._now(), AGENT) as tx:
+            refused = self._withheld(tx)
+            if refused is None:
+                sent.keep(tx, self._run.agent_id, self._run.run_key, request)
+        if refused is not None:
+            raise refused
+        turn = await model.complete(messages, offered)
+        return turn, None if turn.usage is not None else self._context.budget.tokens_of(len(request.body))
+
+    def _withheld(self, tx: Transaction) -> Withheld | None:
+        living, state = agent.read(tx, self._run.agent_id), agent.read_state(tx, self._run.agent_id)
+        with self._journal.reading() as journal:
+            refused = admission.withheld(journal, tx, living, state, self._here._replace(now=tx.now))
+            withheld = context.withheld(journal, tx, living.id, agent.task_of(state), tx.now)
+        if refused is None and not set(withheld) <= set(self._withheld_before):
+            # It goes on by itself: the next try begins with a context that does not have it.
+            with self._journal.reading() as journal:
+                who = admission.called(journal, living, state)
+            return Withheld("never-sent", "{who} was told of what is never sent now", who=who)
+        return refused
+
+    def _that_fit(self, offered: list[ToolSchema]) -> list[Message]:
+        """The conversation in what the budget leaves beside its opening and the tools; at least what may be looked up
+        has its room (AGENT-492)."""
+        opening, turns = self._messages[:2], self._messages[2:]
+        limits = self._context.budget
+        left = limits.whole - len(msgspec.json.encode([opening, offered]))
+        return [*opening, *thread.fitting(turns, max(left, limits.lookups))]
+
+    def _measure(self, messages: list[Message], offered: list[ToolSchema], usage: TokenUsage | None) -> None:
         """Correct the rate of bytes per token by what the server counted for this question (AGENT-70)."""
         if usage is not None and usage.prompt_tokens > 0:
-            asked = len(msgspec.json.encode([self._messages, offered]))
+            asked = len(msgspec.json.encode([messages, offered]))
             self._rate = budget.corrected(asked, usage.prompt_tokens)
 
     def _take(self, recorded: RecordedTurn) -> None:
@@ -303,7 +375,7 @@ class _Wake:
         if ignored:
             text += f"\n{ignored} more calls of this turn were ignored: at most {thread.MAX_CALLS} are heard."
         with self._agents.transaction(self._now(), AGENT) as tx:
-            message_id = self._thread.answered(tx, number, place, call, text)
+            message_id = self._thread.answered(tx, number, place, call, text, answer.succeeded)
             if answer.changed is not None:
                 tx.link("tool_effect", message_id, answer.changed)
         self._watch(WakeProgress(number + 1, self._limit, call.name))
@@ -311,15 +383,15 @@ class _Wake:
 
     # -- the end
 
-    def said_last(self, tx: Transaction, text: str, told: Mapping[str, Any]) -> dict[str, Any]:
+    def said_last(self, tx: Transaction, text: str, metadata: Mapping[str, Any]) -> dict[str, Any]:
         """Write the last message of the record, with the result and the tokens used."""
-        self._thread.append(tx, "system", text, {**told, **self._spent()})
+        self._thread.append(tx, "system", text, {**metadata, **self._spent()})
         return {"recentHeadMessageId": self._thread.head}
 
-    def failed(self, tx: Transaction, text: str, told: Mapping[str, Any]) -> dict[str, Any]:
+    def failed(self, tx: Transaction, text: str, metadata: Mapping[str, Any]) -> dict[str, Any]:
         """`said_last`, behind what is in the store: what failed may be the transaction that wrote the rest."""
         self._thread = self._writer(thread.messages(tx, self._run.agent_id, self._run.thread_id))
-        return self.said_last(tx, text, told)
+        return self.said_last(tx, text, metadata)
 
     def end(self) -> WakeResult:
         """Everything that this wake leaves behind, in one transaction (AGENT-18). `Problem("destroyed")`, and nothing
@@ -329,19 +401,30 @@ class _Wake:
             if living.lifecycle == DESTROYED:
                 raise Problem(
                     "destroyed",
-                    "{agent} was destroyed while it was awake; what it wanted to say was dropped",
+                    "{agent} of {task} was destroyed while it was awake; what it wanted to say was dropped",
                     agent=living.display_name,
+                    task=quoted(self._context.page.task.title),
                 )
             return self._write(tx, living)
 
     def _write(self, tx: Transaction, living: Agent) -> WakeResult:
-        run, told = self._run, self._context
+        run, shown = self._run, self._context
         report_id = self._new_id(tx.now)
-        provenance = {"runKey": run.run_key, "threadId": run.thread_id, "journalKnowledge": self._seen.knowledge}
-        report.put(tx, run.agent_id, report_id, report.content(self._words(), told.page, tx.now), provenance)
+        # What the model says now may speak of all that it was told.
+        told_of = {thread.TOLD_OF: sorted(shown.told_of)} if shown.told_of else {}
+        provenance = {
+            "runKey": run.run_key,
+            "threadId": run.thread_id,
+            "journalKnowledge": self._seen.knowledge,
+            **told_of,
+        }
+        report.put(tx, run.agent_id, report_id, report.content(self._words(), shown.page, tx.now), provenance)
         for note in self._calls.observations:
-            weight = {"priority": note.priority, "category": note.category}
-            self._thread.append(tx, "observation", note.text, weight)
+            self._thread.append(
+                tx, "observation", note.text, {"priority": note.priority, "category": note.category, **told_of}
+            )
+        if self._calls.attention is not None:
+            attention.ask(tx, run.agent_id, shown.page.task.id, self._calls.attention.arguments())
         result = WakeResult(
             run_key=run.run_key,
             thread_id=run.thread_id,
@@ -401,12 +484,16 @@ class _Wake:
 def _record(
     journal: Store, agents: Store, run: Run, present: Context
 ) -> tuple[Opening | None, list[RecordedTurn], list[AgentMessage]]:
-    """What an earlier process recorded of this run, if the task is still as that process told the model: how it
+    """What an earlier process recorded of this run, if all is still as that process told the model, and may be: how it
     began, its turns, its messages. Without an opening there is nothing to go on with."""
     with agents.reading() as reader:
         written = thread.messages(reader, run.agent_id, run.thread_id) if run.started_at else []
         opening, turns = thread.recorded(reader, written)
-    if opening is None or not context.is_current(journal, present.page.task.id, opening.seen):
+    if (
+        opening is None
+        or not context.is_current(journal, present.page.task.id, opening.seen)
+        or not set(present.withheld) <= set(opening.withheld)
+    ):
         return None, [], written
     return opening, turns, written
 

@@ -24,11 +24,23 @@ class AgentHome(msgspec.Struct, frozen=True, rename="camel"):
     offered: bool
 
 
+class Withheld(msgspec.Struct, frozen=True):
+    """Why nothing is sent to an agent's model now: `code` is `agents-off`, `never-sent`, `no-endpoint` or `budget`;
+    `text` says it in a sentence; `until` is when it goes on by itself, or null."""
+
+    code: str
+    text: str
+    until: Instant | None
+
+
 class AgentAnswer(msgspec.Struct, frozen=True, rename="camel"):
-    """How an agent stands. `taskTitle` is null if its task is gone; `model` if it has none of its own.
+    """How an agent stands. `taskTitle` is null if its task is gone; `model` if it has none of its own, `endpoint` if it
+    asks the server that the environment names. `withheld` is null if its model may be asked.
     `taskClosed` is the status of a task that is done or rejected: the agent sleeps until it is opened again.
     `changesWaiting`: changes of its task that it has not looked at yet. `failures`: how many wakes failed in a row;
-    `asleepBecause`: why it gave up. `timers`: when it wakes, by the timer's name. `tokens`: the cost of its `wakes`."""
+    `failedBecause`: why the last of them did; `asleepBecause`: why it gave up. `timers`: when it wakes, by the timer's
+    name. `tokens`: the cost of its `wakes`; `tokensToday`: what counts for its limit of the day.
+    `attention`: why it asks the person to look, or null."""
 
     id: str
     name: str
@@ -38,6 +50,8 @@ class AgentAnswer(msgspec.Struct, frozen=True, rename="camel"):
     task_title: str | None
     task_closed: str | None
     model: str | None
+    endpoint: str | None
+    withheld: Withheld | None
     home: AgentHome
     config: dict[str, Any]
     subscriptions: dict[str, Any]
@@ -45,10 +59,13 @@ class AgentAnswer(msgspec.Struct, frozen=True, rename="camel"):
     last_wake_at: Instant | None
     next_wake_at: Instant | None
     failures: int
+    failed_because: str | None
     asleep_because: str | None
     changes_waiting: int
     wakes: int
     tokens: Tokens
+    tokens_today: int
+    attention: str | None
     tldr: str | None
 
 
@@ -84,6 +101,52 @@ class TimerSet(msgspec.Struct, frozen=True):
     at: Instant
 
 
+class AgentRules(msgspec.Struct, frozen=True, rename="camel"):
+    """What holds for all agents on all devices: whether they are `off`, how many tokens they may use in a day together
+    (null: no limit), and how many they have used today, as far as this device knows."""
+
+    off: bool
+    tokens_a_day: int | None
+    tokens_today: int
+
+
+class Marked(msgspec.Struct, frozen=True):
+    """Something that is never sent to a model. `type` is `task`, `label` or `category`."""
+
+    id: str
+    type: str
+    name: str
+
+
+class NeverSent(msgspec.Struct, frozen=True):
+    """All that the person has marked as never to be sent."""
+
+    marked: list[Marked]
+
+
+class SentRequest(msgspec.Struct, frozen=True, rename="camel"):
+    """A request that was sent to a model: its number, the wake, when and where to, and its size in bytes."""
+
+    number: int
+    run_key: str
+    at: Instant
+    address: str
+    bytes: int
+
+
+class Sent(msgspec.Struct, frozen=True):
+    """The requests of an agent that are kept, the latest first."""
+
+    requests: list[SentRequest]
+
+
+class SentBody(msgspec.Struct, frozen=True):
+    """A request with its body, as it was sent."""
+
+    request: SentRequest
+    body: str
+
+
 class ReportAnswer(msgspec.Struct, frozen=True, rename="camel"):
     """What the agent reported last."""
 
@@ -106,22 +169,56 @@ class RunAnswer(msgspec.Struct, frozen=True, rename="camel"):
     tokens: Tokens
 
 
-class Runs(msgspec.Struct, frozen=True):
-    """The wakes of an agent, the latest first."""
+class Runs(msgspec.Struct, frozen=True, rename="camel"):
+    """The wakes of an agent on this device, the latest first. `home` is the name of the device on which the agent wakes
+    now; it is null for a device that is not known here, `taskTitle` for a task that is gone."""
 
+    agent_name: str
+    task_title: str | None
+    home: str | None
     wakes: list[RunAnswer]
 
 
+class Changed(msgspec.Struct, frozen=True):
+    """An entity of the journal that a call changed; `name` is its title, if it has one."""
+
+    id: str
+    type: str
+    name: str | None
+
+
 class Message(msgspec.Struct, frozen=True):
-    """What was said or done in a wake; `tool` is null if it was no call of a tool."""
+    """What was said or done in a wake. `tool` is null if it was no call of a tool. `succeeded` says of the answer to a
+    call whether the call did anything, and is null for all else. `changed`: what it changed at once. `priority` and
+    `category` are those of a note, and null for all else."""
 
     at: Instant
     kind: str
     tool: str | None
     text: str
+    succeeded: bool | None = None
+    changed: list[Changed] = []
+    priority: str | None = None
+    category: str | None = None
 
 
 class Conversation(msgspec.Struct, frozen=True):
     """All of a wake, in order."""
 
     messages: list[Message]
+
+
+class AttentionWanted(msgspec.Struct, frozen=True, rename="camel"):
+    """An agent wants the person to look at its task: for about so many minutes, with an impact and an urgency from 1
+    to 5, and with little, usual or much energy (`low`, `neutral`, `high`)."""
+
+    agent_id: str
+    agent_name: str
+    task_id: str
+    task_title: str
+    rationale: str
+    minutes: int
+    impact: int
+    urgency: int
+    energy_fit: str
+    asked_at: Instant

@@ -4,9 +4,10 @@ from typing import Annotated, Literal
 
 import msgspec
 
+from lottisync.answers.agents import AttentionWanted
 from lottisync.answers.form import DeviceId, Digest, Instant
-from lottisync.device.peers import LastFailure
-from lottisync.sync.peer import AddressState
+from lottisync.device.absence import Away
+from lottisync.sync.peer import AddressState, Receiving
 
 DeviceStatus = Literal["active", "retired", "revoked", "unvouched"]
 
@@ -19,7 +20,8 @@ class Named(msgspec.Struct, frozen=True):
 
 
 class Device(msgspec.Struct, frozen=True, rename="camel"):
-    """`lacks` says how many changes the device has not got yet, by store; null if nothing is known of it."""
+    """`lacks` says how many changes the device has not got yet, by store; null if nothing is known of it. `away`: why
+    there is no connection; null if it is connected, or nothing is known."""
 
     id: DeviceId
     name: str
@@ -29,7 +31,7 @@ class Device(msgspec.Struct, frozen=True, rename="camel"):
     lacks: dict[str, int] | None
     addresses: list[AddressState]
     clock_said: Instant | None
-    last_failure: LastFailure | None
+    away: Away | None
 
 
 class Devices(msgspec.Struct, frozen=True):
@@ -40,11 +42,13 @@ class Devices(msgspec.Struct, frozen=True):
 
 class Peer(msgspec.Struct, frozen=True, rename="camel"):
     """How another device in use stands. `holdsBack`: deleted things that cannot be forgotten before it has seen them.
-    `away`: a word for why there is no link. `diverged`: stores that differ although nothing is missing; `mended`: how
+    `away`: why there is no connection; null if it is connected, or nothing is known. `address`: where it is
+    connected, if this device dialled it. `diverged`: stores that differ although nothing is missing; `mended`: how
     many entities were put right, by store. `comparing`: how much of a store has been compared, done and of how many.
+    `receiving`: how far the changes have come that this device is getting from it now; null if there are none.
     `onlyHere`, `onlyThere`: stores that one of the two does not have. `runsTwice`: two programs use its key.
-    `clockSaid`: what its clock said when that was far ahead of ours. `leftAt`: when its program said goodbye.
-    `lastFailure`: what was written down when it was tried last, null if it was connected since."""
+    `clockSaid`: the time of a write of its own that was far ahead of our clock. `clockOff`: what its clock said last,
+    less what ours said then, in milliseconds; null if it has not said it. `leftAt`: when its program said goodbye."""
 
     id: DeviceId
     name: str
@@ -55,17 +59,18 @@ class Peer(msgspec.Struct, frozen=True, rename="camel"):
     address: str | None
     addresses: list[AddressState]
     last_seen_at: Instant | None
-    away: str | None
+    away: Away | None
     error: str | None
     diverged: list[str]
     mended: dict[str, int]
     comparing: dict[str, tuple[int, int]]
+    receiving: Receiving | None
     only_here: list[str]
     only_there: list[str]
     runs_twice: bool
     clock_said: Instant | None
+    clock_off: int | None
     left_at: Instant | None
-    last_failure: LastFailure | None
 
 
 class Daemon(msgspec.Struct, frozen=True, rename="camel"):
@@ -117,18 +122,39 @@ class Invitations(msgspec.Struct, frozen=True):
 
 
 class AsleepAgent(msgspec.Struct, frozen=True, rename="camel"):
-    """An agent that gave up by itself, and why."""
+    """An agent that gave up by itself, and why. `taskTitle` is null if its task is not here."""
 
     agent_id: str
     agent_name: str
+    task_title: str | None
     asleep_because: str
+
+
+class PausedAgent(msgspec.Struct, frozen=True, rename="camel"):
+    """An agent that waits for its endpoint, or has used its tokens of the day, why, and when it goes on."""
+
+    agent_id: str
+    agent_name: str
+    task_title: str | None
+    because: str
+    until: Instant | None
+
+
+class Reminder(msgspec.Struct, frozen=True, rename="camel"):
+    """An open task of which the person wanted to be reminded at `at`, which is over."""
+
+    task_id: str
+    task_title: str
+    at: Instant
 
 
 class Overview(msgspec.Struct, frozen=True, rename="camel"):
     """This device. `daemon` is null if none runs, and so is `nearby`: how many devices are near that it is not paired
     with. `damaged`: rows whose content is not what was stored, as `STORE/ID`. `peers`: the other devices in use.
-    `proposalsWaiting`: how many proposals wait for the person; null if they could not be counted. `clockDoubt`: why
-    this device's own clock cannot be right, or null."""
+    `proposalsWaiting`: how many proposals wait for the person; null if they could not be counted. `agentsOff`: the
+    person has turned all agents off. `paused`: agents whose budget of the day is used. `attention`: what agents want
+    the person to look at. `reminders`: what the person wanted to be reminded of. `clockDoubt`: why this device's own
+    clock cannot be right, or null."""
 
     id: DeviceId
     name: str
@@ -142,6 +168,10 @@ class Overview(msgspec.Struct, frozen=True, rename="camel"):
     peers: list[Peer]
     invitations: list[InvitationState]
     asleep: list[AsleepAgent]
+    agents_off: bool
+    paused: list[PausedAgent]
+    attention: list[AttentionWanted]
+    reminders: list[Reminder]
     proposals_waiting: int | None
     clock_doubt: str | None
 
@@ -223,6 +253,19 @@ class Event(msgspec.Struct, frozen=True):
     event: Annotated[str, msgspec.Meta(min_length=1)]
     text: str
     port: int | None = None
+
+
+class Left(msgspec.Struct, frozen=True, rename="camel"):
+    """The home that was deleted, and the name of a device that has everything that was in it; null if none has."""
+
+    home: str
+    device_name: str | None
+
+
+class Arrived(msgspec.Struct, frozen=True):
+    """The devices that have everything that this one has."""
+
+    devices: list[Named]
 
 
 class ComparedStore(msgspec.Struct, frozen=True, rename="camel"):

@@ -95,8 +95,9 @@ class Decisions(msgspec.Struct, frozen=True):
 
 
 class Proposal(msgspec.Struct, frozen=True, rename="camel"):
-    """What was proposed, and its `fate`. `summary` is of the value that took effect, where the person edited it; `why`
-    is the agent's reason, `reason` the person's. The decisions are those on it and on equal proposals, oldest first."""
+    """What was proposed, and its `outcome`. `summary` is of the value that took effect, where the person edited it;
+    `why` is the agent's reason, `reason` the person's. The decisions are those on it and on equal proposals, oldest
+    first."""
 
     id: str
     name: str
@@ -107,7 +108,7 @@ class Proposal(msgspec.Struct, frozen=True, rename="camel"):
     args: dict[str, Any]
     summary: str
     proposed_at: Instant
-    fate: str
+    outcome: str
     why: str | None
     reason: str | None
     decisions: list[Decision]
@@ -135,7 +136,7 @@ def _proposal(one: ProposalRecord, names: Mapping[str, str]) -> Proposal:
         one.args,
         one.summary,
         one.proposed_at,
-        one.fate,
+        one.outcome,
         one.why,
         one.reason,
         [Decision.of(each, names.get(each.item_id)) for each in one.decisions],

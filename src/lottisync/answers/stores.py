@@ -92,6 +92,31 @@ class Settled(msgspec.Struct, frozen=True):
     path: str
 
 
+class ActDone(msgspec.Struct, frozen=True, rename="camel"):
+    """Something that was done on this device. `place` is `here` (this terminal), `terminal` or `browser`; `undoes` is
+    the number of the act that it took back, `undoneBy` of the one that took it back."""
+
+    number: int
+    at: Instant
+    place: Literal["here", "terminal", "browser"]
+    text: str
+    undoes: int | None
+    undone_by: int | None
+
+
+class Acts(msgspec.Struct, frozen=True):
+    """The newest acts, the last one first."""
+
+    acts: list[ActDone]
+
+
+class TakenBack(msgspec.Struct, frozen=True, rename="camel"):
+    """The act that took another one back, which is `undone`."""
+
+    number: int
+    undone: ActDone
+
+
 class Exported(msgspec.Struct, frozen=True):
     """The file, and how many entities are in it."""
 

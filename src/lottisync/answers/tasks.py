@@ -113,10 +113,13 @@ class Minder(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class TaskAnswer(TaskRow, frozen=True, rename="camel", gc=True):
-    """A task with all that belongs to it. `labels` are names; `estimate` and `minutesSpent` are minutes; `agent` is
-    null if none minds it. `conflicts` are those of the task and of what belongs to it."""
+    """A task with all that belongs to it. `labels` are names; `estimate` and `minutesSpent` are minutes; `repeat` is a
+    rule of ISO 8601, like `R/2026-12-01/P1W`; `agent` is null if none minds it. `neverSent` says why no model is told
+    of the task, and is null if it may be. `conflicts` are those of the task and of what belongs to it."""
 
     status_reason: str | None
+    remind_at: Instant | None
+    repeat: str | None
     category_id: str | None
     language_code: str | None
     language_source: str
@@ -127,10 +130,13 @@ class TaskAnswer(TaskRow, frozen=True, rename="camel", gc=True):
     minutes_spent: int
     created_at: Instant
     agent: Minder | None
+    never_sent: str | None
     conflicts: list[ConflictAnswer]
 
     @classmethod
-    def of(cls, page: TaskPage, agent: Minder | None, conflicts: list[ConflictAnswer]) -> "TaskAnswer":
+    def of(
+        cls, page: TaskPage, agent: Minder | None, conflicts: list[ConflictAnswer], never_sent: str | None = None
+    ) -> "TaskAnswer":
         task = page.task
         return cls(
             task.id,
@@ -140,6 +146,8 @@ class TaskAnswer(TaskRow, frozen=True, rename="camel", gc=True):
             task.due,
             task.estimate,
             task.status_reason,
+            task.remind_at,
+            task.repeat,
             task.category_id,
             task.language_code,
             task.language_source,
@@ -150,6 +158,7 @@ class TaskAnswer(TaskRow, frozen=True, rename="camel", gc=True):
             page.minutes_spent,
             task.created_at,
             agent,
+            never_sent,
             conflicts,
         )
 

@@ -1,13 +1,7 @@
-"""Chains: how the writes of one host are distinguished from those of its copy (docs/specs/13-copies.md).
+"""Chain values: they distinguish the writes of one host from those of its copy.
 
-A counter names a write for ever, unless the store was copied or restored: then two branches count on from
-one number, and neither clocks nor knowledge show it. So every write has a *chain value*, made of the one
-before it and of what was written: the same value at the same counter means the same past, all of it. Whoever
-holds anything of a host holds its chain as far as that goes, and no two devices exchange a version before
-they have found their chains to be one the beginning of the other.
-
-Where they are not, the last equal value is a *fork node*. The writes behind it, up to the next node, go on
-under a host that is named by the first of them; every device that knows the node names them alike.
+A chain value is a hash over a write and all earlier writes of its host. Why counters are not enough, and what happens
+where two chains part: docs/specs/13-copies.md.
 """
 
 from typing import NamedTuple

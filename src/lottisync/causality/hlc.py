@@ -9,6 +9,7 @@ A peer whose clock is far ahead is not refused, or one wrong clock would stop ev
 (CAUS-9): its data is kept and our own clock simply does not follow it.
 """
 
+from itertools import repeat
 from typing import NamedTuple
 
 MAX_MILLIS = 2**48 - 1
@@ -41,6 +42,14 @@ def tick(last: Hlc, now: int) -> Hlc:
     if last.millis == MAX_MILLIS:
         raise HlcError("the clock has used up its 48 bits: the device's time was set to beyond the year 10000")
     return Hlc(last.millis + 1, 0)
+
+
+def ticks(last: Hlc, now: int, count: int) -> list[Hlc]:
+    """The readings for so many writes at one wall time, of each the one that `tick` gives."""
+    first = tick(last, now)
+    alike = min(count, MAX_TICKS - first.ticks + 1)
+    found = list(map(Hlc, repeat(first.millis, alike), range(first.ticks, first.ticks + alike)))
+    return found if alike == count else found + ticks(found[-1], now, count - alike)
 
 
 def observe(last: Hlc, remote: Hlc, now: int) -> Hlc:

@@ -5,7 +5,7 @@ as itself or overwritten by something that is. Knowledge is adopted only from a 
 whose every frame has arrived; adopting it frame by frame loses writes, because a version that was
 overwritten on the sender is never sent, and a third device then withholds its copy.
 
-What a store holds *beyond* its knowledge comes from rounds that were cut off. Those dots are told
+What a store holds *beyond* its knowledge comes from rounds that were cut off. Those dots are sent
 to the next sender, with the entity each of them belongs to, so that nothing is sent twice.
 """
 
@@ -23,7 +23,7 @@ def beyond(clock: Clock, knowledge: Clock) -> list[Dot]:
 
 def in_order(knowledge: Clock) -> dict[Host, int]:
     """The one form in which knowledge is hashed and shown: hosts sorted, zeros left out."""
-    return {host: knowledge[host] for host in sorted(knowledge) if knowledge[host]}
+    return {host: counter for host, counter in sorted(knowledge.items()) if counter}
 
 
 def missing(own: Clock, other: Clock) -> int:

@@ -9,11 +9,14 @@ that entity's author had seen of it; its components have holes between them, and
 nothing. The *knowledge* of a store says which prefix of every host's writes it holds; there a hole
 would be a loss. `lottisync.causality.knowledge` is about the second.
 
-Everything here is a pure function of plain mappings that nobody mutates.
+Everything here is a pure function of plain mappings that nobody mutates. A store may know of a thousand hosts, so loops
+over clocks are those of C.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
+from itertools import compress, repeat
+from operator import ge, lt
 from typing import NamedTuple, NewType
 
 Host = NewType("Host", str)
@@ -64,7 +67,12 @@ def compare(a: Clock, b: Clock) -> Order:
 
 def covers(a: Clock, b: Clock) -> bool:
     """Whether `a` has seen everything that `b` has."""
-    return all(a.get(host, 0) >= counter for host, counter in b.items())
+    return all(map(ge, map(a.get, b, repeat(0)), b.values()))
+
+
+def news(a: Clock, b: Clock) -> dict[Host, int]:
+    """What `a` has seen and `b` has not: the components of `a` that go beyond `b`."""
+    return dict(compress(a.items(), map(lt, map(b.get, a, repeat(0)), a.values())))
 
 
 def has_seen(clock: Clock, dot: Dot) -> bool:
@@ -73,8 +81,15 @@ def has_seen(clock: Clock, dot: Dot) -> bool:
 
 def merge(a: Clock, b: Clock) -> dict[Host, int]:
     """The least clock that covers both: the maximum per host, zeros left out (CAUS-4)."""
-    merged = {host: counter for host, counter in a.items() if counter}
-    for host, counter in b.items():
-        if counter > merged.get(host, 0):
-            merged[host] = counter
-    return merged
+    merged = {host: counter for host, counter in a.items() if counter} if 0 in a.values() else dict(a)
+    return merged | news(b, merged)
+
+
+def reach(clocks: Iterable[Clock]) -> dict[Host, int]:
+    """The least clock that covers all of them."""
+    greatest: dict[Host, int] = {}
+    for clock in clocks:
+        for host, counter in clock.items():
+            if counter > greatest.get(host, 0):
+                greatest[host] = counter
+    return greatest

@@ -1,4 +1,4 @@
-"""`agent list | show | report | log`: what there is to read about agents. Asks no model."""
+"""`agent list | show | report | log`: the pages about agents. Asks no model."""
 
 from typing import Any
 
@@ -8,35 +8,45 @@ from lottisync.agents import agent as agents
 from lottisync.agents import run_log, task_agent, thread
 from lottisync.agents.openai_client import DEFAULT_MODEL
 from lottisync.agents.report import latest_report
-from lottisync.agents.types import Agent
+from lottisync.agents.types import Agent, AgentMessage
 from lottisync.answers.agents import (
     AgentAnswer,
     Agents,
+    Changed,
     Conversation,
     Message,
     ReportAnswer,
     RunAnswer,
     Runs,
     Tokens,
+    Withheld,
 )
+from lottisync.cli import completion
 from lottisync.cli.terminal import MARGIN, Terminal, common, short
+from lottisync.cli.times import local
 from lottisync.cli.watch import watchable
 from lottisync.daemon.agent_page import agent_page, cost
 from lottisync.daemon.home import TaskHome
 from lottisync.device import clock
 from lottisync.journal import tasks
+from lottisync.language import marked, number, say, several
 from lottisync.problem import Problem
+from lottisync.store.reader import Reader
 
-UNKNOWN = "(unknown)"
+UNKNOWN = marked("(unknown)")
 RUN_CHARACTERS = 12
-"""Of a run's key, enough for people to tell runs apart."""
+"""So many characters of a run's key distinguish runs for people."""
 
 
 @click.command("list")
 @common
 @watchable
 def list_agents(terminal: Terminal) -> None:
-    """List all agents there ever were, and what keeps those asleep that sleep."""
+    """List all agents there ever were, and what keeps those asleep that sleep.
+
+    \b
+    lottisync agent list
+    """
     home = terminal.home
     with home.agent.reading() as reader:
         found = agents.list_agents(reader)
@@ -46,20 +56,25 @@ def list_agents(terminal: Terminal) -> None:
 
 def _show_list(terminal: Terminal, pages: list[AgentAnswer]) -> None:
     if not pages:
-        terminal.line("No agent minds a task. Let one with: lottisync agent create TASK")
+        terminal.line(say("No agent minds a task. Let one with: lottisync agent create TASK"))
         return
     rows = [
-        (short(one.id), one.name, _state(one), one.task_title or "(gone)", one.home.name or UNKNOWN) for one in pages
+        (short(one.id), one.name, _state(one), one.task_title or say("(gone)"), one.home.name or say(UNKNOWN))
+        for one in pages
     ]
     terminal.table(["id", "name", "", "task", "home"], rows)
 
 
 @click.command("show")
-@click.argument("which", metavar="TASK")
+@click.argument("which", metavar="TASK", shell_complete=completion.tasks)
 @common
 @watchable
 def show(terminal: Terminal, which: str) -> None:
-    """Show how things stand with the agent of TASK: state, home, what waits, what it has cost."""
+    """Show how things stand with the agent of TASK: state, home, what waits, what it has cost.
+
+    \b
+    lottisync agent show milk
+    """
     page = agent_page(terminal.home, agent_of(terminal.home, which), clock.now())
     terminal.emit(page, lambda: _show_page(terminal, page, which))
 
@@ -67,54 +82,91 @@ def show(terminal: Terminal, which: str) -> None:
 def _show_page(terminal: Terminal, page: AgentAnswer, which: str) -> None:
     terminal.line(f"{page.name}  {_state(page)}", "bold")
     there = f"{page.task_title}  lottisync task show {short(page.task_id)}"
-    terminal.line(f"task    {there if page.task_title else '(gone)'}")
-    terminal.line(f"home    {page.home.name or UNKNOWN}")
-    terminal.line(f"model   {page.model or DEFAULT_MODEL}")
-    terminal.line(f"woke    {page.last_wake_at or 'never'}")
-    for label, known in (("again", page.next_wake_at), ("fails", page.failures)):
+    terminal.fact("task", there if page.task_title else say("(gone)"))
+    terminal.fact("home", page.home.name or say(UNKNOWN))
+    model = page.model or DEFAULT_MODEL
+    terminal.fact("model", say("{model} at {server}", model=model, server=page.endpoint) if page.endpoint else model)
+    terminal.fact("woke", page.last_wake_at or say("never"))
+    for label, known in ((marked("again"), page.next_wake_at), (marked("fails"), page.failures)):
         if known:
-            terminal.line(f"{label:7} {known}")
+            terminal.fact(label, known)
     for name, at in page.timers.items():
-        terminal.line(f"timer   {name} at {at}")
+        terminal.fact("timer", say("{name} at {at}", name=name, at=at))
     if page.changes_waiting:
-        terminal.line(f"waits   {counted(page.changes_waiting, 'change')}")
-    terminal.line(f"cost    {_tokens(page.tokens)} in {counted(page.wakes, 'wake')}")
+        terminal.fact("waits", several("{count} change", "{count} changes", page.changes_waiting))
+    terminal.fact("cost", _cost(page))
+    if page.withheld:
+        terminal.line(page.withheld.text, "yellow")
+    if page.attention:
+        terminal.line(
+            say(
+                "It asks you to look: {attention}  (lottisync agent attended {which})",
+                attention=page.attention,
+                which=which,
+            ),
+            "yellow",
+        )
+    if page.failed_because and not page.asleep_because:
+        terminal.line(say("The last wake failed: {failed_because}", failed_because=page.failed_because), "red")
     if page.asleep_because:
-        terminal.line(f"It sleeps, after {page.asleep_because}", "bold red")
-        terminal.line("When that is mended: lottisync agent resume")
+        terminal.line(say("It sleeps, after {asleep_because}", asleep_because=page.asleep_because), "bold red")
+        terminal.line(say("When that is mended: lottisync agent resume"))
     if page.home.offered:
-        seen = page.home.last_seen_at or "for as long as this device remembers"
-        terminal.line(f"Its home was not seen since {seen}. Take over: lottisync agent move {which}", "yellow")
+        seen = local(page.home.last_seen_at) or say("for as long as this device remembers")
+        terminal.line(
+            say("Its home was not seen since {seen}. Take over: lottisync agent move {which}", seen=seen, which=which),
+            "yellow",
+        )
 
 
 def _state(page: AgentAnswer) -> str:
     if page.awake:
-        return "awake"
+        return say("awake")
     if page.lifecycle != agents.DESTROYED and page.task_title is None:
-        return "asleep: its task is gone"
+        return say("asleep: its task is gone")
     if page.lifecycle != agents.DESTROYED and page.task_closed is not None:
-        return f"asleep: its task is {page.task_closed.lower()}"
+        return say("asleep: its task is {status}", status=page.task_closed.lower())
     if page.asleep_because:
-        return f"gave up after {counted(page.failures, 'failure')}"
+        return several("gave up after {count} failure", "gave up after {count} failures", page.failures)
     if page.lifecycle == agents.DORMANT:
-        return "paused"
-    return f"{page.lifecycle}, home is away" if page.home.offered else page.lifecycle
+        return say("paused")
+    if page.withheld and page.lifecycle != agents.DESTROYED:
+        return _withheld(page.withheld)
+    return say("{state}, home is away", state=say(page.lifecycle)) if page.home.offered else say(page.lifecycle)
+
+
+def _withheld(reason: Withheld) -> str:
+    match reason.code:
+        case "budget":
+            return say("paused: budget, until {until}", until=local(reason.until) or "an unknown time")
+        case "never-sent":
+            return say("asleep: never sent to a model")
+        case "no-endpoint":
+            return say("waits: its endpoint is not on this device")
+        case _:
+            return say("asleep: agents are off")
+
+
+def _cost(page: AgentAnswer) -> str:
+    if not page.wakes and page.last_wake_at:
+        return say("not known: its server does not count tokens")
+    return several("{tokens} in {count} wake", "{tokens} in {count} wakes", page.wakes, tokens=_tokens(page.tokens))
 
 
 def _tokens(cost: Tokens) -> str:
-    return f"{cost.read:,} tokens read, {cost.written:,} written"
-
-
-def counted(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
+    return say("{read} tokens read, {written} written", read=number(cost.read), written=number(cost.written))
 
 
 @click.command("report")
-@click.argument("which", metavar="TASK")
+@click.argument("which", metavar="TASK", shell_complete=completion.tasks)
 @common
 @watchable
 def report(terminal: Terminal, which: str) -> None:
-    """Show what the agent of TASK last reported. Asks no model."""
+    """Show what the agent of TASK last reported. Asks no model.
+
+    \b
+    lottisync agent report milk
+    """
     home = terminal.home
     found = agent_of(home, which)
     with home.agent.reading() as reader:
@@ -130,6 +182,10 @@ def report(terminal: Terminal, which: str) -> None:
     terminal.emit(value, lambda: _show_report(terminal, found, latest.content))
 
 
+REPORTED = (("achieved", marked("Achieved")), ("remaining", marked("Remaining")), ("learnings", marked("Learnt")))
+"""The lists of a report, with their headings."""
+
+
 def _show_report(terminal: Terminal, found: Agent, content: dict[str, Any]) -> None:
     terminal.line(content.get("title", ""), "bold")
     facts = [str(content[key]) for key in ("status", "priority", "estimate", "dueDate") if content.get(key)]
@@ -138,10 +194,10 @@ def _show_report(terminal: Terminal, found: Agent, content: dict[str, Any]) -> N
     terminal.text(str(content.get("tldr", "")))
     if content.get("goal"):
         terminal.line()
-        terminal.text(str(content["goal"]), "Goal: ")
-    for key, heading in (("achieved", "Achieved"), ("remaining", "Remaining"), ("learnings", "Learnt")):
+        terminal.text(str(content["goal"]), say("Goal: "))
+    for key, heading in REPORTED:
         if content.get(key):
-            terminal.heading(heading)
+            terminal.heading(say(heading))
             for line in content[key]:
                 terminal.line(f"  · {line}")
     terminal.line()
@@ -149,18 +205,24 @@ def _show_report(terminal: Terminal, found: Agent, content: dict[str, Any]) -> N
 
 
 @click.command("log")
-@click.argument("which", metavar="TASK")
+@click.argument("which", metavar="TASK", shell_complete=completion.tasks)
 @click.option("--wake", "run", metavar="RUN", help="Show what was said and done in this wake; a run from the list.")
 @common
 def log(terminal: Terminal, which: str, run: str | None) -> None:
-    """List the wakes of the agent of TASK on this device, the latest first, with what they cost."""
+    """List the wakes of the agent of TASK on this device, the latest first, with what they cost.
+
+    \b
+    lottisync agent log milk
+    lottisync agent log milk --wake 3f2a
+    """
     home = terminal.home
     found = agent_of(home, which)
     with home.agent.reading() as reader:
         runs = run_log.runs(reader, found.id)
         costs = thread.spent(reader, found.id)
+    page = agent_page(home, found, clock.now())
     if run is not None:
-        _show_run(terminal, found, runs, run)
+        _show_run(terminal, found, runs, run, _heading(page))
         return
     wakes = [
         RunAnswer(
@@ -175,7 +237,7 @@ def log(terminal: Terminal, which: str, run: str | None) -> None:
         )
         for each in runs
     ]
-    columns = ["run", "when", "why", "how it ended", "tokens"]
+    columns = [marked("run"), marked("when"), marked("why"), marked("how it ended"), marked("tokens")]
     rows = [
         (
             each.run_key[:RUN_CHARACTERS],
@@ -186,36 +248,77 @@ def log(terminal: Terminal, which: str, run: str | None) -> None:
         )
         for each in wakes
     ]
-    terminal.emit(Runs(wakes), lambda: terminal.table(columns, rows))
+
+    def shown() -> None:
+        terminal.line(_heading(page), "bold")
+        terminal.table(columns, rows)
+
+    terminal.emit(Runs(page.name, page.task_title, page.home.name, wakes), shown)
 
 
-def _show_run(terminal: Terminal, found: Agent, runs: list[run_log.Run], abbreviated: str) -> None:
+def _heading(page: AgentAnswer) -> str:
+    """Whose wakes these are, with the task: agents of several tasks may have one name."""
+    return say(
+        "{name}  {task_title}  wakes on {device}",
+        name=page.name,
+        task_title=page.task_title or say("(gone)"),
+        device=page.home.name or say(UNKNOWN),
+    )
+
+
+def _show_run(terminal: Terminal, found: Agent, runs: list[run_log.Run], abbreviated: str, heading: str) -> None:
     meant = [each for each in runs if each.run_key.startswith(abbreviated)]
     if len(meant) != 1:
         raise Problem(
             "unknown-id",
-            "{counted} of {display_name} begin with {abbreviated}",
-            counted=counted(len(meant), "wake"),
+            "wakes of {display_name} that begin with {abbreviated}: {count}",
+            count=len(meant),
             display_name=found.display_name,
             abbreviated=abbreviated,
         )
     with terminal.home.agent.reading() as reader:
-        said = [
-            Message(each.created_at, each.kind, each.metadata.get("toolName"), thread.full_text(reader, each))
-            for each in thread.messages(reader, found.id, meant[0].thread_id)
-        ]
+        said = [_message(terminal.home, reader, each) for each in thread.messages(reader, found.id, meant[0].thread_id)]
 
     def shown() -> None:
+        terminal.line(heading, "bold")
         for each in said:
-            terminal.line(f"{each.at[11:19]}  {each.kind:<11} {each.tool or ''}", "dim")
-            terminal.text(each.text, MARGIN)
+            if each.text or each.changed:  # a turn that only calls tools says nothing itself
+                _show_message(terminal, each)
 
     terminal.emit(Conversation(said), shown)
 
 
+def _show_message(terminal: Terminal, said: Message) -> None:
+    failed = "  " + say("(nothing was done)") if said.succeeded is False else ""
+    about = said.tool or ", ".join(filter(None, (said.priority, said.category)))
+    terminal.line(f"{said.at[11:19]}  {said.kind:<11} {about}{failed}", "dim")
+    terminal.text(said.text, MARGIN)
+    for one in said.changed:
+        terminal.line(MARGIN + say("changed the {type} {name}", type=one.type, name=one.name or one.id))
+
+
+def _message(home: TaskHome, reader: Reader, said: AgentMessage) -> Message:
+    """One line of the record, with what its call changed in the journal (S3-78)."""
+    changed = [str(link.value("toId")) for link in reader.links_from(said.id, "tool_effect")]
+    with home.journal.reading() as journal:
+        entities = [_changed(journal, ident) for ident in changed]
+    metadata = said.metadata
+    succeeded = metadata.get("succeeded") if said.kind == "toolResult" else None
+    text = thread.full_text(reader, said)
+    note = said.kind == "observation"
+    priority, category = (metadata.get("priority"), metadata.get("category")) if note else (None, None)
+    return Message(said.created_at, said.kind, metadata.get("toolName"), text, succeeded, entities, priority, category)
+
+
+def _changed(journal: Reader, ident: str) -> Changed:
+    entity = journal.entity(ident)
+    title = entity.value("title") if entity is not None else None
+    return Changed(ident, entity.type if entity is not None else "entity", title if isinstance(title, str) else None)
+
+
 def agent_of(home: TaskHome, which: str) -> Agent:
-    """The agent of a task; or the one that has this id, or an end of it as `agent list` shows it, which is how to
-    reach an agent whose task is gone."""
+    """The agent of a task, or the agent with this id or end of an id, as `agent list` shows it. So an agent can be
+    named whose task is gone."""
     with home.agent.reading() as reader, home.journal.reading() as journal:
         fitting = reader.ids_like(which, 2, "agent") if which else []
         if len(fitting) == 1 and (fitting[0] == which or not journal.ids_like(which, 1, "task")):

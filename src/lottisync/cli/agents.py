@@ -1,58 +1,74 @@
-"""`agent create | wake | configure | pause | resume | destroy | move`, and the pages of `agent_pages`."""
+"""`agent create | wake | configure | pause | resume | destroy | move`, the pages of `agent_pages`, and what leaves this
+device (`agent_sending`).
+
+Only `agent wake` loads what a wake needs."""
 
 import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from random import SystemRandom
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import anyio
 import click
 
 from lottisync.agents import agent as agents
 from lottisync.agents import run_log, task_agent
-from lottisync.agents.openai_client import DEFAULT_MODEL, model_for
+from lottisync.agents.budget import LEAST_TOKENS, MOST_TOKENS
+from lottisync.agents.openai_client import DEFAULT_MODEL
 from lottisync.agents.run_key import user_initiated
+from lottisync.agents.spending import MOST_A_DAY
 from lottisync.agents.types import Agent
-from lottisync.agents.wake import WakeProgress, WakeResult, wake
 from lottisync.answers.agents import TimerSet, Woken
+from lottisync.cli import completion
 from lottisync.cli.agent_pages import agent_of, list_agents, log, report, show
+from lottisync.cli.agent_sending import attended, choose_model, limit, never_send, sent, turn_off, turn_on
+from lottisync.cli.dates import MORNING, moment
+from lottisync.cli.help_pages import Group
 from lottisync.cli.options import everywhere
 from lottisync.cli.terminal import Terminal, common
+from lottisync.cli.times import local
 from lottisync.daemon.agent_page import agent_page, cost
 from lottisync.daemon.home import TaskHome
 from lottisync.device import clock
 from lottisync.journal import tasks
+from lottisync.language import marked, number, say, several
 from lottisync.problem import Problem
 from lottisync.problem import Usage as WrongCall
 from lottisync.review.precedence import PERSON
 from lottisync.shown import quoted
-from lottisync.store.instant import iso, millis
 from lottisync.store.reader import Reader
 from lottisync.store.transaction import Transaction
+
+if TYPE_CHECKING:
+    from lottisync.agents.wake import WakeProgress, WakeResult
 
 TIMER = "person"
 """The timer that `agent wake --at` sets; setting it again moves it."""
 
 
-@click.group()
+@click.group(cls=Group)
 @everywhere
 def agent(home: str | None, as_json: bool) -> None:
     """Create a task's agent, wake it, read its report and its log."""
 
 
-for page in (list_agents, show, report, log):
-    agent.add_command(page)
+for command in (list_agents, show, report, log, turn_off, turn_on, limit, never_send, sent, choose_model, attended):
+    agent.add_command(command)
 
 
 @agent.command("create")
-@click.argument("task_id", metavar="TASK")
+@click.argument("task_id", metavar="TASK", shell_complete=completion.tasks)
 @click.option("--name", default="Laura", show_default=True, help="What the agent is called.")
 @click.option("--model", help="The model to ask for; LOTTISYNC_MODEL if not given.")
 @common
 def create(terminal: Terminal, task_id: str, name: str, model: str | None) -> None:
-    """Create the agent that minds TASK. It wakes on this device."""
+    """Create the agent that minds TASK. It wakes on this device.
+
+    \b
+    lottisync agent create milk --name Laura
+    """
     home = terminal.home
     with home.journal.reading() as reader:
         task = tasks.resolve(reader, task_id, "task")
@@ -67,30 +83,49 @@ def create(terminal: Terminal, task_id: str, name: str, model: str | None) -> No
     )
     with home.agent.reading() as reader:
         made = agents.read(reader, ident)
+    if made.home_device == home.key.device_id:
+        then = say("Wake with: lottisync agent wake {task_id}", task_id=task_id)
+    else:
+        then = say(
+            "It lives on {home_device}. Or move it here: lottisync agent move {task_id}",
+            home_device=home.device_name(made.home_device),
+            task_id=task_id,
+        )
     terminal.emit(
         agent_page(home, made, clock.now()),
-        lambda: terminal.line(f"{made.display_name} minds this task now. Wake with: lottisync agent wake {task_id}"),
+        lambda: terminal.line(
+            say("{display_name} minds this task now. {then}", display_name=made.display_name, then=then)
+        ),
     )
 
 
 @agent.command("wake")
-@click.argument("which", metavar="TASK")
-@click.option("--at", metavar="INSTANT", help="Not now but then, if a daemon runs: like 2026-03-01T07:00:00Z.")
+@click.argument("which", metavar="TASK", shell_complete=completion.tasks)
+@click.option("--at", metavar="WHEN", help="Not now but then, if a daemon runs: like fri 7:00 or 2026-03-01T07:00.")
 @common
 def wake_agent(terminal: Terminal, which: str, at: str | None) -> None:
-    """Wake the agent of TASK now. The model is the one OPENAI_API_KEY or LOTTISYNC_MODEL_URL leads to."""
+    """Wake the agent of TASK now. The model is the one OPENAI_API_KEY or LOTTISYNC_MODEL_URL leads to.
+
+    \b
+    lottisync agent wake milk
+    lottisync agent wake milk --at 2026-12-01T07:00:00Z
+    """
+    from lottisync.agents.endpoint import choice, model_for
+    from lottisync.agents.wake import wake
+    from lottisync.daemon.settings import read_settings
+
     home = terminal.home
     found = agent_of(home, which)
     if at is not None:
         _set_timer(terminal, found, at)
         return
-    model = model_for(found.config.get("model"), os.environ)
+    model = model_for(choice(found), read_settings(home.path).endpoints, os.environ)
     with home.agent.reading() as reader:
         # A wake that was killed is gone on with: its finished turns are paid for.
         trigger = run_log.interrupted(reader, found.id)
     trigger = trigger or user_initiated(found.id, clock.new_id(clock.now()), "1")
 
-    async def run(watch: Callable[[WakeProgress], None]) -> WakeResult:
+    async def run(watch: Callable[["WakeProgress"], None]) -> "WakeResult":
         return await wake(
             home.journal,
             home.agent,
@@ -102,9 +137,11 @@ def wake_agent(terminal: Terminal, which: str, at: str | None) -> None:
             new_id=clock.new_id,
             chance=SystemRandom().random(),
             watch=watch,
+            name_of=home.device_name,
         )
 
-    with _watching(terminal, found.display_name) as watch:
+    who = _who(home, found)
+    with _watching(terminal, found.display_name) as watch, _naming(who):
         result = anyio.run(run, watch)
     with home.agent.reading() as reader:
         proposed = sum(len(_items(reader, set_id)) for set_id in result.change_set_ids)
@@ -121,40 +158,71 @@ def wake_agent(terminal: Terminal, which: str, at: str | None) -> None:
         result.repeated,
         cost([result.usage]) if result.usage else None,
     )
-    terminal.emit(answer, lambda: _show_wake(terminal, found, result, proposed))
+    terminal.emit(answer, lambda: _show_wake(terminal, who, result, proposed))
 
 
-def _set_timer(terminal: Terminal, found: Agent, at: str) -> None:
-    try:
-        instant = iso(millis(at))
-    except ValueError as error:
-        raise WrongCall("bad-value", f"--at is an instant: {error}") from None
-    with terminal.home.agent.transaction(clock.now(), PERSON) as tx:
-        agents.set_timer(tx, found.id, TIMER, instant)
-    value = TimerSet(found.id, TIMER, instant)
-    terminal.emit(value, lambda: terminal.line(f"{found.display_name} wakes at {instant}, where a daemon runs."))
+def _who(home: TaskHome, found: Agent) -> str:
+    """The agent with its task and this device, as the person calls them (AGENT-154)."""
+    title = agent_page(home, found, clock.now()).task_title
+    return say(
+        "{display_name} of {title} on {name}",
+        display_name=found.display_name,
+        title=quoted(title) if title else say("a task that is gone"),
+        name=home.name,
+    )
 
 
 @contextmanager
-def _watching(terminal: Terminal, name: str) -> Iterator[Callable[[WakeProgress], None]]:
-    """What the agent does, on standard error while it does it: a line that changes, or lines in a pipe."""
+def _naming(who: str) -> Iterator[None]:
+    """A model's failure knows neither agent nor task; they are named here."""
+    try:
+        yield
+    except Problem as problem:
+        if not problem.code.startswith("model-"):
+            raise  # a refusal names them itself
+        raise Problem(problem.code, "{who}: {because}", who=who, because=problem) from None
 
-    def told(progress: WakeProgress) -> str:
+
+def _set_timer(terminal: Terminal, found: Agent, at: str) -> None:
+    instant = moment(at, clock.now(), at=MORNING)
+    with terminal.home.agent.transaction(clock.now(), PERSON) as tx:
+        agents.set_timer(tx, found.id, TIMER, instant)
+    value = TimerSet(found.id, TIMER, instant)
+    terminal.emit(
+        value,
+        lambda: terminal.line(
+            say(
+                "{display_name} wakes at {instant}, where a daemon runs.",
+                display_name=found.display_name,
+                instant=local(instant),
+            )
+        ),
+    )
+
+
+@contextmanager
+def _watching(terminal: Terminal, name: str) -> Iterator[Callable[["WakeProgress"], None]]:
+    """Show on standard error what the agent does, while it does it: one line that changes, or in a pipe several
+    lines."""
+
+    def sentence(progress: "WakeProgress") -> str:
         if progress.turn == 0:
-            return f"{name} condenses old notes"
-        done = f": {progress.tool}" if progress.tool else ", thinking"
-        return f"{name} is awake, turn {progress.turn} of {progress.of}{done}"
+            return say("{name} condenses old notes", name=name)
+        turn = {"name": name, "turn": progress.turn, "of": progress.of}
+        if progress.tool:
+            return say("{name} is awake, turn {turn} of {of}: {tool}", tool=progress.tool, **turn)
+        return say("{name} is awake, turn {turn} of {of}, thinking", **turn)
 
     if terminal.as_json:
         yield lambda progress: None
     elif not sys.stderr.isatty():
-        yield lambda progress: click.echo(told(progress), err=True)
+        yield lambda progress: click.echo(sentence(progress), err=True)
     else:
         from rich.console import Console
         from rich.text import Text
 
-        with Console(stderr=True).status(f"{name} is awake") as status:
-            yield lambda progress: status.update(Text(told(progress)))
+        with Console(stderr=True).status(say("{name} is awake", name=name)) as status:
+            yield lambda progress: status.update(Text(sentence(progress)))
 
 
 def _items(reader: Reader, set_id: str) -> list[Any]:
@@ -163,42 +231,95 @@ def _items(reader: Reader, set_id: str) -> list[Any]:
     return items if isinstance(items, list) else []
 
 
-def _show_wake(terminal: Terminal, found: Agent, result: WakeResult, proposed: int) -> None:
-    notes = f"{result.observation_count} note{'' if result.observation_count == 1 else 's'}"
-    terminal.line(f"{found.display_name}: {proposed} proposed, {notes}, {result.turns} turns", "green")
+def _show_wake(terminal: Terminal, who: str, result: "WakeResult", proposed: int) -> None:
+    notes = several("{count} note", "{count} notes", result.observation_count)
+    turns = several("{count} turn", "{count} turns", result.turns)
+    terminal.line(
+        say("{who}: {proposed} proposed, {notes}, {turns}", who=who, proposed=proposed, notes=notes, turns=turns),
+        "green",
+    )
     if result.turn_limit_reached:
-        terminal.line("The limit of turns was reached before the model was done.", "yellow")
+        terminal.line(say("The limit of turns was reached before the model was done."), "yellow")
     if result.usage is not None:
-        terminal.line(f"{result.usage.prompt_tokens} tokens read, {result.usage.completion_tokens} written", "dim")
+        terminal.line(
+            say(
+                "{read} tokens read, {written} written",
+                read=number(result.usage.prompt_tokens),
+                written=number(result.usage.completion_tokens),
+            ),
+            "dim",
+        )
     if proposed:
-        terminal.line("Decide with: lottisync review")
+        terminal.line(say("Decide with: lottisync review"))
 
 
 SETTINGS = {"sovereignty": ("reason", "evidence"), "autoCheck": (True, False)}
+NUMBERS = {"contextTokens": (LEAST_TOKENS, MOST_TOKENS), agents.TOKENS_A_DAY: (1, MOST_A_DAY)}
+"""Settings that are a number, with the least and the greatest one."""
 
 
 @agent.command("configure")
-@click.argument("which", metavar="TASK")
+@click.argument("which", metavar="TASK", shell_complete=completion.tasks)
 @click.argument("changes", metavar="SETTING=VALUE...", nargs=-1, required=True)
 @common
 def configure(terminal: Terminal, which: str, changes: tuple[str, ...]) -> None:
     """Change settings of the agent of TASK.
 
+    \b
     sovereignty=reason|evidence  what it takes to override your tick: a reason, or also a later entry of yours.
     autoCheck=true|false         whether it may tick, without asking, items that an agent ticked last.
-    personality=TEXT             how it is to write, in your words (at most 1,000 characters); nothing: as it likes."""
+    personality=TEXT             how it is to write, in your words (at most 1,000 characters); nothing: as it likes.
+    contextTokens=20000..1000000 how much of the task its model is told in one wake; nothing: 60,000.
+    tokensADay=NUMBER            how many tokens it may use in a day; nothing: no limit of its own.
+
+    \b
+    lottisync agent configure milk sovereignty=evidence tokensADay=50000
+    """
     fields: dict[str, Any] = {}
     for change in changes:
         name, _, text = change.partition("=")
         if name == agents.PERSONALITY:
             fields[f"config/{name}"] = _personality(text)
             continue
+        if name in NUMBERS:
+            fields[f"config/{name}"] = _number(name, text)
+            continue
         value: Any = {"true": True, "false": False}.get(text, text)
         if value not in SETTINGS.get(name, ()):
             known = ", ".join(f"{key}={'|'.join(str(v).lower() for v in values)}" for key, values in SETTINGS.items())
-            raise WrongCall("bad-value", f"the settings are {known}; got {quoted(change)}")
+            others = ", ".join(f"{key}=" for key in (agents.PERSONALITY, *NUMBERS))
+            raise WrongCall(
+                "bad-value",
+                say("the settings are {known}, {others}; got {change}"),
+                known=known,
+                others=others,
+                change=quoted(change),
+            )
         fields[f"config/{name}"] = value
-    _change(terminal, which, lambda tx, ident: _put(tx, ident, fields), f"goes by {', '.join(changes)} from now on")
+    _change(
+        terminal,
+        which,
+        lambda tx, ident: _put(tx, ident, fields),
+        marked("{name} goes by {changes} from now on"),
+        changes=", ".join(changes),
+    )
+
+
+def _number(name: str, text: str) -> int | None:
+    """The number that was typed; None for nothing. `Usage` for another text."""
+    least, most = NUMBERS[name]
+    if not text:
+        return None
+    if not (text.isdecimal() and len(text) <= len(str(most)) and least <= int(text) <= most):
+        raise WrongCall(
+            "bad-value",
+            say("{name} is a number from {least} to {most}; got {text}"),
+            name=name,
+            least=least,
+            most=most,
+            text=quoted(text),
+        )
+    return int(text)
 
 
 def _personality(text: str) -> str | None:
@@ -206,7 +327,7 @@ def _personality(text: str) -> str | None:
     if len(words) > agents.MAX_PERSONALITY:
         raise WrongCall(
             "bad-value",
-            "a personality has at most {most} characters; got {count}",
+            say("a personality has at most {most} characters; got {count}"),
             most=agents.MAX_PERSONALITY,
             count=len(words),
         )
@@ -218,41 +339,66 @@ def _put(tx: Transaction, ident: str, fields: dict[str, Any]) -> None:
 
 
 @agent.command("pause")
-@click.argument("which", metavar="TASK")
+@click.argument("which", metavar="TASK", shell_complete=completion.tasks)
 @common
 def pause(terminal: Terminal, which: str) -> None:
-    """Let the agent of TASK sleep until it is resumed."""
-    _change(terminal, which, agents.pause, f"is paused. Go on with: lottisync agent resume {which}")
+    """Let the agent of TASK sleep until it is resumed.
+
+    \b
+    lottisync agent pause milk
+    """
+    _change(terminal, which, agents.pause, marked("{name} is paused. Go on with: lottisync agent resume {which}"))
 
 
 @agent.command("resume")
-@click.argument("which", metavar="TASK")
+@click.argument("which", metavar="TASK", shell_complete=completion.tasks)
 @common
 def resume(terminal: Terminal, which: str) -> None:
-    """Let a paused agent wake again."""
-    _change(terminal, which, agents.resume, "may wake again")
+    """Let a paused agent wake again.
+
+    \b
+    lottisync agent resume milk
+    """
+    _change(terminal, which, agents.resume, marked("{name} may wake again"))
 
 
 @agent.command("destroy")
-@click.argument("which", metavar="TASK")
+@click.argument("which", metavar="TASK", shell_complete=completion.tasks)
 @click.option("--yes", is_flag=True, help="Do it without asking.")
 @common
 def destroy(terminal: Terminal, which: str, yes: bool) -> None:
-    """End the agent of TASK. What it wrote stays readable."""
+    """End the agent of TASK. What it wrote stays readable.
+
+    \b
+    lottisync agent destroy milk
+    """
     found = agent_of(terminal.home, which)
-    terminal.confirm(f"End {found.display_name}, the agent of this task, for good?", yes=yes)
-    _change(terminal, which, agents.destroy, "is ended; what it wrote stays readable")
+    terminal.confirm(
+        say("End {display_name}, the agent of this task, for good?", display_name=found.display_name), yes=yes
+    )
+    _change(terminal, which, agents.destroy, marked("{name} is ended; what it wrote stays readable"))
 
 
 @agent.command("move")
-@click.argument("which", metavar="TASK")
+@click.argument("which", metavar="TASK", shell_complete=completion.tasks)
 @click.option("--to", "name", metavar="DEVICE", help="The name of another of your devices; this one if not given.")
 @common
 def move(terminal: Terminal, which: str, name: str | None) -> None:
-    """Make this device, or another, the one on which the agent of TASK wakes."""
+    """Make this device, or another, the one on which the agent of TASK wakes.
+
+    \b
+    lottisync agent move milk
+    lottisync agent move milk --to desktop
+    """
     home = terminal.home
     device = home.key.device_id if name is None else _active(home, name)
-    _change(terminal, which, lambda tx, ident: agents.move(tx, ident, device), f"wakes on {name or 'this device'}")
+    _change(
+        terminal,
+        which,
+        lambda tx, ident: agents.move(tx, ident, device),
+        marked("{name} wakes on {device}"),
+        device=name or say("this device"),
+    )
 
 
 def _active(home: TaskHome, name: str) -> str:
@@ -266,11 +412,14 @@ def _active(home: TaskHome, name: str) -> str:
     return member.device
 
 
-def _change(terminal: Terminal, which: str, change: Callable[[Transaction, str], None], said: str) -> None:
+def _change(
+    terminal: Terminal, which: str, change: Callable[[Transaction, str], None], said: str, **values: str
+) -> None:
+    """`said` is a message that names `{name}` and may name `{which}` and the `values`."""
     home = terminal.home
     found = agent_of(home, which)
     with home.agent.transaction(clock.now(), PERSON) as tx:
         change(tx, found.id)
         now = agents.read(tx, found.id)
     page = agent_page(home, now, clock.now())
-    terminal.emit(page, lambda: terminal.line(f"{now.display_name} {said}"))
+    terminal.emit(page, lambda: terminal.line(say(said, name=now.display_name, which=which, **values)))

@@ -8,6 +8,7 @@ import click
 from lottisync.answers.devices import Admission, Pages
 from lottisync.cli.terminal import Terminal, common
 from lottisync.device import clock
+from lottisync.language import say
 from lottisync.problem import Problem
 from lottisync.store.instant import iso
 
@@ -19,7 +20,12 @@ PAGE = "open.html"
 @click.option("--phone", is_flag=True, help="Show a QR code that lets one browser of your network in.")
 @common
 def open_pages(terminal: Terminal, printed: bool, phone: bool) -> None:
-    """Open the inbox in a browser. A daemon has to run."""
+    """Open the inbox in a browser. A daemon has to run.
+
+    \b
+    lottisync open
+    lottisync open --phone
+    """
     from lottisync.daemon.pages import address_of
     from lottisync.daemon.status import read_status
 
@@ -45,7 +51,7 @@ def open_pages(terminal: Terminal, printed: bool, phone: bool) -> None:
         raise Problem(
             "no-browser", "no browser could be started. Open this address yourself: {address}", address=address
         )
-    terminal.line("The inbox opens in your browser.", "green")
+    terminal.line(say("The inbox opens in your browser."), "green")
 
 
 def _let_in(terminal: Terminal) -> None:
@@ -72,12 +78,12 @@ def _shown(terminal: Terminal, value: Admission) -> None:
 
     drawn = io.StringIO()
     segno.make_qr(value.address).terminal(drawn, border=2, compact=True)
-    terminal.line("Scan this with the phone, and press the button there. It lets in one browser, for ten minutes.")
+    terminal.line(say("Scan this with the phone, and press the button there. It lets in one browser, for ten minutes."))
     for line in drawn.getvalue().splitlines():
         click.echo(line)
-    terminal.line(f"Or open {value.origins[0]}/enter and type {value.code}")
+    terminal.line(say("Or open {origins}/enter and type {code}", origins=value.origins[0], code=value.code))
     if value.fingerprint:
         terminal.line(
-            "The phone has to trust this home's certificate once: the page says how. Compare its fingerprint:"
+            say("The phone has to trust this home's certificate once: the page says how. Compare its fingerprint:")
         )
         terminal.line(f"  {value.fingerprint}")

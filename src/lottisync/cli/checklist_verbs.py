@@ -2,6 +2,7 @@
 
 import click
 
+from lottisync.cli.help_pages import Group
 from lottisync.cli.options import everywhere
 from lottisync.cli.task_change import change_items, change_tasks, one_task
 from lottisync.cli.terminal import Terminal, common, judging_the_call
@@ -9,14 +10,15 @@ from lottisync.device import clock
 from lottisync.journal import checklist as checklists
 from lottisync.journal import tasks
 from lottisync.journal.types import ChecklistItem
-from lottisync.problem import Usage
+from lottisync.language import marked
+from lottisync.problem import Sentence, Usage
 from lottisync.store.transaction import Transaction
 
 many_items = click.argument("named", metavar="ITEM...", nargs=-1, required=True)
 to_checklist = click.option("--to", metavar="CHECKLIST", help="A checklist of the task, by its title or id.")
 
 
-@click.group()
+@click.group(cls=Group)
 @everywhere
 def item(home: str | None, as_json: bool) -> None:
     """Add, edit, tick, move, archive and remove checklist items."""
@@ -42,7 +44,7 @@ def add_item(terminal: Terminal, named: str, titles: tuple[str, ...], to: str | 
             tasks.add_item(tx, clock.new_id(tx.now), task_id, title, checklist_id=place)
         return True
 
-    said = "1 item added" if len(checked) == 1 else f"{len(checked)} items added"
+    said = marked("item added") if len(checked) == 1 else Sentence("{count} items added", count=len(checked))
     change_tasks(terminal, (named,), verb, said)
 
 
@@ -78,7 +80,7 @@ def check_items(terminal: Terminal, named: tuple[str, ...], off: bool) -> None:
     \b
     lottisync task item check bottles
     """
-    said = "not ticked" if off else "ticked"
+    said = marked("not ticked") if off else marked("ticked")
     change_items(terminal, named, lambda tx, item_id: tasks.check_item(tx, item_id, not off) is not None, said)
 
 
@@ -134,14 +136,14 @@ def archive_items(terminal: Terminal, named: tuple[str, ...], off: bool) -> None
     lottisync task item archive bottles
     lottisync task item archive bottles --off
     """
-    said = "back on the checklist" if off else "archived"
+    said = marked("back on the checklist") if off else marked("archived")
     change_items(terminal, named, lambda tx, item_id: checklists.archive_item(tx, item_id, not off) is not None, said)
 
 
 # -- checklist
 
 
-@click.group()
+@click.group(cls=Group)
 @everywhere
 def checklist(home: str | None, as_json: bool) -> None:
     """Add and rename checklists."""
@@ -164,7 +166,7 @@ def add_checklist(terminal: Terminal, named: str, title: str) -> None:
         tasks.add_checklist(tx, clock.new_id(tx.now), task_id, checked)
         return True
 
-    change_tasks(terminal, (named,), verb, "1 checklist added")
+    change_tasks(terminal, (named,), verb, marked("checklist added"))
 
 
 @checklist.command("rename")
@@ -184,4 +186,4 @@ def rename_checklist(terminal: Terminal, named: str, named_list: str, title: str
     def verb(tx: Transaction, task_id: str) -> bool:
         return checklists.rename(tx, checklists.find(tx, task_id, named_list), checked) is not None
 
-    change_tasks(terminal, (named,), verb, "checklist renamed")
+    change_tasks(terminal, (named,), verb, marked("checklist renamed"))

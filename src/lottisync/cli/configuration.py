@@ -5,13 +5,15 @@ from pathlib import Path
 import click
 
 from lottisync.answers.care import Setting, SettingList
+from lottisync.cli.help_pages import Group
 from lottisync.cli.options import everywhere
 from lottisync.cli.terminal import Terminal, common
+from lottisync.language import marked, say
 
-AFTERWARDS = "The daemon reads it when it starts."
+AFTERWARDS = marked("The daemon reads it when it starts.")
 
 
-@click.group()
+@click.group(cls=Group)
 @everywhere
 def config(home: str | None, as_json: bool) -> None:
     """Show and change what this device's daemon does when it starts."""
@@ -20,7 +22,11 @@ def config(home: str | None, as_json: bool) -> None:
 @config.command("list")
 @common
 def list_settings(terminal: Terminal) -> None:
-    """List all settings. Example: lottisync config list"""
+    """List all settings.
+
+    \b
+    lottisync config list
+    """
     from lottisync.daemon.settings import NAMES, SETTINGS_FILE
 
     path = terminal.home.path
@@ -28,7 +34,7 @@ def list_settings(terminal: Terminal) -> None:
     terminal.emit(
         SettingList(str(path / SETTINGS_FILE), found),
         lambda: terminal.table(
-            ["setting", "value", ""], [(each.name, _shown(each), "set" if each.is_set else "") for each in found]
+            ["setting", "value", ""], [(each.name, _shown(each), say("set") if each.is_set else "") for each in found]
         ),
     )
 
@@ -37,7 +43,11 @@ def list_settings(terminal: Terminal) -> None:
 @click.argument("name")
 @common
 def get(terminal: Terminal, name: str) -> None:
-    """Show the setting NAME. Example: lottisync config get listen"""
+    """Show the setting NAME.
+
+    \b
+    lottisync config get listen
+    """
     _tell(terminal, name)
 
 
@@ -46,10 +56,15 @@ def get(terminal: Terminal, name: str) -> None:
 @click.argument("value")
 @common
 def set_setting(terminal: Terminal, name: str, value: str) -> None:
-    """Set NAME to VALUE. Example: lottisync config set listen 192.168.1.5:22067
+    """Set NAME to VALUE.
 
-    Settings are listen and web (HOST:PORT; web may be off), discovery and agents (true or false). An option of
-    `lottisync daemon` counts before them."""
+    Settings are listen and web (HOST:PORT, or an IP address; web may be off), discovery and agents (true or false),
+    language (en, de, es, fr or ro), and the command that calls you when proposals wait: on-pending.command,
+    on-pending.device, on-pending.after (minutes). An option of `lottisync daemon` counts before them.
+
+    \b
+    lottisync config set listen 192.168.1.5:22067
+    """
     from lottisync.daemon.settings import change
 
     change(terminal.home.path, name, value)
@@ -60,7 +75,11 @@ def set_setting(terminal: Terminal, name: str, value: str) -> None:
 @click.argument("name")
 @common
 def unset(terminal: Terminal, name: str) -> None:
-    """Let the daemon choose NAME again. Example: lottisync config unset listen"""
+    """Let the daemon choose NAME again.
+
+    \b
+    lottisync config unset listen
+    """
     from lottisync.daemon.settings import change
 
     change(terminal.home.path, name, None)
@@ -69,19 +88,19 @@ def unset(terminal: Terminal, name: str) -> None:
 
 def _tell(terminal: Terminal, name: str, afterwards: str = "") -> None:
     setting = _setting(terminal.home.path, name)
-    terminal.emit(setting, lambda: terminal.line(f"{name} = {_shown(setting)}  {afterwards}".rstrip()))
+    terminal.emit(setting, lambda: terminal.line(f"{name} = {_shown(setting)}  {say(afterwards)}".rstrip()))
 
 
 def _setting(path: Path, name: str) -> Setting:
-    from lottisync.daemon.settings import given, known, read_settings
+    from lottisync.daemon.settings import given, value_of
 
-    return Setting(name, getattr(read_settings(path), known(name)), name in given(path))
+    return Setting(name, value_of(path, name), name in given(path))
 
 
 def _shown(setting: Setting) -> str:
     match setting.value:
         case None:
-            return "(the daemon chooses)"
+            return say("(the daemon chooses)")
         case bool(value):
             return str(value).lower()
         case text:

@@ -1,9 +1,11 @@
 """`daemon` and `daemon stop`."""
 
+import gc
 import os
 import signal
 import time
-from contextlib import suppress
+from contextlib import closing, suppress
+from functools import partial
 from pathlib import Path
 
 import anyio
@@ -11,24 +13,35 @@ import click
 
 from lottisync.answers.care import Stopped
 from lottisync.answers.devices import Event
+from lottisync.cli.help_pages import Group
 from lottisync.cli.hints import event_text
-from lottisync.cli.terminal import Terminal, address, common
+from lottisync.cli.terminal import Terminal, address, common, listen_at
+from lottisync.daemon.home import TaskHome
+from lottisync.daemon.log import Entry, Log
+from lottisync.daemon.status import LOCK_FILE
 from lottisync.device import clock
+from lottisync.language import say
 from lottisync.net.address import Address
-from lottisync.net.listener import DEFAULT_PORT, EVERYWHERE
+from lottisync.net.listener import DEFAULT_PORT
 from lottisync.problem import Problem
+from lottisync.store.database import is_full
 from lottisync.store.instant import iso
 
+COLLECTED_TOGETHER = 20_000
+"""Objects after which the garbage collector looks for cycles. A batch of a round makes several times the 700 of its
+default, and no cycle."""
+FULL_DISK_SECONDS = 2.0
+"""How often a daemon that wants to start looks whether a full disk has room again."""
 STOP_SECONDS = 30.0
 LOOK_SECONDS = 0.05
 
 
-@click.group(invoke_without_command=True)
-@click.option("--listen", metavar="HOST:PORT", help=f"Where to listen; else [::]:{DEFAULT_PORT}, IPv4 and IPv6.")
+@click.group(cls=Group, invoke_without_command=True)
+@click.option("--listen", metavar="HOST[:PORT]", help=f"Where to listen; else [::]:{DEFAULT_PORT}, IPv4 and IPv6.")
 @click.option("--no-agents", is_flag=True, help="Do not wake the agents that are at home on this device.")
 @click.option("--no-discovery", is_flag=True, help="Neither announce this device by mDNS nor look for others.")
 @click.option(
-    "--web", metavar="HOST:PORT", help="Where to serve the pages: 127.0.0.1:PORT, or 0.0.0.0:PORT for your network."
+    "--web", metavar="HOST[:PORT]", help="Where to serve the pages: 127.0.0.1:PORT, or 0.0.0.0 for your network."
 )
 @click.option("--web-cert", type=click.Path(path_type=Path), help="The network's certificate (PEM), with --web-key.")
 @click.option("--web-key", type=click.Path(path_type=Path), help="The key of --web-cert (PEM).")
@@ -49,50 +62,91 @@ def daemon(
     """Keep in step with the other devices, and wake this device's agents when their tasks change, until stopped
     (Ctrl-C). With --json, one event a line.
 
-    What no option says, the settings say: lottisync config list"""
+    What no option says, the settings say: lottisync config list
+
+    \b
+    lottisync daemon
+    lottisync daemon --web 0.0.0.0:22443
+    """
     if context.invoked_subcommand is not None:
         return
     from lottisync.daemon.daemon import run
+    from lottisync.daemon.pages import DEFAULT_PORT as WEB_PORT
     from lottisync.daemon.pages import Where, where_of
     from lottisync.daemon.settings import OFF, read_settings
-    from lottisync.sync.engine import Listen
 
+    _wait_for_room(terminal)
     home = terminal.home
     settings = read_settings(home.path)
     listen, web = listen or settings.listen, web or settings.web
     no_web = no_web or web == OFF
-    where = Listen(*address(listen, what="--listen")) if listen else Listen(EVERYWHERE, DEFAULT_PORT, firm=False)
-    pages = None if no_web else where_of(*address(web, what="--web"), web_cert, web_key) if web else Where()
+    where = listen_at(listen)
+    pages = (
+        None if no_web else where_of(*address(web, what="--web", usual=WEB_PORT), web_cert, web_key) if web else Where()
+    )
 
-    def say(code: str, text: str, port: int | None = None) -> None:
-        text = event_text(code, text)
-        at, style = iso(clock.now()), {"connected": "green", "diverged": "bold red"}.get(code)
-        terminal.emit(Event(at, code, text, port), lambda: terminal.line(f"{at[11:19]}  {text}", style))
+    log = Log(home.path)
+    say = partial(_say, terminal, log)
 
     def started(port: int) -> None:
+        gc.freeze()  # what was loaded stays: no collection has to look through it, which takes 12 ms
+        gc.set_threshold(COLLECTED_TOGETHER)
         say("started", f"{home.name} listens on {Address(where.host, port)}", port)
 
-    anyio.run(
-        lambda: run(
-            home,
-            listen=where,
-            discover=settings.discovery and not no_discovery,
-            agents=settings.agents and not no_agents,
-            pages=pages,
-            say=say,
-            started=started,
+    with closing(log):
+        anyio.run(
+            lambda: run(
+                home,
+                listen=where,
+                discover=settings.discovery and not no_discovery,
+                agents=settings.agents and not no_agents,
+                pages=pages,
+                say=say,
+                started=started,
+            )
         )
+
+
+def _say(terminal: Terminal, log: Log | None, code: str, text: str, port: int | None = None) -> None:
+    entry = Entry(iso(clock.now()), code, event_text(code, text))
+    if log is not None:
+        log.write(entry)
+    style = {"connected": "green", "diverged": "bold red"}.get(code)
+    terminal.emit(
+        Event(entry.at, code, entry.text, port), lambda: terminal.line(f"{entry.at[11:19]}  {entry.text}", style)
     )
+
+
+def _wait_for_room(terminal: Terminal) -> None:
+    """Return when the disk has room (CLI-125)."""
+    if is_full(terminal.path / LOCK_FILE):
+        _say(
+            terminal,
+            None,
+            "disk-full",
+            say("the disk of {path} is full. The daemon starts when there is room", path=terminal.path),
+        )
+    while is_full(terminal.path / LOCK_FILE):
+        time.sleep(FULL_DISK_SECONDS)
 
 
 @daemon.command()
 @common
 def stop(terminal: Terminal) -> None:
-    """Stop the daemon of this home, and wait until it has ended. Example: lottisync daemon stop"""
-    from lottisync.daemon.status import LOCK_FILE, read_status
+    """Stop the daemon of this home, and wait until it has ended.
+
+    \b
+    lottisync daemon stop
+    """
+    pid = stop_daemon(terminal.home)
+    terminal.emit(Stopped(pid), lambda: terminal.line(say("The daemon (pid {pid}) has ended.", pid=pid), "green"))
+
+
+def stop_daemon(home: TaskHome) -> int:
+    """Stop the daemon of a home, wait until it has ended, and give its pid. Raises `Problem` if there is none."""
+    from lottisync.daemon.status import read_status
     from lottisync.store.lock import is_held
 
-    home = terminal.home
     running = read_status(home)
     if running is None:
         raise Problem("not-running", "no daemon runs for {path}; there is nothing to stop", path=home.path)
@@ -110,4 +164,4 @@ def stop(terminal: Terminal) -> None:
             pid=running.pid,
             seconds=STOP_SECONDS,
         )
-    terminal.emit(Stopped(running.pid), lambda: terminal.line(f"The daemon (pid {running.pid}) has ended.", "green"))
+    return running.pid

@@ -1,4 +1,5 @@
-"""Days as people say them: `tomorrow`, `fri`, `in 2 weeks`, `next month`, `2026-12-01` (docs/specs/11-command-line.md).
+"""Days and times as people say them: `tomorrow`, `fri`, `in 2 weeks`, `2026-12-01`, `fri 14:30`, `in 2 hours`
+(docs/specs/11-command-line.md).
 
 A day is counted from today, in this device's zone, and lies ahead where both would fit. What may mean two days is
 refused: `01/02` is another day in London and in Boston, `may` is no day, and next friday is not the same for everybody.
@@ -10,17 +11,25 @@ as YYYY-MM-DD.
 """
 
 import re
-from datetime import date, datetime
+from datetime import date, datetime, time, timedelta
 
+from lottisync.language import say
 from lottisync.problem import Usage
 from lottisync.shown import quoted
+from lottisync.store.instant import iso
 
 _ISO = re.compile(r"\A\d{4}-\d{2}-\d{2}\Z")
 _WEEKDAY = re.compile(r"\b(mon|tues?|wed(nes)?|thu(rs)?|fri|sat(ur)?|sun)(day)?\b")
 _MONTH = re.compile(r"\b(jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec)[a-z]*\b")
 _TIME = re.compile(r":|\b\d*(am|pm|hours?|hrs?|h|min(ute)?s?|sec(ond)?s?|noon|midnight|now)\b")
+_CLOCK = re.compile(
+    r"(?:^|\s)(?:at )?(?:(\d{1,2}):(\d{2})(?: ?([ap])m)?|(\d{1,2}) ?([ap])m|(noon|midnight))$", re.ASCII
+)
+_SPAN = re.compile(r"(in )?(\d{1,4}) ?(m|min|minutes?|h|hours?)( ago)?", re.ASCII)
+MORNING = time(9)
 LONGEST = 60
 EXAMPLES = "a due date is a day like 2026-12-01, tomorrow, fri or in 2 weeks; got {quoted}"
+MOMENTS = "a time is like 14:00, tomorrow 9:00, fri 2:30 pm, in 2 hours or 2026-12-01T14:00; got {quoted}"
 AMBIGUOUS = "{quoted} may be more than one day. Write it like 2026-12-01"
 
 
@@ -31,7 +40,7 @@ def day(text: str, now: int) -> str:
         try:
             return date.fromisoformat(typed).isoformat()
         except ValueError:
-            raise _refused("there is no day {quoted}", text) from None
+            raise _refused(say("there is no day {quoted}"), text) from None
     if not any(sign.isalpha() for sign in typed) or len(typed) > LONGEST or _TIME.search(typed):
         raise _refused(EXAMPLES, text)
     readings = {_parsed(typed, now, order) for order in ("DMY", "MDY")}
@@ -42,9 +51,57 @@ def day(text: str, now: int) -> str:
     return str(readings.pop())
 
 
+def moment(text: str, now: int, *, at: time | None = None, ahead: bool = True) -> str:
+    """The instant that a person means at the time `now` (ms), as it is stored (UTC). A day alone is that day at `at`. A
+    time alone is today; with `ahead`, tomorrow if it is over today. Raises `Usage`."""
+    typed = " ".join(text.lower().split())
+    span = _SPAN.fullmatch(typed)
+    if span is not None and bool(span[1]) != bool(span[4]):
+        length = int(span[2]) * (60_000 if span[3].startswith("m") else 3_600_000)
+        return iso(now - length if span[4] else now + length)
+    found = _CLOCK.search(typed)
+    if found is None:
+        return _iso_moment(text, now, at)
+    clock_time, rest = _time(found, text), typed[: found.start()].removesuffix(" at").rstrip(",")
+    here = datetime.fromtimestamp(now / 1000)
+    on = date.fromisoformat(day(rest, now)) if rest else here.date()
+    if not rest and ahead and clock_time <= here.time():
+        on += timedelta(1)
+    return _stored(datetime.combine(on, clock_time))
+
+
+def _iso_moment(text: str, now: int, at: time | None) -> str:
+    """An instant or a local time of ISO 8601, or a day at the time `at`."""
+    try:
+        if "t" in text.strip().lower()[10:11]:
+            return _stored(datetime.fromisoformat(text.strip()))
+    except ValueError:
+        raise _refused(MOMENTS, text) from None
+    if at is None:
+        raise _refused(MOMENTS, text)
+    return _stored(datetime.combine(date.fromisoformat(day(text, now)), at))
+
+
+def _time(found: "re.Match[str]", text: str) -> time:
+    if found[6]:
+        return time(12 if found[6] == "noon" else 0)
+    hour, minute, half = int(found[1] or found[4]), int(found[2] or 0), found[3] or found[5]
+    if half and not 1 <= hour <= 12:
+        raise _refused(MOMENTS, text)
+    try:
+        return time(hour % 12 + (12 if half == "p" else 0) if half else hour, minute)
+    except ValueError:
+        raise _refused(MOMENTS, text) from None
+
+
+def _stored(moment: datetime) -> str:
+    """A time without an offset is one of this device's zone."""
+    return iso(round(moment.timestamp() * 1000))
+
+
 def _guessed(typed: str) -> bool:
-    """Whether a reading takes something for granted: which Friday the next one is, which day of May, or that
-    `12 jan 13` ends with a year."""
+    """Whether a reading assumes something that the text does not say: which Friday is the next one, which day of
+    May, or that `12 jan 13` ends with a year."""
     numbers = re.findall(r"\d+", typed)
     if _MONTH.search(typed) and not any(len(number) < 3 for number in numbers):
         return True

@@ -19,20 +19,23 @@ from lottisync.answers.devices import (
     Named,
     PairedWith,
 )
-from lottisync.cli.terminal import Terminal, address, common
-from lottisync.daemon.home import TaskHome
+from lottisync.cli import completion
+from lottisync.cli.help_pages import Group
+from lottisync.cli.hints import away_text
+from lottisync.cli.terminal import Terminal, address, common, remote_address
+from lottisync.cli.times import ago, local
 from lottisync.device import clock
 from lottisync.device.membership import SHOWN_OF_AN_ID
 from lottisync.identity.device_key import IdentityError, grouped
 from lottisync.identity.pairing import OFFER_LIFETIME_MS, CodeOffer, Paired, new_code, parse_code
+from lottisync.language import marked, say, several, translated
 from lottisync.net.address import Address
-from lottisync.problem import Problem, Usage
+from lottisync.problem import Problem, Sentence, Usage
 from lottisync.shown import quoted
 from lottisync.store.instant import iso
 from lottisync.sync.peer import AddressState
 
 if TYPE_CHECKING:
-    from lottisync.identity.roster import Member
     from lottisync.web.admission import Browser, Browsers
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -40,7 +43,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 @contextmanager
 def identity_problems() -> Iterator[None]:
-    """A name, an id or a code that cannot be one is, given on the command line, a wrong call: exit code 2."""
+    """An invalid name, id or code on the command line is a wrong call: exit code 2."""
     try:
         yield
     except IdentityError as error:
@@ -54,26 +57,27 @@ def sure(function: F) -> F:
     return click.option("--yes", is_flag=True, help="Do it without asking.")(function)
 
 
-@click.group(invoke_without_command=True)
+@click.group(cls=Group, invoke_without_command=True)
 @common
 @click.pass_context
 def devices(context: click.Context, terminal: Terminal) -> None:
-    """Without a verb: list this person's devices, as far as this one knows them."""
+    """Without a verb: list this person's devices, as far as this one knows them.
+
+    \b
+    lottisync devices
+    """
     if context.invoked_subcommand is not None:
         return
-    from lottisync.daemon.status import known_addresses, lacked, read_status
-    from lottisync.device.peers import last_failures
-    from lottisync.sync.peer import clock_warning
+    from lottisync.daemon.status import absences, known_addresses, lacked, read_status
+    from lottisync.sync.peer import clock_trouble
 
     home = terminal.home
     roster = home.roster()
     running = read_status(home)
-    with home.space.reading() as reader:
-        failures = last_failures(reader)
     connected = {state.device for state in running.peers if state.connected} if running else set()
     ahead = {state.device: state.ahead for state in running.peers} if running else {}
-    lacks = lacked(home, running)
-    where = known_addresses(home, running)
+    off = {state.device: state.clock_off for state in running.peers} if running else {}
+    lacks, where, away = lacked(home, running), known_addresses(home, running), absences(home, running)
     rows = [
         Device(
             member.device,
@@ -83,8 +87,8 @@ def devices(context: click.Context, terminal: Terminal) -> None:
             member.device in connected,
             lacks.get(member.device),
             where.get(member.device, []),
-            ahead.get(member.device),
-            failures.get(member.device),
+            ahead.get(member.device) or (away[member.device].clock_said if member.device in away else None),
+            away.get(member.device) if member.status == "active" else None,
         )
         for member in roster.members.values()
     ]
@@ -98,28 +102,42 @@ def devices(context: click.Context, terminal: Terminal) -> None:
             ],
         )  # fmt: skip
         for row in rows:
-            if row.clock_said:
-                terminal.line(clock_warning(row.name, row.clock_said) + ".", "yellow")
-            if not running and (last := row.last_failure):
-                terminal.line(f"{row.name}  {last.text}", "dim")
+            if (trouble := clock_trouble(row.name, off.get(row.id), row.clock_said, clock.now())) is not None:
+                terminal.line(translated(trouble) + ".", "yellow")
+            if row.away and (said := away_text(row.away, row.name)):
+                terminal.line(f"{row.name}  {said}", "dim")
             for each in row.addresses:
-                terminal.line(f"{row.name}  {_shown_address(each, connected=row.connected)}", "dim")
+                terminal.line(f"{row.name}  {_shown_address(row, each)}", "dim")
 
     terminal.emit(Devices(rows), shown)
 
 
-def _shown_address(each: AddressState, *, connected: bool) -> str:
-    source = "handed over at pairing" if each.source == "worked" and not each.worked_at else each.source
-    worked = f"worked {each.worked_at[:16].replace('T', ' ')}" if each.worked_at else "never worked from here"
-    failed = f"; {each.error}" if each.error and not connected else ""
-    return f"{each.address}  {source}, {worked}{failed}"
+SAID_BY = {
+    "announced": marked("announced now"),
+    "handed-over": marked("handed over at pairing"),
+    "given": marked("added by hand"),
+    "recorded": marked("named by itself"),
+}
+
+
+def _shown_address(row: Device, each: AddressState) -> str:
+    sources = ", ".join(say(SAID_BY[source]) for source in each.sources if source in SAID_BY)
+    if row.this:
+        return f"{each.address}  {sources}"
+    worked = (
+        say("worked {worked_at}", worked_at=ago(each.worked_at, clock.now()))
+        if each.worked_at
+        else say("never worked from here")
+    )
+    failed = f"; {each.error}" if each.error else ""
+    return f"{each.address}  {', '.join(filter(None, (sources, worked)))}{failed}"
 
 
 def _note(row: Device) -> str:
     if row.this:
-        return "this device"
+        return say("this device")
     missing = sum((row.lacks or {}).values())
-    lacks = f"lacks {missing:,} {'change' if missing == 1 else 'changes'}" if missing else ""
+    lacks = several("lacks {count} change", "lacks {count} changes", missing) if missing else ""
     return ", ".join(filter(None, ("connected" if row.connected else "", lacks)))
 
 
@@ -131,7 +149,12 @@ def _note(row: Device) -> str:
 def device_address(terminal: Terminal, name: str, where: str | None, remove: str | None) -> None:
     """Say where the device NAME is reached, on all your devices: a VPN's address, say, or a name in DNS.
 
-    The port is that of its daemon. Its own addresses a device tells the others by itself."""
+    The port is that of its daemon. Its own addresses a device tells the others by itself.
+
+    \b
+    lottisync devices address phone 100.64.0.7:22067
+    lottisync devices address phone --remove 100.64.0.7:22067
+    """
     from lottisync.device.addresses import give, take_away
     from lottisync.device.membership import member_named
 
@@ -140,16 +163,19 @@ def device_address(terminal: Terminal, name: str, where: str | None, remove: str
     home = terminal.home
     member = member_named(home.roster(), name)
     if where is not None:
-        at = Address(*address(where, what="an address"))
-        if not at.port:
-            raise Usage("bad-address", "the port of {name}'s daemon is 1 to 65535; got {at}", name=member.name, at=at)
+        at = remote_address(where, what=Sentence("the address of {name}", name=member.name)).within("")
         give(home.space, member.device, at, clock.now())
-        said = f"{member.name} is looked for at {at}, too."
+        found = {"name": member.name, "at": at}
+        said = (
+            say("{name} is looked for at {at}, too, on every interface.", **found)
+            if at.link_local
+            else say("{name} is looked for at {at}, too.", **found)
+        )
     else:
-        at = Address(*address(str(remove), what="--remove"))
+        at = Address(*address(str(remove), what="--remove")).within("")
         if not take_away(home.space, member.device, at, clock.now()):
             raise Problem("unknown-address", "{at} was not entered for {name}", hint="devices", at=at, name=member.name)
-        said = f"{member.name} is no longer looked for at {at}."
+        said = say("{name} is no longer looked for at {at}.", name=member.name, at=at)
     value = AddressGiven(member.device, member.name, str(at), where is not None)
     terminal.emit(value, lambda: terminal.line(said, "green"))
 
@@ -157,47 +183,46 @@ def device_address(terminal: Terminal, name: str, where: str | None, remove: str
 @devices.command()
 @common
 def acknowledge(terminal: Terminal) -> None:
-    """Say that you know which devices were copied or restored from a backup: `status` no longer shows them."""
+    """Say that you know which devices were copied or restored from a backup: `status` no longer shows them.
+
+    \b
+    lottisync devices acknowledge
+    """
     from lottisync.daemon.overview import acknowledge as note
 
     new = note(terminal.home, clock.now())
-    said = "Noted." if new else "There is nothing that you have not acknowledged."
+    said = say("Noted.") if new else say("There is nothing that you have not acknowledged.")
     terminal.emit(Acknowledged(new), lambda: terminal.line(said))
 
 
 @devices.command()
-@click.argument("name")
+@click.argument("name", shell_complete=completion.devices)
 @common
 def retire(terminal: Terminal, name: str) -> None:
     """Put the device NAME away: nobody waits for it any more.
 
     It stays one of yours. When it is used again it comes back by itself, and what was written on it
-    meanwhile is kept. One that was lost or stolen is revoked instead."""
+    meanwhile is kept. One that was lost or stolen is revoked instead.
+
+    \b
+    lottisync devices retire phone
+    """
     from lottisync.daemon.status import read_status
+    from lottisync.device import roster_verbs
 
     home = terminal.home
-    member = _other(home, name)
     running = read_status(home)
-    if member.status != "active":
-        raise Problem(
-            "not-active", "{name} is {status} already. See: lottisync devices", name=member.name, status=member.status
-        )
-    if running and any(peer.device == member.device and peer.connected for peer in running.peers):
-        raise Problem(
-            "connected",
-            "{name} is connected now, and would come back at once. Switch it off first; to take it out for "
-            "good: lottisync devices revoke {name2}",
-            name=member.name,
-            name2=name,
-        )
+    connected = {peer.device for peer in running.peers if peer.connected} if running else set()
     with identity_problems():
-        home.members.retire(member.device, clock.now())
+        member = roster_verbs.retire(home, name, connected)
     value = DeviceChanged(member.device, member.name, "retired")
-    terminal.emit(value, lambda: terminal.line(f"{member.name} is retired: nobody waits for it any more.", "green"))
+    terminal.emit(
+        value, lambda: terminal.line(say("{name} is retired: nobody waits for it any more.", name=member.name), "green")
+    )
 
 
 @devices.command()
-@click.argument("name")
+@click.argument("name", shell_complete=completion.devices)
 @click.option("--keep", multiple=True, metavar="NAME", help="A device that it brought in, and that stays.")
 @click.option("--keep-none", is_flag=True, help="All that it alone brought in go with it.")
 @sure
@@ -205,14 +230,19 @@ def retire(terminal: Terminal, name: str) -> None:
 def revoke(terminal: Terminal, name: str, keep: tuple[str, ...], keep_none: bool, yes: bool) -> None:
     """Take the device NAME out for good: it was lost, stolen or sold.
 
-    No device of yours talks to it from the moment it hears of this. What it already holds can't be recalled."""
+    No device of yours talks to it from the moment it hears of this. What it already holds can't be recalled.
+
+    \b
+    lottisync devices revoke phone
+    lottisync devices revoke phone --keep tablet
+    """
+    from lottisync.device import roster_verbs
     from lottisync.device.membership import member_named
 
     home = terminal.home
-    member, roster = _other(home, name), home.roster()
-    if member.status == "revoked":
-        raise Problem("not-active", "{name} is revoked already. See: lottisync devices", name=member.name)
-    resting = [roster.members[device] for device in roster.resting_on(member.device)]
+    roster = home.roster()
+    out = roster_verbs.leaving(home, name)
+    member, resting = out
     kept = {member_named(roster, each).device for each in keep}
     if stray := kept - {each.device for each in resting}:
         raise Usage(
@@ -225,21 +255,24 @@ def revoke(terminal: Terminal, name: str, keep: tuple[str, ...], keep_none: bool
         names = ", ".join(each.name for each in resting)
         raise Problem(
             "others-rest-on-it",
-            "{name} alone brought in {names}, and whoever has it may have done that. Say who stays: --keep "
+            "{name} alone brought in {names}, and a person who has stolen it may have done that. Say who stays: --keep "
             "NAME for each of them, or --keep-none",
             name=member.name,
             names=names,
         )
     gone = [Named(each.device, each.name) for each in resting if each.device not in kept]
     names = " and ".join([member.name, *(each.name for each in gone)])
-    terminal.confirm(f"Take out {names} ({grouped(member.device)[:SHOWN_OF_AN_ID]}) for good?", yes=yes)
+    terminal.confirm(
+        say("Take out {names} ({device}) for good?", names=names, device=grouped(member.device)[:SHOWN_OF_AN_ID]),
+        yes=yes,
+    )
     with identity_problems():
-        home.members.revoke(member.device, kept, clock.now())
+        roster_verbs.revoke(home, out, kept)
     value = DeviceChanged(member.device, member.name, "revoked", also_revoked=gone)
 
     def said() -> None:
-        terminal.line(f"{names} out: no device of yours talks to it any more.", "green")
-        terminal.line("What it already holds can't be recalled.", "dim")
+        terminal.line(say("{names} out: no device of yours talks to it any more.", names=names), "green")
+        terminal.line(say("What it already holds can't be recalled."), "dim")
 
     terminal.emit(value, said)
 
@@ -247,14 +280,18 @@ def revoke(terminal: Terminal, name: str, keep: tuple[str, ...], keep_none: bool
 @devices.command("browsers")
 @common
 def list_browsers(terminal: Terminal) -> None:
-    """List the browsers of your network that see the pages of this device."""
+    """List the browsers of your network that see the pages of this device.
+
+    \b
+    lottisync devices browsers
+    """
     found = [_answer(one) for one in _browsers(terminal).all()]
 
     def shown() -> None:
-        rows = [(one.name, one.last_seen_at, one.admitted_at, one.id) for one in found]
+        rows = [(one.name, local(one.last_seen_at), local(one.admitted_at), one.id) for one in found]
         terminal.table(["name", "last seen", "let in", "id"], rows)
         if not rows:
-            terminal.line("None is let in. Let one in: lottisync open --phone", "dim")
+            terminal.line(say("None is let in. Let one in: lottisync open --phone"), "dim")
 
     terminal.emit(answers.Browsers(found), shown)
 
@@ -263,9 +300,13 @@ def list_browsers(terminal: Terminal) -> None:
 @click.argument("name")
 @common
 def revoke_browser(terminal: Terminal, name: str) -> None:
-    """Put out the browser NAME (or id), at once."""
+    """Put out the browser NAME (or id), at once.
+
+    \b
+    lottisync devices revoke-browser "Firefox on Android"
+    """
     out = _answer(_browsers(terminal).revoke(name))
-    terminal.emit(out, lambda: terminal.line(f"{out.name} sees nothing any more.", "green"))
+    terminal.emit(out, lambda: terminal.line(say("{name} sees nothing any more.", name=out.name), "green"))
 
 
 def _answer(one: "Browser") -> answers.Browser:
@@ -280,20 +321,24 @@ def _browsers(terminal: Terminal) -> "Browsers":
 
 
 @devices.command()
-@click.argument("name")
+@click.argument("name", shell_complete=completion.devices)
 @click.argument("new_name")
 @common
 def rename(terminal: Terminal, name: str, new_name: str) -> None:
-    """Call the device NAME something else, on all your devices."""
-    from lottisync.device.membership import member_named
+    """Call the device NAME something else, on all your devices.
 
-    home = terminal.home
-    member = member_named(home.roster(), name)
-    _refuse_taken(home, new_name, but=member.device)
+    \b
+    lottisync devices rename phone "old phone"
+    """
+    from lottisync.device import roster_verbs
+
     with identity_problems():
-        home.members.rename(member.device, new_name, clock.now())
+        member = roster_verbs.rename(terminal.home, name, new_name)
     value = DeviceChanged(member.device, new_name, member.status, former_name=member.name)
-    terminal.emit(value, lambda: terminal.line(f"{member.name} is called {new_name} now.", "green"))
+    terminal.emit(
+        value,
+        lambda: terminal.line(say("{name} is called {new_name} now.", name=member.name, new_name=new_name), "green"),
+    )
 
 
 @devices.command()
@@ -304,13 +349,20 @@ def renew(terminal: Terminal, name: str, yes: bool) -> None:
     """Make this home, a copy of another device's, a device of its own called NAME.
 
     For a home that was copied to a second machine, where both are used: a device can't run twice. All that the
-    copy holds stays. Pair it with one of your devices afterwards. Stop its daemon before."""
+    copy holds stays. Pair it with one of your devices afterwards. Stop its daemon before.
+
+    \b
+    lottisync devices renew desktop
+    """
     from lottisync.daemon.daemon import alone
+    from lottisync.device.roster_verbs import refuse_taken
 
     home = terminal.home
     was = home.name
-    _refuse_taken(home, name)
-    terminal.confirm(f"Make this home, a copy of {was}'s, a device of its own called {name}?", yes=yes)
+    refuse_taken(home, name)
+    terminal.confirm(
+        say("Make this home, a copy of {was}'s, a device of its own called {name}?", was=was, name=name), yes=yes
+    )
 
     async def change() -> None:
         async with alone(home):
@@ -322,30 +374,14 @@ def renew(terminal: Terminal, name: str, yes: bool) -> None:
     terminal.emit(
         value,
         lambda: terminal.line(
-            f"This home is a device of its own now, {name}, no more {was}. Bring it back to the others: lottisync pair"
+            say(
+                "This home is a device of its own now, {name}, no more {was}. "
+                "Bring it back to the others: lottisync pair",
+                name=name,
+                was=was,
+            )
         ),
     )
-
-
-def _refuse_taken(home: TaskHome, name: str, but: str = "") -> None:
-    """A name that a person would take for another device's is a wrong call."""
-    from lottisync.device.membership import same_name
-
-    taken = same_name(home.roster(), name, {but})
-    if taken is not None:
-        raise Usage(
-            "exists", "a device of yours is called {quoted} already. Choose another name", quoted=quoted(taken.name)
-        )
-
-
-def _other(home: TaskHome, name: str) -> "Member":
-    """A device that is not this one."""
-    from lottisync.device.membership import member_named
-
-    member = member_named(home.roster(), name)
-    if member.device == home.key.device_id:
-        raise Usage("this-device", "{name} is this device. Do it on another one, which waits for it", name=member.name)
-    return member
 
 
 @click.command()
@@ -356,7 +392,7 @@ def _other(home: TaskHome, name: str) -> "Member":
 @click.option("--no-wait", is_flag=True, help="Give the invitation to the daemon, and do not wait until it was used.")
 @click.option("--invitations", "listed", is_flag=True, help="List the invitations that were given out, and who joined.")
 @click.option("--take-back", type=int, metavar="NUMBER", help="End the invitation of this number.")
-@click.option("--listen", metavar="HOST:PORT", default="[::]:0", help="Where to wait for the other device.")
+@click.option("--listen", metavar="HOST[:PORT]", help="Where to wait for the other device; else where the daemon does.")
 @click.option("--no-discovery", is_flag=True, help="Do not announce this device by mDNS while the code is shown.")
 @click.option("--yes", is_flag=True, help="Also take back a device that was taken out for good.")
 @common
@@ -369,13 +405,19 @@ def pair(
     no_wait: bool,
     listed: bool,
     take_back: int | None,
-    listen: str,
+    listen: str | None,
     no_discovery: bool,
     yes: bool,
 ) -> None:
     """Without CODE, show one and wait; with CODE, or the invitation that another device shows, pair with it.
 
-    An invitation is answered by the daemon; where none runs, by this command while it runs."""
+    An invitation is answered by the daemon; where none runs, by this command while it runs.
+
+    \b
+    lottisync pair
+    lottisync pair 123-456-789 --at 192.168.1.5:22067
+    lottisync pair --invite
+    """
     from lottisync.cli import invitations
     from lottisync.identity.invitation import is_invitation
 
@@ -385,19 +427,25 @@ def pair(
         raise Usage("bad-usage", "--invite, --invitations and --take-back go without a CODE, and one at a time")
     if no_wait and not invite:
         raise Usage("bad-usage", "--no-wait goes with --invite")
-    where = Address(*address(listen, what="--listen"))
     if listed:
         invitations.show_invitations(terminal)
     elif take_back is not None:
         invitations.take_back(terminal, take_back)
     elif invite:
-        invitations.invite(terminal, where, minutes, takes_back=yes, wait=not no_wait)
+        invitations.invite(terminal, _meeting_place(terminal, listen), minutes, takes_back=yes, wait=not no_wait)
     else:
-        _pair(terminal, code, at, where, discover=not no_discovery, yes=yes)
+        _pair(terminal, code, at, _meeting_place(terminal, listen), discover=not no_discovery, yes=yes)
+
+
+def _meeting_place(terminal: Terminal, listen: str | None) -> Address:
+    """Where to wait for the other device: without --listen on any port, at the addresses of the daemon (MEET-40)."""
+    from lottisync.cli.invitations import listens_at
+
+    return Address(*address(listen, what="--listen", usual=0)) if listen else Address(listens_at(terminal.home).host, 0)
 
 
 def _pair(terminal: Terminal, code: str | None, at: str | None, where: Address, *, discover: bool, yes: bool) -> None:
-    """Show a code, or join by the one, or the invitation, that another device shows."""
+    """Show a code; or join with the code or the invitation that another device shows."""
     from lottisync.cli.invitations import accepted, own_side
     from lottisync.device.pairing import admit
     from lottisync.identity.invitation import is_invitation
@@ -419,7 +467,7 @@ def _pair(terminal: Terminal, code: str | None, at: str | None, where: Address, 
             paired = anyio.run(lambda: show_code(me, offer, where, discover=discover, clock=clock.now, ready=ready))
         else:
             digits = parse_code(code)
-            target = Address(*address(at, what="--at")) if at else None
+            target = remote_address(at, what="--at") if at else None
             paired = anyio.run(lambda: type_code(me, digits, at=target, search_from=where.host))
         _ask_about_revoked(terminal, paired, yes=yes)
         name, own = admit(home, paired)
@@ -427,16 +475,18 @@ def _pair(terminal: Terminal, code: str | None, at: str | None, where: Address, 
 
 
 def _ask_about_revoked(terminal: Terminal, paired: Paired, *, yes: bool) -> None:
-    """The person took this device out for good: lost, stolen, sold. Who has it now may be somebody else."""
+    """Ask, because the person has revoked this device (lost, stolen, sold): another person may have it now."""
     member = terminal.home.roster().members.get(paired.peer_id)
     if member is not None and member.status == "revoked":
         was = f"{member.name} ({grouped(member.device)[:SHOWN_OF_AN_ID]})"
-        terminal.confirm(f"{was} was taken out for good. It has this code now. Take it back in?", yes=yes)
+        terminal.confirm(say("{was} was taken out for good. It has this code now. Take it back in?", was=was), yes=yes)
 
 
 def _show_code(terminal: Terminal, code: str, port: int) -> None:
-    terminal.line(f"On the other device, within two minutes:  lottisync pair {code}")
-    terminal.line(f"(if it finds nothing:  lottisync pair {code} --at THIS-MACHINE:{port})", "dim")
+    terminal.line(say("On the other device, within two minutes:  lottisync pair {code}", code=code))
+    terminal.line(
+        say("(if it finds nothing:  lottisync pair {code} --at THIS-MACHINE:{port})", code=code, port=port), "dim"
+    )
 
 
 def tell_paired(
@@ -445,15 +495,21 @@ def tell_paired(
     """The outcome of a pairing. `peer` and `own` are what each of the two was called, and is called now."""
 
     def shown() -> None:
-        terminal.line(f"Paired with {peer[0]}.", "green")
-        for which, (was, now) in (("the other device", peer), ("this one", own)):
+        terminal.line(say("Paired with {peer}.", peer=peer[0]), "green")
+        for which, (was, now) in ((say("the other device"), peer), (say("this one"), own)):
             if now != was:
                 terminal.line(
-                    f"Two of your devices were called {was}: {which} is called {now} now. For another name:"
-                    f" lottisync devices rename {quoted(now)} NEW",
+                    say(
+                        "Two of your devices were called {was}: {which} is called {now} now. "
+                        "For another name: lottisync devices rename {shell_name} NEW",
+                        was=was,
+                        which=which,
+                        now=now,
+                        shell_name=quoted(now),
+                    ),
                     "yellow",
                 )
-        terminal.line(f"Both devices show the same words:  {' '.join(words)}")
-        terminal.line(f"device  {grouped(device)}", "dim")
+        terminal.line(say("Both devices show the same words:  {words}", words=" ".join(words)))
+        terminal.line(say("device  {device}", device=grouped(device)), "dim")
 
     terminal.emit(PairedWith(device, peer[1], list(words), own[1]), shown)

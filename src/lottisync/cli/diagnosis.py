@@ -1,24 +1,28 @@
 """What a device needs to work, looked at part by part: `lottisync doctor` (docs/specs/11-command-line.md, section 5).
 
-Each check looks at one part and gives one finding: what is there, and what to do. A check that fails itself is a
-finding, too: one broken part does not hide the others. Nothing is changed.
-"""
+Each check looks at one part and gives one finding: what is there, and what to do. A check that cannot be done is a
+finding, too, so one broken part does not hide the others. Nothing is changed."""
 
 import shutil
 import socket
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from lottisync.answers.care import Finding
 from lottisync.daemon.home import TaskHome
 from lottisync.daemon.status import DaemonStatus, last_seen, read_status
 from lottisync.device.home import KEY_FILE
+from lottisync.language import number, say, translated
 from lottisync.net.interfaces import Interface, interfaces
 from lottisync.net.listener import DEFAULT_PORT, is_free
 from lottisync.net.multicast import is_heard
 from lottisync.problem import Problem
 from lottisync.store.instant import iso
-from lottisync.sync.peer import clock_warning
+from lottisync.sync.peer import clock_trouble, own_clock_doubt
+
+if TYPE_CHECKING:
+    from lottisync.agents.openai_client import OpenAIModel
 
 MEGABYTE = 1_000_000
 LITTLE_SPACE = 200 * MEGABYTE
@@ -29,8 +33,9 @@ CONNECT_SECONDS = 3.0
 PROXIES = ("HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy")
 
 
-def examine_home(home: TaskHome, now: int) -> list[Finding]:
-    """The parts that belong to a home. `now` is wall time in milliseconds since 1970."""
+def examine_home(home: TaskHome, now: int, environ: Mapping[str, str]) -> list[Finding]:
+    """The parts that belong to a home. `now` is wall time in milliseconds since 1970. The keys of its endpoints are in
+    `environ`."""
     running = read_status(home)
     checks: list[tuple[str, Callable[[], list[Finding]]]] = [
         ("permissions", lambda: [permissions(home.path)]),
@@ -40,6 +45,7 @@ def examine_home(home: TaskHome, now: int) -> list[Finding]:
         ("port", lambda: [port(running, free=is_free(DEFAULT_PORT))]),
         ("clock", lambda: clocks(home, running, now)),
         ("devices", lambda: devices(home, running)),
+        ("endpoint", lambda: endpoints(home, environ)),
     ]
     return [finding for part, check in checks for finding in _looked_at(part, check)]
 
@@ -58,28 +64,39 @@ def _looked_at(part: str, check: Callable[[], list[Finding]]) -> list[Finding]:
     try:
         return check()
     except Problem as problem:
-        return [Finding(part, "fault", problem.message, "See more with: lottisync check")]
+        return [Finding(part, "fault", translated(problem), say("See more with: lottisync check"))]
     except OSError as error:
-        return [Finding(part, "unknown", f"the system refused to say: {error.strerror or error}", None)]
+        return [
+            Finding(
+                part, "unknown", say("the system refused to say: {strerror}", strerror=error.strerror or error), None
+            )
+        ]
 
 
 def permissions(path: Path) -> Finding:
     """Whether this user can write the home, and no other user can read the key."""
     key = path / KEY_FILE
     if key.stat().st_mode & OTHERS:
-        return Finding("permissions", "fault", f"other users can read {key}", f"Run: chmod 600 {key}")
+        return Finding(
+            "permissions", "fault", say("other users can read {key}", key=key), say("Run: chmod 600 {key}", key=key)
+        )
     if path.stat().st_mode & OTHERS:
-        return Finding("permissions", "warning", f"other users can look into {path}", f"Run: chmod 700 {path}")
-    return Finding("permissions", "good", f"only this user can read {path}", None)
+        return Finding(
+            "permissions",
+            "warning",
+            say("other users can look into {path}", path=path),
+            say("Run: chmod 700 {path}", path=path),
+        )
+    return Finding("permissions", "good", say("only this user can read {path}", path=path), None)
 
 
 def disk(path: Path, free: int) -> Finding:
     """Whether there is room; `free` in bytes."""
-    text = f"{free // MEGABYTE:,} MB are free for {path}"
+    text = say("{free} MB are free for {path}", free=number(free // MEGABYTE), path=path)
     if free < NO_SPACE:
-        return Finding("disk", "fault", text, "Make room. Until then nothing can be written")
+        return Finding("disk", "fault", text, say("Make room. Until then nothing can be written"))
     if free < LITTLE_SPACE:
-        return Finding("disk", "warning", text, "Make room soon")
+        return Finding("disk", "warning", text, say("Make room soon"))
     return Finding("disk", "good", text, None)
 
 
@@ -89,39 +106,64 @@ def stores(home: TaskHome) -> Finding:
     for store in home.stores.values():
         with store.reading() as reader:
             count += reader.count()
-    return Finding("stores", "good", f"{len(home.stores)} stores with {count:,} entities open", None)
+    return Finding(
+        "stores",
+        "good",
+        say("{stores} stores with {entities} entities open", stores=len(home.stores), entities=number(count)),
+        None,
+    )
 
 
 def daemon(running: DaemonStatus | None) -> Finding:
     if running is None:
-        return Finding("daemon", "warning", "no daemon runs, so nothing syncs", "Run: lottisync daemon")
-    return Finding("daemon", "good", f"runs since {running.started_at} (pid {running.pid})", None)
+        return Finding("daemon", "warning", say("no daemon runs, so nothing syncs"), say("Run: lottisync daemon"))
+    return Finding(
+        "daemon",
+        "good",
+        say("runs since {started_at} (pid {pid})", started_at=running.started_at, pid=running.pid),
+        None,
+    )
 
 
 def port(running: DaemonStatus | None, *, free: bool) -> Finding:
-    """Where others reach this device. `free`: nobody listens on the usual port."""
+    """Where others reach this device. `free`: no program listens on the usual port."""
     if running is not None and running.port == DEFAULT_PORT:
-        return Finding("port", "good", f"the daemon listens on the usual port {DEFAULT_PORT}", None)
+        return Finding(
+            "port", "good", say("the daemon listens on the usual port {default_port}", default_port=DEFAULT_PORT), None
+        )
     if running is not None:
-        text = f"the daemon listens on port {running.port}, not on the usual {DEFAULT_PORT}"
-        return Finding("port", "good", text, f"A firewall has to let port {running.port} in")
+        text = say(
+            "the daemon listens on port {port}, not on the usual {default_port}",
+            port=running.port,
+            default_port=DEFAULT_PORT,
+        )
+        return Finding("port", "good", text, say("A firewall has to let port {port} in", port=running.port))
     if free:
-        return Finding("port", "good", f"the usual port {DEFAULT_PORT} is free", None)
-    advice = "End that program, or choose a port: lottisync daemon --listen [::]:PORT"
-    return Finding("port", "warning", f"another program has the usual port {DEFAULT_PORT}", advice)
+        return Finding("port", "good", say("the usual port {default_port} is free", default_port=DEFAULT_PORT), None)
+    advice = say("End that program, or choose a port: lottisync daemon --listen [::]:PORT")
+    return Finding(
+        "port", "warning", say("another program has the usual port {default_port}", default_port=DEFAULT_PORT), advice
+    )
 
 
 def clocks(home: TaskHome, running: DaemonStatus | None, now: int) -> list[Finding]:
-    """This device's clock, by what it wrote down earlier; the others', by what they said."""
+    """This device's clock, compared with what it wrote earlier; the clocks of the others, by what they said."""
     seen = max(last_seen(home, running).values(), default="")
     here = iso(now)
-    found = [Finding("clock", "good", f"it is {here}", None)]
+    found = [Finding("clock", "good", say("it is {here}", here=here), None)]
     if seen > here:
-        text = f"it says {here}, but a device was connected at {seen}"
-        found = [Finding("clock", "fault", text, "Set the clock of this machine")]
+        text = say("it says {here}, but a device was connected at {seen}", here=here, seen=seen)
+        found = [Finding("clock", "fault", text, say("Set the clock of this machine"))]
+    doubt = own_clock_doubt(running.peers if running else [], now)
+    if doubt is not None:
+        found = [Finding("clock", "fault", translated(doubt), say("Set the clock of this machine"))]
     for peer in running.peers if running else []:
-        if peer.ahead:
-            found.append(Finding("clock", "warning", clock_warning(peer.name, peer.ahead), f"Set it on {peer.name}"))
+        if (trouble := clock_trouble(peer.name, peer.clock_off, peer.ahead, now)) is not None:
+            found.append(
+                Finding(
+                    "clock", "warning", translated(trouble), say("Set the clock on {name}, or here", name=peer.name)
+                )
+            )
     return found
 
 
@@ -133,39 +175,43 @@ def devices(home: TaskHome, running: DaemonStatus | None) -> list[Finding]:
         state = states.get(member.device)
         part = "devices"
         if state is None:
-            found.append(Finding(part, "unknown", f"{member.name}: no daemon runs here that knows", None))
+            found.append(
+                Finding(part, "unknown", say("{name}: no daemon runs here that knows", name=member.name), None)
+            )
         elif state.connected:
-            found.append(Finding(part, "good", f"{member.name}: connected", None))
-        elif state.away == "version":
+            found.append(Finding(part, "good", say("{name}: connected", name=member.name), None))
+        elif state.away is not None and state.away.why == "version":
             text = f"{member.name}: {state.error or 'it speaks another version'}"
-            found.append(Finding(part, "fault", text, "Install the newer lottisync on both devices"))
-        elif state.away == "no-address":
-            advice = f"Run: lottisync devices address {member.name} HOST:PORT"
-            found.append(Finding(part, "warning", f"{member.name}: no address is known", advice))
+            found.append(Finding(part, "fault", text, say("Install the newer lottisync on the older device")))
+        elif state.away is not None and state.away.why == "no-address":
+            advice = say("Run: lottisync devices address {name} HOST:PORT", name=member.name)
+            found.append(Finding(part, "warning", say("{name}: no address is known", name=member.name), advice))
         else:
-            text = f"{member.name}: away{f' ({state.error})' if state.error else ''}"
-            found.append(Finding(part, "warning", text, "Start its daemon, or see: lottisync status"))
-    return found or [Finding("devices", "warning", "this device knows no other", "Run: lottisync pair")]
+            text = say("{name}: away", name=member.name) + (f" ({translated(state.error)})" if state.error else "")
+            found.append(Finding(part, "warning", text, say("Start its daemon, or see: lottisync status")))
+    return found or [Finding("devices", "warning", say("this device knows no other"), say("Run: lottisync pair"))]
 
 
 def addresses(here: list[Interface]) -> Finding:
     """Whether other machines can reach this one at all."""
     hosts = [each.host for each in here if not each.loopback]
     if not hosts:
-        return Finding("addresses", "warning", "this machine has no network address", "Connect it to a network")
+        return Finding(
+            "addresses", "warning", say("this machine has no network address"), say("Connect it to a network")
+        )
     return Finding("addresses", "good", ", ".join(hosts), None)
 
 
 def multicast(here: list[Interface], heard: Callable[[str], bool]) -> Finding:
-    """Whether mDNS can work: `heard` says it of one IPv4 address of this machine."""
+    """Whether mDNS can work. `heard` looks at one IPv4 address of this machine."""
     hosts = [each.host for each in here if not each.ipv6 and not each.loopback]
     if not hosts:
-        return Finding("multicast", "unknown", "there is no IPv4 address to try it on", None)
+        return Finding("multicast", "unknown", say("there is no IPv4 address to try it on"), None)
     silent = [host for host in hosts if not heard(host)]
     if len(silent) < len(hosts):
-        return Finding("multicast", "good", "this machine hears its own multicast", None)
-    advice = "Let UDP port 5353 through the firewall, or run: lottisync devices address NAME HOST:PORT"
-    return Finding("multicast", "warning", f"no multicast is heard on {', '.join(silent)}", advice)
+        return Finding("multicast", "good", say("this machine hears its own multicast"), None)
+    advice = say("Let UDP port 5353 through the firewall, or run: lottisync devices address NAME HOST:PORT")
+    return Finding("multicast", "warning", say("no multicast is heard on {silent}", silent=", ".join(silent)), advice)
 
 
 def model(environ: Mapping[str, str]) -> Finding:
@@ -177,13 +223,70 @@ def model(environ: Mapping[str, str]) -> Finding:
         configured = model_from_environment(environ)
     except ModelError as error:
         if error.code == "not-configured" and not environ.get("LOTTISYNC_MODEL_URL"):
-            return Finding("model", "unknown", "no model is configured, so no agent wakes here", None)
-        return Finding("model", "fault", error.message, "Mend the variable, and start the daemon again")
-    if not configured.is_loopback and any(environ.get(name) for name in PROXIES):
-        return Finding("model", "unknown", f"{configured.address} is behind a proxy; it was not tried", None)
+            return Finding("model", "unknown", say("no model is configured, so no agent wakes here"), None)
+        return Finding("model", "fault", translated(error), say("Mend the variable, and start the daemon again"))
+    return _reached("model", "", configured, environ)
+
+
+def endpoints(home: TaskHome, environ: Mapping[str, str]) -> list[Finding]:
+    """For each server of models in config.toml: whether it takes connections. For each server that an agent on this
+    device asks: whether config.toml has it. Nothing is sent."""
+    from lottisync.agents.endpoint import Choice, model_for
+    from lottisync.daemon.settings import read_settings
+
+    named = read_settings(home.path).endpoints
+    found = []
+    for name, endpoint in named.items():
+        try:
+            model = model_for(Choice(None, name), named, environ)
+        except Problem as problem:
+            found.append(Finding("endpoint", "fault", f"{name}: {translated(problem)}", say("Mend it in config.toml")))
+            continue
+        if endpoint.key_env and not environ.get(endpoint.key_env):
+            text, advice = (
+                say("{name}: the variable {key_env} is not set here", name=name, key_env=endpoint.key_env),
+                say("Set {key_env}", key_env=endpoint.key_env),
+            )
+            found.append(
+                Finding("endpoint", "warning", text, say("{advice} where the daemon is started", advice=advice))
+            )
+        else:
+            found.append(_reached("endpoint", f"{name}: ", model, environ))
+    return found + _not_here(home, named)
+
+
+def _not_here(home: TaskHome, named: Collection[str]) -> list[Finding]:
+    """The agents that wait for an endpoint that this device does not have."""
+    from lottisync.agents import admission, agent
+
+    here = admission.Here(home.key.device_id, 0, endpoints=named)
+    with home.agent.reading() as reader, home.journal.reading() as journal:
+        waiting = [
+            admission.without_endpoint(each, here, admission.called(journal, each, agent.read_state(reader, each.id)))
+            for each in agent.list_agents(reader, agent.ACTIVE)
+        ]
+    advice = say("Or choose another one: lottisync agent model TASK --endpoint NAME")
+    return [Finding("endpoint", "warning", translated(why), advice) for why in waiting if why is not None]
+
+
+def _reached(part: str, name: str, model: "OpenAIModel", environ: Mapping[str, str]) -> Finding:
+    if not model.is_loopback and any(environ.get(variable) for variable in PROXIES):
+        return Finding(
+            part,
+            "unknown",
+            say("{name}{address} is behind a proxy; it was not tried", name=name, address=model.address),
+            None,
+        )
     try:
-        with socket.create_connection(configured.endpoint, timeout=CONNECT_SECONDS):
-            return Finding("model", "good", f"{configured.address} takes connections", None)
+        with socket.create_connection(model.endpoint, timeout=CONNECT_SECONDS):
+            return Finding(
+                part, "good", say("{name}{address} takes connections", name=name, address=model.address), None
+            )
     except OSError as error:
-        text = f"{configured.address} takes no connection: {error.strerror or error}"
-        return Finding("model", "warning", text, "Start that server, or look at the network. Agents wait meanwhile")
+        text = say(
+            "{name}{address} takes no connection: {strerror}",
+            name=name,
+            address=model.address,
+            strerror=error.strerror or error,
+        )
+        return Finding(part, "warning", text, say("Start that server, or look at the network. Agents wait meanwhile"))

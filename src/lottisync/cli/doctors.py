@@ -5,9 +5,10 @@ import os
 import click
 
 from lottisync.answers.care import Diagnosis, Finding
-from lottisync.cli.hints import told
+from lottisync.cli.hints import with_hint
 from lottisync.cli.terminal import Cell, Terminal, common
 from lottisync.device import clock
+from lottisync.language import say
 from lottisync.problem import Problem
 
 STYLES = {"good": "green", "unknown": "dim", "warning": "yellow", "fault": "bold red"}
@@ -18,9 +19,13 @@ STYLES = {"good": "green", "unknown": "dim", "warning": "yellow", "fault": "bold
 def doctor(terminal: Terminal) -> None:
     """Look at all that this device needs, and say what to do. Exit code 1 if there is a fault.
 
-    Reads only. Example: lottisync doctor"""
+    Reads only.
+
+    \b
+    lottisync doctor
+    """
     findings = _of_the_home(terminal) + _of_the_machine()
-    terminal.emit(Diagnosis(findings), lambda: _show(terminal, findings))
+    terminal.emit(Diagnosis(findings), lambda: shown_findings(terminal, findings))
     if any(each.state == "fault" for each in findings):
         raise click.exceptions.Exit(1)
 
@@ -29,9 +34,9 @@ def _of_the_home(terminal: Terminal) -> list[Finding]:
     from lottisync.cli.diagnosis import examine_home
 
     try:
-        return examine_home(terminal.home, clock.now())
+        return examine_home(terminal.home, clock.now(), os.environ)
     except Problem as problem:
-        return [Finding("home", "fault", told(problem), "Name another home with --home, or mend this one")]
+        return [Finding("home", "fault", with_hint(problem), say("Name another home with --home, or mend this one"))]
 
 
 def _of_the_machine() -> list[Finding]:
@@ -40,8 +45,8 @@ def _of_the_machine() -> list[Finding]:
     return examine_machine(os.environ)
 
 
-def _show(terminal: Terminal, findings: list[Finding]) -> None:
+def shown_findings(terminal: Terminal, findings: list[Finding]) -> None:
     terminal.table(
-        ["part", "", "found", "what to do"],
+        ["part", "", "found", say("what to do")],
         [(each.part, Cell(each.state, STYLES[each.state]), each.text, each.advice or "") for each in findings],
     )

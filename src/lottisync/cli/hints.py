@@ -1,30 +1,39 @@
 """Which command helps: the words that the rest of the program uses, and what they mean on this command line.
 
-No other file outside the command line and the web pages names a command; a test looks for it. What another program
-built on the same libraries offers instead, that program says.
-"""
+No other file outside the command line and the web pages names a command; a test looks for it. Another program on the
+same library has its own hints."""
 
+import shlex
+
+from lottisync.device.absence import Away, shown_away
+from lottisync.language import say, translated
 from lottisync.problem import Problem
 
 HINTS = {
+    "acts": "See: lottisync undo --list",
     "agents": "See: lottisync agent list",
+    "agents-on": "Turn them on: lottisync agent on",
     "allow-agent": "Allow it: lottisync agent create {task_id}",
     "backup": "Name a folder that was made with: lottisync backup DIR",
     "conflict": "See: lottisync conflicts show {entity_id}",
     "conflicts": "See: lottisync conflicts",
-    "create-agent": "Create it again: lottisync agent create",
+    "create-agent": "Create it again: lottisync agent create {which}",
     "daemon": "Start one: lottisync daemon",
+    "daemon-or-wait": "Leave out --no-wait, or start one: lottisync daemon",
     "devices": "See: lottisync devices",
     "invite-again": "Make a new one: lottisync pair --invite",
     "invitations": "See: lottisync pair --invitations",
+    "history": "See: lottisync history {entity_id}",
     "init": "Run: lottisync init --name NAME",
     "init-missing": "To have it made empty: lottisync init --missing",
     "mend": "See all of it with: lottisync check; mend it from another device: lottisync verify; "
     "if what it shows now is right: lottisync check --accept ID",
-    "move-agent": "Or move it: lottisync agent move",
+    "move-agent": "Or move it: lottisync agent move {which}",
     "pair-again": "Make a new one: lottisync pair",
-    "resume-agent": "Resume it: lottisync agent resume",
+    "redo": "To do it again: lottisync undo {by}",
+    "resume-agent": "Resume it: lottisync agent resume {which}",
     "review": "See: lottisync review",
+    "revoke": "To take it out for good: lottisync devices revoke {called}",
     "row": "See which row: lottisync check",
     "show-code": "Run there: lottisync pair",
     "status": "See: lottisync status",
@@ -33,20 +42,29 @@ HINTS = {
 }
 
 EVENT_HINTS = {
-    "agent-asleep": "Resume it: lottisync agent resume",
+    "agent-asleep": "Resume it: lottisync agent resume TASK",
     "damaged": "See: lottisync check",
     "duplicate-key": "Run there: lottisync devices renew NAME, and: lottisync pair",
 }
 """The same for what a running daemon reports, by the code of the event."""
 
 
-def told(problem: Problem) -> str:
+def with_hint(problem: Problem) -> str:
     """The sentence of a problem, and the command that helps."""
+    said = translated(problem)
     if not problem.hint:
-        return problem.message
-    return f"{problem.message}. {HINTS[problem.hint].format(**problem.arguments)}"
+        return said
+    return f"{said}. {say(HINTS[problem.hint], **problem.arguments)}"
+
+
+def away_text(away: Away, name: str) -> str:
+    """Why the device `name` is away, and the command that helps; empty if there is nothing to say yet."""
+    said = translated(shown_away(away))
+    if away.why != "no-address":
+        return said
+    return f"{said}. {say('Add one: lottisync devices address {name} HOST:PORT', name=shlex.quote(name))}"
 
 
 def event_text(code: str, text: str) -> str:
     """The sentence of an event, and the command that helps."""
-    return f"{text}. {EVENT_HINTS[code]}" if code in EVENT_HINTS else text
+    return f"{text}. {say(EVENT_HINTS[code])}" if code in EVENT_HINTS else text

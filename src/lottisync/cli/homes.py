@@ -8,16 +8,20 @@ from typing import Any
 import click
 
 from lottisync.answers.devices import Copy, Made, Overview, Peer, StoresMade
-from lottisync.cli.hints import event_text, told
+from lottisync.cli.attention import show_attention
+from lottisync.cli.hints import away_text, event_text, with_hint
 from lottisync.cli.invitations import told_of
-from lottisync.cli.terminal import Terminal, common, waits_for_you
+from lottisync.cli.terminal import Terminal, common, short, waits_for_you
+from lottisync.cli.times import ago
 from lottisync.cli.watch import watchable
 from lottisync.daemon.home import TaskHome
 from lottisync.device import clock
+from lottisync.language import long_day, number, say, several, translated
 from lottisync.problem import Problem
 from lottisync.review import index
+from lottisync.shown import quoted
 from lottisync.sync.duplicate_key import warning
-from lottisync.sync.peer import clock_warning, not_shared
+from lottisync.sync.peer import Receiving, clock_trouble, not_shared
 
 
 @click.command()
@@ -27,7 +31,12 @@ from lottisync.sync.peer import clock_warning, not_shared
 def init(terminal: Terminal, name: str | None, missing: bool) -> None:
     """Make this device's home: its key and its three stores.
 
-    With an invitation in LOTTISYNC_INVITE it joins at once."""
+    With an invitation in LOTTISYNC_INVITE it joins at once.
+
+    \b
+    lottisync init --name laptop
+    LOTTISYNC_INVITE=URI lottisync init --name phone
+    """
     from lottisync.cli.devices import identity_problems
     from lottisync.cli.invitations import VARIABLE, join
     from lottisync.identity.device_key import grouped
@@ -41,23 +50,25 @@ def init(terminal: Terminal, name: str | None, missing: bool) -> None:
         uri = os.environ.get(VARIABLE)
         if uri:
             parse_invitation(uri)  # before anything is made
+        was_there = terminal.path.exists()
         home = TaskHome.create(terminal.path, name)
-        paired = join(home, uri) if uri else None
+        paired = join(home, uri, keep_folder=was_there) if uri else None
     device = home.key.device_id
 
     def shown() -> None:
-        terminal.line(f"{name} is ready in {home.path}", "green")
-        terminal.line(f"device  {grouped(device)}")
+        terminal.line(say("{name} is ready in {path}", name=name, path=home.path), "green")
+        terminal.fact("device", grouped(device))
         if paired is not None:
-            terminal.line(f"paired  with {paired.peer_name} ({' '.join(paired.words)})")
-        terminal.line("next    lottisync daemon" + ("" if paired else ", and on another device: lottisync pair"))
+            terminal.fact("paired", f"{paired.peer_name} ({' '.join(paired.words)})")
+        then = "lottisync daemon"
+        terminal.fact("next", then if paired else say("{command}, and on another device: lottisync pair", command=then))
 
     peer = (paired.peer_id, paired.peer_name) if paired else (None, None)
     terminal.emit(Made(device, name, str(home.path), *peer), shown)
 
 
 def machine_name() -> str:
-    """What this machine is called, as far as that is a name for a device."""
+    """The first part of this machine's host name; `device` if no device can have that name."""
     from lottisync.identity.device_key import IdentityError
     from lottisync.identity.device_name import MAX_NAME_CHARACTERS, parse_device_name
 
@@ -76,9 +87,12 @@ def _make_missing(terminal: Terminal, name: str) -> None:
         raise Problem("nothing-missing", "no store is missing in {path}; nothing was changed", path=terminal.path)
 
     def shown() -> None:
-        terminal.line(f"Made, empty: {', '.join(made)}. The other devices fill what they have.", "green")
+        terminal.line(say("Made, empty: {made}. The other devices fill what they have.", made=", ".join(made)), "green")
         if "space" in made:
-            terminal.line(f"This device is called {name} and knows no other. Pair it again: lottisync pair", "yellow")
+            terminal.line(
+                say("This device is called {name} and knows no other. Pair it again: lottisync pair", name=name),
+                "yellow",
+            )
 
     terminal.emit(StoresMade(str(terminal.path), made), shown)
 
@@ -87,7 +101,12 @@ def _make_missing(terminal: Terminal, name: str) -> None:
 @common
 @watchable
 def status(terminal: Terminal) -> None:
-    """Show the stores, whether a daemon runs, and the state of the other devices. Changes nothing."""
+    """Show the stores, whether a daemon runs, and the state of the other devices. Changes nothing.
+
+    \b
+    lottisync status
+    lottisync status --watch
+    """
     from lottisync.daemon.overview import overview
 
     found = overview(terminal.home, clock.now(), lambda: _waiting(terminal))
@@ -95,20 +114,34 @@ def status(terminal: Terminal) -> None:
 
 
 def _waiting(terminal: Terminal) -> int | None:
-    """How many proposals want the person's word; None where the index of them can't be kept, on a full disk say."""
+    """How many proposals wait for a verdict; None if their index cannot be kept, for example on a full disk."""
     try:
         return index.waiting(terminal.home.agent, clock.now())
     except Problem as problem:
-        terminal.warn(f"the proposals that wait for you could not be counted: {told(problem)}")
+        terminal.warn(
+            say("the proposals that wait for you could not be counted: {problem}", problem=with_hint(problem))
+        )
         return None
 
 
 def _show(terminal: Terminal, found: Overview) -> None:
     daemon = found.daemon
     terminal.line(f"{found.name}  {found.home}", "bold")
-    terminal.line(f"daemon  running on port {daemon.port} (pid {daemon.pid})" if daemon else "daemon  not running")
+    terminal.fact(
+        "daemon",
+        say("running on port {port} (pid {pid})", port=daemon.port, pid=daemon.pid) if daemon else say("not running"),
+    )
     if found.proposals_waiting:
-        terminal.line(f"{waits_for_you(found.proposals_waiting)}: lottisync review", "yellow")
+        terminal.line(
+            f"{waits_for_you(found.proposals_waiting)}: lottisync review",
+            "yellow",
+        )
+    show_attention(terminal, found.attention)
+    for one in found.reminders:
+        said = say("Reminder: {task_title}, {at}", task_title=quoted(one.task_title), at=ago(one.at, clock.now()))
+        terminal.line(say("{said}  (lottisync task show {task_id})", said=said, task_id=short(one.task_id)), "yellow")
+    if found.agents_off:
+        terminal.fact("agents", say("off on all devices; again: lottisync agent on"), "yellow")
     terminal.table(
         ["store", "entities", "digest"],
         [(name, f"{store.entities:,}", store.digest[:16]) for name, store in found.stores.items()],
@@ -117,95 +150,140 @@ def _show(terminal: Terminal, found: Overview) -> None:
     for peer in found.peers:
         _show_trouble_with(terminal, peer)
     if not found.peers:
-        terminal.line("No other device yet. Run: lottisync pair")
+        terminal.line(say("No other device yet. Run: lottisync pair"))
     else:
         terminal.table(["device", "state", "", "last seen"], [_peer_row(peer) for peer in found.peers])
     for line in filter(None, map(told_of, found.invitations)):
         terminal.line(line)
     for agent in found.asleep:
-        terminal.line(f"{agent.agent_name} gave up: {agent.asleep_because}  (lottisync agent resume)", "yellow")
+        who = {"name": agent.agent_name, "because": agent.asleep_because}
+        said = (
+            say("{name} of {title} gave up: {because}", title=quoted(agent.task_title), **who)
+            if agent.task_title
+            else say("{name} gave up: {because}", **who)
+        )
+        terminal.line(f"{said}  (lottisync agent resume {short(agent.agent_id)})", "yellow")
+    for paused in found.paused:
+        terminal.line(paused.because, "yellow")
     if found.nearby:
-        terminal.line(f"{found.nearby} more nearby that this device is not paired with. Pair with: lottisync pair")
+        terminal.line(
+            several(
+                "{count} more nearby that this device is not paired with. Pair with: lottisync pair",
+                "{count} more nearby that this device is not paired with. Pair with: lottisync pair",
+                found.nearby,
+            )
+        )
 
 
 def _show_trouble(terminal: Terminal, found: Overview) -> None:
     if found.clock_doubt:
-        terminal.line(found.clock_doubt + ".", "bold red")
+        terminal.line(translated(found.clock_doubt) + ".", "bold red")
     for name, store in found.stores.items():
         if store.quarantined:
-            terminal.line(f"{name}: {store.quarantined} came that cannot be taken here. See: lottisync check", "yellow")
+            terminal.line(
+                say(
+                    "{name}: {quarantined} came that cannot be taken here. See: lottisync check",
+                    name=name,
+                    quarantined=store.quarantined,
+                ),
+                "yellow",
+            )
     new = [copy for copy in found.copies if not copy.acknowledged]
     for copy in new:
         terminal.line(_restored(copy), "yellow")
     if new:
-        terminal.line("When you have read this: lottisync devices acknowledge", "dim")
+        terminal.line(say("When you have read this: lottisync devices acknowledge"), "dim")
     for row in found.damaged:
-        terminal.line(f"{row} is not what was stored. See: lottisync check", "bold red")
+        terminal.line(say("{row} is not what was stored. See: lottisync check", row=row), "bold red")
     if found.runs_twice:
-        terminal.line(event_text("duplicate-key", warning(None)) + ".", "bold red")
+        terminal.line(event_text("duplicate-key", translated(warning(None))) + ".", "bold red")
 
 
 def _restored(copy: Copy) -> str:
     """In the person's words: what happened, and that nothing is lost."""
-    backup = "a backup"
+    backup = say("a backup")
     if copy.backup_at:
         made = datetime.fromisoformat(copy.backup_at).astimezone()
-        backup += f" of {made.day} {made:%B %Y}"
+        backup = say("a backup of {day}", day=long_day(made.date()))
     if not copy.kept:
-        rest = "no change made since then is known here"
-    elif copy.kept == 1:
-        rest = "1 change made since then was kept"
+        rest = say("no change made since then is known here")
     else:
-        rest = f"{copy.kept:,} changes made since then were kept"
-    return f"{copy.device_name} was restored from {backup} (or copied); {rest}."
+        rest = several(
+            "{count} change made since then was kept", "{count} changes made since then were kept", copy.kept
+        )
+    return say(
+        "{device_name} was restored from {backup} (or copied); {rest}.",
+        device_name=copy.device_name,
+        backup=backup,
+        rest=rest,
+    )
 
 
 def _show_trouble_with(terminal: Terminal, peer: Peer) -> None:
     if peer.runs_twice:
-        terminal.line(event_text("duplicate-key", warning(peer.name)) + ".", "bold red")
-    if peer.clock_said:
-        terminal.line(clock_warning(peer.name, peer.clock_said) + ".", "yellow")
+        terminal.line(event_text("duplicate-key", translated(warning(peer.name))) + ".", "bold red")
+    if (trouble := clock_trouble(peer.name, peer.clock_off, peer.clock_said, clock.now())) is not None:
+        terminal.line(translated(trouble) + ".", "yellow")
     for line in not_shared(peer.name, peer.only_here, peer.only_there):
-        terminal.line(line, "yellow")
+        terminal.line(translated(line), "yellow")
     for name, count in peer.mended.items():
-        entities = "1 entity" if count == 1 else f"{count:,} entities"
         terminal.line(
-            f"{entities} of {name} differed from {peer.name}'s although nothing was missing: mended.", "yellow"
+            several(
+                "{count} entity of {store} differed from {name}'s although nothing was missing: mended.",
+                "{count} entities of {store} differed from {name}'s although nothing was missing: mended.",
+                count,
+                store=name,
+                name=peer.name,
+            ),
+            "yellow",
         )
-
-
-def why(peer: Peer) -> str:
-    """Why a device is away, in the person's words (MEET-26)."""
-    if peer.away == "stopped" and peer.left_at:
-        return f"it was stopped at {peer.left_at[:16].replace('T', ' ')}"
-    if peer.away == "no-address":
-        return "no address known. Add one: lottisync devices address NAME HOST:PORT"
-    failing = [(each.failing_since, each) for each in peer.addresses if each.failing_since]
-    if not failing:
-        return peer.error or (peer.last_failure.text if peer.last_failure else "")
-    since, others = min(at for at, _ in failing), f" and {len(failing) - 1} more" if len(failing) > 1 else ""
-    first = failing[0][1]
-    return f"not reachable at {first.address}{others} since {since[:16].replace('T', ' ')}: {first.error}"
 
 
 def _percent(done: int, of: int) -> str:
     return f"{100 * done // max(1, of)} %"
 
 
+BAR_CHARACTERS = 20
+
+
+def _received(round_: Receiving) -> str:
+    """`journal [#####...............] 1,000 of 4,000, 250 a second`."""
+    done, of = round_.entities, max(1, round_.of)
+    filled = min(BAR_CHARACTERS, BAR_CHARACTERS * done // of)
+    said = say(
+        "receiving {store} [{bar}] {done} of {of}",
+        store=round_.store,
+        bar="#" * filled + "." * (BAR_CHARACTERS - filled),
+        done=number(done),
+        of=number(round_.of),
+    )
+    if round_.per_second is None:
+        return said
+    return said + say(", {rate} a second", rate=number(round_.per_second))
+
+
 def _peer_row(peer: Peer) -> tuple[Any, ...]:
     from rich.text import Text
 
     if peer.diverged:
-        state = Text(f"differs in {', '.join(peer.diverged)}", "bold red")
+        state = Text(say("differs in {diverged}", diverged=", ".join(peer.diverged)), "bold red")
     elif peer.connected:
-        state = Text("in step", "green") if peer.in_step else Text("syncing", "yellow")
+        state = Text(say("in step"), "green") if peer.in_step else Text(say("syncing"), "yellow")
     else:
-        state = Text("away", "dim")
+        state = Text(say("away"), "dim")
     lacks = sum((peer.lacks or {}).values())
-    notes = [f"lacks {lacks:,} change{'s' if lacks != 1 else ''}"] if lacks else []
+    notes = [several("lacks {count} change", "lacks {count} changes", lacks)] if lacks else []
     if peer.holds_back:
-        notes.append(f"holds back {peer.holds_back:,} deleted")
-    notes += [f"comparing {name}: {_percent(done, of)}" for name, (done, of) in peer.comparing.items()]
-    # A connected device may still have addresses where it was not found: that is no news.
-    away = None if peer.connected else peer.error if peer.away in ("refused", "version") else why(peer)
-    return peer.name, state, "; ".join([*notes, *([away] if away else [])]), peer.last_seen_at or "unknown"
+        notes.append(say("holds back {holds_back} deleted", holds_back=number(peer.holds_back)))
+    notes += [
+        say("comparing {name}: {done}", name=name, done=_percent(done, of))
+        for name, (done, of) in peer.comparing.items()
+    ]
+    notes += [_received(peer.receiving)] if peer.receiving else []
+    away = away_text(peer.away, peer.name) if peer.away else ""
+    return (
+        peer.name,
+        state,
+        "; ".join([*notes, *([away] if away else [])]),
+        ago(peer.last_seen_at, clock.now()) if peer.last_seen_at else "unknown",
+    )

@@ -10,11 +10,13 @@ import click
 
 from lottisync.answers.devices import Invitations, InvitationShown, InvitationState
 from lottisync.cli.terminal import Terminal
+from lottisync.cli.times import local
 from lottisync.daemon.home import TaskHome
 from lottisync.daemon.overview import invitation_states
 from lottisync.device import clock
 from lottisync.identity.invitation import SECRET_BYTES, parse_invitation
-from lottisync.net.address import Address
+from lottisync.language import say, several
+from lottisync.net.address import Address, parse
 from lottisync.problem import Problem
 from lottisync.store.instant import iso
 
@@ -26,16 +28,28 @@ if TYPE_CHECKING:
 VARIABLE = "LOTTISYNC_INVITE"
 """Where `init` finds an invitation, on a server that is set up by a script."""
 OPEN_SECONDS = 10.0
-"""Within which the daemon listens for a new invitation."""
+"""Seconds within which the daemon listens for a new invitation."""
 
 
 def own_side(home: TaskHome) -> "Self":
     """This device in a pairing, with where its daemon is reached."""
-    from lottisync.daemon.status import read_status
     from lottisync.device.pairing import own_side as side
 
-    running = read_status(home)
-    return side(home, running.port if running else None)
+    return side(home, listens_at(home))
+
+
+def listens_at(home: TaskHome) -> Address:
+    """Where the daemon of this home listens. If none runs: where the settings say, else where it listened last."""
+    from lottisync.daemon.settings import read_settings
+    from lottisync.daemon.status import read_status
+    from lottisync.device.pairing import listens_at as listened
+
+    last = listened(home)
+    wanted = read_settings(home.path).listen if read_status(home) is None else None
+    if wanted is None:
+        return last
+    host, port = parse(wanted)
+    return Address(host, port or last.port)
 
 
 def invite(terminal: Terminal, where: Address, minutes: int, *, takes_back: bool, wait: bool) -> None:
@@ -49,7 +63,7 @@ def invite(terminal: Terminal, where: Address, minutes: int, *, takes_back: bool
     daemon = read_status(home) is not None
     if not wait and not daemon:
         raise Problem(
-            "no-daemon", "no daemon runs here, so nobody would answer; leave out --no-wait, or start one", hint="daemon"
+            "no-daemon", "no daemon runs here, so nobody would answer without this command", hint="daemon-or-wait"
         )
     now = clock.now()
     until = now + minutes * 60_000
@@ -66,8 +80,16 @@ def invite(terminal: Terminal, where: Address, minutes: int, *, takes_back: bool
     try:
         used = anyio.run(lambda: _given(home, made, show, daemon=daemon, wait=wait))
     except KeyboardInterrupt:
-        who = "the daemon answers it" if daemon else "a daemon, once one runs here, answers it"
-        terminal.line(f"The invitation is good until {_time(until)}: {who}. {_taking_back(made.number)}", "dim")
+        who = say("the daemon answers it") if daemon else say("a daemon, once one runs here, answers it")
+        terminal.line(
+            say(
+                "The invitation is good until {until}: {who}. {number}",
+                until=_time(until),
+                who=who,
+                number=_taking_back(made.number),
+            ),
+            "dim",
+        )
         raise
     if used is not None:
         _show_used(terminal, used, own_name)
@@ -76,7 +98,7 @@ def invite(terminal: Terminal, where: Address, minutes: int, *, takes_back: bool
 async def _given(
     home: TaskHome, made: "Given", show: "Callable[[Given], None]", *, daemon: bool, wait: bool
 ) -> "Given | None":
-    """From the row that was written to the device that joined; None without `wait`."""
+    """Show the invitation when a program listens for it, and give it again once it was used; None without `wait`."""
     from lottisync.daemon.daemon import one_problem
     from lottisync.device.invitation_server import InvitationServer
 
@@ -91,10 +113,10 @@ async def _given(
 
 
 async def _opened(home: TaskHome, made: "Given") -> "Given":
-    """The invitation, once somebody listens for it. Where nobody can, it is taken back."""
+    """The invitation, once a program listens for it. If none can, the invitation is taken back."""
     from lottisync.device.invitations import take_back
 
-    failure = "the daemon does not answer. See its log"
+    failure = say("the daemon does not answer. See its log")
     with anyio.move_on_after(OPEN_SECONDS):
         async for given in _rows(home, made.number):
             if given.port and not given.failure:
@@ -133,7 +155,7 @@ async def _rows(home: TaskHome, number: int) -> "AsyncIterator[Given]":
 
 @asynccontextmanager
 async def _ringing(home: TaskHome) -> AsyncIterator[Callable[[], Any]]:
-    """Gives what waits for a commit, or for as long as one may go unnoticed."""
+    """Gives a function that waits for the next commit, or for the time after which one looks anyway."""
     import secrets
 
     from lottisync.store.doorbell import FALLBACK_SECONDS, Bell
@@ -159,17 +181,23 @@ def accepted(me: "Self", uri: str) -> "Paired":
     return anyio.run(lambda: accept(me, invitation))
 
 
-def join(home: TaskHome, uri: str) -> "Paired":
-    """Pair a home that was just made. If that fails the home goes: `init` is all or nothing, and can be tried again."""
+def join(home: TaskHome, uri: str, *, keep_folder: bool) -> "Paired":
+    """Pair a home that was just made. If that fails, the home is deleted: `init` does all or nothing, and can be
+    tried again. With `keep_folder` its folder stays, empty: it was there before."""
     import shutil
 
+    from lottisync.device.home import LOST_AND_FOUND
     from lottisync.device.pairing import admit
 
     try:
         paired = accepted(own_side(home), uri)
     except BaseException:
         home.close()
-        shutil.rmtree(home.path)
+        for each in home.path.iterdir() if keep_folder else ():
+            if each.name != LOST_AND_FOUND:
+                shutil.rmtree(each) if each.is_dir() else each.unlink()
+        if not keep_folder:
+            shutil.rmtree(home.path)
         raise
     admit(home, paired)
     return paired
@@ -184,7 +212,7 @@ def take_back(terminal: Terminal, number: int) -> None:
 
     invitations.take_back(terminal.home.space, number, clock.now())
     [row] = [row for row in invitation_states(terminal.home, clock.now()) if row.number == number]
-    terminal.emit(row, lambda: terminal.line(f"Invitation {number} is no longer good.", "green"))
+    terminal.emit(row, lambda: terminal.line(say("Invitation {number} is no longer good.", number=number), "green"))
 
 
 def show_invitations(terminal: Terminal) -> None:
@@ -192,7 +220,7 @@ def show_invitations(terminal: Terminal) -> None:
 
     def shown() -> None:
         if not rows:
-            terminal.line("No invitation is open, and none ended within a day. Make one: lottisync pair --invite")
+            terminal.line(say("No invitation is open, and none ended within a day. Make one: lottisync pair --invite"))
             return
         terminal.table(["invitation", "", ""], [(str(row.number), row.state, _note(row)) for row in rows])
 
@@ -200,21 +228,25 @@ def show_invitations(terminal: Terminal) -> None:
 
 
 def told_of(row: InvitationState) -> str | None:
-    """A line of `status`: what is open, and who joined; nothing of one that has expired."""
+    """A line of `status`: what is open, and which device joined. An invitation that has expired is not shown."""
     if row.state == "expired":
         return None
-    return f"Invitation {row.number}: {_note(row)}"
+    return say("Invitation {number}: {row}", number=row.number, row=_note(row))
 
 
 def _note(row: InvitationState) -> str:
     if row.joined_at is not None:
-        return f"{row.device_name} joined at {_shown(row.joined_at)}"
-    until = f"until {_shown(row.until)}"
-    return f"{until}; nobody can answer it now: {row.failure}" if row.failure else until
+        return say("{device_name} joined at {joined_at}", device_name=row.device_name, joined_at=_shown(row.joined_at))
+    if row.state == "expired":
+        return say("ended {until}, and nobody joined", until=_shown(row.until))
+    until = say("until {until}", until=_shown(row.until))
+    return (
+        say("{until}; nobody can answer it now: {failure}", until=until, failure=row.failure) if row.failure else until
+    )
 
 
 def _shown(at: str) -> str:
-    return at[:16].replace("T", " ")
+    return local(at)
 
 
 def _time(millis: int) -> str:
@@ -222,7 +254,7 @@ def _time(millis: int) -> str:
 
 
 def _taking_back(number: int) -> str:
-    return f"To take it back: lottisync pair --take-back {number}"
+    return say("To take it back: lottisync pair --take-back {number}", number=number)
 
 
 def _show(terminal: Terminal, number: int, uri: str, minutes: int, *, daemon: bool) -> None:
@@ -230,15 +262,27 @@ def _show(terminal: Terminal, number: int, uri: str, minutes: int, *, daemon: bo
 
     drawn = io.StringIO()
     segno.make(uri, error="l", micro=False).terminal(drawn, border=2, compact=True)
-    terminal.line(f"Good once, for {minutes} minutes. On the other device:  lottisync pair '{uri}'")
-    terminal.line(f"(or, when it is set up:  {VARIABLE}='{uri}' lottisync init --name NAME)", "dim")
+    terminal.line(
+        several(
+            "Good once, for {count} minute. On the other device:  lottisync pair '{uri}'",
+            "Good once, for {count} minutes. On the other device:  lottisync pair '{uri}'",
+            minutes,
+            uri=uri,
+        )
+    )
+    terminal.line(
+        say("(or, when it is set up:  {variable}='{uri}' lottisync init --name NAME)", variable=VARIABLE, uri=uri),
+        "dim",
+    )
     for line in drawn.getvalue().splitlines():
         click.echo(line)
-    terminal.line("Anyone who has this link before it is used can join.", "dim")
+    terminal.line(say("Anyone who has this link before it is used can join."), "dim")
     if daemon:
-        terminal.line(f"The daemon answers it, also when this command has ended. {_taking_back(number)}", "dim")
+        terminal.line(
+            say("The daemon answers it, also when this command has ended. {number}", number=_taking_back(number)), "dim"
+        )
     else:
-        terminal.line("No daemon runs here: it is answered while this command runs. Waiting ...", "dim")
+        terminal.line(say("No daemon runs here: it is answered while this command runs. Waiting ..."), "dim")
 
 
 def _show_used(terminal: Terminal, used: "Given", was: str) -> None:

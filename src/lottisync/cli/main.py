@@ -2,24 +2,31 @@
 
 Commands are found by name and imported when they are called, so `lottisync --help` and
 `lottisync task list` load nothing they don't need. This module is also the boundary of errors: a
-`Problem` becomes one line on standard error and its exit code; so do a call that click can't read and what the
-system refuses. Nothing else is caught here. Exit codes: 0 done, 1 could not be done, 2 the call was
-wrong (docs/specs/11-command-line.md).
-"""
+`Problem` becomes one line on standard error and its exit code; so does a call that click cannot read, and so does an
+error of the system. Nothing else is caught here. Exit codes: 0 done, 1 could not be done, 2 the call was wrong
+(docs/specs/11-command-line.md)."""
 
+import errno
 import importlib
+import os
 import sys
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from lottisync.answers.form import Error, Failed
-from lottisync.cli.hints import told
+from lottisync.cli import help_pages
+from lottisync.cli.help_pages import Group
+from lottisync.cli.hints import with_hint
 from lottisync.cli.options import everywhere
 from lottisync.cli.output import answer_line, drop, finish, prepare, writing
+from lottisync.language import chosen, say, speaking
 from lottisync.problem import Problem
 from lottisync.shown import one_line
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 COMMANDS = {
     "init": ("lottisync.cli.homes:init", "Make this device's home."),
@@ -28,26 +35,36 @@ COMMANDS = {
     "pair": ("lottisync.cli.devices:pair", "Make two devices trust each other."),
     "devices": ("lottisync.cli.devices:devices", "List this person's devices, or put one away."),
     "status": ("lottisync.cli.homes:status", "Show the stores and the state of the devices."),
-    "import": ("lottisync.cli.tasks:import_file", "Add the tasks of a file."),
+    "import": ("lottisync.cli.files:import_file", "Add the tasks of a file."),
     "task": ("lottisync.cli.task_verbs:task", "List, show, add and change tasks."),
     "search": ("lottisync.cli.searches:search", "Find tasks, items and notes by their words."),
     "agent": ("lottisync.cli.agents:agent", "Create a task's agent, wake it, read its report."),
     "review": ("lottisync.cli.reviews:review", "Decide on what agents propose."),
+    "undo": ("lottisync.cli.undoing:undo", "Take back what was done last, from this terminal."),
     "history": ("lottisync.cli.stores:history", "Show who wrote what, and what it replaced."),
     "conflicts": ("lottisync.cli.stores:conflicts", "See and settle what two devices wrote at once."),
     "check": ("lottisync.cli.stores:check", "Look through the whole home for damage."),
     "verify": ("lottisync.cli.verifications:verify", "Compare with another device, and mend what differs."),
     "doctor": ("lottisync.cli.doctors:doctor", "Look at all that this device needs, and say what to do."),
+    "logs": ("lottisync.cli.logs:logs", "Show what the daemon said."),
+    "sync": ("lottisync.cli.arrivals:sync", "Wait until another device has everything."),
+    "leave": ("lottisync.cli.leaving:leave", "Take this device out, and delete what is on it."),
+    "service": ("lottisync.cli.units:service", "Have systemd start the daemon."),
+    "relay": ("lottisync.cli.relays:relay", "Meet at a server, if devices are never up together."),
     "config": ("lottisync.cli.configuration:config", "Show and change what the daemon does when it starts."),
     "backup": ("lottisync.cli.backups:backup", "Make a checked copy of this device."),
     "restore": ("lottisync.cli.backups:restore", "Make a home of a backup."),
-    "export": ("lottisync.cli.backups:export_file", "Write everything to a file, as lines of JSON."),
+    "export": ("lottisync.cli.files:export_file", "Write everything to a file, or the tasks as Markdown or CSV."),
     "purge": ("lottisync.cli.stores:purge", "Forget what was deleted long ago."),
+    "completion": ("lottisync.cli.completion:completion", "Print what completes calls in your shell."),
     "conformance-adapter": ("lottisync.cli.conformance:conformance_adapter", "Speak the conformance protocol."),
 }
 
+FOR_PROGRAMS = ("conformance-adapter",)
+"""Commands that no person types: the help does not list them."""
 
-class LazyGroup(click.Group):
+
+class LazyGroup(Group):
     """A group that knows its commands by name and imports one when it is asked for."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -60,9 +77,19 @@ class LazyGroup(click.Group):
         command: click.Command = getattr(importlib.import_module(module), attribute)
         return command
 
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> "list[CompletionItem]":
+        """By name alone: a command is not imported to offer it."""
+        from click.shell_completion import CompletionItem
+
+        found = [CompletionItem(name, help=say(text)) for name, (_, text) in COMMANDS.items()]
+        return [
+            *(each for each in found if each.value.startswith(incomplete)),
+            *click.Command.shell_complete(self, ctx, incomplete),
+        ]
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items() if name not in FOR_PROGRAMS])
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
@@ -74,6 +101,12 @@ def lottisync(home: str | None, as_json: bool) -> None:
 
 def main(arguments: list[str] | None = None) -> None:
     given = sys.argv[1:] if arguments is None else arguments
+    help_pages.prepare()
+    with speaking("en" if "--json" in given else chosen(None, os.environ)):
+        _run(given)
+
+
+def _run(given: list[str]) -> None:
     try:
         prepare()
         result: Any = lottisync.main(given, prog_name="lottisync", standalone_mode=False)
@@ -81,7 +114,7 @@ def main(arguments: list[str] | None = None) -> None:
             sys.stdout.flush()
         sys.exit(result if isinstance(result, int) else 0)
     except Problem as problem:
-        _tell(given, problem.code, told(problem))
+        _tell(given, problem.code, with_hint(problem))
         sys.exit(problem.exit_code)
     except click.exceptions.NoArgsIsHelpError as error:
         error.show()
@@ -95,10 +128,14 @@ def main(arguments: list[str] | None = None) -> None:
         drop()
         sys.exit(0)
     except OSError as error:
-        # The system refused something that no command expected. That is no fault of ours, so it is no traceback.
-        what = error.filename or "something that the command needs"
+        # An error of the system that no command expected. It is not a bug of ours, so no traceback is shown.
+        what = error.filename or say("something that the command needs")
+        why = error.strerror or error
         _tell(
-            given, "refused-by-system", f"the system refused {what}: {error.strerror or error}. Mend that and try again"
+            *(given, "refused-by-system"),
+            say("the system refused {what}: {why}. Make it writable and try again", what=what, why=why)
+            if error.errno == errno.EROFS
+            else say("the system refused {what}: {why}. Mend that and try again", what=what, why=why),
         )
         finish()
         sys.exit(1)
@@ -106,7 +143,7 @@ def main(arguments: list[str] | None = None) -> None:
 
 def _one_line(error: click.ClickException) -> str:
     context = getattr(error, "ctx", None)
-    hint = f" See: {context.command_path} --help" if context is not None else ""
+    hint = " " + say("See: {command} --help", command=context.command_path) if context is not None else ""
     return " ".join(error.format_message().split()) + hint
 
 

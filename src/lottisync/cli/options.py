@@ -1,31 +1,75 @@
-"""`--home` and `--json`, which every command and every group takes: they may stand anywhere in a call."""
+"""`--home`, `--json` and `--language`, which every command and every group takes: they may stand anywhere in a call."""
 
+import os
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 import click
+
+from lottisync.language import LANGUAGES, chosen, speak
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Asked(NamedTuple):
-    """What a call says for the whole command; `home` as it was typed, or None."""
+    """The options of a call that count for the whole command. `home` is as it was typed, or None."""
 
     home: str | None
     as_json: bool
 
 
+LANGUAGE = "lottisync.language"
+"""Where click's context keeps the language that was given."""
+
+
 def everywhere(command: F) -> F:
-    """Give a command or a group both options. They come as `home` and `as_json`."""
+    """Give a command or a group the three options. Two come as `home` and `as_json`."""
     home = click.option(
         "--home", metavar="DIR", help="The home to use; else LOTTISYNC_HOME, else the platform's folder."
     )
     as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
-    return home(as_json(command))
+    language = click.option(
+        *("--language", "language"),
+        type=click.Choice(LANGUAGES),
+        is_eager=True,
+        expose_value=False,
+        callback=_remember,
+        help="The language of the output; else LOTTISYNC_LANGUAGE, else the setting `language`, else LANG.",
+    )
+    return home(as_json(language(command)))
+
+
+def _remember(context: click.Context, parameter: click.Parameter, value: str | None) -> None:
+    if value is not None:
+        context.meta[LANGUAGE] = value
+        speak(value)
+
+
+def speak_to(context: click.Context, home: Path, *, as_json: bool) -> None:
+    """Choose the language of a command's output. What programs read is English."""
+    if as_json:
+        speak("en")
+    elif LANGUAGE not in context.meta:
+        speak(chosen(None, os.environ, _held_by(home)))
+
+
+def _held_by(home: Path) -> str | None:
+    """The setting `language` of a home. A file that cannot be read is another command's problem."""
+    try:
+        text = (home / "config.toml").read_text(encoding="utf-8")
+        if "language" not in text:
+            return None
+        import tomllib
+
+        held = tomllib.loads(text).get("language")
+    except (OSError, ValueError):
+        return None
+    return held if isinstance(held, str) else None
 
 
 def asked(context: click.Context | None) -> Asked:
-    """What was asked for: what stands behind the last word of the command counts before what stands further left."""
+    """The options that count. One further right counts before the same one further left."""
     home: str | None = None
     as_json = False
     while context is not None:

@@ -1,8 +1,7 @@
 """Standard output and standard error: a terminal, a pipe or a file.
 
-A shell may close them, point them at a full disk or at a program that has had enough, or say that they take ASCII. A
-command then ends with a sentence, and a daemon goes on: its log is not what it is there for.
-"""
+A shell may close them, or point them at a full disk or at a program that stops reading. They may take only ASCII. A
+command then ends with a sentence. A daemon goes on: its work does not depend on its log."""
 
 import os
 import sys
@@ -16,8 +15,8 @@ from lottisync.problem import Problem
 
 
 def prepare() -> None:
-    """Make standard output and error fit to be written to: one that is closed leads nowhere, and what the encoding of
-    a terminal does not have is a question mark."""
+    """Make standard output and error usable: a closed one is replaced by one that drops everything, and a character
+    that the terminal's encoding does not have becomes a question mark."""
     for number in range(3):
         try:
             os.fstat(number)
@@ -49,8 +48,8 @@ def writing() -> Iterator[None]:
 
 
 def drop() -> None:
-    """Nobody reads our output any more, or it cannot be written. The rest of the buffer is dropped, or the
-    interpreter would complain about it when it ends."""
+    """The reader of our output has ended, or the output cannot be written. Drop the rest of the buffer; else the
+    interpreter would report it at its end."""
     with suppress(OSError, ValueError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())

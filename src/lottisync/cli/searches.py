@@ -1,6 +1,7 @@
 """`search`: full-text search over the titles of tasks, their checklist items and their notes."""
 
 from contextlib import closing
+from pathlib import Path
 
 import click
 
@@ -9,6 +10,8 @@ from lottisync.answers.tasks import Hits
 from lottisync.cli.terminal import Terminal, common, short
 from lottisync.daemon.home import TaskHome
 from lottisync.entities.version import Damaged
+from lottisync.language import say
+from lottisync.store.feed_index import UNWRITABLE
 from lottisync.store.reader import Document, Reader
 from lottisync.store.text_index import FILE, Hit, TextIndex
 
@@ -32,7 +35,7 @@ def search(terminal: Terminal, words: tuple[str, ...], limit: int) -> None:
 
     def shown() -> None:
         if not found:
-            terminal.line("Nothing has all of these words.")
+            terminal.line(say("Nothing has all of these words."))
         for one in found:
             terminal.line(f"{short(one.task_id)}  {one.task_title}")
             if one.type != "task":
@@ -43,26 +46,35 @@ def search(terminal: Terminal, words: tuple[str, ...], limit: int) -> None:
 
 def found_in(home: TaskHome, words: str, limit: int) -> list[Answer]:
     """What has all words, the best match first; at most `limit`."""
-    with closing(TextIndex(home.path / FILE, {"journal": home.journal}, _words)) as index:
-        hits = index.search(words, limit)
+    try:
+        hits = _hits(home.path / FILE, home, words, limit)
+    except UNWRITABLE:  # the disk takes no index: it is built in memory, and forgotten
+        hits = _hits(Path(":memory:"), home, words, limit)
     with home.journal.reading() as reader:
         return [one for hit in hits if (one := _described(reader, hit)) is not None]
+
+
+def _hits(file: Path, home: TaskHome, words: str, limit: int) -> list[Hit]:
+    with closing(TextIndex(file, {"journal": home.journal}, _words)) as index:
+        return index.search(words, limit)
 
 
 def _words(document: Document) -> str:
     try:
         text = document.document().get(WORDS.get(document.type, ""))
-    except Damaged:  # `check` names it; it keeps nothing else from being found
+    except Damaged:  # `check` names it; everything else is found
         return ""
     return text if isinstance(text, str) else ""
 
 
 def _described(reader: Reader, hit: Hit) -> Answer | None:
-    """A hit with its task; None if the task is deleted."""
-    document = reader.document(hit.id)
-    fields = document.document() if document is not None else {}
-    task = reader.document(hit.id if hit.type == "task" else str(fields.get("taskId")))
-    if task is None or task.deleted:
+    """A hit with its task; None if the task is deleted, or if one of the two cannot be read."""
+    try:
+        document = reader.document(hit.id)
+        fields = document.document() if document is not None else {}
+        task = reader.document(hit.id if hit.type == "task" else str(fields.get("taskId")))
+        if task is None or task.deleted:
+            return None
+        return Answer(hit.id, hit.type, task.id, task.document().get("title") or "", hit.piece)
+    except Damaged:
         return None
-    title = task.document().get("title") or ""
-    return Answer(hit.id, hit.type, task.id, title, hit.piece)

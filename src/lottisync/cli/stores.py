@@ -20,19 +20,23 @@ from lottisync.answers.stores import (
     Written,
 )
 from lottisync.causality.vector_clock import Host
+from lottisync.cli.acts import acting
+from lottisync.cli.help_pages import Group
 from lottisync.cli.terminal import Terminal, common, short
+from lottisync.cli.times import SECONDS, local
 from lottisync.daemon.home import TaskHome
 from lottisync.daemon.overview import device_names
 from lottisync.device import clock, purging
-from lottisync.entities import canonical
 from lottisync.entities.entity import DELETED_AT, Entity
-from lottisync.entities.registers import Stamp
+from lottisync.entities.path import split
+from lottisync.journal import tasks
+from lottisync.language import say, several
 from lottisync.problem import Problem
 from lottisync.review import index
 from lottisync.review.precedence import PERSON
 from lottisync.shown import quoted
 from lottisync.store import conflict as conflicts_of
-from lottisync.store import mending
+from lottisync.store import mending, overwritten
 from lottisync.store.check import broken_invariants
 from lottisync.store.conflict import Conflict
 from lottisync.store.instant import iso
@@ -48,7 +52,12 @@ DAY = 24 * 3_600_000
 def check(terminal: Terminal, accepted: str | None) -> None:
     """Look through the whole home for what should not be. Exit code 1 if something is wrong.
 
-    Reads only, without --accept."""
+    Reads only, without --accept.
+
+    \b
+    lottisync check
+    lottisync check --accept 4f0c
+    """
     if accepted is not None:
         _accept(terminal, accepted)
         return
@@ -78,9 +87,9 @@ def check(terminal: Terminal, accepted: str | None) -> None:
                 terminal.line(f"  {fault}", "red")
         if any(found.values()):
             if outdated:
-                terminal.line("This computes the index of change sets again: lottisync review reindex", "dim")
-            terminal.line("What another device can help to mend, this mends: lottisync verify", "dim")
-            terminal.line("If what a damaged row shows now is right: lottisync check --accept ID", "dim")
+                terminal.line(say("This computes the index of change sets again: lottisync review reindex"), "dim")
+            terminal.line(say("What another device can help to mend, this mends: lottisync verify"), "dim")
+            terminal.line(say("If what a damaged row shows now is right: lottisync check --accept ID"), "dim")
 
     terminal.emit(Checked(found), shown)
     if any(found.values()):
@@ -88,7 +97,7 @@ def check(terminal: Terminal, accepted: str | None) -> None:
 
 
 def _accept(terminal: Terminal, ident: str) -> None:
-    """In the store where the row is damaged, or else the store that has it and says that it is sound."""
+    """Accept a damaged row, in the store where it is damaged. If it is damaged in no store, the error says so."""
     holding = []
     for store in terminal.home.stores.values():
         with store.reading() as reader:
@@ -100,7 +109,7 @@ def _accept(terminal: Terminal, ident: str) -> None:
     _, store = min(holding, key=lambda one: one[0])
     with store.transaction(clock.now(), PERSON) as tx:
         mending.accept(tx, ident)
-    terminal.emit(Accepted(ident), lambda: terminal.line(f"{ident} holds what it shows now.", "green"))
+    terminal.emit(Accepted(ident), lambda: terminal.line(say("{ident} holds what it shows now.", ident=ident), "green"))
 
 
 @click.command()
@@ -111,7 +120,11 @@ def _accept(terminal: Terminal, ident: str) -> None:
 def purge(terminal: Terminal, days: int) -> None:
     """Forget for good what was deleted long ago and every other device has seen. A running daemon does it daily.
 
-    A device that was away for long holds it back; `lottisync devices retire NAME` says not to wait for it."""
+    A device that was away for long holds it back; `lottisync devices retire NAME` says not to wait for it.
+
+    \b
+    lottisync purge --days 60
+    """
     home = terminal.home
     now, min_age = clock.now(), days * DAY
     forgotten = purging.purge(home, now, min_age)
@@ -123,9 +136,22 @@ def purge(terminal: Terminal, days: int) -> None:
 
     def shown() -> None:
         total = sum(forgotten.values())
-        terminal.line(f"{total:,} deleted {'entity' if total == 1 else 'entities'} forgotten.", "green")
+        terminal.line(
+            several("{count} deleted entity forgotten.", "{count} deleted entities forgotten.", total),
+            "green",
+        )
         for one in held:
-            terminal.line(f"{one.name} has not seen {one.holds_back:,} more yet; they stay until it has.", "yellow")
+            terminal.line(
+                several(
+                    *(
+                        "{name} has not seen {count} more yet; it stays until it has.",
+                        "{name} has not seen {count} more yet; they stay until it has.",
+                    ),
+                    one.holds_back,
+                    name=one.name,
+                ),
+                "yellow",
+            )
 
     terminal.emit(Purged(forgotten, held), shown)
 
@@ -134,50 +160,43 @@ def purge(terminal: Terminal, days: int) -> None:
 @click.argument("entity_id", metavar="ID")
 @common
 def history(terminal: Terminal, entity_id: str) -> None:
-    """Show who wrote which field of ID, on which device, when, and what it replaced.
+    """Show who wrote which field of ID, on which device, when, and what it replaced. A piece of a task's title will do.
 
-    What was replaced is kept on the device where that happened: at most 100 values a field."""
+    What was replaced is kept on the device where that happened: at most 100 values a field.
+
+    \b
+    lottisync history 4f0c
+    """
     home = terminal.home
     store, ident = _where(home, entity_id)
     with store.reading() as reader:
-        entity = reader.entity(ident)
-        old = reader.overwritten(ident)
-    assert entity is not None
+        lines = overwritten.history(reader, ident)
     names = device_names(home)
-    # Not what was there before by the clock: of two that did not know of each other, neither replaced the other.
-    # Of several that went at once it is the one that was shown, the greatest.
-    old.sort(key=lambda o: (o.precedence, o.millis, o.ticks, o.host, o.counter))
-    replaced = {(o.path, o.by_host, o.by_counter): canonical.decode(o.value) for o in old}
-
-    def row(path: str, value: bytes, stamp: Stamp, *, current: bool) -> Write:
-        return Write(
-            iso(stamp.millis),
-            _writer(stamp.precedence),
-            stamp.host,
-            names.get(stamp.host),
-            path,
-            canonical.decode(value),
-            current,
-            replaced.get((path, *stamp.dot)),
+    rows = [
+        Write(
+            iso(line.stamp.millis),
+            _writer(line.stamp.precedence),
+            line.stamp.host,
+            names.get(line.stamp.host),
+            line.path,
+            line.value,
+            line.current,
+            line.replaced,
         )
-
-    rows = [row(o.path, o.value, Stamp(o.precedence, o.millis, o.ticks, o.host, o.counter), current=False) for o in old]
-    rows += [
-        row(path, held.value, held.stamp, current=True) for path, writes in entity.registers.items() for held in writes
+        for line in lines
     ]
-    rows.sort(key=lambda each: (each.at, each.path))
 
     def shown() -> None:
         terminal.table(
             ["when", "who", "on", "field", "value", "before"],
             [
                 (
-                    r.at[:19].replace("T", " "),
+                    local(r.at, SECONDS),
                     r.by,
                     r.device_name or r.host,
-                    r.path,
-                    _brief(r.value),
-                    _brief(r.replaced),
+                    _field(r.path),
+                    _held(r.path, r.value),
+                    _held(r.path, r.replaced),
                 )
                 for r in rows
             ],
@@ -186,16 +205,38 @@ def history(terminal: Terminal, entity_id: str) -> None:
     terminal.emit(History(ident, rows), shown)
 
 
+def _field(path: str) -> str:
+    """What people call a register. A plain field has its own name: `conflicts keep` takes it."""
+    match split(path):
+        case "labels", str(label):
+            return say("label {label}", label=label)
+        case "receipts", str():
+            return say("confirmed proposal")
+        case _:
+            return path
+
+
+def _held(path: str, value: Any) -> str:
+    """What a register held, for people: a deletion is a word, and not its clocks; a receipt is its result."""
+    if split(path)[0] == "receipts" and isinstance(value, dict):
+        return _brief(value.get("result"))
+    return "deleted" if path == DELETED_AT and value is not None else _brief(value)
+
+
 def _brief(value: Any) -> str:
     text = value if isinstance(value, str) else "" if value is None else msgspec.json.encode(value).decode()
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
-@click.group(invoke_without_command=True)
+@click.group(cls=Group, invoke_without_command=True)
 @common
 @click.pass_context
 def conflicts(context: click.Context, terminal: Terminal) -> None:
-    """Without a verb: list where two devices wrote different things without knowing of each other."""
+    """Without a verb: list where two devices wrote different things without knowing of each other.
+
+    \b
+    lottisync conflicts
+    """
     if context.invoked_subcommand is not None:
         return
     home = terminal.home
@@ -203,7 +244,7 @@ def conflicts(context: click.Context, terminal: Terminal) -> None:
 
     def shown() -> None:
         if not found:
-            terminal.line("No conflict.", "green")
+            terminal.line(say("No conflict."), "green")
             return
         terminal.table(
             ["id", "title", "field", "shown", "also written"],
@@ -221,7 +262,11 @@ def conflicts(context: click.Context, terminal: Terminal) -> None:
 @click.argument("entity_id", metavar="ID")
 @common
 def show_conflicts(terminal: Terminal, entity_id: str) -> None:
-    """Show the conflicts of ID, value beside value."""
+    """Show the conflicts of ID, value beside value.
+
+    \b
+    lottisync conflicts show 4f0c
+    """
     home = terminal.home
     store, ident = _where(home, entity_id)
     entity = store.read(ident)
@@ -231,7 +276,7 @@ def show_conflicts(terminal: Terminal, entity_id: str) -> None:
     def shown() -> None:
         for one in found:
             rows = [
-                (str(n), _said(one, each), each.by, each.device_name or each.host, each.at[:19])
+                (str(n), _said(one, each), each.by, each.device_name or each.host, local(each.at, SECONDS))
                 for n, each in enumerate(one.values, 1)
             ]
             terminal.table(["", one.path, "by", "on", "at"], rows)
@@ -247,9 +292,13 @@ def show_conflicts(terminal: Terminal, entity_id: str) -> None:
 @click.argument("number", type=int, metavar="N")
 @common
 def keep(terminal: Terminal, entity_id: str, field: str, number: int) -> None:
-    """Keep the N-th value of FIELD (1 is the one that is shown now)."""
+    """Keep the N-th value of FIELD (1 is the one that is shown now).
+
+    \b
+    lottisync conflicts keep 4f0c title 2
+    """
     store, ident = _where(terminal.home, entity_id)
-    with store.transaction(clock.now(), PERSON) as tx:
+    with acting(terminal, f"settled {field}", store=store) as tx:
         conflicts_of.keep(tx, ident, field, number)
     _settled(terminal, ident, field)
 
@@ -260,23 +309,27 @@ def keep(terminal: Terminal, entity_id: str, field: str, number: int) -> None:
 @click.argument("value")
 @common
 def combine(terminal: Terminal, entity_id: str, field: str, value: str) -> None:
-    """Settle FIELD with a new VALUE: JSON, or text as it stands."""
+    """Settle FIELD with a new VALUE: JSON, or text as it stands.
+
+    \b
+    lottisync conflicts combine 4f0c title "Buy oat milk"
+    """
     store, ident = _where(terminal.home, entity_id)
     try:
         decoded: Any = msgspec.json.decode(value)
     except msgspec.DecodeError:
         decoded = value
-    with store.transaction(clock.now(), PERSON) as tx:
+    with acting(terminal, f"settled {field}", store=store) as tx:
         conflicts_of.combine(tx, ident, field, decoded)
     _settled(terminal, ident, field)
 
 
 def _settled(terminal: Terminal, ident: str, field: str) -> None:
-    terminal.emit(Settled(ident, field), lambda: terminal.line(f"{field} is settled.", "green"))
+    terminal.emit(Settled(ident, field), lambda: terminal.line(say("{field} is settled.", field=field), "green"))
 
 
 def _all(home: TaskHome) -> list[ConflictAnswer]:
-    """What there is to decide on, one for each decision."""
+    """The open conflicts, one for each decision of the person."""
     names = device_names(home)
     found = []
     for store in home.stores.values():
@@ -310,7 +363,8 @@ def show_of_task(terminal: Terminal, found: list[ConflictAnswer]) -> None:
 
 
 def _where(home: TaskHome, abbreviated: str) -> tuple[Store, str]:
-    """The store that has an id, which may be abbreviated to its first or last characters."""
+    """The store that has an id (whole, or its first or last characters), or that has a task with this piece in its
+    title."""
     found: list[tuple[Store, str]] = []
     for store in home.stores.values():
         with store.reading() as reader:
@@ -319,8 +373,24 @@ def _where(home: TaskHome, abbreviated: str) -> tuple[Store, str]:
             found += [(store, ident) for ident in reader.ids_like(abbreviated, 2)]
     if len(found) == 1:
         return found[0]
-    what = "nothing has" if not found else "several things have"
-    raise Problem("unknown-id", "{what} an id that begins or ends with {quoted}", what=what, quoted=quoted(abbreviated))
+    if found:
+        raise Problem("unknown-id", "several ids begin or end with {quoted}", quoted=quoted(abbreviated))
+    return home.journal, _titled(home, abbreviated)
+
+
+def _titled(home: TaskHome, piece: str) -> str:
+    """The task with that piece in its title; `Problem` if several have it, or none."""
+    try:
+        with home.journal.reading() as reader:
+            return tasks.resolve(reader, piece, "task")
+    except Problem as problem:
+        if problem.code != "unknown-id":
+            raise
+    raise Problem(
+        "unknown-id",
+        "nothing has an id that begins or ends with {quoted}, and no task has it in its title",
+        quoted=quoted(piece),
+    )
 
 
 def _said(conflict: ConflictAnswer, written: Written) -> str:

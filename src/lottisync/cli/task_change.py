@@ -12,11 +12,12 @@ from typing import Any, NamedTuple
 import click
 
 from lottisync.answers.tasks import ChangedItem, ChangedItems, ChangedTask, ChangedTasks
+from lottisync.cli import completion
+from lottisync.cli.acts import acting
 from lottisync.cli.terminal import Terminal, judging_the_call, short
-from lottisync.device import clock
 from lottisync.journal import tasks
+from lottisync.language import say, translated
 from lottisync.problem import Usage
-from lottisync.review.precedence import PERSON
 from lottisync.shown import quoted
 from lottisync.store.transaction import Transaction
 
@@ -25,8 +26,8 @@ _SPAN = re.compile(r"\A(?:(\d{1,3})\s*h(?:ours?)?)?\s*(?:(\d{1,4})\s*(?:m|min|mi
 Verb = Callable[[Transaction, str], bool]
 """Does something to the task (item) with this id; False if it is so already."""
 
-many_tasks = click.argument("named", metavar="TASK...", nargs=-1, required=True)
-one_task = click.argument("named", metavar="TASK")
+many_tasks = click.argument("named", metavar="TASK...", nargs=-1, required=True, shell_complete=completion.tasks)
+one_task = click.argument("named", metavar="TASK", shell_complete=completion.tasks)
 
 
 def spent(text: str) -> int:
@@ -49,7 +50,7 @@ def change_tasks(terminal: Terminal, named: Sequence[str], verb: Verb, said: str
             fields.get("estimate"),
             changed,
         )
-        for ident, fields, changed in _change(terminal, named, "task", verb, deleted=deleted)
+        for ident, fields, changed in _change(terminal, named, "task", verb, said, deleted=deleted)
     ]
     terminal.emit(ChangedTasks(changed), lambda: _show(terminal, changed, said))
 
@@ -65,7 +66,7 @@ def change_items(terminal: Terminal, named: Sequence[str], verb: Verb, said: str
             bool(fields.get("isArchived")),
             changed,
         )
-        for ident, fields, changed in _change(terminal, named, "checklistItem", verb)
+        for ident, fields, changed in _change(terminal, named, "checklistItem", verb, said)
     ]
     terminal.emit(ChangedItems(changed), lambda: _show(terminal, changed, said))
 
@@ -78,11 +79,11 @@ class _Changed(NamedTuple):
 
 
 def _change(
-    terminal: Terminal, named: Sequence[str], type_name: str, verb: Verb, *, deleted: bool = False
+    terminal: Terminal, named: Sequence[str], type_name: str, verb: Verb, said: str, *, deleted: bool = False
 ) -> list[_Changed]:
     """Do the verb to each that is named, in one transaction."""
     answers = []
-    with terminal.home.journal.transaction(clock.now(), PERSON) as tx:
+    with acting(terminal, str(said)) as tx:
         for ident in dict.fromkeys(tasks.resolve(tx, name, type_name, deleted=deleted) for name in named):
             changed = verb(tx, ident)
             document = tx.document(ident)
@@ -93,6 +94,11 @@ def _change(
 
 def _show(terminal: Terminal, answers: Sequence[ChangedTask | ChangedItem], said: str) -> None:
     for answer in answers:
-        already = "" if answer.changed else " already"
         style = "green" if answer.changed else "dim"
-        terminal.line(f"{quoted(answer.title)}  {short(answer.id)}  {said}{already}", style)
+        terminal.line(f"{quoted(answer.title)}  {short(answer.id)}  {as_done(said, answer.changed)}", style)
+
+
+def as_done(said: str, changed: bool) -> str:
+    """What was done, in the reader's language, or that it was so before."""
+    done = translated(said)
+    return done if changed else say("{done} already", done=done)

@@ -11,7 +11,7 @@ import click
 
 from lottisync.answers.tasks import ListedTask, Tasks
 from lottisync.cli.dates import day, today
-from lottisync.cli.hints import told
+from lottisync.cli.hints import with_hint
 from lottisync.cli.output import writing
 from lottisync.cli.tasks import minutes
 from lottisync.cli.terminal import Cell, Terminal, common, judging_the_call, short
@@ -19,6 +19,7 @@ from lottisync.cli.watch import watchable
 from lottisync.device import clock
 from lottisync.journal import names, tasks
 from lottisync.journal.task_list import FILE, SORTS, Page, Wanted, page_of
+from lottisync.language import marked, say
 from lottisync.store.forgetting import MIN_AGE
 from lottisync.store.instant import iso, millis
 
@@ -64,7 +65,7 @@ def list_tasks(terminal: Terminal, number: int, limit: int | None, **given: Any)
         pass
     page = page_of(home.path / FILE, home.journal, wanted)
     for problem in page.damaged:
-        terminal.warn(told(problem))
+        terminal.warn(with_hint(problem))
     terminal.emit(_answer(page, wanted), lambda: _show(terminal, page, wanted, number))
 
 
@@ -125,7 +126,7 @@ def _forgotten_from(changed: str) -> str:
 def _show(terminal: Terminal, page: Page, wanted: Wanted, number: int) -> None:
     if not page.lines:
         plain = wanted == Wanted(wanted.sort, limit=wanted.limit)
-        terminal.line("No open task. Add one with: lottisync task add TITLE" if plain else "No task fits.")
+        terminal.line(say("No open task. Add one with: lottisync task add TITLE") if plain else say("No task fits."))
         return
     now = today(clock.now())
     if _columns(terminal) < NARROW:
@@ -133,9 +134,9 @@ def _show(terminal: Terminal, page: Page, wanted: Wanted, number: int) -> None:
     else:
         _show_wide(terminal, page, wanted, now)
     if wanted.until is not None:
-        _note(terminal, f"Due on {wanted.until} or before.")
+        _note(terminal, say("Due on {until} or before.", until=wanted.until))
     if page.more:
-        _note(terminal, f"There are more: --page {number + 1}")
+        _note(terminal, say("There are more: --page {number}", number=number + 1))
 
 
 def _note(terminal: Terminal, text: str) -> None:
@@ -160,7 +161,7 @@ def _show_wide(terminal: Terminal, page: Page, wanted: Wanted, now: str) -> None
         )
         for t in page.lines
     ]
-    extra = ["forgotten from"] if wanted.deleted else []
+    extra = [marked("forgotten from")] if wanted.deleted else []
     terminal.table(["id", "", "due", "status", "estimate", *extra, "title"], rows)
 
 
@@ -171,14 +172,18 @@ def _show_narrow(terminal: Terminal, page: Page, wanted: Wanted, now: str) -> No
             terminal.line(line)
         facts = [short(t.id), t.priority, t.due or "", "" if t.status == "OPEN" else t.status.lower()]
         facts += [minutes(t.estimate)]
-        facts += [f"forgotten from {_forgotten_from(page.changed[t.id])[:10]}"] if wanted.deleted else []
+        facts += (
+            [say("forgotten from {changed}", changed=_forgotten_from(page.changed[t.id])[:10])]
+            if wanted.deleted
+            else []
+        )
         late = t.due is not None and t.due < now
         for line in textwrap.wrap("  ".join(filter(None, facts)), width - 2):
             terminal.line(f"  {line}", "red" if late else "dim")
 
 
 def _columns(terminal: Terminal) -> int:
-    """How wide a line may be: the terminal's width; in a pipe COLUMNS, and else as wide as it gets."""
+    """How wide a line may be: the terminal's width; in a pipe COLUMNS, or no limit."""
     if sys.stdout.isatty():
         return terminal.console.width
     given = os.environ.get("COLUMNS", "")

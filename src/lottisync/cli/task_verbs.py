@@ -7,21 +7,25 @@ command is one transaction: if one of several names does not fit, nothing is cha
 
 import sys
 from collections.abc import Mapping
+from datetime import date
 from typing import Any
 
 import click
 
 from lottisync.answers.tasks import ChangedTasks
 from lottisync.cli import checklist_verbs, task_lists, time_verbs
-from lottisync.cli.dates import day
+from lottisync.cli.dates import MORNING, day, moment, today
+from lottisync.cli.help_pages import Group
 from lottisync.cli.options import everywhere
 from lottisync.cli.task_change import Verb, change_tasks, many_tasks, one_task, spent
 from lottisync.cli.tasks import task
-from lottisync.cli.terminal import Terminal, common, judging_the_call
+from lottisync.cli.terminal import Terminal, common, judging_the_call, short
+from lottisync.cli.times import how_often, local
 from lottisync.device import clock
-from lottisync.journal import names, tasks
+from lottisync.journal import names, repetition, tasks
 from lottisync.journal.types import CLOSED, INVERSES, PRIORITIES, RELATIONS, Task
-from lottisync.problem import Problem, Usage
+from lottisync.language import marked, say, translated
+from lottisync.problem import Problem, Sentence, Usage
 from lottisync.shown import one_line, quoted
 from lottisync.store.transaction import Transaction
 
@@ -41,13 +45,31 @@ task.add_command(time_verbs.spent_time)
 @many_tasks
 @common
 def done(terminal: Terminal, named: tuple[str, ...]) -> None:
-    """Finish tasks.
+    """Finish tasks. Of a task that repeats, the next one is made.
 
     \b
     lottisync task done milk
     lottisync task done 4f0c a1b2
     """
-    change_tasks(terminal, named, _setting(tasks.checked_status("DONE", None)), "done")
+    made: list[Task] = []
+    set_done = _setting(tasks.checked_status("DONE", None))
+
+    def verb(tx: Transaction, task_id: str) -> bool:
+        changed = set_done(tx, task_id)
+        following = repetition.next_task(tx, task_id) if changed else None
+        made.extend([following] if following is not None else [])
+        return changed
+
+    change_tasks(terminal, named, verb, marked("done"))
+    for following in made:
+        terminal.line(
+            say(
+                "{title}  {id}  is next, due {due}",
+                title=quoted(following.title),
+                id=short(following.id),
+                due=following.due,
+            )
+        )
 
 
 @task.command()
@@ -64,7 +86,7 @@ def reopen(terminal: Terminal, named: tuple[str, ...]) -> None:
         closed = tasks.read(tx, task_id, "task", Task).status in CLOSED
         return closed and _setting(tasks.checked_status("OPEN", None))(tx, task_id)
 
-    change_tasks(terminal, named, verb, "open")
+    change_tasks(terminal, named, verb, marked("open"))
 
 
 @task.command()
@@ -96,7 +118,62 @@ def due(terminal: Terminal, named: tuple[str, ...], day: str) -> None:
     lottisync task due milk none
     """
     fields = _due(day)
-    change_tasks(terminal, named, _setting(fields), f"due {fields['due']}" if fields["due"] else "without a due date")
+    change_tasks(
+        terminal,
+        named,
+        _setting(fields),
+        Sentence("due {day}", day=fields["due"]) if fields["due"] else marked("without a due date"),
+    )
+
+
+@task.command()
+@many_tasks
+@click.argument("when", metavar="WHEN")
+@common
+def remind(terminal: Terminal, named: tuple[str, ...], when: str) -> None:
+    """Be reminded of tasks: `status` and `task show` say so from then on. WHEN is a time as you say it, or `none`.
+
+    A day without a time is 9:00 of that day.
+
+    \b
+    lottisync task remind milk "tomorrow 17:30"
+    lottisync task remind milk "in 2 hours"
+    lottisync task remind milk none
+    """
+    fields = _remind(when)
+    said = (
+        Sentence("reminds you on {fields}", fields=local(fields["remindAt"]))
+        if fields["remindAt"]
+        else marked("without a reminder")
+    )
+    change_tasks(terminal, named, _setting(fields), said)
+
+
+@task.command()
+@many_tasks
+@click.argument("rule", metavar="RULE")
+@common
+def repeat(terminal: Terminal, named: tuple[str, ...], rule: str) -> None:
+    """Let tasks repeat: daily, weekly, monthly, yearly, or like "every 2 weeks"; or `none`.
+
+    They repeat from the day on which they are due, or from today. To finish one makes the next, with its checklist.
+
+    \b
+    lottisync task repeat bins weekly
+    lottisync task repeat rent "every 3 months"
+    """
+    if rule.strip().lower() in NONE:
+        change_tasks(terminal, named, _setting({"repeat": None}), marked("does not repeat"))
+        return
+    with judging_the_call():
+        spoken = repetition.said(rule, date.fromisoformat(today(clock.now())))
+
+    def verb(tx: Transaction, task_id: str) -> bool:
+        due = tasks.read(tx, task_id, "task", Task).due
+        start = date.fromisoformat(tasks.checked_day(due)) if due else spoken.start
+        return _setting({"repeat": spoken._replace(start=start).stored()})(tx, task_id)
+
+    change_tasks(terminal, named, verb, Sentence("repeats {rule}", rule=how_often(spoken)))
 
 
 @task.command()
@@ -124,7 +201,11 @@ def estimate(terminal: Terminal, named: tuple[str, ...], span: str) -> None:
     lottisync task estimate milk 1h30m
     """
     fields = _estimate(span)
-    said = f"estimated at {fields['estimate']} min" if fields["estimate"] else "without an estimate"
+    said = (
+        Sentence("estimated at {minutes} min", minutes=fields["estimate"])
+        if fields["estimate"]
+        else marked("without an estimate")
+    )
     change_tasks(terminal, named, _setting(fields), said)
 
 
@@ -151,9 +232,9 @@ def edit(terminal: Terminal, named: str, reason: str | None, **given: str | None
         values["reason"] = reason
     fields = _parsed(values) if values else _edited(terminal, named)
     if not fields:
-        terminal.emit(ChangedTasks([]), lambda: terminal.line("Nothing was changed."))
+        terminal.emit(ChangedTasks([]), lambda: terminal.line(say("Nothing was changed.")))
         return
-    change_tasks(terminal, (named,), _setting(fields), "changed")
+    change_tasks(terminal, (named,), _setting(fields), marked("changed"))
 
 
 def _setting(fields: Mapping[str, Any]) -> Verb:
@@ -166,7 +247,7 @@ def _setting(fields: Mapping[str, Any]) -> Verb:
         if "status" in changed or "statusReason" in changed:  # they are written together
             changed |= {name: fields[name] for name in ("status", "statusReason")}
         if changed:
-            tasks.edit_task(tx, task_id, changed)
+            repetition.edit_task(tx, task_id, changed)
         return bool(changed)
 
     return verb
@@ -182,17 +263,17 @@ def _form(held: Task) -> str:
     lines = [
         f"{name}: {'' if value is None else one_line(str(value))}" for name, value in zip(_FORM, values, strict=True)
     ]
-    return "\n".join(["# Save to change the task. Lines that begin with # do not count.", *lines, ""])
+    return "\n".join([say("# Save to change the task. Lines that begin with # do not count."), *lines, ""])
 
 
 def _edited(terminal: Terminal, named: str) -> dict[str, Any]:
-    """The fields as a person left them in the editor; only those that were changed there. A form that cannot be read is
-    offered again, with the reason at its top; to close it unchanged gives up."""
+    """The fields as a person left them in the editor; only those that were changed there. A form that cannot be read
+    is offered again, with the reason at its top. Closing it unchanged ends the command."""
     with terminal.home.journal.reading() as reader:
         held = tasks.read(reader, tasks.resolve(reader, named, "task"), "task", Task)
     offered = form = _form(held)
     while True:
-        # A file that was written again with the same text is unchanged, too.
+        # A file that was saved with the same text is unchanged, too.
         typed = click.edit(offered, extension=".txt", require_save=False)
         if typed is None or typed.rstrip() == form.rstrip():
             return {}
@@ -202,7 +283,7 @@ def _edited(terminal: Terminal, named: str) -> dict[str, Any]:
             if typed.rstrip() == offered.rstrip():
                 raise
             kept = [line for line in typed.splitlines() if not line.startswith("# Wrong: ")]
-            offered = "\n".join([f"# Wrong: {problem.message}", *kept, ""])
+            offered = "\n".join([f"# Wrong: {translated(problem)}", *kept, ""])
 
 
 def _read_form(text: str) -> dict[str, str]:
@@ -225,8 +306,8 @@ def _read_form(text: str) -> dict[str, str]:
 
 
 def _differing(typed: dict[str, str], before: dict[str, str]) -> dict[str, str]:
-    """The fields that the person changed: what another device changes meanwhile stays as it is there. A line that was
-    removed takes the value away."""
+    """The fields that the person changed; all others stay as another device may have changed them meanwhile. A line
+    that was removed removes the value."""
     changed = {name: typed.get(name, "") for name in _FORM if typed.get(name, "") != before[name]}
     if changed.keys() & {"status", "reason"}:
         changed |= {name: typed.get(name, "") for name in ("status", "reason")}
@@ -257,7 +338,7 @@ def note(terminal: Terminal, named: str, text: str | None) -> None:
         tasks.add_note(tx, clock.new_id(tx.now), task_id, checked)
         return True
 
-    change_tasks(terminal, (named,), verb, "noted")
+    change_tasks(terminal, (named,), verb, marked("noted"))
 
 
 @task.command()
@@ -274,7 +355,7 @@ def delete(terminal: Terminal, named: tuple[str, ...]) -> None:
         tasks.delete_task(tx, task_id)
         return True
 
-    change_tasks(terminal, named, verb, "deleted")
+    change_tasks(terminal, named, verb, marked("deleted"))
 
 
 @task.command()
@@ -291,13 +372,13 @@ def undelete(terminal: Terminal, named: tuple[str, ...]) -> None:
         tasks.undelete_task(tx, task_id)
         return True
 
-    change_tasks(terminal, named, verb, "back", deleted=True)
+    change_tasks(terminal, named, verb, marked("back"), deleted=True)
 
 
 # -- label, category, link
 
 
-@task.group()
+@task.group(cls=Group)
 @everywhere
 def label(home: str | None, as_json: bool) -> None:
     """Put labels on tasks, and take them off."""
@@ -317,7 +398,7 @@ def add_labels(terminal: Terminal, named: str, labels: tuple[str, ...]) -> None:
     def verb(tx: Transaction, task_id: str) -> bool:
         return names.label_task(tx, task_id, [names.find_or_make(tx, "label", name) for name in labels])
 
-    change_tasks(terminal, (named,), verb, f"labelled {', '.join(labels)}")
+    change_tasks(terminal, (named,), verb, Sentence("labelled {labels}", labels=", ".join(labels)))
 
 
 @label.command("remove")
@@ -334,7 +415,7 @@ def remove_labels(terminal: Terminal, named: str, labels: tuple[str, ...]) -> No
     def verb(tx: Transaction, task_id: str) -> bool:
         return names.label_task(tx, task_id, [names.find_known(tx, "label", name) for name in labels], on=False)
 
-    change_tasks(terminal, (named,), verb, f"without {', '.join(labels)}")
+    change_tasks(terminal, (named,), verb, Sentence("without {labels}", labels=", ".join(labels)))
 
 
 @task.command()
@@ -353,7 +434,9 @@ def category(terminal: Terminal, named: tuple[str, ...], category: str) -> None:
         ident = None if nowhere else names.find_or_make(tx, "category", category)
         return _setting({"categoryId": ident})(tx, task_id)
 
-    change_tasks(terminal, named, verb, "without a category" if nowhere else f"in {category}")
+    change_tasks(
+        terminal, named, verb, marked("without a category") if nowhere else Sentence("in {category}", category=category)
+    )
 
 
 @task.command()
@@ -406,6 +489,11 @@ def _status(text: str, reason: str | None) -> dict[str, str | None]:
 def _due(text: str) -> dict[str, str | None]:
     with judging_the_call():
         return {"due": None if text.strip().lower() in NONE else day(text, clock.now())}
+
+
+def _remind(text: str) -> dict[str, str | None]:
+    with judging_the_call():
+        return {"remindAt": None if text.strip().lower() in NONE else moment(text, clock.now(), at=MORNING)}
 
 
 def _estimate(text: str) -> dict[str, int | None]:

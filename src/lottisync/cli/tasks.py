@@ -1,111 +1,72 @@
-"""`import` and `task show | add | check`."""
+"""`task show | add | check`."""
 
-import sys
-from contextlib import suppress
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import click
 
 from lottisync.answers.stores import ConflictAnswer
-from lottisync.answers.tasks import ChangedItem, ChangedItems, Imported, Minder, TaskAnswer
+from lottisync.answers.tasks import ChangedItem, ChangedItems, Minder, TaskAnswer
+from lottisync.cli import completion
+from lottisync.cli.acts import acting
 from lottisync.cli.dates import day
+from lottisync.cli.help_pages import Group
 from lottisync.cli.options import everywhere
+from lottisync.cli.task_change import as_done
 from lottisync.cli.terminal import Terminal, common, judging_the_call, short, waits_for_you
+from lottisync.cli.times import how_often, local
 from lottisync.cli.watch import watchable
 from lottisync.device import clock
-from lottisync.journal import tasks
+from lottisync.journal import never_sent, repetition, tasks
 from lottisync.journal.types import PRIORITIES, ChecklistItem
-from lottisync.problem import Problem
-from lottisync.review.precedence import PERSON
+from lottisync.language import marked, say
 from lottisync.shown import quoted
 
 
-@click.command("import")
-@click.argument("file", type=click.Path(path_type=Path, allow_dash=True))
-@click.option("--dry-run", is_flag=True, help="Read and check the file, say what would be added, and add nothing.")
-@common
-def import_file(terminal: Terminal, file: Path, dry_run: bool) -> None:
-    """Add what is in FILE ('-': standard input). Existing entities stay as they are.
-
-    \b
-    FILE is what `lottisync export` wrote, or tasks in JSON (format lottisync-tasks/1).
-    """
-    from lottisync.device import export
-    from lottisync.journal import task_file
-
-    try:
-        raw = sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()
-    except OSError as error:
-        raise Problem("no-file", "{file} cannot be read: {strerror}", file=file, strerror=error.strerror) from None
-    if export.FORMAT.encode() in raw[:200]:
-        _import_export(terminal, raw.splitlines(), dry_run=dry_run)
-        return
-    parsed = task_file.parse(raw, file.name)
-    with (
-        terminal.progress("importing", task_file.size(parsed)) as advance,
-        suppress(_DryRun),
-        terminal.home.journal.transaction(clock.now(), PERSON) as tx,
-    ):
-        added = task_file.add(tx, parsed, advance)
-        if dry_run:
-            raise _DryRun
-    by_type = {"task": added.tasks, "checklistItem": added.items, "entry": added.notes, "label": added.labels}
-    value = Imported(sum(by_type.values()), added.kept, by_type, dry_run)
-    text = f"{added.tasks} tasks, {added.items} checklist items, {added.notes} notes, {added.labels} labels"
-    said = f"{_added(dry_run)} {text}; {added.kept} were here already."
-    terminal.emit(value, lambda: terminal.line(said))
-
-
-def _import_export(terminal: Terminal, lines: list[bytes], *, dry_run: bool) -> None:
-    from lottisync.device import export
-
-    home = terminal.home
-    stores = {name: store for name, store in home.stores.items() if name != home.space.schema.name}
-    with terminal.progress("importing", len(lines)) as advance:
-        found = export.take(stores, lines, clock.now(), dry_run=dry_run, progress=advance)
-    value = Imported(found.added, found.present, {}, dry_run)
-    said = f"{_added(dry_run)} {found.added:,} entities; {found.present:,} were here already."
-    terminal.emit(value, lambda: terminal.line(said))
-
-
-def _added(dry_run: bool) -> str:
-    return "Would add" if dry_run else "Added"
-
-
-class _DryRun(Exception):
-    """Takes back the transaction of a dry run."""
-
-
-@click.group()
+@click.group(cls=Group)
 @everywhere
 def task(home: str | None, as_json: bool) -> None:
     """List, show, add and change tasks."""
 
 
 @task.command("show")
-@click.argument("task_id", metavar="TASK")
+@click.argument("task_id", metavar="TASK", shell_complete=completion.tasks)
 @common
 @watchable
 def show_task(terminal: Terminal, task_id: str) -> None:
-    """Show a task with its checklist and notes. TASK is an id, its beginning or end, or a piece of the title."""
+    """Show a task with its checklist and notes. TASK is an id, its beginning or end, or a piece of the title.
+
+    \b
+    lottisync task show milk
+    """
     with terminal.home.journal.reading() as reader:
         page = tasks.page(reader, tasks.resolve(reader, task_id, "task"))
+        withheld = never_sent.withheld_because(reader, page.task)
     from lottisync.cli.stores import of_task
     from lottisync.daemon.agent_page import minder
 
     agent = minder(terminal.home, page.task.id, clock.now())
     conflicts = of_task(terminal.home, page.task.id)
-    terminal.emit(TaskAnswer.of(page, agent, conflicts), lambda: _show_task(terminal, page, agent, conflicts))
+    terminal.emit(
+        TaskAnswer.of(page, agent, conflicts, withheld),
+        lambda: _show_task(terminal, page, agent, conflicts, withheld),
+    )
 
 
-def _show_task(terminal: Terminal, page: tasks.TaskPage, agent: Minder | None, conflicts: list[ConflictAnswer]) -> None:
+def _show_task(
+    terminal: Terminal,
+    page: tasks.TaskPage,
+    agent: Minder | None,
+    conflicts: list[ConflictAnswer],
+    withheld: str | None,
+) -> None:
     """The page of a task; below it its conflicts, and what waits for a verdict, as `lottisync review --task` shows
     it."""
     from lottisync.cli.stores import show_of_task
 
     show_page(terminal, page, agent)
+    if withheld is not None:
+        terminal.line(say("Never sent to a model: {withheld}", withheld=withheld), "yellow")
     show_of_task(terminal, conflicts)
     if agent is not None and agent.proposals_waiting:
         from lottisync.cli.reviews import show_waiting
@@ -118,15 +79,25 @@ def show_page(terminal: Terminal, page: tasks.TaskPage, agent: Minder | None) ->
     t = page.task
     terminal.line(t.title, "bold")
     facts = [t.status.lower() + (f" ({t.status_reason})" if t.status_reason else ""), t.priority]
-    facts += [f"due {t.due}"] if t.due else []
-    facts += [f"estimate {minutes(t.estimate)}"] if t.estimate else []
-    facts += [f"spent {minutes(page.minutes_spent)}"] if page.minutes_spent else []
+    facts += [say("due {due}", due=t.due)] if t.due else []
+    rule = repetition.rule_of(t.repeat)
+    facts += [say("repeats {rule}", rule=how_often(rule))] if rule is not None else []
+    facts += [say("reminder {remind_at}", remind_at=local(t.remind_at))] if t.remind_at else []
+    facts += [say("estimate {estimate}", estimate=minutes(t.estimate))] if t.estimate else []
+    facts += [say("spent {minutes_spent}", minutes_spent=minutes(page.minutes_spent))] if page.minutes_spent else []
     facts += [label.name for label in page.labels]
     terminal.line("  ".join(facts), "dim")
     if agent is not None:
-        terminal.line(f"{agent.name} minds it: lottisync agent show {short(t.id)}", "cyan")
+        terminal.line(say("{name} minds it: lottisync agent show {id}", name=agent.name, id=short(t.id)), "cyan")
     if agent is not None and agent.proposals_waiting:
-        terminal.line(f"{waits_for_you(agent.proposals_waiting)}: lottisync review --task {short(t.id)}", "yellow")
+        terminal.line(
+            say(
+                "{proposals_waiting}: lottisync review --task {id}",
+                proposals_waiting=waits_for_you(agent.proposals_waiting),
+                id=short(t.id),
+            ),
+            "yellow",
+        )
     for checklist in page.checklists:
         items = [item for item in page.items if item.checklist_id == checklist.id]
         done = sum(item.is_checked for item in items)
@@ -134,21 +105,21 @@ def show_page(terminal: Terminal, page: tasks.TaskPage, agent: Minder | None) ->
         for item in items:
             terminal.line(f"  {'✓' if item.is_checked else '·'} {item.title}  {_origin(item)}")
     if page.archived:
-        terminal.heading("Archived")
+        terminal.heading(say("Archived"))
     for item in page.archived:
         terminal.line(f"  {'✓' if item.is_checked else '·'} {item.title}  {_origin(item)}", "dim")
     if page.entries:
-        terminal.heading("Notes")
+        terminal.heading(say("Notes"))
     for entry in page.entries:
-        spent = " (runs)" if entry.runs else f" ({minutes(entry.minutes)})" if entry.minutes else ""
-        terminal.text(entry.text, f"  {entry.at[:16].replace('T', ' ')}{spent}  ")
+        spent = say(" (runs)") if entry.runs else f" ({minutes(entry.minutes)})" if entry.minutes else ""
+        terminal.text(entry.text, f"  {local(entry.at)}{spent}  ")
     terminal.line()
     terminal.line(f"id {t.id}", "dim")
 
 
 def _origin(item: ChecklistItem) -> str:
-    who = "" if item.set_by_user else "by the agent "
-    proposed = "proposed by an agent " if item.proposed_by and item.set_by_user else ""
+    who = "" if item.set_by_user else say("by the agent") + " "
+    proposed = say("proposed by an agent") + " " if item.proposed_by and item.set_by_user else ""
     return f"[{short(item.id)} {proposed}{who}]".replace(" ]", "]")
 
 
@@ -162,7 +133,11 @@ def _origin(item: ChecklistItem) -> str:
 def add_task(
     terminal: Terminal, title: str, priority: str, due: str | None, estimate: int | None, items: tuple[str, ...]
 ) -> None:
-    """Add a task."""
+    """Add a task.
+
+    \b
+    lottisync task add "Buy milk" --due fri --item "Look into the fridge"
+    """
     with judging_the_call():
         title, items = tasks.checked_title(title), tuple(tasks.checked_title(item) for item in items)
         fields: dict[str, Any] = {"priority": tasks.checked_priority(priority)}
@@ -172,15 +147,18 @@ def add_task(
             fields["estimate"] = tasks.checked_minutes(estimate)
     now = clock.now()
     task_id = clock.new_id(now)
-    with terminal.home.journal.transaction(now, PERSON) as tx:
+    with acting(terminal, "added", now=now) as tx:
         tasks.add_task(tx, task_id, title, fields)
         for item in items:
             tasks.add_item(tx, clock.new_id(now), task_id, item)
         page = tasks.page(tx, task_id)
-    until = f"  due {page.task.due}" if page.task.due else ""
+    until = "  " + say("due {day}", day=page.task.due) if page.task.due else ""
     terminal.emit(
         TaskAnswer.of(page, None, []),
-        lambda: terminal.line(f"Added {quoted(page.task.title)}  {short(task_id)}{until}", "green"),
+        lambda: terminal.line(
+            say("Added {title}  {task_id}{until}", title=quoted(page.task.title), task_id=short(task_id), until=until),
+            "green",
+        ),
     )
 
 
@@ -189,18 +167,23 @@ def add_task(
 @click.option("--off", is_flag=True, help="Untick instead.")
 @common
 def check_item(terminal: Terminal, item_id: str, off: bool) -> None:
-    """Tick a checklist item (or untick it with --off). ITEM is an id, its beginning or end, or a piece of its title."""
-    with terminal.home.journal.transaction(clock.now(), PERSON) as tx:
+    """Tick a checklist item (or untick it with --off). ITEM is an id, its beginning or end, or a piece of its title.
+
+    \b
+    lottisync task check fridge
+    lottisync task check fridge --off
+    """
+    with acting(terminal, say("not ticked") if off else "ticked") as tx:
         resolved = tasks.resolve(tx, item_id, "checklistItem")
         changed = tasks.check_item(tx, resolved, not off) is not None
         item = tasks.read(tx, resolved, "checklistItem", ChecklistItem)
-    state = "ticked" if item.is_checked else "not ticked"
+    state = marked("ticked") if item.is_checked else marked("not ticked")
     answer = ChangedItem(
         item.id, item.title, item.task_id, item.checklist_id, item.is_checked, item.is_archived, changed
     )
     terminal.emit(
         ChangedItems([answer]),
-        lambda: terminal.line(f"{quoted(item.title)} is {state}{'' if changed else ' already'}."),
+        lambda: terminal.line(f"{quoted(item.title)}  {as_done(state, changed)}"),
     )
 
 

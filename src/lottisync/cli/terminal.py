@@ -14,16 +14,20 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from lottisync.cli.options import asked, everywhere
+from lottisync.cli.options import asked, everywhere, speak_to
 from lottisync.cli.output import answer_line, drop, writing
 from lottisync.daemon.home import TaskHome
 from lottisync.device.home import default_path
+from lottisync.language import say, several
 from lottisync.problem import Problem, Usage
 from lottisync.shown import lines, one_line
 
 if TYPE_CHECKING:
     import msgspec
     from rich.console import Console
+
+    from lottisync.net.address import Address
+    from lottisync.sync.engine import Listen
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -69,12 +73,12 @@ class Terminal:
         return self._console
 
     def begin_page(self) -> None:
-        """Of a page that is shown again and again: clear the screen, if there is one."""
+        """Clear the screen for a page that is shown again, if there is a screen."""
         if not self.as_json:
             click.clear()
 
     def emit(self, answer: "msgspec.Struct", shown: Callable[[], None]) -> None:
-        """The result of a command: `answer` for programs, on a line of its own, or `shown()` for people."""
+        """The result of a command: `answer` for programs, on one line, or `shown()` for people."""
         if not self.as_json:
             shown()
             return
@@ -87,18 +91,22 @@ class Terminal:
             with writing():
                 self.console.print(_literal(text, style or ""))
 
+    def fact(self, label: str, text: object, style: str | None = None) -> None:
+        """A line of a page with a label before it, which is a message."""
+        self.line(f"{say(label):7} {text}", style)
+
     def heading(self, text: str) -> None:
         """The heading of a part of a page, below an empty line."""
         self.line()
         self.line(text, "bold")
 
     def warn(self, text: str) -> None:
-        """What keeps the command from nothing, but must be known: a line on standard error, with `--json`, too."""
+        """A warning that does not stop the command: a line on standard error, also with `--json`."""
         click.echo(f"lottisync: {one_line(text)}", err=True)
 
     def text(self, text: str, head: str = "") -> None:
-        """Text of several lines for people, the first one behind `head`. Each further line stands behind a mark that no
-        line of ours begins with."""
+        """Text of several lines for people, the first one after `head`. Each further line begins with a mark with
+        which no line of our own begins."""
         first, *rest = lines(text)
         for line in (head + first, *(MARGIN + line for line in rest)):
             self.line(line)
@@ -110,8 +118,9 @@ class Terminal:
                 self.console.print(text)
 
     def table(self, columns: Sequence[str], rows: Iterable[Sequence[Any]], *, title: str | None = None) -> None:
-        """A table; cells are text, taken literally, a `Cell`, or rich `Text`. In a pipe, and for more rows than anybody
-        looks at, the columns are aligned and nothing more: drawing ten thousand rows takes seconds."""
+        """A table; a heading is a message, or empty. Cells are text, taken literally, a `Cell`, or rich `Text`. In a
+        pipe, and for very many rows, the columns are only aligned: drawing ten thousand rows takes seconds."""
+        columns = [say(each) if each else "" for each in columns]
         listed = list(rows)
         if not sys.stdout.isatty() or len(listed) > DRAWN_ROWS:
             self._plain_table(columns, listed, title)
@@ -195,7 +204,9 @@ def common(function: F) -> F:
     @everywhere
     @functools.wraps(function)
     def command(*args: Any, home: str | None, as_json: bool, **kwargs: Any) -> Any:
-        terminal = Terminal(*asked(click.get_current_context()))
+        context = click.get_current_context()
+        terminal = Terminal(*asked(context))
+        speak_to(context, terminal.path, as_json=terminal.as_json)
         try:
             return function(terminal, *args, **kwargs)
         except BrokenPipeError:
@@ -211,7 +222,7 @@ def common(function: F) -> F:
 
 @contextmanager
 def judging_the_call() -> Iterator[None]:
-    """A value that breaks a rule of the journal is, given on the command line, a wrong call: exit code 2."""
+    """On the command line, a value that breaks a rule of the journal is a wrong call: exit code 2."""
     try:
         yield
     except Problem as problem:
@@ -219,12 +230,34 @@ def judging_the_call() -> Iterator[None]:
         raise
 
 
-def address(text: str, *, what: str) -> tuple[str, int]:
-    """`HOST:PORT` (or `[V6]:PORT`) in its parts; `Problem` with exit code 2 otherwise."""
+def address(text: str, *, what: str, usual: int | None = None) -> tuple[str, int]:
+    """`HOST:PORT` (or `[V6]:PORT`) in its parts, and an IP address alone where a port is `usual`; `Problem` with exit
+    code 2 otherwise."""
     from lottisync.net.address import BadAddress, parse
 
     try:
-        return parse(text)
+        return parse(text, usual)
+    except BadAddress as error:
+        raise Usage("bad-address", "{what}: {error}", what=what, error=error) from None
+
+
+def listen_at(text: str | None) -> "Listen":
+    """Where to listen: at HOST:PORT; without a port, or without anything, at the usual port or another free one."""
+    from lottisync.net.address import names_no_port
+    from lottisync.net.listener import DEFAULT_PORT, EVERYWHERE
+    from lottisync.sync.engine import Listen
+
+    if text is None:
+        return Listen(EVERYWHERE, DEFAULT_PORT, firm=False)
+    return Listen(*address(text, what="--listen", usual=DEFAULT_PORT), firm=not names_no_port(text.strip()))
+
+
+def remote_address(text: str, *, what: str) -> "Address":
+    """An address at which another machine can be reached; `Problem` with exit code 2 otherwise."""
+    from lottisync.net.address import Address, BadAddress, check_remote
+
+    try:
+        return check_remote(Address(*address(text, what=what)))
     except BadAddress as error:
         raise Usage("bad-address", "{what}: {error}", what=what, error=error) from None
 
@@ -248,4 +281,4 @@ def short(entity_id: str) -> str:
 
 def waits_for_you(proposals: int) -> str:
     """`3 proposals wait for you`."""
-    return "1 proposal waits for you" if proposals == 1 else f"{proposals:,} proposals wait for you"
+    return several("{count} proposal waits for you", "{count} proposals wait for you", proposals)

@@ -5,33 +5,37 @@ zone. They are stored as instants.
 """
 
 from collections.abc import Iterable
-from datetime import datetime, time
 
 import click
 import msgspec
 
 from lottisync.answers.tasks import ChangedTime, ChangedTimes, TimeRow, Times
+from lottisync.cli import completion
+from lottisync.cli.acts import acting
+from lottisync.cli.dates import moment
+from lottisync.cli.help_pages import Group
 from lottisync.cli.options import everywhere
-from lottisync.cli.task_change import change_tasks, one_task, spent
+from lottisync.cli.task_change import as_done, change_tasks, one_task, spent
 from lottisync.cli.tasks import minutes
 from lottisync.cli.terminal import Terminal, common, judging_the_call, short
+from lottisync.cli.times import local
 from lottisync.device import clock
 from lottisync.journal import tasks, time_entry
 from lottisync.journal.time_entry import DEFAULT_TEXT, ENTRY, Span
 from lottisync.journal.types import Entry, Task
-from lottisync.problem import Usage
-from lottisync.review.precedence import PERSON
+from lottisync.language import marked, say
+from lottisync.problem import Sentence, Usage
 from lottisync.shown import quoted
 from lottisync.store.instant import iso, millis
 from lottisync.store.reader import Reader
 from lottisync.store.transaction import Transaction
 
 one_entry = click.argument("named", metavar="ENTRY")
-begin = click.option("--from", "begin", metavar="WHEN", help="Like 14:00 (today) or 2026-12-01T14:00.")
-end = click.option("--to", "end", metavar="WHEN", help="Like 15:30 (today) or 2026-12-01T15:30.")
+begin = click.option("--from", "begin", metavar="WHEN", help="Like 14:00 (today), yesterday 14:00 or 2026-12-01T14:00.")
+end = click.option("--to", "end", metavar="WHEN", help="Like 15:30 (today), yesterday 15:30 or 2026-12-01T15:30.")
 
 
-@click.group("time")
+@click.group("time", cls=Group)
 @everywhere
 def spent_time(home: str | None, as_json: bool) -> None:
     """Write down time that was spent, or run a timer."""
@@ -62,13 +66,13 @@ def add_time(terminal: Terminal, named: str, span: str | None, text: str, begin:
         return True
 
     length = round((millis(written.end or written.at) - millis(written.at)) / 60_000)
-    change_tasks(terminal, (named,), verb, f"{length} min noted")
+    change_tasks(terminal, (named,), verb, Sentence("{minutes} min noted", minutes=length))
 
 
 @spent_time.command("start")
 @one_task
 @click.argument("text", default=DEFAULT_TEXT)
-@click.option("--at", metavar="WHEN", help="When it began: like 14:00 (today). Now, if left out.")
+@click.option("--at", metavar="WHEN", help="When it began: like 14:00 (today) or 10 min ago. Now, if left out.")
 @common
 def start_timer(terminal: Terminal, named: str, text: str, at: str | None) -> None:
     """Start a timer on a task. The timer that runs is stopped.
@@ -84,12 +88,12 @@ def start_timer(terminal: Terminal, named: str, text: str, at: str | None) -> No
         time_entry.start(tx, clock.new_id(tx.now), task_id, checked, began)
         return True
 
-    change_tasks(terminal, (named,), verb, "timer started")
+    change_tasks(terminal, (named,), verb, marked("timer started"))
 
 
 @spent_time.command("stop")
 @click.argument("named", metavar="[ENTRY...]", nargs=-1)
-@click.option("--at", metavar="WHEN", help="When it ended: like 15:30 (today). Now, if left out.")
+@click.option("--at", metavar="WHEN", help="When it ended: like 15:30 (today) or 10 min ago. Now, if left out.")
 @common
 def stop_timers(terminal: Terminal, named: tuple[str, ...], at: str | None) -> None:
     """Stop the timer that runs, or those that are named.
@@ -100,12 +104,12 @@ def stop_timers(terminal: Terminal, named: tuple[str, ...], at: str | None) -> N
     now = clock.now()
     with judging_the_call():
         ended = _past(at, now) if at is not None else iso(now)
-    with terminal.home.journal.transaction(now, PERSON) as tx:
+    with acting(terminal, "stopped", now=now) as tx:
         chosen = [tasks.resolve(tx, name, ENTRY) for name in named] or [each.id for each in time_entry.running(tx)]
         answers = [
             _answer(tx, ident, changed=time_entry.stop(tx, ident, ended) is not None) for ident in dict.fromkeys(chosen)
         ]
-    _emit(terminal, answers, "stopped", nothing="No timer runs.")
+    _emit(terminal, answers, marked("stopped"), nothing=say("No timer runs."))
 
 
 @spent_time.command("edit")
@@ -127,12 +131,12 @@ def edit_time(terminal: Terminal, named: str, text: str | None, begin: str | Non
         text = tasks.checked_text(text) if text is not None else None
         began = _instant(begin, now) if begin is not None else None
         ended = _instant(end, now) if end is not None else None
-    with terminal.home.journal.transaction(now, PERSON) as tx:
+    with acting(terminal, "changed", now=now) as tx:
         ident = tasks.resolve(tx, named, ENTRY)
         held = time_entry.read(tx, ident)
         span = time_entry.checked_span(began or held.at, ended or held.end) if began or ended else None
         answers = [_answer(tx, ident, changed=time_entry.edit(tx, ident, text=text, span=span) is not None)]
-    _emit(terminal, answers, "changed")
+    _emit(terminal, answers, marked("changed"))
 
 
 @spent_time.command("remove")
@@ -144,16 +148,16 @@ def remove_time(terminal: Terminal, named: tuple[str, ...]) -> None:
     \b
     lottisync task time remove 4f0c
     """
-    with terminal.home.journal.transaction(clock.now(), PERSON) as tx:
+    with acting(terminal, "removed") as tx:
         chosen = dict.fromkeys(tasks.resolve(tx, name, ENTRY) for name in named)
         answers = [_answer(tx, ident, changed=True) for ident in chosen]
         for ident in chosen:
             time_entry.remove(tx, ident)
-    _emit(terminal, answers, "removed")
+    _emit(terminal, answers, marked("removed"))
 
 
 @spent_time.command("list")
-@click.argument("named", metavar="[TASK]", required=False)
+@click.argument("named", metavar="[TASK]", required=False, shell_complete=completion.tasks)
 @common
 def list_times(terminal: Terminal, named: str | None) -> None:
     """List the time that was spent on a task; without TASK, the timers that run.
@@ -167,7 +171,7 @@ def list_times(terminal: Terminal, named: str | None) -> None:
         else:
             found = tasks.page(reader, tasks.resolve(reader, named, "task")).times
         listed = [_row(reader, entry) for entry in found]
-    nothing = "No timer runs." if named is None else "No time was written down."
+    nothing = say("No timer runs.") if named is None else say("No time was written down.")
     terminal.emit(Times(listed), lambda: _table(terminal, listed, nothing))
 
 
@@ -191,19 +195,8 @@ def _span(length: str | None, begin: str | None, end: str | None, now: int) -> S
 
 
 def _instant(text: str, now: int) -> str:
-    """The instant that a person typed, in this device's zone unless it has an offset of its own."""
-    try:
-        clock_time = time.fromisoformat(text.strip())
-        today = datetime.fromtimestamp(now / 1000).astimezone().date()
-        typed = datetime.combine(today, clock_time)
-    except ValueError:
-        try:
-            typed = datetime.fromisoformat(text.strip())
-        except ValueError:
-            raise Usage(
-                "bad-value", "a time is like 14:00 or 2026-12-01T14:00; got {quoted}", quoted=quoted(text)
-            ) from None
-    return time_entry.checked_instant(typed.astimezone().isoformat())
+    """The instant that a person typed, in this device's zone unless it has an offset."""
+    return time_entry.checked_instant(moment(text, now, ahead=False))
 
 
 def _past(text: str, now: int) -> str:
@@ -231,9 +224,9 @@ def _emit(terminal: Terminal, answers: list[ChangedTime], said: str, nothing: st
         if not answers:
             terminal.line(nothing)
         for answer in answers:
-            already = "" if answer.changed else " already"
             words = f"{quoted(answer.task_title)}  {quoted(answer.text)}  {short(answer.id)}"
-            terminal.line(f"{words}  {minutes(answer.minutes)}  {said}{already}", "green" if answer.changed else "dim")
+            done = as_done(said, answer.changed)
+            terminal.line(f"{words}  {minutes(answer.minutes)}  {done}", "green" if answer.changed else "dim")
 
     terminal.emit(ChangedTimes(answers), shown)
 
@@ -251,6 +244,4 @@ def _table(terminal: Terminal, listed: list[TimeRow], nothing: str) -> None:
 
 def _local(instant: str | None) -> str:
     """An instant as this device's clock showed it."""
-    if instant is None:
-        return "runs"
-    return f"{datetime.fromtimestamp(millis(instant) / 1000).astimezone():%Y-%m-%d %H:%M}"
+    return say("runs") if instant is None else local(instant)

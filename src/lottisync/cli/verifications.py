@@ -8,8 +8,10 @@ import anyio
 import click
 
 from lottisync.answers.devices import ComparedStore, Named, Verified
-from lottisync.cli.terminal import Terminal, address, common
-from lottisync.net.listener import DEFAULT_PORT, EVERYWHERE
+from lottisync.cli import completion
+from lottisync.cli.terminal import Terminal, common, listen_at
+from lottisync.language import marked, say, several
+from lottisync.net.listener import DEFAULT_PORT
 from lottisync.problem import Problem, Usage
 
 if TYPE_CHECKING:
@@ -18,18 +20,18 @@ if TYPE_CHECKING:
     from lottisync.sync.verification import Request
 
 SAID = {
-    "equal": "the same",
-    "differs": "differs, and could not be mended. See: lottisync check, on both",
-    "unsettled": "could not be compared: it is written to all the time. Try again later",
-    "refused": "not compared: the other device has been asked too often. Try again in an hour",
-    "waiting": "could not be compared: the two do not know the same yet. Try again when they are in step",
-    "away": "not compared",
-    "not-shared": "the other device does not have this store: nothing to compare",
+    "equal": marked("the same"),
+    "differs": marked("differs, and could not be mended. See: lottisync check, on both"),
+    "unsettled": marked("could not be compared: it is written to all the time. Try again later"),
+    "refused": marked("not compared: the other device has been asked too often. Try again in an hour"),
+    "waiting": marked("could not be compared: the two do not know the same yet. Try again when they are in step"),
+    "away": marked("not compared"),
+    "not-shared": marked("the other device does not have this store: nothing to compare"),
 }
 
 
 @click.command()
-@click.argument("peer", required=False)
+@click.argument("peer", required=False, shell_complete=completion.devices)
 @click.option(
     "--wait",
     type=click.IntRange(0, 86_400),
@@ -38,18 +40,22 @@ SAID = {
     metavar="SECONDS",
     help="How long to wait for a device.",
 )
-@click.option("--listen", metavar="HOST:PORT", help=f"Where to listen if no daemon runs; else [::]:{DEFAULT_PORT}.")
+@click.option("--listen", metavar="HOST[:PORT]", help=f"Where to listen if no daemon runs; else [::]:{DEFAULT_PORT}.")
 @click.option("--no-discovery", is_flag=True, help="If no daemon runs, do not look for others by mDNS.")
 @common
 def verify(terminal: Terminal, peer: str | None, wait: int, listen: str | None, no_discovery: bool) -> None:
     """Compare all that is stored here with the device PEER, row by row, and mend what differs.
 
     Without PEER, with every device that can be reached. It needs no daemon here, but one there. Exit code 1 if
-    something could not be compared or mended."""
+    something could not be compared or mended.
+
+    \b
+    lottisync verify
+    lottisync verify phone --wait 60
+    """
     from lottisync.daemon.status import read_status
     from lottisync.daemon.verification import verify as compare
     from lottisync.device.membership import member_named
-    from lottisync.sync.engine import Listen
 
     home = terminal.home
     roster = home.roster()
@@ -71,7 +77,7 @@ def verify(terminal: Terminal, peer: str | None, wait: int, listen: str | None, 
         asked = [device for device in active if device in connected]
     if not active:
         raise Problem("no-peer", "there is no other device to compare with. Pair one with: lottisync pair")
-    where = Listen(*address(listen, what="--listen")) if listen else Listen(EVERYWHERE, DEFAULT_PORT, firm=False)
+    where = listen_at(listen)
     with _bar(terminal, active) as progress:
         found = anyio.run(
             lambda: compare(
@@ -92,20 +98,20 @@ def verify(terminal: Terminal, peer: str | None, wait: int, listen: str | None, 
     }
     unasked = [] if peer is not None else [device for device in active if device not in asked]
     if away == set(asked):
-        names = " and ".join(active[device] for device in (*asked, *unasked))
-        verb = "is" if len(asked) + len(unasked) == 1 else "are"
+        names = ", ".join(active[device] for device in (*asked, *unasked))
         raise Problem(
             "not-reachable",
-            "{names} {verb} not reachable now: nothing was compared. Start there: lottisync daemon",
+            "not reachable now: {names}. Nothing was compared. Start there: lottisync daemon",
             names=names,
-            verb=verb,
         )
     rows = [row for row in rows if row.device_id not in away]
 
     def shown() -> None:
         terminal.table(["device", "store", ""], [(row.device_name, row.store, _said(row)) for row in rows])
         for device in (*away, *unasked):
-            terminal.line(f"{active[device]} is not reachable now: nothing was compared with it.", "yellow")
+            terminal.line(
+                say("{active} is not reachable now: nothing was compared with it.", active=active[device]), "yellow"
+            )
 
     terminal.emit(Verified(rows, [Named(device, active[device]) for device in (*away, *unasked)]), shown)
     if any(row.outcome not in ("equal", "not-shared") for row in rows):
@@ -119,19 +125,23 @@ def _row(request: "Request", name: str) -> ComparedStore:
 
 def _said(row: ComparedStore) -> str:
     if not row.mended:
-        return SAID[row.outcome]
-    was = "1 entity differed and was mended" if row.mended == 1 else f"{row.mended:,} entities differed and were mended"
-    return was if row.outcome == "equal" else f"{was}; {SAID[row.outcome]}"
+        return say(SAID[row.outcome])
+    was = several("{count} entity differed and was mended", "{count} entities differed and were mended", row.mended)
+    return was if row.outcome == "equal" else f"{was}; {say(SAID[row.outcome])}"
 
 
 @contextmanager
 def _bar(terminal: Terminal, names: dict[str, str]) -> "Iterator[Callable[[list[Request]], None]]":
     """One bar over everything that is read here; what the other device reads meanwhile is not known."""
-    with terminal.gauge("comparing") as show:
+    with terminal.gauge(say("comparing")) as show:
 
         def progress(found: "list[Request]") -> None:
             now = next((request for request in found if request.state == "comparing"), None)
-            what = f"comparing {now.store} with {names[now.device]}" if now else "comparing"
+            what = (
+                say("comparing {store} with {names}", store=now.store, names=names[now.device])
+                if now
+                else say("comparing")
+            )
             total = max(1, len(found))
             done = sum(
                 1.0 if not request.open else min(0.9, request.done / request.total) if request.total else 0.0

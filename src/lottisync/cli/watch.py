@@ -6,8 +6,10 @@ of the other devices into a file. A page is a function that reads and shows, so 
 
 import contextlib
 import functools
+import math
 import os
 import select
+import time
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
@@ -38,19 +40,20 @@ def watchable(page: F) -> F:
     return command  # type: ignore[return-value]
 
 
-def changes(home: TaskHome) -> Iterator[None]:
-    """Comes at once, and whenever something in the home may have changed since it came last."""
+def changes(home: TaskHome, until: float = math.inf) -> Iterator[None]:
+    """Yields at once, then whenever something in the home may have changed since, and a last time at `until` (of
+    `time.monotonic`)."""
     bell = Bell(home.bells, f"watch-{os.getpid()}")
     with contextlib.closing(bell):
         seen = None
         while True:
             bell.clear()
             now = [store.changes() for store in home.stores.values()], _status_changed(home)
-            if now != seen:
+            if now != seen or time.monotonic() >= until:
                 seen = now
                 yield
             else:
-                select.select([bell], [], [], FALLBACK_SECONDS)
+                select.select([bell], [], [], max(0.0, min(FALLBACK_SECONDS, until - time.monotonic())))
 
 
 def _status_changed(home: TaskHome) -> int:

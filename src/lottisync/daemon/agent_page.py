@@ -2,17 +2,20 @@
 
 from collections.abc import Iterable
 
+from lottisync.agents import admission, attention, queue, run_log, spending, switch, task_agent, thread
 from lottisync.agents import agent as agents
-from lottisync.agents import queue, run_log, task_agent, thread
+from lottisync.agents.endpoint import choice
 from lottisync.agents.model import TokenUsage
 from lottisync.agents.report import latest_report
 from lottisync.agents.types import Agent, AgentState
-from lottisync.answers.agents import AgentAnswer, AgentHome, Tokens
+from lottisync.answers.agents import AgentAnswer, AgentHome, AgentRules, Tokens, Withheld
 from lottisync.answers.tasks import Minder
 from lottisync.daemon.home import TaskHome
+from lottisync.daemon.settings import read_settings
 from lottisync.daemon.status import last_seen, read_status
 from lottisync.journal import tasks
 from lottisync.journal.types import Task
+from lottisync.problem import Problem
 from lottisync.review import index
 from lottisync.store.instant import iso
 
@@ -27,11 +30,17 @@ def agent_page(home: TaskHome, found: Agent, now: int) -> AgentAnswer:
         waits = sum(len(each.dots) for each in queue.waiting(reader, found.id))
         costs = thread.spent(reader, found.id)
         latest = latest_report(reader, found.id)
+        today = spending.used(reader, spending.day_of(now), found.id)
+        with home.journal.reading() as journal:
+            withheld = admission.withheld(journal, reader, found, state, here_of(home, now))
+            asked = attention.open_request(reader, journal, found.id)
+        failed = thread.failed_because(reader, state) if state.consecutive_failure_count else None
     task_id = agents.task_of(state)
     with home.journal.reading() as reader:
         gone = agents.asleep_without_task(reader, state)
         title = None if gone else tasks.read(reader, task_id, "task", Task).title
         closed = agents.asleep_after_task(reader, state)
+    chosen = choice(found)
     return AgentAnswer(
         id=found.id,
         name=found.display_name,
@@ -40,7 +49,9 @@ def agent_page(home: TaskHome, found: Agent, now: int) -> AgentAnswer:
         task_id=task_id,
         task_title=title,
         task_closed=closed,
-        model=found.config.get("model"),
+        model=chosen.model,
+        endpoint=chosen.endpoint,
+        withheld=None if withheld is None else _withheld(withheld),
         home=_home_of(home, found, state, now),
         config=found.config,
         subscriptions=found.subscriptions,
@@ -48,12 +59,35 @@ def agent_page(home: TaskHome, found: Agent, now: int) -> AgentAnswer:
         last_wake_at=state.last_wake_at,
         next_wake_at=state.next_wake_at,
         failures=state.consecutive_failure_count,
+        failed_because=failed,
         asleep_because=agents.asleep_because(state),
         changes_waiting=waits,
         wakes=len(costs),
         tokens=cost(costs.values()),
+        tokens_today=today,
+        attention=asked.request.rationale if asked is not None else None,
         tldr=latest.content["tldr"] if latest else None,
     )
+
+
+def here_of(home: TaskHome, now: int) -> admission.Here:
+    """This device at `now` (ms). The endpoints in a config.toml that cannot be read are not looked at."""
+    try:
+        endpoints = read_settings(home.path).endpoints
+    except Problem:
+        endpoints = None
+    return admission.Here(home.key.device_id, now, None, home.device_name, endpoints)
+
+
+def _withheld(reason: admission.Withheld) -> Withheld:
+    return Withheld(reason.code, reason.message, iso(reason.until) if reason.until else None)
+
+
+def rules(home: TaskHome, now: int) -> AgentRules:
+    """What holds for all agents, at `now` (ms)."""
+    with home.agent.reading() as reader:
+        held = switch.read(reader)
+        return AgentRules(held.off, held.tokens_a_day, spending.used(reader, spending.day_of(now)))
 
 
 def _home_of(home: TaskHome, found: Agent, state: AgentState, now: int) -> AgentHome:

@@ -6,6 +6,7 @@
          -> the web pages, which load when somebody opens them
          -> the invitations that were given out
          -> the agents at home on this device, if a model is configured
+         -> the command that calls the person, if one is set
          -> daemon.json, rewritten whenever something changed that a person may want to see
 
 A stop (SIGTERM, SIGINT) closes the connections with a reason and leaves nothing behind. Whatever else stops
@@ -31,6 +32,7 @@ from lottisync.daemon.pages import Where
 from lottisync.daemon.status import LOCK_FILE, STATUS_FILE, DaemonStatus
 from lottisync.device import clock, purging
 from lottisync.device.invitation_server import InvitationServer
+from lottisync.net.address import Address
 from lottisync.problem import Problem
 from lottisync.store.instant import iso
 from lottisync.store.lock import Lock
@@ -60,7 +62,7 @@ async def run(
     agents: bool = False,
     pages: Where | None = None,
 ) -> None:
-    """Run until told to stop. `started` is told the port; `say` hears of what happens (code, sentence). With
+    """Run until cancelled. `started` is called with the port, and `say` with what happens (code, sentence). With
     `agents`, those at home on this device wake by themselves; with `pages`, a browser is served there.
 
     Raises `Problem` if another daemon has this home, or the port cannot be had."""
@@ -87,7 +89,7 @@ async def run(
                 await engine.snapshot(),
                 engine.nearby(),
                 engine.scrub.damaged(),
-                engine.twice,
+                engine.duplicate_key_at,
             )
 
         async def write_status() -> None:
@@ -118,12 +120,15 @@ async def run(
                     tasks.start_soon(keep_status)
                     tasks.start_soon(_count_lines, lines)
                     port = await tasks.start(engine.run)
+                    _announce_box_key(home)  # not before the port is had: a daemon that cannot start writes nothing
                     await write_status()
                     if pages is not None:
-                        await _start_pages(tasks, home, pages, say)
+                        await _start_pages(tasks, home, pages, Address(listen.host, 0), say, discover=discover)
                     started(port)
                     tasks.start_soon(_kept_up, "tidying", partial(_tidy, home), say)
+                    tasks.start_soon(_kept_up, "visiting the relay", partial(_visit_relay, home, say), say)
                     tasks.start_soon(_kept_up, "answering invitations", InvitationServer(home, say).run, say)
+                    tasks.start_soon(_kept_up, "on-pending", partial(_call_person, home, say), say)
                     if agents:
                         tasks.start_soon(_kept_up, "waking agents", partial(_run_agents, home, say), say)
         finally:
@@ -175,6 +180,10 @@ async def alone(home: TaskHome, tries: int = LOCK_TRIES) -> AsyncIterator[None]:
 
 
 def _recover(home: TaskHome, say: Callable[[str, str], None]) -> None:
+    from lottisync.review import recovery
+
+    if not recovery.is_needed(home.journal, home.agent):
+        return
     from lottisync.journal.toolbox import ACTIONS
     from lottisync.review.verdict import Verdicts
 
@@ -197,17 +206,32 @@ async def _kept_up(
 ) -> None:
     """Do `work` until it ends by itself. Where the disk or the system refuses something, that is said once for each
     reason, and it is tried again: it stops nothing that runs beside it (CLI-49)."""
-    told = ""
+    reported = ""
     while True:
         try:
             await work()
             return
         except (OSError, Problem) as error:
             reason = error.message if isinstance(error, Problem) else error.strerror or str(error)
-            if reason != told:
+            if reason != reported:
                 say("failed", f"{what} failed, and is tried again: {reason}")
-            told = reason
+            reported = reason
         await anyio.sleep(pause)
+
+
+def _announce_box_key(home: TaskHome) -> None:
+    """Others wrap keys for this device also before it comes to a relay for the first time. A disk that takes nothing
+    does not keep the daemon from starting: it is announced at the first visit then."""
+    from lottisync.relay.circle import Circle
+
+    with suppress(Problem):
+        Circle(home).announce(clock.now())
+
+
+async def _visit_relay(home: TaskHome, say: Callable[[str, str], None]) -> None:
+    from lottisync.relay.visits import Visits
+
+    await Visits(home, os.urandom, say).run()
 
 
 async def _tidy(home: TaskHome) -> None:
@@ -220,10 +244,13 @@ async def _tidy(home: TaskHome) -> None:
         await anyio.sleep(TIDY_SECONDS)
 
 
-async def _start_pages(tasks: TaskGroup, home: TaskHome, where: Where, say: Callable[[str, str], None]) -> None:
+async def _start_pages(
+    tasks: TaskGroup, home: TaskHome, where: Where, pair_at: Address, say: Callable[[str, str], None], *, discover: bool
+) -> None:
     """Where no place for them was asked for, a daemon goes on without pages."""
+    serve = partial(web_pages.serve, discover=discover)
     try:
-        await tasks.start(web_pages.serve, home, web_pages.listen(where), where.network)
+        await tasks.start(serve, home, web_pages.listen(where), where.network, pair_at)
     except (OSError, Problem) as error:
         if where.firm or where.network:
             raise
@@ -231,24 +258,41 @@ async def _start_pages(tasks: TaskGroup, home: TaskHome, where: Where, say: Call
 
 
 async def _run_agents(home: TaskHome, say: Callable[[str, str], None]) -> None:
+    from lottisync.agents.endpoint import Endpoint, choice
     from lottisync.agents.model import ModelError
-    from lottisync.agents.model_process import ModelProcess
     from lottisync.agents.openai_client import model_from_environment
-    from lottisync.agents.runtime import Machine, Runtime
+    from lottisync.daemon.settings import read_settings
+
+    def endpoints() -> dict[str, Endpoint]:
+        return read_settings(home.path).endpoints
 
     try:
         model_from_environment(os.environ)
     except ModelError as error:
-        say("agents-asleep", f"agents do not wake by themselves: {error.message}")
-        return
+        if not endpoints():
+            say("agents-asleep", f"agents do not wake by themselves: {error.message}")
+            return
+    from lottisync.agents.model_process import ModelProcess
+    from lottisync.agents.runtime import Machine, Runtime
+
     await Runtime(
         home.journal,
         home.agent,
         home.key.device_id,
-        lambda living: ModelProcess(living.config.get("model")),
-        Machine(clock.now, clock.new_id, SystemRandom().random),
+        # Read again each time: an agent waits for an endpoint that is not in the file yet.
+        lambda living: ModelProcess(choice(living), endpoints()),
+        Machine(clock.now, clock.new_id, SystemRandom().random, home.device_name, endpoints),
         say,
     ).run()
+
+
+async def _call_person(home: TaskHome, say: Callable[[str, str], None]) -> None:
+    from lottisync.daemon.settings import read_settings
+
+    if (chosen := read_settings(home.path).on_pending) is not None:
+        from lottisync.daemon import pending
+
+        await pending.run(home, chosen, say)
 
 
 async def _until_told_to_stop(scope: anyio.CancelScope) -> None:

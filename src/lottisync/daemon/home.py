@@ -16,6 +16,11 @@ class TaskHome(Home):
         """Tasks, checklists and entries."""
         return self.store("journal")
 
+    def device_name(self, device: str) -> str:
+        """What people call the device of that id; the beginning of the id if it is not known here."""
+        member = self.roster().members.get(device)
+        return member.name if member is not None else f"an unknown device ({device[:8]})"
+
     @property
     def agent(self) -> Store:
         """What agents say and propose, and what was decided."""

@@ -5,20 +5,37 @@ Everything here only reads. That a device was copied or restored is shown until 
 
 from collections.abc import Callable, Mapping
 
-from lottisync.answers.devices import AsleepAgent, Copy, Daemon, InvitationState, Overview, Peer, StoreState
+from lottisync.agents import admission, agent, switch
+from lottisync.agents.types import Agent
+from lottisync.answers.devices import (
+    AsleepAgent,
+    Copy,
+    Daemon,
+    InvitationState,
+    Overview,
+    PausedAgent,
+    Peer,
+    Reminder,
+    StoreState,
+)
 from lottisync.causality.vector_clock import Host
+from lottisync.daemon.agent_page import here_of
+from lottisync.daemon.attention import attention_wanted
 from lottisync.daemon.home import TaskHome
-from lottisync.daemon.status import DaemonStatus, lacked, last_seen, read_status
+from lottisync.daemon.status import DaemonStatus, absences, known_addresses, lacked, last_seen, read_status
 from lottisync.device import clock, purging
+from lottisync.device.absence import Away
 from lottisync.device.invitations import given_out
-from lottisync.device.peers import LastFailure, last_failures
 from lottisync.identity.roster import Member
+from lottisync.journal import task_list, time_entry
+from lottisync.problem import Sentence
 from lottisync.store import notice
 from lottisync.store.chain import roots
 from lottisync.store.instant import iso, millis
+from lottisync.store.reader import Reader
 from lottisync.store.store import Store
 from lottisync.sync.duplicate_key import REMEMBERED_MS
-from lottisync.sync.peer import PeerState
+from lottisync.sync.peer import AddressState, PeerState, own_clock_doubt
 
 UNKNOWN_DEVICE = "A device that is not known here"
 
@@ -33,14 +50,18 @@ def overview(home: TaskHome, now: int, proposals_waiting: Callable[[], int | Non
         daemon=Daemon(running.pid, running.port, running.started_at) if running else None,
         nearby=running.nearby if running else None,
         damaged=running.damaged if running else [],
-        runs_twice=bool(running and _recent(running.twice, now)),
+        runs_twice=bool(running and _recent(running.duplicate_key_at, now)),
         copies=copies(home),
         stores={name: _store_state(store) for name, store in home.stores.items()},
         peers=_peers(home, running, now),
         invitations=invitation_states(home, now),
         asleep=_asleep(home),
+        agents_off=switched_off(home),
+        paused=_paused(home, now),
+        attention=attention_wanted(home),
+        reminders=reminders(home, now),
         proposals_waiting=proposals_waiting(),
-        clock_doubt=clock.doubt(now),
+        clock_doubt=clock.doubt(now) or _text(own_clock_doubt(running.peers if running else [], now)),
     )
 
 
@@ -53,8 +74,7 @@ def _store_state(store: Store) -> StoreState:
 def _peers(home: TaskHome, running: DaemonStatus | None, now: int) -> list[Peer]:
     states = {state.device: state for state in running.peers} if running else {}
     lacks, seen, held_back = lacked(home, running), last_seen(home, running), purging.held_back(home, now)
-    with home.space.reading() as reader:
-        failures = last_failures(reader)
+    away, where = absences(home, running), known_addresses(home, running)
     return [
         _peer(
             member,
@@ -62,7 +82,8 @@ def _peers(home: TaskHome, running: DaemonStatus | None, now: int) -> list[Peer]
             lacks.get(member.device),
             held_back.get(member.device, 0),
             seen.get(member.device),
-            failures.get(member.device),
+            away.get(member.device),
+            where.get(member.device, []),
             now,
         )
         for member in home.roster().active_peers()
@@ -75,32 +96,39 @@ def _peer(
     lacks: dict[str, int] | None,
     holds_back: int,
     seen: str | None,
-    failure: LastFailure | None,
+    away: Away | None,
+    addresses: list[AddressState],
     now: int,
 ) -> Peer:
-    stale = failure is not None and (state.connected or failure.tried_at < (seen or ""))
     return Peer(
         id=member.device,
         name=member.name,
         connected=state.connected,
-        in_step=bool(state.in_step) and all(state.in_step.values()),
+        in_step=_in_step(state, lacks or {}),
         lacks=lacks,
         holds_back=holds_back,
         address=state.address,
-        addresses=state.addresses,
+        addresses=addresses,
         last_seen_at=seen,
-        away=state.away,
+        away=away,
         error=state.error,
         diverged=state.diverged,
         mended=state.mended,
         comparing=state.comparing,
+        receiving=state.receiving,
         only_here=state.only_here,
         only_there=state.only_there,
-        runs_twice=_recent(state.twice, now),
-        clock_said=state.ahead,
+        runs_twice=_recent(state.duplicate_key_at, now),
+        clock_said=state.ahead or (away.clock_said if away else None),
+        clock_off=state.clock_off,
         left_at=state.left_at,
-        last_failure=None if stale else failure,
     )
+
+
+def _in_step(state: PeerState, lacks: Mapping[str, int]) -> bool:
+    """Whether a device has all that is here, and the same (CLI-482). The last write may be newer than what the daemon
+    says."""
+    return bool(state.in_step) and all(equal and not lacks.get(name) for name, equal in state.in_step.items())
 
 
 def invitation_states(home: TaskHome, now: int) -> list[InvitationState]:
@@ -129,11 +157,66 @@ def _asleep(home: TaskHome) -> list[AsleepAgent]:
     """The agents that gave up by themselves, and why."""
     with home.agent.reading() as reader:
         return [
-            AsleepAgent(entity.id, str(entity.value("displayName") or ""), why)
+            AsleepAgent(entity.id, str(entity.value("displayName") or ""), _task_title(home, entity.id), why)
             for entity in reader.by_type("agent")
             if (state := reader.entity(str(entity.value("currentStateId")))) is not None
             and isinstance(why := state.value("slots/asleepBecause"), str)
         ]
+
+
+def switched_off(home: TaskHome) -> bool:
+    with home.agent.reading() as reader:
+        return switch.read(reader).off
+
+
+def _paused(home: TaskHome, now: int) -> list[PausedAgent]:
+    """The agents that wait for an endpoint, or have used their tokens of the day, and that nothing else keeps asleep
+    (AGENT-153)."""
+    here = here_of(home, now)
+    with home.agent.reading() as reader, home.journal.reading() as journal:
+        found = [
+            (each, why)
+            for each in agent.list_agents(reader)
+            if each.lifecycle in (agent.CREATED, agent.ACTIVE)
+            and (why := _waits(journal, reader, each, here)) is not None
+            and not _kept_asleep(journal, reader, each, here)
+        ]
+    return [
+        PausedAgent(
+            each.id, each.display_name, _task_title(home, each.id), why.message, iso(why.until) if why.until else None
+        )
+        for each, why in found
+    ]
+
+
+def _waits(journal: Reader, reader: Reader, living: Agent, here: admission.Here) -> admission.Withheld | None:
+    who = admission.called(journal, living, agent.read_state(reader, living.id))
+    return admission.waits(reader, living, here, who)
+
+
+def _kept_asleep(journal: Reader, reader: Reader, living: Agent, here: admission.Here) -> bool:
+    """Whether the agent sleeps for its task, or as the person said, whatever it waits for beside that."""
+    state = agent.read_state(reader, living.id)
+    if agent.asleep_without_task(journal, state) or agent.asleep_after_task(journal, state) is not None:
+        return True
+    because = admission.withheld(journal, reader, living, state, here)
+    return because is not None and because.code in ("agents-off", "never-sent")
+
+
+def _task_title(home: TaskHome, agent_id: str) -> str | None:
+    """The title of the agent's task; None if it is not here."""
+    with home.agent.reading() as reader:
+        task_id = agent.task_of(agent.read_state(reader, agent_id))
+    with home.journal.reading() as reader:
+        task = reader.entity(task_id) if task_id else None
+    title = task.value("title") if task is not None else None
+    return title if isinstance(title, str) else None
+
+
+def reminders(home: TaskHome, now: int) -> list[Reminder]:
+    """The open tasks with a reminder that is over, the oldest first."""
+    found = task_list.reminded(home.path / task_list.FILE, home.journal, iso(now))
+    return [Reminder(task.id, task.title, time_entry.checked_instant(task.remind_at or "")) for task in found]
 
 
 # -- copies and restored backups
@@ -183,3 +266,8 @@ def device_names(home: TaskHome) -> Mapping[Host, str]:
                 if member is not None:
                     names[host] = member.name
     return names
+
+
+def _text(sentence: Sentence | None) -> str | None:
+    """In English, for a struct."""
+    return None if sentence is None else str(sentence)

@@ -17,20 +17,25 @@ import anyio
 from anyio import TASK_STATUS_IGNORED
 from anyio.abc import TaskStatus
 
+from lottisync.daemon import settings
 from lottisync.daemon.home import TaskHome
 from lottisync.daemon.network_pages import NetworkPages, OnNetwork
-from lottisync.daemon.status import DaemonStatus, lacked, last_seen, read_status
+from lottisync.daemon.status import DaemonStatus, absences, lacked, last_seen, read_status
 from lottisync.device import clock
-from lottisync.problem import Problem
+from lottisync.device.absence import shown_away
+from lottisync.net.address import Address
+from lottisync.net.listener import listening
+from lottisync.problem import Problem, Usage
 
 if TYPE_CHECKING:
-    from lottisync.web.site import DeviceLine
+    from collections.abc import Collection
+
+    from lottisync.web.site import DeviceLine, Setting
 
 DEFAULT_PORT = 22080
 LOOPBACK = ("127.0.0.1", "::1")
 TRIES = 20
 """Ports that are tried before the home is left without pages: each has to be free in both families."""
-BACKLOG = 32
 
 
 class Where:
@@ -64,10 +69,10 @@ def listen(where: Where) -> list[socket.socket]:
 
 def _both(port: int) -> list[socket.socket]:
     with ExitStack() as opened:
-        first = opened.enter_context(_bound(socket.AF_INET, LOOPBACK[0], port))
+        first = opened.enter_context(listening(socket.AF_INET, LOOPBACK[0], port))
         made = [first]
         if _has_ipv6():
-            made.append(opened.enter_context(_bound(socket.AF_INET6, LOOPBACK[1], first.getsockname()[1])))
+            made.append(opened.enter_context(listening(socket.AF_INET6, LOOPBACK[1], first.getsockname()[1])))
         opened.pop_all()
         return made
 
@@ -81,27 +86,17 @@ def _has_ipv6() -> bool:
     return False
 
 
-def _bound(family: socket.AddressFamily, host: str, port: int) -> socket.socket:
-    made = socket.socket(family, socket.SOCK_STREAM)
-    try:
-        made.settimeout(0)
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        made.bind((host, port))
-        made.listen(BACKLOG)
-    except BaseException:
-        made.close()
-        raise
-    return made
-
-
 async def serve(
     home: TaskHome,
     sockets: list[socket.socket],
-    wanted: OnNetwork | None = None,
+    wanted: OnNetwork | None,
+    pair_at: Address,
     *,
+    discover: bool = True,
     task_status: TaskStatus[None] = TASK_STATUS_IGNORED,
 ) -> None:
-    """Serve the pages of a home until cancelled, to the network as `wanted`; started once a browser can be let in.
+    """Serve the pages of a home until cancelled, to the network as `wanted`; started once a browser can be let in. A
+    code that a page shows is typed at `pair_at`, and announced with `discover`.
     Raises `OSError` before that if the home cannot be written to, and `Problem` if the network cannot be served."""
     from lottisync.web.access import Access  # light: it says where the pages are, before anybody comes
     from lottisync.web.admission import Browsers, Network
@@ -122,13 +117,19 @@ async def serve(
             await _first_of([*sockets, *([outside.socket] if outside else [])])
             await anyio.to_thread.run_sync(_load)
             from lottisync.web.application import application
+            from lottisync.web.pairing import Pairing
             from lottisync.web.server import serve as answer
             from lottisync.web.site import Site
 
             def lines() -> "list[DeviceLine]":
                 return device_lines(home, read_status(home))
 
-            site = Site(home, clock.now, clock.new_id, lines, browsers, lambda: access.door)
+            pairing = Pairing(home, pair_at, discover=discover)
+            await tasks.start(pairing.run)
+            site = Site(
+                *(home, clock.now, clock.new_id, lines, browsers, lambda: access.door),
+                *(pairing, Configured(home.path)),
+            )
             tasks.start_soon(answer, application(site, access), sockets)
             if outside is not None:
                 app = application(site, network, outside.authority, outside.fingerprint)
@@ -163,6 +164,7 @@ def device_lines(home: TaskHome, running: DaemonStatus | None) -> "list[DeviceLi
 
     linked = {state.device for state in running.peers if state.connected} if running else set()
     lacks, seen = lacked(home, running), last_seen(home, running)
+    away = {device: each for device, each in absences(home, running).items() if device not in linked}
     return [
         DeviceLine(
             member.name,
@@ -172,9 +174,40 @@ def device_lines(home: TaskHome, running: DaemonStatus | None) -> "list[DeviceLi
             member.device in linked,
             lacks.get(member.device, {}),
             seen.get(member.device),
+            shown_away(away[member.device]) if member.device in away else "",
         )
         for member in home.roster().members.values()
     ]
+
+
+class Configured:
+    """`config.toml` of a home, as the pages show it."""
+
+    def __init__(self, home: Path) -> None:
+        self._home = home
+
+    def all(self) -> "list[Setting]":
+        from lottisync.web.site import Setting
+
+        usual, held, given = settings.Settings(), settings.read_settings(self._home), settings.given(self._home)
+        return [Setting(name, getattr(held, name), getattr(usual, name), name in given) for name in settings.ON_PAGES]
+
+    def change(self, name: str, text: str | None) -> None:
+        if name not in settings.ON_PAGES:
+            raise Usage("unknown-setting", "there is no setting {name} on a page", name=repr(name))
+        settings.change(self._home, name, text)
+
+    def language(self) -> str | None:
+        try:
+            return settings.read_settings(self._home).language
+        except Problem:
+            return None
+
+    def endpoints(self) -> "Collection[str] | None":
+        try:
+            return settings.read_settings(self._home).endpoints
+        except Problem:
+            return None
 
 
 def address_of(home: Path) -> str:

@@ -1,39 +1,65 @@
 """What a person sets once for this device's daemon: `config.toml` in the home
 (docs/specs/11-command-line.md, section 5).
 
-The file is flat: a line for each setting. So a setting is changed by changing its line, and comments stay. Whatever was
-written is read again before it takes the place of the old file.
+Each setting has a line of its own. So a setting is changed by changing its line, and comments stay. Whatever was
+written is read again before it takes the place of the old file. Those of the command that calls the person
+(`lottisync.daemon.pending`) have a dot in their names, `on-pending.after`, which TOML reads like a line of the table
+`[on-pending]`. Tables come after the lines and are written by hand: `[endpoints.NAME]` is a server of models
+(`lottisync.agents.endpoint`).
 """
 
 import difflib
 import os
 import re
+import shlex
 import tomllib
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
-from lottisync.net.address import BadAddress, parse
+from lottisync.agents.endpoint import Endpoint
+from lottisync.language import LANGUAGES
+from lottisync.net.address import parse
+from lottisync.net.listener import DEFAULT_PORT
 from lottisync.problem import Problem, Usage
 
 SETTINGS_FILE = "config.toml"
 OFF = "off"
 
-Value = str | bool
+Value = str | bool | int | list[str]
+
+
+class OnPending(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`command` is a program and its arguments. `device` names the one that runs its command at once; None is this one.
+    Another device waits `after` minutes."""
+
+    command: Annotated[list[Annotated[str, msgspec.Meta(pattern=r"\A[^\0]+\Z")]], msgspec.Meta(min_length=1)]
+    device: str | None = None
+    after: Annotated[int, msgspec.Meta(ge=0, le=7 * 24 * 60)] = 10
 
 
 class Settings(msgspec.Struct, frozen=True):
-    """`listen` and `web` are HOST:PORT; None means what the daemon does without them. `web` may be `off`."""
+    """`listen` and `web` are HOST:PORT, or an IP address; None means what the daemon does without them. `web` may be
+    `off`. `language` is that of the person who uses this home (`lottisync.language`); None: that of the system, or of
+    the browser."""
 
     listen: str | None = None
     web: str | None = None
     discovery: bool = True
     agents: bool = True
+    language: str | None = None
+    endpoints: dict[str, Endpoint] = {}
+    on_pending: OnPending | None = msgspec.field(default=None, name="on-pending")
 
 
-NAMES = Settings.__struct_fields__
+TABLES = ("endpoints", "on-pending")
+ON_PENDING = {f"on-pending.{field}": field for field in OnPending.__struct_encode_fields__}
+ON_PAGES = tuple(name for name in Settings.__struct_encode_fields__ if name not in TABLES)
+"""The settings that the pages show and change. A page sets no command to be run."""
+NAMES = (*ON_PAGES, *ON_PENDING)
+"""The settings that have a line."""
 
 
 def read_settings(home: Path) -> Settings:
@@ -47,7 +73,18 @@ def given(home: Path) -> dict[str, Value]:
     file = home / SETTINGS_FILE
     table = _table(_text(file), file)
     _checked(table, file)
-    return table
+    on_pending = table.get("on-pending", {})
+    return table | {name: on_pending[field] for name, field in ON_PENDING.items() if field in on_pending}
+
+
+def value_of(home: Path, name: str) -> str | bool | None:
+    """What counts for a setting, as it is typed; None if the daemon chooses. Raises `Usage` for an unknown name."""
+    settings = read_settings(home)
+    if known(name) not in ON_PENDING:
+        found: str | bool | None = getattr(settings, name)
+        return found
+    held = getattr(settings.on_pending, ON_PENDING[name], None)
+    return shlex.join(held) if isinstance(held, list) else None if held is None else str(held)
 
 
 def change(home: Path, name: str, text: str | None) -> None:
@@ -58,14 +95,24 @@ def change(home: Path, name: str, text: str | None) -> None:
     old = _text(file)
     wanted = _table(old, file)
     _checked(wanted, file)
-    if text is None:
-        wanted.pop(name, None)
-    else:
-        wanted[name] = _value(name, text)
-    new = _with_line(old, name, wanted.get(name))
+    value = None if text is None else _value(name, text)
+    new = _with_line(old, name, value)
+    wanted = _with(wanted, name, value)
+    _checked(wanted, file)
     if not _says(new, wanted):
         raise Problem("bad-config", "{file} has no line of its own for {name}. Change it by hand", file=file, name=name)
     _replace(file, new)
+
+
+def _with(table: dict[str, Any], name: str, value: Value | None) -> dict[str, Any]:
+    """The table with another value for a setting, or with none."""
+    of, _, field = name.rpartition(".")
+    held = {key: each for key, each in (table.get(of, {}) if of else table).items() if key != field}
+    if value is not None:
+        held[field] = value
+    if not of:
+        return held
+    return {key: each for key, each in table.items() if key != of} | ({of: held} if held else {})
 
 
 def known(name: str) -> str:
@@ -105,47 +152,68 @@ def _says(text: str, wanted: dict[str, Any]) -> bool:
 
 def _checked(table: dict[str, Any], file: Path) -> Settings:
     for name in table:
-        if name not in NAMES:
+        if name not in (*ON_PAGES, *TABLES):
             raise Problem(
                 "bad-config", "{file} has a setting {name}. {like}", file=file, name=repr(name), like=_like(name)
             )
     try:
         settings = msgspec.convert(table, Settings)
-        for name in ("listen", "web"):
-            _check_address(name, getattr(settings, name))
-    except (msgspec.ValidationError, BadAddress) as error:
+        for name in ("listen", "web", "language"):
+            _check(name, getattr(settings, name))
+    except (msgspec.ValidationError, ValueError) as error:
         raise Problem("bad-config", "{file}: {error}. Mend that setting", file=file, error=error) from None
     return settings
 
 
 def _value(name: str, text: str) -> Value:
     """What a text from the command line means for a setting."""
+    if name in ON_PENDING:
+        return _of_on_pending(name, text)
     if isinstance(getattr(Settings(), name), bool):
         if text not in ("true", "false"):
             raise Usage("bad-value", "{name} is true or false; got {text}", name=name, text=repr(text))
         return text == "true"
     try:
-        _check_address(name, text)
-    except BadAddress as error:
+        _check(name, text)
+    except ValueError as error:
         raise Usage("bad-value", "{name}: {error}", name=name, error=error) from None
     return text
 
 
-def _check_address(name: str, text: str | None) -> None:
-    if text is not None and not (name == "web" and text == OFF):
-        parse(text)
+def _of_on_pending(name: str, text: str) -> Value:
+    if name == "on-pending.command":
+        try:
+            return shlex.split(text)
+        except ValueError as error:
+            raise Usage("bad-value", "{name}: {error}; got {text}", name=name, error=error, text=repr(text)) from None
+    if name == "on-pending.after":
+        if not (text.isascii() and text.isdigit()):
+            raise Usage("bad-value", "{name} is a number of minutes; got {text}", name=name, text=repr(text))
+        return int(text[:9])
+    return text
+
+
+def _check(name: str, text: str | None) -> None:
+    """Raises `ValueError` for a text that is no value of the setting."""
+    if name == "language":
+        if text not in (None, *LANGUAGES):
+            raise ValueError(f"a language is one of {', '.join(LANGUAGES)}; got {text!r}")
+    elif text is not None and not (name == "web" and text == OFF):
+        parse(text, DEFAULT_PORT)
 
 
 def _with_line(text: str, name: str, value: Value | None) -> str:
     """The file's text with one line for `name`, or with none."""
-    its_line = re.compile(rf"^[ \t]*{name}[ \t]*=.*\n?", re.MULTILINE)
+    its_line = re.compile(rf"^[ \t]*{re.escape(name)}[ \t]*=.*\n?", re.MULTILINE)
     if value is None:
         return its_line.sub("", text)
-    # A JSON string or boolean is one of TOML, too.
+    # A JSON string, boolean, number or array of strings is one of TOML, too.
     line = f"{name} = {msgspec.json.encode(value).decode()}\n"
     if its_line.search(text):
         return its_line.sub(lambda _: line, text)
-    return (text if not text or text.endswith("\n") else text + "\n") + line
+    table = re.search(r"^[ \t]*\[", text, re.MULTILINE)
+    before, after = (text, "") if table is None else (text[: table.start()], text[table.start() :])
+    return (before if not before or before.endswith("\n") else before + "\n") + line + after
 
 
 def _replace(file: Path, text: str) -> None:

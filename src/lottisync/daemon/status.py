@@ -1,17 +1,20 @@
 """What a running daemon says of itself, and how others read it.
 
-The daemon writes `daemon.json` into its home; whether one is running is told by its lock, which the
-system lets go of when a process ends, and not by the file, which a process that was killed leaves behind.
+The daemon writes `daemon.json` into its home. Its lock says whether one is running: the system lets go of a lock when a
+process ends, while the file of a process that was killed stays behind.
 """
 
 import msgspec
 
 from lottisync.daemon.home import TaskHome
+from lottisync.device.absence import Away
 from lottisync.device.addresses import Reach, read_reach
-from lottisync.device.peers import remembered
+from lottisync.device.peers import last_absences, remembered
+from lottisync.net import interfaces
 from lottisync.store.forgetting import acknowledged, lacking
 from lottisync.store.lock import is_held
 from lottisync.sync.peer import AddressState, PeerState
+from lottisync.sync.whereabouts import said_of, states
 
 STATUS_FILE = "daemon.json"
 LOCK_FILE = "daemon.lock"
@@ -19,8 +22,8 @@ LOCK_FILE = "daemon.lock"
 
 class DaemonStatus(msgspec.Struct, rename="camel"):
     """What a running daemon says of itself in `daemon.json`; `nearby` counts devices that it is not paired with,
-    `damaged` names rows, as `journal/ID`, whose content is not what was stored; `twice` is when a peer last said that
-    another program runs with this device's key."""
+    `damaged` names rows, as `journal/ID`, whose content is not what was stored; `duplicate_key_at` is when a peer
+    last said that another program runs with this device's key."""
 
     pid: int
     port: int
@@ -28,7 +31,7 @@ class DaemonStatus(msgspec.Struct, rename="camel"):
     peers: list[PeerState] = []
     nearby: int = 0
     damaged: list[str] = []
-    twice: str | None = None
+    duplicate_key_at: str | None = None
 
 
 def read_status(home: TaskHome) -> DaemonStatus | None:
@@ -45,10 +48,11 @@ def lacked(home: TaskHome, running: DaemonStatus | None) -> dict[str, dict[str, 
     """How many changes each active device lacks, by store, if its knowledge is known."""
     states = {state.device: state for state in running.peers} if running else {}
     lacks: dict[str, dict[str, int]] = {}
-    for name, store in home.stores.items():
+    peers = home.roster().active_peers()
+    for name, store in home.stores.items() if peers else ():
         with store.reading() as reader:
             noted = acknowledged(reader)
-            for member in home.roster().active_peers():
+            for member in peers:
                 state = states.get(member.device)
                 known = state.acknowledged.get(name) if state else None
                 known = noted.get(member.device) if known is None else known
@@ -58,28 +62,43 @@ def lacked(home: TaskHome, running: DaemonStatus | None) -> dict[str, dict[str, 
 
 
 def known_addresses(home: TaskHome, running: DaemonStatus | None) -> dict[str, list[AddressState]]:
-    """The addresses of each device: from the running daemon, with errors; without one, from the stores."""
+    """The addresses of each device: from the running daemon, with what failed; without one, from the stores. Of this
+    device, where it says that it is."""
+    scopes = interfaces.scopes() or [""]
     with home.space.reading() as reader:
         reach = read_reach(reader)
-        found = {
-            member.device: [
-                *(AddressState(str(at), "worked", worked or None) for at, worked in remembered(reader, member.device)),
-                *(AddressState(str(at), "given") for at in reach.get(member.device, Reach()).given),
-                *(AddressState(str(at), "recorded") for at in reach.get(member.device, Reach()).addresses),
-            ]
-            for member in home.roster().active_peers()
-        }
+        own = reach.get(home.id, Reach())
+        found = {home.id: states(said_of(own, (), scopes=[""]), {})}
+        for member in home.roster().active_peers():
+            worked = dict(remembered(reader, member.device))
+            found[member.device] = states(said_of(reach.get(member.device, Reach()), worked, (), scopes), worked)
     for peer in running.peers if running else []:
         if peer.addresses:
             found[peer.device] = peer.addresses
     return found
 
 
+def absences(home: TaskHome, running: DaemonStatus | None) -> dict[str, Away]:
+    """Why each device is away: what the running daemon knows; what was written down when it was tried last, unless it
+    was connected since. None of a device that is connected."""
+    seen = last_seen(home, running)
+    with home.space.reading() as reader:
+        written = {
+            device: away for device, away in last_absences(reader).items() if away.tried_at >= seen.get(device, "")
+        }
+    for peer in running.peers if running else []:
+        if peer.connected:
+            written.pop(peer.device, None)
+        elif peer.away is not None and (peer.away.why != "looking" or peer.device not in written):
+            written[peer.device] = peer.away
+    return written
+
+
 def last_seen(home: TaskHome, running: DaemonStatus | None) -> dict[str, str]:
     """When each device was connected last (ISO 8601), as far as that is known: what the daemon that runs says, and what
     earlier ones wrote down."""
     with home.space.reading() as reader:
-        seen = dict(reader.local("select device, max(seen_at) from peers group by device"))
+        seen = dict(reader.local("select device, max(seen_at) from peers where seen_at <> '' group by device"))
     for peer in running.peers if running else []:
         if peer.last_seen is not None:
             seen[peer.device] = max(peer.last_seen, seen.get(peer.device, ""))

@@ -1,19 +1,22 @@
 """The stores of a person's tasks, and their local tables (docs/specs/03-entities.md)."""
 
-from lottisync.agents import queue, run_log
+from lottisync.agents import queue, run_log, sent, types
 from lottisync.agents.types import AGENT_TYPES
 from lottisync.device.space import SPACE
 from lottisync.entities.schema import schema
 from lottisync.journal.types import JOURNAL
-from lottisync.review import index, saga, shown_items
+from lottisync.review import change, index, saga, shown_items
 from lottisync.review.change import CHANGE_TYPES
 
 LOCAL_TABLES = f"""
 {run_log.TABLE}
 {queue.TABLE}
+{sent.TABLE}
 {saga.TABLE}
 {index.TABLE}
 {shown_items.TABLE}
+{types.VIEWS}
+{change.VIEWS}
 create index if not exists idx_agent_entities_subtype on agent_entities(type, subtype, created_at)
     where subtype is not null;
 """

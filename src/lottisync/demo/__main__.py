@@ -21,9 +21,9 @@ def main() -> int:
     parser.add_argument(
         "--folder", type=Path, default=Path("demo-homes"), help="where the homes are created, after removing old ones"
     )
-    parser.add_argument("--picture", type=Path, help="also write the output as an SVG file")
+    parser.add_argument("--pictures", type=Path, help="also draw the main scenes, as SVG files in this folder")
     given = parser.parse_args()
-    console = Console(record=given.picture is not None, highlight=False, width=112 if given.picture else None)
+    console = Console(record=given.pictures is not None, highlight=False, width=112 if given.pictures else None)
     folder: Path = given.folder
     if folder.exists() and not (folder / MARK).exists() and any(folder.iterdir()):
         console.print(Text(f"{folder} is not empty and was not made by the demo. Choose another with --folder", "red"))
@@ -31,9 +31,10 @@ def main() -> int:
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     (folder / MARK).touch()
-    stage = Stage(console)
+    stage = Stage(console, given.pictures)
     try:
         tell(folder.resolve(), stage)
+        stage.end()
     except DemoFailed as failure:
         console.print(Text(f"The demo stopped: {failure}", "bold red"))
         return 1
@@ -44,18 +45,20 @@ def main() -> int:
     stage.say(
         "Both homes are left for you to look around in:",
         *(f"  {shown} {verb} --home {folder}/{name}" for verb, name in LOOK_AROUND),
+        "Both inboxes in a browser, each served by its own daemon:",
+        *(f"  {shown} {verb.format(folder / name)}" for name in ("laptop", "phone") for verb in OPEN_INBOX),
     )
-    if given.picture is not None:
-        stage.save(given.picture, "make demo")
     return 0
 
 
 LOOK_AROUND = (
-    ("task list", "phone"),
+    ("task list --all", "phone"),
     ("status", "laptop"),
     ("review --all", "phone"),
     ("agent list", "laptop"),
 )
+
+OPEN_INBOX = ("daemon --home {} &", "open --home {}")
 
 if __name__ == "__main__":
     sys.exit(main())

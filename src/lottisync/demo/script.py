@@ -28,13 +28,13 @@ def demo_script(request: ChatRequest) -> Say:
     """The reply to one request of the wake: calls on the first turn, a closing sentence on the second."""
     if request.turn > 1:
         return Say("That is all for this wake.")
-    told = request.texts("user")[-1]
-    task = _task(told)
-    return _first_wake(task) if "<report>" not in told else _later_wake(task)
+    text = request.texts("user")[-1]
+    task = _task(text)
+    return _first_wake(task) if "<report>" not in text else _later_wake(task)
 
 
-def _task(told: str) -> dict[str, Any]:
-    found = _TASK.search(told)
+def _task(text: str) -> dict[str, Any]:
+    found = _TASK.search(text)
     if found is None:
         raise ValueError("the model's prompt has nothing about its task")
     task: dict[str, Any] = json.loads(found.group(1))

@@ -18,13 +18,20 @@ StageText = str | tuple[str, str]
 """Text taken literally, or text with a style."""
 
 
+SCENES = {"demo-propose": (4, 5), "demo-decide": (6, 7), "demo-conflict": (9, 10)}
+"""The pictures of the demo: name, first and last step."""
+
+
 class Stage:
-    def __init__(self, console: Console) -> None:
-        self.console = console
+    """Shows the steps, and draws the `SCENES` into the folder `pictures`, if there is one."""
+
+    def __init__(self, console: Console, pictures: Path | None = None) -> None:
+        self.console, self._pictures = console, pictures
         self._number = 0
 
     def step(self, title: str, left: Sequence[StageText] = (), right: Sequence[StageText] = ()) -> None:
         """One step: `left` happened on laptop, `right` on phone."""
+        self._cut()
         self._number += 1
         self.console.print(Rule(Text(f" {self._number}  {title} ", "bold"), align="left", style="dim"))
         if left or right:
@@ -43,10 +50,24 @@ class Stage:
     def say(self, *lines: StageText) -> None:
         self.console.print(Columns([Group(*(_text(line) for line in lines))]))
 
-    def save(self, picture: Path, title: str) -> None:
-        """Write all that was shown as an SVG picture, which fetches nothing from anywhere to be seen."""
-        drawn = self.console.export_svg(title=title)
-        picture.write_text(_FETCHED.sub("", drawn))
+    def end(self) -> None:
+        """The last step is over."""
+        self._cut()
+
+    def _cut(self) -> None:
+        """Between two steps: draw the scene that is over, and forget what belongs to none."""
+        if self._pictures is None:
+            return
+        for name, (first, last) in SCENES.items():
+            if self._number == last:
+                (self._pictures / f"{name}.svg").write_text(picture(self.console, "make demo"))
+            if self._number == first - 1:
+                self.console.export_text()
+
+
+def picture(console: Console, title: str) -> str:
+    """All that a recording console has shown since the last picture, as an SVG that fetches nothing to be seen."""
+    return _FETCHED.sub("", console.export_svg(title=title))
 
 
 def _panel(name: str, lines: Sequence[StageText], colour: str) -> Panel | Text:

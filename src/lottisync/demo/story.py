@@ -2,7 +2,8 @@
 
 Two devices find and pair with each other; an agent on laptop proposes changes to a real task list;
 phone shows them at once; some are confirmed, one is edited, one is rejected with a reason; laptop shows
-the effect; the next wake has learnt from it; both devices prove that they hold the same.
+the effect; the next wake has learnt from it; phone goes offline while both change one field, and nothing is
+lost; both devices prove that they hold the same.
 
 With a scripted model every step has one right outcome. With a real one (`OPENAI_API_KEY` or
 `LOTTISYNC_MODEL_URL`) what is proposed is the model's affair; then the demo checks what must be true of
@@ -22,6 +23,8 @@ from lottisync.scripted_model.server import ChatRequest, ScriptedModelServer
 
 HOUSEHOLD = Path(__file__).with_name("household.json")
 TASK = "boiler-service"
+CONTESTED = "desk lamp"
+"""A piece of the title of the task of which both devices set the due date while they are apart."""
 REASON = "No hurry: the boiler works, this is the yearly service."
 EDITED_MINUTES = 120
 
@@ -37,6 +40,7 @@ class Story:
         self.task = ""
 
     def tell(self) -> None:
+        self.stage.say((self._cast(), "dim"))
         try:
             self.two_devices()
             self.pair()
@@ -46,10 +50,19 @@ class Story:
             self.review(items)
             self.effect()
             self.second_wake()
+            self.apart()
             self.proof()
         finally:
             for device in (self.laptop, self.phone, self.stranger):
                 device.stop()
+
+    def _cast(self) -> str:
+        if self.server is None:
+            return "A real model is asked. The devices are two homes on this machine, each with its own daemon."
+        return (
+            "The model is scripted: what it says is written in the demo. All else is real: two homes on this machine, "
+            "each with its own key and daemon, and the commands that you would type."
+        )
 
     # 1
     def two_devices(self) -> None:
@@ -105,13 +118,13 @@ class Story:
         self.stranger.run("devices", "address", "laptop", f"127.0.0.1:{port}")
         self.stranger.start_daemon()
 
-        def told() -> str | None:
+        def error_there() -> str | None:
             [peer] = self.stranger.run("status")["peers"]
             require(not peer["connected"], "an unpaired device is not let in")
             error = peer["error"] or ""
             return error if "does not know this device" in error else None
 
-        error = until(told, "the stranger shows why")
+        error = until(error_there, "the stranger shows why")
         self.stranger.stop()
         require(self.stranger.run("status")["stores"]["journal"]["entities"] == 0, "the stranger got nothing")
         self.stage.say(("An unpaired device that tries is told:", "dim"), (f"  {error}", "red"))
@@ -125,6 +138,8 @@ class Story:
         require(again["added"] == 0, "importing twice adds nothing")
         started = time.monotonic()
         until(lambda: len(self.phone.run("task", "list", "--all")) == count, "phone has the tasks")
+        waited = time.monotonic() - started
+        still_open = len(self.phone.run("task", "list"))
         self.stage.step(
             "A task list is imported on laptop, and is on phone",
             [
@@ -132,7 +147,11 @@ class Story:
                 f"{count} tasks, {added['byType']['checklistItem']} checklist items, {added['byType']['entry']} notes",
                 ("imported again: nothing added", "dim"),
             ],
-            ["lottisync task list", f"{count} tasks", (f"after {time.monotonic() - started:.1f} s", "dim")],
+            [
+                "lottisync task list --all",
+                f"{count} tasks, {still_open} of them open",
+                (f"after {waited:.1f} s", "dim"),
+            ],
         )
 
     # 4 and 5
@@ -243,13 +262,13 @@ class Story:
         self.stage.step("The next wake has learnt from the verdicts", lines, [])
         if self.server is None:
             return
-        told = self.last_request().texts("user")[-1]
-        require(REASON in told, "the decisions, with the reason, are in the model's context")
+        sent = self.last_request().texts("user")[-1]
+        require(REASON in sent, "the decisions, with the reason, are in the model's context")
         feedback = self.feedback(2)
         require(any("rejected" in text.lower() for text in feedback), "the rejected proposal was refused")
         require(any("already" in text.lower() for text in feedback), "the redundant proposal was refused")
         require(result["proposed"] == 0, "so nothing new waits")
-        decisions = told[told.index("<decisions>") : told.index("</decisions>")].splitlines()
+        decisions = sent[sent.index("<decisions>") : sent.index("</decisions>")].splitlines()
         self.stage.say(*((line, "dim") for line in decisions if line.startswith("- ")))
         self.stage.table(
             "the model proposed it again, and was answered", ["tool", "answer"], _answers(self.last_request().body)
@@ -267,6 +286,38 @@ class Story:
         return ChatRequest(len(self.server.requests), self.server.requests[-1])
 
     # 8
+    def apart(self) -> None:
+        """Phone is offline; both devices set one due date, and both values are kept until a person settles them."""
+        self.phone.stop()
+        until(lambda: not _linked(self.laptop), "laptop sees that phone is away")
+        self.laptop.run("task", "due", CONTESTED, "2026-12-18")
+        self.phone.run("task", "due", CONTESTED, "2026-12-21")
+        require(self.laptop.run("conflicts") == [], "apart, neither knows of the other's change")
+        self.phone.start_daemon()
+        _conflict(self.laptop)
+        conflict = _conflict(self.phone)
+        values = [value["value"] for value in conflict["values"]]
+        keep = ("conflicts", "keep", conflict["id"][-8:], conflict["path"], "1")
+        lines: list[StageText] = [
+            "lottisync conflicts",
+            f"{conflict['title']}: due {' or '.join(values)}?",
+            f"lottisync {' '.join(keep)}",
+        ]
+        self.phone.run(*keep)
+        until(lambda: self.laptop.run("conflicts") == [], "settled on phone, it is settled on laptop")
+        lines.append(("settled, on both devices", "green"))
+        self.stage.step(
+            "Phone goes offline. Both change one date, and both values are kept",
+            [f"lottisync task due '{CONTESTED}' 2026-12-18", ("phone is out of reach", "dim")],
+            [
+                ("no daemon runs", "dim"),
+                f"lottisync task due '{CONTESTED}' 2026-12-21",
+                ("daemon starts again", "dim"),
+                *lines,
+            ],
+        )
+
+    # 9
     def proof(self) -> None:
         def equal() -> dict[str, tuple[str, str]] | None:
             a, b = (device.run("status")["stores"] for device in (self.laptop, self.phone))
@@ -279,6 +330,13 @@ class Story:
         left: list[StageText] = [f"{name:8} {mine[:32]}" for name, (mine, _) in digests.items()]
         right: list[StageText] = [f"{name:8} {theirs[:32]}" for name, (_, theirs) in digests.items()]
         self.stage.step("Both devices hold the same, and can prove it", left, right)
+        self.stage.say(
+            (
+                "A digest is one number over everything that a store holds: if two devices show the same digest, they "
+                "hold the same.",
+                "dim",
+            )
+        )
 
 
 def tell(folder: Path, stage: Stage) -> None:
@@ -301,6 +359,14 @@ def _linked(device: DemoDevice) -> bool:
 
 def _in_step(device: DemoDevice) -> bool:
     return all(peer["inStep"] for peer in device.run("status")["peers"])
+
+
+def _conflict(device: DemoDevice) -> dict[str, Any]:
+    """The one conflict that the device shows, as soon as it does, with both values."""
+    [conflict] = until(lambda: device.run("conflicts"), f"{device.name} shows the conflict")
+    require(len(conflict["values"]) == 2, "both values are kept")
+    found: dict[str, Any] = conflict
+    return found
 
 
 def _result(outcomes: list[dict[str, Any]]) -> str:

@@ -1,14 +1,14 @@
 """Where each device can be reached, as it replicates in `space` (docs/specs/16-meeting.md, section 1).
 
-A device writes its own addresses into a record of its own, when it starts and when they change. The record travels
+A device writes its addresses into its own record, when it starts and when they change. The record replicates
 like everything else. So two devices that were each paired with a third one only find each other, and a device
 that moves to another network is found by all devices that receive it.
 
-The record also holds what a person has entered for the device, each address under a key of its own, and the secret
+The record also holds what a person has entered for the device, each address under its own key, and the secret
 behind the device's announcements (`lottisync.identity.announcement`).
 
-Nothing in a record is remote: it says where to knock, and who answers has to prove the device's key. So records
-are not signed. A paired device that lies could take a signed one away as well; limits bound what its lies cost.
+A record only says which addresses are dialled. A device that answers has to prove its key, so records are not
+signed. A paired device that lies could remove a signed record as well; limits bound what its lies cost.
 """
 
 import base64
@@ -63,7 +63,7 @@ def read_reach(reader: Reader) -> dict[str, Reach]:
 
 def renew(space: Store, device: str, addresses: Iterable[Address], secret: bytes, now: int) -> bool:
     """Write down where this device is reached now, and the secret of its announcements; False if the record says so
-    already (MEET-2)."""
+    already (MEET-235)."""
     ways = list(dict.fromkeys(address.within("").uri for address in addresses))[:MOST_WAYS]
     with space.reading() as reader:
         fields = _changes(reader.entity(record_id(device)), ways, secret, now)
@@ -85,7 +85,9 @@ def _changes(before: Entity | None, ways: list[str], secret: bytes, now: int) ->
 
 
 def give(space: Store, device: str, address: Address, now: int) -> None:
-    """Add an address by hand, for all of the person's devices. Raises `Problem` if there are too many."""
+    """Add an address by hand, for all of the person's devices. A link-local one is added without its interface, which
+    means nothing on another machine (MEET-42). Raises `Problem` if there are too many."""
+    address = address.within("")
     with space.transaction(now, HIGH) as tx:
         before = tx.entity(record_id(device))
         given = () if before is None else _reach(path.nest(before.document())).given
@@ -101,12 +103,13 @@ def give(space: Store, device: str, address: Address, now: int) -> None:
 
 def take_away(space: Store, device: str, address: Address, now: int) -> bool:
     """Take away an address that was entered by hand; False if it was not."""
+    address = address.within("")
     with space.transaction(now, HIGH) as tx:
         before = tx.entity(record_id(device))
-        known = () if before is None else _reach(path.nest(before.document())).given
-        if address in known:
-            _write(tx, device, before, {path.join(GIVEN, address.uri): None})
-    return address in known
+        given = {} if before is None else path.nest(before.document()).get(GIVEN)
+        uris = [uri for uri in given if _addresses([uri], 1) == (address,)] if isinstance(given, dict) else []
+        _write(tx, device, before, {path.join(GIVEN, uri): None for uri in uris})
+    return bool(uris)
 
 
 def _write(tx: Transaction, device: str, before: Entity | None, fields: dict[str, Any]) -> None:
@@ -129,7 +132,7 @@ def _reach(fields: dict[str, Any]) -> Reach:
 
 
 def _addresses(uris: Iterable[object], most: int) -> tuple[Address, ...]:
-    found = dict.fromkeys(address for uri in uris if (address := from_uri(uri)) is not None)
+    found = dict.fromkeys(address.within("") for uri in uris if (address := from_uri(uri)) is not None)
     return tuple(found)[:most]
 
 

@@ -20,7 +20,7 @@ class Environment(NamedTuple):
     new_host: Callable[[], Host]
     """A host that no store has had before."""
     new_seed: Callable[[], bytes]
-    """32 bytes that nobody can guess, for a device key."""
+    """32 random bytes for a device key, from the system's secure source."""
 
 
 def now() -> int:

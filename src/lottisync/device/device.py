@@ -1,7 +1,7 @@
 """A device: its stores, its key, and where it takes time and chance from.
 
-    stores        by name, in the order in which rounds deliver them; `space` comes first, because whoever gets data
-                  has to know the device that wrote it
+    stores        by name, in the order in which rounds deliver them; `space` comes first, because a device that
+                  gets data has to know the device that wrote it
     key           what it signs with; its id follows from it
     environment   clock, ids and random numbers
 
@@ -22,6 +22,7 @@ from lottisync.store.doorbell import FALLBACK_SECONDS, Bell
 from lottisync.store.feed import Feed
 from lottisync.store.reader import Change
 from lottisync.store.store import Store
+from lottisync.store.transaction import refuse_bad_precedence
 
 if TYPE_CHECKING:  # they load the cryptography, which a command that only reads does not need
     from lottisync.device.membership import Members
@@ -75,7 +76,9 @@ class Device:
     @contextmanager
     def write(self, store: str, precedence: int) -> Iterator[Writing]:
         """One transaction: all of it is stored durably when the block ends, or nothing if it raises. `precedence` is
-        `HIGH` or `LOW`: of two concurrent writes to a field the higher one wins, then the later one."""
+        `HIGH` or `LOW`: of two concurrent writes to a field the higher one wins, then the later one. Raises `Problem`
+        (`bad-value`) for any other precedence."""
+        refuse_bad_precedence(precedence)
         with self.store(store).transaction(self.environment.now(), precedence) as tx:
             yield Writing(tx, self.environment.new_id)
 

@@ -19,6 +19,7 @@ from lottisync.entities import canonical
 from lottisync.entities.entity import DELETED_AT, HIGH, LOW, Entity, is_deleted
 from lottisync.entities.registers import Write
 from lottisync.problem import Problem
+from lottisync.store import overwritten
 from lottisync.store.reader import Overwritten
 from lottisync.store.store import Store
 
@@ -103,14 +104,16 @@ def take(
     are written in batches, each in one transaction. Stopped in the middle, it can be run again: what is there is left
     alone.
 
-    Raises `Problem` with the number of the line for anything that is not of the format, and changes nothing then."""
+    `progress(n)` is called with the number of entities that were looked at since the last call. Raises `Problem` with
+    the number of the line for anything that is not of the format, and changes nothing then."""
     records = _read(export, stores)
     added = 0
     for name, store in stores.items():
         of_store = [record for record in records if record.store == name]
         for start in range(0, len(of_store), BATCH):
-            added += _add(store, of_store[start : start + BATCH], now, dry_run=dry_run)
-            progress(min(start + BATCH, len(of_store)))
+            batch = of_store[start : start + BATCH]
+            added += _add(store, batch, now, dry_run=dry_run)
+            progress(len(batch))
     return Imported(added, len(records) - added)
 
 
@@ -200,17 +203,14 @@ def _add(store: Store, records: list[EntityRecord], now: int, *, dry_run: bool) 
     with store.transaction(now, HIGH) as tx:
         added = [record for record in new if tx.version(record.id) is None]
         for record in added:
-            for precedence in (LOW, HIGH):  # so that the person's fields go on beating an agent's
+            for precedence in (LOW, HIGH):  # each field keeps its precedence
                 fields = _fields_of(record, precedence)
                 if fields:
                     tx.put(record.id, record.type, fields, precedence=precedence)
             if record.deleted:
                 tx.delete(record.id)
             for old in record.history:
-                tx.execute(
-                    "insert into history values (?, ?, ?, ?, ?, ?, ?, ?, '', 0)",
-                    (record.id, old.path, *old.stamp, bytes(old.value).decode()),
-                )
+                overwritten.add(tx, record.id, old.path, old.stamp, bytes(old.value))
     return len(added)
 
 

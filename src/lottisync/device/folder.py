@@ -31,7 +31,13 @@ class StoreFolder(Mapping[str, Store]):
         detect: Literal["early", "late"] = "early",
     ) -> None:
         self.path = path
-        self._schemas = {schema.name: schema for schema in schemas}
+        listed = list(schemas)
+        self._schemas = {schema.name: schema for schema in listed}
+        if len(self._schemas) < len(listed):
+            names = ", ".join(schema.name for schema in listed)
+            raise ValueError(
+                f"each store of a device has its own name; got {names}. Rename one of the two that are equal"
+            )
         self._new_host = new_host
         self._detect: Literal["early", "late"] = detect
         self._open: dict[str, Store] = {}
@@ -60,7 +66,7 @@ class StoreFolder(Mapping[str, Store]):
     @cached_property
     def _found(self) -> dict[str, Store]:
         """The stores in the folder that are not listed. A file that is not a store, or that holds one of another
-        name, is passed over: it is a copy that somebody made."""
+        name, is passed over: it is a copy made by hand."""
         found = []
         for file in sorted(self.path.glob("*.sqlite")):
             if file.stem not in self._schemas:

@@ -27,6 +27,10 @@ if TYPE_CHECKING:
 KEY_FILE = "device.json"
 
 
+LOST_AND_FOUND = "lost+found"
+"""What a new file system may hold, at its mount point."""
+
+
 class KeyFile(msgspec.Struct):
     """`device.json`: seed and device id in hexadecimal."""
 
@@ -45,13 +49,16 @@ def default_path(given: str | None) -> Path:
 
 class Home(Device):
     """A device in a folder. `SCHEMAS` are the stores that every home of the class has, in the order of delivery; a
-    program gives those of its own when it makes the home or opens it."""
+    program gives its own stores when it makes the home or opens it."""
 
     SCHEMAS: ClassVar[Sequence[StoreSchema]] = (SPACE,)
 
     def __init__(self, path: Path, schemas: Iterable[StoreSchema] = (), environment: Environment = MACHINE) -> None:
         self.path = path
-        self.folder = StoreFolder(path, [*self.SCHEMAS, *schemas], environment.new_host)
+        own = list(schemas)
+        if taken := {schema.name for schema in self.SCHEMAS} & {schema.name for schema in own}:
+            raise ValueError(f"every device has a store {min(taken)!r} already. Give your own store another name")
+        self.folder = StoreFolder(path, [*self.SCHEMAS, *own], environment.new_host)
         super().__init__(self.folder, lambda: _read_key(path / KEY_FILE), environment)
 
     @classmethod
@@ -69,7 +76,8 @@ class Home(Device):
     def create(
         cls, path: Path, name: str, schemas: Iterable[StoreSchema] = (), *, environment: Environment = MACHINE
     ) -> Self:
-        """Make a home for a new device called `name`. All or nothing: it is built beside `path` and moved there.
+        """Make a home for a new device called `name`. All or nothing: it is built beside `path` and moved there. (A
+        mount point cannot be replaced: there it is built in a folder within, and the key is moved last.)
         Raises `Problem` if something is there already, `IdentityError` for a name that a device cannot have."""
         import shutil  # here: every command would load it, and the compressors with it
 
@@ -84,17 +92,17 @@ class Home(Device):
                     lost=" and ".join(lost),
                 )
             raise Problem("exists", "{path} is a lottisync home already; it was not changed", path=path)
-        if path.exists() and (not path.is_dir() or any(path.iterdir())):
+        if path.exists() and (not path.is_dir() or any(each.name != LOST_AND_FOUND for each in path.iterdir())):
             raise Usage("exists", "{path} exists and is not empty. Choose another folder with --home", path=path)
         schemas = list(schemas)
-        building = path.with_name(path.name + ".new")
+        building = path / ".new" if path.is_mount() else path.with_name(path.name + ".new")
         home = cls(building, schemas, environment)
         try:
             shutil.rmtree(building, ignore_errors=True)
             building.mkdir(mode=0o700, parents=True)
             home.begin(name)
             home.close()
-            building.rename(path)
+            _settle(building, path)
         except BaseException as error:
             home.close()
             shutil.rmtree(building, ignore_errors=True)
@@ -156,10 +164,10 @@ class Home(Device):
         return lost
 
     def renew(self, name: str) -> None:
-        """Make a home that was copied a device of its own, called `name`: a new key, new hosts, and all that the copy
-        holds (COPY-11). It trusts whom the copied device trusts, and the copied device, too; to them it is unknown
-        until it is paired with one of them. Killed before its end it is still the copy, and can be renewed again. No
-        other program may be at work with this home."""
+        """Make a new device, called `name`, out of a home that was copied: a new key, new hosts, and all that the copy
+        holds (COPY-11). It trusts the copied device, and those that the copied device trusts. They do not know the new
+        device until it is paired with one of them. If this is killed before its end, the home is still the copy, and
+        can be renewed again. No other program may use this home meanwhile."""
         from lottisync.identity.device_key import DeviceKey
 
         now = self.environment.now()
@@ -211,6 +219,16 @@ def _read_key(file: Path) -> "DeviceKey":
     if damaged:
         raise Problem("damaged", "{file} is damaged. Restore it from a backup, or pair this device again", file=file)
     return key
+
+
+def _settle(building: Path, path: Path) -> None:
+    """What was built takes its place."""
+    if building.parent != path:
+        building.rename(path)
+        return
+    for file in sorted(building.iterdir(), key=lambda file: file.name == KEY_FILE):
+        file.rename(path / file.name)
+    building.rmdir()
 
 
 def _write_key(path: Path, key: "DeviceKey") -> None:

@@ -1,11 +1,11 @@
 """Answers the invitations of a home (docs/specs/16-meeting.md, section 6).
 
-It listens for each invitation on a port of its own, from the moment it is written down until it is forgotten, a day
-after its end: so who comes late hears `used` or `expired`. It keeps nothing itself. Each connection reads the row
-again, so what a command has written a moment ago counts, and so does what was written before a restart.
+It listens for each invitation on a separate port, until a day after the invitation has ended. So a device that comes
+late gets the answer `used` or `expired`. It keeps nothing itself. Each connection reads the row again, so a change by a
+command counts at once, and a restart loses nothing.
 
-A device that joins is written down before it hears that it has joined. If this program is killed in between, the
-invitation is used up and nobody has joined by it: another one has to be made. The other order would let a second
+A device that joins is recorded before it hears that it has joined. If this program is killed in between, the
+invitation is used up and no device has joined by it: the person makes another one. The other order would let a second
 device in.
 """
 
@@ -126,7 +126,7 @@ class InvitationServer:
         except Problem as problem:
             self._report("failed", f"nobody could join by invitation {number}: {problem.message}")
         except BROKEN_OFF:
-            pass  # somebody connected and went away
+            pass  # a peer connected and went away
         finally:
             self._places.leave(host)
             await anyio.aclose_forcefully(raw)

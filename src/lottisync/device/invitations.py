@@ -28,9 +28,9 @@ _ENDED_AT = "coalesce(joined_at, until)"
 
 
 class Given(msgspec.Struct, frozen=True):
-    """An invitation that was given out. Times are milliseconds of this device's clock. `port` is 0 until somebody
-    listens, first on `wanted`; `failure` says why nobody can. `takes_back` lets a device join that was taken out for
-    good. Once it is used, `device` is who joined, `name` what it called itself, `words` what both sides show."""
+    """An invitation that was given out. Times are milliseconds of this device's clock. `port` is 0 until a program
+    listens for it, first on `wanted`; `failure` says why none can. `takes_back` lets a device join that was revoked.
+    Once it is used, `device` is the device that joined, `name` its name, `words` the words that both sides show."""
 
     number: int
     secret: bytes

@@ -34,9 +34,13 @@ SHOWN_OF_AN_ID = 9
 def read_roster(reader: Reader, own_certificate: bytes) -> Roster:
     """Who belongs to this person's devices, as far as this store knows. A record counts if its row or its second copy
     can be read (ROSTER-21). What cannot be read at all, or lies under an id that is not its own, counts as absent."""
-    memberships = _records(reader, MEMBERSHIP, MembershipRecord.from_fields)
     bindings = _records(reader, HOST_BINDING, HostBinding.from_fields)
-    return Roster.fold(own_certificate, memberships, bindings)
+    return Roster.fold(own_certificate, read_records(reader), bindings)
+
+
+def read_records(reader: Reader) -> list[MembershipRecord]:
+    """The signed statements themselves, true or not."""
+    return _records(reader, MEMBERSHIP, MembershipRecord.from_fields)
 
 
 def member_named(roster: Roster, name: str) -> Member:
@@ -129,7 +133,7 @@ class Members:
         return peer_name, free
 
     def retire(self, device: str, now: int) -> None:
-        """Say that nobody waits for a device any more."""
+        """Say that the others no longer wait for a device."""
         at_ms = self.roster().next_at(device, now)
         self.publish([MembershipRecord.retiring(self._key, device=device, at_ms=at_ms)], now)
 
@@ -231,7 +235,7 @@ def _without_number(name: str, most: int) -> str:
 
 
 def bind_hosts(stores: Mapping[str, Store], key: DeviceKey, now: int) -> None:
-    """Say in `space` which device the stores' present hosts belong to; peers refuse hosts of nobody."""
+    """Say in `space` which device the stores' present hosts belong to; peers refuse hosts that belong to no device."""
     hosts = {}
     for store in stores.values():
         store.settle(now)

@@ -14,15 +14,15 @@ from contextlib import asynccontextmanager
 from functools import partial
 
 import anyio
+import msgspec
 from anyio.abc import TaskStatus
 
-from lottisync.device.addresses import Reach, read_reach
 from lottisync.device.device import Device
-from lottisync.device.peers import remember_introduction
+from lottisync.device.peers import listened_last, remember_introduction
 from lottisync.identity.announcement import announcement_secret
 from lottisync.identity.pairing import OFFER_LIFETIME_MS, CodeOffer, Introduction, Paired, new_code, parse_code
 from lottisync.net.address import Address
-from lottisync.net.interfaces import reached_at
+from lottisync.net.interfaces import leads_to, reached_at
 from lottisync.net.listener import DEFAULT_PORT, EVERYWHERE
 from lottisync.net.pairing import Self, show_code, type_code
 from lottisync.problem import Problem
@@ -55,9 +55,11 @@ class Offer:
 
 
 @asynccontextmanager
-async def offering(device: Device, listen: Address = ANYWHERE, *, discover: bool = True) -> AsyncIterator[Offer]:
-    """Show a code, for two minutes and one device, until the block ends. With `discover` it is announced by mDNS."""
+async def offering(device: Device, listen: Address | None = None, *, discover: bool = True) -> AsyncIterator[Offer]:
+    """Show a code, for two minutes and one device, until the block ends. With `discover` it is announced by mDNS.
+    Without `listen` it is shown on any port, at the addresses where the device's program listens."""
     now = device.environment.now
+    where = listen or Address(listens_at(device).host, 0)
     code = CodeOffer(new_code(_random(device, 64)), now() + OFFER_LIFETIME_MS)
 
     async def serve(*, task_status: TaskStatus[Offer]) -> None:
@@ -68,7 +70,7 @@ async def offering(device: Device, listen: Address = ANYWHERE, *, discover: bool
             task_status.started(offers[0])
 
         try:
-            paired = await show_code(own_side(device), code, listen, discover=discover, clock=now, ready=ready)
+            paired = await show_code(own_side(device), code, where, discover=discover, clock=now, ready=ready)
         except Problem as problem:
             if not offers:
                 raise
@@ -89,7 +91,7 @@ async def pair(device: Device, code: str, *, at: Address | None = None) -> Paire
     """Pair with the device that shows `code`: at an address, or wherever mDNS finds it.
 
     Raises `Problem` if there is none, `PairingError` with what the other device says."""
-    paired = await type_code(own_side(device), parse_code(code), at=at, search_from=ANYWHERE.host)
+    paired = await type_code(own_side(device), parse_code(code), at=at, search_from=listens_at(device).host)
     admit(device, paired)
     return paired
 
@@ -101,19 +103,29 @@ def admit(device: Device, paired: Paired) -> tuple[str, str]:
     return device.members.add_paired(paired.peer_name, paired.peer_certificate, now)
 
 
-def introduction(device: Device, port: int | None = None) -> Introduction:
-    """What the device hands over at pairing (MEET-6): where its daemon is reached, at `port` or at the one that it had
-    last, and the secret of its announcements."""
+def listens_at(device: Device) -> Address:
+    """Where the device's program listens, or listened when it ran last; where it usually does, if it never ran."""
     with device.space.reading() as reader:
-        known = read_reach(reader).get(device.id, Reach())
-    port = port or next((address.port for address in known.addresses), DEFAULT_PORT)
-    ways = [address.uri for address in reached_at(EVERYWHERE, port)]
-    return Introduction(ways, announcement_secret(device.key, device.roster().revoked()), port)
+        return listened_last(reader) or Address(EVERYWHERE, DEFAULT_PORT)
 
 
-def own_side(device: Device, port: int | None = None) -> Self:
-    """This device in a pairing, with where its daemon is reached: at `port`, or at the one that it had last."""
-    return Self(device.key, device.name, partial(_random, device), introduction(device, port))
+def introduction(device: Device, listen: Address) -> Introduction:
+    """What the device hands over at pairing (MEET-6): where its program, which listens at `listen`, is reached, and
+    the secret of its announcements."""
+    ways = [address.uri for address in reached_at(listen.host, listen.port)]
+    return Introduction(ways, announcement_secret(device.key, device.roster().revoked()), listen.port)
+
+
+def own_side(device: Device, listen: Address | None = None) -> Self:
+    """This device in a pairing. Its program listens at `listen`, or where it did last."""
+    where = listen or listens_at(device)
+    handed = introduction(device, where)
+
+    def introduce(met: str) -> Introduction:
+        """The port stands for itself only if it leads to the program at `met`, too, where the two devices meet."""
+        return handed if leads_to(met, where.host) else msgspec.structs.replace(handed, port=0)
+
+    return Self(device.key, device.name, partial(_random, device), introduce)
 
 
 def _random(device: Device, size: int) -> bytes:

@@ -1,13 +1,15 @@
 """What this device alone remembers of the others: where it has reached them, and when they were connected last.
 
-Kept in local tables of `space`, which do not replicate: what worked from here says nothing about elsewhere, and nobody
-else can take it away.
+Kept in local tables of `space`, which do not replicate: what worked from here may not work from
+elsewhere, and no other device can remove it.
 """
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 
 import msgspec
 
+from lottisync.device.absence import Away
 from lottisync.device.addresses import read_reach
 from lottisync.identity.announcement import SECRET_BYTES
 from lottisync.identity.pairing import Introduction
@@ -64,36 +66,45 @@ def remember_connections(space: Store, seen: Mapping[str, str], now: int) -> Non
         _remember(tx, [(device, *NOWHERE, at) for device, at in seen.items()])
 
 
-class LastFailure(msgspec.Struct, frozen=True, rename="camel"):
-    """Why a device was away when it was tried last. Times are ISO 8601: since `failing_since` it has failed, at last at
-    `tried_at`, for the reason `error` (`code`: unreachable, refused, version)."""
-
-    address: str
-    code: str
-    error: str
-    failing_since: str
-    tried_at: str
-
-    @property
-    def text(self) -> str:
-        """For people."""
-        return f"when last tried, {self.tried_at[:16].replace('T', ' ')}, at {self.address}: {self.error}"
-
-
-def remember_failures(space: Store, failures: Mapping[str, LastFailure | None], now: int) -> None:
+def remember_absences(space: Store, absences: Mapping[str, Away | None], now: int) -> None:
     """Why devices are away; None for one that no longer is."""
     with space.transaction(now, None) as tx:
-        for device, failure in failures.items():
-            tx.execute("delete from failures where device = ?", (device,))
-            if failure is not None:
+        for device, away in absences.items():
+            tx.execute("delete from absences where device = ?", (device,))
+            if away is not None:
                 tx.execute(
-                    "insert into failures values (?, ?, ?, ?, ?, ?)", (device, *msgspec.structs.astuple(failure))
+                    "insert into absences values (?, ?, ?, ?, ?, ?, ?, ?)", (device, *msgspec.structs.astuple(away))
                 )
 
 
-def last_failures(reader: Reader) -> dict[str, LastFailure]:
-    """Why each device was away when it was tried last."""
-    return {device: LastFailure(*rest) for device, *rest in reader.local("select * from failures")}
+def last_absences(reader: Reader) -> dict[str, Away]:
+    """Why each device was away when it was tried last. A row that no version wrote counts as absent."""
+    found = {}
+    for device, *fields in reader.local("select * from absences"):
+        with suppress(msgspec.ValidationError):
+            found[device] = msgspec.convert(dict(zip(Away.__struct_encode_fields__, fields, strict=True)), Away)
+    return found
+
+
+def forget_handed_over(space: Store, device: str, addresses: Iterable[Address], now: int) -> None:
+    """Forget these addresses, as far as the device only named them at pairing and none of them has ever worked."""
+    with space.transaction(now, None) as tx:
+        for address in addresses:
+            tx.execute(
+                "delete from peers where device = ? and host = ? and port = ? and seen_at = ?",
+                (device, *address, NEVER),
+            )
+
+
+def remember_listening(space: Store, listen: Address, now: int) -> None:
+    """Where this device's own program listens, for commands that say it to others."""
+    with space.transaction(now, None) as tx:
+        tx.execute("insert or replace into listening values (0, ?, ?)", tuple(listen))
+
+
+def listened_last(reader: Reader) -> Address | None:
+    """Where this device's own program listens, or listened when it ran last; None if it never did."""
+    return next((Address(host, port) for host, port in reader.local("select host, port from listening")), None)
 
 
 def remember_introduction(space: Store, device: str, introduction: Introduction, now: int) -> None:

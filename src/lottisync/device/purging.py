@@ -9,7 +9,7 @@ PURGED_AT_ONCE = 1_000
 
 def purge(device: Device, now: int, min_age: int = forgetting.MIN_AGE) -> dict[str, int]:
     """Forget what was deleted at least `min_age` ms ago and every active device that has the store has seen; how many
-    entities, by store. A bounded number goes in one transaction, so that nobody waits long."""
+    entities, by store. Each transaction purges a bounded number, so that other writers do not wait long."""
     active = _active_peers(device)
     purged = dict.fromkeys(device.stores, 0)
     for name, store in device.stores.items():

@@ -7,7 +7,7 @@ host that wrote it is known.
 
 from lottisync.entities.schema import EntityType, schema
 
-MEMBERSHIP, HOST_BINDING, ADDRESSES = "membership", "host", "addresses"
+MEMBERSHIP, HOST_BINDING, ADDRESSES, BOX_KEY = "membership", "host", "addresses", "box"
 
 PEERS = """
 create table if not exists peers (device text not null, host text not null, port integer not null,
@@ -15,7 +15,8 @@ create table if not exists peers (device text not null, host text not null, port
 create table if not exists introductions (device text primary key, secret blob not null) strict, without rowid;
 """
 """Where other devices were reached, and when they were connected last: the row of a device with an empty `host` and
-port 0 says only that, whoever dialled. What devices handed over when they were paired (`lottisync.device.peers`)."""
+port 0 says only that, no matter which side dialled. What devices
+handed over when they were paired (`lottisync.device.peers`)."""
 VERIFICATIONS = """
 create table if not exists verifications (bell text not null, device text not null, store text not null,
     state text not null, done integer not null default 0, total integer not null default 0,
@@ -41,12 +42,26 @@ create table if not exists invitations (number integer primary key, secret blob 
     joined_at integer) strict;
 """
 """Invitations that were given out, and who joined by them (`lottisync.device.invitations`)."""
-FAILURES = """
-create table if not exists failures (device text primary key, address text not null, code text not null,
-    error text not null, since text not null, tried_at text not null) strict, without rowid;
+ABSENCES = """
+create table if not exists absences (device text primary key, why text not null, tried_at text not null, since text,
+    address text, others integer not null, error text, clock_said text) strict, without rowid;
+create table if not exists listening (id integer primary key check (id = 0), host text not null,
+    port integer not null) strict;
 """
-"""Why each device was away when it was tried last (`lottisync.device.peers`)."""
-LOCAL_TABLES = PEERS + VERIFICATIONS + STATEMENTS + INVITATIONS + FAILURES
+"""Why each device was away when it was tried last, and where this one's program listens (`lottisync.device.peers`)."""
+RELAY = """
+create table if not exists relay_channels (lane blob not null, channel text not null, number integer not null,
+    link blob not null, primary key (lane, channel)) strict, without rowid;
+create table if not exists relay_out (number integer primary key, message blob not null) strict;
+create table if not exists relay_epochs (id blob primary key, key blob not null, generation integer not null,
+    revocations text not null, held_since integer not null) strict, without rowid;
+create table if not exists relay_heads (lane blob primary key, number integer not null, link blob not null)
+    strict, without rowid;
+create table if not exists relay_credentials (id integer primary key check (id = 0), file text not null) strict;
+"""
+"""What this device has said at a relay and not heard of again, the epoch keys that it holds, the last message that it
+has seen of every lane, and where its credentials lie (`lottisync.relay.ledger`)."""
+LOCAL_TABLES = PEERS + VERIFICATIONS + STATEMENTS + INVITATIONS + ABSENCES + RELAY
 """True for this device only, so they do not replicate."""
 
 SPACE = schema(
@@ -56,9 +71,10 @@ SPACE = schema(
         EntityType(HOST_BINDING, owner="device", subtype="store"),
         EntityType(ADDRESSES, together=(("ways", "renewedAt"),)),
         EntityType("setting"),
+        EntityType(BOX_KEY, owner="device"),
     ],
     owner_column="device_id",
     leading=frozenset({MEMBERSHIP, HOST_BINDING}),
-    version=2,
+    version=3,
     local_tables=LOCAL_TABLES,
 )

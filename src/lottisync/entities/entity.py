@@ -7,11 +7,10 @@ seen them. Nothing is ever dropped at merge time; that is what makes the join a 
 
     join is commutative, associative and idempotent, and takes no counter
 
-*Precedence* is how a person's sovereignty lives in the data: a person's write carries 1, an agent's 0,
-and it comes first in the stamp. A concurrent agent write never wins against a person's write that is
-still held, whatever the clocks on the wall say; an agent's write made *after* seeing the person's
-replaces it, by causality. (Picking "person first, then latest" at merge time and dropping the loser is
-not associative: three writes make two devices differ for ever.)
+*Precedence* comes first in the stamp: a write carries 1 (high) or 0 (low). A low write never wins against
+a concurrent high write that is still held, whatever their times. A low write whose author had *seen* the
+high one replaces it, by causality. (If a merge picked "high first, then latest" and dropped the loser, it
+would not be associative: three writes could make two devices differ for ever.)
 
 A *deletion* is the register `deletedAt`, whose value also records the clock that the deleter saw. So
 everybody can tell an edit that the deletion had not seen, and it is shown rather than swallowed.
@@ -165,13 +164,11 @@ def as_deletion(write: Write) -> Deletion | None:
 
 
 def _unseen(entity: Entity, deletions: list[tuple[Stamp, Deletion]]) -> list[Stamp]:
-    """The stamps of edits that no deletion of `deletions` had seen."""
+    """The stamps of edits that no deletion of `deletions` had seen, each once."""
     return [
-        write.stamp
-        for path, writes in entity.registers.items()
-        if path != DELETED_AT
-        for write in writes
-        if not any(write.stamp.dot == by.dot or d.has_seen(write.stamp.dot) for by, d in deletions)
+        stamp
+        for stamp in entity.registers.stamps_without(DELETED_AT)
+        if not any(stamp.dot == by.dot or d.has_seen(stamp.dot) for by, d in deletions)
     ]
 
 

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
-from lottisync.entities.canonical import PLAIN, normal
+from lottisync.entities.canonical import MAX_EXACT, PLAIN, normal
 
 MAX_PATH = 320
 _PATH = re.compile(r"\A[A-Za-z][A-Za-z0-9_]{0,63}(/(?:[^/~\x00-\x1f\ud800-\udfff]|~[01])+)?\Z")
@@ -54,15 +54,13 @@ def flatten(fields: Mapping[str, Any]) -> dict[str, Any]:
     for a value that has none."""
     flat = dict(fields)
     named = len(flat)
-    for field, value in fields.items():
-        if type(value) in PLAIN:
-            continue
+    for field, value in [item for item in fields.items() if type(item[1]) not in PLAIN]:
         if type(value) is dict and "/" not in field:
             del flat[field]
             named += len(value) - 1
             for key, item in value.items():
                 flat[join(field, key)] = item if type(item) in PLAIN else normal(item)
-        else:
+        elif type(value) is not int or not -MAX_EXACT <= value <= MAX_EXACT:
             flat[field] = normal(value)
     if len(flat) != named:
         raise _named_twice(fields)

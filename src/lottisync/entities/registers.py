@@ -118,6 +118,18 @@ class Registers(Mapping[str, tuple[Write, ...]]):
             stamps.update(write.stamp for held in self.siblings.values() for write in held)
         return stamps
 
+    def stamps_without(self, path: str) -> set[Stamp]:
+        """The stamps of all writes that are held, except those of one register. Few registers have one of their own, so
+        this looks at a few stamps and not at every register."""
+        stamps = {stamp for each, stamp in self.stamps.items() if each != path}
+        of_base = len(self.raw) - len(self.stamps) - (path in self.raw and path not in self.stamps)
+        if of_base:
+            stamps.add(self.base)
+        for each, held in self.siblings.items():
+            if each != path:
+                stamps.update(write.stamp for write in held)
+        return stamps
+
     def differing(self, other: "Registers") -> set[str]:
         """The paths that do not hold the same writes in both. No `Write` is made to find out."""
         ours, theirs = self.raw, other.raw

@@ -24,7 +24,7 @@ _SEEN, _UNSEEN, _DELETION = range(3)
 
 
 def revived(entity: Entity, host: Host, counter: int, forgotten: Clock) -> tuple[Entity, int]:
-    """`entity` as `host` writes it anew after its write `counter`, over `forgotten`; and how many counters that
+    """`entity` as `host` writes it again after its write `counter`, over `forgotten`; and how many counters that
     takes: one, or as many as it needs for siblings to keep names of their own (FORGET-9, FORGET-10)."""
     deletions = [
         (write.stamp, found) for write in entity.registers.get(DELETED_AT, ()) if (found := as_deletion(write))

@@ -1,8 +1,8 @@
 """What a store has to know of its types (docs/specs/05-store.md, section 2).
 
-The replicated store is one piece of code with another registry of types for each domain. A store
-needs no schema to join, keep and pass on; the registry only says which columns are filled, so that
-queries are indexed. A type that is not in the registry is stored all the same.
+All stores run the same code; each has its own registry of types. To join, keep and pass on an entity, a store needs no
+registry. It only says which columns are filled, so that queries have an index. An entity of a type that is not in the
+registry is stored like any other.
 """
 
 import re
@@ -14,9 +14,14 @@ from lottisync.causality.digest import sha256
 
 
 class EntityType(msgspec.Struct, frozen=True):
-    """`view` is the struct as which an entity of the type is read (None: by its own code, as signed records are),
-    `owner` and `subtype` name the document fields behind the two indexed columns. Each group of fields in `together` is
-    written together, so that it has one stamp and one winner, and is settled together."""
+    """A type of entities, called `name` in its store.
+
+    `view` is the struct as which an entity of the type is read. Its first field is `id`, and it has at least one other
+    field. None: other code reads the type, as it does signed records. `owner` and `subtype` name the two fields of the
+    document that have an index. `link`: the entities are edges between two others. Each group of fields in `together`
+    is written together, so one write wins for all of them, and a conflict of theirs is settled together.
+
+    Raises `ValueError` for a struct that cannot be a view, and for a field that the struct does not have."""
 
     name: str
     view: type[msgspec.Struct] | None = None
@@ -24,6 +29,25 @@ class EntityType(msgspec.Struct, frozen=True):
     subtype: str | None = None
     link: bool = False
     together: tuple[tuple[str, ...], ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.view is None:
+            return
+        fields = self.view.__struct_encode_fields__
+        if fields[:1] != ("id",) or len(fields) < 2:
+            raise ValueError(
+                f"{self.view.__name__} cannot be the struct of {self.name!r}: its first field has to be "
+                '`id: str = ""`, and it needs at least one other field'
+            )
+        for use, named in [("owner", self.owner), ("subtype", self.subtype), *self._together()]:
+            if named is not None and named not in fields:
+                raise ValueError(
+                    f"{use} of {self.name!r} names the field {named!r}, which {self.view.__name__} does not have. Its "
+                    f"fields, as they are stored: {', '.join(fields)}"
+                )
+
+    def _together(self) -> list[tuple[str, str]]:
+        return [("together", field) for group in self.together for field in group]
 
     def written_with(self, field: str) -> tuple[str, ...]:
         """The group that a field belongs to, itself included."""
@@ -40,7 +64,7 @@ class StoreSchema(msgspec.Struct, frozen=True):
     """What a store is called and what it knows of its types. Raises `ValueError` for a name that cannot be one."""
 
     name: str
-    """On the wire and of its file (`journal` -> `journal.sqlite`): small letters, digits and `-`."""
+    """On the wire and of its file (`cookbook` -> `cookbook.sqlite`): small letters, digits and `-`."""
     types: Mapping[str, EntityType]
     owner_column: str
     """What the indexed owner is called in its table; ends in `_id`."""

@@ -14,6 +14,7 @@ equally frequent, so that one entity has exactly one form.
 """
 
 import re
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Any
 
@@ -34,14 +35,14 @@ MAX_DOCUMENT = 300 * 1024
 MAX_VERSION = 960 * 1024
 """Bytes of a version that is taken: what a frame carries, so that versions of three devices, each of the
 largest size, still join to one that can be passed on."""
-_ID = re.compile(r"\A[A-Za-z0-9][A-Za-z0-9._:-]{0,127}\Z")
+ENTITY_ID = re.compile(r"\A[A-Za-z0-9][A-Za-z0-9._:-]{0,127}\Z")
 _TYPE = re.compile(r"\A[A-Za-z][A-Za-z0-9_]{0,63}\Z")
 _HOST = re.compile(r"\A[0-9a-f]{16}\Z")
 
 
 _encode = msgspec.json.Encoder(order="deterministic").encode
-_read_clock = msgspec.json.Decoder(dict[str, int]).decode
-_read_stamps = msgspec.json.Decoder(tuple[Stamp, dict[str, Stamp], dict[str, list[tuple[Stamp, msgspec.Raw]]]]).decode
+decode_clock: Callable[[bytes], dict[Host, int]] = msgspec.json.Decoder(dict[str, int]).decode  # type: ignore[assignment]
+decode_stamps = msgspec.json.Decoder(tuple[Stamp, dict[str, Stamp], dict[str, list[tuple[Stamp, msgspec.Raw]]]]).decode
 
 
 class BadVersion(ValueError):
@@ -58,7 +59,7 @@ class Damaged(Problem):
 
 
 def validated_id(text: str) -> str:
-    if _ID.match(text) is None:
+    if ENTITY_ID.match(text) is None:
         raise BadVersion(
             f"an id has 1 to 128 of A-Z a-z 0-9 . _ : - and starts with a letter or digit; got {text[:80]!r}"
         )
@@ -70,6 +71,14 @@ def validated_type(text: str) -> str:
     if _TYPE.match(text) is None:
         raise BadVersion(f"a type is a word of at most 64 letters, digits and _; got {text[:80]!r}")
     return text
+
+
+def validated_names(ids: Iterable[str], types: Iterable[str]) -> None:
+    """Raise `BadVersion` unless all of them are ids and types."""
+    if not all(map(ENTITY_ID.match, ids)):
+        raise BadVersion("one of the ids is not an id")
+    for text in set(types):
+        validated_type(text)
 
 
 class Version(msgspec.Struct, array_like=True, frozen=True, forbid_unknown_fields=True):
@@ -90,7 +99,7 @@ class Version(msgspec.Struct, array_like=True, frozen=True, forbid_unknown_field
         return sha256(self.canonical())
 
     def read_clock(self) -> dict[Host, int]:
-        return _read_clock(self.clock)  # type: ignore[return-value]
+        return decode_clock(self.clock)
 
     def size(self) -> int:
         return len(self.id) + len(self.type) + len(self.clock) + len(self.stamps) + len(self.document)
@@ -127,7 +136,7 @@ def open_stored(version: Version) -> Entity:
 
 
 def _registers(version: Version, decoded: dict[str, Any] | None = None) -> Registers:
-    base, stamps, siblings = _read_stamps(version.stamps)
+    base, stamps, siblings = decode_stamps(version.stamps)
     held = {p: tuple(Write(stamp, bytes(value)) for stamp, value in writes) for p, writes in siblings.items()}
     return Registers(base, stamps, held, version.document, decoded=decoded)
 
@@ -149,12 +158,12 @@ def clock_of(version: Version) -> dict[Host, int]:
 
 def _check_components(entity: str, clock: vector_clock.Clock) -> None:
     for host, counter in clock.items():
-        if counter < 1 or not _is_host(host):
+        if counter < 1 or not is_host(host):
             raise BadVersion(f"version of {entity}: {host[:40]!r}: {counter} is not a component of a clock")
 
 
 @lru_cache(maxsize=256)
-def _is_host(text: str) -> bool:
+def is_host(text: str) -> bool:
     """A person's devices are few, and each is in most clocks."""
     return _HOST.match(text) is not None
 
@@ -184,7 +193,7 @@ def _checked(version: Version) -> Entity:
     registers = _registers(version, document)
     entity = Entity(version.id, version.type, clock, registers)
     for stamp in registers.all_stamps():
-        _check_stamp(version.id, stamp, clock)
+        check_stamp(version.id, stamp, clock)
     if registers.siblings:
         return _checked_writes(version, entity)
     if not registers.stamps.keys() <= document.keys() or (registers.stamps and registers.with_base() is not registers):
@@ -207,7 +216,7 @@ def _checked_writes(version: Version, entity: Entity) -> Entity:
     return entity
 
 
-def _check_stamp(entity: str, stamp: Stamp, clock: vector_clock.Clock) -> None:
+def check_stamp(entity: str, stamp: Stamp, clock: vector_clock.Clock) -> None:
     if stamp.precedence not in (0, 1) or stamp.counter < 1:
         raise BadVersion(f"version of {entity}: {tuple(stamp)} is not a stamp")
     if not (0 <= stamp.millis < 2**48 and 0 <= stamp.ticks < 2**16):

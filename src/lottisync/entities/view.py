@@ -1,9 +1,10 @@
 """Typed views: an entity as a struct that code can rely on (docs/specs/03-entities.md, section 6).
 
 A view is for reading. It is laid over the winning values of the raw document and never written back
-whole; writers name the fields they change. So a field that this version of the program has never
-heard of survives an edit of another one. A value that does not fit its field (a newer program's, or a
-hand's) reads as the field's default: one odd value must not make a whole task unreadable.
+whole; writers name the fields they change. So a field that this version of the program does not know
+survives an edit of another one. A value that does not fit its field (a newer program wrote it, or
+somebody edited the file) reads as the field's default: one odd value must not make a whole entity
+unreadable.
 """
 
 from collections.abc import Callable, Sequence

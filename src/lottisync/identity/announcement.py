@@ -45,8 +45,8 @@ def announcement(secret: bytes, nonce: bytes) -> str:
 
 
 def recognised(value: str, secrets: Mapping[str, bytes]) -> str | None:
-    """The device whose announcement this is. `secrets` are those of the person's devices, by device id; None if it is
-    none of theirs."""
+    """The device whose announcement this is. `secrets` are those of the person's devices, by device id. None if
+    no secret fits."""
     if not _VALUE.match(value):
         return None
     raw = bytes.fromhex(value)

@@ -1,6 +1,6 @@
 """CPace: two devices that share a short code come to share a long key.
 
-A code of eight secret digits is no key: whoever sees anything computed from it tries all of them in a second. CPace
+A code of eight secret digits is no key: who sees a value computed from it can try all codes in a second. CPace
 (draft-irtf-cfrg-cpace, suite CPACE-X25519-SHA512, initiator-responder setting) spends the code where it cannot
 be seen: both sides hash it, with the session id, to a point g of Curve25519, and do an ordinary Diffie-Hellman
 exchange with g in the place of the base point. To someone who listens, every share is as likely for every

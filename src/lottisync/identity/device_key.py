@@ -2,7 +2,7 @@
 
 There is no account and no authority that could say who a device is. A device makes one Ed25519 key when it is
 set up and keeps it; its *id* is the SHA-256 of the public key as every certificate carries it (the
-SubjectPublicKeyInfo), so whoever shows the id has named the key, and whoever proves the key has proved the
+SubjectPublicKeyInfo), so the id names the key, and a device that proves that it has the key has proved the
 id. The hash is of the key and not of the certificate: the wrapping may change, the device stays itself.
 
 TLS wants a certificate around the key. Ours says nothing beyond the key: a constant subject (a host name
@@ -127,8 +127,8 @@ def device_id_of(certificate_der: bytes) -> str:
 def verify(certificate_der: bytes, signature: bytes, message: bytes) -> bool:
     """Whether `signature` over `message` was made with the key of this certificate.
 
-    Raises `IdentityError` for a certificate that `device_id_of` would refuse. The roster is folded anew from its
-    records wherever it is needed, with every batch of a round, too: what was verified is remembered.
+    Raises `IdentityError` for a certificate that `device_id_of` would refuse. The roster is computed from its
+    records wherever it is needed, also with every batch of a round. So what was verified is remembered.
     """
     key = _key_of(certificate_der)
     try:
@@ -191,7 +191,7 @@ def _key_of(certificate_der: bytes) -> Ed25519PublicKey:
         raise IdentityError("this is not a certificate: {error}", error=error) from error
     if not isinstance(key, Ed25519PublicKey):
         raise IdentityError("a device certificate holds an Ed25519 key; this one holds {name}", name=type(key).__name__)
-    # Signed by its own key: whoever hands on a certificate of somebody else's device cannot have altered it. The
+    # Signed by its own key: a device that passes on the certificate of another one cannot have altered it. The
     # signature covers all but its own wrapping, and the parser lets a bit string with unused bits pass.
     try:
         certificate.verify_directly_issued_by(certificate)

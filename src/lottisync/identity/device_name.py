@@ -6,7 +6,7 @@ line or turn the reading direction of the sentence around it. The rule is writte
 not as Unicode categories: categories change with the Unicode version, and two devices with different Python
 versions would then fold the same membership log into two different rosters.
 
-Spec: docs/specs/06-identity-and-pairing.md, ID-8.
+Spec: docs/specs/06-identity-and-pairing.md, ID-8, ID-20, ID-21.
 """
 
 import re

@@ -21,8 +21,8 @@ certificate of the side that shows is a stranger's. All trust comes from these f
 The code goes into CPace; the key that comes out (the ISK) depends on the code and on every byte of Hello and
 Reply, so that a certificate, a name or a nonce swapped on the way gives two different keys. The MACs prove the
 key, and with it the code; the signatures prove that each side holds the device key it named. The side that types
-confirms *first*: whoever only pretends to show a code gets one MAC, to one guess made beforehand, and the side
-that shows gives nothing away before it has seen that the other knows the code.
+confirms *first*: an attacker who only pretends to show a code gets one MAC, for one guess made beforehand. The side
+that shows the code gives nothing away before it has seen that the other side knows the code.
 
 A guess is used up when a run *begins*, not when it fails. Somebody who sees one MAC and hangs up has had a
 guess; counting failures would make such guesses free.
@@ -114,7 +114,10 @@ _REFUSED_BECAUSE: dict[str, tuple[PairingCode, str]] = {
     "expired": ("expired", "what it shows has expired; make a new one there"),
     "too-many-runs": ("too-many-runs", "what it shows was tried too often; make a new one there"),
     "used": ("used", "what it shows has paired a device already; make a new one there"),
-    "wrong-code": ("wrong-code", "this is not the code it shows; check it and type it again"),
+    "wrong-code": (
+        "wrong-code",
+        "this is not the code or the invitation that it shows; check it, and enter all of it again",
+    ),
     "not-proven": ("not-proven", "this device could not prove that it holds its key"),
     "channel": ("channel", "it is connected to another device than the one that answered"),
     "out-of-turn": ("out-of-turn", "a message came that has no place at this point"),
@@ -276,7 +279,7 @@ def parse_code(text: str) -> str:
 
 
 def discriminator(code: str) -> str:
-    """The digit of a code that is no secret, by which the device that shows it is told from others (PAIR-21)."""
+    """The digit of a code that is no secret, by which one recognises the device that shows it (PAIR-21)."""
     return parse_code(code)[0]
 
 
@@ -443,7 +446,7 @@ class _Run:
 
     def _check_proof(self, secret: _Secret, certificate: bytes, proof: Confirm | Confirmed) -> Introduction:
         if not hmac.compare_digest(secret.mac(self._peer_role), proof.mac):
-            raise PairingError("wrong-code", "the two devices do not have the same code")
+            raise PairingError("wrong-code", "the two devices do not have the same code or invitation")
         if not verify(certificate, proof.signature, secret.to_sign(self._peer_role)):
             raise PairingError("not-proven", "the other device could not prove that it holds its key")
         return secret.open(self._peer_role, proof.sealed)

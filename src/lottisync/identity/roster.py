@@ -370,7 +370,7 @@ class Roster(msgspec.Struct, frozen=True):
     def resting_on(self, device: str) -> list[str]:
         """Who else would be unvouched if `device` were revoked, in order of id.
 
-        Whoever revokes adds those to be kept, in the same transaction (ROSTER-18).
+        The program that revokes adds those that are kept, in the same transaction (ROSTER-18).
         """
         vouched = [
             (by, member.device)

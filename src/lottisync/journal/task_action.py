@@ -19,12 +19,11 @@ from lottisync.causality.vector_clock import Clock
 from lottisync.entities.entity import Entity, is_deleted
 from lottisync.entities.view import view
 from lottisync.journal.arguments import MAX_SUMMARY, Call
-from lottisync.journal.language import ACTIONS
 from lottisync.journal.redundancy import same
 from lottisync.journal.types import STATUS, TICK, Task
+from lottisync.language import OURS, Catalogue
 from lottisync.review.action import Cited, EffectWrite, FieldChange, TargetView
 from lottisync.review.effect import receipt
-from lottisync.review.language import Catalogue
 from lottisync.review.policy import Policy
 from lottisync.store.reader import Reader
 from lottisync.store.transaction import Transaction
@@ -76,7 +75,7 @@ class TaskAction(Proposed):
     makes_target: ClassVar[bool] = False
     guarded: ClassVar[frozenset[str]] = frozenset()
     marks_rejection: ClassVar[bool] = False
-    catalogue: ClassVar[Catalogue] = ACTIONS
+    catalogue: ClassVar[Catalogue] = OURS
     topic: ClassVar[Topic] = Topic.STATUS
     is_batch: ClassVar[bool] = False
 

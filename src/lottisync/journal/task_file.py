@@ -1,13 +1,15 @@
 """Task lists as a file (docs/specs/08-journal.md, section 5; the format `lottisync-tasks/1`).
 
 Ids derive from the keys in the file, so importing a file twice, or on two devices, makes nothing
-twice. What exists is left alone, also where the person has edited or deleted it since: an import adds,
-it never takes a person's change back, and adds nothing to what was deleted. The file is read whole and
-checked whole before the first row is written, and all of it is one transaction.
+twice. A record may also name the id of its entity: a file that was written from a journal does, so that it adds nothing
+to that journal. What exists is left alone, also where the person has edited or deleted it since: an import adds,
+it never takes a person's change back, and adds nothing to what was deleted. A label that is here under its name is used
+as it is. The file is read whole and checked whole before the first row is written, and all of it is one transaction.
 """
 
 import contextlib
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 from datetime import date
 from typing import Annotated, Any, Literal
 
@@ -15,7 +17,8 @@ import msgspec
 
 from lottisync.entities.entity import is_deleted
 from lottisync.entities.schema import derived_id
-from lottisync.journal import tasks, time_entry
+from lottisync.entities.version import ENTITY_ID
+from lottisync.journal import names, repetition, tasks, time_entry
 from lottisync.problem import Problem
 from lottisync.shown import quoted
 from lottisync.store.instant import iso, millis
@@ -24,6 +27,8 @@ from lottisync.store.transaction import Transaction
 FORMAT = "lottisync-tasks/1"
 MAX_BYTES = 64 * 1024 * 1024
 Key = Annotated[str, msgspec.Meta(pattern=r"\A[A-Za-z0-9][A-Za-z0-9._-]{0,63}\Z")]
+_BYTE = re.compile(r"\(byte (\d+)\)")
+Id = Annotated[str, msgspec.Meta(pattern=ENTITY_ID.pattern)]
 Title = Annotated[str, msgspec.Meta(min_length=1, max_length=tasks.MAX_TITLE)]
 Minutes = Annotated[int, msgspec.Meta(ge=1, le=tasks.MAX_MINUTES)]
 
@@ -32,6 +37,7 @@ class LabelRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     key: Key
     name: Title
     color: str = ""
+    id: Id | None = None
 
 
 class ItemRecord(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
@@ -39,6 +45,7 @@ class ItemRecord(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fie
     title: Title
     checked: bool = False
     checked_at: str | None = None
+    id: Id | None = None
 
 
 class NoteRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -46,6 +53,7 @@ class NoteRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     at: str
     text: Annotated[str, msgspec.Meta(min_length=1, max_length=tasks.MAX_TEXT)]
     minutes: Minutes | None = None
+    id: Id | None = None
 
 
 class TaskRecord(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
@@ -61,6 +69,10 @@ class TaskRecord(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fie
     language: str | None = None
     checklist: list[ItemRecord] = []
     notes: list[NoteRecord] = []
+    category: Title | None = None
+    remind_at: str | None = None
+    repeat: str | None = None
+    id: Id | None = None
 
 
 class TaskFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -94,13 +106,22 @@ def parse(raw: bytes, name: str) -> TaskFile:
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise Problem(
             "bad-file",
-            "{name} is not a {format} file: {error}. Nothing was imported",
+            "{name} is not a {format} file: {line}{error}. Nothing was imported",
             name=name,
             format=FORMAT,
+            line=_line(error, raw),
             error=error,
         ) from None
     _check(file, name)
     return file
+
+
+def _line(error: Exception, raw: bytes) -> str:
+    """`line 3: `, where a decoder says at which byte it stopped; where it says which record is wrong, nothing."""
+    found = _BYTE.search(str(error))
+    if found is None:
+        return f"line {raw.count(bytes([10])) + 1}: " if "truncated" in str(error) else ""
+    return f"line {raw[: int(found[1])].count(bytes([10])) + 1}: "
 
 
 def _check(file: TaskFile, name: str) -> None:
@@ -108,11 +129,11 @@ def _check(file: TaskFile, name: str) -> None:
     _unique([label.key for label in file.labels], "label", name)
     _unique([task.key for task in file.tasks], "task", name)
     for label in file.labels:
-        with _placed(f"{name}: label {quoted(label.key)}"):
+        with placed(f"{name}: label {quoted(label.key)}"):
             tasks.checked_title(label.name)
     for task in file.tasks:
         place = f"{name}: task {quoted(task.key)}"
-        with _placed(place):
+        with placed(place):
             _check_values(task)
         _unique([item.key for item in task.checklist], "checklist item", place)
         _unique([note.key for note in task.notes], "note", place)
@@ -141,7 +162,8 @@ def _check(file: TaskFile, name: str) -> None:
 
 
 @contextlib.contextmanager
-def _placed(place: str) -> Iterator[None]:
+def placed(place: str) -> Iterator[None]:
+    """Within it, an error says where in the file it is."""
     try:
         yield
     except Problem as problem:
@@ -156,6 +178,10 @@ def _check_values(task: TaskRecord) -> None:
     tasks.checked_status(task.status, task.status_reason)
     if task.language is not None:
         tasks.checked_language(task.language)
+    if task.remind_at is not None:
+        time_entry.checked_instant(task.remind_at)
+    if task.repeat is not None:
+        repetition.checked_rule(task.repeat)
     for item in task.checklist:
         tasks.checked_title(item.title)
     for note in task.notes:
@@ -194,18 +220,26 @@ def label_id(key: str) -> str:
 def add(tx: Transaction, file: TaskFile, progress: Any = lambda done: None) -> Added:
     """Write the missing entities. `progress(n)` is called with the number of entities that were checked."""
     added = Added()
+    labels = {}
     for label in file.labels:
-        if _absent(tx, label_id(label.key), added):
-            tx.put(
-                label_id(label.key),
-                "label",
-                {"name": tasks.checked_title(label.name), "color": label.color, "createdAt": iso(tx.now)},
-            )
-            added.labels += 1
+        labels[label.key] = _add_label(tx, label, added)
         progress(1)
     for task in file.tasks:
-        _add_task(tx, task, added, progress)
+        _add_task(tx, task, labels, added, progress)
     return added
+
+
+def _add_label(tx: Transaction, record: LabelRecord, added: Added) -> str:
+    """The id of the label: one that is here under this id or this name, or a new one."""
+    ident = record.id or label_id(record.key)
+    named = names.find(tx, "label", record.name) if tx.version(ident) is None else None
+    if named is not None:
+        ident = named
+    if _absent(tx, ident, added):
+        fields = {"name": tasks.checked_title(record.name), "color": record.color, "createdAt": iso(tx.now)}
+        tx.put(ident, "label", fields)
+        added.labels += 1
+    return ident
 
 
 def _absent(tx: Transaction, entity_id: str, added: Added) -> bool:
@@ -215,8 +249,8 @@ def _absent(tx: Transaction, entity_id: str, added: Added) -> bool:
     return False
 
 
-def _add_task(tx: Transaction, record: TaskRecord, added: Added, progress: Any) -> None:
-    ident = task_id(record.key)
+def _add_task(tx: Transaction, record: TaskRecord, labels: Mapping[str, str], added: Added, progress: Any) -> None:
+    ident = record.id or task_id(record.key)
     existing = tx.entity(ident)
     if existing is not None and is_deleted(existing):
         looked_at = 1 + len(record.checklist) + len(record.notes)
@@ -224,30 +258,36 @@ def _add_task(tx: Transaction, record: TaskRecord, added: Added, progress: Any) 
         progress(looked_at)
         return
     if _absent(tx, ident, added):
-        status = tasks.checked_status(record.status, record.status_reason)
-        fields: dict[str, Any] = {
-            "status": status["status"],
-            "priority": record.priority,
-            "createdAt": iso(millis(record.created_at)),
-            "labels": {label_id(key): True for key in record.labels},
-        }
-        optional = {
-            "statusReason": status["statusReason"],
-            "due": record.due.isoformat() if record.due else None,
-            "estimate": record.estimate,
-            "languageCode": tasks.checked_language(record.language) if record.language else None,
-        }
-        tasks.add_task(tx, ident, record.title, fields | {k: v for k, v in optional.items() if v is not None})
+        tasks.add_task(tx, ident, record.title, _fields(tx, record, labels))
         added.tasks += 1
     progress(1)
     if record.checklist:
-        _add_items(tx, record, added, progress)
+        _add_items(tx, record, ident, added, progress)
     for note in record.notes:
-        entry_id = derived_id("import", "note", record.key, note.key)
+        entry_id = note.id or derived_id("import", "note", record.key, note.key)
         if _absent(tx, entry_id, added):
             _add_note(tx, entry_id, ident, note)
             added.notes += 1
         progress(1)
+
+
+def _fields(tx: Transaction, record: TaskRecord, labels: Mapping[str, str]) -> dict[str, Any]:
+    """What is stored of a new task beside its title."""
+    optional = {
+        **tasks.checked_status(record.status, record.status_reason),
+        "due": record.due.isoformat() if record.due else None,
+        "estimate": record.estimate,
+        "remindAt": time_entry.checked_instant(record.remind_at) if record.remind_at else None,
+        "repeat": record.repeat,
+        "languageCode": tasks.checked_language(record.language) if record.language else None,
+        "categoryId": names.find_or_make(tx, "category", record.category) if record.category else None,
+    }
+    return {
+        "priority": record.priority,
+        "createdAt": iso(millis(record.created_at)),
+        "labels": {labels[key]: True for key in record.labels},
+        **{name: value for name, value in optional.items() if value is not None},
+    }
 
 
 def _add_note(tx: Transaction, entry_id: str, task_id: str, note: NoteRecord) -> None:
@@ -259,36 +299,42 @@ def _add_note(tx: Transaction, entry_id: str, task_id: str, note: NoteRecord) ->
         time_entry.add(tx, entry_id, task_id, note.text, span)
 
 
-def _add_items(tx: Transaction, record: TaskRecord, added: Added, progress: Any) -> None:
-    ident = task_id(record.key)
+def _add_items(tx: Transaction, record: TaskRecord, ident: str, added: Added, progress: Any) -> None:
+    """The missing items, into the task's default checklist. If that was deleted, none."""
     checklist_id = derived_id("checklist", ident)
     created = iso(millis(record.created_at))
-    checklist = tx.entity(checklist_id)
-    if checklist is None:
-        tasks.add_checklist(tx, checklist_id, ident, tasks.DEFAULT_CHECKLIST)
-    elif is_deleted(checklist):
-        added.kept += len(record.checklist)
-        progress(len(record.checklist))
-        return
     rank = ""
+    takes: bool | None = None
     for item in record.checklist:
         rank = tasks.rank_after(rank)
-        entity_id = item_id(record.key, item.key)
+        entity_id = item.id or item_id(record.key, item.key)
         if _absent(tx, entity_id, added):
-            checked_at = iso(millis(item.checked_at)) if item.checked_at else created if item.checked else None
-            tx.put(
-                entity_id,
-                "checklistItem",
-                {
-                    "taskId": ident,
-                    "checklistId": checklist_id,
-                    "title": tasks.checked_title(item.title),
-                    "rank": rank,
-                    "isChecked": item.checked,
-                    "checkedBy": "user",
-                    "checkedAt": checked_at,
-                    "createdAt": created,
-                },
-            )
-            added.items += 1
+            takes = _has_checklist(tx, checklist_id, ident) if takes is None else takes
+            if not takes:
+                added.kept += 1
+            else:
+                checked_at = iso(millis(item.checked_at)) if item.checked_at else created if item.checked else None
+                tx.put(
+                    entity_id,
+                    "checklistItem",
+                    {
+                        "taskId": ident,
+                        "checklistId": checklist_id,
+                        "title": tasks.checked_title(item.title),
+                        "rank": rank,
+                        "isChecked": item.checked,
+                        "checkedBy": "user",
+                        "checkedAt": checked_at,
+                        "createdAt": created,
+                    },
+                )
+                added.items += 1
         progress(1)
+
+
+def _has_checklist(tx: Transaction, checklist_id: str, task_id: str) -> bool:
+    """Whether there is one to add to: it is made if it was never there, and not brought back if it was deleted."""
+    checklist = tx.entity(checklist_id)
+    if checklist is None:
+        tasks.add_checklist(tx, checklist_id, task_id, tasks.DEFAULT_CHECKLIST)
+    return checklist is None or not is_deleted(checklist)

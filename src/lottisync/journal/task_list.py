@@ -6,23 +6,24 @@ hundred thousand. The index only says which tasks are on the page, and in which 
 from the journal.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
 from lottisync.entities.version import Damaged
 from lottisync.journal.tasks import TaskLine
 from lottisync.journal.types import Task
-from lottisync.store import tables
+from lottisync.store import lookups
 from lottisync.store.feed_index import UNWRITABLE, FeedIndex
 from lottisync.store.reader import Change, Reader
 from lottisync.store.store import Store
 
+T = TypeVar("T")
 FILE = "task-list.sqlite"
-VERSION = 1
+VERSION = 2
 """Of the tables below."""
 OPEN_STATUSES = ("OPEN", "GROOMED", "IN PROGRESS", "BLOCKED", "ON HOLD")
 SORTS = {
@@ -40,17 +41,19 @@ _INDEXES = "".join(
 )
 _TABLES = f"""
     create table tasks (id text primary key, title text not null, status text not null, priority text not null,
-        due text not null, created text not null, changed text not null, open integer not null,
+        due text not null, remind text not null, created text not null, changed text not null, open integer not null,
         deleted integer not null, damaged integer not null) strict;
     {_INDEXES}
     create index by_damage on tasks(id) where damaged;
+    create index by_reminder on tasks(remind) where open and not deleted and not damaged and remind < '9999';
     create table labels (task text not null, label text not null, primary key (task, label)) strict, without rowid
 """
 
 
 class Wanted(NamedTuple):
     """What a list shows. Without `statuses`, the open ones, or all with `everything`. `until` is a day: what is due by
-    then. `label` is an id, `ids` are those of tasks. At most `limit` (-1: all), behind the first `skip`."""
+    then. `label` is an id, `ids` are those of tasks, `piece` is in the title, in capitals or not. At most `limit` (-1:
+    all), behind the first `skip`, and behind the task `after`: that is for sorts that only ascend."""
 
     sort: str = "priority"
     statuses: Sequence[str] | None = None
@@ -59,8 +62,10 @@ class Wanted(NamedTuple):
     until: str | None = None
     label: str | None = None
     ids: Sequence[str] | None = None
+    piece: str | None = None
     limit: int = -1
     skip: int = 0
+    after: str | None = None
 
 
 class Page(NamedTuple):
@@ -98,10 +103,29 @@ class TaskList(FeedIndex[Indexed]):
             lines, changed, damaged = _read(reader, [*ids, *self._ids("select id from tasks where damaged", ())])
         return Page(lines, changed, damaged, more)
 
+    def count(self, wanted: Wanted) -> int:
+        """How many fit, on all pages."""
+        self.catch_up()
+        where, bindings = _where(wanted._replace(after=None))
+        [(count,)] = self._execute(f"select count(*) from tasks where {where}", bindings)
+        return int(count)
+
+    def reminded(self, until: str) -> list[Task]:
+        """The open tasks with a reminder at `until` (an instant) or before, the oldest reminder first."""
+        self.catch_up()
+        ids = self._ids(
+            "select id from tasks where open and not deleted and not damaged and remind < '9999' and remind <= ?"
+            " order by remind, id",
+            (until,),
+        )
+        with self._journal.reading() as reader:
+            found = [document for ident in ids if (document := reader.document(ident)) is not None]
+            return [document.view(Task) for document in found]
+
     def look(self, reader: Reader, change: Change) -> Indexed | None:
         if change.type != "task":
             return None
-        document, changed = reader.document(change.id), _changed(reader, change.id)
+        document, changed = reader.document(change.id), lookups.updated_at(reader, change.id)
         try:
             return Indexed(document.view(Task) if document is not None else Task(change.id), changed)
         except Damaged:
@@ -111,10 +135,11 @@ class TaskList(FeedIndex[Indexed]):
         task = seen.task
         self._execute("delete from labels where task = ?", (change.id,))
         self._execute(
-            "replace into tasks values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "replace into tasks values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
-                *(change.id, task.title.casefold(), task.status, task.priority, task.due or NEVER, task.created_at),
-                *(seen.changed, task.status in OPEN_STATUSES, change.deleted, seen.damaged),
+                *(change.id, task.title.casefold(), task.status, task.priority, task.due or NEVER),
+                *(task.remind_at or NEVER, task.created_at, seen.changed),
+                *(task.status in OPEN_STATUSES, change.deleted, seen.damaged),
             ),
         )
         for label in (ident for ident, on in task.labels.items() if on):
@@ -133,12 +158,26 @@ class TaskList(FeedIndex[Indexed]):
 
 def page_of(file: Path, journal: Store, wanted: Wanted) -> Page:
     """A page, by the index in `file`. Where the disk takes no index, it is built in memory, and forgotten."""
+    return _by_index(file, journal, lambda listed: listed.page(wanted))
+
+
+def counted_page_of(file: Path, journal: Store, wanted: Wanted) -> tuple[Page, int]:
+    """A page as `page_of`, and how many tasks there are on all pages."""
+    return _by_index(file, journal, lambda listed: (listed.page(wanted), listed.count(wanted)))
+
+
+def reminded(file: Path, journal: Store, until: str) -> list[Task]:
+    """As `TaskList.reminded`, by the index in `file`."""
+    return _by_index(file, journal, lambda listed: listed.reminded(until))
+
+
+def _by_index(file: Path, journal: Store, ask: Callable[[TaskList], T]) -> T:
     try:
         with closing(TaskList(file, journal)) as listed:
-            return listed.page(wanted)
+            return ask(listed)
     except UNWRITABLE:
         with closing(TaskList(Path(":memory:"), journal)) as listed:
-            return listed.page(wanted)
+            return ask(listed)
 
 
 def selection(wanted: Wanted) -> tuple[str, tuple[Any, ...]]:
@@ -165,6 +204,12 @@ def _where(wanted: Wanted) -> tuple[str, tuple[Any, ...]]:
         parts += [("exists (select 1 from labels where task = id and label = ?)", (wanted.label,))]
     if wanted.ids is not None:
         parts += [("id in (select value from json_each(?))", (_json(wanted.ids),))]
+    if wanted.piece is not None:
+        parts += [("instr(title, ?)", (wanted.piece.casefold(),))]
+    if wanted.after is not None:
+        columns = SORTS[wanted.sort]
+        assert "desc" not in columns, "a page by key is for a sort that only ascends"
+        parts += [(f"({columns}) > (select {columns} from tasks where id = ?)", (wanted.after,))]
     return " and ".join(sql for sql, _ in parts), tuple(value for _, values in parts for value in values)
 
 
@@ -180,12 +225,7 @@ def _read(reader: Reader, ids: Sequence[str]) -> tuple[list[TaskLine], dict[str,
             document = reader.document(ident)
             if document is not None:
                 lines.append(document.view(TaskLine))
-                changed[ident] = _changed(reader, ident)
+                changed[ident] = lookups.updated_at(reader, ident)
         except Damaged as problem:
             damaged.append(problem)
     return lines, changed, damaged
-
-
-def _changed(reader: Reader, ident: str) -> str:
-    entities, _ = tables.names(reader.schema)
-    return next((str(at) for (at,) in reader.local(f"select updated_at from {entities} where id = ?", (ident,))), "")

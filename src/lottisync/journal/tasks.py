@@ -41,6 +41,7 @@ from lottisync.journal.types import (
 )
 from lottisync.problem import Problem
 from lottisync.shown import quoted
+from lottisync.store import lookups
 from lottisync.store.instant import iso
 from lottisync.store.reader import Document, Reader
 from lottisync.store.transaction import Transaction
@@ -181,8 +182,7 @@ def _by_title(named: str, titled: list[_Titled]) -> list[str]:
 
 def deleted_documents(reader: Reader, type_name: str) -> list[Document]:
     """The deleted entities of a type that are not forgotten yet, in the order of their ids."""
-    rows = reader.local("select id from rows where type = ? and deleted_at is not null order by id", (type_name,))
-    found = (reader.document(str(ident)) for (ident,) in rows)
+    found = (reader.document(ident) for ident in lookups.deleted_ids(reader, type_name))
     return [document for document in found if document is not None]
 
 

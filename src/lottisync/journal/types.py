@@ -8,6 +8,7 @@ from typing import Literal
 
 import msgspec
 
+from lottisync.device import acts
 from lottisync.entities.link import Link
 from lottisync.entities.schema import EntityType, schema
 from lottisync.store.instant import millis
@@ -51,7 +52,9 @@ say from its two ends is one link."""
 
 
 class Task(msgspec.Struct, frozen=True, rename="camel"):
-    """`estimate` is in minutes, `due` a local date `YYYY-MM-DD`; `labels` holds label ids as keys."""
+    """`estimate` is in minutes, `due` a local date `YYYY-MM-DD`; `labels` holds label ids as keys. `never_send`, here
+    and in labels and categories: no model is told of it (`lottisync.journal.never_sent`). `remind_at` is an instant,
+    `repeat` a rule (`lottisync.journal.repetition`)."""
 
     id: str
     title: str = ""
@@ -59,12 +62,15 @@ class Task(msgspec.Struct, frozen=True, rename="camel"):
     status_reason: str | None = None
     priority: str = "P2"
     due: str | None = None
+    remind_at: str | None = None
+    repeat: str | None = None
     estimate: int | None = None
     language_code: str | None = None
     language_source: str = "user"
     category_id: str | None = None
     labels: dict[str, bool] = {}
     suppressed_labels: dict[str, bool] = {}
+    never_send: bool = False
     created_at: str = ""
     receipts: dict[str, object] = {}
 
@@ -136,6 +142,7 @@ class Label(msgspec.Struct, frozen=True, rename="camel"):
     id: str
     name: str = ""
     color: str = ""
+    never_send: bool = False
     created_at: str = ""
 
 
@@ -145,6 +152,7 @@ class Category(msgspec.Struct, frozen=True, rename="camel"):
     id: str
     name: str = ""
     color: str = ""
+    never_send: bool = False
     created_at: str = ""
 
 
@@ -164,6 +172,25 @@ def link_ends(relation: str, task_id: str, other_id: str) -> tuple[str, str, str
     return relation, task_id, other_id
 
 
+VIEWS = """
+create view if not exists tasks as select id, serialized ->> '$.title' as title, serialized ->> '$.status' as status,
+    serialized ->> '$.statusReason' as status_reason, serialized ->> '$.priority' as priority,
+    serialized ->> '$.due' as due, serialized ->> '$.estimate' as estimate_minutes,
+    (select c.serialized ->> '$.name' from journal_entities c where c.id = t.serialized ->> '$.categoryId') as category,
+    created_at, updated_at
+    from journal_entities t where type = 'task' and deleted_at is null;
+create view if not exists checklist_items as select id, task_id, serialized ->> '$.checklistId' as checklist_id,
+    serialized ->> '$.title' as title, serialized ->> '$.isChecked' as is_checked,
+    serialized ->> '$.checkedBy' as checked_by, serialized ->> '$.checkedAt' as checked_at,
+    coalesce(serialized ->> '$.isArchived', 0) as is_archived, serialized ->> '$.rank' as rank, created_at, updated_at
+    from journal_entities where type = 'checklistItem' and deleted_at is null;
+create view if not exists notes as select id, task_id, serialized ->> '$.text' as text,
+    serialized ->> '$.author' as author,
+    serialized ->> '$.at' as at, created_at, updated_at
+    from journal_entities where type = 'entry' and subtype = 'note' and deleted_at is null;
+"""
+"""For people with any SQLite tool: what is live, a column for each field (docs/specs/17-backup.md, section 4)."""
+
 JOURNAL = schema(
     "journal",
     [
@@ -176,4 +203,5 @@ JOURNAL = schema(
         EntityType(ENTRY_LINK, EntryLink, link=True),
     ],
     owner_column="task_id",
+    local_tables=acts.TABLE + VIEWS,
 )

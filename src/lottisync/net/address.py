@@ -3,8 +3,8 @@
 A host is an IPv4 address, an IPv6 address, or a name that is resolved when it is dialled (dynamic DNS, a VPN's
 names). A link-local IPv6 address means nothing without its interface, so it carries that: `fe80::1%eth0`.
 
-In a record that other devices read, an address is a URI (`tcp://192.0.2.7:22067`). The scheme is the kind of way:
-one that this version does not know (a relay's, say) is passed over.
+In a record that other devices read, an address is a URI (`tcp://192.0.2.7:22067`). The scheme says how the device is
+reached. An address with a scheme that this version does not know is passed over.
 """
 
 import ipaddress
@@ -19,6 +19,9 @@ _NAME = re.compile(rf"\A{_LABEL}(?:\.{_LABEL})*\.?\Z")
 _NUMBERS = re.compile(r"\A[0-9.]+\Z")
 _SCOPE = re.compile(r"\A[A-Za-z0-9_.:@-]{1,15}\Z")
 _SCHEME = "tcp://"
+_BROADCAST = ipaddress.IPv4Address("255.255.255.255")
+_ENCODED = re.compile(r"\A25.*[^0-9]")
+"""An interface as a URL writes it: `%25eth0`."""
 
 
 class BadAddress(ValueError):
@@ -47,14 +50,49 @@ class Address(NamedTuple):
         return Address(f"{bare}%{scope}" if scope else bare, self.port)
 
 
-def parse(text: str) -> Address:
-    """The address in `HOST:PORT` or `[IPV6]:PORT`, in its one form; port 0 is allowed, for who listens on any port.
-    Raises `BadAddress`."""
-    host, colon, port = text.strip().rpartition(":")
+def check_remote(address: Address) -> Address:
+    """The address, if another machine can be reached there. Raises `BadAddress` for port 0 and for hosts that are no
+    single machine."""
+    if not address.port:
+        raise BadAddress(f"a port is 1 to 65535; got {address}")
+    try:
+        ip = ipaddress.ip_address(address.host.partition("%")[0])
+    except ValueError:
+        return address  # a name
+    if ip.is_unspecified:
+        raise BadAddress(f"{address.host} is no machine: it means all addresses of the one that listens there")
+    if ip.is_multicast or ip == _BROADCAST:
+        raise BadAddress(f"{address.host} is no single machine: it goes to many at once")
+    return address
+
+
+def may_be_lost(host: str) -> bool:
+    """Whether the host is an IP address that a machine may lose: no name, no loopback, and not all of its addresses."""
+    try:
+        ip = ipaddress.ip_address(host.partition("%")[0])
+    except ValueError:
+        return False
+    return not (ip.is_unspecified or ip.is_loopback)
+
+
+def parse(text: str, usual: int | None = None) -> Address:
+    """The address in `HOST:PORT` or `[IPV6]:PORT`, in its one form; port 0 is allowed: a listener then takes any port.
+    A `usual` port is the one of an IP address that stands alone. Raises `BadAddress`."""
+    whole = text.strip()
+    if usual is not None and names_no_port(whole):
+        whole = f"{whole}:{usual}"
+    host, colon, port = whole.rpartition(":")
     bracketed = host.startswith("[") and host.endswith("]")
     if not colon or not _PORT.match(port) or int(port) > 65535:
         raise BadAddress(f"an address is HOST:PORT, like 192.0.2.7:22067 or [2001:db8::7]:22067; got {text[:80]!r}")
+    if ":" in host and not bracketed:
+        raise BadAddress(f"an IPv6 address stands in brackets, like [2001:db8::7]:22067; got {text[:80]!r}")
     return Address(parse_host(host[1:-1] if bracketed else host, bracketed=bracketed), int(port))
+
+
+def names_no_port(text: str) -> bool:
+    """Whether an IP address stands alone, an IPv6 one in its brackets. A name never does: `off` is no host."""
+    return text.endswith("]") or bool(_NUMBERS.match(text))
 
 
 def parse_host(host: str, *, bracketed: bool) -> str:
@@ -78,10 +116,9 @@ def from_uri(uri: object) -> Address | None:
     if not isinstance(uri, str) or not uri.startswith(_SCHEME):
         return None
     try:
-        address = parse(uri.removeprefix(_SCHEME))
+        return check_remote(parse(uri.removeprefix(_SCHEME)))
     except BadAddress:
         return None
-    return address if address.port else None
 
 
 def _ipv6(text: str) -> str:
@@ -90,6 +127,10 @@ def _ipv6(text: str) -> str:
         address = ipaddress.IPv6Address(bare)
     except ValueError:
         raise BadAddress(f"{text[:80]!r} is no IPv6 address") from None
+    if address.ipv4_mapped is not None and not percent:
+        return str(address.ipv4_mapped)
+    if _ENCODED.match(scope):
+        raise BadAddress(f"an interface stands behind a plain %, like [fe80::1%eth0]; got {text[:80]!r}")
     if percent and not (address.is_link_local and _SCOPE.match(scope)):
         raise BadAddress(f"only a link-local address (fe80::...) has an interface behind %; got {text[:80]!r}")
     return f"{address}%{scope}" if percent else str(address)

@@ -1,13 +1,13 @@
 """Finding devices on the local network (docs/specs/12-transport.md, docs/specs/16-meeting.md).
 
 mDNS is a hint, never liveness: a peer that was killed is not reported gone for minutes, and a program that
-was started while its network was down may never see anything. So everything is announced and browsed anew
-when this machine's addresses change, and every hour, under another name; and who uses this knows other ways as well.
+was started while its network was down may never see anything. So everything is announced and browsed again
+when this machine's addresses change, and every hour, under another name; and callers know other ways as well.
 
-A name on the network is all that costs nothing to see. So whether a program is one of the person's own is told from the
-name alone, and others are asked nothing.
+Only the name of a service costs nothing to see. So the name alone says whether a program belongs to one of the person's
+devices. Other programs are asked nothing.
 
-zeroconf is asyncio-only; this module is the edge where it stays.
+zeroconf needs asyncio. Only this module uses it.
 """
 
 import contextlib
@@ -21,7 +21,7 @@ from zeroconf import IPVersion, ServiceStateChange, Zeroconf
 from zeroconf.asyncio import AsyncServiceBrowser, AsyncServiceInfo, AsyncZeroconf
 
 from lottisync.net.address import Address, BadAddress, parse_host
-from lottisync.net.interfaces import Interface, listened_on, watch
+from lottisync.net.interfaces import Interface, listened_on, named_scope, watch
 
 SERVICE = f"_{os.environ.get('LOTTISYNC_SERVICE', 'lottisync')}._tcp.local."
 """Programs with another service do not find each other: so tests and the demo keep to themselves on a network where
@@ -35,7 +35,7 @@ RESOLVED_AT_ONCE = 16
 
 
 class Found(NamedTuple):
-    """A service somebody announces. `role` is `sync` or `pair`, `name` the opaque instance name, `digit` the
+    """An announced service. `role` is `sync` or `pair`, `name` the opaque instance name, `digit` the
     discriminator of the code that is shown there, if one is."""
 
     name: str
@@ -73,9 +73,10 @@ async def discovering(
     on_lost: Callable[[str], None] = lambda name: None,
     asks: Callable[[str], bool] = lambda name: True,
 ) -> AsyncIterator[Callable[[], None]]:
-    """Announce (if told to) and browse for as long as the block runs. `on_found` is called in the event loop for every
-    service of another program that appears or changes, if `asks` says of its name that it is to be asked for its
-    addresses; `on_lost` when one says goodbye. Returns a function that announces and browses again."""
+    """Browse for as long as the block runs, and announce if `announce` is given. `on_found` is called in the event loop
+    for every service of another program that appears or changes, if `asks` says yes to its name: then the service is
+    asked for its addresses. `on_lost` is called when one says goodbye. Returns a function that announces and browses
+    again."""
     again = _Again()
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(watch, again.set)
@@ -127,6 +128,22 @@ async def _instance(
     for each in using:
         _try_to_bind(each)
     zeroconf = AsyncZeroconf(interfaces=[each.host for each in using])
+    try:
+        # What is cancelled while it starts cannot be closed: zeroconf waits for the start, and finds it cancelled. To
+        # start only opens the sockets.
+        with anyio.CancelScope(shield=True):
+            await zeroconf.zeroconf.async_wait_for_start()
+        async with _browsing(zeroconf, listen_host, announce, heard):
+            yield
+    finally:
+        with anyio.CancelScope(shield=True):
+            await zeroconf.async_close()
+
+
+@contextlib.asynccontextmanager
+async def _browsing(
+    zeroconf: AsyncZeroconf, listen_host: str, announce: Announcement | None, heard: _Heard
+) -> AsyncIterator[None]:
     own = f"{announce.name()}.{SERVICE}" if announce else ""
     resolving = anyio.Semaphore(RESOLVED_AT_ONCE)
     async with anyio.create_task_group() as tasks:
@@ -160,11 +177,10 @@ async def _instance(
                     # The first await sends nothing yet; without the second no goodbye is said.
                     goodbye = await zeroconf.async_unregister_service(info)
                     await goodbye
-                await zeroconf.async_close()
 
 
 def _try_to_bind(each: Interface) -> None:
-    """An address that cannot be used is found out here: zeroconf would leave a socket open that nobody can close."""
+    """An address that cannot be used is found out here: zeroconf would leave a socket open that cannot be closed."""
     family = socket.AF_INET6 if each.ipv6 else socket.AF_INET
     with socket.socket(family, socket.SOCK_DGRAM) as probing:
         probing.bind((each.host, 0, 0, each.number if each.link_local else 0) if each.ipv6 else (each.host, 0))
@@ -186,7 +202,7 @@ def _found(name: str, info: AsyncServiceInfo) -> Found:
     addresses = []
     for host in info.parsed_scoped_addresses(IPVersion.All):
         with contextlib.suppress(BadAddress):
-            addresses.append(Address(parse_host(host, bracketed=":" in host), info.port or 0))
+            addresses.append(Address(parse_host(named_scope(host), bracketed=":" in host), info.port or 0))
     return Found(_instance_name(name), role, tuple(addresses), digit)
 
 

@@ -1,9 +1,9 @@
 """A listener that strangers cannot close (docs/specs/12-transport.md, section 1).
 
-Whoever connects takes a place until it has proved who it is. The places are few, or strangers would use up our file
+A peer that connects takes a place until it has proved who it is. The places are few, or strangers would use up our file
 descriptors. So that one stranger cannot take them all, an address gets `EACH` of them (in IPv6 a /64 counts as one
 address: a host there has as many addresses as it likes), and `KEPT` of them are for addresses where a device of
-this person was reached before. Such an address has a share of its own, for a stranger may well be in the same /64. A
+this person was reached before. Such an address has a separate share, because a stranger may be in the same /64. A
 connection that gets no place is closed; its owner may try again.
 
 A machine that has no free descriptor takes no connection for a while. That ends nothing: the connections wait in the
@@ -65,7 +65,7 @@ def _share(host: str, known: bool) -> str:
 
 def network_of(host: str) -> str:
     """What counts as one address: an IPv4 address (also where it is written as IPv6), or the /64 of an IPv6 address.
-    Text that is no address is taken as it is."""
+    Text that is not an address is returned as it is."""
     try:
         address = ip_address(host.partition("%")[0])
     except ValueError:
@@ -91,8 +91,8 @@ async def welcome(
     serve: Callable[[SocketStream], Coroutine[Any, Any, None]],
     failing: Callable[[OSError], None] = lambda error: None,
 ) -> None:
-    """Serve each connection in a task of its own, until cancelled. `failing` hears of each time that the system gives
-    no connection (no free descriptor, no memory), after which it is tried again."""
+    """Serve each connection in a separate task, until cancelled. `failing` is called each time the system gives no
+    connection (no free descriptor, no memory). Then it is tried again."""
     listeners = listener.listeners if isinstance(listener, MultiListener) else [listener]
     async with anyio.create_task_group() as tasks:
         for each in listeners:
@@ -107,6 +107,9 @@ async def _welcome(
 ) -> None:
     accept = listener.accept  # type: ignore[attr-defined]  # of every socket listener; the interface has `serve` only
     while True:
+        # asyncio drops a connection that comes in the moment in which `accept` is cancelled. So it only accepts what is
+        # there.
+        await anyio.wait_readable(listener.extra(SocketAttribute.raw_socket))
         try:
             connection = await accept()
         except OSError as error:

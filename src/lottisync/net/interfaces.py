@@ -1,7 +1,8 @@
 """This machine's addresses, and when they change (docs/specs/16-meeting.md, sections 4 and 5).
 
-Linux tells by a netlink socket. Elsewhere the addresses are read every other second: no portable event exists. A change
-often comes as several (an interface, its addresses, its routes), so it settles for a moment before it is told.
+Linux reports changes on a netlink socket. Elsewhere the addresses are read every second: there is no portable
+event. One change often comes as several events (an interface, its addresses, its routes), so it is reported after a
+short pause.
 """
 
 import array
@@ -85,6 +86,22 @@ def reached_at(host: str, port: int) -> list[Address]:
     return list(dict.fromkeys(Address(each.host, port) for each in sorted(others, key=rank)))
 
 
+def leads_to(host: str, listening: str) -> bool:
+    """Whether `host`, an address of this machine, leads to a listener on the host `listening`."""
+    if listening in ("::", "0.0.0.0"):
+        return listening == "::" or ":" not in host
+    return host in {each for each, _ in _resolved(listening)}
+
+
+def named_scope(host: str) -> str:
+    """A link-local host with the name of its interface, where it has the number: `fe80::1%eth0` for `fe80::1%2`."""
+    bare, _, scope = host.partition("%")
+    if scope.isdigit():
+        with contextlib.suppress(OSError):
+            return f"{bare}%{socket.if_indextoname(int(scope))}"
+    return host
+
+
 def scopes() -> list[str]:
     """The interfaces that have a link-local IPv6 address: where one of another device may be tried."""
     return sorted({each.scope for each in interfaces() if each.link_local})
@@ -109,7 +126,7 @@ async def _something(watching: socket.socket | None) -> None:
         return
     await anyio.wait_readable(watching)
     await anyio.sleep(SETTLE_SECONDS)
-    with contextlib.suppress(OSError):  # no more to read, or more was told than the socket holds: we look anyway
+    with contextlib.suppress(OSError):  # no more to read, or more came than the socket holds: we look anyway
         while watching.recv(65536):
             pass
 

@@ -30,7 +30,7 @@ async def listen(address: Address) -> Listener[SocketStream]:
 
 
 def is_free(port: int) -> bool:
-    """Whether `port` could be listened on now. Nobody can connect meanwhile."""
+    """Whether `port` could be listened on now. No peer can connect meanwhile."""
     try:
         with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as trying:
             trying.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -64,14 +64,15 @@ def local_host(stream: ByteStream) -> str:
 
 def _everywhere(port: int) -> socket.socket:
     try:
-        return _listening(socket.AF_INET6, "::", port)
+        return listening(socket.AF_INET6, "::", port)
     except OSError as error:
         if error.errno not in _NO_IPV6:
             raise
-    return _listening(socket.AF_INET, "0.0.0.0", port)
+    return listening(socket.AF_INET, "0.0.0.0", port)
 
 
-def _listening(family: socket.AddressFamily, host: str, port: int) -> socket.socket:
+def listening(family: socket.AddressFamily, host: str, port: int) -> socket.socket:
+    """A socket that listens there. Raises `OSError`."""
     made = socket.socket(family, socket.SOCK_STREAM)
     try:
         made.settimeout(0)

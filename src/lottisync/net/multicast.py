@@ -1,6 +1,6 @@
-"""Whether this machine passes multicast on to its own programs: without that, mDNS finds nobody.
+"""Whether this machine passes multicast on to its own programs: without that, mDNS finds no device.
 
-The datagram does not leave this machine (its time to live is 0), so nobody else is asked and nothing is announced.
+The datagram does not leave this machine (its time to live is 0), so no other machine is asked and nothing is announced.
 """
 
 import os

@@ -1,16 +1,16 @@
 """Pairing over the network: the shell around `lottisync.identity.pairing` (docs/specs/06-identity-and-pairing.md).
 
-Where an invitation is shown in place of a code (`lottisync.identity.invitation`), nothing is announced: it says itself
-where it leads, and who joins tries its addresses one after another. `lottisync.device.invitation_server` answers it.
+An invitation (`lottisync.identity.invitation`) holds the addresses of the device that made it. So nothing is announced:
+the device that joins tries these addresses one after another. `lottisync.device.invitation_server` answers.
 
-The side that shows a code listens on a port of its own, inside TLS without client certificates, and
+The side that shows a code listens on a separate port, inside TLS without client certificates, and
 announces itself by mDNS as `role=pair`, with the first digit of its code. The side that types goes to the
 address that the person gave, or looks for announcements with the digit that was typed, and asks the devices
-behind them one after another: where several people pair at once, one may show another code that begins alike.
+behind them one after another: where several people pair at once, two codes may begin with the same digit.
 
-Each device asked costs whoever shows a code there one of three runs, and gives whoever only pretends to show
-one a guess at ours. So the digit keeps others from being asked at all, nobody is asked twice, and after
-three refusals it is the person's turn again.
+Each device that is asked loses one of its three runs if it shows a code, and gets one guess at our code if it only
+pretends to show one. So devices with another digit are not asked, no device is asked twice, and after
+three refusals the person has to decide.
 """
 
 from collections.abc import Awaitable, Callable, Iterable
@@ -43,12 +43,12 @@ from lottisync.net.address import Address, BadAddress, parse
 from lottisync.net.discovery import Announcement, Found, discovering
 from lottisync.net.doorway import Places, remote_host, welcome
 from lottisync.net.interfaces import scopes
-from lottisync.net.listener import listen, port_of, remote_of
+from lottisync.net.listener import listen, local_host, port_of, remote_of
 from lottisync.problem import Problem
 from lottisync.protocol.framing import BadFrame, FrameBuffer, frame
 
 MESSAGE_SECONDS = 10
-"""Within which each message of a run must come; nobody types during a run."""
+"""Within which each message of a run must come; the code was typed before the run."""
 SEARCH_SECONDS = 20
 """How long the typing side looks for a device that shows a code."""
 INVITED_SECONDS = 5
@@ -56,9 +56,9 @@ INVITED_SECONDS = 5
 ANOTHER_SECONDS = 3
 """How long it looks for another, once one was found that shows another code; mDNS finds most in a third of that."""
 MOST_REFUSALS = 3
-"""As many guesses as an offer grants to whoever types."""
+"""As many guesses as an offer grants to the side that types."""
 BROKEN_OFF = (OSError, TimeoutError, BadFrame, anyio.EndOfStream, anyio.BrokenResourceError)
-"""What a connection raises when the other side goes away, says nothing or sends what is no message."""
+"""What a connection raises when the other side goes away, says nothing or sends something that is not a message."""
 
 
 class Self(NamedTuple):
@@ -67,7 +67,8 @@ class Self(NamedTuple):
     key: DeviceKey
     name: str
     chance: Callable[[int], bytes]
-    introduction: Introduction = NOTHING
+    introduce: Callable[[str], Introduction] = lambda host: NOTHING
+    """What is handed over on a connection to this host, an address of this machine."""
 
 
 class _Channel:
@@ -76,6 +77,7 @@ class _Channel:
     def __init__(self, stream: ByteStream) -> None:
         self._stream = stream
         self._buffer = FrameBuffer(MAX_PAIRING_MESSAGE + 1)
+        self.local_host = local_host(stream)
 
     async def send(self, message: bytes) -> None:
         await self._stream.send(frame(message))
@@ -123,7 +125,7 @@ async def show_code(
     clock: Callable[[], int],
     ready: Callable[[int], None],
 ) -> Paired:
-    """Listen until somebody has typed the code, or it is no longer good. `ready` is told the port. With `discover` the
+    """Listen until the code was typed, or has expired. `ready` is called with the port. With `discover` the
     offer is announced.
 
     Raises `Problem` when the code has expired or was tried too often."""
@@ -194,7 +196,7 @@ async def _run_shown(
         name=me.name,
         scalar=me.chance(32),
         nonce=me.chance(32),
-        introduction=me.introduction,
+        introduction=me.introduce(channel.local_host),
     )
     paired: Paired | None = None
     try:
@@ -239,6 +241,13 @@ async def accept(me: Self, invitation: Invitation) -> Paired:
 
     Raises `PairingError` with what it said, or if another device answers; `Problem` if none does."""
     tried = [address for text in invitation.at for address in _everywhere(text)]
+    if not tried:
+        raise PairingError(
+            "malformed-invitation",
+            "this is not a whole invitation ({at} is no address). Copy all of it, or make a new one",
+            at=", ".join(invitation.at),
+        )
+    cut = "" if _is_address(invitation.at[-1]) else f" ({invitation.at[-1]} is no address: is the invitation whole?)"
     refusal: PairingError | None = None
     for address in tried:
         try:
@@ -254,11 +263,20 @@ async def accept(me: Self, invitation: Invitation) -> Paired:
         raise refusal
     raise Problem(
         "unreachable",
-        "no device answers this invitation at {tried}: no daemon runs there, or this network does not lead there, or"
-        " it ended more than a day ago",
+        "no device answers this invitation at {tried}{cut}: no daemon runs there, or this network does not lead there,"
+        " or it ended more than a day ago",
         tried=", ".join(map(str, tried)),
+        cut=cut,
         hint="invite-again",
     )
+
+
+def _is_address(text: str) -> bool:
+    try:
+        parse(text)
+    except BadAddress:
+        return False
+    return True
 
 
 def _everywhere(text: str) -> list[Address]:
@@ -293,7 +311,7 @@ async def type_at_one_of(
                 continue
         until = min(until, anyio.current_time() + ANOTHER_SECONDS)
     if refusals:
-        # What a neighbour's device says of an offer of its own is of less use to the person.
+        # The answer of a neighbour's device, about another code, helps the person less.
         return min(refusals.values(), key=lambda error: error.code != "wrong-code")
     at = "or give the address of the device that shows it with --at HOST:PORT"
     if others:
@@ -374,7 +392,7 @@ async def _run_typed(channel: _Channel, stream: TLSStream, me: Self, code: str |
         scalar=me.chance(32),
         nonce=me.chance(32),
         server_certificate=shown,
-        introduction=me.introduction,
+        introduction=me.introduce(channel.local_host),
     )
     try:
         await channel.send(run.start())

@@ -64,7 +64,7 @@ def _harden(context: ssl.SSLContext, alpn: str) -> None:
 
 def _present(context: ssl.SSLContext, key: DeviceKey) -> None:
     """Give the context our certificate and key. `load_cert_chain` takes names of files only, so it gets those of two
-    pipes: the key never lies in a file, and a full disk or folder keeps nobody from linking."""
+    pipes: the key never lies in a file, and a full disk does not prevent a connection."""
     with _readable(key.certificate_pem()) as certificate, _readable(key.private_pem()) as private:
         context.load_cert_chain(certificate, private)
 

@@ -14,6 +14,7 @@ from typing import Annotated
 import msgspec
 
 from lottisync.causality.chain import VALUE_BYTES
+from lottisync.causality.hlc import MAX_MILLIS
 from lottisync.causality.vector_clock import MAX_COUNTER, Host
 from lottisync.entities.version import Version
 from lottisync.protocol.framing import PLAIN
@@ -43,7 +44,7 @@ FIRST_CREDIT = 8
 """Batches that each side may send before it was granted any: they hide a round trip, and are all that the
 other one has to have room for."""
 MAX_CREDIT = 1_024
-"""More than that nobody may have been granted at one time: a count, not a number that grows without end."""
+"""The most credit that a side may have at one time."""
 
 
 HostName = Annotated[Host, msgspec.Meta(pattern=r"\A[0-9a-f]{16}\Z")]
@@ -54,7 +55,7 @@ Known = dict[HostName, Counter]
 EntityId = Annotated[str, msgspec.Meta(max_length=128)]
 Hash = Annotated[bytes, msgspec.Meta(min_length=32, max_length=32)]
 Half = Annotated[bytes, msgspec.Meta(min_length=16, max_length=16)]
-"""The first half of a hash, where nobody gains by finding another with the same."""
+"""The first half of a hash, where an attacker gains nothing by a second value with the same half."""
 ChainValue = Annotated[bytes, msgspec.Meta(min_length=VALUE_BYTES, max_length=VALUE_BYTES)]
 """A value of a chain."""
 StoreName = Annotated[str, msgspec.Meta(max_length=32)]
@@ -256,7 +257,11 @@ class Credit(Message, frozen=True, tag="credit"):
 
 
 class Ping(Message, frozen=True, tag="ping"):
+    """A heartbeat. `clock` is what the sender's wall clock says (ms since 1970), so that each side can tell the person
+    when the two clocks differ; 0 if the sender does not say."""
+
     number: int
+    clock: Annotated[int, msgspec.Meta(ge=0, le=MAX_MILLIS)] = 0
 
 
 class Pong(Message, frozen=True, tag="pong"):

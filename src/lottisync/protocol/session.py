@@ -6,24 +6,24 @@ says is carried out by its driver (`lottisync.sync.conversation`, on the stores)
 
     receive(data, now) -> messages   for bytes of the peer, whole or in any pieces
     send(*messages) -> bytes         for what it wants to say, in one frame
-    tick(now) -> bytes               every second or so
+    tick(now, clock) -> bytes        every second or so; `clock` is what the wall clock says
 
-Each direction has a state of its own. `TRANSITIONS` says all of the order of messages; beside it there are only
-numbers: rounds and their parts are counted. It does not know about
-roles: what we may send is exactly what the peer may send, so both sides are held to one table.
+Each direction has its own state. `TRANSITIONS` holds the whole order of messages. Beside it there are only counts, of
+rounds and their parts. There are no roles: both sides may send the same messages, so one table holds for both.
 
-What is large (`message.Large`: batches, chains, keys) costs a *credit*, which the side that takes it grants:
-what it has not granted it need not have room for. The words of one direction move the credit of the other,
-which is why it is counted here and not in the table.
+A large message (`message.Large`: batches, chains, keys) costs a *credit*. The side that receives grants credit, so it
+needs room only for what it has granted. The messages of one direction change the credit of the other one. Therefore
+credit is counted here and not in the table.
 
-There are two ways to be wrong. `LocalError`: our own driver tried to say what it may not; a bug of
-ours. A `Close` among the received messages, with `session.closed` set: the peer did; the bytes of
-`farewell` tell it why, and nothing of the message that broke the rule is handed on.
+A rule can be broken by either side. `LocalError`: our own driver tried to send what it may not, which is a bug of ours.
+A `Close` among the received messages, with `session.closed` set: the peer broke a rule. The bytes of `farewell` say
+why, and nothing of the message that broke the rule is passed on.
 """
 
 from enum import StrEnum
 
 from lottisync.causality.chain import VALUE_BYTES
+from lottisync.causality.hlc import MAX_MILLIS
 from lottisync.problem import LocalError
 from lottisync.protocol import message as m
 from lottisync.protocol.framing import MAX_FRAME, PLAIN, BadFrame, FrameBuffer, dictionary_after, frame
@@ -33,6 +33,12 @@ DEAD_SECONDS = 15
 """The kernel alone takes most of a minute to notice a cable that was cut."""
 GREETING_SECONDS = 5
 """Within which a peer must have said hello."""
+
+
+def _versions(own: int, other: int) -> str:
+    """Why two devices do not sync, as the person reads it on the device with the version `own`."""
+    older = "this device" if own < other else "it"
+    return f"it speaks version {other} of the sync protocol, this device version {own}: update {older} first"
 
 
 class State(StrEnum):
@@ -50,7 +56,7 @@ ANYTIME = (
     m.Want, m.Probe, m.Probed, m.Ack, m.Reject, m.Gossip, m.DuplicateKey, m.Compare, m.Mend, m.Mended, m.Credit, m.Ping,
     m.Pong,
 )  # fmt: skip
-"""What may be said after the greeting, within a round of one's own or not."""
+"""The messages that a side may send after the greeting, also within a round that it sends."""
 ROUND = (State.IN_CHAINS, State.IN_BATCHES, State.IN_KEYS)
 """The parts of a round, in their order. Each may be left out."""
 
@@ -193,7 +199,7 @@ class Session:
 
     @property
     def open(self) -> bool:
-        """Whether anything may still be said: false from the first `Close`, whoever said it."""
+        """Whether anything may still be said: false from the first `Close` on, of either side."""
         return self.closed is None and self._ours.state is not State.CLOSED
 
     @property
@@ -248,24 +254,26 @@ class Session:
         if hello.version != m.PROTOCOL_VERSION:
             return self._fault(
                 "version",
-                f"this device speaks version {m.PROTOCOL_VERSION} of the sync protocol, the peer {hello.version}:"
-                " install the same lottisync on both",
+                _versions(m.PROTOCOL_VERSION, hello.version),
+                to_peer=_versions(hello.version, m.PROTOCOL_VERSION),
             )
         if self._expected is not None and hello.device.hex() != self._expected:
             return self._fault("wrong-device", "the greeting names another device than the certificate")
         return hello
 
-    def _fault(self, code: str, reason: str) -> m.Close:
+    def _fault(self, code: str, reason: str, *, to_peer: str | None = None) -> m.Close:
+        """Close for this reason. `to_peer` is the same as the other side sees it."""
         close = m.Close(code, reason[: m.MAX_TEXT])
-        if self.open:  # whoever has said the last word says no other
-            self.farewell = frame(m.encode(close))
+        if self.open:  # a side that has said Close says nothing more
+            self.farewell = frame(m.encode(m.Close(code, (to_peer or reason)[: m.MAX_TEXT])))
         self.closed = close
         return close
 
     # -- time
 
-    def tick(self, now: int) -> bytes:
-        """What is due at `now` (ms): a ping, or nothing. Sets `closed` when the peer is silent for too long."""
+    def tick(self, now: int, clock: int = 0) -> bytes:
+        """What is due at `now` (ms): a ping, or nothing. Sets `closed` when the peer is silent for too long. `clock` is
+        what the wall clock says (ms since 1970); a ping tells it to the peer."""
         if not self.open:
             return b""
         if not self.greeted:
@@ -276,11 +284,11 @@ class Session:
             self._fault("timeout", f"nothing was heard for {DEAD_SECONDS} s")
             return b""
         if now - self._pinged >= PING_SECONDS * 1000:
-            return self.ping(now)[1]
+            return self.ping(now, clock)[1]
         return b""
 
-    def ping(self, now: int) -> tuple[int, bytes]:
+    def ping(self, now: int, clock: int = 0) -> tuple[int, bytes]:
         """A ping out of turn: its number, which the pong will have, and its bytes."""
         self._pinged = now
         self._pings += 1
-        return self._pings, self.send(m.Ping(self._pings))
+        return self._pings, self.send(m.Ping(self._pings, min(max(0, clock), MAX_MILLIS)))

@@ -17,12 +17,12 @@ HALF = 16
 
 
 def known(
-    heads: Mapping[Host, tuple[int, int, bytes]], held: Iterable[tuple[str, int, str]], nodes: Iterable[bytes]
+    heads: Mapping[Host, tuple[int, int, str]], held: Iterable[tuple[str, int, str]], nodes: Iterable[bytes]
 ) -> bytes:
     """16 bytes of SHA-256 over the canonical JSON `[heads, held, nodes]`. `heads` maps each host of which anything is
-    here to [knowledge, the last counter that is here, the chain's value at that counter]; values in hexadecimal,
-    held and nodes sorted."""
-    there = {host: [counter, last, value.hex()] for host, (counter, last, value) in sorted(heads.items())}
+    here to [knowledge, the last counter that is here, the chain's value at that counter]; values in hexadecimal, all
+    sorted."""
+    there = dict(sorted(heads.items()))
     dots = sorted([host, counter, entity] for host, counter, entity in held)
     return sha256(canonical.encode_normal([there, dots, sorted(node.hex() for node in nodes)]))[:HALF]
 

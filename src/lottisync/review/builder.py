@@ -15,28 +15,24 @@ correct itself:
     a proposal that waits already, or was decided in this run
     a proposal that was rejected or has expired, and nothing has changed since
 
-The last rule compares dots. A rejection records the knowledge of the journal, so a field has not
-changed if that knowledge covers all its writes. A rejected creation has no field. It may be proposed
-again after the person has written something on that task that the rejection did not know. The effect
-of another proposal does not count: its receipt distinguishes it from what a person typed. A changed
-tick may also be proposed again with evidence that the user wrote after the rejection.
+`lottisync.review.earlier_proposals` says when something has changed.
 """
 
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from lottisync.causality.vector_clock import Clock, Dot, has_seen
-from lottisync.entities.entity import DELETED_AT, Entity, is_deleted
-from lottisync.entities.registers import Stamp
 from lottisync.entities.view import view
 from lottisync.review import effect, retraction
-from lottisync.review.action import Action, Actions, Proposable, TargetView, Unreadable
-from lottisync.review.change import ChangeItem, ChangeSet, SeenField
+from lottisync.review.action import Action, Actions, Proposable, TargetView
+from lottisync.review.change import ChangeItem, ChangeSet
+from lottisync.review.draft import Draft, identity_of, registers_of
+from lottisync.review.earlier_proposals import EarlierProposals
 from lottisync.review.ledger import SET, Ledger, Placed, fields
 from lottisync.review.policy import Policy, Sovereignty, policy_of
-from lottisync.review.precedence import AGENT, PERSON
+from lottisync.review.precedence import AGENT
 from lottisync.review.projection import ItemStatus
-from lottisync.review.proposal import created_id, digest, item_id, likeness, operation_id, plain, set_id
+from lottisync.review.proposal import created_id, digest, item_id, likeness, operation_id, set_id
 from lottisync.review.retraction import Staged
 from lottisync.review.tool_answer import QUEUED as PROPOSED
 from lottisync.review.tool_answer import batch_answer, looked_up, skipped
@@ -46,24 +42,6 @@ from lottisync.store.transaction import Transaction
 
 MAX_ITEMS = 10
 """Items of one set (S1-68): as many as a person can look over at once. Further items go into a further set."""
-
-
-class Draft(NamedTuple):
-    """An item that will be in a set of this wake. `depends_on` names operations of this wake, or items of
-    earlier ones."""
-
-    action: Action
-    args: dict[str, Any]
-    summary: str
-    digest: str
-    operation: str
-    target: str | None
-    base: list[SeenField]
-    registers: frozenset[tuple[str, str]]
-    identity: str
-    group_id: str | None = None
-    depends_on: tuple[str, ...] = ()
-    supersedes: tuple[str, ...] = ()
 
 
 class Planned(NamedTuple):
@@ -116,7 +94,9 @@ class Builder:
         self._actions = actions
         self._knowledge = dict(context_knowledge)
         self._beyond = frozenset(context_beyond)
-        self._waiting = frozenset(context_waiting)
+        self._earlier = EarlierProposals(
+            journal, actions, agent_id=agent_id, task_id=task_id, waiting=frozenset(context_waiting)
+        )
         self._sovereignty = sovereignty
         self._drafts: list[Draft] = []
         self._staged: list[Staged] = []
@@ -258,7 +238,7 @@ class Builder:
         known = self._asked_before(draft, ledger, target_view)
         if known is not None:
             return Considered(REFUSED, heading + known)
-        superseded = [placed for placed in ledger.placed() if self._is_superseded(placed, draft)]
+        superseded = [placed for placed in ledger.placed() if self._earlier.is_superseded(placed, draft)]
         draft = draft._replace(supersedes=tuple(placed.item.id for placed in superseded))
         replaced = [
             other for other in self._drafts if other.registers & draft.registers or other.identity == draft.identity
@@ -331,8 +311,8 @@ class Builder:
             operation,
             target,
             effect.base(action, target_view, self._task_id) if target_view else [],
-            _registers(action, target),
-            _identity(action),
+            registers_of(action, target),
+            identity_of(action),
             group,
             (planned.maker,) if planned else (),
         )
@@ -344,7 +324,7 @@ class Builder:
         if any(likeness(other.action.tool, other.args) == alike for other in self._drafts):
             return "you have proposed this already in this wake"
         for placed in ledger.placed():
-            if placed.item.operation_id == draft.operation or self._is_same(placed, draft):
+            if placed.item.operation_id == draft.operation or self._earlier.is_same(placed, draft):
                 known = self._asked_by(placed, draft, target_view)
                 if known is not None:
                     return known
@@ -352,21 +332,9 @@ class Builder:
 
     def _asked_by(self, placed: Placed, draft: Draft, target_view: TargetView | None) -> str | None:
         """Why the person need not be asked again after `placed`, which proposed the same. None if they may be asked."""
-        state, same_run = placed.state, placed.item.operation_id == draft.operation
-        if state.open or state.status is ItemStatus.DEFERRED:
-            return None if self._is_superseded(placed, draft) else self._waits(placed)
-        if state.status is ItemStatus.CONFIRMED and not same_run:
-            return self._answered_by_hand(placed, draft, target_view)
-        refused = state.status is ItemStatus.REJECTED or state.undone
-        if refused and (same_run or not self._has_news(placed, draft, target_view)):
-            reason = next((head.reason for head in reversed(state.heads) if head.reason), None)
-            verb = "undid" if state.undone else "rejected"
-            return f"the user {verb} this already" + (f' (reason: "{reason}")' if reason else "")
-        if state.expired and not self._changed_since_proposed(placed, draft, target_view):
-            return "this was proposed already and the user did not decide on it"
-        if same_run and state.decided:
-            return f"this was {state.status} already"
-        return None
+        if not (placed.state.open or placed.state.status is ItemStatus.DEFERRED):
+            return self._earlier.answer(placed, draft, target_view)
+        return None if self._earlier.is_superseded(placed, draft) else self._waits(placed)
 
     def _waits(self, placed: Placed) -> str:
         """The answer where the same waits. What is proposed again in the wake that took it back is not taken back."""
@@ -375,103 +343,3 @@ class Builder:
             return "this waits for the user already"
         self._staged = staged
         return "this waits for the user already, and is not taken back"
-
-    def _is_same(self, placed: Placed, draft: Draft) -> bool:
-        """Whether an item is that proposal, whatever the capitals of its title and its details."""
-        if placed.item.tool_name != draft.action.tool:
-            return False
-        action = self._actions.read(placed.item.tool_name, placed.item.args)
-        return not isinstance(action, Unreadable) and _identity(action) == draft.identity
-
-    def _is_superseded(self, placed: Placed, draft: Draft) -> bool:
-        """Whether an item of this agent that waits, as the context said, has its place taken by a draft: it would write
-        no other register, or is the same with other details."""
-        item = placed.item
-        if item.id not in self._waiting or placed.set.agent_id != self._agent_id or not placed.state.open:
-            return False
-        if likeness(item.tool_name, item.args) == likeness(draft.action.tool, draft.args):
-            return False
-        if self._is_same(placed, draft):
-            return True
-        action = self._actions.read(item.tool_name, item.args)
-        registers = frozenset() if isinstance(action, Unreadable) else _registers(action, item.target)
-        return bool(registers) and registers <= draft.registers
-
-    def _answered_by_hand(self, placed: Placed, draft: Draft, target_view: TargetView | None) -> str | None:
-        """What the user did to what they had confirmed: to delete it, to rename it or to take it off is a no."""
-        action = draft.action
-        if action.marks_rejection:
-            return "the user took this off already"  # it is off, or it would be redundant
-        if action.creates is None:
-            return None
-        with self._journal.reading() as reader:
-            made = reader.entity(created_id(placed.item.operation_id, action.creates))
-            words = action.said_on(reader, self._task_id)
-        if made is None:
-            return None
-        said = _no_by_hand(made, action)
-        if said is None:
-            return "the user confirmed this already" if action.builds else None
-        verb, at = said
-        stamps = [write.stamp for entity, path in words for write in entity.registers.get(path, ())]
-        if any(stamp.precedence == PERSON and _age(stamp) > at for stamp in stamps):
-            return None
-        return f"the user {verb} this already"
-
-    def _has_news(self, placed: Placed, draft: Draft, target_view: TargetView | None) -> bool:
-        """Whether something has changed that every rejection of this had not seen."""
-        refusals = (ItemStatus.REJECTED, ItemStatus.RETRACTED)
-        rejections = [head for head in placed.state.heads if head.verdict in refusals and head.actor == "user"]
-        return all(
-            self._changed_since(head.journal_knowledge, draft, target_view)
-            or self._evidence_after(head.journal_knowledge, draft)
-            for head in rejections
-        )
-
-    def _changed_since_proposed(self, placed: Placed, draft: Draft, target_view: TargetView | None) -> bool:
-        return self._changed_since(placed.set.journal_knowledge, draft, target_view)
-
-    def _changed_since(self, knowledge: Clock, draft: Draft, target_view: TargetView | None) -> bool:
-        if target_view is None or target_view.task is None:
-            return True  # S4-13: if it cannot be looked up, the proposal is kept
-        if not draft.action.creates:
-            if target_view.target is None:
-                return False
-            held = {dot for path in draft.action.values() for dot in target_view.target.dots(path)}
-            return not all(has_seen(knowledge, dot) for dot in held)
-        with self._journal.reading() as reader:
-            words = draft.action.said_on(reader, self._task_id)
-        return any(not has_seen(knowledge, dot) for entity, path in words for dot in _typed(entity, path))
-
-    def _evidence_after(self, knowledge: Clock, draft: Draft) -> bool:
-        """True if the proposal cites an entry of the user whose author knew all that the rejection knew."""
-        with self._journal.reading() as reader:
-            return draft.action.evidence_after(reader, knowledge)
-
-
-def _typed(entity: Entity, path: str) -> set[Dot]:
-    """The dots of what a person wrote to a register by hand."""
-    by_user = {write.stamp.dot for write in entity.registers.get(path, ()) if write.stamp.precedence == PERSON}
-    return by_user - effect.effect_dots(entity)
-
-
-def _registers(action: Action, target: str | None) -> frozenset[tuple[str, str]]:
-    return frozenset((target or "", path) for path in action.values())
-
-
-def _identity(action: Action) -> str:
-    return likeness(action.tool, action.identity())
-
-
-def _no_by_hand(made: Entity, action: Action) -> tuple[str, tuple[int, int]] | None:
-    """What a person did to what was created as they had confirmed, and when: `deleted` or `renamed`; None if it is as
-    it was made."""
-    if is_deleted(made):
-        return "deleted", max(_age(write.stamp) for write in made.registers[DELETED_AT])
-    if plain(made.value("title")) != plain(action.created_name()):
-        return "renamed", max(_age(write.stamp) for write in made.registers["title"])
-    return None
-
-
-def _age(stamp: Stamp) -> tuple[int, int]:
-    return stamp.millis, stamp.ticks

@@ -62,8 +62,8 @@ class ChangeSet(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class ChangeDecision(msgspec.Struct, frozen=True, rename="camel"):
-    """A verdict on one operation. `seen` lists the ids of the decisions on it that were known to whoever
-    decided; `verdict` is confirmed, rejected, deferred or retracted, `actor` user or agent, `result`
+    """A verdict on one operation. `seen` lists the ids of the decisions on it that were known to its
+    author; `verdict` is confirmed, rejected, deferred or retracted, `actor` user or agent, `result`
     applied or no-op. `undoes` is the decision that this one takes back, `superseded_by` the item that takes the place
     of a retracted one."""
 
@@ -90,6 +90,20 @@ class ChangeDecision(msgspec.Struct, frozen=True, rename="camel"):
     superseded_by: str | None = None
     created_at: str = ""
 
+
+VIEWS = """
+create view if not exists proposals as select i.value ->> '$.id' as id, s.id as change_set_id,
+    s.serialized ->> '$.taskId' as task_id, s.agent_id, i.value ->> '$.toolName' as tool,
+    i.value ->> '$.args' as args, i.value ->> '$.humanSummary' as summary, s.created_at
+    from agent_entities s, json_each(s.serialized, '$.items') i where s.type = 'changeSet' and s.deleted_at is null;
+create view if not exists decisions as select id, serialized ->> '$.itemId' as proposal_id,
+    serialized ->> '$.taskId' as task_id, agent_id, serialized ->> '$.verdict' as verdict,
+    serialized ->> '$.actor' as actor, serialized ->> '$.reason' as reason, serialized ->> '$.result' as result,
+    serialized ->> '$.device' as device_id, serialized ->> '$.undoes' as undoes, created_at
+    from agent_entities where type = 'changeDecision' and deleted_at is null;
+"""
+"""For people with any SQLite tool (docs/specs/17-backup.md, section 4). What became of a proposal is not stored: it is
+computed from all decisions on it."""
 
 CHANGE_TYPES = [
     EntityType("changeSet", ChangeSet, owner="agentId", subtype="taskId"),

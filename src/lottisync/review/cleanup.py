@@ -25,10 +25,9 @@ def remove_old_sets(agents: Store, now: int, retention: int = RETENTION) -> int:
         ledger = Ledger.read(tx, now)
         placed: dict[str, list[Placed]] = {}
         for one in ledger.placed():
-            if ledger.undecidable(one.set.task_id) is not None:
-                continue
             placed.setdefault(one.set.id, []).append(one)
-        old = [ident for ident, items in placed.items() if _is_old(items, now, retention)]
+        unsure = {one.set.id for one in ledger.placed() if ledger.undecidable(one) is not None}
+        old = [ident for ident, items in placed.items() if ident not in unsure and _is_old(items, now, retention)]
         for ident in old:
             # With the agent's precedence, so that a person's concurrent write on the set brings it back.
             tx.delete(ident)

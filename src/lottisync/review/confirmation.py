@@ -121,14 +121,16 @@ def _validated(desk: Desk, item: ChangeItem, edited_args: Mapping[str, Any] | No
     return edited
 
 
-def keep(desk: Desk, sagas: Sagas, item_id: str, now: int) -> Outcome:
+def keep(desk: Desk, sagas: Sagas, item_id: str, now: int, *, shown: Shown = UNSEEN) -> Outcome:
     """Settle a contested item in favour of its effect (REV-58)."""
     sagas.finish_begun([item_id], now)
     with desk.agents.transaction(now, PERSON) as tx:
-        act = Act(desk, tx, now)
+        act = Act(desk, tx, now, shown)
         placed = act.ledgers.find(item_id)
         if (refused := act.undecidable(placed)) is not None:
             return refused
+        if (changed := act.not_as_shown(placed)) is not None:
+            return changed
         if not placed.state.contested:
             return Outcome(item_id, "already", "nothing about it is contested")
         seen = decision_ids(act.ledgers.of_task(placed.set.task_id), placed.item)

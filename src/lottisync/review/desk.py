@@ -9,6 +9,7 @@ Like `verdict`, this is for a person's side only.
 from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
+from lottisync.language import marked
 from lottisync.problem import Problem
 from lottisync.review import record
 from lottisync.review.action import Actions
@@ -23,12 +24,12 @@ from lottisync.store.store import Store
 from lottisync.store.transaction import Transaction
 
 DECIDED = {
-    "confirmed": "it was confirmed already",
-    "rejected": "it was rejected already",
-    "retracted": "the agent has taken it back already",
-    "undone": "it was undone already",
-    "superseded": "the agent has put another proposal in its place",
-    "contested": "devices decided differently on it: keep it or undo it",
+    "confirmed": marked("it was confirmed already"),
+    "rejected": marked("it was rejected already"),
+    "retracted": marked("the agent has taken it back already"),
+    "undone": marked("it was undone already"),
+    "superseded": marked("the agent has put another proposal in its place"),
+    "contested": marked("devices decided differently on it: keep it or undo it"),
 }
 """Shown status -> the answer to a verdict on an item that is already decided."""
 
@@ -104,7 +105,7 @@ class Act:
 
     def undecidable(self, placed: Placed) -> Outcome | None:
         """The refusal of an item on which a damaged decision may have been made; else None."""
-        reason = self.ledgers.of_task(placed.set.task_id).undecidable(placed.set.task_id)
+        reason = self.ledgers.of_task(placed.set.task_id).undecidable(placed)
         return Outcome(placed.item.id, "failed", reason) if reason is not None else None
 
     def not_as_shown(self, placed: Placed) -> Outcome | None:

@@ -142,11 +142,20 @@ def _stale(
         paths = [DELETED_AT]
         if entity is target_view.target:
             paths += writes
+        fields: list[StaleField] = []
         for path in paths:
             group = (path, *action.companions.get(path, ()))
             changed = [p for p in group if _differs(entity, p, seen.get((entity.id, p)))]
-            found += [stale_field(entity, p, seen.get((entity.id, p)), writes.get(p)) for p in changed[:1]]
+            fields += [stale_field(entity, p, seen.get((entity.id, p)), writes.get(p)) for p in changed[:1]]
+        found += _without_repeats(fields)
     return found
+
+
+def _without_repeats(fields: list[StaleField]) -> list[StaleField]:
+    """Who brings an entity back writes all its registers again: those that hold what they held are not named."""
+    if not any(field.path == DELETED_AT and field.now is None for field in fields):
+        return fields
+    return [field for field in fields if field.path == DELETED_AT or field.was != field.now]
 
 
 def _differs(entity: Entity, path: str, field: SeenField | None) -> bool:

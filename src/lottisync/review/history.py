@@ -7,12 +7,12 @@ they made of it. Words of people and models are quoted as JSON on one line, so t
 for an instruction or an entry.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from lottisync.entities import canonical
 from lottisync.review.change import ChangeDecision, ChangeItem
-from lottisync.review.ledger import Ledger, Placed
+from lottisync.review.ledger import Ledger, Placed, shows_all
 from lottisync.review.projection import ItemStatus
 from lottisync.review.proposal import effective
 from lottisync.store.store import Store
@@ -33,17 +33,24 @@ MARKS = {"confirmed": "✓", "rejected": "✗", "deferred": "…", "retracted": 
 
 
 def recent_decisions(
-    agents: Store, now: int, *, agent_id: str, task_id: str | None = None, room: int = MAX_BYTES
+    agents: Store,
+    now: int,
+    *,
+    agent_id: str,
+    task_id: str | None = None,
+    room: int = MAX_BYTES,
+    hidden: Callable[[Placed], bool] = shows_all,
 ) -> str:
     """The prompt's section in at most `room` bytes, the newest entry last; '' if there is nothing to say.
 
-    When something must go, rejections stay longest. `task_id` None takes the agent's decisions on all its tasks."""
+    When something must go, rejections stay longest. `task_id` None takes the agent's decisions on all its tasks.
+    Those on a proposal that is `hidden` are left out."""
     with agents.reading() as reader:
         ledger = Ledger.read(reader, now, task_id)
     entries: list[tuple[str, str]] = []
     listed: set[str] = set()
     for placed in ledger.placed():
-        if placed.set.agent_id == agent_id and placed.item.operation_id not in listed:
+        if placed.set.agent_id == agent_id and placed.item.operation_id not in listed and not hidden(placed):
             listed.add(placed.item.operation_id)
             entries += _entries(placed)
     budget = min(room, MAX_BYTES) - _size(HEADING) - _size(LESSON) - 4

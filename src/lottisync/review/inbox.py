@@ -5,14 +5,17 @@ time, so they are the same on every device with the same data. `lottisync.review
 one item. Of several twins, the oldest is shown.
 """
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Collection, Iterable
+from typing import NamedTuple
 
 import msgspec
 
 from lottisync.review import index
 from lottisync.review.action import Actions
-from lottisync.review.item_view import ItemView, Lens, item_view, lens_of
-from lottisync.review.ledger import Ledger, Placed, one_set
+from lottisync.review.change import ChangeDecision
+from lottisync.review.item_view import ItemView, Lens, item_view, lens_of, task_title
+from lottisync.review.ledger import Ledger, Placed, agent_name, one_set
 from lottisync.review.policy import Sovereignty
 from lottisync.review.projection import ItemStatus
 from lottisync.review.proposal import set_of
@@ -40,6 +43,21 @@ class SetView(msgspec.Struct, frozen=True, rename="camel"):
         return sum(item.status == ItemStatus.PENDING and not item.expired for item in self.items)
 
 
+class SetHead(NamedTuple):
+    """A set, without looking at what its items would do. `waiting`: how many items wait or are contested; `contested`:
+    whether one is; `decided`: whether something in it was decided in this visit."""
+
+    id: str
+    agent_id: str
+    agent_name: str
+    task_id: str
+    task_title: str
+    created_at: str
+    waiting: int
+    contested: bool
+    decided: bool
+
+
 class Inbox:
     """The views of one device, in its reader's language. `sovereignty` is the least that the device requires."""
 
@@ -61,27 +79,102 @@ class Inbox:
     def open_sets(self, now: int, task_id: str | None = None) -> list[SetView]:
         """The sets with an item that waits or is contested, oldest first."""
         shown = self._listed(now, task_id, only_open=True)
-        return [one for one in shown if one.waiting or any(item.contested for item in one.items)]
+        return [one for one in shown if _waits(one)]
 
     def unsettled_sets(self, now: int, task_id: str | None = None) -> list[SetView]:
         """The open sets, and those with items that are deferred or expired."""
-        undecided = (ItemStatus.PENDING, ItemStatus.DEFERRED)
         shown = self._listed(now, task_id, only_open=False)
-        return [one for one in shown if any(item.contested or item.status in undecided for item in one.items)]
+        return [one for one in shown if _undecided(one)]
+
+    def page(
+        self, now: int, task_id: str | None = None, *, everything: bool = False, skip: int = 0, limit: int
+    ) -> tuple[list[SetView], bool]:
+        """One page of `open_sets` (or of `unsettled_sets`, with `everything`), and whether others follow. It costs the
+        same whatever waits for other tasks; twins are looked for among all that waits for its own."""
+        with index.reading(self._agents, now) as reader:
+            ids, more = index.page_of(reader, task_id, only_open=not everything, skip=skip, limit=limit)
+            tasks = {each for ident in ids if (each := index.task_of(reader, ident)) is not None}
+            beside = {entry.set_id for each in tasks for entry in index.entries(reader, each, only_open=not everything)}
+            views = self._views(reader, set(ids), now, beside)
+        keeps = _undecided if everything else _waits
+        shown = [one for one in views if keeps(one)]
+        if more and not shown:  # nothing but twins of what stands on earlier pages
+            return self.page(now, task_id, everything=everything, skip=skip + limit, limit=limit)
+        return shown, more
 
     def visited_sets(self, now: int, since: int, task_id: str | None = None) -> list[SetView]:
         """The open sets, and those in which something was decided at `since` (ms) or later: what was decided on a page
         stays on it until the person leaves."""
         begun = iso(since)
         shown = self._listed(now, task_id, only_open=False, resolved_since=begun)
-        with self._agents.reading() as reader:
+        with index.reading(self._agents, now) as reader:
             lately = index.decided_since(reader, [one.id for one in shown], begun)
         return [one for one in shown if one.id in lately or one.waiting or any(item.contested for item in one.items)]
 
+    def visited_heads(self, now: int, since: int) -> list[SetHead]:
+        """The heads of the sets that `visited_sets` shows: where there are many, only some are looked at."""
+        lately = self.decided_lately(now, since)
+        with index.reading(self._agents, now) as reader:
+            wanted = {entry.set_id for entry in index.entries(reader, only_open=True)} | lately
+            ledger = index.ledger_of(reader, wanted, now)
+            agents = {one.agent_id for one in ledger.sets if one.id in wanted}
+            names = {agent: agent_name(reader, agent) for agent in agents}
+        waiting = Counter(
+            placed.set.id
+            for placed in ledger.placed()
+            if placed.state.contested or (placed.state.open and ledger.is_shown(placed))
+        )
+        contested = {placed.set.id for placed in ledger.placed() if placed.state.contested}
+        with self._journal.reading() as journal:
+            return [
+                SetHead(
+                    *(one.id, one.agent_id, names[one.agent_id]),
+                    *(one.task_id, task_title(journal, one.task_id), one.created_at),
+                    *(waiting[one.id], one.id in contested, one.id in lately),
+                )
+                for one in ledger.sets
+                if one.id in wanted and (waiting[one.id] or one.id in lately)
+            ]
+
+    def decided_lately(self, now: int, since: int) -> set[str]:
+        """The sets in which something was decided at `since` (ms) or later."""
+        begun = iso(since)
+        with index.reading(self._agents, now) as reader:
+            return index.decided_since(reader, self._decidable(reader, begun), begun)
+
+    def sets(self, ids: Collection[str], now: int) -> list[SetView]:
+        """These sets, oldest first."""
+        with index.reading(self._agents, now) as reader:
+            return self._views(reader, set(ids), now)
+
+    def put_aside(self, now: int) -> list[ItemView]:
+        """The items that were put off, and those that have expired."""
+        with index.reading(self._agents, now) as reader:
+            aside = {
+                entry.set_id
+                for entry in index.entries(reader)
+                if _may_be_aside(entry.items)
+                and any(item.status == ItemStatus.DEFERRED or item.expired for item in index.items_of(entry))
+            }
+            found = self._views(reader, aside, now)
+        return [item for one in found for item in one.items if item.status == ItemStatus.DEFERRED or item.expired]
+
+    @staticmethod
+    def _decidable(reader: Reader, begun: str) -> set[str]:
+        """The sets of which an item can be decided, or was lately."""
+        unsettled = {entry.set_id for entry in index.entries(reader)}
+        return unsettled | {entry.set_id for entry in index.resolved(reader, begun)}
+
+    def verdicts_on(self, item_id: str, now: int) -> tuple[ChangeDecision, ...]:
+        """The decisions that count on an item, oldest first: several, if devices decided differently. Raises `Problem`
+        for an unknown id."""
+        with index.reading(self._agents, now) as reader:
+            one_set(reader, item_id)
+            return index.ledger_of(reader, [set_of(item_id)], now).find(item_id).state.heads
+
     def item(self, item_id: str, now: int) -> ItemView:
         """One item, in any status. Raises `Problem` for an unknown id."""
-        index.refresh(self._agents, now)
-        with self._agents.reading() as reader:
+        with index.reading(self._agents, now) as reader:
             one_set(reader, item_id)
             ledger = index.ledger_of(reader, [set_of(item_id)], now)
             lens = self._lens(reader, ledger, [set_of(item_id)])
@@ -91,23 +184,37 @@ class Inbox:
     def _listed(
         self, now: int, task_id: str | None, *, only_open: bool, resolved_since: str | None = None
     ) -> list[SetView]:
-        index.refresh(self._agents, now)
-        with self._agents.reading() as reader:
+        with index.reading(self._agents, now) as reader:
             wanted = {entry.set_id for entry in index.entries(reader, task_id, only_open=only_open)}
             if resolved_since is not None:
                 wanted |= {entry.set_id for entry in index.resolved(reader, resolved_since, task_id)}
-            ledger = index.ledger_of(reader, wanted, now)
-            lens = self._lens(reader, ledger, wanted)
+            return self._views(reader, wanted, now)
+
+    def _views(
+        self, reader: Reader, wanted: set[str], now: int, beside: Collection[str] = frozenset()
+    ) -> list[SetView]:
+        """The wanted sets. Those `beside` may have twins of their items."""
+        ledger = index.ledger_of(reader, wanted.union(beside), now)
+        lens = self._lens(reader, ledger, wanted)
         by_set: dict[str, list[Placed]] = {}
         for placed in ledger.placed():
             if placed.set.id in wanted and ledger.is_shown(placed):
                 by_set.setdefault(placed.set.id, []).append(placed)
-        with self._journal.reading() as reader:
-            return [_set_view(reader, many, lens) for many in by_set.values()]
+        with self._journal.reading() as journal:
+            return [_set_view(journal, many, lens) for many in by_set.values()]
 
     def _lens(self, agents: Reader, ledger: Ledger, named: Iterable[str]) -> Lens:
         sovereignty, language = self._sovereignty, self._language
         return lens_of(agents, ledger, self._actions, sovereignty=sovereignty, language=language, named=named)
+
+
+def _waits(one: SetView) -> bool:
+    return bool(one.waiting) or any(item.contested for item in one.items)
+
+
+def _undecided(one: SetView) -> bool:
+    undecided = (ItemStatus.PENDING, ItemStatus.DEFERRED)
+    return any(item.contested or item.status in undecided for item in one.items)
 
 
 def _set_view(journal: Reader, many: list[Placed], lens: Lens) -> SetView:
@@ -123,3 +230,8 @@ def _set_view(journal: Reader, many: list[Placed], lens: Lens) -> SetView:
         change_set.created_at,
         [item_view(journal, placed, lens) for placed in many],
     )
+
+
+def _may_be_aside(items: str) -> bool:
+    """False if none of a set's items (JSON) was put off or has expired: most are not, and need not be decoded."""
+    return ItemStatus.DEFERRED in items or "expired" in items

@@ -11,20 +11,25 @@ clock is set back. Outdated rows are computed again for the whole task, because 
 for all of them.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from typing import NamedTuple
 
 import msgspec
 
 from lottisync.entities.version import Damaged
 from lottisync.entities.view import view
+from lottisync.problem import Problem
 from lottisync.review.change import ChangeDecision, ChangeSet
-from lottisync.review.ledger import DECISION, SET, Ledger, change_set
+from lottisync.review.ledger import DECISION, SET, Ledger, UnreadDecision, change_set
 from lottisync.review.projection import ItemStatus
 from lottisync.review.proposal import set_of
-from lottisync.store.feed import BATCH, advance
+from lottisync.store import lookups
+from lottisync.store.database import NOT_WRITTEN
+from lottisync.store.feed import BATCH, advance, begin_again
 from lottisync.store.merge import Merge
-from lottisync.store.reader import Change, Reader, Unread
+from lottisync.store.reader import Change, Reader
 from lottisync.store.store import Store
 
 TABLE = """
@@ -82,22 +87,74 @@ def refresh(agents: Store, now: int) -> None:
             _catch_up(tx, now)
 
 
+@contextmanager
+def reading(agents: Store, now: int) -> Iterator[Reader]:
+    """A moment of the store in which the index is up to date. If the disk does not take the index, it is computed for
+    this moment only (REV-160)."""
+    try:
+        refresh(agents, now)
+    except Problem as problem:
+        if problem.code not in NOT_WRITTEN:
+            raise
+        with agents.draft(now) as tx:
+            _catch_up(tx, now)
+            yield tx
+    else:
+        with agents.reading() as reader:
+            yield reader
+
+
 def rebuild(agents: Store, now: int) -> None:
     """Compute all rows again."""
     with agents.transaction(now, None) as tx:
         tx.execute("delete from change_set_index")
-        tx.execute("delete from cursors where consumer = ?", (CONSUMER,))
+        begin_again(tx, CONSUMER)
         _catch_up(tx, now)
 
 
 def entries(reader: Reader, task_id: str | None = None, *, only_open: bool = False) -> list[IndexRow]:
-    """The sets that are not settled, or only the open ones, of one task or of all. Call `refresh` first."""
+    """The sets that are not settled, or only the open ones, of one task or of all. `reader` is one of `reading`."""
     where, bindings = "not settled", []
     if only_open:
         where += " and open = 1"
     if task_id is not None:
         where, bindings = where + " and task_id = ?", [task_id]
     return _entries(reader, where, tuple(bindings))
+
+
+def task_of(reader: Reader, set_id: str) -> str | None:
+    """The task of a set that is in the index."""
+    return next((entry.task_id for entry in _entries(reader, "set_id = ?", (set_id,))), None)
+
+
+def page_of(
+    reader: Reader, task_id: str | None = None, *, only_open: bool, skip: int, limit: int
+) -> tuple[list[str], bool]:
+    """The ids of the sets of `entries` on one page, in the order in which they were proposed, and whether others
+    follow. Of sets that were made in the same millisecond the order is read from the sets themselves."""
+    where = "not settled" + (" and open = 1" if only_open else "") + (" and task_id = ?" if task_id is not None else "")
+    made = lookups.made_at(reader, f"select set_id from change_set_index where {where}", (task_id,) if task_id else ())
+    page = made[skip : skip + limit]
+    if not page:
+        return [], False
+    began, ended = page[0][0], page[-1][0]
+    first = next(number for number, (at, _) in enumerate(made) if at >= began)
+    tied = [ident for at, ident in made if began <= at <= ended]
+    ordered = [one.id for one in Ledger([*_sets(reader, tied)], [], 0).sets]
+    return ordered[skip - first : skip - first + limit], len(made) > skip + limit
+
+
+def _sets(reader: Reader, ids: Iterable[str]) -> Iterator[ChangeSet]:
+    """Those that can be read."""
+    for ident in ids:
+        with suppress(Damaged):
+            if (entity := reader.entity(ident)) is not None:
+                yield change_set(entity)
+
+
+def items_of(entry: IndexRow) -> list[ItemEntry]:
+    """The items of a set, as they stand."""
+    return msgspec.json.decode(entry.items, type=list[ItemEntry])
 
 
 def resolved(reader: Reader, since: str, task_id: str | None = None) -> list[IndexRow]:
@@ -123,15 +180,25 @@ def decided_since(reader: Reader, set_ids: Iterable[str], since: str) -> set[str
 def waiting(agents: Store, now: int, task_id: str | None = None) -> int:
     """How many items wait (twins counted once) or are contested, of one task or of all. Reads only the open sets, after
     the index was brought up to date."""
-    refresh(agents, now)
-    with agents.reading() as reader:
+    return sum(waiting_by_task(agents, now, task_id).values())
+
+
+def waiting_by_task(agents: Store, now: int, task_id: str | None = None) -> dict[str, int]:
+    """The same for each task; one of which nothing waits is not in it."""
+    with reading(agents, now) as reader:
         wanted = {entry.set_id for entry in entries(reader, task_id, only_open=True)}
         ledger = ledger_of(reader, wanted, now)
-    return sum(
-        placed.state.contested or (placed.state.open and ledger.is_shown(placed))
+    return Counter(
+        placed.set.task_id
         for placed in ledger.placed()
-        if placed.set.id in wanted
+        if placed.set.id in wanted and (placed.state.contested or (placed.state.open and ledger.is_shown(placed)))
     )
+
+
+def holds_until(reader: Reader) -> int | None:
+    """Until when (ms) no set changes by time alone; None if none ever does. The index has to be up to date."""
+    [(until,)] = reader.local("select min(until) from change_set_index where not settled")
+    return None if until is None else int(until)
 
 
 def ledger_of(reader: Reader, set_ids: Iterable[str], now: int) -> Ledger:
@@ -153,12 +220,14 @@ def ledger_of(reader: Reader, set_ids: Iterable[str], now: int) -> Ledger:
         for entry in _entries(reader, "set_id = ?", (set_id,))
         for ident in msgspec.json.decode(entry.decisions, type=list[str])
     }
-    decisions, unread = [], []
+    decisions, missing = [], []
     for ident, task_id in sorted(tasks.items()):
         if (decision := _decision(reader, ident)) is not None:
             decisions.append(decision)
         else:
-            unread.append(Unread(ident, task_id))
+            missing.append(UnreadDecision(ident, task_id, frozenset()))
+    named = {task_id: Ledger.read(reader, now, task_id).unread for task_id in {lost.task_id for lost in missing}}
+    unread = [one for lost in missing for one in named[lost.task_id] or [lost]]
     return Ledger(list(sets.values()), decisions, now, unread)
 
 
@@ -218,9 +287,9 @@ def _tasks_of(reader: Reader, changes: Iterable[Change]) -> Iterator[str]:
     for change in changes:
         if change.type not in (SET, DECISION):
             continue
-        for (named,) in reader.local("select cast(subtype as blob) from agent_entities where id = ?", (change.id,)):
-            if named is not None:
-                yield named.decode(errors="replace")
+        named = lookups.subtype(reader, change.id)
+        if named is not None:
+            yield named
         for entry in _entries(reader, "set_id = ?", (change.id,)):
             yield entry.task_id
 
@@ -235,8 +304,8 @@ def _lapsed(reader: Reader, now: int) -> list[str]:
 
 
 def _tasks(reader: Reader) -> set[str]:
-    rows = reader.local("select subtype from agent_entities where type = ? and subtype is not null", (SET,))
-    return {task_id for (task_id,) in [*rows, *reader.local("select task_id from change_set_index")]}
+    indexed = {task_id for (task_id,) in reader.local("select task_id from change_set_index")}
+    return lookups.subtypes(reader, SET) | indexed
 
 
 # -- rows

@@ -11,20 +11,19 @@ import re
 from lottisync.problem import Problem
 from lottisync.review.ledger import SET, one_set
 from lottisync.review.proposal import item_id, set_of
+from lottisync.store import lookups
 from lottisync.store.reader import Reader
 
 SHORTEST = 4
 """Characters of a set's id in a name, at least."""
+MAX_CANDIDATES = 4
+"""Sets that are named where a name fits several."""
 _NAME = re.compile(r"\A([A-Za-z0-9_:-]{4,128})\.([0-9]{1,4})(?:-([0-9]{1,4}))?\Z", re.ASCII)
 
 
 def short(reader: Reader, set_id: str) -> str:
     """The shortest beginning of a set's id that no other id in the agent store has."""
-    table = "agent_entities"
-    before = reader.local(f"select cast(id as blob) from {table} where id < ? order by id desc limit 1", (set_id,))
-    after = reader.local(f"select cast(id as blob) from {table} where id > ? order by id limit 1", (set_id,))
-    others = [other.decode(errors="replace") for (other,) in (*before, *after)]
-    needed = max((_common(set_id, other) + 1 for other in others), default=SHORTEST)
+    needed = max((_common(set_id, other) + 1 for other in lookups.ids_beside(reader, set_id)), default=SHORTEST)
     return set_id[: max(needed, SHORTEST)]
 
 
@@ -45,12 +44,9 @@ def meant(reader: Reader, name: str) -> list[str]:
         raise Problem(
             "unknown-id", "no proposal has the name {name!r}. Names look like k7f2.3", hint="review", name=name[:80]
         )
-    sets = reader.local(
-        "select id from agent_entities where type = ? and id >= ? and id < ? order by id limit 4",
-        (SET, found[1], found[1] + "\U0010ffff"),
-    )
-    if len(sets) > 1 and sets[0][0] != found[1]:
-        candidates = ", ".join(f"{short(reader, ident)}.{found[2]}" for (ident,) in sets)
+    sets = lookups.ids_with_prefix(reader, SET, found[1], MAX_CANDIDATES)
+    if len(sets) > 1 and sets[0] != found[1]:
+        candidates = ", ".join(f"{short(reader, ident)}.{found[2]}" for ident in sets)
         raise Problem(
             "ambiguous-id",
             "several proposals have the name {name!r}; it may be {candidates}",
@@ -60,7 +56,7 @@ def meant(reader: Reader, name: str) -> list[str]:
     if not sets:
         raise _unknown(name)
     first = int(found[2])
-    wanted = [item_id(sets[0][0], number) for number in range(first, int(found[3] or first) + 1)]
+    wanted = [item_id(sets[0], number) for number in range(first, int(found[3] or first) + 1)]
     there = {item.id for item in one_set(reader, wanted[0]).items} if wanted else set()
     if not wanted or not there.issuperset(wanted):
         raise _unknown(name)

@@ -20,6 +20,7 @@ import msgspec
 
 from lottisync.causality.digest import sha256
 from lottisync.entities import canonical
+from lottisync.entities.version import Damaged
 from lottisync.review import effect
 from lottisync.review.action import Action, Actions, Cited, FieldChange, TargetView, Unreadable
 from lottisync.review.effect import EffectPlan, StaleField
@@ -82,10 +83,17 @@ class Lens(NamedTuple):
     short: Mapping[str, str]
 
     def task_title(self, journal: Reader, task_id: str) -> str:
-        """The title of the task that a proposal is about; '' if it is not here."""
+        return task_title(journal, task_id)
+
+
+def task_title(journal: Reader, task_id: str) -> str:
+    """The title of the task that a proposal is about; '' if it is not here, or damaged."""
+    try:
         task = journal.entity(task_id)
-        title = task.value("title") if task is not None else None
-        return title if isinstance(title, str) else ""
+    except Damaged:
+        return ""
+    title = task.value("title") if task is not None else None
+    return title if isinstance(title, str) else ""
 
 
 def lens_of(
@@ -136,7 +144,7 @@ def item_view(journal: Reader, placed: Placed, lens: Lens) -> ItemView:
         expired=state.expired,
         undone=state.undone,
         until=state.until,
-        error=lens.ledger.undecidable(placed.set.task_id)
+        error=lens.ledger.undecidable(placed)
         or plan.obstacle
         or plan.withheld
         or (lens.errors.get(item.operation_id) if not state.decided else None),
@@ -167,7 +175,10 @@ def _look(journal: Reader, placed: Placed, lens: Lens) -> _Seen:
         return _Seen(
             None, TargetView(), EffectPlan({}, [], None if state.decided or waits else action.reason), None, waits
         )
-    target_view = action.read_target(journal, task_id)
+    try:
+        target_view = action.read_target(journal, task_id)
+    except Damaged as problem:  # it is shown all the same, with the reason, and hides no other item
+        return _Seen(None, TargetView(), EffectPlan({}, [], problem.message), None, waits)
     plan = EffectPlan({}, [])
     if not state.decided and not waits:
         plan = effect.plan(action, target_view, task_id, item.base, lens.policy[placed.set.agent_id])

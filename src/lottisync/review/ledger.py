@@ -4,7 +4,7 @@ The builder reads from it what waits already and what was rejected; verdicts, in
 their states.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -22,10 +22,16 @@ from lottisync.review.projection import ItemState, ItemStatus, SetState, project
 from lottisync.store.reader import Reader, Unread
 
 SET, DECISION = "changeSet", "changeDecision"
-UNDECIDABLE = (
-    "a decision on this task is damaged on this device. Nothing of the task can be decided until another device has "
-    "supplied it"
-)
+UNDECIDABLE = "a decision on this is damaged on this device. It cannot be decided until another device has supplied it"
+
+
+class UnreadDecision(NamedTuple):
+    """A decision that the disk has damaged. `operations` are those of the task that its bytes still name; if there is
+    none, it may be on any of the task."""
+
+    id: str
+    task_id: str
+    operations: frozenset[str]
 
 
 class Placed(NamedTuple):
@@ -37,6 +43,11 @@ class Placed(NamedTuple):
     state: ItemState
 
 
+def shows_all(placed: Placed) -> bool:
+    """The answer of a reader to whom nothing is hidden."""
+    return False
+
+
 class Making(NamedTuple):
     """An item that creates an entity, with its action."""
 
@@ -45,11 +56,11 @@ class Making(NamedTuple):
 
 
 class Ledger:
-    """The sets, oldest first, and their states at `now` (ms). `unread` are the decisions that the disk has damaged;
-    their subtype is the task. What they say is not known, so nothing of their tasks can be decided (REV-131)."""
+    """The sets, oldest first, and their states at `now` (ms). `unread` are the decisions that the disk has damaged.
+    What they say is not known, so their items cannot be decided (REV-131)."""
 
     def __init__(
-        self, sets: list[ChangeSet], decisions: list[ChangeDecision], now: int, unread: Collection[Unread] = ()
+        self, sets: list[ChangeSet], decisions: list[ChangeDecision], now: int, unread: Collection[UnreadDecision] = ()
     ) -> None:
         self.sets = sorted(sets, key=lambda change_set: change_set.order)
         self.decisions = sorted(decisions, key=lambda decision: (decision.created_at, decision.id))
@@ -61,17 +72,16 @@ class Ledger:
     @staticmethod
     def read(reader: Reader, now: int, task_id: str | None = None) -> "Ledger":
         """The ledger of one task or of all, from a reader of the agent store."""
-        decided, unread = reader.sorted_out(DECISION, subtype=task_id)
-        return Ledger(
-            [change_set(entity) for entity in reader.by_type(SET, subtype=task_id)],
-            [view(entity, ChangeDecision) for entity in decided],
-            now,
-            unread,
-        )
+        decided, damaged = reader.sorted_out(DECISION, subtype=task_id)
+        sets = [change_set(entity) for entity in reader.by_type(SET, subtype=task_id)]
+        unread = [_unread(one, sets) for one in damaged]
+        return Ledger(sets, [view(entity, ChangeDecision) for entity in decided], now, unread)
 
-    def undecidable(self, task_id: str) -> str | None:
-        """Why nothing of a task can be decided now; None if it can."""
-        return UNDECIDABLE if any(one.subtype == task_id for one in self.unread) else None
+    def undecidable(self, placed: Placed) -> str | None:
+        """Why an item cannot be decided now; None if it can."""
+        operation, task_id = placed.item.operation_id, placed.set.task_id
+        unsure = any(one.task_id == task_id and operation in (one.operations or {operation}) for one in self.unread)
+        return UNDECIDABLE if unsure else None
 
     def placed(self) -> Iterator[Placed]:
         for change_set in self.sets:
@@ -165,6 +175,12 @@ class Ledger:
         if not placed.state.open:
             return True
         return not any(_age(other) < _age(placed) for other in self.twins(placed))
+
+
+def _unread(damaged: Unread, sets: Iterable[ChangeSet]) -> UnreadDecision:
+    known = {item.operation_id for one in sets if one.task_id == damaged.subtype for item in one.items}
+    named = frozenset(operation for operation in known if operation.encode() in damaged.stored)
+    return UnreadDecision(damaged.id, damaged.subtype, named)
 
 
 def _age(placed: Placed) -> tuple[tuple[str, str, str, int, str], int]:

@@ -8,6 +8,7 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
+from lottisync.entities.version import Damaged
 from lottisync.entities.view import view
 from lottisync.store.reader import Reader
 
@@ -34,8 +35,11 @@ class Proposer(msgspec.Struct, frozen=True, rename="camel"):
 
 
 def proposer_of(agents: Reader, agent_id: str) -> Proposer:
-    """The agent `agent_id`. If it is unknown here, it has no name, and nothing is allowed."""
-    entity = agents.entity(agent_id)
+    """The agent `agent_id`. If it is unknown here, or damaged, it has no name, and nothing is allowed."""
+    try:
+        entity = agents.entity(agent_id)
+    except Damaged:
+        return Proposer(agent_id)
     return view(entity, Proposer) if entity is not None and entity.type == "agent" else Proposer(agent_id)
 
 

@@ -14,7 +14,7 @@ person settles it.
 
 import contextlib
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -74,7 +74,7 @@ class ItemState(NamedTuple):
 
     @property
     def shown_status(self) -> str:
-        """What became of it, in the one word that a person is told: its status, or contested, undone, superseded or
+        """What became of it, in the one word that a person reads: its status, or contested, undone, superseded or
         expired, which a status does not tell."""
         if self.contested:
             return "contested"
@@ -120,11 +120,42 @@ def project(sets: Iterable[ChangeSet], decisions: Iterable[ChangeDecision], now:
 
 
 def heads_of(known: dict[str, ChangeDecision]) -> tuple[ChangeDecision, ...]:
-    """The decisions that no other one lists as seen, oldest first. Decisions that list each other in a ring (no
-    correct device writes them) all count, so that malformed data hides no verdict."""
-    seen = {other for decision in known.values() for other in decision.seen if other != decision.id}
-    heads = [decision for decision in known.values() if decision.id not in seen] or list(known.values())
-    return tuple(sorted(heads, key=_age))
+    """The decisions that no other one lists as seen, oldest first. If decisions list each other in a ring (no correct
+    device writes one) and no decision beside the ring has seen it, all of the ring are heads: malformed data hides no
+    verdict (REV-31)."""
+    listed = {ident: [other for other in one.seen if other in known and other != ident] for ident, one in known.items()}
+    lists: defaultdict[str, list[str]] = defaultdict(list)
+    for ident, others in listed.items():
+        for other in others:
+            lists[other].append(ident)
+    heads = {ident for ident in known if ident not in lists}
+    passed = _reached(heads, listed)
+    for ident in reversed(_roots(known, listed, passed)):
+        if ident not in passed:  # the last root that is left is in a ring that nothing else has seen
+            heads |= _reached([ident], lists)
+            passed |= _reached([ident], listed)
+    return tuple(sorted((known[ident] for ident in heads), key=_age))
+
+
+def _roots(known: Iterable[str], listed: Mapping[str, list[str]], passed: Collection[str]) -> list[str]:
+    """Ids from which all that is not `passed` yet is reached, each of which the ones before it do not reach."""
+    roots, reached = list[str](), set(passed)
+    for ident in known:
+        if ident not in reached:
+            roots.append(ident)
+            reached |= _reached([ident], listed)
+    return roots
+
+
+def _reached(starts: Iterable[str], edges: Mapping[str, list[str]]) -> set[str]:
+    found: set[str] = set()
+    waiting = list(starts)
+    while waiting:
+        ident = waiting.pop()
+        if ident not in found:
+            found.add(ident)
+            waiting += edges.get(ident, ())
+    return found
 
 
 def _age(decision: ChangeDecision) -> tuple[str, str]:

@@ -18,7 +18,7 @@ from lottisync.store.store import Store
 
 class ProposalRecord(msgspec.Struct, frozen=True, rename="camel"):
     """One proposal and its result. `summary` names the value that took effect, if the person edited it. `why` is the
-    agent's reason, `reason` the person's, of a decision that counts. `fate` is `ItemState.shown_status`. `decisions`
+    agent's reason, `reason` the person's, of a decision that counts. `outcome` is `ItemState.shown_status`. `decisions`
     are those on its operation, oldest first."""
 
     id: str
@@ -30,7 +30,7 @@ class ProposalRecord(msgspec.Struct, frozen=True, rename="camel"):
     args: dict[str, Any]
     summary: str
     proposed_at: str
-    fate: str
+    outcome: str
     why: str | None = None
     reason: str | None = None
     decisions: list[ChangeDecision] = []

@@ -17,6 +17,14 @@ from lottisync.review.precedence import PERSON
 from lottisync.review.saga import SagaRequest, Witness
 from lottisync.store import chain, fork
 from lottisync.store.reader import Reader
+from lottisync.store.store import Store
+
+
+def is_needed(journal: Store, agents: Store) -> bool:
+    """Whether `recover` has anything to do. It needs all actions, and loading them is a third of a daemon's start."""
+    with agents.reading() as reader:
+        pending = bool(saga.pending(reader))
+    return pending or bool(_lost(journal, agents))
 
 
 def recover(desk: Desk, sagas: Sagas, now: int) -> list[Outcome]:
@@ -56,8 +64,7 @@ def _close(desk: Desk, operation: str, outcome: Outcome, now: int) -> Outcome:
 def _begin_lost_again(desk: Desk, now: int) -> list[Outcome]:
     """If only the journal was restored from a backup, decisions are here and their effects are gone (REV-61). The
     journal goes on under a new host. If it has written since, the chains find the fork."""
-    with desk.agents.reading() as reader, desk.journal.reading() as journal:
-        lost = saga.lost(reader, lambda witness: _is_here(journal, witness))
+    lost = _lost(desk.journal, desk.agents)
     if not lost:
         return []
     with desk.journal.transaction(now, PERSON) as tx:
@@ -65,6 +72,11 @@ def _begin_lost_again(desk: Desk, now: int) -> list[Outcome]:
             if request.witness is not None and request.witness.host == tx.host:
                 fork.mint_if_behind(tx, request.witness.counter)
     return _begin_again(desk, lost, now)
+
+
+def _lost(journal: Store, agents: Store) -> list[tuple[str, SagaRequest]]:
+    with agents.reading() as reader, journal.reading() as effects:
+        return saga.lost(reader, lambda witness: _is_here(effects, witness))
 
 
 def _begin_again(desk: Desk, lost: Sequence[tuple[str, SagaRequest]], now: int) -> list[Outcome]:

@@ -9,7 +9,7 @@ A call is answered at once, and carried out when the wake ends, in the transacti
 proposals. So a wake that fails retracts nothing.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 import msgspec
@@ -17,7 +17,7 @@ import msgspec
 from lottisync.entities.schema import derived_id
 from lottisync.review.action import Actions
 from lottisync.review.decision import decision_ids, decision_on
-from lottisync.review.ledger import DECISION, Ledger, Placed, fields
+from lottisync.review.ledger import DECISION, Ledger, Placed, fields, shows_all
 from lottisync.review.projection import ItemStatus
 from lottisync.store.reader import Reader
 from lottisync.store.store import Store
@@ -41,8 +41,15 @@ class OpenProposal(NamedTuple):
 
 
 def open_proposals(
-    agents: Store, actions: Actions, now: int, *, agent_id: str, task_id: str | None = None
+    agents: Store,
+    actions: Actions,
+    now: int,
+    *,
+    agent_id: str,
+    task_id: str | None = None,
+    hidden: Callable[[Placed], bool] = shows_all,
 ) -> list[OpenProposal]:
+    """The agent's open proposals, without those that are `hidden`."""
     with agents.reading() as reader:
         ledger = Ledger.read(reader, now, task_id)
     return [
@@ -52,7 +59,7 @@ def open_proposals(
             placed.set.created_at,
         )
         for placed in ledger.placed()
-        if placed.set.agent_id == agent_id and _is_open(placed)
+        if placed.set.agent_id == agent_id and _is_open(placed) and not hidden(placed)
     ]
 
 

@@ -13,8 +13,10 @@ The digests are in a local table: another device's pages say nothing about the p
 
 from collections.abc import Iterable, Mapping
 
+from lottisync.problem import Problem
 from lottisync.review.item_view import ItemView, shown_after
 from lottisync.review.outcome import Outcome
+from lottisync.store.database import NOT_WRITTEN, left_out_if_not_written
 from lottisync.store.merge import Merge
 from lottisync.store.reader import Reader
 from lottisync.store.store import Store
@@ -25,17 +27,26 @@ create table if not exists item_shown (item_id text not null primary key, digest
 """The digest of each item as it was last shown here; local."""
 
 
-def remember(agents: Store, items: Iterable[ItemView], now: int) -> None:
-    """Store the digests of the items on a page, at `now` (ms). If they are stored already, nothing is written."""
-    _keep(agents, {item.id: item.shown for item in items}, now)
+def remember(agents: Store, items: Iterable[ItemView], now: int) -> bool:
+    """Store the digests of the items on a page, at `now` (ms). If they are stored already, nothing is written. Returns
+    False if the disk does not take them: then the items must be shown again before a verdict (REV-430)."""
+    try:
+        _keep(agents, {item.id: item.shown for item in items}, now)
+    except Problem as problem:
+        if problem.code not in NOT_WRITTEN:
+            raise
+        return False
+    return True
 
 
 def follow(agents: Store, outcomes: Iterable[Outcome], now: int) -> None:
-    """Store the digests of items that were shown, as the person's own `defer` or `undo` changes them."""
+    """Store the digests of items that were shown, as the person's own `defer` or `undo` changes them; nothing if the
+    disk does not take them, for the verdict itself is written."""
     decided = {one.item: one.decision for one in outcomes if one.result in ("deferred", "undone") and one.decision}
     with agents.reading() as reader:
         known = remembered(reader, decided)
-    _keep(agents, {ident: shown_after(digest, decided[ident]) for ident, digest in known.items()}, now)
+    with left_out_if_not_written():
+        _keep(agents, {ident: shown_after(digest, decided[ident]) for ident, digest in known.items()}, now)
 
 
 def _keep(agents: Store, digests: Mapping[str, str], now: int) -> None:

@@ -14,7 +14,7 @@ from lottisync.review.action import Unreadable
 from lottisync.review.change import ChangeDecision
 from lottisync.review.completion import Begun, Sagas
 from lottisync.review.decision import decided_together, decided_with, decision_ids
-from lottisync.review.desk import Act, Desk, already
+from lottisync.review.desk import UNSEEN, Act, Desk, Shown, already
 from lottisync.review.ledger import Placed
 from lottisync.review.outcome import Outcome
 from lottisync.review.precedence import PERSON
@@ -25,12 +25,12 @@ from lottisync.store.instant import iso
 from lottisync.store.reader import Reader
 
 
-def take_back(desk: Desk, sagas: Sagas, item_id: str, now: int) -> Outcome:
+def take_back(desk: Desk, sagas: Sagas, item_id: str, now: int, *, shown: Shown = UNSEEN) -> Outcome:
     """Take a verdict back. What was confirmed is written back where nobody has written since, and the item
     counts as retracted by the user; what was rejected, put off or retracted is pending again."""
     sagas.finish_begun([item_id], now)
     with desk.agents.transaction(now, PERSON) as tx:
-        act = Act(desk, tx, now)
+        act = Act(desk, tx, now, shown)
         begun = _begin(act, act.ledgers.find(item_id))
     if isinstance(begun, Outcome):
         settle_marks(desk, sagas, now)
@@ -45,6 +45,8 @@ def _begin(act: Act, placed: Placed) -> Begun | Outcome:
         return Begun(placed, other)
     if (refused := act.undecidable(placed)) is not None:
         return refused
+    if (changed := act.not_as_shown(placed)) is not None:
+        return changed
     if state.status is ItemStatus.PENDING:
         return Outcome(item.id, "failed", "nothing was decided on it")
     if state.undone:
@@ -79,8 +81,8 @@ def _begin(act: Act, placed: Placed) -> Begun | Outcome:
 
 
 def _reopen(act: Act, placed: Placed) -> Outcome:
-    """An item that is pending again, with the seven days of one that comes back from having been put off;
-    and with it what was rejected along with it."""
+    """Make an item pending again, for seven days, as one that was deferred and comes back. What was rejected together
+    with it becomes pending again, too."""
     item, last = placed.item, placed.state.heads[-1]
     ledger = act.ledgers.of_task(placed.set.task_id)
     fell_with = [other for other in ledger.building_on(item.id) if decided_together(other, placed)]

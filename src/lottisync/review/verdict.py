@@ -28,7 +28,7 @@ contest, and the record of a rejection in the journal.
 Only the person's side may import these modules (an import contract): a model cannot decide.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from lottisync.review import confirmation, recovery, rejection, taking_back
@@ -40,6 +40,17 @@ from lottisync.review.ledger import one_set, unknown
 from lottisync.review.outcome import Outcome
 from lottisync.review.policy import Sovereignty
 from lottisync.store.store import Store
+
+Note = Callable[[str, Sequence[str], int], None]
+"""Is called after a verdict that was carried out, with a word for it (`confirmed`, `rejected`, `put off`, `undone`),
+the items on which it was, and the time (ms)."""
+
+
+def unnoted(verb: str, items: Sequence[str], now: int) -> None:
+    """For verdicts that are not noted as acts."""
+
+
+_DONE = ("applied", "no-op", "rejected", "deferred", "undone")
 
 
 class Verdicts:
@@ -56,7 +67,9 @@ class Verdicts:
         new_id: Callable[[int], str],
         sovereignty: Sovereignty = "reason",
         sagas: Callable[[Desk], Sagas] = Sagas,
+        note: Note = unnoted,
     ) -> None:
+        self._note = note
         self._desk = Desk(journal, agents, actions, device_id, new_id, sovereignty)
         self._sagas = sagas(self._desk)
 
@@ -74,15 +87,16 @@ class Verdicts:
         stay. `shown` is `ItemView.shown` of the view that the person saw: if it has changed since, nothing is done, and
         the outcome has the new view."""
         seen = {item_id: shown} if shown is not None else {}
-        [outcome] = confirmation.confirm(
+        outcomes = confirmation.confirm(
             self._desk, self._sagas, [item_id], now, edited_args=edited_args, against=against, shown=seen
         )
-        return outcome
+        return self._noted("confirmed", outcomes, now)[0]
 
     def confirm_all(self, set_id: str, now: int) -> list[Outcome]:
         """Confirm the open items of a set, in order; each item sees the effects of the ones before it (S2-20). Expired
         items are not open: they need a verdict of their own."""
-        return confirmation.confirm(self._desk, self._sagas, self._items(set_id), now, only_open=True)
+        outcomes = confirmation.confirm(self._desk, self._sagas, self._items(set_id), now, only_open=True)
+        return self._noted("confirmed", outcomes, now)
 
     def confirm_selected(
         self, item_ids: Iterable[str], now: int, *, against: Against = "base", shown: Shown = UNSEEN
@@ -90,7 +104,8 @@ class Verdicts:
         """Confirm some items as one act (S1-43), always in the order of their sets, so that an item comes after those
         on which it depends."""
         in_order = self._in_order(item_ids)
-        return confirmation.confirm(self._desk, self._sagas, in_order, now, against=against, shown=shown)
+        outcomes = confirmation.confirm(self._desk, self._sagas, in_order, now, against=against, shown=shown)
+        return self._noted("confirmed", outcomes, now)
 
     def reject(self, item_id: str, now: int, reason: str | None = None) -> Outcome:
         """Reject an item, with a reason that the agent will read. Its twins are decided with it, and items that depend
@@ -102,11 +117,13 @@ class Verdicts:
     ) -> list[Outcome]:
         """Reject some items as one act."""
         wanted = list(dict.fromkeys(item_ids))
-        return rejection.reject(self._desk, self._sagas, wanted, now, reason, shown=shown)
+        outcomes = rejection.reject(self._desk, self._sagas, wanted, now, reason, shown=shown)
+        return self._noted("rejected", outcomes, now)
 
     def dismiss(self, set_id: str, now: int, reason: str | None = None) -> list[Outcome]:
         """Reject the open items of a set, with one decision each, in one transaction (S1-44). Each can be undone."""
-        return rejection.reject(self._desk, self._sagas, self._items(set_id), now, reason, only_open=True)
+        outcomes = rejection.reject(self._desk, self._sagas, self._items(set_id), now, reason, only_open=True)
+        return self._noted("rejected", outcomes, now)
 
     def defer(self, item_id: str, until: int, now: int) -> Outcome:
         """Put an item off until a time (ms): it leaves the inbox, and comes back then."""
@@ -115,21 +132,28 @@ class Verdicts:
     def defer_selected(self, item_ids: Iterable[str], until: int, now: int, *, shown: Shown = UNSEEN) -> list[Outcome]:
         """Put some items off as one act."""
         wanted = list(dict.fromkeys(item_ids))
-        return rejection.defer(self._desk, self._sagas, wanted, until, now, shown=shown)
+        return self._noted("put off", rejection.defer(self._desk, self._sagas, wanted, until, now, shown=shown), now)
 
-    def undo(self, item_id: str, now: int) -> Outcome:
+    def undo(self, item_id: str, now: int, *, shown: str | None = None) -> Outcome:
         """Take a verdict back. A confirmed item is retracted by the user, and the old values are written back where
         nobody has written since. A rejected, deferred or retracted item is pending again."""
-        return taking_back.take_back(self._desk, self._sagas, item_id, now)
+        seen = {item_id: shown} if shown is not None else {}
+        return self._noted("undone", [taking_back.take_back(self._desk, self._sagas, item_id, now, shown=seen)], now)[0]
 
-    def keep(self, item_id: str, now: int) -> Outcome:
+    def keep(self, item_id: str, now: int, *, shown: str | None = None) -> Outcome:
         """Settle a contested item in favour of its effect (REV-58)."""
-        return confirmation.keep(self._desk, self._sagas, item_id, now)
+        seen = {item_id: shown} if shown is not None else {}
+        return confirmation.keep(self._desk, self._sagas, item_id, now, shown=seen)
 
     def recover(self, now: int) -> list[Outcome]:
         """Finish the sagas that a dead process left open, and repeat effects that the journal has lost. To be called at
         start. A saga that cannot be finished is reported, and does not stop the others."""
         return recovery.recover(self._desk, self._sagas, now)
+
+    def _noted(self, verb: str, outcomes: list[Outcome], now: int) -> list[Outcome]:
+        if done := [outcome.item for outcome in outcomes if outcome.result in _DONE]:
+            self._note(verb, done, now)
+        return outcomes
 
     def _items(self, set_id: str) -> list[str]:
         with self._desk.agents.reading() as reader:

@@ -9,11 +9,11 @@ passes here passes there.
 
 What it says is decided by a script: a function from `ChatRequest` to `Reply`, called once per request in the
 server's own thread, one at a time. The script sees the whole request, so it can pick the ids out of what the model
-was told and answer with them. Besides saying something, a reply can be one of the ways in which models and their
+was sent and answer with them. Besides saying something, a reply can be one of the ways in which models and their
 servers fail; each is a class below.
 
-Every request body is kept, in order, and on request written to a file as one JSON line: it is what the model was
-told, which people who let an agent read their notes have a right to see. Headers are not kept; they hold keys.
+Every request body is kept, in order, and on request written to a file as one JSON line: it is what was sent to
+the model, which people who let an agent read their notes have a right to see. Headers are not kept; they hold keys.
 
 Answers are deterministic: ids are counted, `created` is 0, and a token is four characters.
 
@@ -173,6 +173,8 @@ class ScriptedModelServer:
         record_to: Path | None = None,
     ) -> None:
         self.requests: list[dict[str, Any]] = []
+        self.bodies: list[bytes] = []
+        """The same, as they came."""
         self._script = script
         self._require_key = require_key
         self._record_to = record_to
@@ -303,6 +305,7 @@ class _Exchange(BaseHTTPRequestHandler):
             return self._send_error(400, "invalid_request_error", "We could not parse the JSON body.")
         if complaint := _complaint(body):
             return self._send_error(400, "invalid_request_error", complaint)
+        self.server.model.bodies.append(content)
         number, reply = self.server.model.reply_to(body)
         return self._send_reply(number, body, reply)
 

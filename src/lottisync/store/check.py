@@ -79,7 +79,7 @@ def broken_invariants(reader: Reader, progress: Callable[[int, int], None] = lam
 
 
 def _broken_logs(reader: Reader) -> list[str]:
-    """Every component is covered by a log without holes, which ends at its last fork node (COPY-3)."""
+    """Every component is covered by a log without holes, which ends at its last fork node (COPY-3, 30, 31)."""
     found = []
     known, nodes = reader.knowledge(), chain.nodes(reader)
     indexed: dict[int, int] = dict(reader.local("select host, max(counter) from components group by host"))

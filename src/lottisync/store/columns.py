@@ -91,7 +91,7 @@ def own_columns(
     described: EntityType | None, entity_id: str, type_name: str, value: Callable[[str], Any]
 ) -> tuple[str | None, str | None]:
     """The two columns that are a type's own: a link's ends, an entity's owner and subtype. An entity whose
-    type names no owner owns itself; one of an unknown type belongs to nobody."""
+    type names no owner owns itself; one of an unknown type has no owner."""
     if described is None:
         return "", None
     if described.link:
@@ -104,7 +104,8 @@ def own_columns(
 
 
 def updated_at(entity: Entity) -> str:
-    return iso(max(stamp.millis for stamp in entity.registers.winning_stamps()))
+    registers = entity.registers
+    return iso(max(stamp.millis for stamp in (registers.base, *registers.stamps.values())))
 
 
 def deleted_at(entity: Entity) -> str | None:

@@ -1,9 +1,8 @@
 """Conflicts as people see and settle them (docs/specs/05-store.md, section 10).
 
-Nothing that somebody wrote is dropped when two devices meet. What lost is kept beside what is shown, as
-siblings, until somebody has seen both. To *keep* a value is to write it having seen all of them; to
-*combine* is to write a new one. Either way the siblings are gone, on every device, because that write
-had seen them. Equal values are no conflict and are not listed.
+When two devices meet, no write is dropped. The writes that lost are kept as siblings, beside the shown one, until
+a person has seen them. *Keeping* a value writes it again; *combining* writes a new value. Both writes have seen all
+siblings, so the siblings are gone on every device. Equal values are not a conflict, and are not listed.
 
 "Deleted here, edited there" is settled the same way: keep the deletion, or bring the entity back. Fields that are
 written together (a tick, who set it, and when) are settled together, whichever of them is named.
@@ -30,7 +29,7 @@ from lottisync.store.transaction import Transaction
 
 
 class Candidate(NamedTuple):
-    """One of the values: who wrote it (1 user, 0 agent), when (ms by that device's clock), and as which write."""
+    """One of the values: its precedence (`HIGH` or `LOW`), when (ms by that device's clock), and as which write."""
 
     value: Any
     precedence: int
@@ -98,7 +97,7 @@ def _candidate(value: Any, stamp: Stamp) -> Candidate:
 
 
 def _deletion(entity: Entity, deleted: bool) -> Conflict:
-    """The deletion against the latest of what it had not seen: an edit, or that somebody brought the entity back."""
+    """The deletion, and the latest write that it had not seen: an edit, or an undeletion."""
     deletion = next(held for held in entity.registers[DELETED_AT] if as_deletion(held) is not None)
     gone = _candidate(canonical.decode(deletion.value), deletion.stamp)
     edited = _candidate(None, max(against_deletion(entity)))
@@ -107,8 +106,8 @@ def _deletion(entity: Entity, deleted: bool) -> Conflict:
 
 def keep(tx: Transaction, entity_id: str, path: str, choice: int) -> None:
     """Settle a conflict in favour of its `choice`-th value, from 1, and with it what was written together with that
-    (STORE-17). `Problem` if there is none. To bring an entity back is to write all of it anew, so that is refused
-    while other fields are in conflict: they would be settled along with it, and nobody asked for that."""
+    (STORE-69). Raises `Problem` if there is none. Bringing an entity back writes all of it again, so it is
+    refused while other fields are in conflict: it would settle them, too, and the person did not ask for that."""
     entity, conflict = _find(tx, entity_id, path)
     if not 1 <= choice <= len(conflict.candidates):
         raise Problem(

@@ -5,7 +5,9 @@ acknowledged, and a commit whose dot was already sent is a counter used twice. B
 back, since SQLite answers a refusal with the old value and not with an error.
 """
 
+import contextlib
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import apsw
@@ -27,6 +29,9 @@ every index is read back from the file again and again; beyond 32 MB nothing is 
 PAGE_BYTES = 8 * 1024
 """Of a file that is made. Of SQLite's 4 KB a sixth stays empty, for rows have 700 bytes; a commit of one row takes some
 ten microseconds more for it."""
+ROOM_BYTES = 64 * 1024
+"""What must be free on the disk to open a file as usual: programs share its index in a file of 32 KB beside it."""
+FULL_DISK_BUSY_MILLIS = 1_000
 CHECKPOINT_PAGES = 2_000
 """How long the write-ahead log grows before it is carried over into the file: 16 MB, four times SQLite's own. Pages
 that a first round touches again and again are carried over once."""
@@ -34,7 +39,9 @@ that a first round touches again and again are carried over once."""
 
 def connect(path: Path, *, create: bool = False, vfs: str | None = None) -> apsw.Connection:
     """Open a database file of ours, or with `create` a new one. Raises `Problem` for one that is missing,
-    foreign, newer or damaged (STORE-2), or that is there already."""
+    foreign, newer or damaged (STORE-2), or that is there already.
+
+    On a full disk the file is opened all the same, for this connection alone (STORE-80)."""
     if create and path.exists():
         raise Problem("exists", "{path} exists already; it was left as it is", path=path)
     if not create and not path.exists():
@@ -44,10 +51,23 @@ def connect(path: Path, *, create: bool = False, vfs: str | None = None) -> apsw
             hint="init-missing",
             path=path,
         )
+    try:
+        return _connected(path, vfs, create=create)
+    except Problem as problem:
+        if create or problem.code != "disk-full":
+            raise
+    return _connected(path, vfs, create=False, alone=True)
+
+
+def _connected(path: Path, vfs: str | None, *, create: bool, alone: bool = False) -> apsw.Connection:
+    """With `alone`, SQLite keeps the index of the log in memory and not in a file, so no other connection can be
+    open."""
     with explained(path):
         connection = apsw.Connection(str(path), vfs=vfs, statementcachesize=STATEMENTS)
         try:
-            connection.set_busy_timeout(BUSY_MILLIS)
+            connection.set_busy_timeout(FULL_DISK_BUSY_MILLIS if alone else BUSY_MILLIS)
+            if alone:
+                connection.execute("pragma locking_mode=exclusive").fetchall()
             if create:
                 connection.execute(f"pragma page_size={PAGE_BYTES}").fetchall()
             else:
@@ -124,7 +144,7 @@ def _problem(error: apsw.Error, path: Path) -> Problem | None:
                 path=path,
                 error=error,
             )
-        case apsw.IOError() if _is_full(path):
+        case apsw.IOError() if is_full(path):
             return Problem("disk-full", "the disk is full: nothing was written to {path}", path=path)
         case apsw.IOError():
             return Problem(
@@ -146,7 +166,7 @@ def _problem(error: apsw.Error, path: Path) -> Problem | None:
                 "writable, or copy it to a disk that is",
                 parent=path.parent,
             )
-        case apsw.CantOpenError() if _is_full(path):
+        case apsw.CantOpenError() if is_full(path):
             return Problem("disk-full", "the disk is full: {path} cannot be opened. Make room", path=path)
         case apsw.CantOpenError():
             return Problem(
@@ -156,13 +176,27 @@ def _problem(error: apsw.Error, path: Path) -> Problem | None:
             return None
 
 
-def _is_full(path: Path) -> bool:
-    """Whether the disk has no room for a page: SQLite calls that a failing disk where it makes its shared memory."""
+NOT_WRITTEN = ("disk-full", "disk-failed", "read-only")
+"""Codes of a disk that takes no write now."""
+
+
+@contextlib.contextmanager
+def left_out_if_not_written() -> Iterator[None]:
+    """For what is written beside a read: if the disk does not take it, it is left out."""
+    try:
+        yield
+    except Problem as problem:
+        if problem.code not in NOT_WRITTEN:
+            raise
+
+
+def is_full(path: Path) -> bool:
+    """Whether the disk of a file has no room for the index that programs share: SQLite calls that a failing disk."""
     try:
         disk = os.statvfs(path.parent)
     except OSError:
         return False
-    return disk.f_bavail * disk.f_frsize < PAGE_BYTES
+    return disk.f_bavail * disk.f_frsize < ROOM_BYTES
 
 
 def _refuse_foreign(connection: apsw.Connection, path: Path) -> None:

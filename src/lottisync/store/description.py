@@ -9,6 +9,10 @@ A description has a version. A program with a higher one brings the file up to i
 what the file says.
 """
 
+import contextlib
+import re
+from collections.abc import Collection
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +27,7 @@ from lottisync.store import tables
 from lottisync.store.columns import Columns, columns_between, columns_of, own_column_names
 from lottisync.store.reader import Reader
 
+_LOCAL = re.compile(r"\bcreate\s+(?:unique\s+)?(?:table|view|index|trigger)\s+if\s+not\s+exists\s+(\w+)", re.IGNORECASE)
 _STRIDE = 500
 """Rows whose columns are computed at a time."""
 
@@ -86,8 +91,8 @@ def settled(
     """The schema to open a file with, and its position in the order of delivery. The file is brought up to what the
     program has `given`, if that is newer, or if the file's own description is missing or damaged.
 
-    Raises `Problem` if the file holds another store, if nothing says what it holds, and if the program gives another
-    schema under the version that the file has."""
+    Raises `Problem` if the file holds another store, if nothing says what it holds, if it is another program's store of
+    this name, and if the program gives another schema under the version that the file has."""
     rows: list[Any] = connection.execute("select position, description from schema").fetchall()
     if (
         given is not None
@@ -109,6 +114,21 @@ def settled(
             connection.execute("rollback").fetchall()
         raise
     return _effective(connection, file, given)
+
+
+def add_local_tables(connection: apsw.Connection, given: StoreSchema) -> None:
+    """Make what the file lacks of the local tables: they are not described, so no version says that a program has new
+    ones. A disk that takes nothing is left as it is, for reading goes on without them."""
+    wanted = local_names(given.local_tables)
+    if wanted and not wanted <= {name for (name,) in connection.execute("select name from sqlite_schema")}:
+        with contextlib.suppress(apsw.FullError, apsw.ReadOnlyError, apsw.IOError), connection:
+            connection.execute(given.local_tables).fetchall()
+
+
+@lru_cache
+def local_names(definitions: str) -> frozenset[str]:
+    """The tables, views, indexes and triggers that the SQL of local tables makes."""
+    return frozenset(_LOCAL.findall(definitions))
 
 
 def _described(connection: apsw.Connection) -> tuple[StoreSchema, int] | None:
@@ -136,6 +156,16 @@ def _needs_nothing(connection: apsw.Connection, file: Path, given: StoreSchema |
             name=found.name,
             name2=given.name,
         )
+    if found.types and given.types and not found.types.keys() & given.types.keys():
+        raise Problem(
+            "name-taken",
+            "{file} belongs to another program: that one's {name!r} holds {there}, and this program's holds {here}. "
+            "Give one of the two stores another name",
+            file=file,
+            name=given.name,
+            there=_some(found.types),
+            here=_some(given.types),
+        )
     if found.version == given.version and written(found) != written(given):
         raise Problem(
             "changed-schema",
@@ -144,6 +174,11 @@ def _needs_nothing(connection: apsw.Connection, file: Path, given: StoreSchema |
             version=given.version,
         )
     return found.version >= given.version and position in (None, place)
+
+
+def _some(types: Collection[str]) -> str:
+    first, rest = sorted(types)[:3], len(types) - 3
+    return ", ".join(first) + (f" and {rest} more" if rest > 0 else "")
 
 
 def _effective(connection: apsw.Connection, file: Path, given: StoreSchema | None) -> tuple[StoreSchema, int]:
@@ -210,7 +245,7 @@ def _make_indexes(connection: apsw.Connection, given: StoreSchema) -> None:
 
 def _fill_columns(connection: apsw.Connection, given: StoreSchema) -> None:
     """Compute once more what every row shows of its document. A row that cannot be read, or whose columns cannot be
-    told, stays as it is: `check` names it."""
+    computed, stays as it is: `check` names it."""
     reader, last = Reader(given, connection), -1
     select = f"select n, {tables.RAW_COLUMNS} from rows where n > ? order by n limit {_STRIDE}"
     while rows := reader.local(select, (last,)):

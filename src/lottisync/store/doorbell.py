@@ -22,14 +22,14 @@ def ring(bells: Path) -> None:
     error would tell the writer that nothing was written."""
     try:
         paths = [path for path in bells.iterdir() if not path.name.startswith(".")]
-    except OSError:  # nobody ever listened; or the folder cannot be read just now
+    except OSError:  # no listener has ever been here, or the folder cannot be read just now
         return
     for path in paths:
         try:
             pipe = os.open(path, os.O_WRONLY | os.O_NONBLOCK)
         except OSError as error:
-            # Only this one says that nobody reads from it any more. To run out of file descriptors is our
-            # trouble, and no reason to make somebody else deaf.
+            # Only ENXIO says that no process reads from the pipe any more. If this process has run out of file
+            # descriptors, the listeners of other processes must stay.
             if error.errno == errno.ENXIO:
                 with contextlib.suppress(OSError):
                     path.unlink()
@@ -40,7 +40,7 @@ def ring(bells: Path) -> None:
 
 
 def listening(bells: Path, name: str) -> bool:
-    """Whether anybody listens to this bell."""
+    """Whether a process listens to this bell."""
     try:
         os.close(os.open(bells / name, os.O_WRONLY | os.O_NONBLOCK))
     except OSError as error:
@@ -49,7 +49,7 @@ def listening(bells: Path, name: str) -> bool:
 
 
 class Bell:
-    """A listener's end. `fileno()` becomes readable when somebody rang."""
+    """A listener's end. `fileno()` becomes readable when a process rang."""
 
     def __init__(self, bells: Path, name: str) -> None:
         bells.mkdir(mode=0o700, exist_ok=True)

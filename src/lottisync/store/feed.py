@@ -6,7 +6,7 @@ its work, and says how far it came. If it is killed in between it sees the same 
 once, in order, and nothing is left out. An entity that changed ten times since is there once, with what
 it is now. The bell (`lottisync.store.doorbell`) tells when to look.
 
-The agent's runtime, the web page and a program of twenty lines are all consumers alike.
+A daemon, a web page and a program of twenty lines are consumers in the same way.
 """
 
 from lottisync.problem import Problem
@@ -48,3 +48,8 @@ def advance(tx: Merge, consumer: str, feed: int) -> None:
            on conflict(consumer) do update set feed = max(feed, excluded.feed)""",
         (consumer, feed),
     )
+
+
+def begin_again(tx: Merge, consumer: str) -> None:
+    """Take a consumer's cursor away: it sees all that is there again."""
+    tx.execute("delete from cursors where consumer = ?", (consumer,))

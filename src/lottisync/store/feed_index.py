@@ -1,4 +1,4 @@
-"""An index over replicated stores, in a file of its own (docs/specs/05-store.md, section 17).
+"""An index over replicated stores, in a separate file (docs/specs/05-store.md, section 17).
 
 It is a consumer of the stores' change feeds and never part of a write: a write costs the same with or without it. It
 holds nothing that is not in the stores, so its file can be deleted at any time, and is then built again. With the path

@@ -1,8 +1,8 @@
 """Which file a store lies in, so that a copy of it is noticed at once (docs/specs/13-copies.md, section 4).
 
-A copy that is opened before it has written anything gets a host of its own there and then,
-and nothing has to be healed later. This is a convenience and not the proof: a file system may hand out a
-number twice, a file may be written over by a backup. What it misses, the chains find.
+A copy that is opened gets a new host before its first write, so that there is no fork to repair later. This is a
+convenience and not the proof: a file system may use a number twice, and a backup may be written into the same file.
+The chains find what it misses.
 
 The number of the disk is left out: many systems number their disks again at every start.
 """

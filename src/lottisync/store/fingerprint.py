@@ -73,8 +73,9 @@ class Fingerprints:
     """The tree over one moment of a store: give it a snapshot, or use it within one transaction. Building reads
     and hashes everything once; `progress(done, of)` counts entities.
 
-    `total` is the sum over all; `damaged` names the entities whose content does not have the hash, or not the
-    mark of a tombstone, that was stored with it."""
+    `total` is the sum over all; `stored_total` is what it would be by the hashes and marks that are stored: the digest
+    is made of them. `damaged` names the entities whose content does not have the hash, or not the mark of a tombstone,
+    that was stored with it."""
 
     def __init__(self, reader: Reader, progress: Callable[[int, int], None] = lambda done, of: None) -> None:
         self._reader = reader
@@ -82,6 +83,8 @@ class Fingerprints:
         for kept in reader.quarantined():
             self._kept.setdefault(kept.version.id, []).append(kept)
         self.damaged: list[str] = []
+        self._hidden = 0
+        """What the stored hashes and marks of the damaged ones add to the digest beyond their content."""
         total = reader.count() + sum(map(len, self._kept.values()))
         self._upper = next(
             level
@@ -105,6 +108,11 @@ class Fingerprints:
     @property
     def total(self) -> bytes:
         return self._levels[0][0].to_bytes(BYTES, "big")
+
+    @property
+    def stored_total(self) -> bytes:
+        total: int = (self._levels[0][0] + self._hidden) % _MODULUS
+        return total.to_bytes(BYTES, "big")
 
     def count(self, prefix: bytes) -> int:
         """How many entities that count in the digest have keys beginning with `prefix`."""
@@ -151,17 +159,20 @@ class Fingerprints:
         ):
             for last, *parts, stored, marked in rows:
                 row = tables.raw_version(*parts)
-                content_hash, clean = row.hash(), _is_clean(row)
+                content_hash, clean, stood_for = row.hash(), _is_clean(row), self._stood_for(row)
+                weight = None if clean or stood_for else int.from_bytes(content_hash, "big")
                 if content_hash != stored or clean != marked:
                     self.damaged.append(row.id)
-                counted = not clean and not self._stood_for(row)
-                yield last, row.id, int.from_bytes(content_hash, "big") if counted else None
+                    self._hidden += (0 if marked or stood_for else int.from_bytes(stored, "big")) - (weight or 0)
+                yield last, row.id, weight
         for held in self._kept.values():
             for kept in held:
                 content_hash = kept.version.hash()
+                weight = int.from_bytes(content_hash, "big") if kept.counted else None
                 if content_hash != kept.hash:
                     self.damaged.append(kept.version.id)
-                yield kept.n, kept.version.id, int.from_bytes(content_hash, "big") if kept.counted else None
+                    self._hidden += kept.weight - (weight or 0)
+                yield kept.n, kept.version.id, weight
 
     def _stood_for(self, row: Version) -> bool:
         held = self._kept.get(row.id)

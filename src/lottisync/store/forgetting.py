@@ -1,19 +1,7 @@
-"""Forgetting: what was deleted long ago goes for good (docs/specs/14-forgetting.md).
+"""Forgetting: what each device knows, purging old deletions, and reconciling with a device that has forgotten more.
 
-A tombstone has to stay until every device has seen it: a device that still holds the living entity would bring it
-back. So each device notes what every other one said last of its knowledge (`acknowledged`), also by gossip, and purges
-what all of them cover. A device that was away for too long is retired: no other device waits for it any more.
-
-What was purged is not remembered one by one. One clock, F, covers all of it; a round carries it. A device whose
-knowledge does not cover the sender's F was away while others forgot. It is *behind*: what it holds may be gone
-elsewhere, and no tombstone will come to say so. Therefore such a round ends with the keys of all that the sender holds,
-and for each entity of the receiver that is not among them there are two cases, and no third:
-
-    the sender's knowledge covers its clock: it was forgotten. It goes here, too.
-    it does not: somebody wrote what the sender never saw. It is revived: written anew, over F.
-
-F also lies under the first write on an absent id. Otherwise a device that still holds the old tombstone would join
-the two, and one that has forgotten it would not. Ids that are made once can't have been forgotten, and are spared it.
+The rules, and why they are so: docs/specs/14-forgetting.md. `note` keeps what another device announced (section 1),
+`purge` forgets (section 2), and the rest serves a device that is *behind* (sections 4 and 5).
 """
 
 import sys
@@ -76,7 +64,7 @@ def acknowledged(reader: Reader) -> dict[str, Knowledge]:
 
 def note(tx: Merge, device: str, knowledge: Clock, *, direct: bool) -> None:
     """Note what a device knows. What it says itself replaces what was noted, for it may have been restored from a
-    backup; what a third says of it is older or newer, and only adds (FORGET-1). Rings no bell.
+    backup; what a third says of it is older or newer, and only adds (FORGET-1, FORGET-223). Rings no bell.
 
     Only of hosts of which anything is here: nothing else says what is lacking or may be forgotten, and a peer that
     invents hosts would have every device store them, and pass them on."""
@@ -127,7 +115,7 @@ class _Tombstone(NamedTuple):
 
 def purge(tx: Merge, active: Iterable[str], min_age: int = MIN_AGE, limit: int | None = None) -> int:
     """Forget the tombstones that every device in `active` (ids, without this one) has seen and that no device wrote to
-    for `min_age` ms; `limit` of them at most. Returns how many. The digest stays what it was (FORGET-3, FORGET-4)."""
+    for `min_age` ms; `limit` of them at most. Returns how many. The digest does not change (FORGET-3, FORGET-225)."""
     knowledge = acknowledged(tx)
     seen_by_all = [tx.knowledge(), *(knowledge.get(device, {}) for device in active)]
     gone: dict[Host, int] = {}

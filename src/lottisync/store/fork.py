@@ -1,12 +1,6 @@
-"""Forks: what becomes of a store that was copied or restored (docs/specs/13-copies.md, sections 3 and 4).
+"""Forks: how a store finds that it was copied or restored, and splits (docs/specs/13-copies.md, sections 3 and 4).
 
-Where two logs of one host part, the last equal value is a *node*. Every device that hears of it *splits*: the
-writes behind the node, up to the next, go to the host that is named by the first of them, with their
-counters. Nobody has to be the owner, and names depend on nothing but the nodes, so all who know the same
-nodes rename alike, whatever the order in which they learned of them. No branch keeps the old name: a
-reference that somebody still holds to it means what both branches share, and never the wrong one's write.
-
-Nothing is dropped, and nothing is written: a renamed entity is the same writes under other names.
+A split drops nothing and makes no write: a renamed entity is the same writes under other names.
 """
 
 from collections.abc import Iterable, Mapping
@@ -48,8 +42,9 @@ class Division:
         return dot.host
 
     def clock(self, clock: Clock, *, cut: bool = False) -> dict[Host, int]:
-        """A clock under the new names: of every stretch that it has begun, as far as it goes. With `cut`, for what
-        somebody else has said of the old name, only what all branches share: nobody knows which one was meant."""
+        """A clock under the new names: a component for every stretch that it has begun, as far as it goes. With `cut`
+        (for what another device has said of the old name) only what all branches share: which one it meant is not
+        known."""
         renamed: dict[Host, int] = {}
         for host, counter in clock.items():
             if host not in self.stretches:

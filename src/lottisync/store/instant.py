@@ -12,11 +12,16 @@ LAST = 253_402_300_799_999
 """9999-12-31T23:59:59.999Z."""
 
 
-@lru_cache(maxsize=64)
 def iso(millis: int) -> str:
-    """`1772316000000` -> `2026-02-28T22:00:00.000Z` (ENT-14). Writes of a batch share few of them."""
-    millis = min(millis, LAST)
-    return f"{datetime.fromtimestamp(millis // 1000, UTC).isoformat()[:19]}.{millis % 1000:03d}Z"
+    """`1772316000000` -> `2026-02-28T22:00:00.000Z` (ENT-14)."""
+    seconds, rest = divmod(min(millis, LAST), 1000)
+    return f"{_to_the_second(seconds)}.{rest:03d}Z"
+
+
+@lru_cache(maxsize=256)
+def _to_the_second(seconds: int) -> str:
+    """Writes of a batch share few of them."""
+    return datetime.fromtimestamp(seconds, UTC).isoformat()[:19]
 
 
 def millis(text: str) -> int:

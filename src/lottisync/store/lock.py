@@ -1,10 +1,10 @@
 """A lock on a file: one program, or one task of it, at a time. Advisory, as `flock(2)` has it.
 
-The system lets go of it when the process ends, however it ends. So a lock is never stale, and whether a program is at
-work is asked of its lock and not of what it has written.
+The system releases it when the process ends, however it ends. So a lock is never stale. Whether a program runs is
+seen from its lock, and not from what it has written.
 
-To ask whether a lock is held takes it for an instant (shared, so that two that ask do not see each other). So a
-program that takes it for its work tries several times before it says that another one holds it.
+Checking whether a lock is held takes it for an instant (shared, so that two checks do not see each other). So a program
+that takes the lock for its work tries several times before it says that another program holds it.
 """
 
 import fcntl

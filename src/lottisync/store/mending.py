@@ -1,24 +1,13 @@
-"""Putting right what differs although it should not (docs/specs/15-mending.md).
+"""Mending: what two stores keep where they differ although their knowledge is equal
+(docs/specs/15-mending.md).
 
-Two stores with equal knowledge hold an entity with different content: a bit has flipped, somebody has changed a table
-by hand, or a fault of ours. A join would make it worse: where a register is missing under a clock that covers it, the
-join takes it for overwritten, and the good copy dies of the bad one. So the rules are others:
-
-    1. what fails its own hash is replaced by the peer's, if the peer's has seen all that it has;
-    2. equal clocks: all writes that either holds; where one name has two contents, the greater value, and of two
-       types the greater name;
-    3. else: a join, after the same settling of names that have two contents.
-
-Each rule gives the same on both sides, so that mending ends. What a rule lets go of is kept in the history, for people.
-A device sends no row that fails its own hash (`sound`): with equal clocks the other could not tell which is good.
-
-What no peer can mend is settled by `repair`: content that can be read is taken for good as it is, but for a clock that
-names writes that no chain here knows, and everything that is kept twice (hashes, marks, index, digest) is made from it
-anew.
+`mend` applies the rules of section 3 to what a peer holds. `repair` computes again what is kept beside the content of
+sound rows: marks, columns, index, digest. A row that fails its own hash stays as it is, unless the index or a peer
+vouches for its content; the person may `accept` it.
 """
 
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Container, Iterable, Iterator
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -50,6 +39,12 @@ def sound(reader: Reader, ids: Iterable[str]) -> list[Version]:
             found.append(row.version)
         found += [made for made in kept if made.id == entity_id]
     return found
+
+
+def still_damaged(reader: Reader, ids: Iterable[str]) -> list[str]:
+    """Those of the rows whose content does not have its stored hash."""
+    rows = [reader.raw_row(entity_id) for entity_id in dict.fromkeys(ids)]
+    return [row.version.id for row in rows if row is not None and row.version.hash() != row.hash]
 
 
 def mend(tx: Merge, versions: Iterable[tuple[Version, Entity]]) -> int:
@@ -130,21 +125,23 @@ def _greater(a: Write, b: Write | None) -> Write:
     return a if b is None else max(a, b, key=lambda held: (held.value, held.stamp))
 
 
-def repair(tx: Merge) -> int:
-    """Make anew, from the content of every row that can be read, all that is kept of it twice: its hash and marks, the
-    index, the digest. Returns how many rows were wrong. For what no peer can mend: until then the content that
-    was changed by hand or by the disk is known as such, from then on it counts as good (MEND-8)."""
-    repaired, last = 0, -1
+def repair(tx: Merge, same_there: Container[str] = (), *, ids: Iterable[str] | None = None) -> int:
+    """Make again, from the content of every sound row, all that is kept of it twice: its marks and columns, the index,
+    the digest. `same_there` are the ids of damaged rows of which a peer holds the same content: that content is taken
+    as good, and its hash is made again. Returns how many rows were wrong (MEND-8).
+
+    With `ids` only the rows of these entities are looked at. That is enough where the digest is the sum of the stored
+    hashes, and far cheaper."""
+    repaired = 0
     written = _known_writes(tx)
-    while rows := _after(tx, last):
-        last = rows[-1].row.n
-        for found in rows:
-            entity = _within(written, _readable(found.row.version))
-            if entity is not None and not found.agrees_with(tx.schema, entity) and fits(tx.schema, entity):
-                tx.replace(entity)
-                repaired += 1
-    _index_anew(tx)
-    tx.recount()
+    for found in _every(tx) if ids is None else _named(tx, ids):
+        entity = _within(written, _content(tx, found.row, same_there))
+        if entity is not None and not found.agrees_with(tx.schema, entity) and fits(tx.schema, entity):
+            tx.replace(entity)
+            repaired += 1
+    if ids is None:
+        _index_anew(tx)
+        tx.recount()
     return repaired
 
 
@@ -200,6 +197,17 @@ def in_step(reader: Reader) -> bool:
     )
 
 
+def _content(tx: Merge, row: Row, same_there: Container[str]) -> Entity | None:
+    """What a row holds; None if that is not known (MEND-40)."""
+    if row.version.hash() == row.hash:
+        return _readable(row.version)
+    if (restored := tx.under_indexed_clock(row.n, row.version, row.hash)) is not None:
+        return _readable(restored)
+    entity = _readable(row.version) if row.version.id in same_there else None
+    # Of a clean tombstone no comparison knows whether the peer has it.
+    return entity if entity is not None and version.adds_to_digest(entity) else None
+
+
 def _within(written: Clock, entity: Entity | None) -> Entity | None:
     """The entity without what its clock claims to have seen of writes that no chain here knows; None if it
     holds one of those."""
@@ -231,13 +239,28 @@ class _Stored(NamedTuple):
         )
 
 
+_STORED = f"select n, {tables.RAW_COLUMNS}, hash, clean_tombstone, conflicted from rows"
+
+
+def _every(reader: Reader) -> Iterator[_Stored]:
+    """All rows, also while they are replaced."""
+    last = -1
+    while rows := _after(reader, last):
+        last = rows[-1].row.n
+        yield from rows
+
+
+def _named(reader: Reader, ids: Iterable[str]) -> Iterator[_Stored]:
+    for entity_id in dict.fromkeys(ids):
+        yield from _stored(reader, reader.local(f"{_STORED} where id = ?", (entity_id,)))
+
+
 def _after(reader: Reader, last: int) -> list[_Stored]:
-    rows = reader.local(
-        f"""select n, {tables.RAW_COLUMNS}, hash, clean_tombstone, conflicted
-            from rows where n > ? order by n limit {_STRIDE}""",
-        (last,),
-    )
-    columns = columns_between(reader, last, rows[-1][0]) if rows else {}
+    return _stored(reader, reader.local(f"{_STORED} where n > ? order by n limit {_STRIDE}", (last,)))
+
+
+def _stored(reader: Reader, rows: list[tuple[Any, ...]]) -> list[_Stored]:
+    columns = columns_between(reader, rows[0][0] - 1, rows[-1][0]) if rows else {}
     return [
         _Stored(Row(n, tables.raw_version(*parts), stored, bool(clean)), bool(conflicted), columns[n])
         for n, *parts, stored, clean, conflicted in rows
@@ -245,15 +268,28 @@ def _after(reader: Reader, last: int) -> list[_Stored]:
 
 
 def _index_anew(tx: Merge) -> None:
-    """Every component of every clock that can be read, and no other."""
+    """Every component of every clock that can be read, and no other. Of a damaged row the index itself is the better
+    witness."""
+    witnessed = _witnessed(tx)
     tx.execute("delete from components")
     last = -1
     while rows := _after(tx, last):
         last = rows[-1].row.n
         for found in rows:
-            tx.index(found.row.n, _clock_of(found.row.version))
+            tx.index(found.row.n, witnessed.get(found.row.n) or _clock_of(found.row.version))
     for kept in tx.quarantined():
         tx.index(kept.n, kept.clock)
+
+
+def _witnessed(tx: Merge) -> dict[int, Clock]:
+    """The clocks that the index has of damaged rows, by row number."""
+    found: dict[int, Clock] = {}
+    last = -1
+    while rows := _after(tx, last):
+        last = rows[-1].row.n
+        for row in (held.row for held in rows if held.row.version.hash() != held.row.hash):
+            found[row.n] = tx.indexed_clock(row.n)
+    return found
 
 
 def _readable(made: Version) -> Entity | None:

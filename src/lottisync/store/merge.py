@@ -1,7 +1,7 @@
 """Joining what other devices wrote (docs/specs/05-store.md, sections 4, 9 and 15).
 
 A join is not a write: it takes no counter and leaves the knowledge as it is. So devices that join the same versions
-hold the same bytes, in whatever order they came. What can't be joined is kept in quarantine.
+hold the same bytes, in every order of arrival. A version that cannot be joined is kept in quarantine.
 
 A peer may know more of this store's own writes than the store itself. Then the file was copied, or restored from a
 backup, and the store goes on under a fresh host. Beside joining, `Merge` has what replaces rows without being a
@@ -9,6 +9,7 @@ write: renaming after a fork, reviving, mending.
 """
 
 from collections.abc import Callable, Iterable
+from operator import itemgetter
 
 import apsw
 
@@ -16,19 +17,24 @@ from lottisync.causality import hlc, vector_clock
 from lottisync.causality.chain import genesis
 from lottisync.causality.vector_clock import Clock, Host
 from lottisync.entities import version
+from lottisync.entities.batch import Plain
 from lottisync.entities.entity import Entity, EqualDots, join, succeeds
+from lottisync.entities.registers import Stamp
 from lottisync.entities.revival import revived
 from lottisync.entities.schema import StoreSchema
 from lottisync.entities.version import BadVersion, Damaged, Version
 from lottisync.store import notice, quarantine
+from lottisync.store.batch import Batches, NewRows
 from lottisync.store.columns import own_columns
 from lottisync.store.quarantine import Kept
 from lottisync.store.reader import Row
-from lottisync.store.rows import Rows
+
+_reading = itemgetter(1, 2)
+"""When a stamp's write was made: its milliseconds and ticks."""
 
 
-class Merge(Rows):
-    """A transaction that makes no writes of its own. `Store.transaction` gives one for the precedence None."""
+class Merge(Batches):
+    """A transaction that makes no writes. `Store.transaction` gives one for the precedence None."""
 
     def __init__(self, schema: StoreSchema, connection: apsw.Connection, mint: Callable[[], Host], now: int) -> None:
         super().__init__(schema, connection, mint, now)
@@ -39,7 +45,7 @@ class Merge(Rows):
 
     def apply(
         self,
-        versions: Iterable[tuple[Version, Entity]],
+        versions: Plain | Iterable[tuple[Version, Entity]],
         *,
         revive_absent: Clock | None = None,
         clashes: list[tuple[Version, Entity]] | None = None,
@@ -54,17 +60,23 @@ class Merge(Rows):
         With `revive_absent` (what was forgotten, here and there), what is not here is revived over it. What a join
         cannot settle (a row here that can't be read, a dot with two meanings) is put into `clashes`, for
         `lottisync.store.mending`; without that list it raises."""
+        if isinstance(versions, Plain):
+            present = self._load(versions.columns.ids)
+            if not present and revive_absent is None and self._join_new(versions):
+                return len(versions.clocks)
+            versions = versions.opened()
+        else:
+            versions = list(versions)
+            present = self._load(incoming.id for incoming, _ in versions) if len(versions) > 1 else {}
+        self._observe(stamp for _, entity in versions for stamp in entity.registers.all_stamps())
         changed = 0
-        versions = list(versions)
-        self._look_for([incoming.id for incoming, _ in versions])
         for incoming, entity in versions:
-            self._observe(entity)
-            row = self._row(incoming.id)
+            row = present.pop(incoming.id, None) or self._row(incoming.id)
             if row is not None and row.version == incoming:
                 continue
             try:
-                present = row.sound() if row else None
-                joined, changes = self._joined(present, entity)
+                before = row.sound() if row else None
+                joined, changes = self._joined(before, entity)
                 closed = incoming if joined is entity else _refuse_over_limit(version.close(joined))
             except BadVersion as error:
                 self.quarantine(incoming, str(error))
@@ -74,20 +86,33 @@ class Merge(Rows):
                     raise
                 clashes.append((incoming, entity))
                 continue
-            if self._store(row, present, joined, closed, changes) is not None:
+            if self._store(row, before, joined, closed, changes) is not None:
                 changed += 1
             self._notice_own_future(entity.clock)
-            if present is None and revive_absent is not None:
+            if before is None and revive_absent is not None:
                 self.revive(incoming.id, revive_absent)
         return changed
 
-    def _observe(self, entity: Entity) -> None:
-        """Let the clock follow what the entity's writers' clocks said."""
-        for stamp in entity.registers.all_stamps():
-            if (stamp.millis, stamp.ticks) > self._clock:
-                self._clock = hlc.observe(self._clock, stamp.hlc, self.now)
-                if hlc.is_far_future(stamp.hlc, self.now):
-                    self.ahead[stamp.host] = max(stamp.millis, self.ahead.get(stamp.host, 0))
+    def _join_new(self, batch: Plain) -> bool:
+        """Join a batch of what is new here, column by column. False, and nothing is done, if anything in it asks for
+        more."""
+        if any(clock.get(self._host, 0) > self._counter for clock in batch.clocks):
+            return False
+        if not self._takes(batch.columns.ids, batch.columns.types):
+            return False
+        self._observe(batch.all_stamps())
+        self._add_all(NewRows(batch.columns, batch.values, batch.clocks, *batch.times()))
+        return True
+
+    def _observe(self, stamps: Iterable[Stamp]) -> None:
+        """Let the clock follow what the writers' clocks said. The latest comes first: once it is followed, the others
+        say nothing more."""
+        for stamp in sorted(stamps, key=_reading, reverse=True):
+            if _reading(stamp) <= self._clock:
+                return
+            self._clock = hlc.observe(self._clock, stamp.hlc, self.now)
+            if hlc.is_far_future(stamp.hlc, self.now):
+                self.ahead[stamp.host] = max(stamp.millis, self.ahead.get(stamp.host, 0))
 
     def _joined(self, present: Entity | None, entity: Entity) -> tuple[Entity, set[str]]:
         """What is here and what came as one, and in which paths that differs from what is here."""
@@ -151,7 +176,7 @@ class Merge(Rows):
             self.rolled_back()
 
     def rolled_back(self) -> Host:
-        """This store was copied or restored: go on under a fresh host, and have the person told (COPY-8)."""
+        """This store was copied or restored: go on under a fresh host, and note it for the person (COPY-8)."""
         notice.record(self, self.execute, self.host, self._counter, self.now)
         return self.new_host()
 
@@ -167,8 +192,8 @@ class Merge(Rows):
 
     def rewrite(self, entity_id: str, change: Callable[[Version], Version]) -> None:
         """Put `change(version)` in the place of what is here of an entity, its row and what is kept of it: the
-        same writes under other names, so that nothing is overwritten. `change` keeps the order of clocks, so
-        that whatever has seen another version has seen it still."""
+        same writes under other names, so that nothing is overwritten. `change` keeps the order of clocks: a
+        version that has seen another one has still seen it."""
         row, all_kept = self._row(entity_id), self._quarantined.of(entity_id)
         rest = self._sum - self._weight_of(row, all_kept)
         for kept in all_kept:
@@ -198,8 +223,8 @@ class Merge(Rows):
     # -- what is neither a write nor a join: reviving, mending
 
     def replace(self, after: Entity, *, dots: int = 0, before: Entity | None = None) -> None:
-        """Put an entity in the place of what is here, whatever that is: nothing is joined. It may carry the next
-        `dots` counters of this store; they are taken. What `before` held and `after` does not is kept for people.
+        """Put an entity in the place of what is here, without a join. It may carry the next `dots` counters of this
+        store; they are then used. What `before` held and `after` does not hold is kept in the history.
         Raises `BadVersion`, and changes nothing, for a link under another's id."""
         self._refuse_strange_link(after)
         self.remove(after.id)
@@ -207,9 +232,7 @@ class Merge(Rows):
         assert version_hash is not None, "what is not there is always stored"
         if before is not None:
             self._remember(before, after, after.registers.differing(before.registers))
-        for _ in range(dots):
-            self._counter += 1
-            self._extend_chain(version_hash)
+        self._extend_chain([version_hash] * dots)
         self._notice_own_future(after.clock)
 
     def revive(self, entity_id: str, forgotten: Clock) -> None:

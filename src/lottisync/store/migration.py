@@ -75,8 +75,8 @@ def _led(connection: apsw.Connection, file: Path, present: int, to: int, steps: 
 
 
 def _copy(connection: apsw.Connection, copy: Path) -> None:
-    """A consistent copy, durable under its name before this returns. It is read by a connection of its own: SQLite
-    copies nothing from one that is about to write."""
+    """A consistent copy, durable under its name before this returns. It is read over a second connection: SQLite
+    copies nothing from a connection that is about to write."""
     building = copy.with_name(copy.name + ".new")
     building.unlink(missing_ok=True)
     source = apsw.Connection(connection.db_filename("main"), vfs=connection.open_vfs)

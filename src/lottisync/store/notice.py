@@ -1,15 +1,15 @@
 """What a person is shown about copies and restored backups (docs/specs/13-copies.md, section 5).
 
-A notice names the last write before the copy: of which host, at which counter, and when that was. What has
-been kept since is counted when the notice is read, since the branches arrive one after the other; it is told
-again when more of it has come. Notices are this device's own and never replicate.
+A notice names the last write before the copy: of which host, at which counter, and when that was. The
+writes kept since are counted when the notice is read, because the branches arrive one after the other. The notice
+is shown again when more writes have come. Notices belong to this device and never replicate.
 """
 
 from typing import NamedTuple
 
 from lottisync.causality.vector_clock import Host
 from lottisync.entities import version
-from lottisync.entities.version import BadVersion
+from lottisync.entities.version import BadVersion, Damaged
 from lottisync.store import chain
 from lottisync.store.reader import Reader
 
@@ -30,7 +30,7 @@ class Notice(NamedTuple):
 
 
 def record(reader: Reader, execute: chain.Execute, host: Host, counter: int, now: int) -> None:
-    """Have a person told that `host` was copied or restored as it was at write `counter`; once."""
+    """Note for the person that `host` was copied or restored as it was at write `counter`. Each is shown once."""
     execute(
         "insert or ignore into copies values (?, ?, ?, ?, null)", (host, counter, _written(reader, host, counter), now)
     )
@@ -45,16 +45,16 @@ def _written(reader: Reader, host: Host, counter: int) -> int | None:
         )
         if millis is not None
     ]
-    for (ident,) in reader.local(
-        """select r.id from components c join hosts h on h.n = c.host join rows r on r.n = c.n
+    for (raw,) in reader.local(
+        """select cast(r.id as blob) from components c join hosts h on h.n = c.host join rows r on r.n = c.n
            where h.host = ? and c.counter <= ? order by c.counter desc limit ?""",
         (host, counter, LOOKED_AT),
     ):
-        made = reader.version(ident)
-        assert made is not None
         try:
+            made = reader.version(raw.decode())
+            assert made is not None
             entity = version.open_foreign(made)
-        except BadVersion:  # damaged: it tells no time
+        except (BadVersion, Damaged, UnicodeDecodeError):  # it tells no time
             continue
         found += [
             held.stamp.millis

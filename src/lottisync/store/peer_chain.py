@@ -18,7 +18,7 @@ class Gap(BadChain):
 
 
 def extend(tx: Merge, part: ChainPart) -> bytes | None:
-    """Take over a part of a host's log, from a peer (COPY-4).
+    """Take over a part of a host's log, from a peer (COPY-4, COPY-32, COPY-33).
 
     None if it agrees with what is here; all of it is stored then. Else the fork node that has to be split at
     before it is sent again: where the two logs part, where the host is closed, or where the branch was cut

@@ -1,14 +1,7 @@
-"""Versions that this store cannot take, kept as the bytes that came (docs/specs/05-store.md, section 15).
+"""Versions that this store cannot take: kept as the bytes that came, sent on, and counted in the digest.
 
-A peer may hold an entity that this program finds bad: made by a program with a fault, joined past the
-largest size, or of one id and two types. To refuse the frame would keep that peer out for ever; to drop
-the version would make equal knowledge mean different content. So it is kept raw, beside the rows: it has
-a number and components like a row, is passed on in the same bytes, and counts in the digest with the hash
-of those bytes, which is the hash that a device has for it that takes it.
-
-A kept version stands for its entity as far as its clock goes. What it covers, kept version or row, it
-replaces in the digest: a device that took it would hold it alone. What covers *it* ends it: that version
-was made by somebody who had taken it. So the order in which the two come makes no difference.
+Why they are kept, and which version replaces which: docs/specs/05-store.md, section 15. A kept version has a number and
+components like a row, so that rounds treat the two alike.
 """
 
 from typing import Any, NamedTuple

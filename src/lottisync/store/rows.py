@@ -11,19 +11,22 @@ first.
 """
 
 from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple
+from itertools import accumulate, filterfalse
+from typing import Any, NamedTuple, Never
 
 import apsw
 
 from lottisync.causality import vector_clock
 from lottisync.causality.chain import chained, genesis
 from lottisync.causality.hlc import Hlc
+from lottisync.causality.knowledge import in_order
 from lottisync.causality.vector_clock import Clock, Host
 from lottisync.entities import canonical, version
 from lottisync.entities.entity import DELETED_AT, Entity, has_conflict
 from lottisync.entities.registers import Registers
 from lottisync.entities.schema import EntityType, StoreSchema
 from lottisync.entities.version import Version
+from lottisync.problem import Problem
 from lottisync.store import chain
 from lottisync.store.columns import (
     CREATED_AT,
@@ -37,7 +40,7 @@ from lottisync.store.columns import (
 from lottisync.store.instant import iso
 from lottisync.store.quarantine import Kept, Quarantine
 from lottisync.store.reader import ChangeToken, Reader, Row
-from lottisync.store.tables import Statements, statements_for
+from lottisync.store.tables import RAW_COLUMNS, Statements, raw_version, statements_for
 from lottisync.store.write_buffer import WriteBuffer
 
 MODULUS = 2**256
@@ -47,8 +50,17 @@ BEGIN = f"""select s.host, s.counter, s.millis, s.ticks, s.digest, s.n, s.feed, 
         exists (select 1 from quarantine), exists (select 1 from forgotten)
     from state s join hosts h on h.host = s.host"""
 """All that a transaction has to know of its store, in one look."""
+_ROWS = f"select n, {RAW_COLUMNS}, hash, clean_tombstone"
 INSERT_COMPONENT = "insert into components values (?, ?, ?)"
 DELETE_COMPONENT = "delete from components where host = ? and counter = ? and n = ?"
+
+
+def _unknown_host() -> Never:
+    raise Problem(
+        "damaged",
+        "the store does not say which host is its own, and it cannot be found out. Nothing was written. Restore the"
+        " store from a backup, or pair this device again",
+    )
 
 
 class _Place(NamedTuple):
@@ -85,7 +97,7 @@ class Rows(Reader):
             value,
             kept,
             forgotten,
-        ) = self._execute(BEGIN)[0]
+        ) = (self._execute(BEGIN) or _unknown_host())[0]
         self._clock = Hlc(millis, ticks)
         self._sum = int.from_bytes(digest, "big")
         self._numbers: dict[str, int] = {self._host: self._number}
@@ -94,6 +106,8 @@ class Rows(Reader):
         self._quarantined = Quarantine(connection, empty=not kept)
         self._forgotten: Clock | None = None if forgotten else {}
         """What was forgotten; None where that has to be looked up."""
+        self._state: tuple[Any, ...] = ()
+        """What this transaction has written down of `state`."""
         self._absent: set[str] = set()
         """Ids that were looked for, and that have no row."""
         # Components are inserted before any is deleted: one that has gone never comes back.
@@ -113,10 +127,7 @@ class Rows(Reader):
         return (self._sum % MODULUS).to_bytes(32, "big")
 
     def knowledge(self) -> dict[Host, int]:
-        known = super().knowledge()
-        if self._counter:
-            known[self.host] = self._counter
-        return dict(sorted(known.items()))
+        return in_order({**super().knowledge(), self.host: self._counter})
 
     def change_token(self) -> ChangeToken:
         self.finish()
@@ -141,11 +152,12 @@ class Rows(Reader):
     def finish(self) -> None:
         """Write down all that is not in the tables yet; the commit is the store's."""
         self._buffer.flush()
-        if self.changed:
+        state = (self._host, self._counter, *self._clock, self.digest(), self._n, self._feed)
+        if self.changed and state != self._state:
             self._execute(
-                "update state set host = ?, counter = ?, millis = ?, ticks = ?, digest = ?, n = ?, feed = ?",
-                (self._host, self._counter, *self._clock, self.digest(), self._n, self._feed),
+                "update state set host = ?, counter = ?, millis = ?, ticks = ?, digest = ?, n = ?, feed = ?", state
             )
+            self._state = state
 
     def _row(self, entity_id: str) -> Row | None:
         if entity_id in self._absent:
@@ -157,16 +169,29 @@ class Rows(Reader):
             self._absent.add(entity_id)
         return row
 
-    def _look_for(self, ids: Iterable[str]) -> None:
-        """Find out for many ids at once which of them have no row; most of an import or a first round has none."""
-        unknown = [ident for ident in ids if ident.isascii() and not self._buffer.holds(ident)]
-        found = self._execute(
-            f"""select value from json_each(?)
-                where value in (select id from {self._entities}) or value in (select id from {self._links})""",
-            (canonical.encode_normal(unknown).decode(),),
+    def _load(self, ids: Iterable[str]) -> dict[str, Row]:
+        """The rows of many entities at once. Which of them have no row is known then, too; most of an import or a first
+        round has none. Of what waits in the buffer nothing is said."""
+        unknown = set(filter(str.isascii, filterfalse(self._buffer.holds, ids)))
+        found: dict[str, Row] = {}
+        for table in (self._entities, self._links):
+            wanted = unknown - found.keys()
+            if not wanted or not self._has_between(table, min(wanted), max(wanted)):
+                continue
+            listed = canonical.encode_normal(sorted(wanted)).decode()
+            rows = self._execute(f"{_ROWS} from {table} where id in (select value from json_each(?))", (listed,))
+            for n, *parts, stored_hash, clean in rows:
+                made = raw_version(*parts)
+                found[made.id] = Row(n, made, stored_hash, bool(clean))
+        self._absent |= unknown - found.keys()
+        return found
+
+    def _has_between(self, table: str, first: str, last: str) -> bool:
+        """Whether any id lies there. Ids grow with time, so what was made lately mostly lies behind all that is here:
+        one look instead of one for each."""
+        return bool(
+            self._execute(f"select exists (select 1 from {table} where id between ? and ?)", (first, last))[0][0]
         )
-        self._absent.update(unknown)
-        self._absent.difference_update(ident for (ident,) in found)
 
     def host_number(self, host: str) -> int:
         """The number that stands for a host in the tables; a host that is new here gets one."""
@@ -196,7 +221,8 @@ class Rows(Reader):
             self.index(self._n, after.clock)
             return version_hash
         version_hash = closed.hash()
-        clean = not version.adds_to_digest(after)
+        plain = not registers.siblings and DELETED_AT not in registers
+        clean = not plain and not version.adds_to_digest(after)
         columns: tuple[str | None, ...] = ()
         if row is not None and before is not None and lasting_columns_are_kept(place.described, after, changes):
             statement = place.statements.refresh
@@ -215,13 +241,13 @@ class Rows(Reader):
         values = (
             *columns,
             updated_at(after),
-            deleted_at(after),
+            None if plain else deleted_at(after),
             closed.document,
             closed.clock,
             closed.stamps,
             version_hash,
             clean,
-            has_conflict(after),
+            not plain and has_conflict(after),
             self._feed,
             n,
         )
@@ -325,10 +351,13 @@ class Rows(Reader):
             self._execute(f"delete from {table} where n = ?", (row.n,))
         self.changed = True
 
-    def _extend_chain(self, version_hash: bytes) -> None:
-        """Enter the write that took the present counter into the own host's chain."""
-        self._chain_value = chained(self._chain_value, version_hash)
-        self._buffer.chain_value(self._number, self._counter, self._chain_value)
+    def _extend_chain(self, hashes: Iterable[bytes]) -> None:
+        """Take the next counters, for writes that made the versions with these hashes, and enter the writes into the
+        own host's chain."""
+        values = list(accumulate(hashes, chained, initial=self._chain_value))
+        self._buffer.chain_values(self._number, self._counter + 1, b"".join(values[1:]))
+        self._counter += len(values) - 1
+        self._chain_value = values[-1]
 
 
 def _one_write(registers: Registers) -> bool:

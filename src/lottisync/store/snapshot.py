@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import apsw
+import msgspec
 
-from lottisync.causality.vector_clock import Clock, Host
+from lottisync.causality.vector_clock import Clock, Host, news
 from lottisync.entities import canonical
 from lottisync.entities.schema import StoreSchema
 from lottisync.entities.version import Version
@@ -15,12 +16,13 @@ from lottisync.store import quarantine, tables
 from lottisync.store.database import explained
 from lottisync.store.reader import Reader
 
+_by_host = msgspec.json.Decoder(dict[Host, int]).decode
 _STRIDE = 1_000
 """Rows that are looked at together."""
 
 
 class Snapshot(Reader):
-    """On a connection of its own until `close`; writers go on meanwhile. Made by `Store.snapshot`."""
+    """On a separate connection until `close`; writers go on meanwhile. Made by `Store.snapshot`."""
 
     def __init__(
         self, schema: StoreSchema, connection: apsw.Connection, file: Path, rest: Callable[[apsw.Connection], None]
@@ -30,7 +32,7 @@ class Snapshot(Reader):
         self._rest = rest
         self._left: apsw.Connection | None = connection
         self._rows("begin")
-        self.knowledge()  # the moment is the first read's, not that of `begin`
+        self._rows("select counter from state")  # the moment is the first read's, not that of `begin`
 
     def _execute(self, sql: str, bindings: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
         with explained(self._file):
@@ -38,8 +40,8 @@ class Snapshot(Reader):
 
     def lacking(self, knowledge: Clock, held: Iterable[tuple[Host, int, str]]) -> Sequence[int]:
         """The row numbers of every entity with a clock component beyond `knowledge`, less those whose
-        components beyond it are all in `held`; leading types first, then in the order they were made here.
-        Damaged rows are left out.
+        components beyond it are all in `held`; leading types first, then in the order they were made here. Damaged rows
+        are among them.
 
         SQLite puts them in order, and what it gives is kept as eight bytes each: there may be a million."""
         there = {
@@ -64,36 +66,35 @@ class Snapshot(Reader):
                 for leading in self.schema.leading
                 for (n,) in self._rows("select n from rows where type = ?", (leading,))
             }
-            return self._without_damaged(sorted(found, key=lambda n: (n not in first, n)))
-        return self._without_damaged(found)
+            return sorted(found, key=lambda n: (n not in first, n))
+        return found
 
     def _news_to(self, knowledge: Clock) -> list[tuple[int, int]]:
         """[host's number, what the peer knows of it] of the hosts of which a write beyond that is here. Takes one look
         into the index for each host."""
-        return [
-            (number, knowledge.get(Host(host), 0))
-            for number, host, reach in self._rows(
-                "select h.n, h.host, (select max(counter) from components c where c.host = h.n) from hosts h"
-            )
-            if reach is not None and reach > knowledge.get(Host(host), 0)
-        ]
+        (texts,) = self._rows(
+            """select json_group_object(host, n), json_group_object(host, reach) from
+               (select h.host, h.n, (select max(counter) from components c where c.host = h.n) as reach from hosts h)
+               where reach"""
+        )
+        numbers, reaches = map(_by_host, texts)
+        return [(numbers[host], knowledge.get(host, 0)) for host in news(reaches, knowledge)]
 
     def versions(self, numbers: Iterable[int]) -> list[Version]:
         """The versions with these row numbers, in that order, as the bytes that lie there; none for a damaged row."""
-        found = self._sound(wanted := list(numbers))
+        found = self.sound(wanted := list(numbers))
         return [found[n] for n in wanted if n in found]
 
-    def _without_damaged(self, numbers: Sequence[int]) -> Sequence[int]:
-        """Those of the rows that may be sent. A peer would take a damaged one for sound (MEND-26). They are looked at
-        before the round begins, because it begins with their number."""
+    def without_damaged(self, numbers: Sequence[int]) -> Sequence[int]:
+        """Those of the rows that may be sent. A peer would take a damaged one for sound (MEND-26)."""
         sound = array("q")
         for start in range(0, len(numbers), _STRIDE):
             some = numbers[start : start + _STRIDE]
-            found = self._sound(some)
+            found = self.sound(some)
             sound.extend(n for n in some if n in found)
         return sound
 
-    def _sound(self, wanted: Sequence[int]) -> dict[int, Version]:
+    def sound(self, wanted: Sequence[int]) -> dict[int, Version]:
         """Row number -> version, of the rows that have the hash that was stored with them."""
         listed = (canonical.encode(list(wanted)).decode(),)
         found: dict[int, Version] = {}
@@ -107,18 +108,12 @@ class Snapshot(Reader):
             )
             for n, *parts, stored_hash in rows:
                 made = tables.raw_version(*parts)
-                sound = made if made.hash() == stored_hash else self._under_indexed_clock(n, made, stored_hash)
+                sound = made if made.hash() == stored_hash else self.under_indexed_clock(n, made, stored_hash)
                 if sound is not None:
                     found[n] = sound
             if len(found) == len(wanted):
                 break
         return found
-
-    def _under_indexed_clock(self, n: int, made: Version, stored_hash: bytes) -> Version | None:
-        """A damaged version with the clock that the index has of it, if nothing but its clock is damaged."""
-        clock = canonical.encode(self.indexed_clock(n))
-        restored = Version(made.id, made.type, clock, made.stamps, made.document)
-        return restored if restored.hash() == stored_hash else None
 
     def close(self) -> None:
         """May be called twice."""

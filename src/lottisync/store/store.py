@@ -1,9 +1,9 @@
 """The replicated store: entities with clocks in one SQLite file (docs/specs/05-store.md).
 
-Each of the domains `journal`, `agent` and `space` is one `Store`: the same code, another registry of
-types. The store is synchronous and knows nothing of tasks, networks or event loops. Several
-processes may hold one open; SQLite's transactions are the only lock between them, and neither the
-host nor its counter is remembered across transactions.
+A device has several stores. They are the same code, each with its own registry of types. A store is
+synchronous and knows nothing of networks or event loops. Several processes may hold one open; SQLite's
+transactions are the only lock between them, and neither the host nor its counter is remembered across
+transactions.
 
 A row is a version (`lottisync.entities.version`) with a few columns pulled out for queries. Beside
 the two tables stands one index, from (host, counter) to entity, over every component of every clock:
@@ -28,6 +28,7 @@ from lottisync.entities.schema import StoreSchema
 from lottisync.store import description, doorbell, fork, tables
 from lottisync.store.database import APPLICATION_ID, FORMAT, connect, explained
 from lottisync.store.file_identity import file_identity
+from lottisync.store.host_names import restore_host_names, restore_own_name, restore_parents
 from lottisync.store.merge import Merge
 from lottisync.store.reader import Reader
 from lottisync.store.snapshot import Snapshot
@@ -101,11 +102,16 @@ class Store:
         program does not know it.
 
         A file that lies elsewhere than where it was written is a copy: before its first write it gets
-        a host of its own (COPY-7); with `detect` late that is left to the chains."""
+        a new host (COPY-7). With `detect` late, the chains find it instead."""
         connection = connect(file, vfs=vfs)
         try:
             with explained(file):
                 schema, position = description.settled(connection, file, schema, position)
+                description.add_local_tables(connection, schema)
+                with contextlib.suppress(apsw.CorruptError):  # said when something is read that needs those pages
+                    restore_host_names(connection)
+                    restore_own_name(connection)
+                    restore_parents(connection)
         except BaseException:
             connection.close()
             raise
@@ -137,7 +143,7 @@ class Store:
         committed is durable before this returns, and the bell rings after that.
 
         `precedence` (`entity.HIGH` or `LOW`) is that of the writes in it; it cannot write with a higher one. With
-        None it has no writes of its own (STORE-31): it joins versions from peers, forgets, or keeps local tables."""
+        None it makes no writes (STORE-31): it joins versions from peers, forgets, or keeps local tables."""
         return self._committed(now, precedence)
 
     @contextlib.contextmanager
@@ -160,6 +166,18 @@ class Store:
                 self._open = None
         if changed:
             doorbell.ring(self._bells)
+
+    @contextlib.contextmanager
+    def draft(self, now: int) -> Iterator[Merge]:
+        """A transaction that is never committed: for what has to be computed in tables on a disk that takes nothing."""
+        with self._turn, explained(self.file):
+            self._connection.execute("begin immediate").fetchall()
+            try:
+                self._open = self._begun(now, None)
+                yield self._open
+            finally:
+                self._open = None
+                self._rollback()
 
     def _begun(self, now: int, precedence: int | None) -> Merge:
         if precedence is None:
@@ -187,7 +205,7 @@ class Store:
                     self._rollback()
 
     def snapshot(self) -> Snapshot:
-        """A moment of this store, held on a connection of its own until closed; writers go on meanwhile."""
+        """The store at one moment, held on a separate connection until closed; writers go on meanwhile."""
         try:
             connection = self._resting.pop()
         except IndexError:
@@ -214,7 +232,7 @@ class Store:
 
     def _rest(self, connection: apsw.Connection) -> None:
         """Keep the connection of a snapshot that was closed for the next one: every live update takes one of each
-        store, and opening it costs more than the update. One that a large round has filled is let go."""
+        store, and opening it costs more than the update. If a large round has filled its cache, it is closed."""
         filled, _ = connection.status(apsw.SQLITE_DBSTATUS_CACHE_USED)
         if self._closed or self._resting or filled > RESTING_BYTES:
             connection.close()

@@ -152,5 +152,5 @@ def statements_for(table: str, own: tuple[str, str]) -> Statements:
 
 
 def _placeholder(column: str) -> str:
-    """The parts of a version are bytes here, and text for whoever looks into the file."""
+    """The parts of a version are bytes here, and text for a person who looks into the file."""
     return "cast(? as text)" if column in PARTS else "?"

@@ -12,14 +12,15 @@ import apsw
 
 from lottisync.causality import hlc
 from lottisync.causality.vector_clock import Clock, Dot, Host
-from lottisync.entities import canonical, path, version
-from lottisync.entities.entity import DELETED_AT, Entity, deletion, is_deleted, write
+from lottisync.entities import batch, canonical, path, version
+from lottisync.entities.entity import DELETED_AT, HIGH, LOW, Entity, deletion, is_deleted, write
 from lottisync.entities.identifier import made_once
 from lottisync.entities.link import FROM_ID, TO_ID
 from lottisync.entities.registers import Registers, Stamp
 from lottisync.entities.schema import StoreSchema, link_id
 from lottisync.entities.version import BadVersion
 from lottisync.problem import LocalError, Problem
+from lottisync.store.batch import NewRows
 from lottisync.store.columns import CREATED_AT, own_columns
 from lottisync.store.instant import iso
 from lottisync.store.merge import Merge
@@ -28,12 +29,19 @@ from lottisync.store.rows import INSERT_COMPONENT
 from lottisync.store.write_buffer import GATHERED_ROWS
 
 
+def refuse_bad_precedence(given: object) -> None:
+    """Raise `Problem` unless it is `HIGH` or `LOW`."""
+    if type(given) is not int or given not in (LOW, HIGH):
+        raise Problem("bad-value", "a write has the precedence HIGH or LOW, not {given!r}", given=given)
+
+
 class Transaction(Merge):
     """Writes of one precedence; reads in it see them. Made by `Store.transaction`."""
 
     def __init__(
         self, schema: StoreSchema, connection: apsw.Connection, mint: Callable[[], Host], now: int, precedence: int
     ) -> None:
+        refuse_bad_precedence(precedence)
         super().__init__(schema, connection, mint, now)
         self.precedence = precedence
 
@@ -72,9 +80,31 @@ class Transaction(Merge):
         """`put` each of (id, type, fields). Which of them are not here yet is looked up for many at once."""
         remaining = iter(entities)
         while some := list(islice(remaining, GATHERED_ROWS)):
-            self._look_for([entity_id for entity_id, _, _ in some])
-            for entity_id, type_name, fields in some:
-                self.put(entity_id, type_name, fields, precedence=precedence)
+            if len(some) <= batch.FEW or not self._put_new(some, self._allowed(precedence)):
+                for entity_id, type_name, fields in some:
+                    self.put(entity_id, type_name, fields, precedence=precedence)
+
+    def _put_new(self, entities: list[tuple[str, str, Mapping[str, Any]]], precedence: int) -> bool:
+        """The first writes of many entities, column by column. False, and nothing is written, if anything about them
+        is unusual, or wrong."""
+        ids, types, _ = zip(*entities, strict=True)
+        values = _flattened(entities)
+        if values is None or any(map(self._begins_from, ids)):
+            return False
+        self._load(ids)
+        if not self._takes(ids, types):
+            return False
+        documents = list(map(canonical.encode_normal, values))
+        if max(map(len, documents)) > version.MAX_DOCUMENT:
+            return False
+        readings = hlc.ticks(self._clock, self.now, len(ids))
+        counters = range(self._counter + 1, self._counter + len(ids) + 1)
+        columns = batch.first(ids, types, precedence, readings, self._host, counters, documents)
+        millis = [reading.millis for reading in readings]
+        hashes = self._add_all(NewRows(columns, values, [{self._host: n} for n in counters], millis, millis))
+        self._extend_chain(hashes)
+        self._clock = readings[-1]
+        return True
 
     def link(
         self,
@@ -96,8 +126,8 @@ class Transaction(Merge):
         return self.put(ident, type_name, {**values, **fields}, precedence=precedence)
 
     def keep(self, entity_id: str, values: Mapping[str, bytes], *, precedence: int | None = None) -> Dot:
-        """Write values that are held here anew, by path and as the bytes that they are: a map that somebody wrote as
-        one value stays one, which `put` would split."""
+        """Write values that are held here once more, by path, as the same bytes: a map that was written as one value
+        stays one value. `put` would split it."""
         row, entity = self._existing(entity_id)
         return self._write(row, entity_id, entity.type, values, self._allowed(precedence), None)
 
@@ -114,10 +144,10 @@ class Transaction(Merge):
         return self._write(row, entity_id, entity.type, values | {DELETED_AT: b"null"}, self._allowed(precedence), None)
 
     def _allowed(self, precedence: int | None) -> int:
-        """The precedence of a write: the transaction's, or a lower one that was asked for (STORE-31)."""
+        """The precedence of a write: the transaction's, or a lower one that was asked for (STORE-71)."""
         if precedence is None:
             return self.precedence
-        if precedence > self.precedence:
+        if not LOW <= precedence <= self.precedence:
             raise LocalError(f"a transaction of precedence {self.precedence} cannot write with precedence {precedence}")
         return precedence
 
@@ -144,12 +174,11 @@ class Transaction(Merge):
         if len(document) > version.MAX_DOCUMENT:
             raise _too_large(entity_id, len(document))
         self._clock = hlc.tick(self._clock, self.now)
-        self._counter += 1
-        dot = Dot(self._host, self._counter)
+        dot = Dot(self._host, self._counter + 1)
         made = version.first(entity_id, type_name, precedence, self._clock, dot, document)
         version_hash = self._add_new(place.statements, own, made, self._clock.millis, values.get(CREATED_AT))
-        self._buffer.add(INSERT_COMPONENT, (self._number, self._counter, self._n))
-        self._extend_chain(version_hash)
+        self._buffer.add(INSERT_COMPONENT, (self._number, dot.counter, self._n))
+        self._extend_chain([version_hash])
         return dot
 
     def _write(
@@ -182,9 +211,19 @@ class Transaction(Merge):
             raise _too_large(entity_id, len(closed.document))
         written = self._store(row, entity, after, closed, changes)
         assert written is not None, "a write always changes the clock"
-        self._clock, self._counter = reading, stamp.counter
-        self._extend_chain(written)
+        self._clock = reading
+        self._extend_chain([written])
         return stamp.dot
+
+
+def _flattened(entities: Iterable[tuple[str, str, Mapping[str, Any]]]) -> list[dict[str, Any]] | None:
+    """The values of first writes, in normal form; None unless all of them can be written, and none is a deletion."""
+    try:
+        version.validated_names([ident for ident, _, _ in entities], [type_name for _, type_name, _ in entities])
+        values = [path.flatten(fields) for _, _, fields in entities]
+        return values if all(values) and not any(DELETED_AT in each for each in values) else None
+    except (BadVersion, path.PathError, canonical.NotCanonical):
+        return None
 
 
 def _too_large(entity_id: str, size: int) -> Problem:

@@ -42,20 +42,20 @@ class WriteBuffer:
         self._rows.setdefault(statement, []).append(row)
 
     def entity(self, entity_id: str, statement: str, row: Values) -> None:
-        """A row of an entity. Nobody writes another one of it without having read it, so it does not matter which
-        of the statements comes first."""
+        """A row of an entity. A second row of the same entity is written only after a read, which flushes, so the
+        order of the statements does not matter."""
         if len(self._entities) >= GATHERED_ROWS:
             self.flush()
         self._rows.setdefault(statement, []).append(row)
         self._entities.add(entity_id)
 
-    def chain_value(self, host: int, counter: int, value: bytes) -> None:
-        """The next value of the chain of the host with this number."""
+    def chain_values(self, host: int, first: int, values: bytes) -> None:
+        """The next values of the chain of the host with this number, from counter `first` on."""
         if self._values and host != self._host:
             self._flush_values()
         if not self._values:
-            self._host, self._counter = host, counter
-        self._values += value
+            self._host, self._counter = host, first
+        self._values += values
 
     def overwritten(self, entity_id: str, path: str, rows: Iterable[Values]) -> None:
         """Rows of the history of one field, of which only so many are kept."""

@@ -1,17 +1,16 @@
 """What two devices must agree on before a version of a store may cross (docs/specs/13-copies.md, section 4).
 
-A store that was copied or restored counts on from a number that others have seen already, and counters do not
-show it. So each side says where its chains end, and what fork nodes it has heard of; both unite the nodes, and
-for each host they share the one that holds the longer chain looks whether the other's is the beginning of it. If
-not, it asks for values until it has found the last equal one. That is a new node: both split there, and begin
-again. When nothing differs they have agreed, and stay so while neither splits.
+Each side says where its chains end, and which fork nodes it knows. Both sides take the union of the nodes. For each
+host that both have, the side with the longer chain checks that the other chain is the beginning of its own. If it is
+not, this side asks for values until it has found the last equal one. That is a new node: both split there, and begin
+again. When nothing differs, the two have agreed. They stay agreed until one of them splits.
 
-What was compared is the shorter of two chains, and a third device may lengthen it later, by another copy's writes.
-So whatever goes on behind the part that was compared is sent along, also where the other has something there
-already: it is the other then who finds that they differ.
+Only the length of the shorter chain was compared. A third device may lengthen that chain later, by the writes of
+another copy. So the values behind the compared part are sent along, also where the other side has values there
+already. Then the other side finds the difference.
 
-An `Agreement` is one side's view of one store: what it has *said* of itself, and what it *believes* the other
-has. It is told what the other says and answers with what is to be said next.
+An `Agreement` is one side's view of one store: what it has *said* of itself, and what it *believes* the other has. It
+gets what the other side says, and answers with what this side says next.
 """
 
 from collections.abc import Iterable, Mapping
@@ -56,8 +55,7 @@ class RemoteState(msgspec.Struct):
         return self
 
     def grows(self, ends: Mapping[Host, int], forgotten: Clock) -> None:
-        for host, end in ends.items():
-            self.ends[host] = max(end, self.ends.get(host, 0))
+        self.ends = vector_clock.merge(self.ends, ends)
         self.forgotten = vector_clock.merge(self.forgotten, forgotten)
 
 

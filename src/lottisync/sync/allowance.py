@@ -1,8 +1,8 @@
 """What a paired device may cost this one in an hour (docs/specs/15-mending.md, section 5).
 
 A comparison reads and hashes a whole store, and a Mend has its digest counted again. A device of the person's that
-lies, or is broken, could ask for both without end. So both are counted for each device. The counts outlive a
-connection, or a device would only have to connect again.
+lies, or is broken, could ask for both without end. So both are counted for each device, and its Wants, too. The counts
+outlive a connection, or a device would only have to connect again.
 """
 
 from collections import deque
@@ -13,14 +13,19 @@ COMPARISONS_AN_HOUR = 30
 so often it may be run six times in an hour. 30 times reading 300,000 entities is a minute."""
 MENDS_AN_HOUR = 1_000
 """Mends of one store. Each has at most 1,000 versions: a million entities can be mended in an hour."""
+WANTS_AN_HOUR = 3_600
+"""For each Want the stores are looked into. A device sends one when it connects, and another one after it has refused
+a round: one a second is more than a broken network makes."""
 
 
 class Allowance:
     """The counts of one device. `now` is the wall clock (ms). If it was set back, what was counted before counts no
     longer."""
 
-    def __init__(self, comparisons: int = COMPARISONS_AN_HOUR, mends: int = MENDS_AN_HOUR) -> None:
-        self._most = {"comparison": comparisons, "mend": mends}
+    def __init__(
+        self, comparisons: int = COMPARISONS_AN_HOUR, mends: int = MENDS_AN_HOUR, wants: int = WANTS_AN_HOUR
+    ) -> None:
+        self._most = {"comparison": comparisons, "mend": mends, "want": wants}
         self._times: dict[tuple[str, str], deque[int]] = {}
 
     def comparison(self, store: str, now: int) -> bool:
@@ -30,6 +35,10 @@ class Allowance:
     def mend(self, store: str, now: int) -> bool:
         """Whether one more Mend of the store fits this hour; if so, it is counted."""
         return self._fits("mend", store, now)
+
+    def want(self, now: int) -> bool:
+        """Whether one more Want fits this hour; if so, it is counted."""
+        return self._fits("want", "", now)
 
     def _fits(self, what: str, store: str, now: int) -> bool:
         times = self._times.setdefault((what, store), deque())

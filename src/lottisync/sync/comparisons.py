@@ -1,8 +1,8 @@
 """The comparisons of one conversation: which stores are compared with the peer, and how that came out
 (docs/specs/15-mending.md, sections 2 and 4).
 
-A store is compared because somebody asked, or because equal knowledge did not mean an equal digest. One comparison of
-a store runs at a time; what it has to say stands in `due`, to be said as far as there is credit for it.
+A store is compared because a command asked, or because two stores have equal knowledge and different digests. One
+comparison of a store runs at a time. Its messages wait in `due` until there is credit for them.
 """
 
 from collections import deque
@@ -39,9 +39,9 @@ class Verified(NamedTuple):
 
 
 class Comparisons:
-    """`leads` is whether ours goes on where both sides have begun one, and whether it is we who begin one unasked.
-    `allowance` is what the peer may cost. How far the reading of a store is stands in `status.comparing` while it is
-    read, on any thread."""
+    """`leads`: if both sides have begun a comparison, ours goes on; and this side begins the automatic ones.
+    `allowance` limits what the peer may cost. While a store is read, `status.comparing` has the progress, for any
+    thread."""
 
     def __init__(
         self, stores: Mapping[str, Store], status: PeerStatus, events: list[Event], allowance: Allowance
@@ -57,7 +57,7 @@ class Comparisons:
         self._ended: dict[str, RangeComparison] = {}
 
     def verify(self, name: str) -> None:
-        """Compare a store because somebody asked; `verified` has the outcome some time later."""
+        """Compare a store on request; `verified` has the outcome some time later."""
         self.verified.pop(name, None)
         self.wanted.add(name)
         self._asked.add(name)
@@ -131,7 +131,7 @@ class Comparisons:
         try:
             said = comparison.take(turn)
         except ValueError as error:
-            raise Unacceptable("bad-entity", f"a range comparison that cannot be read: {error}") from None
+            raise Unacceptable("bad-entity", "a range comparison that cannot be read: {error}", error=error) from None
         if said:
             self.due += said
         else:
@@ -150,7 +150,8 @@ class Comparisons:
                 raise Unacceptable("bad-entity", str(error)) from None
 
     def _refuse(self, name: str) -> None:
-        """The peer has cost enough for this hour: it hears so, and all else goes on (MEND-27)."""
+        """The peer has cost enough for this hour. It gets an answer that says so, and the session goes on (MEND-27,
+        MEND-233)."""
         with self._stores[name].reading() as reader:
             own = own_summary(reader)
         self.due.append(m.Mended(name, 0, own, TOO_OFTEN.format(store=name)))
@@ -183,7 +184,7 @@ class Comparisons:
         with self._stores[name].reading() as reader:
             own = own_summary(reader)
         self.verified[name] = Verified(
-            own == mended.summary,
+            own == mended.summary and not (ended is not None and ended.unmended),
             ended is not None and ended.whole and own.known == mended.summary.known,
             changed,
             ended.read if ended is not None else 0,

@@ -1,16 +1,18 @@
 """One connection to one device: what carries a `Conversation` over a socket (docs/specs/07-sync.md, section 7).
 
-The conversation says what is to be said, and does on the stores what comes. The connection moves the bytes, and hands
-what happens (`lottisync.sync.event`) to the engine. Four tasks share the connection. One reads, has carried out what
-came, and says the answer. One has the conversation say what it has to say of itself, whenever there may be something
-new. One tells it the time. One writes to the socket: it alone outlives the others, for a moment, so that the last word
-is neither lost nor cut in two.
+The conversation makes the messages, and carries out on the stores what the peer sends. The connection moves the bytes,
+and passes events (`lottisync.sync.event`) to the engine. Five tasks share the connection:
 
-A peer that is slow costs bounded memory. It grants credit for what is large, and no more of that is under way;
-a frame leaves for the socket before the next is made; and while the peer does not read what we
-answer, we do not read what it asks. A peer that owes us something for long (room in its socket, credit,
-the word that it has taken a round) is hung up on: a round holds a snapshot, and the write-ahead log of a
-store under a snapshot only grows.
+- one reads (`receiver`);
+- one lets the conversation carry out what came, and queues the answer;
+- one lets the conversation send its own news, whenever there may be some;
+- one gives it the time;
+- one writes to the socket. It outlives the others for a moment, so that the last frame is neither lost nor cut in two.
+
+A slow peer costs bounded memory. It grants credit for large messages, and no more of them are on the way. A frame goes
+to the socket before the next one is made. While the peer does not read our answers, we do not read its requests. If a
+peer owes us something for too long (room in its socket, credit, an Ack), the connection is closed: a round holds a
+snapshot, and the write-ahead log of a store under a snapshot only grows.
 
 Silence is measured on the monotonic clock, for the wall clock may be set; `clock` is for the stores.
 
@@ -31,23 +33,26 @@ from lottisync.sync.conversation import Conversation
 from lottisync.sync.event import Answered, Event, Granted, Greeted
 from lottisync.sync.off_loop import Caller
 from lottisync.sync.peer_status import PeerStatus
+from lottisync.sync.receiver import Receiver
+from lottisync.sync.sender import LOST, Sender
 
 T = TypeVar("T")
 TICK_SECONDS = 1
 FAREWELL_SECONDS = 1
 """How long what was said last may take to reach the socket when a connection ends."""
-MAX_OUTBOX = 64
+MAX_QUEUED_FRAMES = 64
 """Answers that wait for the socket before we stop listening. Between correct peers it is a handful."""
 STUCK_SECONDS = 120
 """How long a peer may owe us something without anything moving: longer than a store may wait for other
 processes' transactions, twice in a row."""
-LOST = (OSError, anyio.EndOfStream, anyio.BrokenResourceError, anyio.ClosedResourceError)
-"""How a connection ends without a word. OSError: ssl's errors, for bytes that somebody has damaged on the way."""
 
 
 class Connection:
-    """See the module. `happened` is told every event; before it returns nothing that came behind it is carried out, so
-    that a peer can be turned away when it has greeted (`close`)."""
+    """See the module. `happened` is called with every event. What came behind it is carried out after it
+    returned, so that a peer can be turned away when it has greeted (`close`).
+
+    It is one idea, the tasks that share a socket and a conversation: each method is a step of one of them, or wakes
+    one."""
 
     def __init__(
         self,
@@ -70,11 +75,8 @@ class Connection:
         self._life = anyio.Event()
         self._turn = anyio.Lock()
         self._fault: Exception | None = None
-        self._outbox: list[bytes] = []
-        self._writable = anyio.Event()
-        self._emptied = anyio.Event()
-        self._leaving = False
-        self._taking = False
+        self._sender = Sender(stream, self._sent)
+        self._receiver = Receiver(stream, self._hear, self._reads_ahead)
         self._crowded = False
         self._moved = steady_now()
         self._owing = False
@@ -83,8 +85,13 @@ class Connection:
 
     @property
     def ended(self) -> m.Close | None:
-        """Why the connection ended, if anybody said so."""
+        """Why the connection ended, if one side said so."""
         return self.conversation.ended
+
+    @property
+    def ended_here(self) -> bool:
+        """Whether this side ended it."""
+        return self.conversation.ended_here
 
     @property
     def status(self) -> PeerStatus:
@@ -97,15 +104,14 @@ class Connection:
         writing = anyio.CancelScope(shield=True)
         try:
             async with anyio.create_task_group() as tasks:
-                tasks.start_soon(self._write, writing)
+                tasks.start_soon(self._sender.write, writing)
                 try:
                     await self._converse()
                 except anyio.get_cancelled_exc_class():
                     self.close("goodbye", "the other device is stopping")
                     raise
                 finally:
-                    self._leaving = True
-                    self._writable.set()
+                    self._sender.leave()
                     writing.deadline = anyio.current_time() + FAREWELL_SECONDS
         finally:
             with anyio.CancelScope(shield=True):
@@ -130,7 +136,8 @@ class Connection:
             self._flush()
             tasks.start_soon(self._beat)
             tasks.start_soon(self._speak)
-            await self._read()
+            tasks.start_soon(self._receiver.listen)
+            await self._heed()
             tasks.cancel_scope.cancel()
 
     async def _alone(self, work: Callable[[], T]) -> T:
@@ -154,12 +161,12 @@ class Connection:
         """Whether the peer answers a ping within so long; false at once if the connection ends."""
         if not self.conversation.greeted or not self.conversation.open:
             return False
-        number = self.conversation.ping(steady_now())
+        number = self.conversation.ping(self._clock(), steady_now())
         self._flush()
         with anyio.move_on_after(seconds):
-            while self._answered < number and self.conversation.open and not self._leaving:
+            while self._answered < number and self.conversation.open and not self._sender.leaving:
                 await self._life.wait()
-        return self._answered >= number and not self._leaving
+        return self._answered >= number and not self._sender.leaving
 
     def say_duplicate_key(self, boot: bytes) -> None:
         """Tell the peer that another program greets with its key."""
@@ -212,35 +219,21 @@ class Connection:
     def _flush(self) -> None:
         """What the conversation has queued goes to the socket."""
         while frame := self.conversation.frame():
-            self._outbox.append(frame)
-            self._writable.set()
+            self._sender.put(frame)
 
-    async def _write(self, scope: anyio.CancelScope) -> None:
-        with scope:
-            while self._outbox or not self._leaving:
-                if not self._outbox:
-                    self._emptied.set()
-                    self._emptied = anyio.Event()
-                    await self._writable.wait()
-                    self._writable = anyio.Event()
-                    continue
-                try:
-                    await self._stream.send(self._outbox[0])
-                    self._outbox.pop(0)
-                except LOST:
-                    self._outbox.clear()
-                if not self._owing:  # else a heartbeat would count as credit
-                    self._moved = steady_now()
+    def _sent(self) -> None:
+        if not self._owing:  # else a heartbeat would count as credit
+            self._moved = steady_now()
 
     async def _beat(self) -> None:
         while True:
             await anyio.sleep(TICK_SECONDS)
             now = steady_now()
-            if self._taking:
+            if self._receiver.busy:
                 # It is we who are not listening: a store may wait for another process's transaction longer than
                 # a peer may be silent, and what the peer said meanwhile is still in the socket.
                 self.conversation.feed(b"", now)
-            if not (self._outbox or self._owing) or (self._taking and not self._crowded):
+            if not (self._sender or self._owing) or (self._receiver.busy and not self._crowded):
                 self._moved = now
             if now - self._moved >= STUCK_SECONDS * 1000:
                 self.close("stuck", f"nothing that was waited for has come for {STUCK_SECONDS} s")
@@ -255,25 +248,29 @@ class Connection:
 
     # -- what we hear
 
-    async def _read(self) -> None:
-        while self.ended is None:
-            try:
-                data = await self._stream.receive()
-            except LOST:
-                return
-            self.conversation.feed(data, steady_now())
-            self._taking = True
+    async def _heed(self) -> None:
+        """Have done what is heard, until the connection ends."""
+        while await self._receiver.more():
             while self.conversation.waiting:
                 await self._take()
                 await self._room()
-            self._taking = False
-        self._end()
+                self._receiver.taken()
+        if self.ended is not None:
+            self._end()
+
+    def _hear(self, data: bytes) -> bool:
+        self.conversation.feed(data, steady_now())
+        return self.ended is None
+
+    def _reads_ahead(self) -> bool:
+        """While a round comes in: credit bounds it."""
+        return self.conversation.receiving and not self._crowded
 
     async def _room(self) -> None:
         """Wait until the peer has read most of what it was answered, before listening on."""
-        self._crowded = len(self._outbox) > MAX_OUTBOX
+        self._crowded = len(self._sender) > MAX_QUEUED_FRAMES
         if self._crowded:
-            await self._drained()
+            await self._sender.drained()
             self._crowded = False
 
     async def _take(self) -> None:
@@ -290,7 +287,7 @@ class Connection:
         """Queue the answer, and what this side has to say now: off the event loop only once for both. While the peer
         does not read, only the answer."""
         self.conversation.carry_out(self._clock())
-        if not (self._outbox or self.conversation.silent):
+        if not (self._sender or self.conversation.silent):
             self.conversation.speak()
 
     async def _tell(self, events: list[Event]) -> None:
@@ -312,25 +309,22 @@ class Connection:
     # -- what we say
 
     async def _speak(self) -> None:
+        """Have the conversation say what it has to say. Nothing is made before what was said last has left for the
+        socket, so that a slow peer costs no memory."""
         while True:
             await self._work.wait()
             self._work = anyio.Event()
             if self._fault is not None:
                 raise self._fault
-            await self._drained()
+            await self._sender.drained()
             while not self.conversation.silent and await self._alone(self.conversation.speak):
                 self._flush()
-                await self._drained()
+                await self._sender.drained()
             self._flush()
             self._owing = self.conversation.owed
             await self._tell(self.conversation.events())
             if self.ended is not None:
                 self._end()
-
-    async def _drained(self) -> None:
-        """Wait until what was said has left for the socket, so that a slow peer costs no memory."""
-        while self._outbox:
-            await self._emptied.wait()
 
 
 def steady_now() -> int:

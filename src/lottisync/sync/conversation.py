@@ -1,14 +1,14 @@
 """One side of a conversation between two devices, without the connection (docs/specs/07-sync.md).
 
 Bytes and time go in; bytes and events come out; the stores are changed in between. A conversation reads no socket and
-no clock, and calls nobody. So any transport can carry it:
+no clock, and makes no callbacks. So any transport can carry it:
 
     receive(data, now) -> events     for bytes of the peer, in any pieces; what they ask for is done, and durable
     data_to_send() -> bytes          the next frame for the peer; again and again, until it is empty
     local_change()                   something was committed here, by whichever program
     tick(now) -> events              every second or so: heartbeats, silence, what is passed on once a minute
     close(code, reason)              say the last word; `data_to_send` has it
-    release()                        the connection is gone: let go of the stores
+    release()                        the connection has ended: release the stores
 
 A driver of a socket is a few lines:
 
@@ -28,13 +28,13 @@ A driver whose event loop must not wait for a disk takes the same steps apart. `
 read no store; they belong to the loop. `carry_out` and `speak` do the stores' work, and may run on another thread, one
 at a time:
 
-    feed(data)                  what has arrived, as messages: they stand in `pending`
+    feed(data)                  what has arrived, as messages in `pending`
     carry_out(now)              do what the next of them ask for; the answer is queued
     speak()                     queue what this side has to say of itself, for one frame
     frame() -> bytes            pack the next of what is queued
 
-Two clocks: `now` is the wall clock (ms), for what is written into the stores. Silence is measured on `steady`, a clock
-that nobody sets; a driver that has only one clock leaves it out.
+There are two clocks. `now` is the wall clock (ms), for what is written into the stores. Silence is measured on
+`steady`, a monotonic clock. A driver that has only one clock leaves `steady` out.
 """
 
 from collections import deque
@@ -47,21 +47,33 @@ from lottisync.store.reader import ChangeToken
 from lottisync.store.store import Store
 from lottisync.sync.allowance import Allowance
 from lottisync.sync.comparisons import Verified
-from lottisync.sync.event import Answered, DuplicateKey, Event, Failed, Granted, Greeted, PeerChanged, Refused
+from lottisync.sync.event import (
+    Answered,
+    ClockSaid,
+    DuplicateKey,
+    Event,
+    Failed,
+    Granted,
+    Greeted,
+    PeerChanged,
+    Refused,
+)
 from lottisync.sync.exchange import Exchange
 from lottisync.sync.incoming import Strangers, Unacceptable
 from lottisync.sync.peer_status import PeerStatus
 
 GOSSIP_SECONDS = 60
-"""How often the peer is told what others know, at most: it only decides what may be forgotten."""
+"""How often the peer gets what others know, at most: it only decides what may be forgotten."""
 ALONE = (m.Hello, m.DuplicateKey, m.Ping, m.Pong, m.Credit, m.Close)
 """Messages that are not for the stores: each is carried out by itself. (Of a greeting the second half is.)"""
-NEWS = (m.Hello, m.Want, m.End, m.Ack, m.Mended)
-"""Messages that say something new of the peer's stores."""
+MOST_BATCHES = m.FIRST_CREDIT // 2
+"""Batches that are carried out together, with one commit: the peer may send as many again meanwhile."""
+NEWS = (m.Hello, m.Want, m.Batch, m.End, m.Ack, m.Mended)
+"""Messages that say something new of the peer's stores, or of how far a round has come."""
 
 
 class Conversation:
-    """See the module. It is one idea, the port that drivers see: half of its methods are properties that say how it
+    """See the module. It is one idea, the port that drivers see: every third method is a property that says how it
     stands, and the work is done in `Session` and `Exchange`.
 
     `stores` are in the order in which rounds deliver them. `strangers` finds hosts that belong to no
@@ -124,7 +136,7 @@ class Conversation:
         self._now = now
         at = now if steady is None else steady
         self.pack()
-        if self.open and (ping := self._session.tick(at)):
+        if self.open and (ping := self._session.tick(at, now)):
             self._frames.append(ping)
         if at - self._passed_on >= GOSSIP_SECONDS * 1000 and self._session.greeted:
             self._passed_on = at
@@ -138,14 +150,14 @@ class Conversation:
             self.queued.append([self._ended])
 
     def release(self) -> None:
-        """Let go of what the conversation holds of the stores, and write down what the peer has told. The last call."""
+        """Release what the conversation holds of the stores, and store the peer's announcements. The last call."""
         self._exchange.close()
 
     # -- step by step
 
     def greet(self) -> None:
-        """Make the greeting from what the stores have now; the side that was dialled says it. Reads the stores. Done by
-        itself before anything else is said, if nobody has done it."""
+        """Make the greeting from what the stores have now; the side that was dialled says it. Reads the stores. Happens
+        by itself before the first other message, if it was not called."""
         if self._hello is None:
             self._hello = self._exchange.hello()
             if not self._dialled:
@@ -187,7 +199,7 @@ class Conversation:
         try:
             answer = self._exchange.carry_out(group, now)
         except Unacceptable as fault:
-            self._give_up(Refused(fault.code, str(fault)), fault.code, str(fault))
+            self._give_up(Refused(fault), fault.code, fault.message)
         except Problem as problem:
             self._give_up(Failed(problem), "failed", f"the device cannot go on ({problem.code})")
         else:
@@ -211,7 +223,7 @@ class Conversation:
         return bool(self.queued)
 
     def pass_on(self, now: int) -> None:
-        """Write down what the peer has told, and queue what is heard of others; `tick` has it done once a minute."""
+        """Store the peer's announcements, and queue those of other devices for it. `tick` calls this once a minute."""
         self._say(*self._exchange.pass_on(now))
 
     def frame(self) -> bytes:
@@ -236,10 +248,10 @@ class Conversation:
         del self._exchange.events[: len(happened)]
         return happened
 
-    def ping(self, steady: int) -> int:
+    def ping(self, now: int, steady: int) -> int:
         """Queue a ping out of turn; its number, which `Answered` will have."""
         self.pack()
-        number, said = self._session.ping(steady)
+        number, said = self._session.ping(steady, now)
         self._frames.append(said)
         return number
 
@@ -262,6 +274,11 @@ class Conversation:
     def ended(self) -> m.Close | None:
         """The first Close, of either side; None while the conversation goes on."""
         return self._ended or self._session.closed
+
+    @property
+    def ended_here(self) -> bool:
+        """Whether it was this side that said the first Close."""
+        return self._ended is not None
 
     @property
     def hung_up(self) -> bool:
@@ -324,8 +341,10 @@ class Conversation:
                     self._say(self._hello)
                 self._met = message
                 events.append(Greeted(message.device.hex(), message.boot))
-            case m.Ping(number=number):
+            case m.Ping(number=number, clock=clock):
                 self._say(m.Pong(number))
+                if clock:
+                    events.append(ClockSaid(clock))
             case m.Pong(number=number):
                 events.append(Answered(number))
             case m.Credit(batches=batches):
@@ -337,8 +356,13 @@ class Conversation:
 
 
 def next_group(pending: deque[m.AnyMessage], most: int | None = None) -> list[m.AnyMessage]:
-    """Take from `pending` what came together for the stores, at most `most` messages; or one that is not for them."""
+    """Take from `pending` what came together for the stores, at most `most` messages and `MOST_BATCHES` batches; or one
+    that is not for them."""
     group = [pending.popleft()]
+    batches = int(isinstance(group[0], m.Batch))
     while pending and len(group) != most and not isinstance(group[0], ALONE) and not isinstance(pending[0], ALONE):
+        if batches == MOST_BATCHES and isinstance(pending[0], m.Batch):
+            break
+        batches += isinstance(pending[0], m.Batch)
         group.append(pending.popleft())
     return group

@@ -4,7 +4,7 @@ A device that moves about has many addresses, and most of them are stale. Tried 
 half a minute. So several are dialled at once, the likeliest first ("happy eyeballs", RFC 8305), and the first that
 proves the right key wins.
 
-Nobody knows which *source* is right today: an announcement is fresh but may be missing, a remembered address may be
+Which *source* is right today is not known: an announcement is fresh but may be missing, a remembered address may be
 of last week's hotel. So the plan takes one address of each source in turn. A source that is full of dead
 addresses cannot hold up the others.
 
@@ -15,7 +15,7 @@ import enum
 from collections.abc import Iterable, Sequence
 from itertools import chain, zip_longest
 from random import Random
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from lottisync.net.address import Address
 
@@ -44,28 +44,29 @@ MOST_OF_A_SOURCE = {Source.ANNOUNCED: 8, Source.WORKED: 8, Source.GIVEN: 8, Sour
 """What is beyond is not dialled: a network has no more for one device, a liar has."""
 
 
+Code = Literal["unreachable", "refused", "version"]
+
+
 class Failure(NamedTuple):
-    """Why an attempt came to nothing: `code` is `unreachable`, `refused` or `version`, `text` is for people."""
+    """Why an attempt came to nothing: `code` is `unreachable`, `refused` or `version`, `text` is for people. With
+    `stranger`, who answered did not prove that it is the device."""
 
-    code: str
+    code: Code
     text: str
-
-    @property
-    def silent(self) -> bool:
-        """Whether nobody answered at all."""
-        return self.code == "unreachable"
+    stranger: bool = False
 
 
 class Known(NamedTuple):
     """An address and what became of it. `retry_at` and `since` are seconds of a clock that only goes forward: before
-    `retry_at` it is not dialled again, and since `since` every attempt has failed, `failures` of them since there was
-    news, at last with `failure`."""
+    `retry_at` it is not dialled again; since `since` every attempt has failed, `failures` of them since there was
+    news, the last one at `tried`, with `failure`."""
 
     address: Address
     source: Source
     failures: int = 0
     retry_at: float = 0.0
     since: float | None = None
+    tried: float | None = None
     failure: Failure | None = None
 
 
@@ -103,8 +104,14 @@ def failed(known: Known, rank: int, now: float, chance: Random, failure: Failure
         failures=known.failures + 1,
         retry_at=now + pause,
         since=known.since if known.since is not None else now,
+        tried=now,
         failure=failure,
     )
+
+
+def forgiven(known: Sequence[Known]) -> list[Known]:
+    """The same addresses, once the device is connected: that some of them do not lead to it is no news."""
+    return [each._replace(since=None, failure=None) for each in known]
 
 
 def renewed(known: Sequence[Known]) -> list[Known]:

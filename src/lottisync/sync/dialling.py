@@ -5,7 +5,7 @@ Each active device that is not connected has a search. It knows the device's add
 cancels the others. One connection is all that two devices have, however many addresses they know of each other.
 
 A search waits for its next attempt, or for news: an address that was not known, an announcement, another network, a
-connection that ended. What came of each address is kept, and is what people are told of a device that is away.
+connection that ended. The result at each address is kept, and shown to people while the device is away.
 
 How a connection is made, and what runs on it, is the engine's business (`connect`, `meet`).
 """
@@ -28,6 +28,7 @@ from lottisync.sync.dial_plan import (
     Known,
     Source,
     failed,
+    forgiven,
     in_turn,
     plan,
     renewed,
@@ -39,15 +40,12 @@ POLITE_SECONDS = 0.25
 """How long the device with the larger id lets the other one dial first."""
 
 
-ANOTHER_OF_OURS = Failure("refused", "another of your devices answers there")
-
-
 class Unreachable(Exception):
     """An attempt that came to nothing, and why."""
 
-    def __init__(self, code: str, text: str) -> None:
-        super().__init__(text)
-        self.failure = Failure(code, text)
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(failure.text)
+        self.failure = failure
 
 
 class Connected(NamedTuple):
@@ -80,23 +78,25 @@ class _Search:
 
 
 class Dialling:
-    """`connect` raises `Unreachable`; `meet` runs a connection until it ends; `is_connected` says whether there is one;
-    `is_polite` whether this device lets that one dial first; `failed` is told of each connection that could not be
-    made."""
+    """`connect` is given the device that is meant and raises `Unreachable`; `meet` runs a connection until it ends;
+    `is_connected` says whether there is one; `is_polite` whether this device lets that one dial first; `failed` is
+    called for each connection that could not be made; `name` is what the person calls a device."""
 
     def __init__(
         self,
         tasks: TaskGroup,
         *,
-        connect: Callable[[Address], Awaitable[Connected]],
+        connect: Callable[[str, Address], Awaitable[Connected]],
         meet: Meet,
         is_connected: Callable[[str], bool],
         is_polite: Callable[[str], bool],
         chance: Random,
         failed: Callable[[str, Address, Failure], None] = lambda device, address, failure: None,
+        name: Callable[[str], str] = str,
     ) -> None:
         self._tasks, self._chance = tasks, chance
         self._connect, self._meet, self._tell = connect, meet, failed
+        self._name = name
         self._is_connected, self._is_polite = is_connected, is_polite
         self._searches: dict[str, _Search] = {}
         self._slots = anyio.Semaphore(MAX_DIALS)
@@ -143,6 +143,7 @@ class Dialling:
         if (search := self._searches.get(device)) is not None:
             for scope in search.flying.values():
                 scope.cancel()
+            search.known = forgiven(search.known)
             search.wake()
 
     def disconnected(self, device: str, *, lasted: bool) -> None:
@@ -152,7 +153,7 @@ class Dialling:
             return
         if lasted:
             at = anyio.current_time() + FIRST_PAUSE_SECONDS * self._chance.uniform(0.7, 1.3)
-            search.known = [each._replace(retry_at=at, since=None, failure=None) for each in renewed(search.known)]
+            search.known = [each._replace(retry_at=at) for each in forgiven(renewed(search.known))]
         search.wake()
 
     def known(self, device: str) -> list[Known]:
@@ -189,16 +190,18 @@ class Dialling:
         return next(iter(plan(waiting, anyio.current_time())), None)
 
     async def _attempt(self, device: str, search: _Search, address: Address, scope: anyio.CancelScope) -> None:
-        failure: Failure | None = ANOTHER_OF_OURS
+        failure: Failure | None
         try:
             with scope:
                 async with self._slots:
-                    connected = await self._connect(address)
+                    connected = await self._connect(device, address)
             if scope.cancelled_caught:
                 return
             if connected.device != device:
                 # One of ours all the same. It gets a connection of its own, and the search goes on.
                 self._tasks.start_soon(self._meet, connected.stream, connected.device, address)
+                name = self._name(connected.device)
+                failure = Failure("refused", f"{name} answers there, another of your devices", stranger=True)
             else:
                 failure = (await self._meet(connected.stream, device, address)).failure
         except Unreachable as reason:
@@ -207,7 +210,7 @@ class Dialling:
         finally:
             del search.flying[address]
             search.wake()
-        if failure is not None:
+        if failure is not None and not self._is_connected(device):
             self._failed(device, search, address, failure)
 
     def _failed(self, device: str, search: _Search, address: Address, failure: Failure) -> None:

@@ -1,16 +1,20 @@
 """The peer-sync engine: one connection per reachable device (docs/specs/07-sync.md, section 7).
 
 It listens, it keeps one connection for each device of the roster, and it tells every connection when something was
-committed here, by whichever process. How devices are found and dialled is `lottisync.sync.meeting`'s business.
+committed here, by whichever process. Each part has a module:
 
-Both ends may dial at once. Of two connections between the same two running programs the one that the
-device with the smaller id dialled is kept, by both, so they never close each other's. Of two that the
-same end dialled the newer is kept: a device does not dial while it has a living connection.
+- `meeting` and `dialling` find the devices and dial them; `reception` lets in who dials us;
+- `connections` says which of several connections with a device is kept;
+- `commits` notices what was committed here;
+- `peer_states` says how each device stands;
+- `scrub` and `verification` look for differences and damage.
+
+The engine starts them, and carries word from one to the other.
 """
 
 import contextlib
 import traceback
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import PurePath
 from random import Random
@@ -21,12 +25,14 @@ from anyio.abc import ByteStream, SocketStream, TaskStatus
 from anyio.streams.tls import TLSStream
 
 from lottisync.device.membership import Strangers, bind_hosts
+from lottisync.device.peers import forget_handed_over, remember_listening
 from lottisync.identity.device_key import DeviceKey
-from lottisync.net.address import Address
+from lottisync.net.address import Address, may_be_lost
 from lottisync.net.doorway import welcome
 from lottisync.net.listener import listen, local_host, port_of
 from lottisync.problem import Problem
 from lottisync.protocol import message as m
+from lottisync.protocol.framing import frame
 from lottisync.store.doorbell import Bell
 from lottisync.store.instant import iso
 from lottisync.store.reader import ChangeToken
@@ -35,32 +41,29 @@ from lottisync.sync import duplicate_key
 from lottisync.sync.allowance import Allowance
 from lottisync.sync.commits import Commits
 from lottisync.sync.connection import Connection, steady_now
+from lottisync.sync.connections import REVOKED, SETTLED_SECONDS, Connections
 from lottisync.sync.conversation import Conversation
 from lottisync.sync.dial_plan import Failure
 from lottisync.sync.dialling import Dialling, Met
-from lottisync.sync.event import ClockAhead, DuplicateKey, Event, Greeted, PeerChanged, words
+from lottisync.sync.event import ClockAhead, ClockSaid, DuplicateKey, Event, Failed, Greeted, PeerChanged, words
 from lottisync.sync.far_clocks import FarClocks
-from lottisync.sync.handshake import dial, why
-from lottisync.sync.local_state import own_summary
+from lottisync.sync.handshake import HANGS_UP, dial
 from lottisync.sync.meeting import Meeting
 from lottisync.sync.off_loop import Caller, in_thread
-from lottisync.sync.peer import PeerState, last_failure, why_away
+from lottisync.sync.peer import PeerState
 from lottisync.sync.peer_record import PeerRecord
-from lottisync.sync.peer_status import PeerStatus
+from lottisync.sync.peer_states import PeerStates
 from lottisync.sync.reception import Reception
 from lottisync.sync.scrub import Scrub
 from lottisync.sync.trust import Trust
 from lottisync.sync.verification import Verification
 
-REVOKED = m.Close("revoked", "this device is no longer one of the person's devices")
-SETTLED_SECONDS = 10.0
-"""A connection that lasted so long was no mistake: after it, the first pause is the short one again."""
 PROBE_SECONDS = 1.5
 """Within which a connection gives a sign of life after the network has changed."""
-FAILURES_SECONDS = 10.0
-"""How often it is written down why devices are away."""
-TAKEN_OVER_SECONDS = 1.0
-"""Within which it does when the other side dials although there is a connection."""
+FAREWELL_SECONDS = 1.0
+"""How long a device that was revoked may take to read that."""
+HOPELESS_TRIES = 5
+"""After so many an address that never worked is forgotten, once the device was met elsewhere."""
 
 
 class Listen(NamedTuple):
@@ -71,12 +74,19 @@ class Listen(NamedTuple):
     firm: bool = True
 
 
-async def _closed(listener: anyio.abc.Listener[SocketStream]) -> None:
+async def _close(listener: anyio.abc.Listener[SocketStream]) -> None:
     with anyio.CancelScope(shield=True):
         await listener.aclose()
 
 
 class Engine:
+    """See the module. It is one idea, what joins the parts: a method starts some of them, or passes on what one of them
+    has found.
+
+    `roster` is the store among `stores` that holds the devices of the person. `report` is called with (code, sentence)
+    for what happens, `status` whenever `snapshot` may say something else. `patience` is how long (s) a connection may
+    take to give a sign of life, when another program greets with the same key."""
+
     def __init__(
         self,
         *,
@@ -91,29 +101,37 @@ class Engine:
         report: Callable[[str, str], None] = lambda code, text: None,
         status: Callable[[], None] = lambda: None,
         patience: float = duplicate_key.LIVING_SECONDS,
+        leaving: bool = False,
     ) -> None:
-        self.peers: dict[str, PeerState] = {}
-        self.twice: str | None = None
+        self.duplicate_key_at: str | None = None
         """When a peer last said that this device's key runs twice."""
         self.port = 0
-        self.connections: dict[str, Connection] = {}
         self._key, self._stores, self._listen, self._discover = key, stores, listen, discover
         self._space, self._space_name = roster, roster.schema.name
         self._clock, self._chance, self._call = clock, chance, call
         self._report, self._status = report, status
         self._boot = chance.randbytes(16)
-        self._statuses: dict[str, PeerStatus] = {}
         self._allowances: dict[str, Allowance] = {}
-        self._locals: dict[Connection, str] = {}
-        self._connected_at: dict[str, float] = {}
-        self._trust = Trust(key, roster, call, clock=clock)
+        self._left_out: set[str] = set()
+        """Stores with damaged pages."""
+        self._trust = Trust(key, roster, call, clock=clock, leaving=leaving)
         self._dialled: set[str] = set()
-        self._reception = Reception(self._refused)
-        self._cannot_accept = ""
-        self._patience = patience
-        self._turned_away: set[tuple[str, bytes]] = set()
-        self._far_clocks = FarClocks(self.peers, report)
+        self._unheard = False
+        """Whether this machine lacks the address on which this device listens."""
+        self._reception = Reception(report)
         self._record = PeerRecord(roster, call, clock=clock, report=report)
+        self._peers = PeerStates(
+            stores, self._record, call, clock=clock, where=lambda device: self.meeting.addresses(device)
+        )
+        self._connections = Connections(
+            key.device_id,
+            self.peers,
+            patience=patience,
+            opened=self._opened,
+            closed=self._closed,
+            duplicate=self._duplicate,
+        )
+        self._far_clocks = FarClocks(self.peers, report)
         self.scrub = Scrub(stores, call, idle=self._idle, report=report, changed=self._moved)
         self._verification = Verification(
             stores, roster, self.connections, self.scrub, call, clock=clock, report=report
@@ -135,8 +153,26 @@ class Engine:
     def device(self) -> str:
         return self._key.device_id
 
+    @property
+    def peers(self) -> dict[str, PeerState]:
+        """How the person's other devices stand, by id. `snapshot` brings it up to date."""
+        return self._peers.states
+
+    @property
+    def connections(self) -> dict[str, Connection]:
+        """The connections that have greeted, by device."""
+        return self._connections.living
+
+    async def snapshot(self) -> list[PeerState]:
+        """The peers as they stand now, by name."""
+        return await self._peers.snapshot([connection.status.receiving for connection in self.connections.values()])
+
+    def nearby(self) -> int:
+        """How many programs announce themselves that are none of this person's devices."""
+        return self.meeting.nearby()
+
     def look_again(self) -> None:
-        """Somebody has written down where another device is."""
+        """Read again where the other devices are: a command may have entered an address."""
         self._tasks.start_soon(self.meeting.look_again)
 
     # -- life
@@ -147,19 +183,21 @@ class Engine:
         await self._load_roster()
         listener = await self._open_listener()
         self.port = port_of(listener)
+        here = Address(self._listen.host, self.port)
+        await self._record.write(lambda: remember_listening(self._space, here, self._clock()))
         async with contextlib.AsyncExitStack() as stack:
-            stack.push_async_callback(_closed, listener)
+            stack.push_async_callback(_close, listener)
             bell = Bell(self._space.file.parent / "bells", f"sync-{self._boot.hex()[:12]}")
             stack.callback(bell.close)
-            stack.push_async_callback(self._remember_last_connections)
+            stack.push_async_callback(self._peers.remember_last_connections)
             async with anyio.create_task_group() as tasks:
                 self._tasks = tasks
                 self._begin_meeting()
-                tasks.start_soon(welcome, listener, self._accept, self._no_connection)
+                tasks.start_soon(welcome, listener, self._accept, self._reception.no_connection)
                 tasks.start_soon(self._commits.watch, bell)
                 tasks.start_soon(self.scrub.run)
                 tasks.start_soon(self._verification.run)
-                tasks.start_soon(self._keep_failures)
+                tasks.start_soon(self._peers.keep_absences)
                 await self._look_for_members()
                 self._status()
                 async with self.meeting.running(tasks, discover=self._discover):
@@ -169,12 +207,13 @@ class Engine:
     def _begin_meeting(self) -> None:
         self.dialling = Dialling(
             self._tasks,
-            connect=lambda address: dial(address, self._trust.dial_context),
+            connect=lambda device, address: dial(address, self._trust.dial_context, self._peers.name(device)),
             meet=self._meet,
             is_connected=lambda device: device in self.connections,
             is_polite=lambda device: device < self._key.device_id,
             chance=self._chance,
             failed=self._failed,
+            name=self._peers.name,
         )
         self.meeting = Meeting(
             key=self._key,
@@ -212,15 +251,9 @@ class Engine:
         if self._trust.renamed is not None:
             name = self._trust.renamed
             self._report("renamed", f"another device has this one's name: this one is called {name} now")
-        for device, member in trusted.items():
-            state = self.peers.setdefault(device, PeerState(device, member.name))
-            state.name = member.name
-        for device in set(self.peers) - set(trusted):
-            del self.peers[device]
-            self._statuses.pop(device, None)
-            connection = self.connections.pop(device, None)
-            if connection is not None:
-                connection.close(REVOKED.code, REVOKED.reason)
+        names = {device: member.name for device, member in trusted.items()}
+        for device in self._peers.know(names, self._trust.active):
+            self._connections.revoke(device)
         self._far_clocks.attribute(self._trust.roster.host_owner)
 
     async def _look_for_members(self) -> None:
@@ -258,35 +291,28 @@ class Engine:
             self._dialled.discard(device)
         if anyio.current_time() - began >= SETTLED_SECONDS:
             return Met()
-        code = "version" if ended is not None and ended.code == "version" else "refused"
+        if ended is not None and ended.code == "goodbye":
+            return Met(Failure("unreachable", "its program has stopped"))
         state = self.peers.get(device)
-        return Met(Failure(code, (state.error if state is not None else None) or "the connection ended at once"))
+        text = (state.error if state is not None else None) or "the connection ended at once"
+        return Met(Failure("version" if ended is not None and ended.code == "version" else "refused", text))
 
     def _failed(self, device: str, address: Address, failure: Failure) -> None:
-        state = self.peers.get(device)
-        if state is not None and device not in self.connections and not (state.left_at and failure.silent):
-            state.error = f"{address}: {failure.text}"
+        if device not in self.connections:
+            self._peers.unreachable(device, address, failure)
         self._status()
 
     def _network_changed(self, hosts: set[str]) -> None:
-        """This machine has these addresses now: a connection from one that is gone is over, any other is asked for a
-        sign of life (MEET-16)."""
-        for connection in list(self.connections.values()):
-            if self._locals.get(connection) in hosts:
-                self._tasks.start_soon(self._unless_it_lives, connection, PROBE_SECONDS)
-            else:
-                self._drop(connection)
-
-    async def _unless_it_lives(self, connection: Connection, seconds: float) -> None:
-        if not await connection.lives(seconds):
-            self._drop(connection)
-
-    def _drop(self, connection: Connection) -> None:
-        """End a connection over which nothing comes any more; others may take its place at once."""
-        connection.close("timeout", "the network has changed, and nothing comes over this connection any more")
-        if self.connections.get(connection.device) is connection:
-            del self.connections[connection.device]
-            self._disconnected(connection.device, connection)
+        gone = may_be_lost(self._listen.host) and self._listen.host.partition("%")[0] not in hosts
+        if gone and not self._unheard:
+            self._report(
+                "no-listen-address",
+                f"this machine no longer has the address {self._listen.host}, on which this device listens: no device"
+                " can connect to it there until the address is back. It goes on dialling the others itself",
+            )
+        self._unheard = gone
+        for connection in self._connections.moved(hosts):
+            self._tasks.start_soon(self._connections.unless_it_lives, connection, PROBE_SECONDS)
 
     # -- accepting
 
@@ -294,21 +320,21 @@ class Engine:
         await self._reception.receive(raw, self._trust.serve_context, self._serve)
 
     async def _serve(self, stream: TLSStream, device: str) -> None:
-        if device not in self.peers:  # revoked since the context was made
-            await anyio.aclose_forcefully(stream)
+        if device not in self.peers:
+            await self._turn_out(stream, device)
             return
         await self._run_connection(stream, device, dialled=False, address=None)
 
-    def _refused(self, host: str, error: Exception | None) -> None:
-        reason = why(error).text if error is not None else "there are too many connections from there, or in all"
-        self._report("refused", f"a connection from {host or 'an unknown address'} was refused: {reason}")
-
-    def _no_connection(self, error: OSError) -> None:
-        """The system has none for us now; the listener tries again."""
-        reason = error.strerror or str(error)
-        if reason != self._cannot_accept:
-            self._report("failed", f"no connection can be taken, and it is tried again: {reason}")
-        self._cannot_accept = reason
+    async def _turn_out(self, stream: TLSStream, device: str) -> None:
+        """Tell a device that it was revoked, and no more (NET-50): its person need not pair it again for nothing."""
+        member = self._trust.roster.members.get(device)
+        self._report("refused", f"{member.name if member else device[:8]} was revoked; it connected, and was told so")
+        try:
+            with anyio.move_on_after(FAREWELL_SECONDS), contextlib.suppress(OSError, *HANGS_UP):
+                await stream.send(frame(m.encode(REVOKED)))
+                await stream.receive()  # until it has hung up: a reset would overtake the word
+        finally:
+            await anyio.aclose_forcefully(stream)
 
     # -- connections
 
@@ -319,7 +345,7 @@ class Engine:
         conversation = Conversation(
             device=self._key.device_id,
             boot=self._boot,
-            stores=self._stores,
+            stores={name: store for name, store in self._stores.items() if name not in self._left_out},
             strangers=Strangers(self._space, self._key.certificate),
             dialled=dialled,
             now=now,
@@ -337,188 +363,100 @@ class Engine:
             clock=self._clock,
             happened=partial(self._happened, address=address),
         )
-        self._locals[connection] = local_host(stream)
+        self._connections.begin(connection, local_host(stream))
         try:
             await connection.run()
         except Exception as error:  # noqa: BLE001
             # A fault in this program. It costs this connection, and no other.
-            self._report("fault", f"the connection to {self._name(device)} broke off: {_fault(error)}")
+            self._report("fault", f"the connection to {self._peers.name(device)} broke off: {_fault(error)}")
         finally:
-            del self._locals[connection]
-            if self.connections.get(device) is connection:
-                del self.connections[device]
-                self._disconnected(device, connection)
-            elif connection.peer_boot == b"" and device in self.peers and device not in self.connections:
-                state = self.peers[device]
-                state.error = (
-                    connection.ended.reason
-                    if connection.ended is not None
-                    else f"{state.name} hung up before it greeted: it does not know this device. Pair the two again"
-                )
+            self._connections.end(connection)
+            answers = dialled or (connection.ended is not None and connection.ended.code == "version")
+            if connection.peer_boot == b"" and answers and device in self.peers and device not in self.connections:
+                self._peers.hung_up(device, connection.ended)
                 self._status()
         return connection.ended
 
     async def _happened(self, connection: Connection, event: Event, address: Address | None) -> None:
         match event:
             case Greeted():
-                objection = await self._greet(connection, event.boot, address)
+                objection = await self._connections.greet(connection, event.boot, address)
                 if objection is not None:
                     connection.close(objection.code, objection.reason)
             case PeerChanged():
                 self._moved()
             case DuplicateKey():
                 self._runs_twice()
+            case Failed(problem) if (name := self._damaged_store(problem)) is not None:
+                if name in self._left_out:
+                    return  # another connection met the same pages
+                self._left_out.add(name)
             case ClockAhead(host, millis):
                 self._far_clocks.found(host, millis, self._trust.roster.host_owner)
+            case ClockSaid(millis):
+                if self._far_clocks.said(connection.device, millis, self._clock()):
+                    self._status()
             case _:
                 pass
-        said = words(event, self._name(connection.device))
+        said = words(event, self._peers.name(connection.device))
         if said is not None:
             self._report(*said)
 
-    async def _greet(self, connection: Connection, boot: bytes, address: Address | None) -> m.Close | None:
-        """As `_admit`; but while the old connection lives, another program with the same key is turned away."""
-        while (old := self.connections.get(connection.device)) is not None and old.peer_boot != boot:
-            lives = await old.lives(self._patience)
-            if self.connections.get(connection.device) is old:
-                if lives:
-                    return self._turn_away(old, boot)
-                break
-        old = self.connections.get(connection.device)
-        if old is not None and self._favoured(old) and not self._favoured(connection):
-            # It would be kept; but the other side may have moved, and the old connection lead nowhere (MEET-17).
-            await self._unless_it_lives(old, TAKEN_OVER_SECONDS)
-        return self._admit(connection, boot, address)
+    def _damaged_store(self, problem: Problem) -> str | None:
+        """The store whose file is damaged, if that is the problem: the other stores sync without it (STORE-81)."""
+        if problem.code != "damaged":
+            return None
+        path = problem.arguments.get("path")
+        return next((name for name, store in self._stores.items() if store.file == path), None)
 
-    def _turn_away(self, old: Connection, boot: bytes) -> m.Close:
-        state = self.peers[old.device]
-        state.twice = iso(self._clock())
-        if (old.device, boot) not in self._turned_away:
-            self._turned_away.add((old.device, boot))
-            self._report("duplicate-key", duplicate_key.warning(state.name))
-        old.say_duplicate_key(boot)
-        self._status()
-        return m.Close("duplicate-key", duplicate_key.warning(None))
-
-    def _runs_twice(self) -> None:
-        """A peer says that another program has our key."""
-        if self.twice is None:
-            self._report("duplicate-key", duplicate_key.warning(None))
-        self.twice = iso(self._clock())
-        self._status()
-
-    def _admit(self, connection: Connection, boot: bytes, address: Address | None) -> m.Close | None:
-        """Whether a connection that has greeted may go on; the last word for the peer if not."""
-        if connection.device not in self.peers:  # revoked since the handshake
-            return REVOKED
-        other = self.connections.get(connection.device)
-        if other is not None:
-            if other.peer_boot == boot and self._favoured(other) and not self._favoured(connection):
-                return m.Close("duplicate-connection", "there is a connection already")
-            other.close("duplicate-connection", "a newer connection takes over")
-        self.connections[connection.device] = connection
-        before = self._statuses.get(connection.device, PeerStatus())
-        self._statuses[connection.device] = connection.status
-        connection.status.mended = dict(before.mended)
-        self._connected_at[connection.device] = anyio.current_time()
-        self.dialling.connected(connection.device)
-        state = self.peers[connection.device]
-        state.connected, state.error, state.left_at = True, None, None
-        state.last_seen = iso(self._clock())
+    def _opened(self, connection: Connection, address: Address | None) -> None:
+        device = connection.device
+        self._forget_dead(device)
+        self.dialling.connected(device)
+        self._peers.connected(device, connection.status, address)
         if address is not None:
-            state.address = str(address)
             self._reception.met(address.host)
-            self._tasks.start_soon(self._record.reached, connection.device, address)
+            self._tasks.start_soon(self._record.reached, device, address)
         else:
-            self._tasks.start_soon(self._record.connected, connection.device)
-        self._report("connected", f"connected to {state.name}")
-        self._moved()
-        return None
-
-    def _favoured(self, connection: Connection) -> bool:
-        """Whether the device with the smaller id dialled it."""
-        return (self._key.device_id < connection.device) is connection.dialled
-
-    async def _remember_failures(self) -> None:
-        """Why devices are away, for when no program runs here."""
-        now = iso(self._clock())
-        self._explain()
-        await self._record.away(
-            {
-                device: last_failure(state, now)
-                for device, state in self.peers.items()
-                if state.connected or state.away != "looking"
-            }
-        )
-
-    async def _keep_failures(self) -> None:
-        while True:
-            await anyio.sleep(FAILURES_SECONDS)
-            await self._remember_failures()
-
-    async def _remember_last_connections(self) -> None:
-        """At the end, of the devices that were connected until now; and why the others are away."""
-        await self._remember_failures()
-        seen = {device: state.last_seen for device, state in self.peers.items() if state.last_seen is not None}
-        await self._record.stopping(seen)
-
-    def _disconnected(self, device: str, connection: Connection) -> None:
-        state = self.peers.get(device)
-        if state is not None:
-            state.connected = False
-            state.last_seen = iso(self._clock())
             self._tasks.start_soon(self._record.connected, device)
-            if connection.ended is not None and connection.ended.code == "goodbye":
-                state.left_at = state.last_seen
-            if connection.ended is not None and connection.ended.code not in ("duplicate-connection", "goodbye"):
-                state.error = connection.ended.reason
-            self._report("disconnected", f"connection to {state.name} ended")
-        lasted = anyio.current_time() - self._connected_at.pop(device, 0.0) >= SETTLED_SECONDS
+        self._report("connected", f"connected to {self._peers.name(device)}")
+        self._moved()
+
+    def _forget_dead(self, device: str) -> None:
+        """The device is connected: addresses that it named at pairing and that always failed are forgotten (MEET-41).
+        Where it is now, its record says."""
+        dead = [each.address for each in self.dialling.known(device) if each.failures >= HOPELESS_TRIES]
+        if dead:
+            now = self._clock()
+            self._tasks.start_soon(self._record.write, lambda: forget_handed_over(self._space, device, dead, now))
+
+    def _closed(self, connection: Connection, lasted: bool) -> None:
+        device = connection.device
+        if device in self.peers:
+            self._peers.disconnected(device, connection.ended, here=connection.ended_here)
+            self._tasks.start_soon(self._record.connected, device)
+            self._report("disconnected", f"connection to {self._peers.name(device)} ended")
         self._tasks.start_soon(self.meeting.look_again)
         self.dialling.disconnected(device, lasted=lasted)
         self._moved()
 
-    async def snapshot(self) -> list[PeerState]:
-        """The peers as they stand now, by name."""
-        # While a round comes in, its store is in step with nobody, and its summary would be of all that came so far.
-        receiving = [connection.status.receiving for connection in self.connections.values()]
-        coming = {each[0] for each in receiving if each is not None}
-        own = await self._call(lambda: self._summaries(coming))
-        for device, status in self._statuses.items():
-            state = self.peers[device]
-            state.in_step = {name: name in own and status.summaries.get(name) == own[name] for name in self._stores}
-            state.acknowledged = {name: dict(known) for name, known in status.acknowledged.items()}
-            state.diverged = list(status.diverged)
-            state.mended = dict(status.mended)
-            state.comparing = status.comparing
-            state.only_here, state.only_there = list(status.only_here), list(status.only_there)
-        self._explain()
-        return sorted(self.peers.values(), key=lambda state: (state.name, state.device))
+    def _duplicate(self, connection: Connection, news: bool) -> None:
+        """Another program greets with the key of a device that is connected."""
+        self._peers.duplicate_key(connection.device)
+        if news:
+            self._report("duplicate-key", str(duplicate_key.warning(self._peers.name(connection.device))))
+        self._status()
 
-    def _explain(self) -> None:
-        """Where the devices are looked for, and why those that are away are away."""
-        for device, state in self.peers.items():
-            state.addresses = self.meeting.addresses(device)
-            state.away = None if state.connected or device not in self._trust.active else why_away(state)
-
-    def _summaries(self, but: Collection[str]) -> dict[str, m.Summary]:
-        found = {}
-        for name, store in self._stores.items():
-            if name not in but:
-                with store.reading() as reader:
-                    found[name] = own_summary(reader)
-        return found
-
-    def _name(self, device: str) -> str:
-        return self.peers[device].name if device in self.peers else f"device {device[:8]}"
+    def _runs_twice(self) -> None:
+        """A peer says that another program has our key."""
+        if self.duplicate_key_at is None:
+            self._report("duplicate-key", str(duplicate_key.warning(None)))
+        self.duplicate_key_at = iso(self._clock())
+        self._status()
 
     def _idle(self) -> bool:
         """Whether no round is coming in."""
         return all(connection.status.receiving is None for connection in self.connections.values())
-
-    def nearby(self) -> int:
-        """How many programs announce themselves that are none of this person's devices."""
-        return self.meeting.nearby()
 
 
 def _fault(error: BaseException) -> str:

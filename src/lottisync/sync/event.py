@@ -51,6 +51,12 @@ class ClockAhead(NamedTuple):
     millis: int
 
 
+class ClockSaid(NamedTuple):
+    """The peer has said what its wall clock says now (ms since 1970)."""
+
+    millis: int
+
+
 class Diverged(NamedTuple):
     """Both know the same of this store, and its digest differs (SYNC-7)."""
 
@@ -84,6 +90,10 @@ class OverAllowance(NamedTuple):
     store: str
 
 
+class AskedTooOften(NamedTuple):
+    """The peer has asked for what it lacks too often: it is not answered for a while."""
+
+
 class ComparisonRefused(NamedTuple):
     """The peer does not compare this store now, and says why."""
 
@@ -92,10 +102,9 @@ class ComparisonRefused(NamedTuple):
 
 
 class Refused(NamedTuple):
-    """The peer broke a rule that only a store can check: the conversation was closed."""
+    """The peer broke a rule that only a store can check: the conversation was closed, with the problem's code."""
 
-    code: str
-    reason: str
+    problem: Problem
 
 
 class Failed(NamedTuple):
@@ -105,8 +114,8 @@ class Failed(NamedTuple):
 
 
 Event = (
-    Greeted | PeerChanged | StoresDiffer | Granted | Answered | DuplicateKey | ClockAhead | Diverged | Quarantined
-    | Repaired | Mended | OverAllowance | ComparisonRefused | Refused | Failed
+    Greeted | PeerChanged | StoresDiffer | Granted | Answered | DuplicateKey | ClockAhead | ClockSaid | Diverged
+    | Quarantined | Repaired | Mended | OverAllowance | AskedTooOften | ComparisonRefused | Refused | Failed
 )  # fmt: skip
 
 
@@ -126,10 +135,12 @@ def words(event: Event, peer: str) -> tuple[str, str] | None:
             return "stores-differ", " ".join(not_shared(peer, only_here, only_there))
         case OverAllowance(store):
             return "refused", f"{peer} has had {store} compared too often: it is not compared again for up to an hour"
+        case AskedTooOften():
+            return "refused", f"{peer} has asked too often for what it lacks: it is not answered for up to an hour"
         case ComparisonRefused(store, reason):
             return "refused", f"{peer} does not compare {store} now: {reason}"
-        case Refused(_, reason):
-            return "refused", f"{peer}: {reason}"
+        case Refused(problem):
+            return "refused", f"{peer}: {problem.message}"
         case Failed(problem):
             return "failed", f"{peer}: {problem.message}"
         case _:

@@ -1,14 +1,14 @@
 """One side of an exchange: what messages ask for is done on the stores (docs/specs/07-sync.md).
 
-Messages go in, messages come out, and the stores are changed in between; all of it is synchronous and waits for
-nobody. The bytes, the grammar and the time are a `Conversation`'s, which calls
+Messages go in, messages come out, and the stores are changed in between; all of it is synchronous and does not
+wait. Bytes, grammar and time belong to `Conversation`, which calls
 
     hello()              the greeting, once
     carry_out(messages)  for what the peer says: what it asks for has been done, and is durable, when this returns
     more()               for what this side has to say of itself: again and again, until it has nothing
 
 First the two agree, store by store, on what they have (`lottisync.sync.agreement`). From then on a round goes out
-whenever a store knows something that the peer was not told (`rounds_out`), and is taken when one comes in
+whenever a store knows something that the peer does not know (`rounds_out`), and is taken when one comes in
 (`rounds_in`). Beside the rounds there are comparisons of whole stores (`comparing`) and what is heard of other
 devices (`gossip`).
 """
@@ -23,7 +23,7 @@ from lottisync.store.reader import ChangeToken
 from lottisync.store.store import Store
 from lottisync.sync.allowance import Allowance
 from lottisync.sync.comparisons import Comparisons
-from lottisync.sync.event import Event
+from lottisync.sync.event import AskedTooOften, Event
 from lottisync.sync.gossip import Gossip
 from lottisync.sync.incoming import Strangers, Unacceptable
 from lottisync.sync.parties import Parties
@@ -52,8 +52,10 @@ class Exchange:
         allowance: Allowance | None = None,
     ) -> None:
         self._boot = boot
+        self._allowance = allowance or Allowance()
+        self._heard_too_often = False
         self._parties = Parties(device, stores)
-        self.comparisons = Comparisons(stores, self.status, self.events, allowance or Allowance())
+        self.comparisons = Comparisons(stores, self.status, self.events, self._allowance)
         self.rounds_out = RoundsOut(self._parties)
         self.rounds_in = RoundsIn(self._parties, self.comparisons, self.rounds_out, strangers)
         self._gossip = Gossip(self._parties, members)
@@ -151,7 +153,12 @@ class Exchange:
         return []
 
     def _on_want(self, want: m.Want) -> list[m.Message]:
-        """Of the stores that are not here nothing is answered (SYNC-62)."""
+        """Wants of stores that are not here are passed over (SYNC-283), and what is beyond the allowance (SYNC-100)."""
+        if not self._allowance.want(self._parties.now):
+            if not self._heard_too_often:
+                self._heard_too_often = True
+                self.events.append(AskedTooOften())
+            return []
         self._parties.shares(want.stores)
         answer: list[m.Message] = []
         for name, theirs in want.stores.items():
@@ -176,8 +183,12 @@ class Exchange:
                 return
             too_many = len(known) + len(strange) > m.MAX_FORKS
             if too_many or not all(fork.places(reader, [node]) for node in strange):
-                reason = f"{len(strange)} forks of {name} of which nothing is here are too many"
-                raise Unacceptable("no-agreement", reason)
+                raise Unacceptable(
+                    "no-agreement",
+                    "{count} forks of {store} of which nothing is here are too many",
+                    count=len(strange),
+                    store=name,
+                )
 
     def _compared(self, message: m.Compare | m.Mend | m.Mended) -> list[m.Message]:
         self._parties.agreement(message.store)
@@ -213,7 +224,7 @@ class Exchange:
         self.rounds_out.look()
 
     def pass_on(self, now: int) -> list[m.Message]:
-        """Write down what the peer has told, and pass on what is heard of others; for once in a while."""
+        """Write down what the peer has acknowledged, and pass on what is heard of others; for once in a while."""
         self._parties.now = now
         self.rounds_out.look(include_held=True)
         return self._gossip.pass_on()
@@ -238,7 +249,7 @@ class Exchange:
         return self.rounds_out.more(credit)
 
     def close(self) -> None:
-        """Let go of what a running round holds, and write down what the peer has told."""
+        """Let go of what a running round holds, and write down what the peer has acknowledged."""
         self.comparisons.close()
         self.rounds_out.close()
         self._gossip.close()

@@ -1,14 +1,15 @@
-"""Devices whose clocks are far ahead of ours (docs/specs/02-causality.md, CAUS-11).
+"""Clocks that are far from ours: other devices', and perhaps our own (docs/specs/02-causality.md, section 5).
 
-What such a device writes names only its host. Which device that is may be known only when the roster has been read
-again, so a host waits here until then.
+There are two signs. A device's *pings* say what its wall clock says now: `said`. And a *write* may come with a time
+that is far ahead of ours: `found`. The write may be old, or come from a third device. It names only its host. Which
+device that is may be known only when the roster has been read again, so a host waits here until then.
 """
 
 from collections.abc import Callable, Mapping
 
 from lottisync.causality.vector_clock import Host
 from lottisync.store.instant import iso
-from lottisync.sync.peer import PeerState, clock_warning
+from lottisync.sync.peer import PeerState, clock_difference, clock_warning, is_far
 
 
 class FarClocks:
@@ -17,6 +18,17 @@ class FarClocks:
     def __init__(self, peers: Mapping[str, PeerState], report: Callable[[str, str], None]) -> None:
         self._peers, self._report = peers, report
         self._waiting: dict[Host, int] = {}
+
+    def said(self, device: str, millis: int, now: int) -> bool:
+        """A device says that its clock says `millis`, while ours says `now` (both in ms since 1970). Returns whether it
+        has become a far clock by this, or is one no longer."""
+        state = self._peers.get(device)
+        if state is None:
+            return False
+        was, state.clock_off = is_far(state.clock_off), millis - now
+        if is_far(state.clock_off) and not was:
+            self._report("clock-differs", str(clock_difference(state.name, state.clock_off, now)))
+        return is_far(state.clock_off) != was
 
     def found(self, host: Host, millis: int, owners: Mapping[str, str]) -> None:
         """A write of `host` came with a time that is far ahead of ours (ms). `owners` maps hosts to devices."""
@@ -33,4 +45,4 @@ class FarClocks:
             first = state.ahead is None
             state.ahead = iso(millis)
             if first:
-                self._report("clock-ahead", clock_warning(state.name, state.ahead))
+                self._report("clock-ahead", str(clock_warning(state.name, state.ahead)))

@@ -68,7 +68,7 @@ class Gossip:
         self._note(self._received)
 
     def _note(self, gossip: m.Gossip) -> None:
-        """Of the stores that are here (SYNC-62)."""
+        """Of the stores that are here (SYNC-283)."""
         for name, devices in gossip.stores.items():
             if name in self._parties.stores:
                 self._note_store(name, devices)

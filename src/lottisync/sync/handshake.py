@@ -1,5 +1,7 @@
 """Dialling one address: TCP, then TLS; and in words why it came to nothing (docs/specs/12-transport.md)."""
 
+import os
+import socket
 import ssl
 
 import anyio
@@ -9,9 +11,13 @@ from lottisync.net.address import Address
 from lottisync.sync.dial_plan import DIAL_SECONDS, Failure
 from lottisync.sync.dialling import Connected, Unreachable
 
+HANGS_UP = (anyio.BrokenResourceError, anyio.EndOfStream)
+"""How it looks when the other side ends a handshake."""
 
-async def dial(address: Address, context: ssl.SSLContext) -> Connected:
-    """A stream to the device at `address`, which has proved who it is. Raises `Unreachable`."""
+
+async def dial(address: Address, context: ssl.SSLContext, name: str) -> Connected:
+    """A stream to the device `name` at `address`, which has proved that it is one of the person's. A host that is a
+    name is resolved now, each time (MEET-19). Raises `Unreachable`."""
     try:
         with anyio.fail_after(DIAL_SECONDS):
             raw = await anyio.connect_tcp(address.host, address.port)
@@ -20,25 +26,54 @@ async def dial(address: Address, context: ssl.SSLContext) -> Connected:
             except BaseException:
                 await anyio.aclose_forcefully(raw)
                 raise
-    except (OSError, TimeoutError, anyio.BrokenResourceError, anyio.EndOfStream) as error:
-        raise Unreachable(*why(error)) from None
+    except (OSError, TimeoutError, *HANGS_UP) as error:
+        raise Unreachable(why(error, address.host, name)) from None
     return Connected(stream, tls.peer_device(stream))
 
 
-def why(error: BaseException) -> Failure:
-    """A handshake that failed, in words for a person."""
-    cause = error.__cause__ if error.__cause__ is not None else error
+def why(error: BaseException, host: str, name: str) -> Failure:
+    """Why the device `name` was not reached at `host`, in words for a person."""
+    cause = _cause(error)
     text = str(cause)
     if isinstance(error, TimeoutError):
         return Failure("unreachable", "no answer in time")
+    if isinstance(cause, socket.gaierror):
+        return Failure("unreachable", f"the name {host} leads to no address ({cause.strerror or text})")
     if isinstance(error, anyio.EndOfStream):
+        return Failure("refused", "what answers there hung up in the middle of the handshake", stranger=True)
+    if "CERTIFICATE_VERIFY_FAILED" in text:
         return Failure(
-            "refused", "it hung up in the middle of the handshake, as a device does that is not paired with this one"
+            "refused",
+            f"something else than {name} answers there, with a key that is none of your devices'."
+            f" The address belongs to another device now, or {name} was set up again",
+            stranger=True,
         )
-    if "CERTIFICATE_VERIFY_FAILED" in text or "PEER_DID_NOT_RETURN_A_CERTIFICATE" in text:
-        return Failure("refused", "the device there is not paired with this one")
-    if isinstance(cause, ConnectionRefusedError) or "onnection refused" in text:
+    if isinstance(cause, ConnectionRefusedError):
         return Failure("unreachable", "nothing listens there")
-    if isinstance(cause, OSError) and cause.strerror:
-        return Failure("unreachable", cause.strerror)
+    if isinstance(cause, ssl.SSLError):
+        return Failure("refused", f"what answers there does not sync ({text})", stranger=True)
+    if isinstance(cause, OSError) and cause.errno is not None:
+        # By its number: the text of asyncio's errors is the call that failed, with its arguments.
+        return Failure("unreachable", os.strerror(cause.errno))
     return Failure("unreachable", text or type(cause).__name__)
+
+
+def why_refused(error: Exception) -> str:
+    """Why a connection that came was turned away, in words for a person."""
+    text = str(_cause(error))
+    if isinstance(error, TimeoutError):
+        return "it proved no key in time"
+    if "CERTIFICATE_VERIFY_FAILED" in text or "PEER_DID_NOT_RETURN_A_CERTIFICATE" in text:
+        return "the device there is not paired with this one"
+    return text or type(error).__name__
+
+
+def _cause(error: BaseException) -> BaseException:
+    """The first error that another one was made of: several addresses of a name may have failed."""
+    while True:
+        if isinstance(error, BaseExceptionGroup):
+            error = error.exceptions[0]
+        elif error.__cause__ is not None:
+            error = error.__cause__
+        else:
+            return error

@@ -6,47 +6,56 @@ frames are numbered and counted, so that a round is whole or it is not: only the
 together with what S has forgotten.
 
 An R that is *behind*, which has not seen all that S has forgotten, also gets the keys of all that S holds. What R
-holds and S does not, S has either forgotten or never seen. What S's knowledge covers is the first and goes; the
-rest is nobody's but R's, and is written anew, over what was forgotten (docs/specs/14-forgetting.md).
+holds and S does not, S has either forgotten or never seen. If S's knowledge covers it, S has forgotten it, and R drops
+it. Otherwise only R has it, and R writes it again, over what was forgotten (docs/specs/14-forgetting.md).
 """
 
 from collections.abc import Callable, Iterable
-from typing import NamedTuple
+from itertools import groupby
+from typing import NamedTuple, Protocol
 
 from lottisync.causality import vector_clock
 from lottisync.causality.chain import ChainPart
 from lottisync.causality.knowledge import Knowledge
 from lottisync.causality.vector_clock import Clock, Host
-from lottisync.entities import version
+from lottisync.entities import batch, version
+from lottisync.entities.batch import Plain
 from lottisync.entities.entity import Entity
 from lottisync.entities.version import BadVersion, Version
+from lottisync.problem import Problem
 from lottisync.protocol import message as m
 from lottisync.store import chain, forgetting, fork, mending
 from lottisync.store.merge import Merge
 from lottisync.store.peer_chain import BadChain, extend
 from lottisync.store.quarantine import Kept
-from lottisync.sync.agreement import Agreement
+from lottisync.sync.agreement import RemoteState
 from lottisync.sync.local_state import HeldDot, LocalState
 
 Strangers = Callable[[Merge, Iterable[Host]], Host | None]
 """The first of these hosts that belongs to no device that ever was this person's, if there is one."""
 
 
+class Grounds(Protocol):
+    """What a round stands on: an agreement of two devices, or what lies in a relay. `theirs` is what S had said ahead
+    of the round; `outdated` gives the reason why the round cannot be taken by this store as it is now."""
+
+    @property
+    def theirs(self) -> RemoteState | None: ...
+
+    def outdated(self, own: LocalState) -> str | None: ...
+
+
 class Outdated(Exception):
-    """The round cannot be taken: it was computed from something that is no longer, or not yet, so."""
+    """The round cannot be taken: it was computed from a state that this store does not have any more, or not yet."""
 
 
-class Unacceptable(Exception):
-    """The peer sent what it may not: `code` and a sentence. It ends the session."""
-
-    def __init__(self, code: str, reason: str) -> None:
-        super().__init__(reason)
-        self.code = code
+class Unacceptable(Problem):
+    """The peer sent what it may not. It ends the session."""
 
 
 class Taken(NamedTuple):
     """What was unusual in a batch: what had to be kept as it came; the ids of the entities that a join could
-    not settle, because somebody or something had changed a row behind its store's back (they were mended); and the
+    not settle, because a row was changed without its store, by a person or the disk (they were mended); and the
     hosts whose clocks are far ahead (of a branch, the one that its device has signed for), with what they said (ms)."""
 
     kept: list[Kept]
@@ -57,25 +66,26 @@ class Taken(NamedTuple):
 class Incoming:
     """One round of one store. All methods work within a transaction of that store, in which `stands` comes first."""
 
-    def __init__(self, begin: m.Begin, agreement: Agreement) -> None:
+    def __init__(self, begin: m.Begin, grounds: Grounds) -> None:
         self.begin = begin
         self.held: set[HeldDot] = set()
         self.arrived = 0
-        self._agreement = agreement
-        theirs = agreement.theirs.knowledge if agreement.theirs is not None else {}
+        self._grounds = grounds
+        theirs = grounds.theirs.knowledge if grounds.theirs is not None else {}
         self.knowledge: Knowledge = vector_clock.merge({} if begin.behind else theirs, begin.knowledge)
         """What S knows: all that it says to one who is behind, else at least this."""
         self.ends: dict[Host, int] = {}
         """How far the chains that came reach: S has at least these."""
         self._over: Clock | None = None
         """What was forgotten here and S has not seen: what is absent is revived over it."""
-        self._chained: dict[Host, int] | None = None
+        self._chained: dict[Host, int] = {}
+        """How far the chains go that were looked at."""
         self._keys = bytearray()
 
     def stands(self, tx: Merge) -> None:
         """Raise `Outdated` unless the round still stands on what it was computed from (SYNC-5)."""
         own = LocalState(tx)
-        reason = self._agreement.outdated(own)
+        reason = self._grounds.outdated(own)
         seen = self._has_seen_what_is_forgotten(own.forgotten)
         if reason is None and not self.begin.behind and not seen:
             reason = "this device has forgotten what the sender has not seen"
@@ -99,71 +109,92 @@ class Incoming:
         if part.host == tx.host:
             fork.mint_if_behind(tx, part.end)
         self.ends[part.host] = part.end
-        if self._chained is not None:
-            self._chained[part.host] = max(part.end, self._chained.get(part.host, 0))
+        if part.host in self._chained:
+            self._chained[part.host] = max(part.end, self._chained[part.host])
         return None
 
     def batch(self, tx: Merge, versions: Iterable[Version], strangers: Strangers) -> Taken:
         """Join what came. Raises `Unacceptable` for what cannot be kept at all."""
         try:
-            good, bad, clocks = _sorted(versions)
-            refuse_unchained(self._chain_ends(tx), clocks)
+            good, bad, clocks = opened(versions)
+            reach = vector_clock.reach(clock for _, clock in clocks)
+            ends = self._chain_ends(tx, reach)
+            if not vector_clock.covers(ends, reach):
+                refuse_unchained(ends, clocks)
             clashes: list[tuple[Version, Entity]] = []
-            tx.apply(good, revive_absent=self._over, clashes=clashes)
+            for some in good:
+                tx.apply(some, revive_absent=self._over, clashes=clashes)
             mending.mend(tx, clashes)
             for incoming, reason in bad:
                 tx.quarantine(incoming, reason)
         except (BadVersion, ValueError) as error:
             raise Unacceptable("bad-entity", str(error)) from None
-        stranger = strangers(tx, {host for _, clock in clocks for host in clock})
+        stranger = strangers(tx, reach)
         if stranger is not None:
             entity = next(entity for entity, clock in clocks if stranger in clock)
-            raise Unacceptable("unknown-host", f"{entity} was written by host {stranger}, of no known device")
+            raise Unacceptable(
+                "unknown-host",
+                "{entity} was written by host {host}, of no known device",
+                entity=entity,
+                host=stranger,
+            )
         self.arrived += len(clocks)
-        self.held.update(
-            (host, counter, entity)
-            for entity, clock in clocks
-            for host, counter in clock.items()
-            if counter > self.knowledge.get(host, 0)
-        )
+        if not vector_clock.covers(self.knowledge, reach):
+            self.held.update(
+                (host, counter, entity)
+                for entity, clock in clocks
+                for host, counter in clock.items()
+                if counter > self.knowledge.get(host, 0)
+            )
         ahead = {chain.root(tx, host): millis for host, millis in tx.ahead.items()}
         return Taken(tx.kept_now(), [entity.id for _, entity in clashes], ahead)
 
-    def _chain_ends(self, tx: Merge) -> dict[Host, int]:
-        if self._chained is None:
-            self._chained = {host: end.end for host, end in chain.log_ends(tx).items()}
+    def _chain_ends(self, tx: Merge, hosts: Iterable[Host]) -> dict[Host, int]:
+        """How far the chains go, at least of these hosts. A chain grows only by what comes in this round."""
+        new = [host for host in hosts if host not in self._chained]
+        if new:
+            self._chained |= chain.ends_of(tx, new)
         return self._chained
 
     def _refuse_unfounded(self, tx: Merge) -> None:
-        """Nobody knows a write whose chain is nowhere, and nobody has forgotten one that it does not know."""
-        ends = self._chain_ends(tx)
+        """Refuse a sender that knows a write without its chain, or has forgotten a write that it does not know."""
+        ends = self._chain_ends(tx, self.begin.knowledge)
         for host, counter in self.begin.knowledge.items():
             if counter > ends.get(host, 0):
-                raise Unacceptable("bad-entity", f"the sender knows write {counter} of host {host}, without its chain")
+                raise Unacceptable(
+                    "bad-entity",
+                    "the sender knows write {counter} of host {host}, without its chain",
+                    counter=counter,
+                    host=host,
+                )
+        if not self.begin.forgotten:
+            return
         if not vector_clock.covers(vector_clock.merge(tx.knowledge(), self.begin.knowledge), self.begin.forgotten):
             raise Unacceptable("bad-entity", "the sender has forgotten writes that it does not know")
 
     def refuse_strangers(self, tx: Merge, strangers: Strangers) -> None:
-        """Raise `Unacceptable` if a chain came of a host that belongs to no device: nobody would ever miss it, and
-        everybody would pass it on. Comes last in a transaction: in `space` the host's binding comes behind its chain,
-        and ahead of all other versions."""
+        """Raise `Unacceptable` if a chain came of a host that belongs to no device: every device would
+        pass it on, for ever. Called last in a transaction: in `space` the host's binding comes after its chain and
+        before all other versions."""
         if tx.schema.leading and self.begin.count and not self.arrived:
             return
         stranger = strangers(tx, self.ends)
         if stranger is not None:
-            raise Unacceptable("unknown-host", f"chain values came of host {stranger}, of no known device")
+            raise Unacceptable("unknown-host", "chain values came of host {host}, of no known device", host=stranger)
 
     def ids(self, tx: Merge, keys: bytes) -> None:
         """Some of the keys of what S holds: no more than there can be, for they are kept until the end. What S holds
         was made by a write whose chain is here, or is here."""
         self._keys += keys
-        most = sum(self._chain_ends(tx).values()) + tx.count() + tx.count_quarantined()
+        most = sum(chain.tips(tx).ends.values()) + tx.count() + tx.count_quarantined()
         if len(self._keys) > most * forgetting.KEY_BYTES:
-            raise Unacceptable("bad-entity", f"more than {most} keys came, and the sender cannot hold so many entities")
+            raise Unacceptable(
+                "bad-entity", "more than {most} keys came, and the sender cannot hold so many entities", most=most
+            )
 
     def end(self, tx: Merge) -> LocalState:
-        """All of it is here: adopt what S knows and has forgotten. Gives what this store has then; whoever wants it
-        reads it before the transaction ends."""
+        """All of it is here: adopt what S knows and has forgotten. Gives what this store has then. A caller that needs
+        it reads it before the transaction ends."""
         self._refuse_unfounded(tx)
         try:
             keys = forgetting.Keys(bytes(self._keys))
@@ -184,24 +215,42 @@ def refuse_unchained(ends: Clock, clocks: Iterable[tuple[str, Clock]]) -> None:
                 raise BadVersion(f"{entity} knows write {counter} of host {host}, whose chain did not come")
 
 
-def _sorted(
-    versions: Iterable[Version],
-) -> tuple[list[tuple[Version, Entity]], list[tuple[Version, str]], list[tuple[str, Clock]]]:
-    """The good versions opened, the bad ones with what is wrong with them, and the clock of each. Raises
-    `BadVersion` for one that cannot even be kept: without an id and a clock it has no place anywhere, and
-    beyond the largest size it cannot be passed on."""
-    good: list[tuple[Version, Entity]] = []
-    bad: list[tuple[Version, str]] = []
-    clocks: list[tuple[str, Clock]] = []
+class Opened(NamedTuple):
+    """What came in one message: what is good, in its order; what is bad, with what is wrong with it; and the clock of
+    each entity."""
+
+    good: list[Plain | list[tuple[Version, Entity]]]
+    bad: list[tuple[Version, str]]
+    clocks: list[tuple[str, Clock]]
+
+
+def opened(versions: Iterable[Version]) -> Opened:
+    """Open what came: what is plain together, the rest one by one. Raises `BadVersion` for one that cannot be kept."""
+    found = Opened([], [], [])
+    for usual, run in groupby(versions, batch.looks_plain):
+        some = list(run)
+        plain = batch.plain(some) if usual and len(some) > batch.FEW else None
+        if plain is not None:
+            found.good.append(plain)
+            found.clocks.extend(zip(plain.columns.ids, plain.clocks, strict=True))
+        else:
+            found.good.append(_opened_singly(some, found))
+    return found
+
+
+def _opened_singly(versions: Iterable[Version], found: Opened) -> list[tuple[Version, Entity]]:
+    """The good ones. Raises `BadVersion` for one that cannot even be kept: without an id and a clock it has no place
+    anywhere, and beyond the largest size it cannot be passed on."""
+    good = []
     for incoming in versions:
         try:
             entity = version.open_foreign(incoming)
         except BadVersion as error:
-            clocks.append((incoming.id, version.clock_of(incoming)))
+            found.clocks.append((incoming.id, version.clock_of(incoming)))
             if incoming.size() > version.MAX_VERSION:
                 raise
-            bad.append((incoming, str(error)))
+            found.bad.append((incoming, str(error)))
         else:
-            clocks.append((entity.id, entity.clock))
+            found.clocks.append((entity.id, entity.clock))
             good.append((incoming, entity))
-    return good, bad, clocks
+    return good

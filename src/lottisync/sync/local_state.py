@@ -2,13 +2,15 @@
 it looks what a peer lacks."""
 
 from functools import cached_property
+from itertools import compress, repeat
+from operator import ne
 
 from lottisync.causality.knowledge import Knowledge
 from lottisync.causality.vector_clock import Host
 from lottisync.protocol import message as m
 from lottisync.protocol import summary
 from lottisync.store import chain, fork
-from lottisync.store.chain import Log
+from lottisync.store.chain import Log, Tips
 from lottisync.store.forgetting import forgotten
 from lottisync.store.reader import ChangeToken, Reader
 
@@ -43,6 +45,10 @@ class LocalState:
         return chain.logs(self._reader)
 
     @cached_property
+    def tips(self) -> Tips:
+        return chain.tips(self._reader)
+
+    @cached_property
     def nodes(self) -> frozenset[bytes]:
         return fork.nodes(self._reader)
 
@@ -60,19 +66,21 @@ class LocalState:
         }
         return m.Have(self.summary, hosts, self.held, sorted(self.nodes), self.forgotten)
 
-    def _heads(self) -> dict[Host, tuple[int, int, bytes]]:
+    def _heads(self) -> dict[Host, tuple[int, int, str]]:
         """Of each host of which anything is here: the knowledge, the last counter, and the chain's value there. A chain
-        may go further, from a round whose versions never came; that makes no difference to anybody."""
+        may go further, from a round whose versions never came; that makes no difference."""
         last = dict(self.knowledge)
         for host, counter, _ in self.held:
             last[host] = max(counter, last.get(host, 0))
-        heads: dict[Host, tuple[int, int, bytes]] = {}
-        for host, counter in last.items():
-            log = self.logs.get(host)
-            at_end = log is not None and log.end.end == counter
-            value = log.end.value if log is not None and at_end else chain.value_at(self._reader, host, counter)
-            heads[host] = (self.knowledge.get(host, 0), counter, value or b"")
-        return heads
+        ends, values = self.tips
+        inside = compress(last, map(ne, map(ends.get, last), last.values()))
+        values = values | {host: self._value(host, last[host]) for host in inside}
+        known = map(self.knowledge.get, last, repeat(0))
+        heads = zip(known, last.values(), map(values.__getitem__, last), strict=False)
+        return dict(zip(last, heads, strict=True))
+
+    def _value(self, host: Host, counter: int) -> str:
+        return (chain.value_at(self._reader, host, counter) or b"").hex()
 
 
 def own_summary(reader: Reader) -> m.Summary:

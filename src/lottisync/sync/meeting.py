@@ -25,15 +25,15 @@ from lottisync.net.address import Address
 from lottisync.net.discovery import Announcement, Found, discovering
 from lottisync.net.interfaces import interfaces, reached_at, scopes, watch
 from lottisync.problem import Problem
-from lottisync.store.instant import iso
 from lottisync.store.store import Store
-from lottisync.sync.dial_plan import MOST_OF_A_SOURCE, Known, Source
+from lottisync.sync.dial_plan import MOST_OF_A_SOURCE, Source
 from lottisync.sync.dialling import Dialling
 from lottisync.sync.off_loop import Caller
 from lottisync.sync.peer import AddressState
+from lottisync.sync.whereabouts import Said, dialled_as, said_of, states_of
 
 MAX_STRANGERS = 256
-"""Announcements of others that are counted: more than any network has, and not all that somebody can invent."""
+"""How many announcements of others are counted: more than any network has, and a limit for what an attacker invents."""
 
 
 class _Seen(NamedTuple):
@@ -45,8 +45,8 @@ class _Seen(NamedTuple):
 
 
 class Meeting:
-    """`dialling` is made with the task group that it runs in. `network_changed` is told the addresses that this machine
-    has now."""
+    """`dialling` is made with the task group that it runs in. `network_changed` is called with the addresses
+    that this machine has now."""
 
     def __init__(
         self,
@@ -169,7 +169,8 @@ class Meeting:
         while len(names) > MOST_OF_A_SOURCE[Source.ANNOUNCED]:
             del names[next(iter(names))]
         self._know(device)
-        self._dialling.retry(device, [each for address in found.addresses for each in self._dialled_as(address)])
+        heard = [each for address in found.addresses for each in dialled_as(address, self._scopes)]
+        self._dialling.retry(device, heard)
 
     def _lost(self, name: str) -> None:
         self._strangers.pop(name, None)
@@ -184,45 +185,17 @@ class Meeting:
 
     # -- where a device is
 
-    def _know(self, device: str) -> None:
-        reach = self._seen.reach.get(device, Reach())
-        said: dict[Source, Iterable[Address]] = {
-            Source.ANNOUNCED: [a for names in reversed(self._announced.get(device, {}).values()) for a in names],
-            Source.WORKED: [address for address, _ in self._seen.worked.get(device, [])],
-            Source.GIVEN: reach.given,
-            Source.RECORDED: reach.addresses,
-        }
-        self._dialling.know(
-            device,
-            [
-                (each, source)
-                for source, addresses in said.items()
-                for address in addresses
-                for each in self._dialled_as(address)
-                if each not in self._own
-            ],
-        )
+    def _said(self, device: str) -> Said:
+        announced = [a for names in reversed(self._announced.get(device, {}).values()) for a in names]
+        worked = [address for address, _ in self._seen.worked.get(device, [])]
+        said = said_of(self._seen.reach.get(device, Reach()), worked, announced, self._scopes)
+        return [(address, source) for address, source in said if address not in self._own]
 
-    def _dialled_as(self, address: Address) -> list[Address]:
-        """A link-local address is dialled on each interface that has such addresses, unless it names one."""
-        if address.link_local and "%" not in address.host:
-            return [address.within(scope) for scope in self._scopes]
-        return [address]
+    def _know(self, device: str) -> None:
+        self._dialling.know(device, self._said(device))
 
     def addresses(self, device: str) -> list[AddressState]:
         """Where the device is looked for, the likeliest first, and what came of it."""
         worked = dict(self._seen.worked.get(device, []))
-        now, wall = anyio.current_time(), self._clock()
-        return [_state(known, worked.get(known.address, ""), now, wall) for known in self._dialling.known(device)]
-
-
-def _state(known: Known, worked_at: str, now: float, wall: int) -> AddressState:
-    since = None if known.since is None else iso(wall - int(1000 * (now - known.since)))
-    return AddressState(
-        str(known.address),
-        known.source.name.lower(),
-        worked_at or None,
-        since,
-        known.failure.code if known.failure else None,
-        known.failure.text if known.failure else None,
-    )
+        known, said = self._dialling.known(device), self._said(device)
+        return states_of(known, said, worked, anyio.current_time(), self._clock())

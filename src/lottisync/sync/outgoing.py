@@ -4,7 +4,7 @@ Made from a snapshot, so that knowledge and versions belong to one moment; read 
 that a slow peer costs no memory. A version is handed on as the bytes that lie in its row.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from lottisync.causality import vector_clock
 from lottisync.causality.chain import ChainPart
@@ -21,21 +21,52 @@ BATCH_BYTES = 768 * 1024
 """A frame takes more; a commit of a thousand ordinary versions costs little more than one of four hundred."""
 
 
+class DamagedOnTheWay(Exception):
+    """A row that the round was to hold is damaged, and the round has begun with the number of its rows."""
+
+
 class Outgoing:
     """`own` is what the store has in this snapshot. `news` unless R has all of it; `blocked` when R has forgotten what
-    S has not seen: then S pulls first."""
+    S has not seen: then S pulls first.
 
-    def __init__(self, number: int, store: str, snapshot: Snapshot, own: LocalState, remote: RemoteState) -> None:
+    A round begins with the number of its versions, and no damaged row is among them (MEND-26). So all rows would have
+    to be looked at before it begins, and again when they are sent. In a large round that takes half as long as sending
+    it, and R waits meanwhile. With `trusting`, a large round begins without that look. If a damaged row is met,
+    `messages` raises `DamagedOnTheWay`. The versions of a small round are read once."""
+
+    def __init__(
+        self,
+        number: int,
+        store: str,
+        snapshot: Snapshot,
+        own: LocalState,
+        remote: RemoteState,
+        *,
+        trusting: bool = False,
+    ) -> None:
         self.number, self.store, self.own = number, store, own
         self.knowledge, self.forgotten = own.knowledge, own.forgotten
         self.held: list[HeldDot] = []
-        self.ends = {host: log.end.end for host, log in own.logs.items()}
+        self.ends = own.tips.ends
         self.behind = not vector_clock.covers(remote.knowledge, self.forgotten)
         self.blocked = not self.behind and not vector_clock.covers(self.knowledge, remote.forgotten)
         self._snapshot, self._remote = snapshot, remote
-        self._rows = snapshot.lacking(remote.knowledge, remote.held)
+        self._rows: Sequence[int] = snapshot.lacking(remote.knowledge, remote.held)
+        self._read: dict[int, Version] = {}
+        if len(self._rows) <= m.MAX_BATCH:
+            self._read_all()
+        elif not trusting:
+            self._rows = snapshot.without_damaged(self._rows)
         fresh = not vector_clock.covers(remote.knowledge, self.knowledge)
+        self.count = len(self._rows)
         self.news = bool(self._rows) or fresh or self.behind
+
+    def _read_all(self) -> None:
+        """Look at the rows of a small round. They are kept for when they are sent, if that takes little memory."""
+        sound = self._snapshot.sound(self._rows)
+        self._rows = [n for n in self._rows if n in sound]
+        if sum(version.size() for version in sound.values()) <= BATCH_BYTES:
+            self._read = sound
 
     def messages(self, most: int = m.MAX_BATCH) -> Iterator[m.Message]:
         """The round, a message at a time; at most `most` versions in each."""
@@ -47,7 +78,7 @@ class Outgoing:
             self._news(self.knowledge, remote.knowledge),
             self._news(self.forgotten, remote.forgotten),
             self.behind,
-            len(self._rows),
+            self.count,
         )
         number = 0
         for part in self._chain_parts():
@@ -65,30 +96,35 @@ class Outgoing:
 
     def _news(self, own: Clock, theirs: Clock) -> Knowledge:
         """What R lacks of a clock; all of it for one who is behind, who has to judge by it what it may keep."""
-        return {host: counter for host, counter in own.items() if self.behind or counter > theirs.get(host, 0)}
+        return dict(own) if self.behind else vector_clock.news(own, theirs)
 
     def _chain_parts(self) -> Iterator[ChainPart]:
         """The chains as far as R does not have them: they come first, for R takes no version beyond them."""
-        for host, log in self.own.logs.items():
-            after = self._remote.ends.get(host, 0)
+        there = self._remote.ends
+        for host, log in chain.logs(self._snapshot, vector_clock.news(self.ends, there)).items():
+            after = there.get(host, 0)
             while (part := chain.part_of(self._snapshot, host, log, after, m.MAX_VALUES)) is not None:
                 yield part
                 after = part.end
 
     def _versions(self, most: int) -> Iterator[list[Version]]:
         for start in range(0, len(self._rows), most):
-            yield from bounded(self._snapshot.versions(self._rows[start : start + most]))
+            wanted = self._rows[start : start + most]
+            versions = [self._read[n] for n in wanted] if self._read else self._snapshot.versions(wanted)
+            if len(versions) < len(wanted):
+                raise DamagedOnTheWay
+            yield from bounded(versions)
 
 
 def bounded(versions: list[Version]) -> Iterator[list[Version]]:
     """Cut a list into batches of at most `BATCH_BYTES` (a larger version goes alone)."""
     batch: list[Version] = []
     size = 0
-    for item in versions:
-        if batch and size + item.size() > BATCH_BYTES:
+    for item, more in zip(versions, map(Version.size, versions), strict=True):
+        if batch and size + more > BATCH_BYTES:
             yield batch
             batch, size = [], 0
         batch.append(item)
-        size += item.size()
+        size += more
     if batch:
         yield batch

@@ -18,7 +18,7 @@ MAX_UNKNOWN = 32
 
 class Parties:
     """`stores` are in the order in which rounds deliver them. `peer` is "" until it has greeted. `shared` are the
-    stores that both have; None until the peer has said which it has. `now` is the wall clock (ms) as the driver told
+    stores that both have; None until the peer has said which it has. `now` is the wall clock (ms) as the driver gave
     it last, and `events` is what has happened since the driver asked."""
 
     def __init__(self, device: str, stores: Mapping[str, Store]) -> None:
@@ -33,7 +33,7 @@ class Parties:
     def agreement(self, name: str) -> Agreement:
         """Raises `Unacceptable` for a store that is not here (SYNC-31)."""
         if name not in self.agreements:
-            raise Unacceptable("unknown-store", f"there is no store {name[:40]!r} here")
+            raise Unacceptable("unknown-store", "there is no store {name!r} here", name=name[:40])
         return self.agreements[name]
 
     def shares(self, names: Iterable[str]) -> None:

@@ -3,36 +3,61 @@
 It stands alone, so that a program that only reads a status does not load the code of connections.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import Literal
 
 import msgspec
 
+from lottisync.causality.hlc import MAX_DRIFT_MILLIS
 from lottisync.causality.vector_clock import Host
-from lottisync.device.peers import LastFailure
+from lottisync.device.absence import Away
+from lottisync.problem import Sentence
+from lottisync.store.instant import iso
 
 
 class AddressState(msgspec.Struct, rename="camel"):
-    """An address where a device is looked for. `source` is `announced`, `worked`, `given` or `recorded`; times are ISO
-    8601; since `failingSince` every attempt has failed, at last for the reason `error` (`code`: unreachable, refused,
-    version)."""
+    """An address where a device is looked for. `sources` is who says so: `announced`, `worked`, `handed-over` (at
+    pairing), `given` (by hand), `recorded`. Times are ISO 8601: it was tried last at `triedAt`; since `failingSince`
+    every attempt has failed, at last for the reason `error` (`code`: unreachable, refused, version). With `stranger`,
+    what answers there did not prove that it is the device."""
 
     address: str
-    source: str
+    sources: list[str]
     worked_at: str | None = None
+    tried_at: str | None = None
     failing_since: str | None = None
-    code: str | None = None
+    code: Literal["unreachable", "refused", "version"] | None = None
     error: str | None = None
+    stranger: bool = False
+
+
+class Receiving(msgspec.Struct, frozen=True, rename="camel"):
+    """A round that comes in: `entities` of the `of` that were announced are in `store`. `perSecond`: how many came in a
+    second until now; null until that is known."""
+
+    store: str
+    entities: int
+    of: int
+    per_second: int | None
+
+
+def per_second(entities: int, millis: int) -> int | None:
+    """How many came in a second, if `entities` came in `millis`; None if no time passed, or a clock was set back."""
+    return entities * 1000 // millis if millis > 0 else None
 
 
 class PeerState(msgspec.Struct, rename="camel"):
     """What the engine knows of a device, for `status`; times are ISO 8601. `acknowledged` is the
     knowledge that the device named last, by store; `error` is why the last attempt failed,
-    `away` a word for why there is no connection (`why_away`), `addresses` where the device is looked for.
+    `away` why there is no connection (`why_away`), `addresses` where the device is looked for, `address` where it is
+    connected now, if this device has dialled it.
     `diverged` names the stores that differ although both know the same, `mended` says how many entities were put
-    right, here and there; `comparing` how far a store has been read for a comparison, (done, of). `twice` is when a
-    second program with this device's key greeted last; `only_here` and `only_there` name stores that one of the two
-    does not have, so that they do not sync; `ahead` what its clock said (ISO 8601) when that was far ahead
-    of ours; `left_at` is when its program said goodbye, if it did."""
+    right, here and there; `comparing` how far a store has been read for a comparison, (done, of); `receiving` the
+    round that comes from it now. `duplicate_key_at` is when a second program with this device's key greeted last;
+    `only_here` and `only_there` name stores that one of the two does not have, so that they do not sync; `ahead` is
+    the time (ISO 8601) of a write of its own that was far ahead of our clock; `clock_off` is what its clock said
+    last, less what ours said then (ms), None if it has not said it; `left_at` is when its program said goodbye, if it
+    did."""
 
     device: str
     name: str
@@ -44,49 +69,106 @@ class PeerState(msgspec.Struct, rename="camel"):
     diverged: list[str] = []
     mended: dict[str, int] = {}
     comparing: dict[str, tuple[int, int]] = {}
+    receiving: Receiving | None = None
     only_here: list[str] = []
     only_there: list[str] = []
-    twice: str | None = None
+    duplicate_key_at: str | None = None
     ahead: str | None = None
+    clock_off: int | None = None
     error: str | None = None
-    away: str | None = None
+    away: Away | None = None
     left_at: str | None = None
     addresses: list[AddressState] = []
 
 
-def why_away(peer: PeerState) -> str:
-    """The word for why a device is away (MEET-26): what the last attempts came to. A refusal says more than silence,
-    and after a goodbye silence is what was to be expected."""
-    codes = {each.code for each in peer.addresses if each.code is not None}
-    if peer.left_at is not None and not codes & {"version", "refused"}:
-        return "stopped"
+def why_away(peer: PeerState, now: str) -> Away:
+    """Why a device is away (MEET-26), at `now` (ISO 8601). A refusal says more than silence. After a goodbye nobody is
+    expected at its addresses: neither silence nor a stranger there says anything of the device (MEET-430)."""
+    failing = [each for each in peer.addresses if each.code is not None]
+    tried_at = max((each.tried_at for each in failing if each.tried_at), default=now)
+    if peer.left_at is not None and all(each.code == "unreachable" or each.stranger for each in failing):
+        return Away("stopped", tried_at, peer.left_at, clock_said=peer.ahead)
     if not peer.addresses:
-        return "no-address"
-    return next((code for code in ("version", "refused", "unreachable") if code in codes), "looking")
+        return Away("no-address", now, error=peer.error, clock_said=peer.ahead)
+    for code in ("version", "refused", "unreachable"):
+        if found := [each for each in failing if each.code == code]:
+            since = min((each.failing_since for each in found if each.failing_since), default=None)
+            first = found[0]
+            return Away(first.code or code, tried_at, since, first.address, len(found) - 1, first.error, peer.ahead)
+    return Away("looking", tried_at, error=peer.error, clock_said=peer.ahead)
 
 
-def last_failure(peer: PeerState, now: str) -> LastFailure | None:
-    """What is to be remembered of a device that cannot be reached, tried last at `now` (ISO 8601)."""
-    failing = [each for each in peer.addresses if each.code == peer.away and each.failing_since is not None]
-    if not failing:
-        return None
-    first = failing[0]
-    return LastFailure(first.address, str(first.code), str(first.error), str(first.failing_since), now)
-
-
-def clock_warning(name: str, said: str) -> str:
+def clock_warning(name: str, said: str) -> Sentence:
     """In the person's words, of a device whose clock is far ahead."""
-    return (
-        f"{name}'s clock is ahead: it said {said}. What is written there is kept, and is shown in place of"
-        " what others write at the same time. Set the clock there, or here if this one is behind"
+    return Sentence(
+        "{name}'s clock is ahead: it said {said}. What is written there is kept, and is shown in place of"
+        " what others write at the same time. Set the clock there, or here if this one is behind",
+        name=name,
+        said=said,
     )
 
 
-def not_shared(name: str, only_here: Sequence[str], only_there: Sequence[str]) -> list[str]:
-    """In the person's words, of a device that does not have the same stores (SYNC-63)."""
+def is_far(off: int | None) -> bool:
+    """Whether two clocks that are so far apart (ms; None: unknown) are a case for the person."""
+    return off is not None and abs(off) > MAX_DRIFT_MILLIS
+
+
+def clock_difference(name: str, off: int, now: int) -> Sentence:
+    """In the person's words, of a device whose clock says `off` ms more than ours, which says `now` (ms since 1970).
+    Two devices cannot tell which of them is wrong."""
+    theirs, ours = _minute(now + off), _minute(now)
+    return Sentence(
+        "{name}'s clock and this device's differ: there it is {theirs}, here {ours}. Changes go both ways as before,"
+        " but what is written on the device that is ahead may be shown in place of what the other writes. Set the"
+        " clock that is wrong",
+        name=name,
+        theirs=theirs,
+        ours=ours,
+    )
+
+
+def clock_trouble(name: str, off: int | None, said: str | None, now: int) -> Sentence | None:
+    """What to say to the person of a device's clock: what it says now counts more than the time of a write."""
+    if off is not None and is_far(off):
+        return clock_difference(name, off, now)
+    return clock_warning(name, said) if said else None
+
+
+def own_clock_doubt(peers: Iterable[PeerState], now: int) -> Sentence | None:
+    """What to say to the person of this device's own clock, by what the clocks of the others said (CAUS-422): None
+    unless two or more, and most of them, are far ahead, or far behind."""
+    offs = sorted(peer.clock_off for peer in peers if peer.clock_off is not None)
+    ahead, behind = [off for off in offs if off > MAX_DRIFT_MILLIS], [off for off in offs if off < -MAX_DRIFT_MILLIS]
+    against = max(ahead, behind, key=len)
+    if len(against) < 2 or 2 * len(against) <= len(offs):
+        return None
+    theirs = _minute(now + against[len(against) // 2])
+    return Sentence(
+        "this device's clock is probably wrong: it says {ours}, while {against} of {others} other devices say {theirs}"
+        " or so. Set the clock",
+        ours=_minute(now),
+        against=len(against),
+        others=len(offs),
+        theirs=theirs,
+    )
+
+
+def _minute(millis: int) -> str:
+    return f"{iso(max(0, millis))[:16].replace('T', ' ')} UTC"
+
+
+def not_shared(name: str, only_here: Sequence[str], only_there: Sequence[str]) -> list[Sentence]:
+    """A sentence for the person about a device that does not have the same stores (SYNC-284)."""
     said = []
     if only_here:
-        said.append(f"{name} does not have {', '.join(only_here)}: it syncs everything else.")
+        stores = ", ".join(only_here)
+        said.append(Sentence("{name} does not have {stores}: it syncs everything else.", name=name, stores=stores))
     if only_there:
-        said.append(f"{name} also has {', '.join(only_there)}, which this device does not: everything else syncs.")
+        said.append(
+            Sentence(
+                "{name} also has {stores}, which this device does not: everything else syncs.",
+                name=name,
+                stores=", ".join(only_there),
+            )
+        )
     return said

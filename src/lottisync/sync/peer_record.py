@@ -8,12 +8,17 @@ from collections.abc import Callable, Mapping
 
 import anyio
 
-from lottisync.device.peers import LastFailure, remember_address, remember_connections, remember_failures
+from lottisync.device.absence import Away
+from lottisync.device.peers import remember_absences, remember_address, remember_connections
 from lottisync.net.address import Address
 from lottisync.problem import Problem
 from lottisync.store.instant import iso
 from lottisync.store.store import Store
 from lottisync.sync.off_loop import Caller
+
+KEPT_MS = 5 * 60 * 1000
+"""How old the time of the last try may be on the disk, while only that has changed: the daemon's status has it all the
+time, and a stop writes it down. A program that is killed loses five minutes of it."""
 
 
 class PeerRecord:
@@ -23,7 +28,7 @@ class PeerRecord:
         self, space: Store, call: Caller, *, clock: Callable[[], int], report: Callable[[str, str], None]
     ) -> None:
         self._space, self._call, self._clock, self._report = space, call, clock, report
-        self._failures: dict[str, LastFailure | None] = {}
+        self._written: dict[str, tuple[Away | None, int]] = {}
 
     async def reached(self, device: str, address: Address) -> None:
         """A connection to a device was made at this address."""
@@ -35,18 +40,27 @@ class PeerRecord:
         seen, now = {device: iso(self._clock())}, self._clock()
         await self.write(lambda: remember_connections(self._space, seen, now))
 
-    async def away(self, failures: Mapping[str, LastFailure | None]) -> None:
-        """Why each device is away now, None for one that is not. Written is what has changed, not every attempt."""
+    async def away(self, absences: Mapping[str, Away | None], *, stopping: bool = False) -> None:
+        """Why each device is away now, None for one that is not. Written is what has changed, and what is old; the
+        time of the last try alone is no change, or each try would be a write. When `stopping` all of it is written."""
+        now = self._clock()
         changed = {
-            device: failure
-            for device, failure in failures.items()
-            if device not in self._failures or _reason(failure) != _reason(self._failures[device])
+            device: away
+            for device, away in absences.items()
+            if self._is_due(device, away, 0 if stopping else KEPT_MS, now)
         }
         if changed:
-            now = self._clock()
-            self._failures |= changed
+            self._written |= {device: (away, now) for device, away in changed.items()}
             with anyio.CancelScope(shield=True):
-                await self.write(lambda: remember_failures(self._space, changed, now))
+                await self.write(lambda: remember_absences(self._space, changed, now))
+
+    def _is_due(self, device: str, away: Away | None, kept: int, now: int) -> bool:
+        if device not in self._written:
+            return True
+        before, at = self._written[device]
+        if away is None or before is None:
+            return away is not before
+        return _reason(away) != _reason(before) or (away != before and now - at >= kept)
 
     async def stopping(self, seen: Mapping[str, str]) -> None:
         """This program stops: when each device was connected last (device -> ISO 8601)."""
@@ -63,5 +77,5 @@ class PeerRecord:
             self._report("failed", problem.message)
 
 
-def _reason(failure: LastFailure | None) -> tuple[str, ...] | None:
-    return None if failure is None else (failure.address, failure.code, failure.error, failure.failing_since[:16])
+def _reason(away: Away) -> tuple[object, ...]:
+    return away.why, away.address, away.error, away.clock_said, (away.since or "")[:16]

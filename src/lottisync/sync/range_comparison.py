@@ -60,7 +60,11 @@ class RangeComparison:
         """The nodes whose fingerprints this side has said."""
         self._heard: set[bytes] = set()
         """The nodes that the other side has said."""
+        self._differing: set[str] = set()
+        """The ids of the entities that turned out to differ."""
         self.whole = False
+        self.unmended = 0
+        """How many damaged entities are left here, when it has ended."""
 
     def close(self) -> None:
         self._snapshot.close()
@@ -78,6 +82,7 @@ class RangeComparison:
         end. Raises `ValueError` for nodes that are none."""
         nodes = [checked(Node(node.prefix, node.children, node.items)) for node in turn.nodes]
         answers, ids = differing(self._own, filter(self._is_news, nodes))
+        self._differing.update(ids)
         self._due += answers
         said: list[m.Message] = list(self._mends(ids, wanted=True))
         self.whole = not self._due
@@ -87,8 +92,8 @@ class RangeComparison:
         return [*said, self._turn(now_due)]
 
     def _is_news(self, node: Node) -> bool:
-        """Whether the other may say this node now: the root first, then what is below a node of ours; each once. So a
-        comparison ends, and reads a store no more often than its tree is deep, whatever the other says (MEND-14)."""
+        """Whether the peer may send this node now: the root first, then nodes below one of ours; each once. So every
+        comparison ends, and reads a store at most as often as its tree is deep, no matter what comes (MEND-14)."""
         prefix = node.prefix
         if prefix in self._heard or (prefix and prefix[:-1] not in self._divided):
             return False
@@ -99,6 +104,7 @@ class RangeComparison:
         """The other sends what it holds, and asks for what we do: said as it was before, or both would take it back.
         Raises `BadVersion` for what cannot even be kept."""
         answer: list[m.Message] = list(self._mends(theirs.wanted, wanted=False))
+        self._differing.update(theirs.wanted, (incoming.id for incoming in theirs.versions))
         good, bad = [], []
         for incoming in theirs.versions:
             try:
@@ -123,13 +129,16 @@ class RangeComparison:
 
     def end(self, now: int) -> m.Summary:
         """Put right what no peer could, and say what this store is then. What a comparison that was given up has not
-        looked at stays as it is: a damaged row that is taken for good can no longer be told from a good one."""
+        looked at stays as it is: a damaged row that is taken for good looks like any other row."""
         with self._store.transaction(now, None) as tx:
-            if self.whole and (self._own.damaged or not self._in_step or not self._adds_up()):
-                self.changed += mending.repair(tx)
+            if self.whole and (self._own.damaged or not self._follows()):
+                ids = self._own.damaged if self._follows() else None
+                self.changed += mending.repair(tx, frozenset(self._own.damaged) - self._differing, ids=ids)
+                self.unmended = len(mending.still_damaged(tx, self._own.damaged))
             tx.finish()
             return own_summary(tx)
 
-    def _adds_up(self) -> bool:
-        """Whether the digest was the sum of what the rows held, before anything was mended."""
-        return self._own.total == self._snapshot.digest()[-len(self._own.total) :]
+    def _follows(self) -> bool:
+        """Whether what is kept beside the content was right before anything was mended, in all rows but those that are
+        known to be damaged."""
+        return self._in_step and self._own.stored_total == self._snapshot.digest()[-len(self._own.stored_total) :]

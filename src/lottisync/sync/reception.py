@@ -2,7 +2,7 @@
 
 A connection takes a place until the handshake has proved which device it is (`lottisync.net.doorway`). From then on
 it counts for that device. A device has one connection that lasts, and some that come and go beside it. More than
-`EACH_DEVICE` at once are hung up on: a paired device that opens connections and says nothing must not use up our file
+`EACH_DEVICE` at once are closed: a paired device that opens connections and says nothing must not use up our file
 descriptors.
 """
 
@@ -16,17 +16,18 @@ from anyio.streams.tls import TLSStream
 
 from lottisync.net import tls
 from lottisync.net.doorway import Places, remote_host
+from lottisync.sync.handshake import HANGS_UP, why_refused
 
 EACH_DEVICE = 8
 """Connections that one device has opened to us, at one time: two programs with its key, both dialling again."""
 
 
 class Reception:
-    """`refused` is called with an address and the error for each connection that proves nothing. Where there is no
-    place it is called with None."""
+    """`report` is called with (code, sentence) for each connection that is refused, and when none can be taken."""
 
-    def __init__(self, refused: Callable[[str, Exception | None], None]) -> None:
-        self._refused = refused
+    def __init__(self, report: Callable[[str, str], None]) -> None:
+        self._report = report
+        self._cannot_accept = ""
         self._places = Places()
         self._known: set[str] = set()
         self._of_device: Counter[str] = Counter()
@@ -65,6 +66,13 @@ class Reception:
         if stream is not None:
             await self._serve(stream, tls.peer_device(stream), serve)
 
+    def no_connection(self, error: OSError) -> None:
+        """The system has none for us now; the listener tries again. The same reason is reported once."""
+        reason = error.strerror or str(error)
+        if reason != self._cannot_accept:
+            self._report("failed", f"no connection can be taken, and it is tried again: {reason}")
+        self._cannot_accept = reason
+
     async def _proved(self, raw: SocketStream, host: str, context: ssl.SSLContext) -> TLSStream | None:
         try:
             with anyio.fail_after(tls.HANDSHAKE_SECONDS):
@@ -76,6 +84,14 @@ class Reception:
         except BaseException:
             await anyio.aclose_forcefully(raw)
             raise
+
+    def _refused(self, host: str, error: Exception | None) -> None:
+        """A connection proved nothing; or (None) there was no place for it. Who hangs up by itself was not refused: of
+        two devices that dial each other at once, each ends the attempt that it does not need (NET-51)."""
+        if isinstance(error, HANGS_UP):
+            return
+        reason = why_refused(error) if error is not None else "there are too many connections from there, or in all"
+        self._report("refused", f"a connection from {host or 'an unknown address'} was refused: {reason}")
 
     async def _serve(
         self, stream: TLSStream, device: str, serve: Callable[[TLSStream, str], Awaitable[object]]

@@ -1,14 +1,15 @@
 """The rounds that come in: what an exchange does when the peer sends (docs/specs/07-sync.md, section 5).
 
 One order stands above all: *durable before visible*. What came together is one transaction. A batch is committed
-before its credit is given back; knowledge is adopted in the transaction that has checked that it may be; and `Told` is
-said after that commit.
+before its credit is given back; knowledge is adopted in the transaction that has checked that it may be; and `Ack` is
+sent after that commit.
 """
 
 from collections.abc import Sequence
 
 import msgspec
 
+from lottisync.causality import vector_clock
 from lottisync.protocol import message as m
 from lottisync.store.merge import Merge
 from lottisync.sync.comparisons import Comparisons
@@ -16,12 +17,13 @@ from lottisync.sync.event import ClockAhead, Event, Quarantined, Repaired
 from lottisync.sync.incoming import Incoming, Outdated, Strangers, Unacceptable
 from lottisync.sync.local_state import LocalState
 from lottisync.sync.parties import Parties
+from lottisync.sync.peer import Receiving, per_second
 from lottisync.sync.rounds_out import RoundsOut
 from lottisync.sync.want import fitting
 
 MAX_REFUSALS = 100
-"""Rounds of a store that are refused one after the other before the session ends: between correct peers it is a
-handful, whatever splits meanwhile."""
+"""Rounds of a store that are refused one after the other before the session ends: between correct peers there are
+only a few, also if a host splits meanwhile."""
 GRANTED_TOGETHER = m.FIRST_CREDIT // 2
 """Frames taken before their credit is given back, in one message."""
 InRound = m.Begin | m.Chain | m.Batch | m.Keys | m.End
@@ -44,6 +46,7 @@ class RoundsIn:
         self._parties, self._comparisons, self._out, self._strangers = parties, comparisons, rounds_out, strangers
         self.incoming: Incoming | None = None
         self._taken = 0
+        self._began = 0
 
     def take(self, messages: Sequence[InRound]) -> list[m.Message]:
         """Parts of one round that came together: one transaction, so that a small round costs one commit. Gives the
@@ -51,16 +54,19 @@ class RoundsIn:
         granted = self.grant(messages)
         if isinstance(messages[0], m.Begin):
             self.incoming = Incoming(messages[0], self._parties.agreement(messages[0].store))
+            self._began = self._parties.now
         incoming = self.incoming
         if incoming is None:
             return granted
-        begin = incoming.begin
+        begin, before = incoming.begin, incoming.arrived
         with self._parties.stores[begin.store].transaction(self._parties.now, None) as tx:
             ending = self._carry_out(incoming, messages, tx)
         self._parties.events += ending.events
         if ending.refused is not None:
             return [*self._refuse(begin, ending.refused), *granted]
-        self._parties.status.receiving = (begin.store, incoming.arrived, begin.count)
+        # What came now is not done at `now` yet: the time until then was for what had come before.
+        rate = per_second(before, self._parties.now - self._began)
+        self._parties.status.receiving = Receiving(begin.store, incoming.arrived, begin.count, rate)
         theirs = self._parties.agreements[begin.store].theirs
         assert theirs is not None, "the round stood until now"
         # What the peer is about to send, it has: a change made here meanwhile must not take it back.
@@ -125,9 +131,7 @@ class RoundsIn:
         )
         if agreement.has_news(own, include_held=False) or self._out.unsettled():
             self._out.look()
-        known = incoming.knowledge
-        beyond = {host: counter for host, counter in own.knowledge.items() if counter > known.get(host, 0)}
-        return m.Ack(end.round, begin.store, beyond, own.summary)
+        return m.Ack(end.round, begin.store, vector_clock.news(own.knowledge, incoming.knowledge), own.summary)
 
     def _refuse(self, begin: m.Begin, reason: str) -> list[m.Message]:
         """If the two have yet to agree, that will say so; else the peer hears at once what is here now."""
@@ -135,7 +139,13 @@ class RoundsIn:
         agreement = self._parties.agreements[begin.store]
         agreement.refusals += 1
         if agreement.refusals > MAX_REFUSALS:
-            raise Unacceptable("no-agreement", f"{MAX_REFUSALS} rounds of {begin.store} could not be taken: {reason}")
+            raise Unacceptable(
+                "no-agreement",
+                "{count} rounds of {store} could not be taken: {reason}",
+                count=MAX_REFUSALS,
+                store=begin.store,
+                reason=reason,
+            )
         answer: list[m.Message] = [m.Reject(begin.round, begin.store, reason[: m.MAX_TEXT])]
         if agreement.theirs is None:
             agreement.refused = True

@@ -19,7 +19,7 @@ from lottisync.protocol import message as m
 from lottisync.store.reader import ChangeToken
 from lottisync.store.snapshot import Snapshot
 from lottisync.sync.local_state import LocalState
-from lottisync.sync.outgoing import Outgoing
+from lottisync.sync.outgoing import DamagedOnTheWay, Outgoing
 from lottisync.sync.parties import Parties
 from lottisync.sync.want import fitting
 
@@ -40,6 +40,8 @@ class RoundsOut:
         self._speaking: Generator[list[m.Message], None, None] | None = None
         self.work = False
         self._include_held = True
+        self._with_damage: set[str] = set()
+        """Stores in which a damaged row was met: their rows are looked at before a round begins."""
 
     # -- reasons to look, and to stop
 
@@ -52,7 +54,7 @@ class RoundsOut:
         """Something was committed here: look whether the peer lacks it. With the stores' `moments` as they are now,
         only if it is not they that were looked into last: then the peer lacks nothing of them, or is being sent it."""
         agreements = self._parties.agreements
-        if moments is None or any(moment != agreements[name].looked for name, moment in moments.items()):
+        if moments is None or any(moments.get(name) != agreement.looked for name, agreement in agreements.items()):
             self.work = True
 
     def stop(self) -> None:
@@ -156,7 +158,8 @@ class RoundsOut:
             return False
         if taken is None:
             return True
-        outgoing = Outgoing(self._rounds + 1, name, *taken, agreement.theirs)
+        trusting = name not in self._with_damage
+        outgoing = Outgoing(self._rounds + 1, name, *taken, agreement.theirs, trusting=trusting)
         if outgoing.blocked or not outgoing.news:
             return not outgoing.blocked
         self._rounds += 1
@@ -172,21 +175,28 @@ class RoundsOut:
         """All of a round; whether it came to its end."""
         burst: list[m.Message] = []
         size = large = 0
-        for message in outgoing.messages():
-            if isinstance(message, m.Large):
-                while self._credit <= large and not self._must_stop():
+        try:
+            for message in outgoing.messages():
+                if isinstance(message, m.Large):
+                    while self._credit <= large and not self._must_stop():
+                        yield burst
+                        burst, size, large = [], 0, 0
+                    if self._must_stop():
+                        return False
+                    size += _size(message)
+                    large += 1
+                burst.append(message)
+                if size >= SMALL_BYTES:
                     yield burst
                     burst, size, large = [], 0, 0
-                if self._must_stop():
-                    return False
-                size += _size(message)
-                large += 1
-            burst.append(message)
-            if size >= SMALL_BYTES:
+                    if self._must_stop():
+                        return False
+        except DamagedOnTheWay:  # what was begun is cut off, and begun again
+            if burst:
                 yield burst
-                burst, size, large = [], 0, 0
-                if self._must_stop():
-                    return False
+            self._with_damage.add(outgoing.store)
+            self._stopped = True
+            return False
         self._parties.agreements[outgoing.store].cache_summary(outgoing.own)
         self._sent = outgoing
         yield burst

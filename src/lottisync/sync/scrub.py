@@ -1,10 +1,10 @@
 """Looking through the stores a little at a time (docs/specs/05-store.md, section 16).
 
-A digest is a running sum: it is right about what went through transactions, and sees neither a flipped bit
-nor a hand in an SQLite browser. So while nothing else is going on, the rows are read once more, a few at a
-time, and their content is hashed and compared with the hash that was stored with it. At the end of a pass the stored
-hashes are added up: a row that was taken away shows in nothing else. What does not fit is told once, and stays in
-`status` until it is found in order again. That leads to a comparison with a peer (`lottisync.sync.verification`).
+A digest is a running sum. It is right about what went through transactions, but does not show a flipped bit or a
+change made in an SQLite browser. So while the device is idle, the rows are read once more, a few at a time, and their
+content is hashed and compared with the hash that was stored with it. At the end of a pass the stored hashes are added
+up: a row that was taken away shows in nothing else. A row that does not fit is reported once, and stays in `status`
+until it is found in order again. It leads to a comparison with a peer (`lottisync.sync.verification`).
 """
 
 from collections.abc import Callable, Mapping
@@ -26,7 +26,7 @@ ROWS = 200
 
 
 class Scrub:
-    """`idle` says whether now is a good time; `report` is told (code, sentence), `changed` that there is news."""
+    """`idle` says whether now is a good time. `report` gets (code, sentence). `changed` is called after a change."""
 
     def __init__(
         self,
@@ -40,9 +40,10 @@ class Scrub:
         self._stores, self._call, self._idle = stores, call, idle
         self._report, self._changed = report, changed
         self._found: dict[str, set[str]] = {}
+        self._said: set[str] = set()
 
     def damaged(self) -> list[str]:
-        """The ids of the rows that were found damaged, by store, as `journal/t1`."""
+        """The ids of the rows that were found damaged, by store, as `cookbook/r1`."""
         return sorted(f"{name}/{ident}" for name, found in self._found.items() for ident in found)
 
     def found(self) -> dict[str, frozenset[str]]:
@@ -74,7 +75,9 @@ class Scrub:
             try:
                 damaged, last = await self._call(lambda after=last: _look(store, after))  # type: ignore[misc]
             except Problem as problem:
-                self._report("failed", problem.message)
+                if problem.message not in self._said:
+                    self._said.add(problem.message)
+                    self._report("failed", problem.message)
                 return
             if last is None and not await self._call(lambda: _adds_up(store)):
                 damaged.append(SUM)
@@ -99,7 +102,7 @@ def _look(store: Store, after: int) -> tuple[list[str], int | None]:
 
 
 def _adds_up(store: Store) -> bool:
-    """In a read transaction of its own, so that no writer waits for it."""
+    """In a separate read transaction, so that no writer waits for it."""
     snapshot = store.snapshot()
     try:
         return adds_up(snapshot)

@@ -27,8 +27,10 @@ def engine_of(
     discover: bool,
     report: Callable[[str, str], None] = lambda code, text: None,
     status: Callable[[], None] = lambda: None,
+    leaving: bool = False,
 ) -> Engine:
-    """The engine of a device, not yet running. Two engines for one device turn each other away, as a copy would be."""
+    """The engine of a device, not yet running; one that is `leaving` stays retired. Two engines for one device turn
+    each other away, as a copy would be."""
     return Engine(
         key=device.key,
         stores=dict(device.stores),
@@ -39,6 +41,7 @@ def engine_of(
         chance=SystemRandom(),
         report=report,
         status=status,
+        leaving=leaving,
     )
 
 

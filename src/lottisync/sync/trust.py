@@ -13,16 +13,21 @@ from lottisync.sync.off_loop import Caller
 
 
 class Trust:
-    """Everything here is as of the last `load`; before the first there is nothing."""
+    """Everything here is as of the last `load`; before the first there is nothing. A device that is `leaving` reads
+    that it is retired, and stays so."""
 
     roster: Roster
     serve_context: ssl.SSLContext
-    """For connections that are accepted: a peer with the certificate of a trusted device is let in."""
+    """For connections that are accepted: those of trusted devices, and of revoked ones, which get a Close that says so
+    (NET-50)."""
     dial_context: ssl.SSLContext
     """For connections that are dialled."""
 
-    def __init__(self, key: DeviceKey, space: Store, call: Caller, *, clock: Callable[[], int]) -> None:
+    def __init__(
+        self, key: DeviceKey, space: Store, call: Caller, *, clock: Callable[[], int], leaving: bool = False
+    ) -> None:
         self._key, self._space, self._call, self._clock = key, space, call, clock
+        self._leaving = leaving
         self.active: set[str] = set()
         """The devices that are dialled."""
         self.members: set[str] = set()
@@ -34,7 +39,8 @@ class Trust:
         """Read the roster. Returns the trusted devices, by id, and the addresses where peers were reached before."""
 
         def read() -> tuple[str | None, Roster, set[str]]:
-            come_back(self._space, self._key, self._clock())
+            if not self._leaving:
+                come_back(self._space, self._key, self._clock())
             renamed = tell_apart(self._space, self._key, self._clock())
             with self._space.reading() as reader:
                 return renamed, read_roster(reader, self._key.certificate), known_hosts(reader)
@@ -44,6 +50,7 @@ class Trust:
         self.active = {member.device for member in self.roster.active_peers()}
         self.members |= self.roster.members.keys()
         pins = [member.certificate for member in trusted.values()]
-        self.serve_context = tls.sync_context(self._key, pins, server=True)
+        revoked = [self.roster.members[device].certificate for device in self.roster.revoked()]
+        self.serve_context = tls.sync_context(self._key, [*pins, *revoked], server=True)
         self.dial_context = tls.sync_context(self._key, pins, server=False)
         return trusted, hosts

@@ -1,10 +1,10 @@
-"""Comparing stores because somebody asked, or because a damaged row was found (docs/specs/15-mending.md, section 4).
+"""Comparing stores on request, or because a damaged row was found (docs/specs/15-mending.md, section 4).
 
-Who asks is a command; who carries it out is the engine of the one program that runs for this home. Between them
-stands a local table of `space`. The command writes down what it wants and listens to a bell; the engine hears of it as
-of every commit, has its connections compare, and writes beside the request how far it is and how it ended. Nothing else
-passes between them, so that either may be killed at any moment: a request whose bell nobody listens to any more is
-nobody's, and the engine removes it; a request that an engine did not finish is taken up by the next one.
+A command asks, and the engine of the one program that runs for this home compares. Between them is a local table of
+`space`. The command writes its request there and listens to a bell. The engine is woken by the commit, lets its
+connections compare, and writes progress and outcome beside the request. Nothing else passes between the two, so either
+may be killed at any moment. The engine removes a request whose bell has no listener any more. If an engine does not
+finish a request, the next engine takes it up.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -160,11 +160,11 @@ class Verification:
             connected = self._connections.get(device)
             if connected is not None:
                 state = await self._call(lambda connection=connected, store=store: self._ready(connection, store))  # type: ignore[misc]
+            if any((r.device, r.store) == (device, store) and r.state is not state for r in asked):
+                await self._note(device, store, state)
             if connected is not None and state is State.COMPARING:
                 self._running[device, store] = connected
                 await connected.verify(store)
-            if any((r.device, r.store) == (device, store) and r.state is not state for r in asked):
-                await self._note(device, store, state)
 
     async def _ended(self) -> None:
         """The comparisons that have come to an end."""
@@ -178,8 +178,9 @@ class Verification:
                 self.look()  # at once again, if they know the same now
                 continue
             del self._tries[device, store]
-            state = _state(outcome)
-            await self._note(device, store, state, outcome.mended, outcome.read)
+            # What was asked for meanwhile waits for a comparison of its own: this one has not seen what came since.
+            begun = (State.COMPARING,)
+            await self._note(device, store, _state(outcome), outcome.mended, outcome.read, of=begun)
             self._suspected[store] = self._scrub.found().get(store, frozenset())
             await self._scrub.look_again(store)
 
@@ -210,10 +211,18 @@ class Verification:
             withdraw(self._space, dead, self._clock())
         return [request for request in found if request.bell not in dead]
 
-    async def _note(self, device: str, store: str, state: State, mended: int = 0, read: int | None = None) -> None:
-        """How a request stands; `read` is how many entities were read in the end."""
+    async def _note(
+        self,
+        device: str,
+        store: str,
+        state: State,
+        mended: int = 0,
+        read: int | None = None,
+        of: tuple[State, ...] = OPEN,
+    ) -> None:
+        """How the requests stand whose state is one `of` these; `read` is how many entities were read in the end."""
         what = "state = ?3, mended = mended + ?4, done = coalesce(?5, done), total = coalesce(?5, total)"
-        await self._call(lambda: self._write(device, store, what, state, mended, read))
+        await self._call(lambda: self._write(device, store, what, state, mended, read, of=of))
 
     def note_progress(self) -> None:
         """Write down how far the stores are read that are being compared; off the event loop."""
@@ -230,11 +239,11 @@ class Verification:
                 self._write(device, store, "done = ?3, total = ?4", done, total)
         doorbell.ring(self._bells)  # for those who watch the status, too
 
-    def _write(self, device: str, store: str, what: str, *values: object) -> None:
+    def _write(self, device: str, store: str, what: str, *values: object, of: tuple[State, ...] = OPEN) -> None:
+        states = ", ".join(f"'{state}'" for state in of)
         with self._space.transaction(self._clock(), None) as tx:
             tx.execute(
-                f"update verifications set {what}"
-                f" where device = ?1 and store = ?2 and state in {tuple(map(str, OPEN))}",
+                f"update verifications set {what} where device = ?1 and store = ?2 and state in ({states})",
                 (device, store, *values),
             )
             tx.changed = True

@@ -20,7 +20,7 @@ import msgspec
 
 FILE = "web.json"
 SESSION_MILLIS = 12 * 3_600_000
-"""How long a session lives that nobody uses."""
+"""How long a session lives without use."""
 MOST_SESSIONS = 32
 """Sessions at one time. The one that was used longest ago makes room."""
 COOKIE = "lottisync"

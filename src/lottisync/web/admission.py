@@ -184,7 +184,7 @@ class Browsers:
             self._file(parts[0]).unlink(missing_ok=True)
 
     def did(self, deed: Deed) -> None:
-        """Note what a browser does. A disk that is full keeps nobody from deciding."""
+        """Note what a browser does. If the disk is full, people can still decide."""
         file = self._home / DEEDS_FILE
         with suppress(OSError):
             if file.exists() and file.stat().st_size > MOST_DEED_BYTES:

@@ -6,20 +6,20 @@ from typing import NamedTuple
 from starlette.requests import Request
 from starlette.responses import Response
 
+from lottisync.agents import admission, attention, run_log, thread
 from lottisync.agents import agent as agents
-from lottisync.agents import run_log, thread
 from lottisync.agents.model import TokenUsage
 from lottisync.agents.report import latest_report
 from lottisync.agents.run_log import Run
 from lottisync.agents.types import Agent, AgentMessage, AgentState
 from lottisync.entities.view import view
+from lottisync.language import say
 from lottisync.problem import Problem
 from lottisync.review.precedence import PERSON
 from lottisync.store.instant import iso
 from lottisync.store.reader import Reader
 from lottisync.store.transaction import Transaction
-from lottisync.web.frame import back_to, form_of, page, site_of, told
-from lottisync.web.words import say
+from lottisync.web.frame import back_to, form_of, page, problem_text, site_of
 
 MOST_WAKES = 20
 TIMER = "person"
@@ -89,17 +89,18 @@ def change(request: Request) -> Response:
         with site.agents.transaction(site.now(), PERSON) as tx:
             verb(tx, agent_id, site.home.key.device_id)
     except Problem as problem:
-        return _shown(request, said=told(problem), status=400)
-    return back_to(f"/agents/{agent_id}")
+        return _shown(request, said=problem_text(problem), status=400)
+    return back_to("/inbox" if form_of(request).one("back") == "inbox" else f"/agents/{agent_id}")
 
 
 def _wake_now(tx: Transaction, agent_id: str, here: str) -> None:
-    agents.after(agents.read(tx, agent_id), "wake")  # an agent that cannot wake says why
+    agents.led(tx, agent_id, "wake")  # an agent that cannot wake says why
     agents.set_timer(tx, agent_id, TIMER, iso(tx.now))
 
 
 VERBS: Mapping[str, Callable[[Transaction, str, str], None]] = {
     "wake": _wake_now,
+    "attended": lambda tx, agent_id, here: attention.settle(tx, agent_id),
     "pause": lambda tx, agent_id, here: agents.pause(tx, agent_id),
     "resume": lambda tx, agent_id, here: agents.resume(tx, agent_id),
     "destroy": lambda tx, agent_id, here: agents.destroy(tx, agent_id),
@@ -115,8 +116,11 @@ def _shown(request: Request, *, said: str = "", status: int = 200) -> Response:
             state = agents.read_state(reader, agent_id)
             report = latest_report(reader, agent_id)
             wakes = wakes_of(reader, agent_id)
+            with site.journal.reading() as journal:
+                withheld = admission.withheld(journal, reader, found, state, site.here)
+                asked = attention.open_request(reader, journal, agent_id)
     except Problem as problem:
-        return page(request, "gone.html", title=say("Not here"), at="", status=404, said="", why=told(problem))
+        return page(request, "gone.html", title=say("Not here"), at="", status=404, said="", why=problem_text(problem))
     task_id = agents.task_of(state)
     with site.journal.reading() as journal:
         task = journal.document(task_id) if task_id and not agents.asleep_without_task(journal, state) else None
@@ -132,6 +136,8 @@ def _shown(request: Request, *, said: str = "", status: int = 200) -> Response:
         agent=found,
         standing=_standing(found, state, awake=run_log.is_awake(site.agents, agent_id), closed=closed),
         asleep=agents.asleep_because(state),
+        withheld=problem_text(withheld) if withheld is not None and found.lifecycle != agents.DESTROYED else "",
+        attention=asked.request.rationale if asked is not None else "",
         facts=_facts(found, state),
         task=task_id if task is not None else "",
         task_title=task.document().get("title", "") if task is not None else "",

@@ -1,20 +1,36 @@
 """The pages as one application: every route in one table, behind the gate."""
 
 from starlette.applications import Starlette
+from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.responses import FileResponse, RedirectResponse, Response
 from starlette.routing import Route
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Receive, Scope, Send
 
-from lottisync.web import agent_page, conflict_page, device_page, inbox_page, task_page
+from lottisync.language import of_browser, speaking
+from lottisync.web import (
+    activity_page,
+    agent_page,
+    conflict_page,
+    device_page,
+    inbox_page,
+    settings_page,
+    task_page,
+)
 from lottisync.web.access import Entrance
 from lottisync.web.entry import pages
 from lottisync.web.frame import STATIC
 from lottisync.web.gate import Gate
 from lottisync.web.live import Streams
 from lottisync.web.site import Site
+from lottisync.web.undoing import undo
 
 FILES = {"app.css": "text/css", "app.js": "text/javascript", "icon.svg": "image/svg+xml"}
+
+BADGE = (
+    '<circle cx="34" cy="14" r="14" fill="#fff"/><text x="34" y="21" text-anchor="middle" fill="#0a6149" '
+    'font-family="sans-serif" font-weight="700" font-size="19">{}</text>'
+)
 
 
 def application(site: Site, entrance: Entrance, authority: bytes | None = None, fingerprint: str = "") -> ASGIApp:
@@ -28,9 +44,11 @@ def application(site: Site, entrance: Entrance, authority: bytes | None = None, 
             Route("/leave", leave, methods=["POST"]),
             Route("/authority.crt", trusted),
             Route("/static/{name}", static),
+            Route("/icon.svg", icon),
             Route("/live", Streams(entrance).__call__),
             Route("/inbox", inbox_page.inbox),
             Route("/decide", inbox_page.decide, methods=["POST"]),
+            Route("/undo", undo, methods=["POST"]),
             Route("/decide-all", inbox_page.decide_all, methods=["POST"]),
             Route("/tasks", task_page.task_list),
             Route("/tasks", task_page.add, methods=["POST"]),
@@ -41,16 +59,42 @@ def application(site: Site, entrance: Entrance, authority: bytes | None = None, 
             Route("/conflicts", conflict_page.conflicts),
             Route("/conflicts", conflict_page.settle, methods=["POST"]),
             Route("/devices", device_page.devices),
+            Route("/devices", device_page.change, methods=["POST"]),
+            Route("/pair", device_page.pair, methods=["POST"]),
+            Route("/settings", settings_page.settings),
+            Route("/settings", settings_page.change, methods=["POST"]),
             Route("/browsers", device_page.browsers, methods=["POST"]),
-            Route("/activity", device_page.activity),
+            Route("/activity", activity_page.activity),
         ]
     )
     app.state.site = site
-    return Gate(app, entrance)
+    return Spoken(Gate(app, entrance), site)
+
+
+class Spoken:
+    """Answers in the language that the settings name, else in the browser's."""
+
+    def __init__(self, app: ASGIApp, site: Site) -> None:
+        self._app = app
+        self._site = site
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        wishes = Headers(scope=scope).get("accept-language") if scope["type"] == "http" else None
+        with speaking(of_browser(wishes, self._site.settings.language())):
+            await self._app(scope, receive, send)
 
 
 def home(request: Request) -> Response:
     return RedirectResponse("/inbox", 303)
+
+
+def icon(request: Request) -> Response:
+    """The icon, with the number that waits on it: `?waiting=`."""
+    asked = request.query_params.get("waiting", "")
+    count = int(asked) if asked.isascii() and asked.isdigit() and len(asked) < 7 else 0
+    drawn = (STATIC / "icon.svg").read_text()
+    badge = BADGE.format("99+" if count > 99 else count) if count else ""
+    return Response(drawn.replace("</svg>", f"{badge}</svg>"), media_type=FILES["icon.svg"])
 
 
 def static(request: Request) -> Response:

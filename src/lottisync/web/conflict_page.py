@@ -1,23 +1,26 @@
 """Conflicts: what two devices wrote at once, side by side. A choice carries the writes that were shown."""
 
+from contextlib import AbstractContextManager
 from typing import Any, NamedTuple
 
 from starlette.requests import Request
 from starlette.responses import Response
 
 from lottisync.causality.vector_clock import Host
+from lottisync.device import acts
 from lottisync.entities.entity import DELETED_AT
+from lottisync.language import say
 from lottisync.problem import Problem
 from lottisync.review.precedence import PERSON
 from lottisync.store import conflict as conflicts_of
-from lottisync.store.chain import roots
 from lottisync.store.conflict import Candidate, Conflict
 from lottisync.store.instant import iso
 from lottisync.store.reader import Reader
+from lottisync.store.store import Store
+from lottisync.store.transaction import Transaction
 from lottisync.web import words
-from lottisync.web.frame import NOTHING_DONE, back_to, form_of, page, site_of, told
+from lottisync.web.frame import NOTHING_DONE, back_to, form_of, page, place_of, problem_text, site_of
 from lottisync.web.site import Site
-from lottisync.web.words import say
 
 
 class Side(NamedTuple):
@@ -61,14 +64,22 @@ def settle(request: Request) -> Response:
         if store is None:
             raise Problem("unknown-id", "there is no store {store!r}", store=form.one("store")[:40])
         ident, path, number = form.one("entity"), form.one("path"), form.one("keep")
-        with store.transaction(site.now(), PERSON) as tx:
+        with _acting(request, store, f"settled {words.field(path)}") as tx:
             there = [one for one in _of_entity(tx, ident) if one.path == path]
             if not there or _seen(there[0]) != form.one("seen"):
                 return _shown(request, said=NOTHING_DONE, status=409)
             conflicts_of.keep(tx, ident, path, int(number) if number.isdigit() and len(number) < 4 else 0)
     except Problem as problem:
-        return _shown(request, said=told(problem), status=400)
+        return _shown(request, said=problem_text(problem), status=400)
     return back_to("/conflicts", settled="1")
+
+
+def _acting(request: Request, store: Store, said: str) -> AbstractContextManager[Transaction]:
+    """A transaction of the person's; one in the journal can be taken back."""
+    site = site_of(request)
+    if store is not site.journal:
+        return store.transaction(site.now(), PERSON)
+    return acts.acting(store, site.now(), place_of(request), said)
 
 
 def _of_entity(reader: Reader, ident: str) -> list[Conflict]:
@@ -97,7 +108,7 @@ def _pairs(site: Site) -> list[Pair]:
     found = []
     for name, store in site.home.stores.items():
         with store.reading() as reader:
-            names = _devices(site, reader)
+            names = site.names_of_hosts(reader)
             for one in conflicts_of.of_store(reader):
                 sides = [_side(one, n, candidate, names) for n, candidate in enumerate(one.candidates, 1)]
                 found.append(Pair(name, one.entity, one.path, _title(reader, one.entity), words.field(one.path), sides))
@@ -120,9 +131,3 @@ def _title(reader: Reader, ident: str) -> str:
     document = reader.document(ident)
     held = document.document() if document is not None else {}
     return str(held.get("title") or held.get("displayName") or held.get("name") or held.get("text") or ident)[:200]
-
-
-def _devices(site: Site, reader: Reader) -> dict[Host, str]:
-    roster = site.home.roster()
-    owners = {host: roster.members.get(roster.host_owner.get(root, "")) for host, root in roots(reader).items()}
-    return {host: member.name for host, member in owners.items() if member is not None}

@@ -5,10 +5,10 @@ from collections.abc import Callable
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
+from lottisync.language import say
 from lottisync.web.access import Entrance
 from lottisync.web.frame import TEMPLATES, form_of
 from lottisync.web.gate import cookie_header
-from lottisync.web.words import say
 
 Page = Callable[[Request], Response]
 KINDS = ("iPhone", "iPad", "Android", "Macintosh", "Windows", "Linux")

@@ -1,29 +1,38 @@
 """What all pages have in common: the templates, the frame around each page, and the answers after a form."""
 
+import hashlib
+from contextlib import suppress
+from datetime import tzinfo
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import unquote, urlencode
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
+from lottisync.causality.vector_clock import Host
+from lottisync.device import acts
+from lottisync.device.acts import Act
+from lottisync.language import marked, say, several, spoken, translated
 from lottisync.problem import Problem
+from lottisync.review.change import ChangeDecision
 from lottisync.shown import lines, one_line
-from lottisync.web import words
+from lottisync.web import rows, words
 from lottisync.web.gate import Form
 from lottisync.web.site import Site
 
 HERE = Path(__file__).parent
 STATIC = HERE / "static"
 NAVIGATION = (
-    ("inbox", "/inbox", "Inbox"),
-    ("tasks", "/tasks", "Tasks"),
-    ("conflicts", "/conflicts", "Conflicts"),
-    ("devices", "/devices", "Devices"),
-    ("activity", "/activity", "Activity"),
+    ("inbox", "/inbox", marked("Inbox")),
+    ("tasks", "/tasks", marked("Tasks")),
+    ("conflicts", "/conflicts", marked("Conflicts")),
+    ("devices", "/devices", marked("Devices")),
+    ("activity", "/activity", marked("Activity")),
+    ("settings", "/settings", marked("Settings")),
 )
-NOTHING_DONE = "This changed while you looked. Nothing was done."
+NOTHING_DONE = marked("This changed while you looked. Nothing was done.")
 
 TEMPLATES = Environment(
     loader=FileSystemLoader(HERE / "templates"),
@@ -33,8 +42,11 @@ TEMPLATES = Environment(
     lstrip_blocks=True,
 )
 TEMPLATES.globals.update(
-    say=words.say,
-    several=words.several,
+    say=say,
+    several=several,
+    spoken=spoken,
+    outcome=rows.said_of,
+    verdict_word=rows.verdict_word,
     value=words.value,
     field=words.field,
     minutes=words.minutes,
@@ -54,6 +66,24 @@ def form_of(request: Request) -> Form:
     return found
 
 
+def place_of(request: Request) -> str:
+    """The browser, as far as acts are taken back from where they were done: its session."""
+    return f"browser {hashlib.sha256(request.state.session.form_token.encode()).hexdigest()[:16]}"
+
+
+def _undoable(request: Request) -> Act | None:
+    """The last act from this browser, if it is not taken back."""
+    with site_of(request).journal.reading() as reader, suppress(Problem):
+        return acts.last_of(reader, place_of(request))
+    return None
+
+
+def zone_of(request: Request) -> tzinfo | None:
+    """Where the clock is by which a page gives times: the browser's zone, which its script keeps in a cookie; None is
+    that of this machine."""
+    return words.zone_named(unquote(request.cookies.get("zone", "")))
+
+
 def since_of(request: Request) -> int:
     """When this visit of a page began (ms): what was decided since stays in its place. A form carries it along."""
     given = form_of(request).one("since") if request.method == "POST" else request.query_params.get("since", "")
@@ -65,8 +95,9 @@ def page(
 ) -> Response:
     """A whole page. `at` is the place in the navigation, `said` what was done or why it was not."""
     site = site_of(request)
-    now = site.now()
-    picture = site.picture()
+    now, zone = site.now(), zone_of(request)
+    devices = site.devices()
+    picture = site.picture(devices)
     text = TEMPLATES.get_template(template).render(
         title=title,
         at=at,
@@ -74,17 +105,33 @@ def page(
         failed=status >= 400,
         here=request.url.path,
         navigation=NAVIGATION,
-        waiting=site.waiting(),
+        **{"waiting": site.waiting()} if "waiting" not in values else {},
         conflict_count=site.conflicts(),
-        device_name=site.home.name,
-        devices_linked=[line for line in site.devices() if line.linked],
+        device_name=next((line.name for line in devices if line.this), ""),
+        devices_linked=[line for line in devices if line.linked],
+        undoable=_undoable(request),
         form_token=request.state.session.form_token,
         picture=picture,
         now=now,
-        when=lambda instant: words.moment(instant, now),
+        when=lambda instant: words.moment(instant, now, zone),
+        written_by=lambda by_you, host: _written_by(site, by_you, host),
+        verdicts_on=lambda item: _verdicts_on(site, item),
         **values,
     )
     return HTMLResponse(text, status)
+
+
+def _written_by(site: Site, by_you: bool, host: str) -> str:
+    """Whose write it was, and on which device."""
+    who = say("you") if by_you else say("an agent")
+    with site.journal.reading() as reader:
+        device = site.names_of_hosts(reader).get(Host(host))
+    return say("{who}, on {device}", who=who, device=device) if device else who
+
+
+def _verdicts_on(site: Site, item: str) -> list[tuple[str, ChangeDecision]]:
+    """What was decided on an item, each with the device on which it was."""
+    return [(site.name_of(one.device), one) for one in site.inbox().verdicts_on(item, site.now())]
 
 
 def back_to(path: str, anchor: str = "", **query: Any) -> Response:
@@ -94,7 +141,7 @@ def back_to(path: str, anchor: str = "", **query: Any) -> Response:
     return RedirectResponse(address, 303)
 
 
-def told(problem: Problem) -> str:
+def problem_text(problem: Problem) -> str:
     """The sentence of an error, as the command line says it."""
-    text = one_line(problem.message)
+    text = one_line(translated(problem))
     return text[:1].upper() + text[1:]

@@ -14,6 +14,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from lottisync.language import marked, say
 from lottisync.web.access import Entrance
 
 MOST_BYTES = 256 * 1024
@@ -40,15 +41,15 @@ HEADERS = {
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
 }
 REFUSALS = {
-    "other-host": (421, "This server answers under its own name only. Open it with: lottisync open"),
-    "bad-method": (405, "Pages are read with GET and changed with POST."),
-    "other-origin": (403, "This form was not sent by a page of this server."),
-    "not-let-in": (401, "This browser is not let in, or no longer. Open the pages with: lottisync open"),
-    "only-here": (403, "This can be done in a terminal, or in a browser on the device itself."),
-    "bad-form": (400, "This form cannot be read."),
-    "bad-form-token": (403, "This form is not of this session. Load the page again."),
-    "too-large": (413, f"A form has {MOST_BYTES} bytes at most."),
-    "too-slow": (408, "The form did not arrive in time."),
+    "other-host": (421, marked("This server answers under its own name only. Open it with: lottisync open")),
+    "bad-method": (405, marked("Pages are read with GET and changed with POST.")),
+    "other-origin": (403, marked("This form was not sent by a page of this server.")),
+    "not-let-in": (401, marked("This browser is not let in, or no longer. Open the pages with: lottisync open")),
+    "only-here": (403, marked("This can be done in a terminal, or in a browser on the device itself.")),
+    "bad-form": (400, marked("This form cannot be read.")),
+    "bad-form-token": (403, marked("This form is not of this session. Load the page again.")),
+    "too-large": (413, marked("A form has 256 kB at most.")),
+    "too-slow": (408, marked("The form did not arrive in time.")),
 }
 
 
@@ -75,7 +76,7 @@ class Refused(Exception):
 
 def refusal(code: str) -> Response:
     status, text = REFUSALS[code]
-    return PlainTextResponse(f"{code}: {text}\n", status)
+    return PlainTextResponse(f"{code}: {say(text)}\n", status)
 
 
 class Gate:

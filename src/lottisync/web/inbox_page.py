@@ -4,19 +4,27 @@ A verdict carries the digest of the row as it was shown. If the row is another b
 is the page with the fresh row.
 """
 
+from typing import NamedTuple
+
 from starlette.requests import Request
 from starlette.responses import Response
 
+from lottisync.agents import attention
+from lottisync.language import say, several
 from lottisync.problem import Problem
 from lottisync.review.item_view import ItemView
 from lottisync.review.outcome import Outcome
 from lottisync.review.verdict import Verdicts
 from lottisync.web import rows, task_page
-from lottisync.web.frame import NOTHING_DONE, back_to, form_of, page, since_of, site_of, told
+from lottisync.web.frame import NOTHING_DONE, back_to, form_of, page, place_of, problem_text, since_of, site_of
 from lottisync.web.gate import Form
-from lottisync.web.words import say, several
+from lottisync.web.site import Site
 
 DAY = 24 * 60 * 60 * 1000
+MOST_OPEN = 30
+"""With more items than these, one card is open, and the others are a line each."""
+PER_PAGE = 20
+"""Cards on a page."""
 NOT_DONE = ("stale", "failed")
 
 
@@ -29,10 +37,12 @@ def shown(request: Request, since: int, *, said: str = "", status: int = 200) ->
     site = site_of(request)
     now = site.now()
     listed = site.inbox()
-    found = rows.cards(listed.visited_sets(now, since))
-    apart = [
-        item for one in listed.unsettled_sets(now) for item in one.items if item.status == "deferred" or item.expired
-    ]
+    heads = site.heads(since)
+    waiting = sum(head.waiting for head in heads)
+    lines, place = _part(request, rows.folded(heads))
+    opened = lines if waiting <= MOST_OPEN else [line for line in lines if line.ident == place.open] or lines[:1]
+    found = rows.cards(listed.sets([ident for line in opened for ident in line.sets], now))
+    apart = listed.put_aside(now)
     return page(
         request,
         "inbox.html",
@@ -40,13 +50,39 @@ def shown(request: Request, since: int, *, said: str = "", status: int = 200) ->
         at="inbox",
         status=status,
         said=said,
+        waiting=waiting,
         cards=found,
+        folded=[line for line in lines if line not in opened],
+        opened=place,
+        more=len({(head.task_id, head.agent_id) for head in heads}) > (place.page + 1) * PER_PAGE,
         put_off=[rows.row_of(item) for item in apart if item.status == "deferred"],
         expired=[rows.row_of(item) for item in apart if item.expired],
         since=since,
-        heeded=sum(card.heeded for card in found),
+        attention=_attention(site),
+        heeded=sum(card.heeded for card in found) if waiting <= MOST_OPEN else 0,
         back="",
     )
+
+
+class Place(NamedTuple):
+    """Where on the inbox a visitor is: which page, from 0 on, and which card they opened."""
+
+    page: int
+    open: str
+
+
+def _part(request: Request, lines: list[rows.Folded]) -> tuple[list[rows.Folded], Place]:
+    """The cards of the page that was asked for. A form says so, too, so that its answer is the same page."""
+    given = form_of(request).one if request.method == "POST" else lambda name: request.query_params.get(name, "")
+    number = int(text) if (text := given("page")).isascii() and text.isdigit() and len(text) < 7 else 0
+    place = Place(number, given("open")[:200])
+    return lines[number * PER_PAGE : (number + 1) * PER_PAGE], place
+
+
+def _attention(site: Site) -> list[attention.Open]:
+    """What agents want the person to look at."""
+    with site.agents.reading() as reader, site.journal.reading() as journal:
+        return attention.open_requests(reader, journal)
 
 
 def decide(request: Request) -> Response:
@@ -57,12 +93,12 @@ def decide(request: Request) -> Response:
         item = site.inbox().item(ident, site.now())
         if not digest or item.shown != digest:
             return _again(request, NOTHING_DONE)
-        outcome = _verdict(site.verdicts(), form, item, site.now())
+        outcome = _verdict(site.verdicts(place_of(request)), form, item, site.now())
     except Problem as problem:
-        return _again(request, told(problem), 400)
+        return _again(request, problem_text(problem), 400)
     if outcome.result in NOT_DONE:
         return _again(request, NOTHING_DONE if outcome.view is not None else _why_not(outcome))
-    return back_to(_place(form), rows.row_of(item).ident, since=since_of(request), done=ident)
+    return back_to(place(form), rows.row_of(item).ident, since=since_of(request), done=ident, **_kept(form))
 
 
 def _verdict(verdicts: Verdicts, form: Form, item: ItemView, now: int) -> Outcome:
@@ -80,11 +116,11 @@ def _verdict(verdicts: Verdicts, form: Form, item: ItemView, now: int) -> Outcom
             )
             return outcome
         case "defer":
-            return verdicts.defer(item.id, now + DAY, now)
+            return verdicts.defer_selected([item.id], now + DAY, now, shown={item.id: item.shown})[0]
         case "undo":
-            return verdicts.undo(item.id, now)
+            return verdicts.undo(item.id, now, shown=item.shown)
         case "keep":
-            return verdicts.keep(item.id, now)
+            return verdicts.keep(item.id, now, shown=item.shown)
         case other:
             raise Problem("bad-verdict", "there is no verdict {verdict!r}", verdict=other[:40])
 
@@ -95,12 +131,13 @@ def decide_all(request: Request) -> Response:
     seen = dict(pair.rpartition(" ")[::2] for pair in form.all("seen"))
     now = site.now()
     try:
+        verdicts = site.verdicts(place_of(request))
         if form.one("verdict") == "confirm":
-            outcomes = site.verdicts().confirm_selected(seen, now, shown=seen)
+            outcomes = verdicts.confirm_selected(seen, now, shown=seen)
         else:
-            outcomes = site.verdicts().reject_selected(seen, now, form.one("reason") or None, shown=seen)
+            outcomes = verdicts.reject_selected(seen, now, form.one("reason") or None, shown=seen)
     except Problem as problem:
-        return _again(request, told(problem), 400)
+        return _again(request, problem_text(problem), 400)
     left = [outcome for outcome in outcomes if outcome.result in NOT_DONE]
     if left:
         done = len(outcomes) - len(left)
@@ -111,7 +148,7 @@ def decide_all(request: Request) -> Response:
             done=done,
         )
         return _again(request, changed)
-    return back_to(_place(form), form.one("card"), since=since_of(request))
+    return back_to(place(form), form.one("card"), since=since_of(request), **_kept(form))
 
 
 def _again(request: Request, said: str, status: int = 409) -> Response:
@@ -122,7 +159,12 @@ def _again(request: Request, said: str, status: int = 409) -> Response:
     return shown(request, since_of(request), said=said, status=status)
 
 
-def _place(form: Form) -> str:
+def _kept(form: Form) -> dict[str, str]:
+    """Where on the inbox the form was, for the address that follows."""
+    return {} if form.one("back") else {"page": form.one("page"), "open": form.one("open")}
+
+
+def place(form: Form) -> str:
     task = form.one("back")
     return f"/tasks/{task}" if task.isprintable() and task and "/" not in task else "/inbox"
 

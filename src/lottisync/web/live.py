@@ -1,4 +1,4 @@
-"""What tells a page that it looks different by now: a stream of events (docs/specs/18-web.md, section 4).
+"""A stream of events that tells a page when it has to be drawn again (docs/specs/18-web.md, section 4).
 
 An event says only that something changed. The page then asks for itself again and puts what differs in its place. A
 stream begins with what the page was drawn from (`seen`), so nothing is missed between the page and its stream.
@@ -17,7 +17,7 @@ from lottisync.web.frame import site_of
 from lottisync.web.site import Site
 
 MOST_STREAMS = 16
-"""At one time. A browser holds six connections to a server, so a page that is hidden for long lets go of its own."""
+"""At one time. A browser holds six connections to a server, so a page that is hidden for long closes its stream."""
 SETTLE_SECONDS = 0.05
 """How long changes are gathered before a page hears of them."""
 SILENCE_SECONDS = 15.0
@@ -62,7 +62,7 @@ class Streams:
 
 
 async def _changed(bell: Bell, picture: Callable[[], Awaitable[str]], seen: str) -> bool:
-    """Wait until somebody commits; False after a silence. A bell may be lost, so the stores are looked at, too."""
+    """Wait until a program commits; False after a silence. A bell may be lost, so the stores are looked at, too."""
     with anyio.move_on_after(SILENCE_SECONDS):
         while True:
             with anyio.move_on_after(FALLBACK_SECONDS) as waited, contextlib.suppress(anyio.ClosedResourceError):

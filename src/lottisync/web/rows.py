@@ -5,23 +5,40 @@ Everything is taken from the item's view (`lottisync.review.item_view`); nothing
 
 from typing import Any, NamedTuple
 
+from lottisync.entities.entity import DELETED_AT
 from lottisync.journal.task_action import Topic
 from lottisync.journal.toolbox import ACTIONS
+from lottisync.language import marked, say
 from lottisync.review.action import Unreadable
+from lottisync.review.change import ChangeDecision
 from lottisync.review.effect import StaleField
-from lottisync.review.inbox import SetView
+from lottisync.review.inbox import SetHead, SetView
 from lottisync.review.item_view import ItemView
 from lottisync.web import words
-from lottisync.web.words import say
 
 HEADINGS = {
-    Topic.STATUS: "Status and title",
-    Topic.CHECKLIST: "Checklist",
-    Topic.PLAN: "Estimates and dates",
-    Topic.LABELS: "Labels",
-    Topic.FURTHER: "Follow-ups and links",
+    Topic.STATUS: marked("Status and title"),
+    Topic.CHECKLIST: marked("Checklist"),
+    Topic.PLAN: marked("Estimates and dates"),
+    Topic.LABELS: marked("Labels"),
+    Topic.FURTHER: marked("Follow-ups and links"),
 }
 """The groups of a card, in the order in which they stand (S1-41)."""
+STATES = {
+    "contested": marked("decided differently on two devices"),
+    "confirmed": marked("confirmed"),
+    "rejected": marked("rejected"),
+    "deferred": marked("put off"),
+    "undone": marked("undone"),
+    "retracted": marked("taken back by the agent"),
+    "superseded": marked("taken back by the agent"),
+    "expired": marked("expired"),
+    "stale": marked("changed since"),
+    "depends": marked("waits for another"),
+    "satisfied": marked("already so"),
+    "order-unknown": marked("order unknown"),
+}
+"""What is said of a state; of one that is not here, nothing."""
 DECIDED = ("confirmed", "rejected", "deferred", "undone", "retracted")
 HEEDED = ("stale", "contested", "order-unknown")
 """What needs a look: it is left out where many items are confirmed at once."""
@@ -36,11 +53,14 @@ class Value(NamedTuple):
 
 
 class Was(NamedTuple):
-    """A field that was changed since: what the proposer saw, what is there now and by whom, what is proposed."""
+    """A field that was changed since: what the proposer saw, what is there now, whether the person wrote that and on
+    which host, what is proposed."""
 
+    label: str
     was: str
     now: str
-    by: str
+    by_you: bool
+    host: str
     proposed: str
 
 
@@ -66,6 +86,16 @@ class Row(NamedTuple):
     @property
     def ident(self) -> str:
         return f"row-{self.item.id.replace(':', '-').replace('.', '-')}"
+
+    @property
+    def since(self) -> str:
+        """What happened since it was proposed, to what a stale item would change."""
+        if not self.was:
+            came_back = all(field.now is None for field in self.item.stale_fields)
+            return say("This was deleted and brought back since") if came_back else say("This was deleted since")
+        if self.was[0].by_you:
+            return say("You changed this since it was proposed")
+        return say("This was changed since it was proposed")
 
     @property
     def waits(self) -> bool:
@@ -108,7 +138,7 @@ class Card(NamedTuple):
 
     @property
     def ident(self) -> str:
-        return f"card-{self.task_id}-{self.agent_id}".replace(":", "-").replace(".", "-")
+        return card_ident(self.task_id, self.agent_id)
 
     @property
     def rows(self) -> list[Row]:
@@ -125,6 +155,44 @@ class Card(NamedTuple):
     @property
     def heeded(self) -> int:
         return sum(row.heeded for row in self.rows)
+
+
+class Folded(NamedTuple):
+    """A card in one line: its sets, unopened."""
+
+    task_id: str
+    title: str
+    agent_id: str
+    agent: str
+    waiting: int
+    contested: bool
+    sets: list[str]
+
+    @property
+    def ident(self) -> str:
+        return card_ident(self.task_id, self.agent_id)
+
+
+def card_ident(task_id: str, agent_id: str) -> str:
+    return f"card-{task_id}-{agent_id}".replace(":", "-").replace(".", "-")
+
+
+def folded(heads: list[SetHead]) -> list[Folded]:
+    """A line for each task and agent: those with something contested first, then the newest."""
+    together: dict[tuple[str, str], list[SetHead]] = {}
+    for head in sorted(heads, key=lambda head: head.created_at, reverse=True):
+        together.setdefault((head.task_id, head.agent_id), []).append(head)
+    made = [
+        Folded(
+            *(many[0].task_id, many[0].task_title or say("A task that is not here")),
+            *(many[0].agent_id, many[0].agent_name),
+            sum(head.waiting for head in many),
+            any(head.contested for head in many),
+            [head.id for head in many],
+        )
+        for many in together.values()
+    ]
+    return sorted(made, key=lambda card: not card.contested)
 
 
 def cards(sets: list[SetView]) -> list[Card]:
@@ -159,7 +227,7 @@ def row_of(item: ItemView) -> Row:
         if change.after != item.why  # it stands below the row already
     ]
     fields = [] if isinstance(action, Unreadable) or (item.creates and topic is Topic.FURTHER) else _fields(item)
-    return Row(item, topic, _label(topic, item), state, _said(item, state), values, _was(item), fields)
+    return Row(item, topic, _label(topic, item), state, say(STATES.get(state, "")), values, _was(item), fields)
 
 
 def _label(topic: Topic, item: ItemView) -> str:
@@ -198,31 +266,26 @@ def _state(item: ItemView) -> str:
     return "order-unknown" if item.order_unknown else "waits"
 
 
-def _said(item: ItemView, state: str) -> str:
-    """What the label says of the state."""
-    return {
-        "contested": say("decided differently on two devices"),
-        "confirmed": say("confirmed"),
-        "rejected": say("rejected"),
-        "deferred": say("put off"),
-        "undone": say("undone"),
-        "retracted": say("taken back by the agent"),
-        "expired": say("expired"),
-        "stale": say("changed since"),
-        "depends": say("waits for another"),
-        "satisfied": say("already so"),
-        "order-unknown": say("order unknown"),
-    }.get(state, "")
+def said_of(state: str) -> str:
+    """A state in a word or two."""
+    return say(STATES.get(state, state))
+
+
+def verdict_word(decision: ChangeDecision) -> str:
+    """What a device decided, with what was put in other words."""
+    if decision.edited:
+        return say("confirmed as: {what}", what=decision.human_summary)
+    return said_of(decision.verdict)
 
 
 def _was(item: ItemView) -> list[Was]:
-    return [_was_of(field) for field in item.stale_fields]
+    """The fields with a value: a deletion is not one, and is said in words (`Row.since`)."""
+    return [_was_of(field) for field in item.stale_fields if field.path != DELETED_AT]
 
 
 def _was_of(field: StaleField) -> Was:
-    by = say("you") if field.by == "user" else say("an agent")
     was, now, proposed = (words.value(field.path, held) for held in (field.was, field.now, field.proposed))
-    return Was(was, now, by, proposed)
+    return Was(words.field(field.path), was, now, field.by == "user", field.host, proposed)
 
 
 def _fields(item: ItemView) -> list[Field]:

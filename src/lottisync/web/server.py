@@ -11,13 +11,14 @@ import ssl
 from collections.abc import Iterator, Sequence
 
 import anyio
+import anyio.lowlevel
 import uvicorn
 from starlette.types import ASGIApp
 
 MOST_CONNECTIONS = 64
 MOST_HEADER_BYTES = 16 * 1024
 KEEP_SECONDS = 5
-"""How long a connection that nobody uses stays."""
+"""How long a connection stays open without use."""
 CLOSE_SECONDS = 1
 """How long open requests get at the end. An event stream would go on for ever."""
 
@@ -61,3 +62,7 @@ async def serve(app: ASGIApp, sockets: Sequence[socket.socket], tls: ssl.SSLCont
                 task.cancel()  # an event stream ends by nothing else
             server.force_exit = True
             await server.shutdown(sockets=list(sockets))
+            # TLS says goodbye in an answer of its own, and for that the loop does not run any longer.
+            for connection in tuple(server.server_state.connections):
+                connection.transport.abort()
+            await anyio.lowlevel.checkpoint()

@@ -4,23 +4,33 @@ Pages hold no rules of their own. They read the views that the command line read
 """
 
 import hashlib
-from collections.abc import Callable
-from typing import NamedTuple
+from collections import Counter
+from collections.abc import Callable, Collection
+from functools import partial
+from typing import NamedTuple, Protocol
 
+from lottisync.agents import admission
+from lottisync.causality.vector_clock import Host
 from lottisync.device.home import Home
+from lottisync.device.invitations import Given, given_out
 from lottisync.journal.toolbox import ACTIONS
+from lottisync.language import say, spoken
 from lottisync.review import index
-from lottisync.review.inbox import Inbox
-from lottisync.review.verdict import Verdicts
+from lottisync.review.acts import note_verdict
+from lottisync.review.inbox import Inbox, SetHead
+from lottisync.review.verdict import Verdicts, unnoted
+from lottisync.store.chain import roots
+from lottisync.store.reader import Reader
 from lottisync.store.store import Store
 from lottisync.web.access import Door
 from lottisync.web.admission import Browsers
-from lottisync.web.words import LANGUAGE
+from lottisync.web.pairing import Pairing
+from lottisync.web.words import HOUR
 
 
 class DeviceLine(NamedTuple):
     """A device as its daemon sees it. `lacks` is how many changes it lacks, by store, as far as that is known; `seen`
-    is when it was connected last (ISO 8601)."""
+    is when it was connected last (ISO 8601), `away` why it could not be reached."""
 
     name: str
     device: str
@@ -29,11 +39,47 @@ class DeviceLine(NamedTuple):
     linked: bool
     lacks: dict[str, int]
     seen: str | None
+    away: str = ""
+
+
+class Setting(NamedTuple):
+    """A line of this device's `config.toml`: its value, `usual` without that line, and whether it is there."""
+
+    name: str
+    value: str | bool | None
+    usual: str | bool | None
+    given: bool
+
+
+class Settings(Protocol):
+    """What a person sets once for this device."""
+
+    def all(self) -> list[Setting]: ...
+
+    def change(self, name: str, text: str | None) -> None:
+        """With None, as it is usual. Raises `Problem` for a name or a value that is not one."""
+
+    def language(self) -> str | None:
+        """The language that is set; None if there is none, or the settings cannot be read."""
+
+    def endpoints(self) -> Collection[str] | None:
+        """The names of the model servers of this device; None where they cannot be read."""
+
+
+class Counted(NamedTuple):
+    """The heads of the inbox: of stores with those digests, from `since` (ms) until before `until`, with what was
+    decided `lately`."""
+
+    digests: tuple[bytes, bytes]
+    lately: set[str]
+    since: int
+    until: int
+    heads: list[SetHead]
 
 
 class Site:
     """`devices` says how the devices stand; `now` is in ms; `new_id` mints an id from a time; `browsers` are those
-    of the network, and `door` says where they find the pages."""
+    of the network, and `door` says where they find the pages; `pairing` is the code that a page shows."""
 
     def __init__(
         self,
@@ -43,6 +89,8 @@ class Site:
         devices: Callable[[], list[DeviceLine]],
         browsers: Browsers,
         door: Callable[[], Door],
+        pairing: Pairing,
+        settings: Settings,
     ) -> None:
         self.home = home
         self.now = now
@@ -50,6 +98,9 @@ class Site:
         self.devices = devices
         self.browsers = browsers
         self.door = door
+        self.pairing = pairing
+        self.settings = settings
+        self._counted: Counted | None = None
 
     @property
     def journal(self) -> Store:
@@ -59,18 +110,65 @@ class Site:
     def agents(self) -> Store:
         return self.home.store("agent")
 
-    def inbox(self) -> Inbox:
-        return Inbox(self.journal, self.agents, ACTIONS, language=LANGUAGE)
+    @property
+    def here(self) -> admission.Here:
+        """This device now, as an agent asks whether it may wake on it."""
+        return admission.Here(self.home.key.device_id, self.now(), endpoints=self.settings.endpoints())
 
-    def verdicts(self) -> Verdicts:
-        """The person's verdicts here; what another process left half done is finished first."""
-        found = Verdicts(self.journal, self.agents, ACTIONS, device_id=self.home.key.device_id, new_id=self.new_id)
+    def inbox(self) -> Inbox:
+        return Inbox(self.journal, self.agents, ACTIONS, language=spoken())
+
+    def verdicts(self, place: str | None = None) -> Verdicts:
+        """The person's verdicts here; what another process left half done is finished first. With a place they are
+        noted, so that they can be taken back from there."""
+        found = Verdicts(
+            self.journal,
+            self.agents,
+            ACTIONS,
+            device_id=self.home.key.device_id,
+            new_id=self.new_id,
+            note=partial(note_verdict, self.journal, place) if place is not None else unnoted,
+        )
         found.recover(self.now())
         return found
 
     def waiting(self) -> int:
         """How many items want the person's word."""
-        return index.waiting(self.agents, self.now())
+        return sum(self.waiting_by_task().values())
+
+    def waiting_by_task(self) -> dict[str, int]:
+        """The same for each task; one of which nothing waits is not in it."""
+        found: Counter[str] = Counter()
+        for head in self.heads(self.now()):
+            found[head.task_id] += head.waiting
+        return +found
+
+    def heads(self, since: int) -> list[SetHead]:
+        """The heads of the inbox, for a visit that began at `since` (ms). Every page counts them, so they are made once
+        for as long as they hold."""
+        now, held, inbox = self.now(), self._counted, self.inbox()
+        with self.agents.reading() as agents, self.journal.reading() as journal:
+            digests = agents.digest(), journal.digest()
+        # The store has not changed since then, so nothing was decided after it.
+        unchanged = held is not None and held.digests == digests and held.since <= since
+        lately = set() if unchanged else inbox.decided_lately(now, since)
+        if held is None or (held.digests, held.lately) != (digests, lately) or not held.since <= now < held.until:
+            heads = inbox.visited_heads(now, since)
+            with index.reading(self.agents, now) as reader:
+                until = index.holds_until(reader)
+            held = self._counted = Counted(digests, lately, now, now + HOUR if until is None else until, heads)
+        return held.heads
+
+    def names_of_hosts(self, reader: Reader) -> dict[Host, str]:
+        """What the device of each host is called that has written to a store."""
+        roster = self.home.roster()
+        owners = {host: roster.members.get(roster.host_owner.get(root, "")) for host, root in roots(reader).items()}
+        return {host: member.name for host, member in owners.items() if member is not None}
+
+    def name_of(self, device: str) -> str:
+        """What a device is called."""
+        member = self.home.roster().members.get(device)
+        return member.name if member is not None else say("another device")
 
     def conflicts(self) -> int:
         """In how many entities devices have written the same field at once."""
@@ -80,11 +178,18 @@ class Site:
                 count += len(reader.conflicted())
         return count
 
-    def picture(self) -> str:
-        """A value that differs whenever a page may look different: the stores' digests, and how the devices stand."""
+    def invitations(self) -> list[Given]:
+        """Those that were given out, and who joined by them, the newest first."""
+        return given_out(self.home.space, self.now())[::-1]
+
+    def picture(self, devices: list[DeviceLine] | None = None) -> str:
+        """A value that differs whenever a page may look different: the stores' digests, how the devices stand, who may
+        join, and what is set."""
+        devices = self.devices() if devices is None else devices
         hashed = hashlib.sha256()
         for store in self.home.stores.values():
             with store.reading() as reader:
                 hashed.update(reader.digest())
-        hashed.update(repr([(line.device, line.linked, line.lacks) for line in self.devices()]).encode())
+        hashed.update(repr([(line.device, line.linked, line.lacks) for line in devices]).encode())
+        hashed.update(repr((self.pairing.shown, self.pairing.ended, self.invitations())).encode())
         return hashed.hexdigest()[:32]

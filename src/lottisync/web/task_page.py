@@ -1,35 +1,48 @@
 """Tasks: the list, and one task with everything that a person does to it."""
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Collection, Mapping
+from datetime import date, timedelta
+from typing import NamedTuple
 
 from starlette.requests import Request
 from starlette.responses import Response
 
 from lottisync.agents.report import latest_report
 from lottisync.agents.task_agent import agent_for_task
+from lottisync.device import acts
 from lottisync.entities.entity import Entity
 from lottisync.entities.view import view
-from lottisync.journal import tasks, time_entry
+from lottisync.journal import names, never_sent, repetition, tasks, time_entry
+from lottisync.journal import task_list as task_list_index
+from lottisync.journal.task_list import Wanted
 from lottisync.journal.time_entry import Span
 from lottisync.journal.toolbox import ACTIONS
-from lottisync.journal.types import ENTRY_LINK, PRIORITIES, STATUSES, EntryLink
+from lottisync.journal.types import ENTRY_LINK, INVERSES, PRIORITIES, RELATIONS, STATUSES, EntryLink
+from lottisync.language import marked, say
 from lottisync.problem import Problem
-from lottisync.review import index
 from lottisync.review.precedence import PERSON
 from lottisync.review.proposal_record import proposal_records
+from lottisync.store import overwritten
 from lottisync.store.instant import iso
 from lottisync.store.reader import Reader
 from lottisync.store.transaction import Transaction
 from lottisync.web import rows, words
-from lottisync.web.frame import back_to, form_of, page, since_of, site_of, told
+from lottisync.web.frame import back_to, form_of, page, place_of, problem_text, since_of, site_of, zone_of
 from lottisync.web.gate import Form
 from lottisync.web.site import Site
-from lottisync.web.words import say
 
 CLOSED = ("DONE", "REJECTED")
 PER_PAGE = 50
-FILTERS = (("", "Open"), ("due", "Due this week"), ("waiting", "Waiting for you"), ("done", "Done"))
-WEEK = 7 * 24 * 60 * 60 * 1000
+FILTERS = (
+    ("", marked("Open")),
+    ("due", marked("Due this week")),
+    ("waiting", marked("Waiting for you")),
+    ("done", marked("Done")),
+)
+WEEK = timedelta(days=7)
+MOST_WRITES = 50
+"""Lines of the history of a task's fields on its page."""
 
 
 def task_list(request: Request) -> Response:
@@ -43,24 +56,19 @@ def add(request: Request) -> Response:
     now = site.now()
     task_id = site.new_id(now)
     try:
-        with site.journal.transaction(now, PERSON) as tx:
+        with acts.acting(site.journal, now, place_of(request), "added") as tx:
             tasks.add_task(tx, task_id, form.one("title"))
     except Problem as problem:
-        return _listed(request, said=told(problem), status=400)
+        return _listed(request, said=problem_text(problem), status=400)
     return back_to("/tasks", f"task-{task_id}", added=task_id)
 
 
 def _listed(request: Request, *, said: str = "", status: int = 200) -> Response:
     site, query = site_of(request), request.query_params
     chosen, wanted = query.get("show", ""), " ".join(query.get("q", "").split())[:200]
-    waiting = _waiting(site)
-    with site.journal.reading() as reader:
-        found, damaged = tasks.all_tasks(reader)
-    fits = _fits(chosen, wanted, site.now(), waiting)
-    listed = sorted((one for one in found if fits(one)), key=_key)
-    after = query.get("after", "")
-    start = next((n + 1 for n, one in enumerate(listed) if one.id == after), 0)
-    part = listed[start : start + PER_PAGE]
+    waiting = site.waiting_by_task()
+    asked = _wanted(chosen, wanted, _today(request), waiting)._replace(limit=PER_PAGE, after=query.get("after") or None)
+    part, count = task_list_index.counted_page_of(site.home.path / task_list_index.FILE, site.journal, asked)
     return page(
         request,
         "tasks.html",
@@ -68,48 +76,35 @@ def _listed(request: Request, *, said: str = "", status: int = 200) -> Response:
         at="tasks",
         said=said or (say("Added.") if query.get("added") else ""),
         status=status,
-        tasks=part,
-        count=len(listed),
-        damaged=len(damaged),
-        more=part[-1].id if start + PER_PAGE < len(listed) else "",
+        tasks=part.lines,
+        count=count,
+        damaged=len(part.damaged),
+        more=part.lines[-1].id if part.more else "",
         waiting_in=waiting,
         filters=FILTERS,
         chosen=chosen,
         wanted=wanted,
-        today=iso(site.now())[:10],
+        today=_today(request),
     )
 
 
-def _key(one: tasks.TaskLine) -> tuple[str, ...]:
-    return one.priority, one.due or "9999", one.created_at, one.id
+def _today(request: Request) -> str:
+    """The day where the browser is, as a due date is written."""
+    return words.local(site_of(request).now(), zone_of(request)).date().isoformat()
 
 
-def _waiting(site: Site) -> dict[str, int]:
-    """Task -> how many of its proposals wait."""
-    index.refresh(site.agents, site.now())
-    with site.agents.reading() as reader:
-        open_tasks = {entry.task_id for entry in index.entries(reader, only_open=True)}
-    return {task: index.waiting(site.agents, site.now(), task) for task in open_tasks}
-
-
-def _fits(chosen: str, wanted: str, now: int, waiting: Mapping[str, int]) -> Callable[[tasks.TaskLine], bool]:
-    piece, until = wanted.casefold(), iso(now + WEEK)[:10]
-
-    def fits(one: tasks.TaskLine) -> bool:
-        if piece and piece not in one.title.casefold():
-            return False
-        closed = one.status in CLOSED
-        match chosen:
-            case "done":
-                return closed
-            case "due":
-                return not closed and one.due is not None and one.due <= until
-            case "waiting":
-                return one.id in waiting
-            case _:
-                return not closed
-
-    return fits
+def _wanted(chosen: str, piece: str, today: str, waiting: Collection[str]) -> Wanted:
+    """What a filter means. What is due this week is due in the next seven days, or before."""
+    wanted = Wanted(piece=piece or None)
+    match chosen:
+        case "done":
+            return wanted._replace(statuses=CLOSED)
+        case "due":
+            return wanted._replace(until=(date.fromisoformat(today) + WEEK).isoformat())
+        case "waiting":
+            return wanted._replace(ids=sorted(waiting), everything=True)
+        case _:
+            return wanted
 
 
 # -- one task
@@ -127,12 +122,15 @@ def shown(request: Request, task_id: str, since: int, *, said: str = "", status:
         with site.journal.reading() as reader:
             held = tasks.page(reader, task_id)
             linked = [
-                (words.say(relation.replace("_", " ")), other, str(title))
+                end
                 for link in (*reader.links_from(task_id, ENTRY_LINK), *reader.links_to(task_id, ENTRY_LINK))
-                for other, relation, title in _ends(reader, link, task_id)
+                for end in _ends(reader, link, task_id)
             ]
+            written = _written(site, reader, task_id)
     except Problem as problem:
-        return page(request, "gone.html", title=say("Not here"), at="tasks", status=404, said="", why=told(problem))
+        return page(
+            request, "gone.html", title=say("Not here"), at="tasks", status=404, said="", why=problem_text(problem)
+        )
     with site.agents.reading() as reader:
         agent = agent_for_task(reader, task_id)
         report = latest_report(reader, agent.id) if agent is not None else None
@@ -147,6 +145,8 @@ def shown(request: Request, task_id: str, since: int, *, said: str = "", status:
         held=held,
         task=held.task,
         linked=linked,
+        relations=[(word, say(RELATED[word])) for word in (*RELATIONS, *INVERSES)],
+        written=written,
         agent=agent,
         report=report.content if report is not None else {},
         cards=rows.cards(site.inbox().visited_sets(now, since, task_id)),
@@ -159,12 +159,68 @@ def shown(request: Request, task_id: str, since: int, *, said: str = "", status:
     )
 
 
-def _ends(reader: Reader, link: Entity, task_id: str) -> list[tuple[str, str, str]]:
+class End(NamedTuple):
+    """The other end of a link: the word for it as seen from here, and what people read, the task, its title."""
+
+    word: str
+    relation: str
+    task: str
+    title: str
+
+
+RELATED = {
+    "relates_to": marked("relates to"),
+    "blocks": marked("blocks"),
+    "follows_up_on": marked("follows up on"),
+    "duplicates": marked("duplicates"),
+    "fixes": marked("fixes"),
+    "supersedes": marked("supersedes"),
+    "is_blocked_by": marked("is blocked by"),
+    "has_follow_up": marked("has the follow-up"),
+    "is_duplicated_by": marked("is duplicated by"),
+    "is_fixed_by": marked("is fixed by"),
+    "is_superseded_by": marked("is superseded by"),
+}
+"""What people call a relation between two tasks."""
+FAR_END = {stored: word for word, stored in INVERSES.items()}
+
+
+def _ends(reader: Reader, link: Entity, task_id: str) -> list[End]:
     held = view(link, EntryLink)
-    other = held.to_id if held.from_id == task_id else held.from_id
+    there = held.from_id == task_id
+    other = held.to_id if there else held.from_id
     document = reader.document(other)
-    title = document.document().get("title", "") if document is not None and not document.deleted else None
-    return [(other, relation, title) for relation, on in sorted(held.relations.items()) if on and title is not None]
+    if document is None or document.deleted:
+        return []
+    words_here = [word if there else FAR_END.get(word, word) for word, on in sorted(held.relations.items()) if on]
+    title = str(document.document().get("title", ""))
+    return [End(word, say(RELATED.get(word, word)), other, title) for word in words_here]
+
+
+class Written(NamedTuple):
+    """A write to a field: what it is called, what was there, what was written; when, by whom, where."""
+
+    label: str
+    before: str
+    after: str
+    at: str
+    by: str
+    device: str
+    current: bool
+
+
+def _written(site: Site, reader: Reader, task_id: str) -> list[Written]:
+    """Who wrote which field of a task, the newest first."""
+    names = site.names_of_hosts(reader)
+    lines = [line for line in overwritten.history(reader, task_id) if line.path in words.FIELDS]
+    return [
+        Written(
+            *(words.field(line.path), words.value(line.path, line.replaced), words.value(line.path, line.value)),
+            *(iso(line.stamp.millis), say("you") if line.stamp.precedence >= PERSON else say("an agent")),
+            *(names.get(line.stamp.host, say("another device")), line.current),
+        )
+        for line in lines[: -MOST_WRITES - 1 : -1]
+    ]
 
 
 def change(request: Request) -> Response:
@@ -175,13 +231,43 @@ def change(request: Request) -> Response:
         if verb is None:
             raise Problem("bad-verb", "there is nothing called {verb!r} to do", verb=form.one("verb")[:40])
         now = site.now()
-        with site.journal.transaction(now, PERSON) as tx:
+        with acts.acting(site.journal, now, place_of(request), _said(form)) as tx:
             verb(tx, task_id, form, site.new_id(now))
     except Problem as problem:
-        return shown(request, task_id, since_of(request), said=told(problem), status=400)
+        return shown(request, task_id, since_of(request), said=problem_text(problem), status=400)
     if form.one("verb") == "delete":
         return back_to("/tasks")
     return back_to(f"/tasks/{task_id}", form.one("anchor"), since=since_of(request))
+
+
+SAID = {
+    "title": marked("renamed"),
+    "priority": marked("priority {value}"),
+    "due": marked("due {value}"),
+    "estimate": marked("estimated"),
+    "add-item": marked("added"),
+    "tick": marked("ticked"),
+    "untick": marked("not ticked"),
+    "rename-item": marked("renamed"),
+    "remove-item": marked("removed"),
+    "move": marked("moved"),
+    "label": marked("label: {value}"),
+    "unlabel": marked("without the label {value}"),
+    "link": marked("linked"),
+    "unlink": marked("no longer linked"),
+    "note": marked("noted"),
+    "never-send": marked("never sent to a model"),
+    "send-again": marked("may be sent to a model"),
+    "delete": marked("deleted"),
+}
+"""What an act is called, by the name of its verb."""
+
+
+def _said(form: Form) -> str:
+    verb, value = form.one("verb"), " ".join(form.one("value").split())[:40]
+    if verb == "status":
+        return say(value.lower() or verb)
+    return say(SAID[verb], value=value or say("none"))
 
 
 Verb = Callable[[Transaction, str, Form, str], object]
@@ -199,6 +285,24 @@ def _minutes(text: str) -> int | None:
     return tasks.checked_minutes(int(text))
 
 
+def _steps(text: str) -> int:
+    """By how many places an item is moved: down, or up with a minus."""
+    if not re.fullmatch("-?[0-9]{1,4}", text, re.ASCII):
+        raise Problem("bad-value", "an item is moved by a number of places; got {text!r}", text=text[:40])
+    return int(text)
+
+
+def _link(tx: Transaction, task: str, form: Form, *, on: bool) -> object:
+    """Link a task, which may be named by its title, with the one of the page; or take that back."""
+    other = tasks.resolve(tx, form.one("other"), "task")
+    return tasks.set_link(tx, task, form.one("relation"), other, on=on)
+
+
+def _label(tx: Transaction, task: str, name: str, *, on: bool) -> object:
+    known = names.find_or_make(tx, "label", name) if on else names.find_known(tx, "label", name)
+    return names.label_task(tx, task, [known], on=on)
+
+
 def _note(tx: Transaction, task: str, new: str, text: str, minutes: int | None) -> object:
     """A note; with minutes, time that was spent until now."""
     if minutes is None:
@@ -208,7 +312,7 @@ def _note(tx: Transaction, task: str, new: str, text: str, minutes: int | None) 
 
 VERBS: Mapping[str, Verb] = {
     "title": lambda tx, task, form, new: tasks.edit_task(tx, task, {"title": tasks.checked_title(form.one("value"))}),
-    "status": lambda tx, task, form, new: tasks.edit_task(
+    "status": lambda tx, task, form, new: repetition.edit_task(
         tx, task, tasks.checked_status(form.one("value"), form.one("reason"))
     ),
     "priority": lambda tx, task, form, new: tasks.edit_task(
@@ -221,9 +325,14 @@ VERBS: Mapping[str, Verb] = {
     "untick": lambda tx, task, form, new: tasks.check_item(tx, form.one("item"), checked=False),
     "rename-item": lambda tx, task, form, new: tasks.rename_item(tx, form.one("item"), form.one("value")),
     "remove-item": lambda tx, task, form, new: tasks.remove_item(tx, form.one("item")),
-    "up": lambda tx, task, form, new: tasks.move_item(tx, form.one("item"), -1),
-    "down": lambda tx, task, form, new: tasks.move_item(tx, form.one("item"), +1),
+    "move": lambda tx, task, form, new: tasks.move_item(tx, form.one("item"), _steps(form.one("steps"))),
+    "label": lambda tx, task, form, new: _label(tx, task, form.one("value"), on=True),
+    "unlabel": lambda tx, task, form, new: _label(tx, task, form.one("value"), on=False),
+    "link": lambda tx, task, form, new: _link(tx, task, form, on=True),
+    "unlink": lambda tx, task, form, new: _link(tx, task, form, on=False),
     "note": lambda tx, task, form, new: _note(tx, task, new, form.one("value"), _minutes(form.one("minutes"))),
+    "never-send": lambda tx, task, form, new: never_sent.mark(tx, task, never=True),
+    "send-again": lambda tx, task, form, new: never_sent.mark(tx, task, never=False),
     "delete": lambda tx, task, form, new: tasks.delete_task(tx, task),
 }
 """What the page can do to a task, by the name that its forms give it."""

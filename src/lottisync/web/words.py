@@ -1,45 +1,56 @@
-"""Every sentence of the pages goes through here, so that a catalogue can say it in another language.
-
-English is the text in the code, as in `lottisync.review.language`. There is no translation yet: whatever language a
-browser asks for, the pages are English.
-"""
+"""What registers, values and times are called on a page, in the reader's language (`lottisync.language`)."""
 
 from datetime import date, datetime, tzinfo
+from functools import lru_cache
 from typing import Any
+from zoneinfo import ZoneInfo
 
+from lottisync.language import marked, say, several
 from lottisync.store.instant import millis
 
-LANGUAGE = "en"
-DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
-MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 MINUTE, HOUR = 60_000, 3_600_000
+WEEKDAYS = (marked("Mon"), marked("Tue"), marked("Wed"), marked("Thu"), marked("Fri"), marked("Sat"), marked("Sun"))
+MONTHS = (
+    marked("Jan"),
+    marked("Feb"),
+    marked("Mar"),
+    marked("Apr"),
+    marked("May"),
+    marked("Jun"),
+    marked("Jul"),
+    marked("Aug"),
+    marked("Sep"),
+    marked("Oct"),
+    marked("Nov"),
+    marked("Dec"),
+)
 FIELDS = {
-    "title": "Title",
-    "status": "Status",
-    "statusReason": "Reason",
-    "priority": "Priority",
-    "due": "Due date",
-    "estimate": "Estimate",
-    "languageCode": "Language",
-    "languageSource": "Language set by",
-    "isChecked": "Done",
-    "description": "Description",
-    "deletedAt": "Deleted",
-    "text": "Text",
-    "minutes": "Time",
-    "rank": "Place",
+    "title": marked("Title"),
+    "status": marked("Status"),
+    "statusReason": marked("Reason"),
+    "priority": marked("Priority"),
+    "due": marked("Due date"),
+    "estimate": marked("Estimate"),
+    "languageCode": marked("Language"),
+    "languageSource": marked("Language set by"),
+    "isChecked": marked("Done"),
+    "isArchived": marked("Archived"),
+    "description": marked("Description"),
+    "deletedAt": marked("Deleted"),
+    "text": marked("Text"),
+    "minutes": marked("Time"),
+    "rank": marked("Place"),
 }
 """What people call a register. One that is not here is called by its own name."""
-
-
-def say(text: str, **values: Any) -> str:
-    """A sentence with its fields."""
-    return text.format(**values) if values else text
-
-
-def several(one: str, many: str, count: int, **values: Any) -> str:
-    """A sentence with a number in it, which its fields know as `count`."""
-    return (one if count == 1 else many).format(count=f"{count:,}", **values)
+STATUSES = {
+    "OPEN": marked("Open"),
+    "GROOMED": marked("Groomed"),
+    "IN PROGRESS": marked("In progress"),
+    "BLOCKED": marked("Blocked"),
+    "ON HOLD": marked("On hold"),
+    "DONE": marked("Done"),
+    "REJECTED": marked("Rejected"),
+}
 
 
 def field(path: str) -> str:
@@ -52,13 +63,15 @@ def value(path: str, held: Any) -> str:
     if held is None or held == "":
         return say("nothing")
     if isinstance(held, bool):
+        if path == "isArchived":
+            return say("archived") if held else say("not archived")
         return say("done") if held else say("not done")
     if path in ("estimate", "minutes") and isinstance(held, int):
         return minutes(held)
     if path == "due" and isinstance(held, str):
         return day(held)
     if path == "status" and isinstance(held, str):
-        return held.capitalize()
+        return say(STATUSES.get(held, held.capitalize()))
     return str(held)
 
 
@@ -76,7 +89,8 @@ def day(text: str) -> str:
         found = date.fromisoformat(text)
     except ValueError:
         return text
-    return f"{say(DAYS[found.weekday()])} {found.day} {say(MONTHS[found.month - 1])} {found.year}"
+    weekday, month = say(WEEKDAYS[found.weekday()]), say(MONTHS[found.month - 1])
+    return say("{weekday} {day} {month} {year}", weekday=weekday, day=found.day, month=month, year=found.year)
 
 
 def moment(instant: str | None, now: int, zone: tzinfo | None = None) -> str:
@@ -98,10 +112,19 @@ def moment(instant: str | None, now: int, zone: tzinfo | None = None) -> str:
     if days == 0:
         return clock
     if 0 < days < 7:
-        return f"{say(DAYS[then.weekday()])} {clock}"
+        return f"{say(WEEKDAYS[then.weekday()])} {clock}"
     return f"{day(then.date().isoformat())}, {clock}"
 
 
 def local(at: int, zone: tzinfo | None = None) -> datetime:
     """A time (ms) by the clock on the wall."""
     return datetime.fromtimestamp(at / 1000, zone).astimezone(zone)
+
+
+@lru_cache(64)
+def zone_named(name: str) -> tzinfo | None:
+    """The zone that a browser says that it is in, like `Europe/Berlin`; None for what is none: the machine's."""
+    try:
+        return ZoneInfo(name) if 0 < len(name) < 64 else None
+    except (ValueError, OSError, KeyError):
+        return None

@@ -1,4 +1,4 @@
-"""Latest first, whoever wrote it."""
+"""Latest first, no matter who wrote it."""
 
 from collections.abc import Iterable
 

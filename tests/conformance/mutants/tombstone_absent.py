@@ -1,6 +1,6 @@
 """A tombstone counts as absent: it is not sent, as nothing would be there to send."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 from tests.conformance.mutants.planting import run
 
@@ -8,12 +8,13 @@ from lottisync.entities.entity import is_deleted
 from lottisync.entities.version import Version, open_stored
 from lottisync.store.snapshot import Snapshot
 
-original = Snapshot.versions
+original = Snapshot.sound
 
 
-def versions(self: Snapshot, numbers: Iterable[int]) -> list[Version]:
-    return [version for version in original(self, numbers) if not is_deleted(open_stored(version))]
+def sound(self: Snapshot, wanted: Sequence[int]) -> dict[int, Version]:
+    found = original(self, wanted)
+    return {n: version for n, version in found.items() if not is_deleted(open_stored(version))}
 
 
-Snapshot.versions = versions  # type: ignore[method-assign]
+Snapshot.sound = sound  # type: ignore[method-assign]
 run()

@@ -9,9 +9,9 @@ from lottisync.entities.entity import Entity
 from lottisync.entities.view import view
 from lottisync.journal import redundancy, tasks
 from lottisync.journal.arguments import TitleText
-from lottisync.journal.language import marked
 from lottisync.journal.task_action import ITEM, TaskAction, Topic
 from lottisync.journal.types import ChecklistItem
+from lottisync.language import marked
 from lottisync.review.action import EffectWrite, FieldChange, TargetView
 from lottisync.review.effect import receipt
 from lottisync.review.precedence import AGENT

@@ -9,9 +9,9 @@ from lottisync.entities import path as paths
 from lottisync.entities.entity import is_deleted
 from lottisync.entities.view import view
 from lottisync.journal.arguments import Arguments, EntityIdText
-from lottisync.journal.language import marked
 from lottisync.journal.task_action import LABEL, TaskAction, Topic, missing
 from lottisync.journal.types import Label, Task
+from lottisync.language import marked
 from lottisync.review.action import FieldChange, TargetView
 from lottisync.review.policy import Policy
 from lottisync.store.reader import Reader

@@ -10,9 +10,9 @@ from lottisync.entities.view import view
 from lottisync.journal import redundancy, tasks
 from lottisync.journal.actions.link_task import LinkTask, Relation
 from lottisync.journal.arguments import MAX_REASON, DueDate, Priority, TitleText
-from lottisync.journal.language import marked
 from lottisync.journal.task_action import TASK, TaskAction, Topic
 from lottisync.journal.types import ENTRY_LINK, Task
+from lottisync.language import marked
 from lottisync.review.action import EffectWrite, FieldChange, TargetView
 from lottisync.review.effect import receipt
 from lottisync.review.proposal import created_id
@@ -37,7 +37,7 @@ class CreateFollowUpTask(TaskAction):
     due_date: DueDate | None = Field(default=None, description="The day, as YYYY-MM-DD.")
     priority: Priority | None = Field(default=None, description="P0 is the most urgent, P3 the least. P2 if left out.")
     description: Annotated[str, StringConstraints(strip_whitespace=True, max_length=MAX_REASON)] | None = Field(
-        default=None, description="What whoever does it has to know."
+        default=None, description="What the person who does it has to know."
     )
     relation: Relation | None = Field(
         default=None, description="How this task stands to the new one; it is proposed as a link of its own."

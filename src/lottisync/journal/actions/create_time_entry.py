@@ -9,10 +9,10 @@ from lottisync.entities.view import view
 from lottisync.journal import time_entry
 from lottisync.journal.actions.update_time_entry import OFFSET, Instant, Summary, spanned
 from lottisync.journal.arguments import INCOMPLETE
-from lottisync.journal.language import marked
 from lottisync.journal.task_action import TaskAction
 from lottisync.journal.time_entry import ENTRY, Span, checked_span
 from lottisync.journal.types import TIME, Entry
+from lottisync.language import marked
 from lottisync.problem import Problem
 from lottisync.review.action import EffectWrite, FieldChange, TargetView
 from lottisync.review.effect import receipt

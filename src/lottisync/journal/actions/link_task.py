@@ -11,9 +11,9 @@ from lottisync.entities.entity import is_deleted
 from lottisync.entities.schema import link_id
 from lottisync.entities.view import view
 from lottisync.journal.arguments import EntityIdText, rule
-from lottisync.journal.language import marked
 from lottisync.journal.task_action import NOT_ALLOWED, TASK, TaskAction, Topic, allows, missing
 from lottisync.journal.types import ENTRY_LINK, INVERSES, RELATIONS, Task, link_ends
+from lottisync.language import marked
 from lottisync.problem import Problem
 from lottisync.review.action import EffectWrite, FieldChange, TargetView
 from lottisync.review.effect import receipt

@@ -9,9 +9,9 @@ from pydantic import Field
 from lottisync.entities.view import view
 from lottisync.journal import tasks
 from lottisync.journal.arguments import Arguments, EntityIdText, TitleText
-from lottisync.journal.language import marked
 from lottisync.journal.task_action import ITEM, NOT_ALLOWED, TASK, TaskAction, allows, missing
 from lottisync.journal.types import PLACE, ChecklistItem, Task
+from lottisync.language import marked
 from lottisync.review.action import EffectWrite, FieldChange, TargetView
 from lottisync.review.effect import receipt
 from lottisync.review.policy import Policy

@@ -6,9 +6,9 @@ from typing import Annotated, Any, ClassVar, Self
 from pydantic import AfterValidator, Field, ValidationInfo, model_validator
 
 from lottisync.journal.arguments import INCOMPLETE, ReasonText, rule
-from lottisync.journal.language import marked
 from lottisync.journal.task_action import TaskField
 from lottisync.journal.tasks import checked_status
+from lottisync.language import marked
 from lottisync.problem import Problem
 from lottisync.review.action import EffectWrite, FieldChange, TargetView
 

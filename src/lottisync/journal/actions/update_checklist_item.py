@@ -14,10 +14,10 @@ from lottisync.causality.vector_clock import Clock
 from lottisync.entities.view import view
 from lottisync.journal import evidence, guard
 from lottisync.journal.arguments import MAX_REASON, Arguments, Evidence, Id, ReasonText, TitleText
-from lottisync.journal.language import marked
 from lottisync.journal.redundancy import same
 from lottisync.journal.task_action import ITEM, TaskAction, Topic, missing
 from lottisync.journal.types import ChecklistItem
+from lottisync.language import marked
 from lottisync.review.action import Cited, EffectWrite, Grade, TargetView
 from lottisync.review.policy import Policy
 from lottisync.review.tool_answer import skipped

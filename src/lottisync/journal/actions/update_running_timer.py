@@ -7,8 +7,8 @@ from pydantic import Field
 from lottisync.entities.view import view
 from lottisync.journal.actions.update_time_entry import Summary, TimeChange
 from lottisync.journal.arguments import Id
-from lottisync.journal.language import marked
 from lottisync.journal.types import Entry
+from lottisync.language import marked
 from lottisync.review.action import TargetView
 
 

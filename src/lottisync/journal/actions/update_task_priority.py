@@ -5,8 +5,8 @@ from typing import Any, ClassVar
 from pydantic import Field
 
 from lottisync.journal.arguments import Priority
-from lottisync.journal.language import marked
 from lottisync.journal.task_action import TaskField
+from lottisync.language import marked
 
 
 class UpdateTaskPriority(TaskField):

@@ -8,10 +8,10 @@ from pydantic import AfterValidator, Field, StringConstraints, model_validator
 from lottisync.entities.view import view
 from lottisync.journal import time_entry
 from lottisync.journal.arguments import MAX_SUMMARY, Id, rule
-from lottisync.journal.language import marked
 from lottisync.journal.task_action import TaskAction, missing
 from lottisync.journal.time_entry import ENTRY, checked_instant
 from lottisync.journal.types import TIME, Entry
+from lottisync.language import marked
 from lottisync.problem import Problem
 from lottisync.review.action import EffectWrite, FieldChange, TargetView
 from lottisync.review.policy import Policy
@@ -63,7 +63,7 @@ class TimeChange(TaskAction):
         return f"its {path} is now {'open' if value is None else value}"
 
     def beside(self, writes: Mapping[str, Any], effect_write: EffectWrite) -> dict[str, Any]:
-        """Start and end are one value. Words that an agent wrote are not the user's, whoever confirmed them."""
+        """Start and end are one value. Words that an agent wrote do not become the user's by a confirmation."""
         now = self.current(effect_write.target_view)
         span = (
             {path: now[path] for path in ("at", "end") if path not in writes} if writes.keys() & {"at", "end"} else {}

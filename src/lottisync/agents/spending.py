@@ -1,0 +1,78 @@
+"""How many tokens agents have used today, and how many they may (docs/specs/09-agents.md, section 12).
+
+A day is a calendar day where the person's clock is. What is counted are the turns that are on record, of all devices,
+as far as they have arrived here: as the server counted them, or estimated where it does not count.
+"""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta, tzinfo
+from typing import Any, NamedTuple
+
+from lottisync.agents.agent import TOKENS_A_DAY, setting
+from lottisync.agents.thread import ESTIMATED
+from lottisync.agents.types import Agent, AgentMessage, AgentSettings
+from lottisync.store import tables
+from lottisync.store.instant import iso
+from lottisync.store.reader import Reader
+
+MOST_A_DAY = 10**12
+"""Greater numbers count as this one."""
+
+
+LAST = 253_402_128_000_000
+"""Two days before the last year that a date can have ends: whatever a clock says, its day has an end."""
+
+
+class Day(NamedTuple):
+    """From when to when a day lasts, in milliseconds since 1970."""
+
+    begin: int
+    end: int
+
+
+def day_of(now: int, zone: tzinfo | None = None) -> Day:
+    """The day of `now` (ms) in that zone (None: in this machine's)."""
+    there = datetime.fromtimestamp(min(now, LAST) / 1000, UTC).astimezone(zone)
+    midnight = there.replace(hour=0, minute=0, second=0, microsecond=0)
+    if zone is None:
+        # The machine's offset of another hour may be another one.
+        midnight = midnight.replace(tzinfo=None)
+    return Day(_millis(midnight), _millis(midnight + timedelta(days=1)))
+
+
+def used(reader: Reader, day: Day, agent_id: str | None = None) -> int:
+    """The tokens that this agent, or all, have used since the day began."""
+    since = iso(day.begin)
+    entities, _ = tables.names(reader.schema)
+    sql = f"""select id from {entities}
+        where type = 'agentMessage' and subtype in ('thought', 'summary') and created_at >= ?"""
+    rows = (
+        reader.local(sql, (since,)) if agent_id is None else reader.local(f"{sql} and agent_id = ?", (since, agent_id))
+    )
+    documents = (reader.document(str(ident)) for (ident,) in rows)
+    return sum(_tokens(document.view(AgentMessage).metadata) for document in documents if document is not None)
+
+
+def exceeded(reader: Reader, agent: Agent, settings: AgentSettings, day: Day) -> int | None:
+    """The limit that is reached, in tokens: the agent's own, or that of all agents. None if it may go on."""
+    own = setting(agent, TOKENS_A_DAY, 0, MOST_A_DAY)
+    if own and used(reader, day, agent.id) >= own:
+        return own
+    together = settings.tokens_a_day or 0
+    if together > 0 and used(reader, day) >= together:
+        return together
+    return None
+
+
+def _tokens(metadata: Mapping[str, Any]) -> int:
+    if "promptTokens" in metadata:
+        return _number(metadata["promptTokens"]) + _number(metadata.get("completionTokens"))
+    return _number(metadata.get(ESTIMATED))
+
+
+def _number(value: object) -> int:
+    return value if isinstance(value, int) and value > 0 else 0
+
+
+def _millis(moment: datetime) -> int:
+    return round(moment.timestamp() * 1000)

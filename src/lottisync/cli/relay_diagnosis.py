@@ -1,0 +1,175 @@
+"""What a device needs of its relay, looked at part by part: `lottisync relay doctor`.
+
+Each finding says what is there, and what to do. What is permitted is not asked for, it is tried: one small message is
+published, read and deleted. It lies under a name that no device reads.
+"""
+
+from collections.abc import Awaitable, Callable
+
+from nats.errors import Error as NatsError
+from nats.js.api import DiscardPolicy, StreamInfo
+
+from lottisync.answers.care import Finding, FindingState
+from lottisync.language import listed, marked, number, say, several, translated
+from lottisync.problem import Problem
+from lottisync.relay.connection import Connection, connect, unusable
+from lottisync.relay.jetstream import AGE_SECONDS, JetStream
+from lottisync.relay.server_files import MAX_PAYLOAD
+from lottisync.relay.setting import Setting
+
+DAY_SECONDS = 86_400
+CLOCK_SECONDS = 60
+PATIENCE_SECONDS = 3.0
+"""A server says nothing to a request that it does not permit."""
+NEARLY_FULL, FULL = 0.8, 0.95
+ADVICE = {
+    "relay-certificate": marked("Give the server's own certificate: lottisync relay set URL --certificate FILE"),
+    "relay-refused-us": marked(
+        "Look at the name and password in the URL, or give the file: lottisync relay credentials FILE"
+    ),
+    "relay-credentials": marked("Give a file that this user can read: lottisync relay credentials FILE"),
+    "relay-not-permitted": marked(
+        "Ask who runs the server to permit it: docs/guide/relay-server.md lists what a device needs"
+    ),
+}
+
+
+async def examine(setting: Setting, tag: bytes, now: Callable[[], int]) -> list[Finding]:
+    """Look at all of it; at the first part that fails nothing after it can be looked at."""
+    begun = now()
+    try:
+        client = await connect(setting)
+    except Problem as problem:
+        start = marked("Start the server, or look at the address: lottisync relay set URL")
+        return [Finding("server", "fault", translated(problem), say(ADVICE.get(problem.code, start)))]
+    try:
+        return [
+            _server(client, setting, now() - begun),
+            _encryption(setting),
+            _payload(client.max_payload),
+            *await _stream(client, setting, tag, now),
+        ]
+    finally:
+        await client.close()
+
+
+def _server(client: Connection, setting: Setting, took: int) -> Finding:
+    version = client.connected_server_version
+    text = say(
+        "{url} answers after {took} ms; nats-server {version}",
+        url=setting.shown,
+        took=number(took),
+        version=f"{version.major}.{version.minor}.{version.patch}",
+    )
+    return Finding("server", "good", text, None)
+
+
+def _encryption(setting: Setting) -> Finding:
+    if setting.url.startswith("tls://"):
+        text = say("TLS, and the server has shown a certificate that is trusted here")
+        return Finding("encryption", "good", text, None)
+    if setting.shown.startswith(("nats://127.", "nats://localhost", "nats://[::1]")):
+        return Finding("encryption", "good", say("the server is on this machine"), None)
+    text = say("the network between sees the password, and when devices speak; never what they say")
+    return Finding("encryption", "warning", text, say("Let the server use TLS, and set a URL with tls://"))
+
+
+def _payload(most: int) -> Finding:
+    if most >= MAX_PAYLOAD:
+        text = say("the server takes {most} bytes in a message", most=number(most))
+        return Finding("message size", "good", text, None)
+    text = say(
+        "the server takes {most} bytes in a message, and one of ours may have {ours}",
+        most=number(most),
+        ours=number(MAX_PAYLOAD),
+    )
+    advice = say("Set {setting} in its configuration", setting=f"max_payload: {MAX_PAYLOAD}")
+    return Finding("message size", "fault", text, advice)
+
+
+async def _stream(client: Connection, setting: Setting, tag: bytes, now: Callable[[], int]) -> list[Finding]:
+    try:
+        relay = await JetStream.opened(client, setting, tag, PATIENCE_SECONDS)
+        limits = _limits(await relay.info())
+    except (Problem, TimeoutError, NatsError) as error:
+        problem = error if isinstance(error, Problem) else unusable(setting, error, client.refused)
+        switch_on = marked("Switch JetStream on in the server's configuration, with room for 64 MiB")
+        return [Finding("stream", "fault", translated(problem), say(ADVICE.get(problem.code, switch_on)))]
+    return [*limits, _room(*await relay.room()), *await _permissions(relay, client, now)]
+
+
+def _limits(info: StreamInfo) -> list[Finding]:
+    config = info.config
+    wrong = []
+    if config.discard != DiscardPolicy.NEW:
+        wrong.append((say("it forgets the oldest when it is full"), "discard: new"))
+    if config.max_msg_size not in (None, -1) and config.max_msg_size < MAX_PAYLOAD:
+        text = say("it takes {most} bytes in a message", most=number(config.max_msg_size))
+        wrong.append((text, f"max_msg_size: {MAX_PAYLOAD}"))
+    if config.max_age and config.max_age < AGE_SECONDS:
+        text = several(
+            "it forgets after {count} day", "it forgets after {count} days", round(config.max_age / DAY_SECONDS)
+        )
+        wrong.append((text, "max_age: 90 days"))
+    if config.allow_rollup_hdrs:
+        wrong.append((say("one message with Nats-Rollup deletes all of it"), "allow_rollup_hdrs: false"))
+    if not config.max_bytes or config.max_bytes < 0:
+        wrong.append((say("a stolen password can fill the disk"), "max_bytes"))
+    if not wrong:
+        return [Finding("stream", "good", say("{name} is as devices make it", name=config.name), None)]
+    return [
+        Finding("stream", "warning", f"{config.name}: {text}", say("Set {setting} for it", setting=setting))
+        for text, setting in wrong
+    ]
+
+
+def _room(used: int, most: int | None) -> Finding:
+    if most is None:
+        return Finding("storage", "good", say("{used} bytes", used=number(used)), None)
+    text = say("{used} bytes of {most}", used=number(used), most=number(most))
+    if used > NEARLY_FULL * most:
+        state: FindingState = "fault" if used > FULL * most else "warning"
+        return Finding("storage", state, text, say("Give the stream more room: max_bytes"))
+    return Finding("storage", "good", text, None)
+
+
+async def _permissions(relay: JetStream, client: Connection, now: Callable[[], int]) -> list[Finding]:
+    """Publish, list, read and delete, until one is refused. The server's clock stands in the message that it stored."""
+    clock: list[float] = []
+
+    async def read() -> None:
+        clock.append(now() / 1000 - await relay.stored_at())
+
+    steps: list[tuple[str, Callable[[], Awaitable[object]]]] = [
+        (say("publish"), relay.probe),
+        (say("list"), relay.names),
+        (say("read"), read),
+        (say("delete"), relay.unprobe),
+    ]
+    done: list[str] = []
+    for what, step in steps:
+        try:
+            await step()
+        except (TimeoutError, NatsError) as error:
+            reason = client.refused or str(error).removeprefix("nats: ") or type(error).__name__
+            return [Finding("permissions", "fault", _refused(done, what, reason), say(ADVICE["relay-not-permitted"]))]
+        done.append(what)
+    text = say("these work: {done}", done=listed(done))
+    return [Finding("permissions", "good", text, None), _clock(clock[0])]
+
+
+def _refused(done: list[str], what: str, reason: str) -> str:
+    if not done:
+        return say("{what} does not work: {reason}", what=what, reason=reason)
+    return say("these work: {done}; {what} does not: {reason}", done=listed(done), what=what, reason=reason)
+
+
+def _clock(ahead: float) -> Finding:
+    if abs(ahead) <= CLOCK_SECONDS:
+        return Finding("clock", "good", say("this machine and the server say the same time"), None)
+    seconds = number(round(abs(ahead)))
+    if ahead > 0:
+        text = say("this machine is {seconds} s ahead of the server", seconds=seconds)
+    else:
+        text = say("this machine is {seconds} s behind the server", seconds=seconds)
+    return Finding("clock", "warning", text, say("Set the clock of the one that is wrong"))

@@ -1,0 +1,195 @@
+"""What `review` prints: the page that a verdict is about, and what became of each verdict."""
+
+from typing import Any
+
+import msgspec
+
+from lottisync.cli.review_words import word
+from lottisync.cli.terminal import Terminal
+from lottisync.cli.times import local
+from lottisync.device import clock
+from lottisync.entities.entity import DELETED_AT
+from lottisync.language import say, several, translated
+from lottisync.review.action import FieldChange
+from lottisync.review.effect import StaleField
+from lottisync.review.inbox import Inbox, SetView
+from lottisync.review.item_names import name_of
+from lottisync.review.item_view import ItemView
+from lottisync.review.outcome import Outcome
+
+CHANGED = ("applied", "no-op", "already", "rejected", "deferred", "undone", "kept")
+"""Results of a verdict that was carried out, or after which things are as the person wants them."""
+
+
+def show_sets(terminal: Terminal, sets: list[SetView]) -> None:
+    """Each item with all that will be written, why, and what it cites: this page is what a verdict is about."""
+    for one in sets:
+        terminal.line(_heading(one), "bold")
+        names = max((len(item.name) for item in one.items), default=0)
+        for item in one.items:
+            terminal.line(_row(item, names))
+            _show_ground(terminal, item, " " * names)
+
+
+def _row(item: ItemView, names: int) -> Any:
+    """`k7f2.3  Set estimate to 60 minutes  30 → 60  changed since`."""
+    from rich.text import Text
+
+    row = Text(item.name.ljust(names), "dim")
+    for part in (_summary(item), _change(item), _state(item)):
+        if part.plain:
+            row.append("  ").append_text(part)
+    return row
+
+
+def _show_ground(terminal: Terminal, item: ItemView, margin: str = "") -> None:
+    """Why the agent proposes it, the words that it cites, and what it takes the place of."""
+    if item.why:
+        terminal.line(f"{margin}  " + say("why: {reason}", reason=item.why))
+    for cited in item.cited:
+        terminal.text(cited.text, f"{margin}  {minute(cited.at)}  ")
+    for names, sentence in (
+        (item.supersedes, say("takes the place of")),
+        ([item.superseded_by] if item.superseded_by else [], say("its place took")),
+    ):
+        if names:
+            terminal.line(f"{margin}  {sentence} {', '.join(_names(terminal, names))}", "dim")
+
+
+def _names(terminal: Terminal, ids: list[str]) -> list[str]:
+    with terminal.home.agent.reading() as reader:
+        return [name_of(reader, ident) for ident in ids]
+
+
+def _heading(one: SetView) -> str:
+    return several(
+        *('For "{task}" {agent} suggests {count} change', 'For "{task}" {agent} suggests {count} changes'),
+        one.waiting,
+        task=one.task_title,
+        agent=one.agent_name,
+    )
+
+
+def _summary(item: ItemView) -> Any:
+    from rich.text import Text
+
+    return Text(item.summary, "dim strike" if item.status in ("confirmed", "rejected", "retracted") else "")
+
+
+def _change(item: ItemView) -> Any:
+    from rich.text import Text
+
+    text = Text()
+    for change in item.changes:
+        if text:
+            text.append(", ")
+        text.append_text(_before_and_after(item, change, named=len(item.changes) > 1))
+    return text
+
+
+def _before_and_after(item: ItemView, change: FieldChange, *, named: bool = False) -> Any:
+    """A field now and then; with its name where there are several."""
+    from rich.text import Text
+
+    text = Text(f"{change.path}: " if named else "")
+    if not item.creates:
+        text.append(_plain(change.path, change.before), "red")
+        text.append(" → ")
+    return text.append(_plain(change.path, change.after), "green")
+
+
+def _plain(path: str, value: Any) -> str:
+    """What a register holds, as people say it."""
+    if value is None:
+        return say("none")
+    if isinstance(value, bool):
+        if path == "isArchived":
+            return say("archived") if value else say("not archived")
+        return say("done") if value else say("not done")
+    return str(value)
+
+
+def _state(item: ItemView) -> Any:
+    from rich.text import Text
+
+    if item.contested:
+        return Text(word("contested"), "bold red")
+    if item.stale:
+        return Text(say("changed since"), "yellow")
+    if item.depends_on:
+        return Text(say("waits for another item"), "dim")
+    if item.satisfied:
+        return Text(say("already so"), "dim")
+    if item.error:
+        return Text(item.error, "red")
+    if item.expired:
+        return Text(word("expired"), "dim")
+    if item.order_unknown:
+        return Text(say("what it cites was written beside your change, not after it"), "yellow")
+    if item.undone:
+        return Text(word("undone"), "dim")
+    if item.superseded_by:
+        return Text(word("superseded"), "dim")
+    return Text("" if item.status == "pending" else word(item.status), "dim")
+
+
+def show_item(terminal: Terminal, item: ItemView) -> None:
+    """All that would be written, why, and what it cites: what a person decides on."""
+    terminal.line(f"{item.agent_name}  {item.task_title}", "dim")
+    terminal.line(item.summary, "bold")
+    for change in item.changes:
+        terminal.line(_indented(_before_and_after(item, change, named=len(item.changes) > 1)))
+    _show_ground(terminal, item)
+    _show_stale(terminal, item.stale_fields)
+    state = _state(item)
+    if state.plain:
+        terminal.line(_indented(state))
+    terminal.line(f"  {item.tool} {msgspec.json.encode(item.args).decode()}  {item.name}", "dim")
+
+
+def _indented(text: Any) -> Any:
+    from rich.text import Text
+
+    return Text("  ").append_text(text)
+
+
+def show_outcomes(terminal: Terminal, outcomes: list[Outcome], inbox: Inbox) -> None:
+    """Print what became of each item. An item that has changed since it was shown is shown as it is now."""
+    if not outcomes:
+        terminal.line(say("Nothing waits for you."), "green")
+    now = clock.now()
+    for outcome in outcomes:
+        style = "green" if outcome.result in CHANGED else "yellow"
+        item = inbox.item(outcome.item, now)
+        said = f"{word(outcome.result)}  {item.name}  {item.task_title}: {item.summary}"
+        terminal.line(f"{said}  {translated(outcome.message)}".rstrip(), style)
+        if outcome.view is not None:
+            show_item(terminal, item)
+        else:
+            _show_stale(terminal, outcome.stale)
+
+
+def _show_stale(terminal: Terminal, fields: list[StaleField]) -> None:
+    for field in fields:
+        terminal.line("  " + _stale(field), "yellow")
+
+
+def _stale(field: StaleField) -> str:
+    by = say("the user") if field.by == "user" else say("an agent")
+    if field.path == DELETED_AT and field.now is None:
+        return say("it was deleted and brought back, by {by}", by=by)
+    if field.path == DELETED_AT:
+        return say("it was deleted, by {by}", by=by)
+    return say(
+        "{field}: it was {was} and is now {now}, by {by}; proposed is {proposed}",
+        field=field.path,
+        was=_plain(field.path, field.was),
+        now=_plain(field.path, field.now),
+        by=by,
+        proposed=_plain(field.path, field.proposed),
+    )
+
+
+def minute(instant: str) -> str:
+    """An instant (ISO 8601) as it is printed: to the minute, in this device's zone."""
+    return local(instant)

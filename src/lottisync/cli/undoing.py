@@ -1,0 +1,99 @@
+"""`lottisync undo`: taking back what was done last (docs/specs/11-command-line.md, section 6)."""
+
+from typing import Literal
+
+import click
+
+from lottisync.answers.stores import ActDone, Acts, TakenBack
+from lottisync.cli.acts import this_terminal
+from lottisync.cli.terminal import Terminal, common
+from lottisync.cli.times import SECONDS, local
+from lottisync.daemon.overview import device_names
+from lottisync.device import acts, clock
+from lottisync.device.acts import Act
+from lottisync.entities.registers import Stamp
+from lottisync.language import marked, say, translated
+from lottisync.problem import Usage
+from lottisync.review.precedence import PERSON
+from lottisync.store.instant import iso
+
+PLACES: dict[Literal["here", "terminal", "browser"], str] = {
+    "here": marked("here"),
+    "terminal": marked("another terminal"),
+    "browser": marked("a browser"),
+}
+
+
+@click.command()
+@click.argument("number", type=int, required=False, metavar="[NUMBER]")
+@click.option("--list", "listing", is_flag=True, help="Show what was done on this device, and the numbers.")
+@click.option("-n", "limit", type=click.IntRange(1, acts.KEPT_ACTS), default=20, show_default=True, help="How many.")
+@common
+def undo(terminal: Terminal, number: int | None, listing: bool, limit: int) -> None:
+    """Take back what was done last from this terminal; with NUMBER, what `--list` shows under it.
+
+    What somebody has written since is left alone: then nothing is taken back. To take back an undo is to do it again.
+
+    \b
+    lottisync undo
+    lottisync undo --list
+    lottisync undo 12
+    """
+    if listing:
+        if number is not None:
+            raise Usage("bad-call", "--list takes no number")
+        _list(terminal, limit)
+        return
+    with terminal.home.journal.reading() as reader:
+        act = acts.last_of(reader, this_terminal()) if number is None else acts.numbered(reader, number)
+    taken = TakenBack(_take_back(terminal, act), _answer(act))
+    terminal.emit(taken, lambda: terminal.line(say("Took back {n}  {said}", n=act.n, said=act.said), "green"))
+
+
+def _list(terminal: Terminal, limit: int) -> None:
+    with terminal.home.journal.reading() as reader:
+        found = [_answer(act) for act in acts.newest(reader, limit)]
+
+    def shown() -> None:
+        if not found:
+            terminal.line(say("Nothing was done here yet."))
+            return
+        rows = [
+            (str(each.number), local(each.at, SECONDS), say(PLACES[each.place]), translated(each.text), _fate(each))
+            for each in found
+        ]
+        terminal.table(["", "when", "where", "what", ""], rows)
+
+    terminal.emit(Acts(found), shown)
+
+
+def _fate(act: ActDone) -> str:
+    return say("taken back by {undone_by}", undone_by=act.undone_by) if act.undone_by is not None else ""
+
+
+def _answer(act: Act) -> ActDone:
+    place: Literal["here", "terminal", "browser"] = "browser" if act.place.startswith("browser") else "terminal"
+    if act.place == this_terminal():
+        place = "here"
+    return ActDone(act.n, iso(act.at), place, act.said, act.undoes, act.undone_by)
+
+
+def _take_back(terminal: Terminal, act: Act) -> int:
+    from lottisync.journal.toolbox import ACTIONS
+    from lottisync.review.acts import take_back
+    from lottisync.review.verdict import Verdicts
+
+    home, now = terminal.home, clock.now()
+    names = device_names(home)
+
+    def writer(stamp: Stamp) -> str:
+        device = names.get(stamp.host, say("another device"))
+        return device if stamp.precedence == PERSON else say("an agent on {device}", device=device)
+
+    verdicts = Verdicts(home.journal, home.agent, ACTIONS, device_id=home.key.device_id, new_id=clock.new_id)
+    if act.about:
+        verdicts.recover(now)
+    label = say("taking back")
+    with terminal.gauge(label) as show:
+        progress: acts.UndoProgress = lambda done, of: show(label, done / of)  # noqa: E731
+        return take_back(home.journal, verdicts, act, now, this_terminal(), writer, progress)

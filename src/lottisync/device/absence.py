@@ -1,0 +1,65 @@
+"""Why another device is away (docs/specs/16-meeting.md, section 7).
+
+The engine says it while it runs, and writes it down for when it does not (`lottisync.device.peers`). Both are this one
+struct, and every program shows it with the same sentence.
+"""
+
+from typing import Literal
+
+import msgspec
+
+from lottisync.problem import Sentence
+
+Reason = Literal["no-address", "unreachable", "refused", "version", "stopped", "looking"]
+
+
+class Away(msgspec.Struct, frozen=True, rename="camel"):
+    """`why` is a word of docs/specs/16-meeting.md. `error` says in words what failed last, at `address`, the likeliest
+    of those that fail; `others` counts the rest. Times are ISO 8601: it fails since `since`, and was tried last at
+    `triedAt` (where nothing can be tried: it was looked for then). `clockSaid` is what the device's clock said, if that
+    was far ahead of ours."""
+
+    why: Reason
+    tried_at: str
+    since: str | None = None
+    address: str | None = None
+    others: int = 0
+    error: str | None = None
+    clock_said: str | None = None
+
+
+def shown_away(away: Away) -> Sentence:
+    """For people. Empty if there is nothing to say yet."""
+    match away.why:
+        case "looking":
+            return Sentence(away.error or "")
+        case "stopped":
+            return Sentence("it was stopped at {at}", at=_minute(away.since or away.tried_at))
+        case "no-address":
+            return (
+                Sentence("{error}; no address known", error=Sentence(away.error))
+                if away.error
+                else Sentence("no address known")
+            )
+        case "version":
+            return Sentence(away.error) if away.error else Sentence("it speaks another version")
+    return Sentence(
+        "{what}{where}{since}, last tried {at}: {why}",
+        what=Sentence("not reachable") if away.why == "unreachable" else Sentence("no connection"),
+        where=_where(away),
+        since=Sentence(" since {at}", at=_minute(away.since)) if away.since else "",
+        at=_minute(away.tried_at),
+        why=Sentence(away.error or away.why),
+    )
+
+
+def _where(away: Away) -> str:
+    if away.address is None:
+        return ""
+    if not away.others:
+        return Sentence(" at {address}", address=away.address)
+    return Sentence(" at {address} and {others} more", address=away.address, others=away.others)
+
+
+def _minute(at: str) -> str:
+    return at[:16].replace("T", " ")

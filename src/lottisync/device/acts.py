@@ -1,0 +1,389 @@
+"""What was done on this device, and taking it back (docs/specs/11-command-line.md, section 6).
+
+An *act* is one transaction in which somebody changed a store from one place, which may be a terminal or a browser. The
+store keeps the newest acts in two local tables, in the transaction of the act itself: which entities it wrote to, and
+what each register held before. An entity that the act made has no "before".
+
+An act is taken back as a whole, or not at all. Each register must still hold what the act wrote, and nothing else: a
+later write of anybody, and a concurrent one beside it, is left alone and named. To take back is an act, too, so it can
+be taken back in turn.
+
+If an act was taken back, its registers hold the old values again, under new dots. So the new dot *stands for* the dots
+of the old values. That is how an older act can be taken back after a newer one.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import msgspec
+
+from lottisync.causality.vector_clock import Dot, Host
+from lottisync.entities import canonical
+from lottisync.entities.entity import DELETED_AT, HIGH, LOW, Entity, is_deleted
+from lottisync.entities.registers import Stamp
+from lottisync.problem import Problem
+from lottisync.store import lookups, overwritten
+from lottisync.store.reader import Document, Reader
+from lottisync.store.store import Store
+from lottisync.store.transaction import Transaction
+
+KEPT_ACTS = 200
+"""The newest acts that can be taken back; older ones are forgotten."""
+NAMED = 3
+"""How many titles the sentence of an act names."""
+
+TABLE = """
+create table if not exists acts (n integer primary key autoincrement, at integer not null, place text not null,
+    said text not null, host text not null, first integer not null, last integer not null,
+    feed integer not null, undoes integer, redo integer not null, about text not null) strict;
+create table if not exists act_writes (act integer not null, entity text not null, was text,
+    primary key (act, entity)) strict, without rowid;
+"""
+"""`first` and `last` are the counters of the act's writes under `host`; `feed` is the place of the change feed up to
+which they came; `undoes` is the act that it takes back, `redo` is 1 if that one took back another; `about` are ids of
+what it concerned in another store, as a JSON array. `was` is null for an entity that the act made."""
+
+
+class Act(NamedTuple):
+    """`n` is its number, `at` in ms. `undone_by` is the act that took it back. `about` are the ids of what it concerned
+    in another store."""
+
+    n: int
+    at: int
+    place: str
+    said: str
+    undoes: int | None
+    redo: bool
+    undone_by: int | None
+    about: list[str]
+
+    @property
+    def open(self) -> bool:
+        """Whether the plain `undo` may take it back: nobody has, and it is no undo itself."""
+        return self.undone_by is None and (self.undoes is None or self.redo)
+
+
+class _Old(msgspec.Struct, array_like=True, frozen=True):
+    """The value that a register showed before an act, and the dots of all that it held."""
+
+    value: msgspec.Raw
+    dots: list[tuple[str, int]]
+
+
+class _Range(msgspec.Struct, frozen=True):
+    """The dots of an act."""
+
+    host: str
+    first: int
+    last: int
+
+    def __contains__(self, dot: tuple[str, int]) -> bool:
+        host, counter = dot
+        return host == self.host and self.first <= counter <= self.last
+
+    @property
+    def bindings(self) -> tuple[str, int, int]:
+        return self.host, self.first, self.last
+
+
+Writer = Callable[[Stamp], str]
+"""What a person calls the writer of a stamp: a device, or who proposes there."""
+UndoProgress = Callable[[int, int], None]
+"""Called with how many entities are as before, and how many the act wrote to."""
+_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]*")
+_Was = dict[str, _Old | None]
+_read_was = msgspec.json.Decoder(_Was).decode
+
+
+# -- noting
+
+
+@contextmanager
+def acting(store: Store, now: int, place: str, said: str) -> Iterator[Transaction]:
+    """A transaction of a person's writes, at `now` (ms), that is noted as an act. `said` says what is done; the titles
+    of what it was done to are added. A transaction that writes nothing is no act."""
+    with store.transaction(now, HIGH) as tx:
+        begun = tx.counter
+        yield tx
+        if tx.counter > begun:
+            _note(tx, begun, place, said)
+
+
+def note_elsewhere(
+    store: Store, now: int, place: str, said: str, about: Iterable[str], undoes: int | None = None
+) -> int:
+    """Note an act whose writes are kept elsewhere, and that only another package can take back; or, with `undoes`, that
+    it was taken back. Gives its number."""
+    with store.transaction(now, None) as tx:
+        ((number,),) = tx.execute(
+            """insert into acts (at, place, said, host, first, last, feed, undoes, redo, about)
+               values (?, ?, ?, '', 0, 0, 0, ?, 0, ?) returning n""",
+            (now, place, said, undoes, _listed(about)),
+        )
+    return int(number)
+
+
+def _note(tx: Transaction, begun: int, place: str, said: str, undoes: Act | None = None) -> int:
+    dots = _Range(tx.host, begun + 1, tx.counter)
+    written = overwritten.written_by(tx, *dots.bindings)
+    idents = [ident for ident, _, _ in written]
+    if undoes is None:
+        said = f"{said}: {_titles(tx, idents)}"
+    ((number,),) = tx.execute(
+        """insert into acts (at, place, said, host, first, last, feed, undoes, redo, about)
+           values (?, ?, ?, ?, ?, ?, ?, ?, ?, '[]') returning n""",
+        (
+            *(tx.now, place, said, *dots.bindings, max((feed for _, feed, _ in written), default=0)),
+            *(undoes and undoes.n, int(undoes is not None and undoes.undoes is not None and not undoes.redo)),
+        ),
+    )
+    for ident, _, new in written:
+        was = None if new else _before(tx, ident, dots)
+        tx.execute("insert into act_writes values (?, ?, ?)", (number, ident, was))
+    tx.execute("delete from act_writes where act <= ?", (number - KEPT_ACTS,))
+    tx.execute("delete from acts where n <= ?", (number - KEPT_ACTS,))
+    return int(number)
+
+
+def _before(tx: Transaction, ident: str, dots: _Range) -> str | None:
+    """What the registers that the act wrote held before it; None if the act made the entity."""
+    entity = tx.entity(ident)
+    assert entity is not None, "it was written just now"
+    old: dict[str, list[Any]] = {}
+    for write in tx.overwritten(ident):
+        if (write.by_host, write.by_counter) in dots and (write.host, write.counter) not in dots:
+            old.setdefault(write.path, []).append(write)
+    paths = [path for path in entity.registers if any(dot in dots for dot in entity.dots(path))]
+    if not old and len(paths) == len(entity.registers):
+        return None
+    was: _Was = dict.fromkeys(paths)
+    for path, writes in old.items():
+        shown = max(writes, key=lambda each: (each.precedence, each.millis, each.ticks, each.host, each.counter))
+        was[path] = _Old(msgspec.Raw(shown.value), [(each.host, each.counter) for each in writes])
+    return msgspec.json.encode(was).decode()
+
+
+def _titles(reader: Reader, idents: list[str]) -> str:
+    shown = ", ".join(title_of(reader.document(ident)) for ident in idents[:NAMED])
+    return shown + (f" and {len(idents) - NAMED:,} more" if len(idents) > NAMED else "")
+
+
+def title_of(document: Document | None) -> str:
+    """What a person knows an entity by: its title, name or text, else its type."""
+    held = document.document() if document is not None else {}
+    values = (held.get(path) for path in ("title", "displayName", "name", "text"))
+    found = next((value for value in values if isinstance(value, str) and value), None)
+    return found or (document.type if document is not None else "something that was forgotten")
+
+
+# -- reading
+
+
+_ACT = """select n, at, place, said, undoes, redo, (select max(u.n) from acts u where u.undoes = a.n), about
+    from acts a"""
+
+
+def newest(reader: Reader, limit: int) -> list[Act]:
+    """The newest acts, the last one first."""
+    return [_act(*row) for row in reader.local(f"{_ACT} order by n desc limit ?", (limit,))]
+
+
+def last_of(reader: Reader, place: str) -> Act:
+    """The last act from a place that is not taken back. Raises `Problem` if there is none."""
+    rows = reader.local(f"{_ACT} where place = ? order by n desc", (place,))
+    found = next((act for row in rows if (act := _act(*row)).open), None)
+    if found is None:
+        raise Problem("nothing-to-undo", "nothing that was done from here can be taken back", hint="acts")
+    return found
+
+
+def numbered(reader: Reader, n: int) -> Act:
+    """The act with this number, which is not taken back yet. Raises `Problem` for any other number."""
+    rows = reader.local(f"{_ACT} where n = ?", (n,))
+    if not rows:
+        raise Problem("unknown-act", "there is no act {n}, or it is too long ago", hint="acts", n=n)
+    found = _act(*rows[0])
+    if found.undone_by is not None:
+        text = "act {n} was taken back already, by act {by}"
+        raise Problem("already", text, hint="redo", n=n, by=found.undone_by)
+    return found
+
+
+def about(reader: Reader, idents: Sequence[str]) -> Act | None:
+    """The newest act about exactly these, if it is not taken back."""
+    rows = reader.local(f"{_ACT} where about = ? order by n desc limit 1", (_listed(idents),))
+    found = _act(*rows[0]) if rows else None
+    return found if found is not None and found.open else None
+
+
+def _listed(idents: Iterable[str]) -> str:
+    return msgspec.json.encode(list(idents)).decode()
+
+
+def _act(n: int, at: int, place: str, said: str, undoes: int | None, redo: int, by: int | None, about: str) -> Act:
+    return Act(n, at, place, said, undoes, bool(redo), by, msgspec.json.decode(about, type=list[str]))
+
+
+# -- taking back
+
+
+def take_back(
+    store: Store, now: int, place: str, act: Act, writer: Writer, progress: UndoProgress = lambda done, of: None
+) -> Act:
+    """Write back what an act replaced, in one transaction, and give the act that this is. `writer` names
+    who wrote with a stamp. Raises `Problem` if something was written since; then nothing is changed."""
+    with store.transaction(now, HIGH) as tx:
+        numbered(tx, act.n)
+        begun = tx.counter
+        undoing = _Undoing(tx, act.n, writer)
+        restorations = [undoing.restoration(ident, was) for ident, was in undoing.writes.items()]
+        for done, restoration in enumerate(restorations, 1):
+            _restore(tx, restoration)
+            progress(done, len(restorations))
+        number = _note(tx, begun, place, said_of_undo(act), act)
+        return numbered(tx, number)
+
+
+def said_of_undo(act: Act) -> str:
+    """The sentence of the act that takes this one back."""
+    core = act.said[act.said.index("(") + 1 : -1] if act.undoes is not None else act.said
+    return f"{'took back' if act.undoes is None or act.redo else 'did again'} ({core})"
+
+
+class _Restoration(NamedTuple):
+    """What is written to take an act back from one entity. `deleted` says whether it is to be deleted, or brought back;
+    None if the act did not touch that."""
+
+    entity: Entity
+    values: dict[str, bytes]
+    deleted: bool | None
+
+
+class _Undoing:
+    """What one act wrote, against what is there now."""
+
+    def __init__(self, reader: Reader, number: int, writer: Writer) -> None:
+        self._reader, self._writer = reader, writer
+        ((*dots, self._feed),) = reader.local("select host, first, last, feed from acts where n = ?", (number,))
+        self._dots = _Range(*dots)
+        rows = reader.local("select entity, was from act_writes where act = ?", (number,))
+        self.writes = {ident: _read_was(was) if was is not None else None for ident, was in rows}
+
+    def restoration(self, ident: str, was: _Was | None) -> _Restoration:
+        entity = self._reader.entity(ident)
+        if entity is None:
+            raise Problem(
+                "changed-since", "something that was written then is forgotten by now. Nothing was taken back"
+            )
+        return self._removal(entity) if was is None else self._former(entity, was)
+
+    def _removal(self, entity: Entity) -> _Restoration:
+        """An entity that the act made is deleted, unless somebody wrote to it, or to something that names it."""
+        for path in entity.registers if self._written_to(entity) else ():
+            if any(dot not in self._dots for dot in self._standing(entity, path)):
+                raise self._changed(entity, path)
+        if (naming := self._named_by.get(entity.id)) is not None:
+            raise self._used(entity, naming)
+        return _Restoration(entity, {}, deleted=True)
+
+    @cached_property
+    def _named_by(self) -> dict[str, str]:
+        """What live entities that changed since the act name, each with one that names it."""
+        rows = lookups.live_since(self._reader, self._feed)
+        return {word: ident for ident, held in rows if ident not in self.writes for word in _ID.findall(held)}
+
+    def _written_to(self, entity: Entity) -> bool:
+        """Whether anything in an entity is not of the act."""
+        return any(stamp.dot not in self._dots for stamp in entity.registers.all_stamps())
+
+    def _former(self, entity: Entity, was: _Was) -> _Restoration:
+        """The values from before the act, in registers that hold nothing but what the act wrote."""
+        if DELETED_AT not in was and is_deleted(entity):
+            raise self._changed(entity, DELETED_AT)
+        for path in was:
+            standing = self._standing(entity, path)
+            if not standing or any(dot not in self._dots for dot in standing):
+                raise self._changed(entity, path)
+        values = {path: bytes(old.value) if old is not None else b"null" for path, old in was.items()}
+        deleted = values.pop(DELETED_AT, None)
+        return _Restoration(entity, values, None if deleted is None else _says_deleted(deleted))
+
+    def _standing(self, entity: Entity, path: str) -> set[Dot]:
+        """The dots of what a register holds; a dot that took an act back counts as those from before that act."""
+        found: set[Dot] = set()
+        for dot in entity.dots(path):
+            found |= self._stands_for(entity.id, path, dot)
+        return found
+
+    def _stands_for(self, ident: str, path: str, dot: Dot) -> set[Dot]:
+        if dot in self._dots:
+            return {dot}
+        rows = self._reader.local(
+            "select n, undoes from acts where host = ? and ? between first and last and undoes is not null", tuple(dot)
+        )
+        if not rows:
+            return {dot}
+        ((undo, undone),) = rows
+        for act in (undone, undo):
+            was = self._was(act, ident)
+            if path in was:
+                old = was[path]
+                before = [Dot(Host(host), counter) for host, counter in old.dots] if old is not None else []
+                return {earlier for each in before for earlier in self._stands_for(ident, path, each)}
+        return {dot}
+
+    def _was(self, act: int, ident: str) -> _Was:
+        rows = self._reader.local("select was from act_writes where act = ? and entity = ?", (act, ident))
+        return _read_was(rows[0][0]) if rows and rows[0][0] is not None else {}
+
+    # -- what stands in the way
+
+    def _changed(self, entity: Entity, path: str) -> Problem:
+        later = [write for write in entity.registers.get(path, ()) if write.stamp.dot not in self._dots]
+        return Problem(
+            "changed-since",
+            "{title!r} was changed since, by {who}: {path} is {value} now. Nothing was taken back",
+            hint="history",
+            title=title_of(self._reader.document(entity.id)),
+            who=self._writer(later[0].stamp) if later else "an undo",
+            path=path,
+            value=entity.registers[path][0].value.decode()[:80] if path in entity.registers else "absent",
+            entity_id=entity.id,
+        )
+
+    def _used(self, entity: Entity, naming: str) -> Problem:
+        by = self._reader.entity(naming)
+        writes = [held[0] for held in by.registers.values()] if by is not None else []
+        return Problem(
+            "changed-since",
+            "{title!r} is in use since then, by {other!r} of {who}. Nothing was taken back",
+            hint="history",
+            title=title_of(self._reader.document(entity.id)),
+            other=title_of(self._reader.document(naming)),
+            who=self._writer(max((write.stamp for write in writes), key=lambda stamp: stamp.hlc))
+            if writes
+            else "another program",
+            entity_id=entity.id,
+        )
+
+
+def _says_deleted(value: bytes) -> bool:
+    return isinstance(canonical.decode(value), dict)
+
+
+def _restore(tx: Transaction, restoration: _Restoration) -> None:
+    entity, values, deleted = restoration
+    if deleted is False and is_deleted(entity):
+        # Every register again, so that no older deletion covers it; but those of a conflict stay as they are.
+        single = {
+            path: bytes(raw) for path, raw in entity.registers.raw.items() if path not in entity.registers.siblings
+        }
+        values = single | values | {DELETED_AT: b"null"}
+    if values:
+        tx.keep(entity.id, values)
+    if deleted and not is_deleted(entity):
+        # With the lower precedence: what a person writes to it elsewhere, without knowing of this, keeps it alive.
+        tx.delete(entity.id, precedence=LOW)

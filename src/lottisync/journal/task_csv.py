@@ -1,0 +1,105 @@
+"""Tasks as CSV, for spreadsheets (docs/specs/08-journal.md, section 5).
+
+One line is a row of `task_rows`; the first line names the columns. A file may have any of the columns, in any order; it
+must have `text`, or `title`, which is the same. Spreadsheets run a cell that begins like a formula, so such a cell gets
+an apostrophe in front, which is taken off when the file is read.
+"""
+
+import csv
+import io
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from lottisync.journal.task_file import TaskFile
+from lottisync.journal.task_rows import Kind, Row, bad_line, decoded, file_of
+from lottisync.shown import quoted
+
+COLUMNS = (
+    *("type", "text", "status", "reason", "priority", "due", "remind", "repeat", "minutes"),
+    *("labels", "category", "language", "at", "id"),
+)
+KINDS: dict[str, Kind] = {"": "task", "task": "task", "item": "item", "note": "note", "time": "time"}
+DELIMITERS = ",;\t"
+_FORMULA = re.compile(r"'*[=+\-@\t\r]")
+_MARKED = re.compile(r"'+[=+\-@\t\r]")
+_LABEL = re.compile(r"(?:\\.|[^;])+", re.DOTALL)
+
+
+def lines(rows: Iterable[Row]) -> Iterator[bytes]:
+    """The rows as lines of CSV, without the ends of the lines."""
+    yield _line(COLUMNS)
+    for row in rows:
+        cells = [row.kind, *(getattr(row, name) for name in COLUMNS[1:])]
+        yield _line(_marked(_joined(cell) if isinstance(cell, tuple) else cell) for cell in cells)
+
+
+def read(raw: bytes, name: str, now: int) -> TaskFile:
+    """The tasks of a CSV file, checked whole; what has no instant gets `now` (ms). Raises `Problem` with the number of
+    the line."""
+    return file_of(_rows(decoded(raw, name), name), name, now)
+
+
+def _line(cells: Iterable[str]) -> bytes:
+    written = io.StringIO()
+    csv.writer(written).writerow(cells)
+    return written.getvalue().removesuffix("\r\n").encode()
+
+
+def _rows(text: str, name: str) -> Iterator[Row]:
+    head = text.partition("\n")[0]
+    delimiter = max(DELIMITERS, key=head.count)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    columns: list[str] = []
+    begins = 1
+    try:
+        for cells in reader:
+            if not columns:
+                columns = _columns(cells, name)
+            elif any(cells):
+                yield _row(columns, cells, name, begins)
+            begins = reader.line_num + 1
+    except csv.Error as error:
+        raise bad_line(name, begins, str(error)) from None
+    if not columns:
+        raise bad_line(name, 1, f"it names no columns; they are {', '.join(COLUMNS)}")
+
+
+def _columns(cells: list[str], name: str) -> list[str]:
+    columns = ["text" if cell.strip().lower() == "title" else cell.strip().lower() for cell in cells]
+    for cell, column in zip(cells, columns, strict=True):
+        if column not in COLUMNS:
+            raise bad_line(name, 1, f"{quoted(cell)} is no column; they are {', '.join(COLUMNS)}")
+        if columns.count(column) > 1:
+            raise bad_line(name, 1, f"the column {column} stands there twice")
+    if "text" not in columns:
+        raise bad_line(name, 1, "there is no column text (or title)")
+    return columns
+
+
+def _row(columns: list[str], cells: list[str], name: str, line: int) -> Row:
+    if len(cells) > len(columns):
+        raise bad_line(name, line, f"it has {len(cells)} cells, and there are {len(columns)} columns")
+    values: dict[str, Any] = dict(zip(columns, map(_unmarked, cells), strict=False))
+    kind = values.pop("type", "").strip().lower()
+    if kind not in KINDS:
+        raise bad_line(name, line, f"a type is one of {', '.join(filter(None, KINDS))}; got {quoted(kind)}")
+    values["labels"] = _split(values.get("labels", ""))
+    return Row(kind=KINDS[kind], line=line, **values)
+
+
+def _marked(cell: str) -> str:
+    return f"'{cell}" if _FORMULA.match(cell) else cell
+
+
+def _unmarked(cell: str) -> str:
+    return cell[1:] if _MARKED.match(cell) else cell
+
+
+def _joined(labels: tuple[str, ...]) -> str:
+    return "; ".join(label.replace("\\", "\\\\").replace(";", "\\;") for label in labels)
+
+
+def _split(cell: str) -> tuple[str, ...]:
+    pieces = (piece.strip() for piece in _LABEL.findall(cell))
+    return tuple(re.sub(r"\\(.)", r"\1", piece) for piece in pieces if piece)

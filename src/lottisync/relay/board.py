@@ -1,0 +1,197 @@
+"""What lies in the relay, as far as this device has seen and taken it (docs/specs/19-relay.md, section 6).
+
+The *base* of a store is what a reader who begins with nothing could take of it. It is computed from what the last look
+at the relay showed, and never from what this device knows, has heard over a connection, or has put there at some time:
+the relay may have lost it. What the base lacks is published. That is the only repair, so a lost message, an expired
+lane, a wiped relay and a new one are the same case.
+"""
+
+from collections.abc import Iterable, Mapping, Set
+
+import msgspec
+
+from lottisync.causality import vector_clock
+from lottisync.causality.vector_clock import Clock, Host
+from lottisync.relay.content import Ahead, Envelope, Head, Manifest
+from lottisync.relay.header import Kind, Name, Parts
+from lottisync.relay.taking import knowledge_of
+from lottisync.sync.local_state import HeldDot
+
+SNAPSHOT_LIFE = 45 * 24 * 3_600_000
+"""Milliseconds for which a snapshot is relied on: half of the time after which a relay forgets it."""
+
+
+Nodes = Mapping[str, Set[bytes]]
+"""The fork nodes of each store that is here."""
+
+
+class Entry(msgspec.Struct):
+    """An envelope or a manifest that was opened. `taken` are the stores whose segments are here."""
+
+    name: Name
+    kind: Kind
+    device: str
+    link: bytes
+    size: int
+    heads: dict[str, Head]
+    ahead: list[Ahead]
+    hashes: dict[str, list[bytes]]
+    snapshot: int
+    at: int
+    epoch: bytes
+    taken: set[str]
+
+    @classmethod
+    def of_envelope(
+        cls, name: Name, parts: Parts, device: str, size: int, envelope: Envelope, stores: Iterable[str]
+    ) -> "Entry":
+        """An envelope of which nothing is taken yet. `stores` are those that are here, in their order."""
+        heads = {segment.head.store: segment.head for segment in envelope.segments}
+        return cls(
+            name, Kind.ENVELOPE, device, parts.link, size, _in_order(heads, stores), envelope.ahead, {}, 0, 0,
+            parts.header.epoch, set(),
+        )  # fmt: skip
+
+    @classmethod
+    def of_manifest(cls, name: Name, parts: Parts, device: str, manifest: Manifest, stores: Iterable[str]) -> "Entry":
+        """A snapshot of which nothing is taken yet."""
+        heads = {one.head.store: one.head for one in manifest.stores}
+        hashes = {one.head.store: list(one.frames) for one in manifest.stores}
+        return cls(
+            name, Kind.MANIFEST, device, parts.link, manifest.size, _in_order(heads, stores), [], hashes,
+            manifest.snapshot, manifest.at, parts.header.epoch, set(),
+        )  # fmt: skip
+
+    def frames(self) -> list[Name]:
+        """Where the frames of a snapshot lie, in their order."""
+        count = sum(len(hashes) for hashes in self.hashes.values())
+        return [Name(self.name.lane, f"snap.{self.snapshot}", number) for number in range(1, count + 1)]
+
+    def recorded_under(self, nodes: Nodes) -> bool:
+        """Whether all that it says is said under these fork nodes."""
+        said = [*((store, head.nodes) for store, head in self.heads.items()), *((a.store, a.nodes) for a in self.ahead)]
+        return all(set(under) == nodes.get(store, set(under)) for store, under in said)
+
+    def whole(self, present: Set[Name]) -> bool:
+        """Whether all of it lies there."""
+        return self.name in present and all(frame in present for frame in self.frames())
+
+
+def _in_order(heads: dict[str, Head], stores: Iterable[str]) -> dict[str, Head]:
+    return {store: heads[store] for store in stores if store in heads}
+
+
+class Board:
+    """`present` is what the relay showed last; `entries` what was opened, in logs. `parted` are the stores of which
+    another device holds the chain of a copy, and nobody has seen yet where the two part: all of them is published."""
+
+    def __init__(self) -> None:
+        self.present: set[Name] = set()
+        self.parted: set[str] = set()
+        self.entries: dict[Name, Entry] = {}
+
+    def show(self, names: Iterable[Name]) -> None:
+        """This, and nothing else, lies in the relay now."""
+        self.present = set(names)
+        self.entries = {name: entry for name, entry in self.entries.items() if name in self.present}
+
+    def base(self, store: str, nodes: Nodes, forgotten: Clock, members: Set[str], now: int) -> dict[Host, int]:
+        """What somebody who begins with nothing could take of a store; nothing, if that is behind what was forgotten
+        here, or if the store has parted from a copy (RELAY-18, RELAY-19)."""
+        if store in self.parted:
+            return {}
+        found: dict[Host, int] = {}
+        waiting = [entry.heads[store] for entry in self._relied_on(store, nodes, members, now)]
+        moved = True
+        while moved:
+            moved = False
+            for head in waiting:
+                fits = vector_clock.covers(found, head.base) and (
+                    head.whole or vector_clock.covers(found, head.forgotten)
+                )
+                if fits and not vector_clock.covers(found, head.knowledge):
+                    found, moved = vector_clock.merge(found, head.knowledge), True
+        return found if vector_clock.covers(found, forgotten) else {}
+
+    def held(self, store: str, nodes: Nodes, members: Set[str], now: int) -> set[HeldDot]:
+        """The dots beyond their senders' knowledge that are in messages here."""
+        return {dot for entry in self._relied_on(store, nodes, members, now) for dot in entry.heads[store].held}
+
+    def _relied_on(self, store: str, nodes: Nodes, members: Set[str], now: int) -> list[Entry]:
+        """The messages with this store that count: said by a member, taken here, whole over there, and recorded under
+        the fork nodes that are known here."""
+        return [
+            entry
+            for entry in self.entries.values()
+            if store in entry.taken
+            and entry.device in members
+            and entry.whole(self.present)
+            and not _old(entry, now)
+            and entry.recorded_under(nodes)
+        ]
+
+    def snapshots(self, members: Set[str], now: int) -> list[Entry]:
+        """The snapshots that may be relied on."""
+        return [
+            entry
+            for entry in self.entries.values()
+            if entry.kind is Kind.MANIFEST
+            and entry.device in members
+            and entry.taken >= entry.heads.keys()
+            and entry.whole(self.present)
+            and not _old(entry, now)
+        ]
+
+    def superseded(self, lane: bytes, members: Set[str], now: int) -> int:
+        """The first message of this lane's log that has to stay: all before it are in a snapshot. The last one always
+        stays, so that the lane keeps its head (RELAY-22, RELAY-23)."""
+        own = sorted((e for e in self.entries.values() if e.name.lane == lane), key=lambda entry: entry.name.number)
+        snapshots = self.snapshots(members, now)
+        for entry in own[:-1]:
+            if not any(_replaces(snapshot, entry) for snapshot in snapshots):
+                return entry.name.number
+        return own[-1].name.number if own else 1
+
+    def has_holes(self) -> bool:
+        """Whether a message between two others of a log is not there."""
+        logs: dict[bytes, list[int]] = {}
+        for name in self.present:
+            if name.channel == "log":
+                logs.setdefault(name.lane, []).append(name.number)
+        return any(max(numbers) - min(numbers) >= len(numbers) for numbers in logs.values())
+
+    def abandoned(self, lane: bytes) -> set[str]:
+        """The channels of snapshots of this lane whose manifest is not there."""
+        kept = {f"snap.{entry.snapshot}" for entry in self.entries.values() if entry.name.lane == lane}
+        there = {name.channel for name in self.present if name.lane == lane and name.channel.startswith("snap.")}
+        return there - kept
+
+
+def _old(entry: Entry, now: int) -> bool:
+    return entry.kind is Kind.MANIFEST and now - entry.at > SNAPSHOT_LIFE
+
+
+def _replaces(snapshot: Entry, entry: Entry) -> bool:
+    """Whether an entry may go for a snapshot. Another snapshot goes only for one that is strictly greater: of two that
+    relied on each other, both would go."""
+    if not _covers(snapshot, entry) or snapshot is entry:
+        return False
+    if entry.kind is Kind.ENVELOPE:
+        return True
+    return not _covers(entry, snapshot) or snapshot.name > entry.name
+
+
+def _covers(snapshot: Entry, entry: Entry) -> bool:
+    return all(
+        store in snapshot.heads and _covers_head(snapshot.heads[store], head) for store, head in entry.heads.items()
+    )
+
+
+def _covers_head(greater: Head, head: Head) -> bool:
+    known = knowledge_of(greater)
+    return (
+        set(greater.nodes) == set(head.nodes)
+        and vector_clock.covers(known, knowledge_of(head))
+        and vector_clock.covers(greater.forgotten, head.forgotten)
+        and all(dot[1] <= known.get(dot[0], 0) or dot in greater.held for dot in head.held)
+    )

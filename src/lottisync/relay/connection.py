@@ -1,0 +1,101 @@
+"""A connection to a NATS server, with what a person has set for it (docs/specs/19-relay.md, section 10).
+
+The URL replicates, and so does the server's certificate, which is public. A file of credentials is of one device: only
+where it lies is written down, and on this device alone. It is read when a connection is made.
+"""
+
+import asyncio
+import ssl
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from nats.aio.client import Client
+from nats.errors import Error as NatsError
+
+from lottisync.problem import Problem
+from lottisync.relay.credentials import form_of
+from lottisync.relay.setting import Setting
+
+CONNECT_SECONDS = 5
+
+
+class Connection(Client):
+    """A client that keeps `tls://`: nats-py itself goes on in the clear if the server says that it has no TLS, and then
+    shows the password to all who listen. `refused` is the last thing that the server did not permit."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.refused = ""
+
+    def _connect_command(self) -> bytes:
+        server = self._current_server
+        if server is not None and server.uri.scheme == "tls" and not self._server_info.get("tls_required"):
+            raise NatsError("the server does not use TLS, and the URL begins with tls://")
+        return super()._connect_command()
+
+    async def note(self, error: Exception) -> None:
+        """What goes wrong on the connection shows in the next request; what was not permitted shows nowhere else."""
+        if "permissions violation" in str(error).lower():
+            self.refused = str(error).removeprefix("nats: ")
+
+    async def abandon(self) -> None:
+        """Close the socket of a connection that was not made: nats-py leaves it open."""
+        transport: Any = self._transport
+        if transport is not None:
+            transport.close()
+            with suppress(OSError, TimeoutError):
+                await asyncio.wait_for(transport.wait_closed(), 1)
+
+
+async def connect(setting: Setting) -> Connection:
+    """Raises `Problem`."""
+    client = Connection()
+    options = {**_credentials(setting), **_tls(setting)}
+    try:
+        async with asyncio.timeout(CONNECT_SECONDS):
+            await client.connect(
+                setting.url,
+                connect_timeout=CONNECT_SECONDS,
+                allow_reconnect=False,
+                max_reconnect_attempts=1,
+                reconnect_time_wait=0,
+                no_echo=True,
+                error_cb=client.note,
+                **options,
+            )
+    except (TimeoutError, NatsError, OSError) as error:
+        await client.abandon()
+        raise unusable(setting, error) from None
+    return client
+
+
+def unusable(setting: Setting, error: BaseException, refused: str = "") -> Problem:
+    """The relay did not do what was asked of it. `refused`: what it did not permit."""
+    reason = refused or str(error).strip().removeprefix("nats: ") or type(error).__name__
+    code = "relay-unreachable"
+    if isinstance(error, ssl.SSLError):
+        code, reason = "relay-certificate", error.reason or "TLS failed"
+        if isinstance(error, ssl.SSLCertVerificationError):
+            reason = f"its certificate is not valid here: {error.verify_message}"
+    elif "authorization violation" in reason.lower():
+        code, reason = "relay-refused-us", "the server does not accept the name, password or credentials"
+    elif refused:
+        code = "relay-not-permitted"
+    return Problem(code, "the relay at {url} cannot be used: {reason}", url=setting.shown, reason=reason)
+
+
+def _tls(setting: Setting) -> dict[str, Any]:
+    """Verified against the certificate in the setting, or against those that this machine trusts."""
+    context = ssl.create_default_context(cadata=setting.certificate or None)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    return {"tls": context} if setting.url.startswith("tls://") else {}
+
+
+def _credentials(setting: Setting) -> dict[str, Any]:
+    if not setting.credentials:
+        return {}
+    file = Path(setting.credentials)
+    if form_of(file) == "nkey":
+        return {"nkeys_seed": str(file)}
+    return {"user_credentials": str(file)}

@@ -1,0 +1,63 @@
+"""What happens at a relay, for the program that drives a participant."""
+
+from typing import NamedTuple
+
+from lottisync.relay.header import Name
+
+
+class Refused(NamedTuple):
+    """A message was passed over."""
+
+    name: Name
+    reason: str
+
+
+class WentBack(NamedTuple):
+    """The relay shows less of a device's log than it has shown before, or than another device has seen of it."""
+
+    device: str
+    shown: int
+    known: int
+
+
+class Differs(NamedTuple):
+    """A device knows the same of a store as this one, and its digest is another one."""
+
+    device: str
+    store: str
+
+
+class Split(NamedTuple):
+    """A copy of a store was found through the relay."""
+
+    store: str
+
+
+class Taken(NamedTuple):
+    """Something of a store was taken from the relay."""
+
+    store: str
+    device: str
+
+
+Event = Refused | WentBack | Differs | Split | Taken
+
+
+def words(event: Event) -> tuple[str, str] | None:
+    """A code and a sentence, for a log; None if nobody needs to see it."""
+    match event:
+        case Refused(name, reason):
+            return "relay-refused", f"message {name.number} of {name.channel} at the relay was passed over: {reason}"
+        case WentBack(_, shown, known):
+            return "relay-went-back", (
+                f"the relay shows {shown} of a device's messages, and has had {known}: it was set back, or hides some. "
+                "What it lacks is published again"
+            )
+        case Differs(_, store):
+            return "relay-differs", (
+                f"{store} differs from another device's although both know the same. Connect the two: they compare"
+            )
+        case Split(store):
+            return "relay-copy", f"a copy of a device's {store} was found through the relay; both are kept apart now"
+        case Taken():
+            return None

@@ -1,0 +1,55 @@
+"""How far the log of every lane was seen to go, by this device or by one that has said so (docs/specs/19-relay.md,
+section 7). A relay that shows less later has lost something, or hides it (RELAY-17)."""
+
+from collections.abc import Mapping
+
+from lottisync.device.device import Device
+from lottisync.relay import ledger
+from lottisync.relay.board import Board
+from lottisync.relay.circle import Circle
+from lottisync.relay.event import Event, WentBack
+
+
+class Heads:
+    """`events` takes what is noticed."""
+
+    def __init__(self, device: Device, circle: Circle, board: Board, events: list[Event]) -> None:
+        self._device, self._circle, self._board, self._events = device, circle, board, events
+        self._seen: dict[bytes, ledger.Head] = {}
+        self._reported: dict[bytes, int] = {}
+
+    def note(self, heads: Mapping[bytes, ledger.Head]) -> None:
+        """These messages were seen, or another device has seen them."""
+        for lane, head in heads.items():
+            if head[0] > self._seen.get(lane, (0, b""))[0]:
+                self._seen[lane] = head
+
+    def write_down(self, now: int) -> None:
+        """Keep what was seen for the next start of the program."""
+        known = self._known()
+        news = {lane: head for lane, head in self._seen.items() if head[0] > known.get(lane, (0, b""))[0]}
+        if news:
+            with self._device.space.transaction(now, None) as tx:
+                ledger.note_heads(tx, news)
+        self.notice_loss()
+
+    def notice_loss(self) -> None:
+        """Say once where a log ends sooner than it did (RELAY-17)."""
+        for lane, (number, _) in (self._known() | self._seen | self._own()).items():
+            shown = max((n.number for n in self._board.present if n.lane == lane and n.channel == "log"), default=0)
+            if shown < number and self._reported.get(lane) != shown:
+                self._reported[lane] = shown
+                self._events.append(WentBack(self._circle.device_of(lane), shown, number))
+            elif shown >= number:
+                self._reported.pop(lane, None)
+
+    def _known(self) -> dict[bytes, ledger.Head]:
+        with self._device.space.reading() as reader:
+            return ledger.heads(reader)
+
+    def _own(self) -> dict[bytes, ledger.Head]:
+        """What the relay has acknowledged of this device's lane: it may be the only thing that was lost."""
+        with self._device.space.reading() as reader:
+            lane, (number, link) = ledger.lane(reader), ledger.end_of(reader, "log")
+            waiting = ledger.unacknowledged(reader)
+        return {lane: (waiting[0] - 1 if waiting is not None else number, link)} if lane is not None else {}

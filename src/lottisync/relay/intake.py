@@ -1,0 +1,130 @@
+"""What this device's stores can take of the relay's messages, and taking it (docs/specs/19-relay.md, section 5).
+
+A message is taken store by store, in the order of delivery. What a store cannot take yet is not kept here: it waits in
+the relay, and is read again later.
+"""
+
+from collections.abc import Iterable
+
+from lottisync.causality import vector_clock
+from lottisync.device.device import Device
+from lottisync.device.membership import Strangers
+from lottisync.relay import content, taking
+from lottisync.relay.board import Board, Entry
+from lottisync.relay.circle import Circle
+from lottisync.relay.content import Ahead, Head, Segment
+from lottisync.relay.event import Event, Split, Taken
+from lottisync.relay.header import Kind
+from lottisync.relay.taking import Taking
+from lottisync.store import fork
+from lottisync.sync.incoming import Outdated
+from lottisync.sync.local_state import LocalState
+
+
+class Intake:
+    """`events` takes what happens."""
+
+    def __init__(self, device: Device, circle: Circle, board: Board, events: list[Event]) -> None:
+        self._device, self._circle, self._board, self._events = device, circle, board, events
+        self._strangers = Strangers(device.space, device.key.certificate)
+
+    # -- what can be taken
+
+    def untaken(self, kind: Kind) -> list[Entry]:
+        """Entries of members with something that is not here, in order."""
+        board, members = self._board, self._circle.members
+        found = [
+            entry
+            for entry in board.entries.values()
+            if entry.kind is kind and entry.device in members and entry.heads.keys() - entry.taken
+        ]
+        return sorted(found, key=lambda entry: entry.name)
+
+    def note_what_is_here(self, entry: Entry) -> None:
+        """Count as taken what came here in another way."""
+        for store, head in entry.heads.items():
+            with self._device.stores[store].reading() as reader:
+                if taking.is_here(head, reader):
+                    entry.taken.add(store)
+
+    def could_take(self, entry: Entry) -> bool:
+        """Whether the first store of it that is not here could be taken now."""
+        store = next((store for store in entry.heads if store not in entry.taken), None)
+        if store is None:
+            return False
+        order = [*self._device.stores]
+        earlier = order[: order.index(store)]
+        if not self._are_here(one for one in entry.ahead if one.store in earlier):
+            return False
+        with self._device.stores[store].reading() as reader:
+            return taking.obstacle(entry.heads[store], LocalState(reader)) is None
+
+    def _are_here(self, ahead: Iterable[Ahead]) -> bool:
+        """Whether this device has what was known of these stores (RELAY-14)."""
+        for one in ahead:
+            with self._device.stores[one.store].reading() as reader:
+                if fork.nodes(reader) != set(one.nodes):
+                    return False
+                if not vector_clock.covers(reader.knowledge(), one.knowledge):
+                    return False
+        return True
+
+    # -- taking it
+
+    def take_envelope(self, entry: Entry, envelope: content.Envelope, now: int) -> bool:
+        """Take what can be taken, store by store, and stop at the first that cannot. False if a store refused its
+        segment: reading the message again before the relay is looked at again would not help."""
+        self.note_what_is_here(entry)
+        for segment in envelope.segments:
+            store = segment.head.store
+            if store in entry.heads and store not in entry.taken:
+                if not self.could_take(entry):
+                    return True
+                if not self._take_segment(entry, segment, now):
+                    return False
+        return True
+
+    def _take_segment(self, entry: Entry, segment: Segment, now: int) -> bool:
+        head = segment.head
+        try:
+            with self._device.stores[head.store].transaction(now, None) as tx:
+                node = taking.take_whole(head, segment.parts, tx, self._strangers)
+        except Outdated:
+            self._note_parted(head)
+            return False
+        return self._joined(entry, head.store, node)
+
+    def take_frame(
+        self, entry: Entry, store: str, begun: Taking | None, frame: content.Frame, now: int, *, last: bool
+    ) -> Taking | None:
+        """Take one frame of a snapshot. `begun` is what the call before it gave back for this store, None for the
+        store's first frame. None if the store cannot take it; `entry.taken` says when the store has all."""
+        try:
+            with self._device.stores[store].transaction(now, None) as tx:
+                part = begun if begun is not None else Taking(entry.heads[store], tx, self._strangers)
+                node = part.take(tx, frame.parts)
+                if node is None and last:
+                    part.end(tx)
+        except Outdated:
+            self._note_parted(entry.heads[store])
+            return None
+        if (node is not None or last) and not self._joined(entry, store, node):
+            return None
+        return part
+
+    def _note_parted(self, head: Head) -> None:
+        """Nothing is missing, and the chains do not fit: this device publishes its own from the beginning, and the
+        other device finds where they part."""
+        with self._device.stores[head.store].reading() as reader:
+            if taking.obstacle(head, LocalState(reader)) is None:
+                self._board.parted.add(head.store)
+
+    def _joined(self, entry: Entry, store: str, node: bytes | None) -> bool:
+        if node is not None:
+            self._events.append(Split(store))
+            return False
+        self._events.append(Taken(store, entry.device))
+        if store == "space":
+            self._circle.load()
+        entry.taken.add(store)
+        return True

@@ -1,0 +1,211 @@
+"""A relay on NATS JetStream: one stream per person, and a subject for each channel of a lane
+(docs/specs/19-relay.md, section 10).
+
+    ls.<space>.<tag>.<lane>.<channel>        all in hexadecimal but the channel
+
+JetStream keeps messages in order and gives each a sequence number. Which message it is stands in its id, which is also
+what the server recognises a repetition by. nats-py runs on asyncio alone, so this is the edge.
+"""
+
+import asyncio
+from typing import NamedTuple
+
+from nats.errors import Error as NatsError
+from nats.js import JetStreamContext
+from nats.js.api import AckPolicy, ConsumerConfig, DeliverPolicy, DiscardPolicy, StorageType, StreamConfig, StreamInfo
+from nats.js.errors import APIError, NotFoundError
+
+from lottisync.problem import Problem
+from lottisync.relay.connection import Connection, connect, unusable
+from lottisync.relay.deletion import Purge
+from lottisync.relay.header import LANE_BYTES, Name
+from lottisync.relay.lane import Moved, Publication
+from lottisync.relay.server_files import MAX_PAYLOAD, STREAM_BYTES
+from lottisync.relay.setting import Setting
+
+REQUEST_SECONDS = 10.0
+AGE_SECONDS = 90 * 24 * 3_600
+"""After this time a relay forgets a message."""
+DUPLICATE_SECONDS = 120.0
+LISTED_TOGETHER = 256
+WRONG_LAST_SEQUENCE = 10_071
+FULL = (10_077, 10_047, 10_023)
+"""Error codes: the stream has its most bytes, the account or the server has no room."""
+
+
+class _Place(NamedTuple):
+    subject: str
+    sequence: int
+
+
+class JetStream:
+    """Made by `connect`. `changed` is set whenever another program has published something."""
+
+    def __init__(self, client: Connection, context: JetStreamContext, setting: Setting, tag: bytes) -> None:
+        self._client, self._context = client, context
+        self._prefix = f"ls.{setting.space.hex()}"
+        self._stream = f"LS-{setting.space.hex()}"
+        self._tag = tag
+        self._places: dict[Name, _Place] = {}
+        self.changed = asyncio.Event()
+
+    # -- coming and going
+
+    @classmethod
+    async def connect(cls, setting: Setting, tag: bytes) -> "JetStream":
+        """Connect, and make the stream if it is not there. Raises `Problem`."""
+        client = await connect(setting)
+        try:
+            return await cls.opened(client, setting, tag)
+        except Problem:
+            await client.close()
+            raise
+
+    @classmethod
+    async def opened(
+        cls, client: Connection, setting: Setting, tag: bytes, patience: float = REQUEST_SECONDS
+    ) -> "JetStream":
+        """At a server that is connected. `patience` (seconds) bounds each request. Raises `Problem`; the caller still
+        has to close the connection."""
+        relay = cls(client, client.jetstream(timeout=patience), setting, tag)
+        try:
+            await relay._make_stream()
+            await client.subscribe(f"{relay._prefix}.>", cb=relay._note_change)
+        except (TimeoutError, NatsError) as error:
+            raise unusable(setting, error, client.refused) from None
+        return relay
+
+    async def _make_stream(self) -> None:
+        try:
+            await self._context.stream_info(self._stream)
+        except NotFoundError:
+            await self._context.add_stream(
+                StreamConfig(
+                    name=self._stream,
+                    subjects=[f"{self._prefix}.>"],
+                    storage=StorageType.FILE,
+                    discard=DiscardPolicy.NEW,
+                    max_bytes=STREAM_BYTES,
+                    max_age=AGE_SECONDS,
+                    max_msg_size=MAX_PAYLOAD,
+                    duplicate_window=DUPLICATE_SECONDS,
+                    allow_direct=True,
+                    allow_rollup_hdrs=False,
+                )
+            )
+
+    async def _note_change(self, _: object) -> None:
+        self.changed.set()
+
+    async def close(self) -> None:
+        await self._client.close()
+
+    # -- what a participant asks for
+
+    async def names(self) -> list[Name]:
+        """All that lies there, by the headers alone."""
+        config = ConsumerConfig(
+            deliver_policy=DeliverPolicy.ALL, ack_policy=AckPolicy.NONE, headers_only=True, mem_storage=True,
+            inactive_threshold=30.0,
+        )  # fmt: skip
+        listing = await self._context.pull_subscribe(f"{self._prefix}.>", stream=self._stream, config=config)
+        found: dict[Name, _Place] = {}
+        left = (await listing.consumer_info()).num_pending or 0
+        while left > 0:
+            messages = await listing.fetch(min(left, LISTED_TOGETHER), timeout=REQUEST_SECONDS)
+            for message in messages:
+                name = _name(message.subject, (message.headers or {}).get("Nats-Msg-Id", ""))
+                if name is not None:
+                    found[name] = _Place(message.subject, message.metadata.sequence.stream)
+            left -= len(messages)
+        await listing.unsubscribe()
+        self._places = found
+        return list(found)
+
+    async def fetch(self, name: Name) -> bytes | None:
+        """What lies there under this name; None if it is gone."""
+        place = self._places.get(name)
+        if place is None:
+            return None
+        try:
+            found = await self._context.get_msg(self._stream, seq=place.sequence, direct=True)
+        except NotFoundError:
+            return None
+        return found.data
+
+    async def put(self, publication: Publication) -> None:
+        """Raises `Moved`, and `Problem` for a relay that is full."""
+        name = publication.name
+        subject = self._subject(name.lane, name.channel)
+        last = max((place.sequence for place in self._places.values() if place.subject == subject), default=0)
+        headers = {
+            "Nats-Msg-Id": f"{name.lane.hex()}-{name.channel}-{name.number}",
+            "Nats-Expected-Last-Subject-Sequence": str(last),
+        }
+        try:
+            done = await self._context.publish(subject, publication.data, stream=self._stream, headers=headers)
+        except APIError as error:
+            if error.err_code == WRONG_LAST_SEQUENCE:
+                raise Moved from None
+            if error.err_code in FULL:
+                raise Problem(
+                    "relay-full", "the relay is full: it took nothing more. Give the stream {name} more room",
+                    name=self._stream,
+                ) from None  # fmt: skip
+            raise
+        self._places[name] = _Place(subject, done.seq)
+
+    async def purge(self, purge: Purge) -> None:
+        subject = self._subject(purge.lane, purge.channel)
+        kept = [
+            place.sequence
+            for name, place in self._places.items()
+            if (name.lane, name.channel) == (purge.lane, purge.channel) and name.number >= purge.below
+        ]
+        await self._context.purge_stream(self._stream, seq=min(kept, default=None), subject=subject)
+
+    # -- what a person asks for
+
+    async def info(self) -> StreamInfo:
+        """How the stream is set, and what is stored."""
+        return await self._context.stream_info(self._stream)
+
+    async def room(self) -> tuple[int, int | None]:
+        """The bytes that are stored, and how many may be; None without a bound."""
+        info = await self.info()
+        most = info.config.max_bytes
+        return info.state.bytes, most if most is not None and most >= 0 else None
+
+    async def probe(self) -> None:
+        """Publish one small message that no device reads."""
+        await self._context.publish(self._probe, b"lottisync", stream=self._stream)
+
+    async def stored_at(self) -> float:
+        """When the server has stored it, by its clock (seconds since 1970)."""
+        found = await self._context.get_msg(self._stream, subject=self._probe, direct=True)
+        return found.time.timestamp() if found.time is not None else 0.0
+
+    async def unprobe(self) -> None:
+        """Delete it again."""
+        await self._context.purge_stream(self._stream, subject=self._probe)
+
+    @property
+    def _probe(self) -> str:
+        return f"{self._prefix}.{self._tag.hex()}.probe"
+
+    def _subject(self, lane: bytes, channel: str) -> str:
+        return f"{self._prefix}.{self._tag.hex()}.{lane.hex()}.{channel}"
+
+
+def _name(subject: str, ident: str) -> Name | None:
+    """Which message it is, as the relay says; None for one that is not ours."""
+    tokens, (lane, _, rest) = subject.split("."), ident.partition("-")
+    channel, _, number = rest.rpartition("-")
+    if len(tokens) < 5 or tokens[3] != lane or ".".join(tokens[4:]) != channel or not number.isdecimal():
+        return None
+    if len(lane) != 2 * LANE_BYTES or len(number) > 16:
+        return None
+    try:
+        return Name(bytes.fromhex(lane), channel, int(number))
+    except ValueError:
+        return None

@@ -1,0 +1,117 @@
+"""The epochs that a device holds, and who else needs them (docs/specs/19-relay.md, section 4)."""
+
+from collections.abc import Callable, Iterable, Mapping
+
+from lottisync.device.device import Device
+from lottisync.identity.device_key import IdentityError
+from lottisync.identity.roster import MembershipRecord
+from lottisync.relay import content, epoch, ledger
+from lottisync.relay.box import BoxKey, wrap_info, wrapped
+from lottisync.relay.circle import Circle, signed_by
+from lottisync.relay.epoch import KEY_BYTES, MAX_EPOCHS, Epoch
+from lottisync.relay.header import BadMessage, Parts
+
+Chance = Callable[[int], bytes]
+"""So many random bytes that nobody can guess."""
+EPOCH_LIFE = 90 * 24 * 3_600_000
+"""Milliseconds for which a device seals under an epoch that it has got. A relay forgets a message after as long: who
+gets one key, without the device that holds it, reads at most twice this time of what is said."""
+
+
+class Keyring:
+    def __init__(self, device: Device, circle: Circle, chance: Chance) -> None:
+        self._device, self._circle, self._chance = device, circle, chance
+        self._box = BoxKey(device.key)
+        with device.space.reading() as reader:
+            kept = ledger.epochs(reader)
+        self.epochs = {ident: one for ident, (one, _) in kept.items()}
+        self._since = {ident: since for ident, (_, since) in kept.items()}
+        self.held_by: dict[bytes, tuple[str, frozenset[bytes]]] = {}
+        """Of each lane, whose it is, and the epochs that it has last said it holds."""
+
+    def sealing(self, now: int) -> Epoch:
+        """The epoch to seal with; one is made if none was made without all who are revoked, or if it is old."""
+        fit = epoch.fitting(self.epochs, self._circle.revocations)
+        if fit is None or now - self._since[fit.id] > EPOCH_LIFE:
+            fit = epoch.successor(self.epochs.values(), self._circle.revocations, self._chance(KEY_BYTES))
+            self._keep([fit], now)
+        return fit
+
+    def fits(self, epoch_id: bytes) -> bool:
+        """Whether something may still be sealed under an epoch."""
+        held = self.epochs.get(epoch_id)
+        return held is not None and self._circle.revocations <= held.without
+
+    def in_need(self, used: Iterable[bytes]) -> set[tuple[str, bytes]]:
+        """(device, epoch): members that have not said that they hold an epoch which is here and in use."""
+        others = self._circle.boxes.keys() - {self._device.id}
+        return {
+            (device, one) for device in others for one in used if one in self.epochs and not self._held(device, one)
+        }
+
+    def forget_all_but(self, lanes: set[bytes]) -> None:
+        """Only these lanes still say what their devices hold."""
+        self.held_by = {lane: said for lane, said in self.held_by.items() if lane in lanes}
+
+    def _held(self, device: str, epoch_id: bytes) -> bool:
+        """Whether all lanes of a device say so: one that was restored from a backup may have lost it."""
+        said = [held for speaker, held in self.held_by.values() if speaker == device]
+        return bool(said) and all(epoch_id in held for held in said)
+
+    def wraps(self, space: bytes, lane: bytes, number: int) -> bytes:
+        """The body of a keys message: all epochs that are held, for every member."""
+        epochs = sorted(self.epochs.values(), key=lambda one: (one.generation, one.id))
+        records = [record.to_fields() for record in self._circle.records]
+        secret = content.encode(content.Keyring(epochs, records))
+        boxes = [public for device, public in sorted(self._circle.boxes.items()) if device != self._device.id]
+        return content.encode(
+            content.Wraps([wrapped(secret, public, wrap_info(space, lane, number, public)) for public in boxes])
+        )
+
+    def take(self, parts: Parts, signer: str | None, now: int) -> bool:
+        """Take the keys that were wrapped for this device, with the revocations that come with them; whether anything
+        was new. A signer that is no member may show the records that make it one. Raises `BadMessage`."""
+        found = self._opened(parts)
+        records = _records(found.records)
+        if signer is None and not _vouched(self._circle.with_records(records), parts):
+            raise BadMessage("keys came from a device that no member vouches for")
+        revocations = [record for record in records if record.kind == "revoked"]
+        learnt = self._circle.learn(records if signer is None else revocations, now)
+        new = [one for one in found.epochs if one.id not in self.epochs]
+        if len(self.epochs) + len(new) > MAX_EPOCHS:
+            raise BadMessage(f"more than {MAX_EPOCHS} epochs")
+        self._keep(new, now)
+        return learnt or bool(new)
+
+    def _opened(self, parts: Parts) -> content.Keyring:
+        header = parts.header
+        info = wrap_info(header.space, header.lane, header.number, self._box.public)
+        for one in content.decode(parts.rest, content.Wraps).wraps:
+            try:
+                return content.decode(self._box.opened(one, info), content.Keyring)
+            except BadMessage:
+                continue
+        return content.Keyring([], [])
+
+    def _keep(self, new: list[Epoch], now: int) -> None:
+        if not new:
+            return
+        with self._device.space.transaction(now, None) as tx:
+            for one in new:
+                ledger.keep_epoch(tx, one, now)
+        self.epochs |= {one.id: one for one in new}
+        self._since |= {one.id: now for one in new}
+
+
+def _records(fields: list[Mapping[str, object]] | list[dict[str, str | int]]) -> list[MembershipRecord]:
+    found = []
+    for each in fields:
+        try:
+            found.append(MembershipRecord.from_fields(each))
+        except IdentityError:
+            continue
+    return found
+
+
+def _vouched(members: Mapping[str, bytes], parts: Parts) -> bool:
+    return any(signed_by(certificate, parts) for certificate in members.values())

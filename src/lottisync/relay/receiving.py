@@ -1,0 +1,161 @@
+"""What a device reads in a relay, and in which order (docs/specs/19-relay.md, section 5).
+
+It is shown what lies there, and asks for one message after the other: keys first, then what devices say of themselves,
+then the logs, and of a snapshot one frame at a time. Nothing is believed. A message counts if a member has signed it
+for the very place where it lies, and it is decrypted only then. What cannot be taken yet is not kept; it waits in the
+relay."""
+
+from collections.abc import Iterable, Iterator
+
+from lottisync.device.device import Device
+from lottisync.relay import content
+from lottisync.relay.board import Board, Entry
+from lottisync.relay.circle import Circle
+from lottisync.relay.event import Event, Refused
+from lottisync.relay.header import NO_EPOCH, BadMessage, Kind, Name, Parts, parts_of, refuse_misplaced
+from lottisync.relay.heads import Heads
+from lottisync.relay.intake import Intake
+from lottisync.relay.keyring import Keyring
+from lottisync.relay.lane import Lane
+from lottisync.relay.locked import Locked
+from lottisync.relay.snapshot_in import SnapshotIn
+from lottisync.relay.states import States
+from lottisync.sync.incoming import Unacceptable
+
+
+class Receiving:
+    """What one device has read in a relay, and what it reads next."""
+
+    def __init__(
+        self, device: Device, space: bytes, lane: Lane, circle: Circle, keyring: Keyring, board: Board
+    ) -> None:
+        self._device, self._space, self._lane = device, space, lane
+        self._circle, self._keyring, self._board = circle, keyring, board
+        self.events: list[Event] = []
+        self._locked = Locked(keyring)
+        self._heads = Heads(device, circle, board, self.events)
+        self.states = States(device, keyring, self._locked, self._heads, self.events)
+        self._intake = Intake(device, circle, board, self.events)
+        self._snapshot = SnapshotIn(board, self._intake, self._locked)
+        self._done: set[Name] = set()
+        self._refused: set[Name] = set()
+        """What is not read again until the relay is looked at again: it may show it unaltered then."""
+        self.looked = False
+        """Whether the relay was looked at since the program was started."""
+
+    # -- what lies there
+
+    def show(self, names: Iterable[Name]) -> None:
+        """All that lies in the relay now."""
+        self.looked = True
+        self._board.show(names)
+        self._done &= self._board.present
+        self._refused.clear()
+        self._keyring.forget_all_but({name.lane for name in self._board.present if name.channel == "state"})
+        self._locked.forget_all_but(self._board.present)
+        self._snapshot.stop()
+        self._heads.notice_loss()
+
+    def is_own(self, name: Name) -> None:
+        """This device has put it there itself, and need not read it."""
+        self._done.add(name)
+
+    def settle(self, now: int) -> None:
+        """Nothing is left to read: write down how far the logs go."""
+        self._heads.write_down(now)
+
+    # -- what to read next
+
+    def wanted(self) -> Name | None:
+        """The next message to fetch; None if there is nothing to read now."""
+        return next(self._candidates(), None)
+
+    def _candidates(self) -> Iterator[Name]:
+        read = self._done | self._refused | self._board.entries.keys() | self._locked.epochs.keys()
+        new = sorted(name for name in self._board.present - read if not name.channel.startswith("snap."))
+        for channel in ("keys", "state", "log"):
+            yield from (name for name in new if name.channel == channel)
+        yield from self._locked.unlocked()
+        if (frame := self._snapshot.wanted(self._refused)) is not None:
+            yield frame
+        for entry in self._intake.untaken(Kind.ENVELOPE):
+            if entry.name not in self._refused and self._intake.could_take(entry):
+                yield entry.name
+
+    # -- reading it
+
+    def receive(self, name: Name, data: bytes | None, now: int) -> None:
+        """What lies there under a name; None if it is gone."""
+        if data is None:
+            self._board.present.discard(name)
+            self._snapshot.stop()
+            return
+        try:
+            parts = parts_of(data)
+            refuse_misplaced(parts.header, self._space, name)
+            self._read(name, parts, data, now)
+        except (BadMessage, Unacceptable) as error:
+            self.events.append(Refused(name, str(error)))
+            self._give_up(name)
+
+    def _give_up(self, name: Name) -> None:
+        """Not again before the relay is looked at again."""
+        self._refused.add(name)
+        self._locked.forget(name)
+        if (manifest := self._snapshot.stop()) is not None:
+            self._refused.add(manifest)
+
+    def _read(self, name: Name, parts: Parts, data: bytes, now: int) -> None:
+        signer = self._circle.signer(parts)
+        if signer == self._device.id and parts.header.kind is not Kind.FRAME:
+            self._lane.compare(name, parts.link)
+        if parts.header.kind is Kind.KEYS:
+            self._done.add(name)
+            if self._keyring.take(parts, signer, now):
+                self._refused.clear()
+            return
+        if signer is None:
+            raise BadMessage("no device of yours has signed it")
+        match parts.header.kind:
+            case Kind.STATE:
+                self._done.add(name)
+                self.states.read(name, parts, signer, now)
+            case Kind.FRAME:
+                if not self._snapshot.read(name, parts, data, now):
+                    self._give_up(name)
+            case _:
+                self._read_log(name, parts, signer, len(data), now)
+
+    def _read_log(self, name: Name, parts: Parts, signer: str, size: int, now: int) -> None:
+        self._refuse_unlinked(name, parts)
+        self._heads.note({name.lane: (name.number, parts.link)})
+        body = self._locked.body(name, parts, parts.rest)
+        if body is None:
+            return
+        entries, stores = self._board.entries, self._device.stores
+        if parts.header.kind is Kind.MANIFEST:
+            manifest = content.decode(body, content.Manifest)
+            entries.setdefault(name, Entry.of_manifest(name, parts, signer, manifest, stores))
+            return
+        envelope = content.decode(body, content.Envelope)
+        entry = entries.setdefault(name, Entry.of_envelope(name, parts, signer, size, envelope, stores))
+        if not self._intake.take_envelope(entry, envelope, now):
+            self._refused.add(name)
+
+    def _refuse_unlinked(self, name: Name, parts: Parts) -> None:
+        before = self._board.entries.get(name._replace(number=name.number - 1))
+        if before is not None and before.link != parts.header.before:
+            raise BadMessage("it does not go on behind the message before it")
+
+    # -- how it stands
+
+    @property
+    def lacking(self) -> bool:
+        """Whether something is missing that this device has heard of."""
+        unread = any(self._intake.untaken(kind) for kind in (Kind.ENVELOPE, Kind.MANIFEST))
+        said = any(self.states.lacks(each) for each in self._circle.active)
+        return bool(self._locked.epochs) or unread or self._board.has_holes() or said
+
+    def epochs_in_use(self) -> set[bytes]:
+        """What is sealed in the relay was sealed under these."""
+        return {entry.epoch for entry in self._board.entries.values()} | {*self._locked.epochs.values()} - {NO_EPOCH}

@@ -1,0 +1,118 @@
+"""A segment is taken by a store (docs/specs/19-relay.md, section 5).
+
+Joining versions, chains and keys is done by the code that takes a round from a connection (`lottisync.sync.incoming`).
+What is different is what a round stands on. Two devices on a connection have agreed on what the receiver has. Here the
+segment says what its reader must have, and `Standing` looks whether that is so, in every transaction.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from lottisync.causality import vector_clock
+from lottisync.causality.vector_clock import Clock
+from lottisync.protocol import message as m
+from lottisync.relay.content import Head, Part
+from lottisync.store import chain, fork
+from lottisync.store.merge import Merge
+from lottisync.store.reader import Reader
+from lottisync.sync.agreement import RemoteState
+from lottisync.sync.incoming import Incoming, Outdated, Strangers
+from lottisync.sync.local_state import HeldDot, LocalState
+
+
+def knowledge_of(head: Head) -> Clock:
+    """All that the sender knew."""
+    return vector_clock.merge(head.rest, head.knowledge)
+
+
+def obstacle(head: Head, own: LocalState) -> str | None:
+    """Why a store cannot take a segment now; None if it can. More fork nodes than are known here are no obstacle: the
+    store splits first."""
+    if own.nodes - set(head.nodes):
+        return "it was recorded before a copy was found; its device will say it again"
+    for host in head.knowledge:
+        if own.knowledge.get(host, 0) < head.base.get(host, 0):
+            return f"what host {host} wrote before it is missing"
+    for host, counter in head.base.items():
+        log = own.logs.get(host)
+        if log is None or log.end.end < counter:
+            return f"the chain of host {host} before it is missing"
+    if not (head.whole or vector_clock.covers(own.knowledge, head.forgotten)):
+        return "its sender has forgotten what this device has not seen"
+    return None
+
+
+def is_here(head: Head, reader: Reader) -> bool:
+    """Whether a segment says nothing that is new here."""
+    own = LocalState(reader)
+    return (
+        own.nodes == set(head.nodes)
+        and vector_clock.covers(own.knowledge, head.knowledge)
+        and all(chain.value_at(reader, host, n) == head.values.get(host) for host, n in head.knowledge.items())
+        and vector_clock.covers(own.forgotten, head.forgotten)
+        and not unheld(head, own)
+    )
+
+
+def unheld(head: Head, own: LocalState) -> set[HeldDot]:
+    """The dots beyond its sender's knowledge that are not here."""
+    beyond = {dot for dot in head.held if dot[1] > own.knowledge.get(dot[0], 0)}
+    return beyond - set(own.held) if beyond else set()
+
+
+class _Standing:
+    """What a recorded round stands on."""
+
+    def __init__(self, head: Head) -> None:
+        self.theirs: RemoteState | None = RemoteState(dict(head.rest), set(), {}, {})
+        self._head = head
+
+    def outdated(self, own: LocalState) -> str | None:
+        return obstacle(self._head, own)
+
+
+class Taking:
+    """One segment of one store, part by part. What was joined stays if the rest does not come; knowledge comes with
+    `end`. Each call is within a transaction of the store; all raise `Outdated`, and `Unacceptable`."""
+
+    def __init__(self, head: Head, tx: Merge, strangers: Strangers) -> None:
+        if strange := set(head.nodes) - fork.nodes(tx):
+            fork.split(tx, strange)
+        self.head = head
+        self._strangers = strangers
+        self._behind = not vector_clock.covers(tx.knowledge(), head.forgotten)
+        begin = m.Begin(
+            1, head.store, dict(head.knowledge), dict(head.forgotten), self._behind and head.whole, head.count
+        )
+        self._incoming = Incoming(begin, _Standing(head))
+
+    def take(self, tx: Merge, parts: Sequence[Part]) -> bytes | None:
+        """Join these parts; the fork node if a chain is another copy's."""
+        self._incoming.stands(tx)
+        for part in parts:
+            match part:
+                case m.Chain():
+                    if (node := self._incoming.chain(tx, part)) is not None:
+                        return node
+                case m.Batch():
+                    self._incoming.batch(tx, part.versions, self._strangers)
+                case m.Keys():
+                    if self._incoming.begin.behind:
+                        self._incoming.ids(tx, part.keys)
+        self._incoming.refuse_strangers(tx, self._strangers)
+        return None
+
+    def end(self, tx: Merge) -> None:
+        """All of it is here: adopt what it knows."""
+        self._incoming.stands(tx)
+        if self._incoming.arrived != self.head.count:
+            raise Outdated(f"{self._incoming.arrived} versions came, and {self.head.count} were announced")
+        self._incoming.end(tx)
+
+
+def take_whole(head: Head, parts: Iterable[Part], tx: Merge, strangers: Strangers) -> bytes | None:
+    """Take a segment that is at hand, in one transaction; the fork node if it could not be."""
+    taking = Taking(head, tx, strangers)
+    node = taking.take(tx, list(parts))
+    if node is None:
+        taking.end(tx)
+    return node

@@ -1,0 +1,182 @@
+"""A device at its relay, for as long as a program runs (docs/specs/19-relay.md, section 10).
+
+It comes when the program starts, when something was committed here, when something was published there, and once a
+minute. Each visit is the same: look, read, publish, clean up. Whatever fails ends the visit, and it comes again a while
+later; connections to other devices go on beside it.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+import anyio
+
+from lottisync.device.device import Device
+from lottisync.problem import Problem
+from lottisync.relay import setting as settings
+from lottisync.relay.event import words
+from lottisync.relay.header import LANE_BYTES
+from lottisync.relay.keyring import Chance
+from lottisync.relay.lane import Moved
+from lottisync.relay.participant import Participant
+from lottisync.relay.setting import Setting
+from lottisync.relay.standing import Standing
+from lottisync.store.doorbell import Bell
+from lottisync.sync.off_loop import Caller, in_thread
+
+VISIT_SECONDS = 60.0
+"""Between two visits, if nothing happens."""
+GATHER_SECONDS = 0.2
+"""How long what happens is gathered before a visit: changes come in bursts."""
+AGAIN_SECONDS = 15.0
+"""After a visit that failed."""
+LEAVING_SECONDS = 5.0
+"""What a program that ends may still take for its last visit."""
+TAG_LABEL = b"lottisync/relay-tag/1\x00"
+
+
+if TYPE_CHECKING:
+    from lottisync.relay.jetstream import JetStream
+
+
+@contextmanager
+def needs_nats() -> Iterator[None]:
+    """Around an import of what needs nats-py, which not every installation has."""
+    try:
+        yield
+    except ModuleNotFoundError as missing:
+        raise Problem(
+            "missing-package",
+            "a relay needs the Python package {name!r}, which is not installed. Run: pip install 'lottisync[relay]'",
+            name=missing.name,
+        ) from None
+
+
+def tag(device: Device, setting: Setting) -> bytes:
+    """By which a device's subjects begin: always the same, so that a credential can be bound to them."""
+    return device.key.derived(TAG_LABEL + setting.space)[:LANE_BYTES]
+
+
+class Found(NamedTuple):
+    """How the other devices stand, and the bytes at the relay: `used` of `allowed`, None if it sets no bound."""
+
+    standing: list[Standing]
+    used: int
+    allowed: int | None
+
+
+class Visits:
+    """`report` hears of what happens (code, sentence)."""
+
+    def __init__(
+        self, device: Device, chance: Chance, report: Callable[[str, str], None], call: Caller = in_thread
+    ) -> None:
+        self._device, self._chance, self._report, self._call = device, chance, report, call
+        self._told = ""
+
+    async def run(self) -> None:
+        """Until cancelled. Without a relay in the settings, look for one now and then."""
+        while True:
+            setting = await self._call(partial(settings.read, self._device.space))
+            if setting is not None:
+                try:
+                    await self._stay(setting)
+                except Exception as error:  # noqa: BLE001 - a library of another's raises what it likes
+                    self._say_once(error)
+            await anyio.sleep(AGAIN_SECONDS)
+
+    async def _stay(self, setting: Setting) -> None:
+        """At one relay, until the setting changes."""
+        relay = await self._connect(setting)
+        participant = await self._call(partial(self._participant, setting))
+        bell = Bell(self._device.bells, "relay")
+        try:
+            while await self._call(partial(settings.read, self._device.space)) == setting:
+                relay.changed.clear()
+                bell.clear()
+                await self.visit(relay, participant)
+                self._told = ""
+                await _either(relay, bell)
+        except anyio.get_cancelled_exc_class():
+            with (
+                anyio.move_on_after(LEAVING_SECONDS, shield=True),
+                suppress(Exception),
+            ):  # what fails now is not tried again
+                await self.visit(relay, participant, leaving=True)
+            raise
+        finally:
+            with anyio.CancelScope(shield=True):
+                bell.close()
+                participant.close()
+                await relay.close()
+
+    async def once(self, setting: Setting, *, publish: bool = True) -> "Found":
+        """One visit; how the other devices stand, and what is stored there."""
+        relay = await self._connect(setting)
+        participant = await self._call(partial(self._participant, setting))
+        try:
+            if publish:
+                await self.visit(relay, participant, leaving=True)
+            else:
+                await self._read(relay, participant)
+            standing = await self._call(partial(participant.standing, self._now()))
+            return Found(standing, *await relay.room())
+        finally:
+            participant.close()
+            await relay.close()
+
+    async def visit(self, relay: "JetStream", participant: Participant, *, leaving: bool = False) -> None:
+        await self._read(relay, participant)
+        while (publication := await self._call(partial(participant.publish, self._now(), leaving=leaving))) is not None:
+            try:
+                await relay.put(publication)
+            except Moved:
+                await self._read(relay, participant)
+                continue
+            await self._call(partial(participant.acknowledged, publication.name, self._now()))
+        for purge in await self._call(partial(participant.purges, self._now())):
+            await relay.purge(purge)
+            participant.purged(purge)
+        for event in participant.events():
+            if (said := words(event)) is not None:
+                self._report(*said)
+
+    async def _read(self, relay: "JetStream", participant: Participant) -> None:
+        names = await relay.names()
+        await self._call(partial(participant.show, names, self._now()))
+        while (name := await self._call(participant.wanted)) is not None:
+            data = await relay.fetch(name)
+            await self._call(partial(participant.receive, name, data, self._now()))
+
+    async def _connect(self, setting: Setting) -> "JetStream":
+        with needs_nats():
+            from lottisync.relay.jetstream import JetStream
+        return await JetStream.connect(setting, tag(self._device, setting))
+
+    def _participant(self, setting: Setting) -> Participant:
+        return Participant(self._device, setting.space, self._chance, self._now())
+
+    def _now(self) -> int:
+        return self._device.environment.now()
+
+    def _say_once(self, error: Exception) -> None:
+        said = error.message if isinstance(error, Problem) else f"{type(error).__name__}: {error}".rstrip(": ")
+        if said != self._told:
+            self._report("relay-away", f"the relay was not visited, and is tried again: {said}")
+        self._told = said
+
+
+async def _either(relay: "JetStream", bell: Bell) -> None:
+    """Until something was published there or committed here, or the time is up."""
+    with anyio.move_on_after(VISIT_SECONDS):
+        async with anyio.create_task_group() as tasks:
+
+            async def published() -> None:
+                await relay.changed.wait()
+                tasks.cancel_scope.cancel()
+
+            tasks.start_soon(published)
+            await anyio.wait_readable(bell)
+            tasks.cancel_scope.cancel()
+    await anyio.sleep(GATHER_SECONDS)

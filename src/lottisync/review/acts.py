@@ -1,0 +1,52 @@
+"""Acts of the person of both kinds: changes to the journal, and verdicts (docs/specs/11-command-line.md, section 6).
+
+What an act in the journal wrote, `lottisync.device.acts` takes back. A verdict is in the agent store, with a saga of
+its own; it is noted by the ids of its items, and `Verdicts.undo` takes it back.
+
+Like `verdict`, this is for a person's side only.
+"""
+
+from collections.abc import Sequence
+
+from lottisync.device import acts
+from lottisync.device.acts import Act, UndoProgress, Writer
+from lottisync.problem import Problem
+from lottisync.review.verdict import Verdicts
+from lottisync.store.store import Store
+
+
+def note_verdict(journal: Store, place: str, verb: str, items: Sequence[str], now: int) -> None:
+    """Note a verdict on proposals; `verb` is a word of `lottisync.review.verdict`. A verdict that was taken back closes
+    the act that it was."""
+    if verb == "undone":
+        with journal.reading() as reader:
+            given = acts.about(reader, items)
+        if given is not None:
+            acts.note_elsewhere(journal, now, place, acts.said_of_undo(given), items, given.n)
+        return
+    count = "1 proposal" if len(items) == 1 else f"{len(items):,} proposals"
+    acts.note_elsewhere(journal, now, place, f"{verb}: {count}", items)
+
+
+def take_back(
+    journal: Store,
+    verdicts: Verdicts,
+    act: Act,
+    now: int,
+    place: str,
+    writer: Writer,
+    progress: UndoProgress = lambda done, of: None,
+) -> int:
+    """Take an act back, and give the number of the act that this is. `verdicts` note nothing by themselves. Raises
+    `Problem` if something was written since."""
+    if not act.about:
+        return acts.take_back(journal, now, place, act, writer, progress).n
+    if act.undoes is not None:
+        raise Problem("not-again", "a verdict that was taken back is given again by a new verdict", hint="review")
+    # The last one first: it may build on one before it.
+    for item in reversed(act.about):
+        outcome = verdicts.undo(item, now)
+        if outcome.result not in ("undone", "already"):
+            reason = outcome.message or "it was changed since"
+            raise Problem("changed-since", "a verdict was not taken back: {reason}", hint="review", reason=reason)
+    return acts.note_elsewhere(journal, now, place, acts.said_of_undo(act), act.about, act.n)

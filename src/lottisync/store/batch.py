@@ -1,0 +1,118 @@
+"""Many rows at once, column by column (docs/specs/05-store.md, section 6).
+
+An import or a first round fills thousands of rows that are alike: each is new here, and holds neither siblings nor a
+deletion. What follows from such a version, its columns, hash, component and place in the chain, is computed for all
+of them together, one pass for each. SQLite takes the rows as they come out of these passes.
+
+Two paths that write one table must be one law. So this one is narrow. It takes a batch only whole, and only if
+nothing in it is unusual: no id twice, no row that is here already, no link, no unknown type, nothing in quarantine, no
+news of this store's own host. Everything else goes the way of a single version, in `lottisync.store.merge` or
+`transaction`. The checks are the same on both ways (`lottisync.entities.batch`). A test feeds both paths the same
+batches and compares every table.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache, partial
+from itertools import chain, count, islice, repeat
+from typing import Any, NamedTuple
+
+from lottisync.causality.vector_clock import Host
+from lottisync.entities.batch import Columns
+from lottisync.store.columns import CREATED_AT
+from lottisync.store.instant import iso
+from lottisync.store.rows import INSERT_COMPONENT, Rows
+
+ROWS_TOGETHER = 25
+"""Rows that one statement inserts. Each run of a statement searches the cache of statements for it, which takes as long
+as inserting a component."""
+_number = partial(int.from_bytes, byteorder="big")
+
+
+class NewRows(NamedTuple):
+    """Entities that are new here, without siblings or a deletion: their versions, the decoded documents, the
+    components of their clocks, and when their first and last winning writes were made (ms)."""
+
+    columns: Columns
+    values: Sequence[dict[str, Any]]
+    clocks: Sequence[dict[Host, int]]
+    earliest: Sequence[int]
+    latest: Sequence[int]
+
+
+class Batches(Rows):
+    """See the module."""
+
+    def _takes(self, ids: Sequence[str], types: Iterable[str]) -> bool:
+        """Whether rows of these entities, of which none is here, may be added together."""
+        if len(set(ids)) < len(ids) or not self._quarantined.empty or not self._absent.issuperset(ids):
+            return False
+        described = [self.schema.types.get(type_name) for type_name in set(types)]
+        return not any(each is None or each.link for each in described)
+
+    def _add_all(self, new: NewRows) -> list[bytes]:
+        """Add rows that `_takes` has allowed; their hashes."""
+        ids, types, clocks, stamps, documents = new.columns
+        hashes = new.columns.hashes()
+        owners, subtypes = self._owners(new)
+        statement = self._place(types[0]).statements.add
+        rows = zip(
+            owners, subtypes, _made_at(new), _instants(new.latest), documents, clocks, stamps, hashes,
+            count(self._feed + 1), count(self._n + 1), ids, types,
+        )  # fmt: skip
+        self._insert(statement, list(rows))
+        self._insert(INSERT_COMPONENT, self._components(new.clocks))
+        self._feed += len(ids)
+        self._n += len(ids)
+        self._sum += sum(map(_number, hashes))
+        self._absent.difference_update(ids)
+        self.changed = True
+        return hashes
+
+    def _insert(self, statement: str, rows: Sequence[tuple[Any, ...]]) -> None:
+        """Give SQLite rows, most of them `ROWS_TOGETHER` at a time."""
+        whole = len(rows) - len(rows) % ROWS_TOGETHER
+        values = chain.from_iterable(rows[:whole])
+        width = ROWS_TOGETHER * len(rows[0])
+        together = (tuple(islice(values, width)) for _ in range(whole // ROWS_TOGETHER))
+        self._connection.executemany(_of_many(statement), together).fetchall()
+        self._connection.executemany(statement, rows[whole:]).fetchall()
+
+    def _owners(self, new: NewRows) -> tuple[list[str], list[str | None]]:
+        """The first two columns: as `columns.own_columns` has them for a single entity."""
+        described = {name: self.schema.types[name] for name in set(new.columns.types)}
+        by_owner = {name: kind.owner or "" for name, kind in described.items()}
+        by_subtype = {name: kind.subtype or "" for name, kind in described.items()}
+        owners = map(dict.get, new.values, map(by_owner.__getitem__, new.columns.types))
+        subtypes = map(dict.get, new.values, map(by_subtype.__getitem__, new.columns.types))
+        return (
+            [
+                owner if owner and type(owner) is str else ident
+                for owner, ident in zip(owners, new.columns.ids, strict=True)
+            ],
+            [subtype if subtype and isinstance(subtype, str) else None for subtype in subtypes],
+        )
+
+    def _components(self, clocks: Sequence[Mapping[Host, int]]) -> list[tuple[int, int, int]]:
+        numbers = {host: self.host_number(host) for host in dict.fromkeys(chain.from_iterable(clocks))}
+        return [
+            (numbers[host], counter, n)
+            for n, clock in enumerate(clocks, self._n + 1)
+            for host, counter in clock.items()
+        ]
+
+
+@lru_cache(maxsize=64)
+def _of_many(insert: str) -> str:
+    """The statement that inserts so many rows, of the one that inserts one."""
+    return insert + f", {insert.partition('values ')[2]}" * (ROWS_TOGETHER - 1)
+
+
+def _made_at(new: NewRows) -> list[str]:
+    said = map(dict.get, new.values, repeat(CREATED_AT))
+    return [made if isinstance(made, str) else iso(millis) for made, millis in zip(said, new.earliest, strict=True)]
+
+
+def _instants(millis: Sequence[int]) -> Iterable[str]:
+    """Most of a batch was written in one transaction, at one time."""
+    written = {one: iso(one) for one in set(millis)}
+    return map(written.__getitem__, millis)

@@ -1,0 +1,102 @@
+"""Activity: one time line of what people, agents and devices did, by the day."""
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from lottisync.causality.vector_clock import Host
+from lottisync.device.acts import title_of
+from lottisync.entities.entity import Entity
+from lottisync.journal.toolbox import ACTIONS
+from lottisync.language import listed, marked, say, spoken
+from lottisync.review.change import ChangeDecision
+from lottisync.review.precedence import PERSON
+from lottisync.review.proposal_record import ProposalRecord, proposal_records
+from lottisync.store import lookups
+from lottisync.store.instant import iso, millis
+from lottisync.web import rows, words
+from lottisync.web.frame import page, site_of, zone_of
+from lottisync.web.site import Site
+
+MOST_LINES = 200
+"""Of the time line, and of the changes that it is made from."""
+CHIPS = (("", marked("Everything")), ("you", marked("You")), ("agents", marked("Agents")))
+
+
+class Deed(NamedTuple):
+    """One line: at a time (ms), who (`you` or `agents`), what they are called, on which device ('' if that is not
+    known), what they did, and the task that it is about."""
+
+    at: int
+    who: str
+    name: str
+    device: str
+    said: str
+    task: str
+
+
+def activity(request: Request) -> Response:
+    """`GET /activity`: the newest first, of everybody, or with `?by=` of the person, of agents, or of one device."""
+    site, by = site_of(request), request.query_params.get("by", "")
+    deeds = sorted([*_written(site), *_of_proposals(site)], key=lambda deed: deed.at, reverse=True)
+    devices = sorted({deed.device for deed in deeds if deed.device})
+    shown = [deed for deed in deeds if by in ("", deed.who, deed.device)][:MOST_LINES]
+    return page(
+        request,
+        "activity.html",
+        title=say("Activity"),
+        at="activity",
+        days=_by_day(shown, request),
+        chips=[*((key, say(name)) for key, name in CHIPS), *((name, name) for name in devices)],
+        by=by,
+    )
+
+
+def _by_day(deeds: list[Deed], request: Request) -> dict[str, list[tuple[str, str, Deed]]]:
+    """The lines of each day where the browser is, each with its time of the day and its exact time."""
+    zone = zone_of(request)
+    found: dict[str, list[tuple[str, str, Deed]]] = {}
+    for deed in deeds:
+        at = words.local(deed.at, zone)
+        found.setdefault(words.day(at.date().isoformat()), []).append((f"{at:%H:%M}", iso(deed.at), deed))
+    return found
+
+
+def _of_proposals(site: Site) -> Iterable[Deed]:
+    """What was proposed, and each verdict."""
+    for one in proposal_records(site.journal, site.agents, ACTIONS, site.now(), language=spoken()):
+        said = say("proposed: {what}", what=one.summary)
+        yield Deed(millis(one.proposed_at), "agents", one.agent_name, "", said, one.task_id)
+        for decision in one.decisions:
+            yield _verdict(site, one, decision)
+
+
+def _verdict(site: Site, one: ProposalRecord, decision: ChangeDecision) -> Deed:
+    yours = decision.actor == "user"
+    name = say("you") if yours else one.agent_name
+    said = f"{rows.said_of(decision.verdict)}: {one.summary}"
+    who = "you" if yours else "agents"
+    return Deed(millis(decision.created_at), who, name, site.name_of(decision.device), said, one.task_id)
+
+
+def _written(site: Site) -> Iterable[Deed]:
+    """What was written to the tasks last, on whichever device: one line for each entity, with its latest write."""
+    with site.journal.reading() as reader:
+        names = site.names_of_hosts(reader)
+        for ident in lookups.last_changed(reader, MOST_LINES):
+            entity = reader.entity(ident)
+            if entity is not None and entity.registers:
+                yield _latest(entity, title_of(reader.document(ident)), names)
+
+
+def _latest(entity: Entity, title: str, names: Mapping[Host, str]) -> Deed:
+    stamps = {path: max(write.stamp for write in writes) for path, writes in entity.registers.items()}
+    last = max(stamps.values(), key=lambda stamp: stamp.hlc)
+    fields = [words.field(path) for path, stamp in stamps.items() if stamp.hlc == last.hlc and path in words.FIELDS]
+    yours = last.precedence >= PERSON
+    said = f"{title}: {listed(fields)}" if fields else title
+    task = entity.id if entity.type == "task" else str(entity.value("taskId") or "")
+    who, name = ("you", say("you")) if yours else ("agents", say("an agent"))
+    return Deed(last.millis, who, name, names.get(last.host, ""), said, task)

@@ -1,0 +1,36 @@
+"""Taking back what was done last from this browser: a button on every page, while there is something to take back."""
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from lottisync.device import acts
+from lottisync.entities.registers import Stamp
+from lottisync.language import say
+from lottisync.problem import Problem
+from lottisync.review.acts import take_back
+from lottisync.review.precedence import PERSON
+from lottisync.web import inbox_page, task_page
+from lottisync.web.frame import back_to, form_of, place_of, problem_text, since_of, site_of
+
+
+def undo(request: Request) -> Response:
+    """`POST /undo`: the act that the button named, if it is still the last one from here."""
+    site, form, place = site_of(request), form_of(request), place_of(request)
+    try:
+        with site.journal.reading() as reader:
+            act = acts.last_of(reader, place)
+            names = site.names_of_hosts(reader)
+        if form.one("act") != str(act.n):
+            raise Problem("not-the-last", "something else was done since")
+
+        def writer(stamp: Stamp) -> str:
+            device = names.get(stamp.host, say("another device"))
+            return device if stamp.precedence == PERSON else say("an agent on {device}", device=device)
+
+        take_back(site.journal, site.verdicts(), act, site.now(), place, writer)
+    except Problem as problem:
+        task = form.one("back")
+        if task:
+            return task_page.shown(request, task, since_of(request), said=problem_text(problem), status=409)
+        return inbox_page.shown(request, since_of(request), said=problem_text(problem), status=409)
+    return back_to(inbox_page.place(form), "", since=since_of(request))

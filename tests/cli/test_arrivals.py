@@ -1,0 +1,77 @@
+"""`sync --wait`: CLI-153."""
+
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from tests.support.command_line import run_here
+
+from lottisync.daemon.home import TaskHome
+from lottisync.daemon.status import LOCK_FILE, STATUS_FILE, DaemonStatus
+from lottisync.device import clock
+from lottisync.identity.device_key import DeviceKey
+from lottisync.store.forgetting import note
+from lottisync.store.lock import Lock
+from lottisync.sync.peer import PeerState
+
+PHONE = DeviceKey.from_seed(b"p" * 32)
+
+
+@pytest.fixture
+def laptop(tmp_path: Path) -> Path:
+    """A home that is paired with a phone, of which nothing is known yet."""
+    path = tmp_path / "laptop"
+    with closing(TaskHome.create(path, "laptop")) as home:
+        home.members.add("phone", PHONE.certificate, clock.now())
+    return path
+
+
+def acknowledges(path: Path) -> None:
+    """The phone says that it knows all that is here."""
+    with closing(TaskHome.open(path)) as home:
+        for store in home.stores.values():
+            with store.transaction(clock.now(), None) as tx:
+                note(tx, PHONE.device_id, tx.knowledge(), direct=True)
+
+
+def refused(path: Path, *arguments: str) -> str:
+    done = run_here("sync", *arguments, home=path)
+    assert (done.code, done.out) == (1, "")
+    return done.err
+
+
+def test_cli_153_a_device_has_everything_or_it_says_what_is_missing(laptop: Path) -> None:
+    """CLI-153"""
+    assert "phone was not reached yet, and no daemon runs here" in refused(laptop)
+    assert run_here("task", "add", "Bake bread", home=laptop).code == 0
+    acknowledges(laptop)
+    there: Any = run_here("sync", "phone", "--json", home=laptop)
+    assert there.code == 0, there
+    there = there.json
+    assert [each["name"] for each in there["devices"]] == ["phone"]
+    assert run_here("sync", home=laptop).out == "Everything is on phone.\n"
+    assert run_here("task", "add", "Buy milk", home=laptop).code == 0
+    assert "phone lacks 1 change," in refused(laptop, "--wait", "--seconds", "0")
+
+
+def test_cli_153_who_is_asked_about_has_to_be_another_device(laptop: Path, tmp_path: Path) -> None:
+    """CLI-153"""
+    assert "not another device that is in use" in run_here("sync", "laptop", home=laptop).err
+    assert run_here("init", "--name", "alone", home=tmp_path / "alone").code == 0
+    assert "no other device" in refused(tmp_path / "alone")
+
+
+def test_a_store_that_the_device_does_not_have_is_named(laptop: Path) -> None:
+    """SYNC-284: "Everything is on phone." was said of it, too."""
+    acknowledges(laptop)
+    peer = PeerState(PHONE.device_id, "phone", connected=True, only_here=["journal"])
+    (laptop / STATUS_FILE).write_bytes(msgspec.json.encode(DaemonStatus(1, 2, "", [peer])))
+    with Lock(laptop / LOCK_FILE) as lock:
+        assert lock.take()
+        said = run_here("sync", home=laptop)
+    assert (said.code, said.out) == (
+        0,
+        "Everything is on phone.\nphone does not have journal: it syncs everything else.\n",
+    )

@@ -1,0 +1,183 @@
+"""What a person reads comes from the catalogue; examples, completion, and options anywhere (11-command-line.md)."""
+
+import ast
+import io
+import re
+from collections.abc import Iterator
+from contextlib import redirect_stdout
+from pathlib import Path
+
+import click
+import pytest
+from tests.support.command_line import run_here
+from tools.catalogue import SOURCE, TRANSLATED, collected, commands
+
+from lottisync.cli.help_pages import SPEAKING, prepare
+from lottisync.cli.main import COMMANDS, lottisync, main
+from lottisync.language import speaking
+
+SHOWS = {"line", "heading", "warn", "text", "confirm", "waiting", "fact"}
+"""Methods of `Terminal` that show their first argument to a person."""
+
+
+def shown_literals(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """Literal text that reaches a person without the catalogue: an argument of `SHOWS` with two words or more."""
+    for node in ast.walk(tree):
+        if (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and node.func.attr in SHOWS
+            and node.args
+        ):
+            yield from ((node.lineno, text) for text in _unsaid(node.args[0]))
+
+
+def _unsaid(node: ast.expr) -> Iterator[str]:
+    match node:
+        case ast.Constant(value=str(text)):
+            yield text
+        case ast.JoinedStr():
+            yield "".join(str(part.value) for part in node.values if isinstance(part, ast.Constant))
+        case ast.IfExp():
+            yield from (*_unsaid(node.body), *_unsaid(node.orelse))
+        case _:
+            return
+
+
+def test_cli_440_what_is_shown_comes_from_the_catalogue() -> None:
+    """CLI-440: a command that one types is the same in every language."""
+    messages = collected()
+    for file in sorted((SOURCE / "cli").glob("*.py")):
+        for line, text in shown_literals(ast.parse(file.read_text(encoding="utf-8"))):
+            words = re.findall(r"[A-Za-z]{2,}", text.partition("lottisync ")[0])
+            assert text in messages or len(words) < 2, (file.name, line, text)
+
+
+def test_cli_440_a_sentence_that_is_not_looked_up_is_found() -> None:
+    """CLI-440: the search above finds what it is there for."""
+    source = 'terminal.line(f"{name} is not here")\nterminal.warn("Nothing was done" if x else say("Done"))\n'
+    assert [text for _, text in shown_literals(ast.parse(source))] == [" is not here", "Nothing was done"]
+
+
+def test_cli_440_no_module_of_click_is_forgotten() -> None:
+    """CLI-440: those that say something to a person look it up in our catalogue."""
+    prepare()
+    with speaking("de"):
+        for module in SPEAKING:
+            if hasattr(module, "_"):
+                assert module._("Options") == "Optionen", module.__name__
+
+
+@pytest.mark.parametrize("language", TRANSLATED)
+def test_cli_440_every_help_page_is_written_in_the_language(language: str) -> None:
+    """CLI-440: without a traceback, and with what the page says of `--help`."""
+    prepare()
+    with speaking(language):
+        for path, command in commands(lottisync):
+            page = command.get_help(click.Context(command, info_name=path))
+            assert "Show this message" not in page, path
+            assert "Print JSON" not in page, path
+
+
+@pytest.mark.parametrize("language", TRANSLATED)
+def test_cli_440_a_walk_in_each_language(tmp_path: Path, language: str) -> None:
+    """CLI-440, CLI-443: nothing fails, no field is left open, and `--json` says the same as in English."""
+    home = tmp_path / "home"
+    calls = (
+        *(("init", "--name", "laptop"), ("task", "add", "Milk", "--item", "oat", "--due", "2026-12-01")),
+        *(("task", "list"), ("task", "show", "Milk"), ("task", "done", "Milk"), ("task", "done", "Milk")),
+        *(("undo",), ("undo", "--list"), ("status",), ("devices",), ("review",), ("conflicts",), ("config", "list")),
+        *(("agent", "create", "Milk"), ("agent", "show", "Milk"), ("agent", "list"), ("check",), ("search", "oat")),
+    )
+    for call in calls:
+        done = run_here(*call, "--language", language, home=home)
+        assert (done.code, done.err) == (0, ""), call
+        assert not re.search(r"\{[a-z_]+\}", done.out), call
+    wrong = run_here("task", "show", "bread", "--language", language, home=home)
+    assert wrong.code == 1
+    assert "there is no" not in wrong.err
+    english = run_here("task", "show", "bread", "--json", home=home).out
+    assert run_here("task", "show", "bread", "--json", "--language", language, home=home).out == english
+
+
+def test_cli_442_a_home_holds_its_language(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """CLI-442: the variable counts before it, and the option before both."""
+    home = tmp_path / "home"
+    run_here("init", "--name", "laptop", home=home)
+    run_here("config", "set", "language", "de", home=home)
+    assert "keine" not in run_here("config", "set", "language", "xx", home=home).out
+    monkeypatch.delenv("LOTTISYNC_LANGUAGE")
+    monkeypatch.setenv("LC_ALL", "C")
+    assert run_here("conflicts", home=home).out == "Kein Konflikt.\n"
+    monkeypatch.setenv("LOTTISYNC_LANGUAGE", "es")
+    assert run_here("conflicts", home=home).out == "Ningún conflicto.\n"
+    assert run_here("conflicts", "--language", "fr", home=home).out == "Aucun conflit.\n"
+
+
+def test_cli_446_every_help_page_has_an_example() -> None:
+    """CLI-446."""
+    for path, command in commands(lottisync):
+        if isinstance(command, click.Group) and not command.invoke_without_command:
+            continue
+        lines = [line.strip() for line in (command.help or "").split("\n")]
+        assert any(re.search(rf"(^|[ (]){path}\b", line) for line in lines), path
+
+
+def test_cli_43_home_and_json_stand_anywhere(tmp_path: Path) -> None:
+    """CLI-43: before the command's name, behind it, and at the end."""
+    home = tmp_path / "home"
+    run_here("init", "--name", "laptop", home=home)
+    options = ("--json", "--home", str(home))
+    for words in (
+        ("task", "list"),
+        ("status",),
+        ("devices",),
+        ("review", "list"),
+        ("agent", "list"),
+        ("config", "list"),
+    ):
+        said = set()
+        for place in range(len(words) + 1):
+            out = io.StringIO()
+            with redirect_stdout(out), pytest.raises(SystemExit) as ended:
+                main([*words[:place], *options, *words[place:]])
+            assert ended.value.code == 0, (words, place)
+            said.add(out.getvalue())
+        assert len(said) == 1, words
+
+
+def completed(line: str, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What bash is offered at the end of a line."""
+    words = line.split(" ")
+    monkeypatch.setenv("_LOTTISYNC_COMPLETE", "bash_complete")
+    monkeypatch.setenv("COMP_WORDS", line)
+    monkeypatch.setenv("COMP_CWORD", str(len(words) - 1))
+    out = io.BytesIO()
+    with redirect_stdout(io.TextIOWrapper(out, write_through=True)), pytest.raises(SystemExit):
+        main([])
+    monkeypatch.delenv("_LOTTISYNC_COMPLETE")
+    return [each.partition(",")[2] for each in out.getvalue().decode().split()]
+
+
+def test_cli_445_a_shell_completes_commands_ids_and_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """CLI-445."""
+    home = tmp_path / "home"
+    run_here("init", "--name", "laptop", home=home)
+    task = run_here("task", "add", "Milk", "--json", home=home).json["id"]
+    monkeypatch.setenv("LOTTISYNC_HOME", str(home))
+    assert completed("lottisync dev", monkeypatch) == ["devices"]
+    assert "--watch" in completed("lottisync task list --w", monkeypatch) + completed(
+        "lottisync status --w", monkeypatch
+    )
+    assert completed("lottisync task done ", monkeypatch) == [task[-8:]]
+    assert completed("lottisync devices rename ", monkeypatch) == ["laptop"]
+    monkeypatch.setenv("LOTTISYNC_HOME", str(tmp_path / "nowhere"))
+    assert completed("lottisync task done ", monkeypatch) == []
+    assert not (tmp_path / "nowhere").exists()
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_cli_445_each_shell_has_its_script(tmp_path: Path, shell: str) -> None:
+    """CLI-445."""
+    assert "_LOTTISYNC_COMPLETE" in run_here("completion", shell, home=tmp_path).out
+    assert "completion" in COMMANDS

@@ -1,0 +1,150 @@
+"""`lottisync undo` at a terminal: CLI-140 to CLI-145."""
+
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import apsw
+import pytest
+from tests.cli.test_review import Desk
+from tests.support.command_line import run_here
+
+from lottisync.cli import undoing
+from lottisync.entities.schema import EntityType, schema
+from lottisync.store import description
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    path = tmp_path / "home"
+    assert run_here("init", "--name", "laptop", home=path).code == 0
+    assert run_here("task", "add", "Buy milk", "--item", "bottles", home=path).code == 0
+    return path
+
+
+def call(home: Path, *arguments: str) -> Any:
+    done = run_here(*arguments, "--json", home=home)
+    assert done.code == 0, done
+    return done.json
+
+
+def refused(home: Path, *arguments: str, code: int = 1) -> str:
+    done = run_here(*arguments, home=home)
+    assert (done.code, done.out) == (code, ""), done
+    return done.err
+
+
+def shown(home: Path) -> Any:
+    """The task, without what says when."""
+    page = call(home, "task", "show", "milk")
+    return {name: page[name] for name in ("title", "status", "statusReason", "due", "priority", "labels", "checklists")}
+
+
+@pytest.mark.parametrize(
+    "act",
+    [
+        ("task", "edit", "milk", "--title", "Buy oat milk", "--due", "2026-12-01"),
+        ("task", "done", "milk"),
+        ("task", "status", "milk", "blocked", "--reason", "closed"),
+        ("task", "label", "add", "milk", "shop"),
+        ("task", "category", "milk", "household"),
+        ("task", "item", "add", "milk", "money", "bag"),
+        ("task", "item", "edit", "bottles", "crate of bottles"),
+        ("task", "item", "archive", "bottles"),
+        ("task", "item", "remove", "bottles"),
+        ("task", "check", "bottles"),
+        ("task", "checklist", "add", "milk", "Cellar"),
+        ("task", "note", "milk", "the shop has none"),
+        ("task", "time", "add", "milk", "25", "walked"),
+        ("task", "delete", "milk"),
+        ("task", "add", "Bake bread"),
+    ],
+    ids=lambda act: "-".join(act[1:3]),
+)
+def test_cli_140_each_verb_is_taken_back_and_done_again(home: Path, act: tuple[str, ...]) -> None:
+    """CLI-140, CLI-141"""
+    before, listed = shown(home), call(home, "task", "list")
+    call(home, *act)
+    taken = call(home, "undo")
+    assert (shown(home), call(home, "task", "list")) == (before, listed)
+    call(home, "undo", str(taken["number"]))
+    call(home, "undo")
+    assert (shown(home), call(home, "task", "list")) == (before, listed)
+
+
+def test_cli_140_the_list_says_what_was_done_and_what_became_of_it(home: Path) -> None:
+    """CLI-140, CLI-144: a verb that changes nothing is not among them."""
+    call(home, "task", "due", "milk", "2026-12-01")
+    call(home, "task", "due", "milk", "2026-12-01")
+    assert run_here("undo", home=home).out == "Took back 2  due 2026-12-01: Buy milk\n"
+    assert [
+        (act["number"], act["place"], act["text"], act["undoneBy"]) for act in call(home, "undo", "--list")["acts"]
+    ] == [
+        (3, "here", "took back (due 2026-12-01: Buy milk)", None),
+        (2, "here", "due 2026-12-01: Buy milk", 3),
+        (1, "here", "added: Buy milk, Todos, bottles", None),
+    ]
+    assert "taken back by 3" in run_here("undo", "--list", home=home).out
+    assert "there is no act 9" in refused(home, "undo", "9")
+    assert "To do it again: lottisync undo 3" in refused(home, "undo", "2")
+    refused(home, "undo", "2", "--list", code=2)
+
+
+def test_cli_142_another_terminal_has_its_own(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """CLI-142"""
+    monkeypatch.setattr(undoing, "this_terminal", lambda: "terminal of nobody")
+    assert "nothing that was done from here" in refused(home, "undo")
+    assert call(home, "undo", "--list")["acts"][0]["place"] == "terminal"
+    call(home, "undo", "1")
+    assert call(home, "task", "list")["tasks"] == []
+
+
+def test_cli_145_verdicts_are_taken_back(tmp_path: Path) -> None:
+    """CLI-145, CLI-141: all of one call, and not once more after `review undo`."""
+    desk = Desk(tmp_path / "home")
+    home = desk.home.path
+    desk.propose("add_multiple_checklist_items", {"items": [{"title": title} for title in ("Milk", "Eggs")]})
+    desk.propose("update_task_estimate", {"minutes": 45}, "r2")
+    run_here("review", home=home)
+    run_here("review", "confirm", "--all", home=home)
+    assert (len(desk.page.items), desk.page.task.estimate) == (3, 45)
+    taken = call(home, "undo")
+    assert taken["undone"]["text"] == "confirmed: 3 proposals"
+    assert (len(desk.page.items), desk.page.task.estimate) == (1, 30)
+    assert "given again by a new verdict" in refused(home, "undo", str(taken["number"]))
+    desk.propose("update_task_priority", {"priority": "P1"}, "r3")
+    [name] = [item["name"] for one in call(home, "review")["sets"] for item in one["items"]]
+    call(home, "review", "reject", name)
+    call(home, "review", "undo", name)
+    assert "nothing that was done from here" in refused(home, "undo")
+
+
+def test_cli_145_a_verdict_whose_effect_was_edited_since_stays(tmp_path: Path) -> None:
+    """CLI-145, CLI-143"""
+    desk = Desk(tmp_path / "home")
+    desk.propose("update_task_estimate", {"minutes": 45})
+    run_here("review", home=desk.home.path)
+    run_here("review", "confirm", "--all", home=desk.home.path)
+    desk.edit(estimate=60)
+    assert "was changed since it was confirmed" in refused(desk.home.path, "undo")
+    assert desk.page.task.estimate == 60
+
+
+def test_cli_196_a_home_of_an_earlier_program_gets_the_tables_it_lacks(home: Path) -> None:
+    """CLI-196: a home that was made before acts were noted takes writes, and notes them."""
+    earlier = apsw.Connection(str(home / "journal.sqlite"))
+    earlier.execute("drop table acts; drop table act_writes; drop view tasks").fetchall()
+    earlier.close()
+    assert run_here("task", "list", home=home).code == 0
+    assert run_here("task", "done", "milk", home=home).code == 0
+    assert run_here("undo", home=home).code == 0
+    assert call(home, "task", "show", "milk")["status"] == "OPEN"
+    assert not any(call(home, "check")["faults"].values())
+
+
+def test_cli_197_what_the_disk_does_not_take_is_left_out_and_read_without(home: Path) -> None:
+    """CLI-197"""
+    with closing(apsw.Connection(str(home / "journal.sqlite"), flags=apsw.SQLITE_OPEN_READONLY)) as connection:
+        wanted = schema("journal", [EntityType("task")], local_tables="create table if not exists lacking (n integer);")
+        description.add_local_tables(connection, wanted)
+        assert connection.execute("select count(*) from sqlite_schema where name = 'lacking'").fetchall() == [(0,)]

@@ -1,0 +1,100 @@
+"""The daemons of two devices that are never up at the same time, and `relay`, on a real server."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import anyio
+import pytest
+from tests.support import rounds
+from tests.support.command_line import eventually, run_here
+from tests.support.daemons import daemon
+from tests.support.nats_server import WHERE, Server
+
+from lottisync.daemon.home import TaskHome
+from lottisync.device import clock
+from lottisync.relay import setting
+from lottisync.relay.circle import Circle
+from lottisync.relay.jetstream import JetStream
+
+pytestmark = pytest.mark.skipif(WHERE is None, reason="there is no nats-server on this machine")
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Server]:
+    started = Server(tmp_path / "server")
+    yield started
+    started.stop()
+
+
+@pytest.fixture
+def homes(tmp_path: Path, server: Server) -> list[Path]:
+    """Laptop and phone, paired; the relay was set on one of them before they met for the only time."""
+    homes = [TaskHome.create(tmp_path / name, name) for name in ("laptop", "phone")]
+    setting.write(homes[0].space, server.url, bytes(range(16)), clock.now())
+    for one, other in (homes, homes[::-1]):
+        one.members.add(other.name, other.key.certificate, clock.now())
+        Circle(one).announce(clock.now())  # as their daemons do when they start
+    for one, other in (homes, homes[::-1]):
+        rounds.pull(one, other, clock.now(), ["space"])
+    for home in homes:
+        home.close()
+    return [tmp_path / "laptop", tmp_path / "phone"]
+
+
+def messages(server: Server) -> int:
+    """How many messages of logs lie there."""
+
+    async def count() -> int:
+        relay = await JetStream.connect(setting.Setting(server.url, bytes(range(16))), bytes(8))
+        try:
+            return sum(name.channel == "log" for name in await relay.names())
+        finally:
+            await relay.close()
+
+    return anyio.run(count)
+
+
+def titles(home: Path) -> list[str]:
+    return [task["title"] for task in run_here("task", "list", "--json", home=home).json["tasks"]]
+
+
+def test_relay_46_daemons_that_are_never_up_together_share_tasks(homes: list[Path], server: Server) -> None:
+    """RELAY-46, RELAY-45"""
+    laptop, phone = homes
+    assert run_here("task", "add", "Repair the bicycle", home=laptop).code == 0
+    with daemon(laptop):
+        eventually(lambda: messages(server) >= 1, "the laptop's visit")
+    with daemon(phone):
+        eventually(lambda: titles(phone) == ["Repair the bicycle"], "the phone's visit")
+        before = messages(server)
+        assert run_here("task", "add", "Buy milk", home=phone).code == 0
+        eventually(lambda: messages(server) > before, "the change of the phone")
+    shown = run_here("relay", "status", "--json", home=laptop).json
+    assert (shown["url"], [each["deviceName"] for each in shown["devices"]]) == (server.url, ["phone"])
+    assert sorted(titles(laptop)) == ["Buy milk", "Repair the bicycle"]
+
+
+def test_relay_46_status_says_how_devices_stand_and_off_ends_it(homes: list[Path], server: Server) -> None:
+    """RELAY-46"""
+    laptop, _ = homes
+    said = run_here("relay", "status", home=laptop)
+    assert (said.code, "nothing was ever heard of phone" in said.out) == (0, True)
+    assert "No relay is used any more" in run_here("relay", "off", home=laptop).out
+    assert "No relay is used. Set one" in run_here("relay", "status", home=laptop).out
+    assert run_here("relay", "off", home=laptop).code == 0
+
+
+def test_relay_46_a_server_that_is_not_there_is_said(tmp_path: Path) -> None:
+    """RELAY-46"""
+    TaskHome.create(tmp_path / "laptop", "laptop").close()
+    home = tmp_path / "laptop"
+    url = tmp_path / "url"
+    url.write_text("nats://ada:secret@127.0.0.1:9\n")
+    assert run_here("relay", "set", home=home).code == 2
+    done = run_here("relay", "set", "--from", str(url), home=home)
+    assert (done.code, "secret" in done.out) == (0, False)
+    failed = run_here("relay", "status", home=home)
+    assert failed.code == 1
+    assert "nats://127.0.0.1:9 cannot be used" in failed.err
+    assert "secret" not in failed.err
+    assert run_here("relay", "set", "http://relay.example", home=home).code != 0

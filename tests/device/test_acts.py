@@ -1,0 +1,300 @@
+"""Taking back what was done here, and never a later write: CLI-140 to CLI-146."""
+
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.support.rounds import send
+from tests.support.stores import NOON, new_store
+
+from lottisync.device import acts
+from lottisync.entities.entity import DELETED_AT, HIGH, LOW, is_deleted
+from lottisync.entities.registers import Stamp
+from lottisync.journal import tasks
+from lottisync.problem import Problem
+from lottisync.store.check import broken_invariants
+from lottisync.store.store import Store
+from lottisync.store.transaction import Transaction
+
+
+class Stopped(Exception):
+    """Something went wrong in the middle of an act."""
+
+
+HERE, THERE = "terminal 1", "terminal 2"
+
+
+def named(stamp: Stamp) -> str:
+    return f"{'somebody' if stamp.precedence == HIGH else 'a program'} on {stamp.host[:8]}"
+
+
+def undo(store: Store, place: str = HERE, number: int | None = None) -> acts.Act:
+    with store.reading() as reader:
+        act = acts.last_of(reader, place) if number is None else acts.numbered(reader, number)
+    return acts.take_back(store, NOON, place, act, named)
+
+
+def views(store: Store) -> dict[str, dict[str, Any]]:
+    """What every live entity shows; a register that holds null shows nothing."""
+    with store.reading() as reader:
+        found = {change.id: reader.entity(change.id) for change in reader.changes(0, 10_000) if not change.deleted}
+        return {
+            ident: {path: value for path, value in entity.document().items() if value is not None}
+            for ident, entity in found.items()
+            if entity is not None
+        }
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    opened = new_store(tmp_path)
+    yield opened
+    opened.close()
+
+
+def add(store: Store, title: str = "Milk", *items: str, place: str = HERE) -> str:
+    ident = f"t-{title}"
+    with acts.acting(store, NOON, place, "added") as tx:
+        tasks.add_task(tx, ident, title)
+        for item in items:
+            tasks.add_item(tx, f"i-{item}", ident, item)
+    return ident
+
+
+def edit(store: Store, ident: str, place: str = HERE, **fields: Any) -> None:
+    with acts.acting(store, NOON, place, "changed") as tx:
+        tx.put(ident, "task", fields)
+
+
+def test_cli_140_acts_are_taken_back_one_by_one_the_last_first(store: Store) -> None:
+    """CLI-140: each leaves what was there before it, down to nothing."""
+    pictures = [views(store)]
+    for act in (
+        lambda: add(store, "Milk", "bottles"),
+        lambda: edit(store, "t-Milk", title="Oat milk", due="2026-12-01"),
+        lambda: edit(store, "t-Milk", title="Soy milk"),
+        lambda: _delete(store, "t-Milk"),
+    ):
+        act()
+        pictures.append(views(store))
+    while pictures:
+        assert views(store) == pictures.pop()
+        if pictures:
+            undo(store)
+    with pytest.raises(Problem, match="nothing that was done from here"):
+        undo(store)
+    with store.reading() as reader:
+        assert broken_invariants(reader) == []
+
+
+def _delete(store: Store, ident: str) -> None:
+    with acts.acting(store, NOON, HERE, "deleted") as tx:
+        tx.delete(ident)
+
+
+def test_cli_141_to_undo_an_undo_is_to_do_it_again(store: Store) -> None:
+    """CLI-141"""
+    add(store, "Milk", "bottles")
+    edit(store, "t-Milk", title="Oat milk")
+    done = views(store)
+    first = undo(store)
+    again = undo(store, number=first.n)
+    assert (views(store), again.redo, again.said) == (done, True, "did again (changed: Oat milk)")
+    with pytest.raises(Problem, match=f"taken back already, by act {again.n}"):
+        undo(store, number=first.n)
+    assert undo(store).undoes == again.n
+    assert undo(store).undoes == 1, "then the act before it"
+    assert views(store) == {}
+    undo(store, number=6)
+    assert views(store)["t-Milk"]["title"] == "Milk"
+
+
+def test_cli_142_only_what_was_done_from_here(store: Store) -> None:
+    """CLI-142: the plain undo; another terminal's act is taken back by its number."""
+    add(store, "Milk")
+    add(store, "Bread", place=THERE)
+    assert undo(store).undoes == 1
+    assert views(store).keys() == {"t-Bread"}
+    undo(store, number=2)
+    assert views(store) == {}
+
+
+def test_cli_143_a_later_edit_is_named_and_left_alone(store: Store, tmp_path: Path) -> None:
+    """CLI-143"""
+    phone = new_store(tmp_path, 2)
+    add(store)
+    edit(store, "t-Milk", title="Oat milk", due="2026-12-01")
+    send(store, phone)
+    with phone.transaction(NOON + 1, LOW) as tx:
+        tx.put("t-Milk", "task", {"title": "Soy milk"})
+    send(phone, store)
+    before = views(store)
+    with pytest.raises(Problem, match=r"'Soy milk' was changed since, by a program on 00000002: title is \"Soy milk\""):
+        undo(store)
+    assert views(store) == before, "not even the due date, which nobody else wrote"
+    phone.close()
+
+
+def test_cli_143_what_was_put_into_it_since_keeps_it(store: Store, tmp_path: Path) -> None:
+    """CLI-143: an item in a task that was added, an item on a checklist that was made along, a link to the task."""
+    phone = new_store(tmp_path, 2)
+    add(store, "Bread")
+    add(store, "Milk")
+    with acts.acting(store, NOON, HERE, "item added") as tx:
+        tasks.add_item(tx, "i-mine", "t-Milk", "mine")
+    send(store, phone)
+    with phone.transaction(NOON + 1, HIGH) as tx:
+        tasks.add_item(tx, "i-theirs", "t-Milk", "theirs")
+        tasks.set_link(tx, "t-Bread", "blocks", "t-Milk")
+    send(phone, store)
+    for number in (1, 2, 3):
+        with pytest.raises(Problem, match=r"is in use since then, by '.*' of somebody on 00000002"):
+            undo(store, number=number)
+    phone.close()
+
+
+def test_cli_143_a_concurrent_edit_beside_it_is_left_alone(store: Store, tmp_path: Path) -> None:
+    """CLI-143: both values stay, though this device's is the one that is shown."""
+    phone = new_store(tmp_path, 2)
+    add(store)
+    send(store, phone)
+    with phone.transaction(NOON - 1, HIGH) as tx:
+        tx.put("t-Milk", "task", {"title": "Soy milk"})
+    edit(store, "t-Milk", title="Oat milk")
+    send(phone, store)
+    with pytest.raises(Problem, match="was changed since, by somebody on 00000002"):
+        undo(store)
+    entity = store.read("t-Milk")
+    assert entity is not None
+    assert entity.conflicts() == {"title": ["Soy milk"]} or entity.value("title") == "Soy milk"
+    phone.close()
+
+
+def test_cli_144_an_act_is_one_transaction_and_old_ones_go(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """CLI-144: nothing written is no act; what fails leaves none; only so many are kept."""
+    monkeypatch.setattr(acts, "KEPT_ACTS", 3)
+    with acts.acting(store, NOON, HERE, "looked"):
+        pass
+    with suppress(Stopped), acts.acting(store, NOON, HERE, "broken") as tx:
+        tasks.add_task(tx, "t1", "Milk")
+        raise Stopped
+    with store.reading() as reader:
+        assert acts.newest(reader, 10) == []
+    for number in range(5):
+        add(store, str(number))
+    with store.reading() as reader:
+        assert [act.said for act in acts.newest(reader, 10)] == ["added: 4", "added: 3", "added: 2"]
+        assert reader.local("select count(*) from act_writes") == [(3,)]
+        with pytest.raises(Problem, match="there is no act 1"):
+            acts.numbered(reader, 1)
+
+
+# -- laws
+
+PATHS = ("title", "due", "labels/a", "status")
+IDS = ("a", "b")
+WRITE = st.tuples(st.sampled_from(IDS), st.sampled_from((*PATHS, DELETED_AT)), st.integers(0, 3), st.booleans())
+ACT = st.lists(WRITE, min_size=1, max_size=4)
+
+
+def carry_out(tx: Transaction, writes: list[tuple[str, str, int, bool]]) -> None:
+    """As the verbs do it: what is deleted is brought back before it is edited."""
+    for ident, path, number, on in writes:
+        there = tx.entity(ident)
+        gone = there is not None and is_deleted(there)
+        if path != DELETED_AT:
+            if gone:
+                tx.undelete(ident)
+            tx.put(ident, "task", {path: str(number) if on or there is None else None})
+        elif gone and on:
+            tx.undelete(ident)
+        elif there is not None and not gone:
+            tx.delete(ident)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(ACT, min_size=1, max_size=5))
+def test_cli_140_law_every_act_followed_by_undo_changes_nothing(history: list[Any]) -> None:
+    """CLI-140, CLI-141: whatever was done before; and to undo that is to have done it."""
+    with TemporaryDirectory() as folder:
+        store = new_store(Path(folder))
+        for writes in history:
+            before = views(store)
+            with acts.acting(store, NOON, HERE, "wrote") as tx:
+                carry_out(tx, writes)
+            after = views(store)
+            with store.reading() as reader:
+                newest = acts.newest(reader, 1)
+            if not newest or newest[0].undone_by is not None or newest[0].undoes is not None:
+                continue
+            undone = undo(store)
+            assert views(store) == before
+            undo(store, number=undone.n)
+            assert views(store) == after
+        with store.reading() as reader:
+            assert broken_invariants(reader) == []
+        store.close()
+
+
+@settings(max_examples=60, deadline=None)
+@given(ACT, ACT, ACT, st.booleans())
+def test_cli_143_law_nothing_of_a_later_edit_is_lost(old: Any, mine: Any, theirs: Any, aware: bool) -> None:
+    """CLI-143: either the undo is refused and nothing changes, or each write of the other device is held as before."""
+    with TemporaryDirectory() as folder:
+        store, phone = new_store(Path(folder)), new_store(Path(folder), 2)
+        with store.transaction(NOON, HIGH) as tx:
+            carry_out(tx, old)
+        send(store, phone)
+        with acts.acting(store, NOON + 1, HERE, "wrote") as tx:
+            carry_out(tx, mine)
+        if aware:
+            send(store, phone)
+        with phone.transaction(NOON + 2, HIGH) as tx:
+            carry_out(tx, theirs)
+        written = {(phone_host, c) for phone_host, c in _dots(phone)}
+        send(phone, store)
+        before, held = views(store), _writes(store) & written
+        try:
+            undo(store)
+        except Problem:
+            assert views(store) == before
+        else:
+            assert held <= _writes(store) | _rewritten(store), "each write of theirs is held, or shown again as it was"
+        store.close()
+        phone.close()
+
+
+def _dots(store: Store) -> set[tuple[str, int]]:
+    with store.reading() as reader:
+        return {(str(reader.host), counter) for counter in range(1, reader.counter + 1)}
+
+
+def _writes(store: Store) -> set[tuple[str, int]]:
+    with store.reading() as reader:
+        entities = [reader.entity(change.id) for change in reader.changes(0, 1_000)]
+    return {
+        (str(write.stamp.host), write.stamp.counter)
+        for entity in entities
+        if entity is not None
+        for writes in entity.registers.values()
+        for write in writes
+    }
+
+
+def _rewritten(store: Store) -> set[tuple[str, int]]:
+    """Writes that were replaced by one of the same value, as an undeletion does."""
+    found = set()
+    with store.reading() as reader:
+        for change in reader.changes(0, 1_000):
+            entity = reader.entity(change.id)
+            assert entity is not None
+            for old in reader.overwritten(change.id):
+                write = entity.winner(old.path)
+                if write is not None and write.value == old.value:
+                    found.add((str(old.host), old.counter))
+    return found

@@ -1,0 +1,219 @@
+"""Tasks out as Markdown and CSV, and in again."""
+
+import csv
+import io
+from contextlib import suppress
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.support.stores import NOON, dump, new_store
+
+from lottisync.entities.entity import HIGH
+from lottisync.journal import names, task_csv, task_file, task_markdown, task_rows, tasks, time_entry
+from lottisync.journal.task_file import Added, TaskFile
+from lottisync.journal.task_rows import Row, file_of
+from lottisync.problem import Problem
+from lottisync.store.store import Store
+from lottisync.store.transaction import Transaction
+
+FORMATS = ("markdown", "csv")
+
+
+def written(rows: list[Row], form: str) -> bytes:
+    lines = task_markdown.lines(rows) if form == "markdown" else task_csv.lines(rows)
+    return b"".join(line + b"\n" for line in lines)
+
+
+def read(raw: bytes, form: str, now: int = NOON) -> TaskFile:
+    return task_markdown.read(raw, "it", now).tasks if form == "markdown" else task_csv.read(raw, "it", now)
+
+
+def rows_of(store: Store) -> list[Row]:
+    with store.reading() as reader:
+        return list(task_rows.rows(reader, tasks.all_tasks(reader)[0]))
+
+
+def load(store: Store, file: TaskFile) -> Added:
+    with store.transaction(NOON, HIGH) as tx:
+        return task_file.add(tx, file)
+
+
+def filled(store: Store) -> Store:
+    def write(tx: Transaction) -> None:
+        label = names.find_or_make(tx, "label", "a; b `c`")
+        category = names.find_or_make(tx, "category", "Home")
+        fields = {"labels": {label: True}, "categoryId": category, "due": "2026-12-01", "estimate": 90}
+        tasks.add_task(tx, "t1", "=1+1 *and* `code`", {**fields, **tasks.checked_status("BLOCKED", "no `key`")})
+        tasks.add_item(tx, "i1", "t1", "-5 apples")
+        tasks.add_item(tx, "i2", "t1", "- [ ] not a task")
+        tasks.check_item(tx, "i2", checked=True)
+        tasks.add_note(tx, "n1", "t1", '> quoted\n\n*2026* <!-- note -->\n# heading, "and" more')
+        time_entry.add(tx, "n2", "t1", "walked", time_entry.Span("2026-03-01T10:00:00Z", "2026-03-01T10:25:00Z"))
+        tasks.add_task(tx, "t2", "Done one", tasks.checked_status("DONE", None))
+
+    with store.transaction(NOON, HIGH) as tx:
+        write(tx)
+    return store
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_jour_460_what_is_written_is_read_again_elsewhere(tmp_path: Path, form: str) -> None:
+    """JOUR-460"""
+    source, target = filled(new_store(tmp_path)), new_store(tmp_path, 2)
+    raw = written(rows_of(source), form)
+    assert load(target, read(raw, form)) == Added(tasks=2, items=2, notes=2, labels=1, kept=0)
+    assert rows_of(target) == rows_of(source)
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_jour_461_where_it_came_from_it_adds_nothing(tmp_path: Path, form: str) -> None:
+    """JOUR-461: not even where something was renamed or deleted since."""
+    store = filled(new_store(tmp_path))
+    raw = written(rows_of(store), form)
+    with store.transaction(NOON, HIGH) as tx:
+        tasks.rename_item(tx, "i1", "Six apples")
+        tasks.remove_item(tx, "i2")
+        tasks.delete_task(tx, "t2")
+    before = dump(store)
+    added = load(store, read(raw, form))
+    assert (added.tasks, added.items, added.notes, added.labels) == (0, 0, 0, 0)
+    assert dump(store) == before
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_jour_461_a_file_of_another_program_adds_nothing_the_second_time(tmp_path: Path, form: str) -> None:
+    """JOUR-461"""
+    raw = {
+        "markdown": b"# Shopping\n\n* [ ] Milk\n  * [x] look\n  * [ ] look\n* [x] Milk\n  > sour\n",
+        "csv": b"title;type;status\nMilk;;open\nlook;item;done\nlook;item;\nMilk;;DONE\nsour;note;\n",
+    }[form]
+    store = new_store(tmp_path)
+    assert load(store, read(raw, form)) == Added(tasks=2, items=2, notes=1)
+    assert sorted((row.kind, row.text, row.status) for row in rows_of(store)) == [
+        ("item", "look", "DONE"),
+        ("item", "look", "OPEN"),
+        ("note", "sour", ""),
+        ("task", "Milk", "DONE"),
+        ("task", "Milk", "OPEN"),
+    ]
+    assert load(store, read(raw, form, NOON + 1)).kept == 5
+
+
+TEXT = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=60)
+ODD = st.text(st.sampled_from(list(" \n\t\"',;`\\*_<>!-=+@#[]x.&~|:0P1")), min_size=1, max_size=40)
+TITLE = st.one_of(TEXT, ODD).map(lambda text: " ".join(text.split())).filter(bool)
+NOTE = st.one_of(TEXT, ODD).map(lambda text: text.replace("\r\n", "\n").replace("\r", "\n").strip()).filter(bool)
+AT = st.datetimes(datetime(1970, 1, 2), datetime(9000, 1, 1)).map(
+    lambda at: at.replace(microsecond=0).isoformat() + ".000Z"
+)
+MINUTES = st.integers(1, 1440).map(str)
+
+
+@st.composite
+def _rows(draw: st.DrawFn) -> list[Row]:
+    found: list[Row] = []
+    for number in range(draw(st.integers(1, 3))):
+        status = draw(st.sampled_from(["OPEN", "GROOMED", "BLOCKED", "DONE", "REJECTED"]))
+        reason = draw(TITLE if status == "BLOCKED" else st.one_of(st.just(""), TITLE))
+        labels = draw(st.lists(TITLE, max_size=2, unique_by=str.casefold))
+        found.append(
+            Row(
+                kind="task",
+                text=draw(TITLE),
+                status=status,
+                reason=reason,
+                priority=draw(st.sampled_from(["P0", "P2"])),
+                due=draw(st.sampled_from(["", "2026-12-01"])),
+                remind=draw(st.one_of(st.just(""), AT)),
+                repeat=draw(st.sampled_from(["", "R/2026-12-01/P2W"])),
+                minutes=draw(st.one_of(st.just(""), MINUTES)),
+                labels=tuple(labels),
+                category=draw(st.one_of(st.just(""), TITLE)),
+                language=draw(st.sampled_from(["", "de"])),
+                at=draw(AT),
+                id=f"t{number}",
+            )
+        )
+        for other in range(draw(st.integers(0, 3))):
+            ident = f"t{number}-{other}"
+            kind = draw(st.sampled_from(["item", "note", "time"]))
+            if kind == "item":
+                ticked = draw(st.booleans())
+                status, at = ("DONE", draw(AT)) if ticked else ("OPEN", "")
+                found.append(Row(kind="item", text=draw(TITLE), status=status, at=at, id=ident))
+            else:
+                minutes = draw(MINUTES) if kind == "time" else ""
+                found.append(Row(kind=kind, text=draw(NOTE), at=draw(AT), minutes=minutes, id=ident))  # type: ignore[arg-type]
+    return found
+
+
+@pytest.mark.parametrize("form", FORMATS)
+@given(rows=_rows())
+@settings(max_examples=60)
+def test_jour_460_any_text_survives(form: str, rows: list[Row]) -> None:
+    """JOUR-460: newlines, quotes, formulas, Markdown in titles, labels, reasons and notes."""
+    assert read(written(rows, form), form) == file_of(rows, "it", NOON)
+
+
+@given(rows=_rows())
+@settings(max_examples=30)
+def test_jour_462_no_cell_is_a_formula(rows: list[Row]) -> None:
+    """JOUR-462"""
+    for cells in csv.reader(io.StringIO(written(rows, "csv").decode(), newline="")):
+        assert not any(cell.startswith(("=", "+", "-", "@", "\t", "\r")) for cell in cells)
+
+
+@pytest.mark.parametrize("form", FORMATS)
+@given(raw=st.one_of(st.binary(max_size=80), ODD.map(str.encode)))
+@settings(max_examples=60)
+def test_jour_463_any_file_is_read_or_refused(form: str, raw: bytes) -> None:
+    """JOUR-463"""
+    with suppress(Problem):
+        read(raw, form)
+
+
+@pytest.mark.parametrize(
+    ("form", "raw", "line", "what"),
+    [
+        ("markdown", "# Tasks\n\n- [ ] a\n- [ ] \n", 4, "a title has"),
+        ("markdown", "- [ ] a `due 2026-13-01`\n", 1, "a due date is"),
+        ("markdown", "- [ ] a <!-- task id=a/b -->\n", 1, "id"),
+        ("markdown", "- [ ] a\n  > *x* <!-- time id=x -->\n  > walked\n", 2, "minutes"),
+        ("csv", 'title\na\n"b\n', 3, "unexpected end"),
+        ("csv", "title,prio\na,1\n", 1, "'prio' is no column"),
+        ("csv", "text,type\na,item\n", 2, "before the first task"),
+        ("csv", 'text,minutes\n"a\nb",\nc,ten\n', 4, "minutes"),
+        ("csv", "text,id\na,1\nb,1\n", 3, "used twice"),
+        ("csv", "text,type,due\na,,\nb,item,2026-12-01\n", 3, "has no due"),
+        ("csv", "text\na,b\n", 2, "2 cells"),
+    ],
+)
+def test_jour_463_the_line_of_an_error_is_named(form: str, raw: str, line: int, what: str) -> None:
+    """JOUR-463"""
+    with pytest.raises(Problem) as refused:
+        read(raw.encode(), form)
+    assert f"line {line}: " in refused.value.message
+    assert what in refused.value.message
+
+
+def test_jour_464_what_is_left_out_is_told() -> None:
+    """JOUR-464"""
+    raw = b"# Mine\nprose\n\n- [ ] a\n    - plain\n```\n- [ ] b\n```\n- [ ] c `odd` <b>\n"
+    document = task_markdown.read(raw, "it", NOON)
+    assert [task.title for task in document.tasks.tasks] == ["a", "c `odd` <b>"]
+    assert document.left_out == [2, 5, 7]
+
+
+def test_a_timer_that_runs_and_values_that_nobody_may_write_are_left_out(tmp_path: Path) -> None:
+    store = new_store(tmp_path)
+    odd: dict[str, Any] = {"title": "", "status": "GONE", "estimate": -4, "due": "soon", "createdAt": "never"}
+    with store.transaction(NOON, HIGH) as tx:
+        tx.put("t1", "task", odd)
+        time_entry.start(tx, "n1", "t1", "runs", "2026-03-01T10:00:00Z")
+    [row] = rows_of(store)
+    assert row == Row(kind="task", text=task_rows.UNTITLED, status="OPEN", priority="P2", id="t1")
+    assert all(read(written([row], form), form).tasks for form in FORMATS)

@@ -1,0 +1,22 @@
+"""What several tests of the relay start from."""
+
+from pathlib import Path
+
+import pytest
+from tests.support.household import household
+from tests.support.relay import SPACE, chance, introduce
+
+from lottisync.relay.participant import Participant
+
+
+@pytest.fixture(scope="session")
+def paired(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three devices that were paired, as files: to be copied."""
+    folder = tmp_path_factory.mktemp("paired") / "household"
+    members = household(folder, 3)
+    for member in members:
+        Participant(member, SPACE, chance(1), member.now)
+    introduce(*members)
+    for member in members:
+        member.close()
+    return folder

@@ -1,0 +1,256 @@
+"""How a device comes to a NATS server, what a server for a household needs, and `relay doctor`
+(docs/specs/19-relay.md, section 10)."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import anyio
+import nkeys
+import pytest
+from tests.support import nats_account
+from tests.support.command_line import Result, run_here
+from tests.support.household import Member
+from tests.support.nats_server import WHERE, Server, free_port
+from tests.support.relay import introduce
+
+from lottisync.cli import relay_diagnosis
+from lottisync.cli.relay_diagnosis import examine
+from lottisync.daemon.home import TaskHome
+from lottisync.device import clock
+from lottisync.problem import Problem
+from lottisync.relay import connection, server_files, setting
+from lottisync.relay.credentials import form_of
+from lottisync.relay.jetstream import JetStream
+from lottisync.relay.setting import Setting
+
+needs_server = pytest.mark.skipif(WHERE is None, reason="there is no nats-server on this machine")
+SPACE, TAG = bytes(range(16)), bytes(8)
+Start = Callable[..., Server]
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Start]:
+    """Starts servers, and stops them at the end."""
+    running: list[Server] = []
+
+    def started(more: str = "", max_payload: int = 1024 * 1024) -> Server:
+        running.append(Server(tmp_path / f"server-{len(running)}", max_payload, more))
+        return running[-1]
+
+    yield started
+    for server in running:
+        server.stop()
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    TaskHome.create(tmp_path / "laptop", "laptop").close()
+    return tmp_path / "laptop"
+
+
+def doctor(home: Path) -> tuple[Result, dict[str, str]]:
+    """What it said, and the state of each part."""
+    done = run_here("relay", "doctor", "--json", home=home)
+    return done, {each["part"]: each["state"] for each in done.json["findings"]}
+
+
+def advice(done: Result, part: str) -> str:
+    return next(f"{each['text']} {each['advice']}" for each in done.json["findings"] if each["part"] == part)
+
+
+@needs_server
+def test_relay_541_a_household_s_server_runs_with_what_was_written_for_it(home: Path, tmp_path: Path) -> None:
+    """RELAY-541, RELAY-542, RELAY-543"""
+    folder, port = tmp_path / "relay", free_port()
+    made = run_here(
+        *("relay", "server-config", str(folder), "--host", "127.0.0.1", "--port", str(port)),
+        *("--person", "ada", "--person", "grace"), home=home,
+    )  # fmt: skip
+    assert made.code == 0
+    assert {file.stat().st_mode & 0o077 for file in folder.iterdir()} == {0}
+    password = (folder / "ada.url").read_text().split(":")[2].split("@")[0]
+    assert password not in made.out
+    server = Server.configured(folder / "nats-server.conf", port)
+    try:
+        command = next(line for line in made.out.splitlines() if line.startswith("On one device of ada: "))
+        assert run_here(*command.partition("lottisync ")[2].split(), home=home).code == 0
+        done, states = doctor(home)
+        assert (done.code, {*states.values()}) == (0, {"good"}), done.out
+        assert password not in done.out
+        stands = run_here("relay", "status", "--json", home=home).json
+        assert stands["storage"]["allowed"] == server_files.STREAM_BYTES
+        ada, grace = ((folder / f"{name}.url").read_text().strip() for name in ("ada", "grace"))
+        certificate = (folder / "certificate.pem").read_text()
+        anyio.run(_bounded, Setting(ada, SPACE, certificate), Setting(grace, SPACE, certificate))
+    finally:
+        server.stop()
+    again = run_here("relay", "server-config", str(folder), "--host", "127.0.0.1", home=home)
+    assert (again.code, "is there already" in again.err) == (1, True)
+    assert run_here("relay", "server-config", "x", "--host", "h", "--person", "a b", home=home).code == 2
+
+
+async def _bounded(mine: Setting, theirs: Setting) -> None:
+    """A password reaches no other account, and can neither delete a stream nor change its bounds."""
+    ada, grace = await JetStream.connect(mine, TAG), await JetStream.connect(theirs, TAG)
+    await ada.probe()
+    assert (await ada.info()).state.messages == 1
+    assert (await grace.info()).state.messages == 0
+    for request in ("DELETE", "UPDATE"):
+        with pytest.raises(TimeoutError):
+            await ada._client.request(f"$JS.API.STREAM.{request}.LS-{SPACE.hex()}", b"", timeout=0.2)
+        assert "permissions violation" in ada._client.refused.lower()
+    assert (await ada.info()).state.messages == 1
+    for each in (ada, grace):
+        await each.close()
+
+
+@needs_server
+def test_relay_543_tls_is_kept_or_nothing_is_said(start: Start, tmp_path: Path) -> None:
+    """RELAY-543"""
+    plain = start()
+    with pytest.raises(Problem, match="does not use TLS"):
+        anyio.run(connection.connect, Setting(f"tls://ada:secret@127.0.0.1:{plain.port}", SPACE))
+    public, private = server_files.certificate(["127.0.0.1"], 1_800_000_000_000)
+    (tmp_path / "certificate.pem").write_text(public)
+    (tmp_path / "key.pem").write_text(private)
+    secure = start(f'tls {{ cert_file: "{tmp_path}/certificate.pem", key_file: "{tmp_path}/key.pem" }}')
+    url = f"tls://127.0.0.1:{secure.port}"
+    with pytest.raises(Problem, match="certificate is not valid") as refused:
+        anyio.run(connection.connect, Setting(url, SPACE))
+    assert refused.value.code == "relay-certificate"
+    another, _ = server_files.certificate(["127.0.0.1"], 1_800_000_000_000)
+    with pytest.raises(Problem, match="certificate is not valid"):
+        anyio.run(connection.connect, Setting(url, SPACE, another))
+
+
+@needs_server
+def test_relay_542_an_nkey_of_this_device_alone(start: Start, home: Path, tmp_path: Path) -> None:
+    """RELAY-542"""
+    user = nats_account.key(nkeys.PREFIX_BYTE_USER, 7)
+    server = start(f"authorization {{ users: [ {{ nkey: {nats_account.name(user)} }} ] }}")
+    seed = tmp_path / "laptop.nkey"
+    seed.write_text(nats_account.seed(user) + "\n")
+    assert run_here("relay", "set", server.url, home=home).code == 0
+    done, states = doctor(home)
+    assert (done.code, states) == (1, {"server": "fault"})
+    assert "lottisync relay credentials FILE" in advice(done, "server")
+    said = run_here("relay", "credentials", str(seed), "--json", home=home)
+    assert (said.json["credentials"], nats_account.seed(user) in said.out) == (str(seed), False)
+    assert doctor(home)[0].code == 0
+    assert run_here("relay", "credentials", "--none", home=home).code == 0
+    assert doctor(home)[0].code == 1
+
+
+@needs_server
+def test_relay_542_credentials_of_an_operator(start: Start, home: Path, tmp_path: Path) -> None:
+    """RELAY-542"""
+    operator = nats_account.Operator()
+    server = start(operator.configuration)
+    file = tmp_path / "laptop.creds"
+    file.write_text(operator.credentials(3))
+    assert form_of(file) == "creds"
+    assert run_here("relay", "set", server.url, "--credentials", str(file), home=home).code == 0
+    done, states = doctor(home)
+    assert (done.code, states["permissions"]) == (0, "good"), done.out
+
+
+def test_relay_542_credentials_stay_on_their_device_and_errors_show_nothing_of_them(tmp_path: Path, home: Path) -> None:
+    """RELAY-542"""
+    laptop, phone = (Member(tmp_path / f"device-{number}", number) for number in (1, 2))
+    for one, other in ((laptop, phone), (phone, laptop)):
+        one.admit(other)
+    file = tmp_path / "laptop.nkey"
+    setting.write(laptop.space, "nats://relay.example", SPACE, laptop.now)
+    setting.use_credentials(laptop.space, str(file), laptop.now)
+    introduce(laptop, phone)
+    found = [setting.read(each.space) for each in (laptop, phone)]
+    assert [each.credentials if each else None for each in found] == [str(file), ""]
+    for text in ("SUsecret", "-----BEGIN NATS USER JWT-----\nSUsecret\n"):
+        file.write_text(text)
+        with pytest.raises(Problem, match="neither NATS credentials") as refused:
+            form_of(file)
+        assert "SUsecret" not in refused.value.message
+        assert run_here("relay", "credentials", str(file), home=home).code == 1
+    file.unlink()
+    with pytest.raises(Problem, match="cannot be read"):
+        form_of(file)
+    assert run_here("relay", "credentials", home=home).code == 2
+    said = run_here("relay", "set", "htp://ada:secret@relay.example", home=home)
+    assert (said.code, "secret" in said.err, "relay.example" in said.err) == (1, False, True)
+    (tmp_path / "both.pem").write_text("".join(server_files.certificate(["::1", "relay.example"], 1_800_000_000_000)))
+    said = run_here("relay", "set", "tls://relay.example", "--certificate", str(tmp_path / "both.pem"), home=home)
+    assert (said.code, "a private key is with it" in said.err) == (1, True)
+
+
+@needs_server
+def test_relay_540_doctor_says_what_is_wrong_with_a_server_and_what_to_do(
+    start: Start, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """RELAY-540"""
+    monkeypatch.setattr(relay_diagnosis, "PATIENCE_SECONDS", 0.5)
+    assert doctor(home)[1] == {"relay": "unknown"}
+    allowed = '["ls.>", "$JS.API.STREAM.>", "$JS.API.CONSUMER.>", "$JS.API.DIRECT.GET.>"]'
+    small = start(max_payload=100_000)
+    lacking = start(
+        "authorization { users: [ { user: ada, password: secret, permissions: { "
+        f'publish: {allowed.replace("STREAM.>", "STREAM.INFO.*").replace(", ", ", ")}, subscribe: ["ls.>", "_INBOX.>"]'
+        " } } ] }"
+    )
+    run_here("relay", "set", small.url, home=home)
+    done, states = doctor(home)
+    assert (done.code, states["message size"], "max_payload" in advice(done, "message size")) == (1, "fault", True)
+    run_here("relay", "set", lacking.url.replace("//", "//ada:secret@"), home=home)
+    done, states = doctor(home)
+    assert (done.code, states["stream"], "secret" in done.out) == (1, "fault", False)
+    assert "permissions violation" in advice(done, "stream").lower()
+    run_here("relay", "set", "nats://127.0.0.1:9", home=home)
+    done, states = doctor(home)
+    assert (done.code, states) == (1, {"server": "fault"})
+    assert "Start the server" in advice(done, "server")
+
+
+@needs_server
+def test_relay_540_doctor_says_what_is_wrong_with_a_stream(start: Start) -> None:
+    """RELAY-540"""
+    server = start()
+    used = Setting(server.url, SPACE)
+
+    async def work() -> None:
+        client = await connection.connect(used)
+        await client.jetstream().add_stream(
+            name=f"LS-{SPACE.hex()}", subjects=[f"ls.{SPACE.hex()}.>"], max_bytes=1_000, max_age=86_400,
+            max_msg_size=500, allow_rollup_hdrs=True, allow_direct=True,
+        )  # fmt: skip
+        for _ in range(2):
+            await client.publish(f"ls.{SPACE.hex()}.a.b.log", b"x" * 400)
+        await client.close()
+
+    anyio.run(work)
+
+    def at(ahead: int) -> dict[str, list[str]]:
+        findings = anyio.run(examine, used, TAG, lambda: clock.now() + ahead)
+        return {part: [f.state for f in findings if f.part == part] for part in {f.part for f in findings}}
+
+    assert at(0) == {
+        "server": ["good"], "encryption": ["good"], "message size": ["good"], "stream": ["warning"] * 4,
+        "storage": ["warning"], "permissions": ["good"], "clock": ["good"],
+    }  # fmt: skip
+    assert at(120_000)["clock"] == at(-120_000)["clock"] == ["warning"]
+
+
+@needs_server
+def test_relay_540_doctor_says_what_is_not_permitted(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    """RELAY-540"""
+    publish = (
+        '["ls.>", "$JS.API.STREAM.INFO.*", "$JS.API.STREAM.CREATE.*", "$JS.API.CONSUMER.>", "$JS.API.DIRECT.GET.>"]'
+    )
+    server = start(
+        "authorization { users: [ { user: ada, password: secret, permissions: { "
+        f'publish: {publish}, subscribe: ["ls.>", "_INBOX.>"] }} }} ] }}'
+    )
+    used = Setting(server.url.replace("//", "//ada:secret@"), SPACE)
+    findings = anyio.run(examine, used, TAG, lambda: 0)
+    [permissions] = [each for each in findings if each.part == "permissions"]
+    assert permissions.state == "fault"
+    assert permissions.text.startswith("these work: publish, list and read; delete does not: ")
+    assert "docs/guide/relay-server.md" in (permissions.advice or "")

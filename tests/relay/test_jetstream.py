@@ -1,0 +1,227 @@
+"""The same on a real NATS server, with JetStream (docs/specs/19-relay.md, section 10)."""
+
+import random
+import shutil
+import signal
+from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
+
+import anyio
+import pytest
+from tests.support.household import Member, in_step, inline
+from tests.support.nats_server import WHERE, Server
+from tests.support.relay import chance, introduce
+
+from lottisync.problem import Problem
+from lottisync.relay import jetstream, setting
+from lottisync.relay.deletion import Purge
+from lottisync.relay.header import Name
+from lottisync.relay.jetstream import JetStream
+from lottisync.relay.lane import Moved, Publication
+from lottisync.relay.recording import PART_BYTES
+from lottisync.relay.setting import Setting
+from lottisync.relay.visits import Visits
+
+pytestmark = pytest.mark.skipif(WHERE is None, reason="there is no nats-server on this machine")
+SPACE, LANE, TAG = bytes(range(16)), bytes([1]) * 8, bytes([2]) * 8
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Server]:
+    started = Server(tmp_path / "server")
+    yield started
+    started.stop()
+
+
+@pytest.fixture
+def three(paired: Path, tmp_path: Path) -> list[Member]:
+    shutil.copytree(paired, tmp_path / "household")
+    return [Member(tmp_path / "household" / f"device-{number}", number) for number in (1, 2, 3)]
+
+
+def visit(member: Member, server: Server, seed: int = 0) -> list[tuple[str, str]]:
+    """The device is up for as long as it takes. What its program reports."""
+    said: list[tuple[str, str]] = []
+    member.now += 60_000
+    visits = Visits(member, chance(100 * member.number + member.now % 99_991 + seed), _told(said), inline)
+    anyio.run(visits.once, Setting(server.url, SPACE))
+    return said
+
+
+def _told(said: list[tuple[str, str]]) -> Callable[[str, str], None]:
+    return lambda code, sentence: said.append((code, sentence))
+
+
+def at(server: Server, work: Callable[[JetStream], Awaitable[None]]) -> None:
+    async def run() -> None:
+        relay = await JetStream.connect(Setting(server.url, SPACE), TAG)
+        try:
+            await work(relay)
+        finally:
+            await relay.close()
+
+    anyio.run(run)
+
+
+def message(number: int, channel: str = "log", data: bytes = b"x") -> Publication:
+    return Publication(Name(LANE, channel, number), data)
+
+
+def test_relay_41_what_was_put_there_is_listed_fetched_and_deleted(server: Server) -> None:
+    """RELAY-41"""
+
+    async def work(relay: JetStream) -> None:
+        assert await relay.names() == []
+        for number in (1, 2, 3):
+            await relay.put(message(number, data=bytes([number])))
+        await relay.put(message(1, "snap.1"))
+        assert await relay.fetch(Name(LANE, "log", 2)) == b"\x02"
+        await relay.purge(Purge(LANE, "log", 3))
+        await relay.purge(Purge(LANE, "snap.1", 2))
+        assert await relay.names() == [Name(LANE, "log", 3)]
+        assert await relay.fetch(Name(LANE, "log", 2)) is None
+
+    at(server, work)
+
+
+def test_relay_42_a_repetition_is_stored_once_and_another_message_in_its_place_not_at_all(server: Server) -> None:
+    """RELAY-42"""
+
+    async def work(relay: JetStream) -> None:
+        await relay.put(message(1))
+        stale = await JetStream.connect(Setting(server.url, SPACE), TAG)
+        await stale.put(message(1))
+        assert await relay.names() == [Name(LANE, "log", 1)]
+        await relay.put(message(2))
+        with pytest.raises(Moved):
+            await stale.put(message(3, data=b"other"))
+        await stale.close()
+
+    at(server, work)
+
+
+def test_relay_43_three_devices_that_are_never_up_together_share_everything(
+    server: Server, three: list[Member]
+) -> None:
+    """RELAY-43, RELAY-1"""
+    laptop, phone, tablet = three
+    laptop.put("t1", "Repair the bicycle")
+    visit(laptop, server)
+    phone.put("t2", "Buy milk")
+    visit(phone, server)
+    tablet.put("t1", "Repair the red bicycle")
+    tablet.put("decision", "confirmed", store="agent", kind="agentMessage")
+    said = visit(tablet, server)
+    for _ in range(3):
+        for member in three:
+            said += visit(member, server)
+    assert in_step(*three)
+    assert laptop.title("t2") == "Buy milk"
+    assert phone.title("decision", store="agent") == "confirmed"
+    assert said == []
+    setting_ = Setting(server.url, SPACE)
+    found = anyio.run(Visits(laptop, chance(7), _told([]), inline).once, setting_)
+    assert [(each.name, each.in_step) for each in found.standing] == [("device 2", True), ("device 3", True)]
+    stored = b"".join(file.read_bytes() for file in (server.folder / "store").rglob("*") if file.is_file())
+    assert stored
+    for secret in (b"bicycle", b"Buy milk", b"device 1", laptop.id.encode(), bytes.fromhex(laptop.id)):
+        assert secret not in stored
+
+
+def test_relay_18_a_server_that_lost_everything_is_filled_again(server: Server, three: list[Member]) -> None:
+    """RELAY-18"""
+    laptop, phone, tablet = three
+    laptop.put("t1", "one")
+    visit(laptop, server)
+    visit(phone, server)
+    server.wipe()
+    said = [said for member in (phone, laptop, tablet, phone, laptop, tablet) for said in visit(member, server)]
+    assert tablet.title("t1") == "one"
+    assert {code for code, _ in said} == {"relay-went-back"}
+
+
+def test_relay_20_a_newcomer_joins_from_a_snapshot(server: Server, three: list[Member], tmp_path: Path) -> None:
+    """RELAY-20, RELAY-28"""
+    laptop, phone, _ = three
+    for number in range(6):
+        laptop.put(f"large{number}", "".join(chr(33 + (n * n + number) % 90) for n in range(PART_BYTES // 4)))
+    visit(laptop, server)
+    newcomer = Member(tmp_path / "newcomer", 9)
+    laptop.admit(newcomer)
+    newcomer.admit(laptop)
+    introduce(laptop, newcomer)
+    for member in (newcomer, laptop, newcomer):
+        visit(member, server)
+    assert newcomer.title("large5") == laptop.title("large5")
+    visit(phone, server)
+    assert phone.title("large5") == laptop.title("large5")
+
+
+def test_a_server_that_is_killed_keeps_what_it_acknowledged(server: Server, three: list[Member]) -> None:
+    """RELAY-43"""
+    laptop, phone, _ = three
+    laptop.put("t1", "one")
+    visit(laptop, server)
+    server.stop(signal.SIGKILL)
+    with pytest.raises(Problem, match="cannot be used"):
+        visit(phone, server)
+    server.start()
+    assert visit(phone, server) == []
+    assert phone.title("t1") == "one"
+
+
+def test_relay_44_a_full_relay_is_said_and_nothing_is_lost(
+    server: Server, three: list[Member], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """RELAY-44"""
+    laptop, _, _ = three
+    monkeypatch.setattr(jetstream, "STREAM_BYTES", 100_000)
+    visit(laptop, server)
+    laptop.put("large", random.Random(1).randbytes(100_000).hex())
+    with pytest.raises(Problem, match="the relay is full"):
+        visit(laptop, server)
+    assert laptop.title("large") is not None
+
+
+def test_relay_45_a_running_program_visits_when_something_was_committed_or_published(
+    server: Server, three: list[Member]
+) -> None:
+    """RELAY-45"""
+    laptop, phone, _ = three
+    for member in (laptop, phone):
+        setting.write(member.space, server.url, SPACE, member.now)
+
+    async def run() -> None:
+        said: list[tuple[str, str]] = []
+        async with anyio.create_task_group() as tasks:
+            for member in (laptop, phone):
+                tasks.start_soon(Visits(member, chance(member.number), _told(said), inline).run)
+            laptop.put("t1", "one")
+            with anyio.fail_after(30):
+                while phone.title("t1") != "one":  # noqa: ASYNC110 - what is there stays there
+                    await anyio.sleep(0.02)
+            tasks.cancel_scope.cancel()
+        assert said == []
+
+    anyio.run(run)
+
+
+def test_the_setting_replicates_and_shows_no_password(three: list[Member]) -> None:
+    laptop, phone, _ = three
+    assert setting.read(laptop.space) is None
+    made = setting.write(laptop.space, "nats://me:secret@relay.example:4222", SPACE, laptop.now)
+    assert made.shown == "nats://relay.example:4222"
+    introduce(laptop, phone)
+    assert setting.read(phone.space) == made
+    assert setting.write(phone.space, "tls://elsewhere.example", bytes(16), phone.now).space == SPACE
+    assert setting.remove(phone.space, phone.now)
+    assert not setting.remove(phone.space, phone.now)
+    with pytest.raises(Problem, match="not the address"):
+        setting.parse_url("http://relay.example")
+
+
+def test_names_that_are_not_ours_are_passed_over() -> None:
+    for subject, ident in (("ls.a.b", "x"), (f"ls.a.b.{LANE.hex()}.log", f"{LANE.hex()}-state-1"), ("a.b.c.d.e", "")):
+        assert jetstream._name(subject, ident) is None
+    name = jetstream._name(f"ls.a.b.{LANE.hex()}.snap.1", f"{LANE.hex()}-snap.1-7")
+    assert name == Name(LANE, "snap.1", 7)

@@ -1,0 +1,124 @@
+"""Laws over random histories at a relay that lies (docs/specs/19-relay.md, section 9)."""
+
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tests.support.relay_world import LIES, World
+
+from lottisync.relay.event import Refused, WentBack
+from lottisync.relay.header import Kind
+
+SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large]
+History = list[tuple[str, tuple[object, ...]]]
+Steps = dict[str, st.SearchStrategy[tuple[object, ...]]]
+DEVICES = st.integers(0, 2)
+STEPS: Steps = {
+    "write": st.tuples(DEVICES, st.sampled_from(["journal", "agent"]), st.integers(1, 4)),
+    "delete": st.tuples(DEVICES, st.integers(1, 4)),
+    "read": st.tuples(DEVICES, st.sampled_from([None, *LIES])),
+    "publish": st.tuples(DEVICES, st.sampled_from(["all", "all", "acknowledged", "lost"])),
+    "meet": st.tuples(DEVICES, DEVICES),
+    "restart": st.tuples(DEVICES),
+    "pass_time": st.tuples(),
+}
+REVOCATION: Steps = {"revoke": st.tuples(DEVICES, DEVICES)}
+HONEST: Steps = {name: steps for name, steps in STEPS.items() if name != "read"} | {
+    "read": st.tuples(DEVICES, st.none()),
+}
+MALICE: Steps = {
+    "babble": st.tuples(DEVICES, st.sampled_from(list(Kind))),
+}
+"""What the model of the design leaves out: members that lie."""
+LOSSES: Steps = {name: st.tuples() for name in ("lose", "wipe", "go_back", "expire")}
+
+
+def histories(steps: Steps) -> st.SearchStrategy[History]:
+    one = st.one_of([st.tuples(st.just(name), arguments) for name, arguments in steps.items()])
+    return st.lists(one, min_size=5, max_size=30)
+
+
+def lived(paired: Path, history: History, law: Callable[[World], None]) -> None:
+    """Live through a history with three devices, and look whether a law holds then."""
+    with tempfile.TemporaryDirectory() as folder:
+        world = World(Path(folder) / "household", paired, 3, 1)
+        try:
+            for step, arguments in history:
+                getattr(world, step)(*arguments)
+            law(world)
+        finally:
+            world.close()
+
+
+def equal_at_the_end(world: World) -> None:
+    world.assert_equal(world.heal())
+
+
+@settings(max_examples=4, suppress_health_check=SLOW)
+@given(history=histories(STEPS))
+def test_relay_1_devices_end_equal_whatever_the_relay_has_shown_them(paired: Path, history: History) -> None:
+    """RELAY-1, RELAY-13"""
+    lived(paired, history, equal_at_the_end)
+
+
+@settings(max_examples=4, suppress_health_check=SLOW)
+@given(history=histories(STEPS | LOSSES))
+def test_relay_18_devices_end_equal_whatever_the_relay_has_lost(paired: Path, history: History) -> None:
+    """RELAY-1, RELAY-13, RELAY-18"""
+    lived(paired, history, equal_at_the_end)
+
+
+@settings(max_examples=3, suppress_health_check=SLOW)
+@given(history=histories(STEPS | LOSSES | REVOCATION))
+def test_relay_24_those_who_stay_end_equal(paired: Path, history: History) -> None:
+    """RELAY-1, RELAY-24, RELAY-25"""
+    lived(paired, history, equal_at_the_end)
+
+
+@settings(max_examples=4, suppress_health_check=SLOW)
+@given(history=histories(STEPS | MALICE | REVOCATION))
+def test_relay_2_a_member_that_lies_and_one_that_comes_back_break_nothing(paired: Path, history: History) -> None:
+    """RELAY-1, RELAY-2, RELAY-24"""
+    lived(paired, history, equal_at_the_end)
+
+
+@settings(max_examples=3, suppress_health_check=SLOW)
+@given(history=histories(STEPS | LOSSES))
+def test_relay_20_a_newcomer_gets_all_of_it_and_nobody_else_can_read_any(paired: Path, history: History) -> None:
+    """RELAY-7, RELAY-20"""
+
+    def law(world: World) -> None:
+        equal_at_the_end(world)
+        world.assert_complete()
+        world.assert_unreadable()
+
+    lived(paired, history, law)
+
+
+@settings(max_examples=4, suppress_health_check=SLOW)
+@given(history=histories(HONEST))
+def test_a_relay_that_tells_the_truth_is_never_blamed(paired: Path, history: History) -> None:
+    def law(world: World) -> None:
+        equal_at_the_end(world)
+        for visitor in world.visitors:
+            assert not visitor.happened(Refused)
+            assert not visitor.happened(WentBack)
+
+    lived(paired, history, law)
+
+
+@pytest.mark.deep
+@settings(max_examples=300, suppress_health_check=SLOW)
+@given(history=histories(STEPS | LOSSES | REVOCATION | MALICE))
+def test_relay_1_many_histories(paired: Path, history: History) -> None:
+    """RELAY-1"""
+
+    def law(world: World) -> None:
+        equal_at_the_end(world)
+        world.assert_complete()
+        world.assert_unreadable()
+
+    lived(paired, history, law)

@@ -1,0 +1,216 @@
+"""What one real NATS server, or three, may go through without anything being lost. Most of it is for `make deep`."""
+
+import json
+import random
+import shutil
+import signal
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import anyio
+import pytest
+from nats.errors import Error as NatsError
+from nats.js import JetStreamContext
+from nats.js.errors import APIError
+from tests.support.household import Member, in_step, inline
+from tests.support.nats_server import WHERE, Server, free_port
+
+from lottisync.problem import Problem
+from lottisync.relay import connection, jetstream
+from lottisync.relay.setting import Setting
+from lottisync.relay.visits import Visits
+
+pytestmark = pytest.mark.skipif(WHERE is None, reason="there is no nats-server on this machine")
+SPACE = bytes(range(16))
+STREAM = f"LS-{SPACE.hex()}"
+MINUTE = 60_000
+
+
+class House:
+    """Three devices that are never up at the same time, at servers that fail. `reports` are the codes of what was
+    said."""
+
+    def __init__(self, members: list[Member], *servers: Server) -> None:
+        self.members, self.servers = members, list(servers)
+        self.chance = random.Random(1)
+        self.reports: list[str] = []
+        self.count = 0
+
+    def write(self, member: Member) -> None:
+        self.count += 1
+        member.put(f"t{self.count}", f"Secretword{self.count}")
+
+    def visit(self, member: Member, server: Server | None = None) -> bool:
+        """Whether the visit came to its end."""
+        member.now += MINUTE
+        at = server or self.servers[0]
+        visits = Visits(member, self.chance.randbytes, lambda code, _: self.reports.append(code), inline)
+        try:
+            anyio.run(visits.once, Setting(at.url, SPACE))
+        except (Problem, TimeoutError, NatsError, APIError, OSError):
+            return False
+        return True
+
+    def settle(self) -> None:
+        """Everything works again."""
+        for _ in range(4):
+            for member in self.members:
+                assert self.visit(member)
+        assert in_step(*self.members)
+        for number in range(1, self.count + 1):
+            assert self.members[0].title(f"t{number}") == f"Secretword{number}"
+
+    def stored(self) -> bytes:
+        return b"".join(
+            file.read_bytes() for s in self.servers for file in (s.folder / "store").rglob("*") if file.is_file()
+        )
+
+
+@pytest.fixture
+def members(paired: Path, tmp_path: Path) -> list[Member]:
+    shutil.copytree(paired, tmp_path / "household")
+    return [Member(tmp_path / "household" / f"device-{number}", number) for number in (1, 2, 3)]
+
+
+@pytest.fixture
+def house(members: list[Member], tmp_path: Path) -> Iterator[House]:
+    server = Server(tmp_path / "server")
+    yield House(members, server)
+    server.stop(signal.SIGKILL)
+
+
+def test_relay_545_a_thief_who_deletes_and_floods_changes_nothing_that_is_taken(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """RELAY-545, RELAY-44"""
+    monkeypatch.setattr(jetstream, "STREAM_BYTES", 100_000)
+    laptop, phone, _ = house.members
+    house.write(laptop)
+    assert house.visit(laptop)
+
+    async def steal() -> None:
+        client = await connection.connect(Setting(house.servers[0].url, SPACE))
+        stream = client.jetstream()
+        await stream.purge_stream(STREAM)
+        for size in (20_000, 400):
+            with suppress(APIError):  # it is full
+                await flood(stream, size)
+        await client.close()
+
+    async def clear() -> None:
+        client = await connection.connect(Setting(house.servers[0].url, SPACE))
+        await client.jetstream().purge_stream(STREAM)
+        await client.close()
+
+    async def flood(stream: JetStreamContext, size: int) -> None:
+        for number in range(1, 1_000):
+            lane = (1_000 * size + number).to_bytes(8, "big").hex()
+            ident = {"Nats-Msg-Id": f"{lane}-log-1"}
+            await stream.publish(f"ls.{SPACE.hex()}.{bytes(8).hex()}.{lane}.log", bytes(size), headers=ident)
+
+    anyio.run(steal)
+    house.write(phone)
+    assert not house.visit(phone)  # there is no room
+    assert phone.title("t1") is None
+    anyio.run(clear)
+    house.settle()
+    assert b"Secretword" not in house.stored()
+
+
+@pytest.mark.deep
+def test_relay_43_a_server_killed_ten_times_and_set_back_to_a_copy_of_its_files(house: House) -> None:
+    """RELAY-43, RELAY-17, RELAY-18"""
+    server = house.servers[0]
+    copy = server.folder.parent / "copy"
+    for number in range(10):
+        member = house.members[number % 3]
+        house.write(member)
+        assert house.visit(member)
+        server.stop(signal.SIGKILL)
+        if number == 4:
+            shutil.copytree(server.folder / "store", copy)
+        if number == 7:
+            shutil.rmtree(server.folder / "store")
+            shutil.copytree(copy, server.folder / "store")
+        server.start()
+    house.settle()
+    assert "relay-went-back" in house.reports
+    server.wipe()
+    house.settle()
+    assert b"Secretword" not in house.stored()
+
+
+@pytest.fixture
+def cluster(members: list[Member], tmp_path: Path) -> Iterator[House]:
+    """Three nodes, and a stream with three replicas, as the person who runs them has set it."""
+    ports = [free_port() for _ in range(3)]
+    routes = json.dumps([f"nats://127.0.0.1:{port}" for port in ports])
+    servers = []
+    for number, port in enumerate(ports):
+        more = f"server_name: n{number}\ncluster {{ name: C, listen: '127.0.0.1:{port}', routes: {routes} }}"
+        servers.append(Server(tmp_path / f"node-{number}", more=more))
+    house = House(members, *servers)
+    anyio.run(_replicated, house)
+    yield house
+    for server in servers:
+        server.stop(signal.SIGKILL)
+
+
+async def _replicated(house: House) -> None:
+    with anyio.fail_after(60):
+        while True:
+            try:
+                client = await connection.connect(Setting(house.servers[0].url, SPACE))
+                await client.jetstream().add_stream(
+                    name=STREAM, subjects=[f"ls.{SPACE.hex()}.>"], num_replicas=3, allow_direct=True,
+                    max_bytes=64_000_000,
+                )  # fmt: skip
+                await client.close()
+                return
+            except (Problem, TimeoutError, NatsError):  # the nodes have not elected a leader yet
+                await client.close()
+                await anyio.sleep(0.5)
+
+
+def leader(house: House, asked: Server) -> Server | None:
+    async def ask() -> str | None:
+        client = await connection.connect(Setting(asked.url, SPACE))
+        try:
+            info = await client.jetstream(timeout=2).stream_info(STREAM)
+            return info.cluster.leader if info.cluster is not None else None
+        except (TimeoutError, NatsError):
+            return None
+        finally:
+            await client.close()
+
+    name = anyio.run(ask)
+    return next((s for number, s in enumerate(house.servers) if f"n{number}" == name), None)
+
+
+@pytest.mark.deep
+@pytest.mark.timeout(600)
+def test_relay_43_three_nodes_whose_leader_is_killed_ten_times(cluster: House) -> None:
+    """RELAY-43, RELAY-1"""
+    done = 0
+    for number in range(10):
+        member = cluster.members[number % 3]
+        cluster.write(member)
+        asked = cluster.servers[number % 3]
+        killed = leader(cluster, asked) or asked
+        killed.stop(signal.SIGKILL)
+        others = [server for server in cluster.servers if server is not killed]
+        done += cluster.visit(member, others[number % 2])
+        if number == 5:
+            shutil.rmtree(killed.folder / "store")
+        killed.start()
+    for server in cluster.servers:
+        server.stop()
+    for server in cluster.servers:
+        server.start()
+    for _ in range(60):
+        if cluster.visit(cluster.members[0]):
+            break
+    cluster.settle()
+    assert b"Secretword" not in cluster.stored()
+    assert "relay-refused" not in cluster.reports

@@ -1,0 +1,732 @@
+"""The rules of a relay, one by one (docs/specs/19-relay.md)."""
+
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from tests.support import rounds
+from tests.support.household import Member, in_step
+from tests.support.relay import SPACE, Relay, Visitor, chance, introduce, visitors
+
+from lottisync.device.membership import Strangers
+from lottisync.entities.entity import HIGH
+from lottisync.protocol.message import Batch
+from lottisync.relay import content, ledger
+from lottisync.relay.event import Refused, Split, WentBack
+from lottisync.relay.header import Kind, Name, parts_of
+from lottisync.relay.lane import Publication
+from lottisync.relay.participant import Participant
+from lottisync.relay.publishing import OTHERS_SECONDS
+from lottisync.relay.recording import PART_BYTES, Recording
+from lottisync.relay.taking import take_whole
+from lottisync.store import forgetting, fork
+from lottisync.sync.incoming import Outdated
+
+DAY = 24 * 3_600_000
+
+
+@pytest.fixture
+def two(tmp_path: Path) -> tuple[Relay, Visitor, Visitor]:
+    relay, (laptop, phone) = visitors(tmp_path)
+    return relay, laptop, phone
+
+
+@pytest.fixture
+def three(tmp_path: Path) -> tuple[Relay, Visitor, Visitor, Visitor]:
+    relay, (laptop, phone, tablet) = visitors(tmp_path, 3)
+    return relay, laptop, phone, tablet
+
+
+def logs(relay: Relay, kind: Kind = Kind.ENVELOPE) -> list[Name]:
+    return [name for name, data in relay.messages.items() if parts_of(data).header.kind is kind]
+
+
+def large(visitor: Visitor, count: int = 5) -> None:
+    """More than one message holds."""
+    for number in range(count):
+        visitor.member.put(f"large{number}", "".join(chr(33 + (n * n + number) % 90) for n in range(PART_BYTES // 4)))
+
+
+def settle(*several: Visitor, times: int = 3) -> None:
+    for _ in range(times):
+        for each in several:
+            each.member.now += 60_000
+            each.visit()
+
+
+class TestSignatures:
+    def test_relay_2_what_no_member_has_signed_is_refused(self, two: tuple[Relay, Visitor, Visitor]) -> None:
+        """RELAY-2"""
+        relay, laptop, phone = two
+        laptop.member.put("t1", "one")
+        laptop.visit()
+        for name, data in relay.messages.items():
+            relay.messages[name] = data[:-1] + bytes([data[-1] ^ 1])
+        phone.read()
+        assert len(phone.happened(Refused)) == len(relay.messages)
+        assert phone.member.title("t1") is None
+
+    def test_relay_4_a_message_goes_on_behind_the_one_before_it(self, two: tuple[Relay, Visitor, Visitor]) -> None:
+        """RELAY-4: of two lanes of a device that ran twice under one name, only one goes on."""
+        relay, laptop, phone = two
+        laptop.member.put("t1", "one")
+        laptop.visit()
+        twin = laptop.member.copied(laptop.member.folder.parent / "copy")
+        laptop = Visitor(laptop.member.restarted(), relay, 1)
+        other = Relay()
+        other.messages = dict(relay.messages)
+        copy = Visitor(twin, other, 2)
+        for visitor in (laptop, copy):
+            visitor.member.put("t2", str(visitor.relay is relay))
+            visitor.visit()
+            visitor.member.put("t3", "three")
+            visitor.visit()
+        mixed = {**relay.messages, **{n: d for n, d in other.messages.items() if (n.channel, n.number) == ("log", 3)}}
+        phone.read(mixed)
+        assert "does not go on" in str(phone.happened(Refused))
+
+
+class TestKeys:
+    def test_relay_30_a_lost_keys_message_is_wrapped_again(self, two: tuple[Relay, Visitor, Visitor]) -> None:
+        """RELAY-30"""
+        relay, laptop, phone = two
+        laptop.member.put("t1", "one")
+        laptop.visit()
+        relay.messages = {name: data for name, data in relay.messages.items() if name.channel != "keys"}
+        phone.visit()
+        assert phone.member.title("t1") is None
+        settle(laptop, phone)
+        assert phone.member.title("t1") == "one"
+
+    def test_relay_547_an_epoch_is_left_after_ninety_days(self, two: tuple[Relay, Visitor, Visitor]) -> None:
+        """RELAY-547"""
+        relay, laptop, phone = two
+        laptop.member.put("t1", "one")
+        settle(laptop, phone)
+        [before] = {parts_of(relay.messages[name]).header.epoch for name in logs(relay)}
+        for each in two[1:]:
+            each.member.now += 91 * DAY
+            each.start()
+        laptop.member.put("t2", "two")
+        settle(laptop, phone)
+        after = parts_of(relay.messages[max(name for name in logs(relay))]).header.epoch
+        assert after != before
+        assert in_step(laptop.member, phone.member)
+        assert phone.participant._keyring.sealing(phone.member.now).id == after
+
+    def test_relay_10_a_revocation_makes_an_epoch_that_the_revoked_cannot_open(
+        self, three: tuple[Relay, Visitor, Visitor, Visitor]
+    ) -> None:
+        """RELAY-10, RELAY-35"""
+        relay, laptop, phone, tablet = three
+        settle(laptop, phone, tablet)
+        laptop.member.members.revoke(tablet.member.id, [], laptop.member.now)
+        laptop.member.put("t1", "secret")
+        settle(laptop, phone)
+        with tablet.member.space.reading() as reader:
+            held = ledger.epochs(reader)
+        tablet.start()
+        tablet.read()
+        sealed = {parts_of(data).header.epoch for name, data in relay.messages.items() if name.channel == "log"}
+        newest = parts_of(relay.messages[max(logs(relay) + logs(relay, Kind.MANIFEST))]).header.epoch
+        assert newest not in held
+        assert not {one.id for one in tablet.participant._keyring.epochs.values()} - held.keys()
+        assert tablet.member.title("t1") is None
+        assert phone.member.title("t1") == "secret"
+        assert sealed
+
+    def test_relay_35_what_the_revoked_could_read_is_replaced(
+        self, three: tuple[Relay, Visitor, Visitor, Visitor]
+    ) -> None:
+        """RELAY-35"""
+        relay, laptop, phone, tablet = three
+        laptop.member.put("t1", "one")
+        settle(laptop, phone, tablet)
+        with tablet.member.space.reading() as reader:
+            held = ledger.epochs(reader)
+        laptop.member.members.revoke(tablet.member.id, [], laptop.member.now)
+        settle(laptop, phone, times=4)
+        lanes = {visitor.participant._publishing.lane.id for visitor in (laptop, phone)}
+        own = [data for name, data in relay.messages.items() if name.lane in lanes and name.channel != "keys"]
+        assert own
+        assert not [data for data in own if parts_of(data).header.epoch in held]
+
+    def test_relay_11_who_takes_a_key_takes_the_revocations_it_was_made_after(
+        self, three: tuple[Relay, Visitor, Visitor, Visitor]
+    ) -> None:
+        """RELAY-11, RELAY-32"""
+        relay, laptop, phone, tablet = three
+        laptop.member.members.revoke(tablet.member.id, [], laptop.member.now)
+        laptop.visit()
+        keys = [name for name in relay.messages if name.channel == "keys"]
+        phone.participant.show(keys, phone.member.now)
+        for name in keys:
+            phone.participant.receive(name, relay.messages[name], phone.member.now)
+        assert tablet.member.id in phone.member.roster().revoked()
+
+    def test_relay_12_a_newcomer_shows_the_records_that_let_it_in(
+        self, three: tuple[Relay, Visitor, Visitor, Visitor], tmp_path: Path
+    ) -> None:
+        """RELAY-12: the device that let it in is dead, and has told nobody."""
+        relay, laptop, phone, tablet = three
+        settle(laptop, phone, tablet)
+        newcomer = Member(tmp_path / "newcomer", 9)
+        tablet.member.admit(newcomer)
+        newcomer.admit(tablet.member)
+        introduce(tablet.member, newcomer)
+        visitor = Visitor(newcomer, relay)
+        newcomer.put("t9", "from the newcomer")
+        settle(visitor, laptop, phone, visitor)
+        assert laptop.member.title("t9") == "from the newcomer"
+        assert in_step(laptop.member, phone.member, newcomer)
+
+    def test_relay_12_a_stranger_is_not_let_in(self, two: tuple[Relay, Visitor, Visitor], tmp_path: Path) -> None:
+        """RELAY-12"""
+        relay, laptop, phone = two
+        settle(laptop, phone)
+        stranger = Member(tmp_path / "stranger", 8)
+        stranger.admit(laptop.member)
+        rounds.pull(stranger, laptop.member, stranger.now, ["space"])
+        visitor = Visitor(stranger, relay)
+        stranger.put("t8", "from a stranger")
+        visitor.visit()
+        settle(laptop)
+        assert laptop.happened(Refused)
+        assert laptop.member.title("t8") is None
+        assert stranger.id not in laptop.member.roster().members
+
+    def test_relay_24_nothing_is_taken_from_a_lane_of_the_revoked(
+        self, three: tuple[Relay, Visitor, Visitor, Visitor]
+    ) -> None:
+        """RELAY-24"""
+        _, laptop, phone, tablet = three
+        settle(laptop, phone, tablet)
+        tablet.member.put("t1", "too late")
+        tablet.visit()
+        phone.member.members.revoke(tablet.member.id, [], phone.member.now)
+        settle(phone, laptop)
+        assert phone.member.title("t1") is None
+        assert laptop.member.title("t1") is None
+
+    def test_relay_25_what_the_revoked_has_left_there_is_said_again_by_members(
+        self, three: tuple[Relay, Visitor, Visitor, Visitor]
+    ) -> None:
+        """RELAY-25"""
+        relay, laptop, phone, tablet = three
+        tablet.member.put("t1", "in time")
+        settle(tablet, laptop)
+        laptop.member.members.revoke(tablet.member.id, [], laptop.member.now)
+        settle(laptop, phone)
+        lane = tablet.participant._publishing.lane.id
+        relay.messages = {name: data for name, data in relay.messages.items() if name.lane != lane}
+        settle(phone)
+        assert phone.member.title("t1") == "in time"
+
+
+class TestTaking:
+    def test_relay_13_knowledge_comes_with_the_last_frame(self, two: tuple[Relay, Visitor, Visitor]) -> None:
+        """RELAY-13"""
+        relay, laptop, phone = two
+        large(laptop)
+        laptop.visit()
+        frames = logs(relay, Kind.FRAME)
+        assert len(frames) > 1
+        shown = dict(relay.messages)
+        phone.participant.show(list(shown), phone.member.now)
+        while (name := phone.participant.wanted()) != max(frames):
+            assert name is not None
+            phone.participant.receive(name, shown[name], phone.member.now)
+        assert phone.member.title("large0") is not None
+        assert not phone.member.knowledge()
+        phone.participant.receive(max(frames), shown[max(frames)], phone.member.now)
+        assert phone.member.knowledge() == laptop.member.knowledge()
+
+    def test_relay_13_a_segment_that_was_cut_short_is_not_taken(self, two: tuple[Relay, Visitor, Visitor]) -> None:
+        """RELAY-13: what a member has sealed may be wrong, too."""
+        _, laptop, phone = two
+        for number in range(3):
+            laptop.member.put(f"t{number}", "one")
+        snapshot = laptop.member.stores["journal"].snapshot()
+        recording = Recording("journal", snapshot, {})
+        *chains, batch = recording.parts()
+        assert isinstance(batch, Batch)
+        short = Batch(batch.round, batch.number, batch.versions[:2])
+        introduce(laptop.member, phone.member)
+        strangers = Strangers(phone.member.space, phone.member.key.certificate)
+        with pytest.raises(Outdated), phone.member.stores["journal"].transaction(phone.member.now, None) as tx:
+            take_whole(recording.head(), [*chains, short], tx, strangers)
+        snapshot.close()
+        assert not phone.member.knowledge()
+
+    def test_relay_15_chains_alone_are_no_base(self, two: tuple[Relay, Visitor, Visitor]) -> None:
+        """RELAY-15: a snapshot that was cut off has left the chains here, and not all versions."""
+        relay, laptop, phone = two
+        large(laptop)
+        laptop.visit()
+        laptop.member.put("t1", "behind the snapshot")
+        laptop.visit()
+        frames = logs(relay, Kind.FRAME)
+        phone.participant.show(list(relay.messages), phone.member.now)
+        while (name := phone.participant.wanted()) != max(frames):
+            assert name is not None
+            phone.participant.receive(name, relay.messages[name], phone.member.now)
+        phone.read({name: data for name, data in relay.messages.items() if name not in frames})
+        assert not phone.member.knowledge()
+
+    def test_relay_13_a_snapshot_without_a_frame_is_not_begun(self, two: tuple[Relay, Visitor, Visitor]) -> None:
+        """RELAY-13"""
+        relay, laptop, phone = two
+        large(laptop)
+        laptop.visit()
+        del relay.messages[logs(relay, Kind.FRAME)[1]]
+        phone.read()
+        assert phone.member.title("large0") is None
+
+    def test_relay_14_a_later_store_waits_for_what_it_was_read_with(self, two: tuple[Relay, Visitor, Visitor]) -> None:
+        """RELAY-14: a decision never comes before its effect."""
+        relay, laptop, phone = two
+        settle(laptop, phone)
+        laptop.member.put("effect", "done")
+        laptop.publish()
+        effect = max(logs(relay))
+        laptop.member.put("decision", "confirmed", store="agent", kind="agentMessage")
+        laptop.publish()
+        phone.read({name: data for name, data in relay.messages.items() if name != effect})
+        assert phone.member.title("decision", store="agent") is None
+        phone.read()
+        assert phone.member.title("decision", store="agent") == "confirmed"
+        assert phone.member.title("effect") == "done"
+
+    def test_relay_15_a_segment_is_taken_by_who_knows_what_it_stands_on(
+        self, two: tuple[Relay, Visitor, Visitor]
+    ) -> None:
+        """RELAY-15"""
+        relay, laptop, phone = two
+        laptop.member.put("t1", "one")
+        laptop.publish()
+        first = max(logs(relay))
+        laptop.member.put("t2", "two")
+        laptop.publish()
+        phone.read({name: data for name, data in relay.messages.items() if name != first})
+        assert phone.member.title("t2") is None
+        assert phone.participant._receiving.lacking
+        phone.read()
+        assert phone.member.title("t2") == "two"
+
+    def test_relay_15_another_hosts_loss_holds_up_nothing(self, three: tuple[Relay, Visitor, Visitor, Visitor]) -> None:
+        """RELAY-15, RELAY-33"""
+        relay, laptop, phone, tablet = three
+        settle(laptop, phone, tablet)
+        laptop.member.put("t1", "one")
+        laptop.publish()
+        lost = max(logs(relay), key=lambda name: list(relay.messages).index(name))
+        phone.read()
+        phone.member.put("t2", "two")
+        phone.publish()
+        tablet.read({name: data for name, data in relay.messages.items() if name != lost})
+        assert tablet.member.title("t1") is None
+        assert tablet.member.title("t2") == "two"
+
+    def test_relay_26_who_was_away_for_long_forgets_and_is_heard(self, two: tuple[Relay, Visitor, Visitor]) -> None:
+        """RELAY-26, RELAY-36"""
+        relay, laptop, phone = two
+        laptop.member.put("gone", "to be deleted")
+        laptop.member.put("kept", "stays")
+        settle(laptop, phone)
+        with laptop.member.stores["journal"].transaction(laptop.member.now, HIGH) as tx:
+            tx.delete("gone")
+        phone.member.put("mine", "written while away")
+        laptop.member.now += 60 * DAY
+        with laptop.member.stores["journal"].transaction(laptop.member.now, None) as tx:
+            assert forgetting.purge(tx, []) == 1
+        relay.messages.clear()
+        settle(laptop, phone)
+        assert in_step(laptop.member, phone.member)
+        assert phone.member.title("gone") is None
+        assert laptop.member.title("mine") == "written while away"
+        assert laptop.member.title("kept") == "stays"
+
+    def test_relay_27_a_copy_is_found_through_the_relay_and_nothing_is_lost(
+        self, two: tuple[Relay, Visitor, Visitor]
+    ) -> None:
+        """RELAY-27, RELAY-37, RELAY-39"""
+        relay, laptop, phone = two
+        settle(laptop, phone)
+        laptop.member.put("t0", "before")
+        settle(laptop, phone)
+        twin = Visitor(laptop.member.copied(laptop.member.folder.parent / "copy"), relay, 5)
+        (twin.member.folder / "hosts").write_text("100")  # hosts are random elsewhere
+        laptop = Visitor(laptop.member.restarted(), relay, 1)
+        laptop.member.put("t1", "of the laptop")
+        laptop.publish()
+        twin.member.put("t2", "of its copy")
+        settle(twin, phone, laptop, times=5)
+        assert in_step(laptop.member, phone.member, twin.member)
+        assert phone.member.title("t1") == "of the laptop"
+        assert phone.member.title("t2") == "of its copy"
+        assert any(visitor.happened(Split) for visitor in (laptop, phone, twin))
+
+
+class TestPublishing:
+    def test_relay_7_nothing_that_lies_there_can_be_read(self, two: tuple[Relay, Visitor, Visitor]) -> None:
+        """RELAY-7"""
+        relay, laptop, phone = two
+        laptop.member.put("recognisable", "Zephyranthes")
+        settle(laptop, phone)
+        with laptop.member.space.reading() as reader:
+            host = reader.host
+        everything = b"".join(relay.everything)
+        for secret in (b"Zephyranthes", b"recognisable", b"device 1", host.encode(), bytes.fromhex(laptop.member.id)):
+            assert secret not in everything
+
+    def test_relay_5_a_salt_is_drawn_for_every_message(self, two: tuple[Relay, Visitor, Visitor]) -> None:
+        """RELAY-5"""
+        relay, laptop, phone = two
+        large(laptop)
+        settle(laptop, phone)
+        salts = [parts_of(data).header.salt for data in relay.everything]
+        assert len({*salts}) == len(salts) > 5
+
+    def test_relay_16_the_same_bytes_are_sent_until_they_are_acknowledged(
+        self, two: tuple[Relay, Visitor, Visitor]
+    ) -> None:
+        """RELAY-16, RELAY-34"""
+        _, laptop, _ = two
+        laptop.member.put("t1", "one")
+        laptop.read()
+        first = _next_of_log(laptop)
+        laptop.start()
+        laptop.read()
+        laptop.member.put("t2", "two")
+        assert _next_of_log(laptop) == first
+        laptop.participant.acknowledged(first.name, laptop.member.now)
+        laptop.relay.put(*first)
+        laptop.read()
+        assert _next_of_log(laptop).name.number == first.name.number + 1
+
+    def test_relay_17_a_relay_that_goes_back_is_noticed(self, three: tuple[Relay, Visitor, Visitor, Visitor]) -> None:
+        """RELAY-17: by who has seen more, and by who has read what another one has seen."""
+        relay, laptop, phone, tablet = three
+        settle(laptop, phone)
+        laptop.member.put("t1", "one")
+        laptop.visit()
+        settle(phone, times=1)
+        lane = laptop.participant._publishing.lane.id
+        hidden = {n: d for n, d in relay.messages.items() if n.lane != lane or n.channel != "log"}
+        for visitor in (phone, tablet):
+            visitor.read(hidden)
+            visitor.participant.publish(visitor.member.now)
+            visitor.events += visitor.participant.events()
+            assert visitor.happened(WentBack)
+
+    def test_relay_17_also_if_only_the_own_lane_lost_something(self, two: tuple[Relay, Visitor, Visitor]) -> None:
+        """RELAY-17"""
+        relay, laptop, _ = two
+        for number in range(2):
+            laptop.member.put(f"t{number}", "one")
+            laptop.visit()
+        del relay.messages[max(logs(relay))]
+        laptop.start()
+        laptop.visit()
+        assert [(e.shown, e.known) for e in laptop.happened(WentBack) if isinstance(e, WentBack)] == [(1, 2)]
+
+    def test_relay_17_also_after_a_new_start(self, two: tuple[Relay, Visitor, Visitor]) -> None:
+        """RELAY-17"""
+        relay, laptop, phone = two
+        laptop.member.put("t1", "one")
+        settle(laptop, phone)
+        phone.start()
+        phone.read({name: data for name, data in relay.messages.items() if name.channel != "log"})
+        assert phone.happened(WentBack)
+
+    @pytest.mark.parametrize("restarted", [False, True])
+    def test_relay_18_what_the_relay_has_lost_is_published_again(
+        self, two: tuple[Relay, Visitor, Visitor], restarted: bool
+    ) -> None:
+        """RELAY-18: the base is what lies there now, whatever this device has put there before."""
+        relay, laptop, phone = two
+        laptop.member.put("t1", "one")
+        laptop.visit()
+        relay.messages.clear()
+        if restarted:
+            laptop.start()
+        settle(laptop, phone)
+        assert phone.member.title("t1") == "one"
+
+    def test_relay_18_what_came_over_a_connection_is_no_base(
+        self, three: tuple[Relay, Visitor, Visitor, Visitor]
+    ) -> None:
+        """RELAY-18"""
+        _relay, laptop, phone, tablet = three
+        settle(laptop, phone, tablet)
+        laptop.member.put("t1", "one")
+        rounds.pull(phone.member, laptop.member, phone.member.now)
+        phone.member.put("t2", "two")
+        phone.visit()
+        tablet.visit()
+        assert tablet.member.title("t1") == "one"
+        assert tablet.member.title("t2") == "two"
+
+    def test_relay_19_a_relay_that_is_behind_gets_all_of_it(self, two: tuple[Relay, Visitor, Visitor]) -> None:
+        """RELAY-19: what was forgotten here since is in no message there."""
+        relay, laptop, _ = two
+        laptop.member.put("gone", "x")
+        laptop.visit()
+        with laptop.member.stores["journal"].transaction(laptop.member.now, HIGH) as tx:
+            tx.delete("gone")
+        laptop.member.now += 60 * DAY
+        with laptop.member.stores["journal"].transaction(laptop.member.now, None) as tx:
+            assert forgetting.purge(tx, []) == 1
+        laptop.visit()
+        entries = laptop.participant._board.entries
+        assert entries[max(logs(relay))].heads["journal"].whole
+
+    def test_relay_29_what_a_round_left_that_was_cut_off_is_published(
+        self, three: tuple[Relay, Visitor, Visitor, Visitor]
+    ) -> None:
+        """RELAY-29"""
+        relay, laptop, phone, tablet = three
+        settle(laptop, phone, tablet)
+        large(laptop)
+        laptop.publish()
+        frames = logs(relay, Kind.FRAME)
+        phone.participant.show(list(relay.messages), phone.member.now)
+        while (name := phone.participant.wanted()) != max(frames):
+            assert name is not None
+            phone.participant.receive(name, relay.messages[name], phone.member.now)
+        lane = laptop.participant._publishing.lane.id
+        relay.messages = {name: data for name, data in relay.messages.items() if name.lane != lane}
+        settle(phone, tablet)
+        assert tablet.member.title("large0") == phone.member.title("large0") != None  # noqa: E711
+
+    def test_relay_31_what_others_wrote_is_left_to_them_for_a_while(self, two: tuple[Relay, Visitor, Visitor]) -> None:
+        """RELAY-31"""
+        relay, laptop, phone = two
+        settle(laptop, phone)
+        laptop.member.put("t1", "one")
+        rounds.pull(phone.member, laptop.member, phone.member.now)
+        before = len(logs(relay))
+        phone.visit(leaving=False)
+        assert len(logs(relay)) == before
+        phone.member.now += 3 * OTHERS_SECONDS * 1_000
+        phone.visit(leaving=False)
+        assert len(logs(relay)) == before + 1
+
+    def test_relay_21_a_restored_device_goes_on_in_a_new_lane(
+        self, two: tuple[Relay, Visitor, Visitor], tmp_path: Path
+    ) -> None:
+        """RELAY-21"""
+        relay, laptop, phone = two
+        laptop.visit()
+        backup = laptop.member.copied(tmp_path / "backup")
+        laptop = Visitor(laptop.member.restarted(), relay, 1)
+        laptop.member.put("t1", "one")
+        laptop.visit()
+        restored = Visitor(backup, relay, 2)
+        restored.visit()
+        assert restored.participant._publishing.lane.id != laptop.participant._publishing.lane.id
+        assert backup.title("t1") == "one"
+        settle(restored, phone)
+        assert in_step(backup, phone.member)
+
+
+class TestSnapshots:
+    def test_relay_20_who_begins_with_nothing_gets_all_of_it(self, two: tuple[Relay, Visitor, Visitor]) -> None:
+        """RELAY-20"""
+        relay, laptop, phone = two
+        large(laptop)
+        laptop.visit()
+        laptop.member.put("t1", "behind the snapshot")
+        laptop.visit()
+        phone.read()
+        assert phone.member.title("t1") == "behind the snapshot"
+        assert phone.member.title("large4") == laptop.member.title("large4")
+        assert relay.size < 3 * 5 * PART_BYTES
+
+    def test_relay_22_a_log_goes_only_where_a_snapshot_covers_it(self, two: tuple[Relay, Visitor, Visitor]) -> None:
+        """RELAY-22"""
+        relay, laptop, _ = two
+        laptop.member.put("t1", "one")
+        laptop.visit()
+        laptop.member.put("t2", "two")
+        laptop.visit()
+        assert len(logs(relay)) == 2
+        large(laptop)
+        laptop.visit()
+        assert not logs(relay)
+        assert len(logs(relay, Kind.MANIFEST)) == 1
+
+    def test_relay_22_a_snapshot_that_lost_a_frame_covers_nothing(self, two: tuple[Relay, Visitor, Visitor]) -> None:
+        """RELAY-22"""
+        relay, laptop, phone = two
+        laptop.member.put("t1", "one")
+        laptop.visit()
+        large(laptop)
+        laptop.read()
+        laptop.publish()
+        del relay.messages[logs(relay, Kind.FRAME)[0]]
+        laptop.read()
+        before = len(logs(relay))
+        laptop.clean()
+        assert len(logs(relay)) == before
+        settle(laptop, phone)
+        assert phone.member.title("large0") == laptop.member.title("large0")
+
+    def test_relay_23_of_two_snapshots_of_the_same_one_stays(
+        self, three: tuple[Relay, Visitor, Visitor, Visitor]
+    ) -> None:
+        """RELAY-23: both makers clean up by what they saw, and what is left is enough."""
+        relay, laptop, phone, tablet = three
+        settle(laptop, phone)
+        large(laptop)
+        rounds.pull(phone.member, laptop.member, phone.member.now)
+        for visitor in (laptop, phone):
+            visitor.publish(leaving=True)
+        assert len(logs(relay, Kind.MANIFEST)) == 2
+        for visitor in (laptop, phone):
+            visitor.read()
+            visitor.member.put(f"behind{visitor.member.number}", "the manifest is not the last message then")
+            visitor.publish(leaving=True)
+        for visitor in (laptop, phone):
+            visitor.read()
+        purges = [(visitor, visitor.participant.purges(visitor.member.now)) for visitor in (laptop, phone)]
+        for _, several in purges:
+            for purge in several:
+                relay.delete(*purge)
+        tablet.read()
+        assert tablet.member.title("large0") == laptop.member.title("large0")
+
+    def test_relay_28_the_manifest_comes_after_its_frames(self, two: tuple[Relay, Visitor, Visitor]) -> None:
+        """RELAY-28"""
+        relay, laptop, _ = two
+        large(laptop)
+        laptop.publish()
+        order = [parts_of(data).header.kind for data in relay.everything]
+        assert order.index(Kind.MANIFEST) > max(at for at, kind in enumerate(order) if kind is Kind.FRAME)
+
+    def test_relay_28_no_manifest_for_frames_that_were_lost(self, two: tuple[Relay, Visitor, Visitor]) -> None:
+        """RELAY-28: the relay has lost a frame by the time when the last one lies there."""
+        relay, laptop, phone = two
+        large(laptop)
+        laptop.publish(most=2)
+        del relay.messages[logs(relay, Kind.FRAME)[0]]
+        laptop.participant.show(list(relay.messages), laptop.member.now)
+        while not (manifests := logs(relay, Kind.MANIFEST)):
+            laptop.publish(most=1)
+        entry = laptop.participant._board.entries[manifests[0]]
+        assert entry.whole(set(relay.messages))
+        phone.read()
+        assert phone.member.title("large0") == laptop.member.title("large0")
+
+    def test_relay_28_a_snapshot_that_was_cut_off_is_cleared_away(self, two: tuple[Relay, Visitor, Visitor]) -> None:
+        """RELAY-38"""
+        relay, laptop, phone = two
+        large(laptop)
+        laptop.publish(most=3)
+        assert logs(relay, Kind.FRAME)
+        assert not logs(relay, Kind.MANIFEST)
+        laptop.start()
+        settle(laptop, phone)
+        assert {name.channel for name in logs(relay, Kind.FRAME)} == {"snap.2"}
+        assert phone.member.title("large0") == laptop.member.title("large0")
+
+
+def _next_of_log(visitor: Visitor) -> Publication:
+    """The next message for the log; what comes before it is put there."""
+    while True:
+        publication = visitor.participant.publish(visitor.member.now)
+        assert publication is not None
+        if publication.name.channel == "log":
+            return publication
+        visitor.relay.put(*publication)
+        visitor.participant.acknowledged(publication.name, visitor.member.now)
+
+
+def test_what_a_member_sends_that_is_nothing_is_refused() -> None:
+    with pytest.raises(ValueError, match="sealed what is no envelope"):
+        content.decode(b"\xff", content.Envelope)
+    with pytest.raises(ValueError, match="sealed what is no state"):
+        content.decode(content.encode(content.Wraps([])), content.State)
+
+
+def test_an_unknown_program_of_a_device_reads_alone(tmp_path: Path) -> None:
+    """A device that was never paired publishes for itself, and reads that again."""
+    relay = Relay()
+    alone = Visitor(Member(tmp_path / "alone", 1), relay)
+    alone.member.put("t1", "one")
+    alone.visit()
+    again = Participant(alone.member, SPACE, chance(9), alone.member.now)
+    again.show(list(relay.messages), alone.member.now)
+    while (name := again.wanted()) is not None:
+        again.receive(name, relay.messages[name], alone.member.now)
+    assert not again.events()
+
+
+def test_relay_15_a_segment_names_the_base_of_every_host_in_its_clocks(
+    two: tuple[Relay, Visitor, Visitor],
+) -> None:
+    """RELAY-15"""
+    _, laptop, phone = two
+    laptop.member.put("t1", "one")
+    rounds.pull(phone.member, laptop.member, phone.member.now)
+    before = phone.member.knowledge()
+    phone.member.put("t1", "two")
+    with closing(phone.member.stores["journal"].snapshot()) as snapshot:
+        recording = Recording("journal", snapshot, before)
+        head = recording.head(list(recording.parts()))
+    [of_laptop] = laptop.member.knowledge()
+    assert set(head.knowledge) != {of_laptop}
+    assert head.base.get(of_laptop) == 1
+
+
+def test_relay_30_the_epochs_of_a_state_are_heard_without_its_key(
+    three: tuple[Relay, Visitor, Visitor, Visitor],
+) -> None:
+    """RELAY-30"""
+    relay, laptop, phone, _ = three
+    for each in (laptop, phone):  # none has read the other's keys: each seals under an epoch of its own
+        each.read({})
+        each.publish(leaving=True)
+    view = {name: data for name, data in relay.messages.items() if name.channel == "state"}
+    laptop.read(view)
+    [(device, held)] = laptop.participant._keyring.held_by.values()
+    assert device == phone.member.id
+    assert held
+    assert not held & laptop.participant._keyring.epochs.keys()
+
+
+def test_relay_27_fork_nodes_are_heard_in_a_state(two: tuple[Relay, Visitor, Visitor]) -> None:
+    """RELAY-27"""
+    relay, laptop, phone = two
+    laptop.visit()
+    phone.visit()
+    with laptop.member.stores["journal"].transaction(laptop.member.now, None) as tx:
+        fork.split(tx, [bytes([7]) * 16])
+    laptop.member.now += 60_000
+    laptop.visit()
+    phone.read({name: data for name, data in relay.messages.items() if name.channel != "log"})
+    assert phone.happened(Split)
+    with phone.member.stores["journal"].reading() as reader:
+        assert fork.nodes(reader) == {bytes([7]) * 16}
+
+
+def test_relay_21_also_if_the_restored_device_had_only_said_how_it_stands(
+    two: tuple[Relay, Visitor, Visitor], tmp_path: Path
+) -> None:
+    """RELAY-21"""
+    relay, laptop, phone = two
+    settle(laptop, phone)
+    before = {name.lane for name in relay.messages}
+    laptop.participant.close()
+    backup = Visitor(laptop.member.copied(tmp_path / "backup"), relay, 5)
+    laptop.member = Member(tmp_path / "device-1", 1)
+    laptop.member.now = phone.member.now
+    laptop.start()
+    phone.member.put("t1", "one")
+    settle(phone, laptop)
+    assert {name.lane for name in relay.messages} == before
+    backup.member.now = laptop.member.now
+    settle(backup, phone)
+    assert len({name.lane for name in relay.messages}) == len(before) + 1
+    [of_laptop] = phone.participant.standing(phone.member.now)
+    assert of_laptop.in_step

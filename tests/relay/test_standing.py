@@ -1,0 +1,41 @@
+"""How a person hears of the other devices at a relay."""
+
+from pathlib import Path
+
+from tests.support.relay import visitors
+
+from lottisync.relay import ledger
+from lottisync.relay.standing import DAY
+
+
+def test_relay_544_what_was_said_and_is_not_there_is_counted(tmp_path: Path) -> None:
+    """RELAY-544"""
+    relay, (laptop, phone) = visitors(tmp_path)
+    for visitor in (laptop, phone, laptop, phone):
+        visitor.visit()
+    for number in range(3):
+        phone.member.put(f"t{number}", "one")
+    phone.visit()
+    with phone.member.space.reading() as reader:
+        lane = ledger.lane(reader)
+    del relay.messages[max(name for name in relay.messages if name.lane == lane and name.channel == "log")]
+    laptop.member.now = phone.member.now
+    laptop.read()
+    [said] = laptop.participant.standing(laptop.member.now)
+    assert (said.lacking, said.in_step) == (3, False)
+    assert said.text.startswith("device 2 has said 3 changes that the relay does not hold; last heard at 20")
+
+
+def test_relay_544_a_device_that_is_silent_is_named_with_when_it_spoke_last(tmp_path: Path) -> None:
+    """RELAY-544"""
+    _, (laptop, phone, tablet) = visitors(tmp_path, 3)
+    for visitor in (laptop, phone, laptop, phone, laptop):
+        visitor.visit()
+    now = laptop.member.now
+    of_phone, of_tablet = laptop.participant.standing(now + 2 * DAY)
+    assert (of_phone.silent, of_phone.text.startswith("in step with device 2 as of 20")) == (False, True)
+    assert (of_tablet.silent, of_tablet.text) == (True, "nothing was ever heard of device 3 at the relay")
+    of_phone, _ = laptop.participant.standing(now + 4 * DAY)
+    assert of_phone.silent
+    assert of_phone.text.startswith("nothing heard of device 2 since 20")
+    assert tablet.member.number == 3

@@ -1,0 +1,73 @@
+"""A real NATS server on this machine, in a folder of its own."""
+
+import json
+import shutil
+import signal
+import socket
+import subprocess
+from pathlib import Path
+
+WHERE = shutil.which("nats-server") or shutil.which("nats-server", path="/usr/sbin:/usr/local/sbin")
+START_SECONDS = 20.0
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        return int(free.getsockname()[1])
+
+
+class Server:
+    """`folder` holds its stream. It can be stopped and started again on the same port. `more` goes into its
+    configuration."""
+
+    def __init__(self, folder: Path, max_payload: int = 1024 * 1024, more: str = "") -> None:
+        folder.mkdir(exist_ok=True)
+        self.folder, self.port = folder, free_port()
+        self._config = folder / "server.conf"
+        self._config.write_text(
+            f"listen: {json.dumps(f'127.0.0.1:{self.port}')}\nmax_payload: {max_payload}\n"
+            f"jetstream {{ store_dir: {json.dumps(str(folder / 'store'))} }}\n{more}\n"
+        )
+        self.start()
+
+    @classmethod
+    def configured(cls, config: Path, port: int) -> "Server":
+        """One with a configuration of its own, for this port. It is started where that lies, on loopback alone."""
+        made = cls.__new__(cls)
+        made.folder, made.port, made._config = config.parent, port, config
+        made.start()
+        return made
+
+    @property
+    def url(self) -> str:
+        return f"nats://127.0.0.1:{self.port}"
+
+    def start(self) -> None:
+        """Returns when it takes connections."""
+        assert WHERE is not None
+        self._process = subprocess.Popen(
+            [WHERE, "-c", str(self._config), "-a", "127.0.0.1"],
+            cwd=self.folder,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+        assert self._process.stderr is not None
+        said = []
+        for line in self._process.stderr:
+            if "Server is ready" in line:
+                return
+            said.append(line)
+        raise AssertionError(f"the server did not start: {''.join(said)}")
+
+    def stop(self, how: signal.Signals = signal.SIGTERM) -> None:
+        self._process.send_signal(how)
+        self._process.wait()
+        if self._process.stderr is not None:
+            self._process.stderr.close()
+
+    def wipe(self) -> None:
+        """Everything that it has stored is lost."""
+        self.stop(signal.SIGKILL)
+        shutil.rmtree(self.folder / "store")
+        self.start()

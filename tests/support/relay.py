@@ -1,0 +1,137 @@
+"""A relay in memory that tells the truth or lies, and devices that visit it."""
+
+import hashlib
+import random
+from collections.abc import Callable
+from pathlib import Path
+
+from tests.support.household import Member
+
+from lottisync.relay.event import Event
+from lottisync.relay.header import Name
+from lottisync.relay.participant import Participant
+
+SPACE = bytes(range(16))
+View = dict[Name, bytes]
+
+
+class Relay:
+    """Keeps messages under their names, in the order in which they came, as a stream does."""
+
+    def __init__(self) -> None:
+        self.messages: View = {}
+        self.everything: list[bytes] = []
+        """All that was ever put there."""
+        self.earlier: list[View] = []
+
+    def put(self, name: Name, data: bytes) -> None:
+        self.everything.append(data)
+        self.messages.setdefault(name, data)
+
+    def delete(self, lane: bytes, channel: str, below: int) -> None:
+        self.messages = {
+            name: data
+            for name, data in self.messages.items()
+            if not (name.lane == lane and name.channel == channel and name.number < below)
+        }
+
+    def remember(self) -> None:
+        """Keep what lies here now, to show it again later."""
+        self.earlier = [*self.earlier[-3:], dict(self.messages)]
+
+    @property
+    def size(self) -> int:
+        return sum(len(data) for data in self.messages.values())
+
+
+def chance(seed: int) -> Callable[[int], bytes]:
+    """Random bytes that are the same in every run."""
+    return random.Random(seed).randbytes
+
+
+class Visitor:
+    """A device with a program that visits a relay from time to time."""
+
+    def __init__(self, member: Member, relay: Relay, seed: int = 0) -> None:
+        self.member, self.relay = member, relay
+        self._chance = chance(1000 * member.number + seed)
+        self.events: list[Event] = []
+        self.start()
+
+    def start(self) -> None:
+        """Start the program again. What it had not written down is lost."""
+        self._looked = False
+        self.participant = Participant(self.member, SPACE, self._chance, self.member.now)
+
+    def read(self, view: View | None = None, most: int = 1_000) -> None:
+        """Look at what is shown, and read what is new of it."""
+        shown = self.relay.messages if view is None else view
+        self._looked = True
+        self.participant.show(list(shown), self.member.now)
+        for _ in range(most):
+            name = self.participant.wanted()
+            if name is None:
+                break
+            self.participant.receive(name, shown.get(name), self.member.now)
+        else:
+            raise AssertionError("it reads without end")
+        self.events += self.participant.events()
+
+    def publish(self, *, leaving: bool = False, acknowledged: bool = True, most: int = 1_000) -> int:
+        """Publish what is new. Returns how many messages that was."""
+        if not self._looked:
+            self.read()
+        for count in range(most):
+            publication = self.participant.publish(self.member.now, leaving=leaving)
+            if publication is None:
+                return count
+            self.relay.put(*publication)
+            if not acknowledged:
+                return count + 1
+            self.participant.acknowledged(publication.name, self.member.now)
+        if most == 1_000:
+            raise AssertionError("it publishes without end")
+        return most
+
+    def clean(self) -> None:
+        for purge in self.participant.purges(self.member.now):
+            self.relay.delete(*purge)
+            self.participant.purged(purge)
+
+    def visit(self, *, leaving: bool = True) -> None:
+        """Come, read, publish, clean up, go."""
+        self.read()
+        self.publish(leaving=leaving)
+        self.clean()
+
+    def happened(self, kind: type[Event]) -> list[Event]:
+        return [event for event in self.events if isinstance(event, kind)]
+
+
+def visitors(folder: Path, count: int = 2) -> tuple[Relay, list[Visitor]]:
+    """Devices that were paired, each with the records of all (as pairing brings them), and an empty relay."""
+    folder.mkdir(exist_ok=True)
+    members = [Member(folder / f"device-{number}", number) for number in range(1, count + 1)]
+    for member in members:
+        for other in members:
+            if other is not member:
+                member.admit(other)
+    relay = Relay()
+    found = [Visitor(member, relay) for member in members]
+    introduce(*members)
+    return relay, found
+
+
+def introduce(*members: Member) -> None:
+    """What pairing does with `space`: each gets what the others have."""
+    from tests.support import rounds
+
+    for _ in range(2):
+        for one in members:
+            for other in members:
+                if one is not other:
+                    rounds.pull(one, other, one.now, ["space"])
+
+
+def digest(*parts: bytes) -> bytes:
+    return hashlib.sha256(b"".join(parts)).digest()

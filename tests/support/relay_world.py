@@ -1,0 +1,223 @@
+"""Random histories of devices at a relay that lies, and what has to hold of them (docs/specs/19-relay.md, section
+9)."""
+
+import random
+import shutil
+from pathlib import Path
+
+from tests.support import rounds
+from tests.support.household import Member
+from tests.support.relay import Relay, View, Visitor, introduce
+
+from lottisync.causality.vector_clock import Host
+from lottisync.entities.entity import HIGH
+from lottisync.relay.header import CHANNEL, Kind, Name
+from lottisync.sync.local_state import LocalState
+
+STORES = ("space", "journal", "agent")
+LIES = ("drop", "shuffle", "alter", "misplace", "set back", "half", "no frames", "stale too")
+MINUTE = 60_000
+
+
+class World:
+    """Devices and a relay. `chance` decides what is left open, so a history is repeated from its seed."""
+
+    def __init__(self, folder: Path, template: Path, count: int, seed: int) -> None:
+        self.folder, self.chance = folder, random.Random(seed)
+        shutil.copytree(template, folder)
+        self.relay = Relay()
+        self.visitors = [Visitor(Member(folder / f"device-{n}", n), self.relay, seed) for n in range(1, count + 1)]
+        self.written: dict[tuple[str, Host, int], str] = {}
+        self.words: list[bytes] = []
+        self.copied = False
+        self._count = 0
+
+    # -- what happens
+
+    def write(self, at: int, store: str = "journal", entity: int | None = None) -> None:
+        member = self.visitors[at].member
+        self._count += 1
+        word = f"Secretword{self._count}"
+        self.words.append(word.encode())
+        kind = {"journal": "task", "agent": "agentMessage"}[store]
+        with member.stores[store].transaction(member.now, HIGH) as tx:
+            ident = f"e{entity if entity is not None else self._count}"
+            tx.put(ident, kind, {"title": word})
+            self.written[store, tx.host, tx.counter] = ident
+
+    def delete(self, at: int, entity: int) -> None:
+        member = self.visitors[at].member
+        with member.stores["journal"].transaction(member.now, HIGH) as tx:
+            if tx.entity(f"e{entity}") is not None:
+                tx.delete(f"e{entity}")
+                self.written["journal", tx.host, tx.counter] = f"e{entity}"
+
+    def read(self, at: int, lie: str | None) -> None:
+        self.visitors[at].read(None if lie is None else self.view(lie))
+        self.check(at)
+
+    def publish(self, at: int, how: str) -> None:
+        """`how`: all of it; or only one message, with its acknowledgement or without."""
+        self.relay.remember()
+        visitor = self.visitors[at]
+        if how == "all":
+            visitor.publish()
+            visitor.clean()
+        else:
+            visitor.publish(acknowledged=how == "acknowledged", most=1)
+            visitor.start()
+
+    def meet(self, one: int, other: int) -> None:
+        a, b = self.visitors[one].member, self.visitors[other].member
+        if one != other and {a.id, b.id} <= self.trusted(a) & self.trusted(b):
+            rounds.pull(a, b, a.now)
+            rounds.pull(b, a, b.now)
+
+    def restart(self, at: int) -> None:
+        self.visitors[at].start()
+
+    def pass_time(self) -> None:
+        for visitor in self.visitors:
+            visitor.member.now += MINUTE
+
+    def lose(self) -> None:
+        if self.relay.messages:
+            del self.relay.messages[self.chance.choice(sorted(self.relay.messages))]
+
+    def wipe(self) -> None:
+        self.relay.messages.clear()
+
+    def go_back(self) -> None:
+        if self.relay.earlier:
+            self.relay.messages = dict(self.chance.choice(self.relay.earlier))
+
+    def expire(self) -> None:
+        """The oldest third is too old."""
+        for name in list(self.relay.messages)[: len(self.relay.messages) // 3]:
+            del self.relay.messages[name]
+
+    def revoke(self, by: int, whom: int) -> None:
+        a, b = self.visitors[by].member, self.visitors[whom].member
+        if by != whom and len(self.staying()) == len(self.visitors):
+            a.members.revoke(b.id, a.roster().resting_on(b.id), a.now)
+
+    def babble(self, at: int, kind: Kind) -> None:
+        """A member that lies: it seals what is nothing, in its own lane."""
+        visitor = self.visitors[at]
+        lane = visitor.participant._publishing.lane
+        lane.begin(visitor.member.now)
+        channel = CHANNEL[kind] + (".99" if kind is Kind.FRAME else "")
+        last = max((n.number for n in self.relay.messages if (n.lane, n.channel) == (lane.id, channel)), default=0)
+        name = Name(lane.id, channel, last + 1)
+        epoch = None if kind is Kind.KEYS else visitor.participant._keyring.sealing(visitor.member.now)
+        self.relay.put(*lane.sealed_as(kind, name, bytes(32), epoch, self.chance.randbytes(40)))
+
+    def trusted(self, member: Member) -> set[str]:
+        return {member.id, *(each.device for each in member.roster().trusted_peers())}
+
+    # -- lies
+
+    def view(self, lie: str) -> View:
+        """What the relay shows to one who looks now."""
+        chance, view = self.chance, dict(self.relay.messages)
+        names = sorted(view)
+        match lie:
+            case "drop":
+                return {name: data for name, data in view.items() if chance.random() < 0.7}
+            case "shuffle":
+                chance.shuffle(names)
+                return {name: view[name] for name in names}
+            case "alter":
+                for name in names:
+                    if chance.random() < 0.4:
+                        at = chance.randrange(len(view[name]))
+                        view[name] = view[name][:at] + bytes([view[name][at] ^ 1]) + view[name][at + 1 :]
+            case "misplace":
+                targets = names[:]
+                chance.shuffle(targets)
+                return {target: view[name] for target, name in zip(targets, names, strict=True)}
+            case "set back" if self.relay.earlier:
+                return dict(chance.choice(self.relay.earlier))
+            case "half":
+                lanes = sorted({name.lane for name in names})
+                shown = {lane for lane in lanes if chance.random() < 0.5}
+                return {name: data for name, data in view.items() if name.lane in shown}
+            case "no frames":
+                return {n: d for n, d in view.items() if not n.channel.startswith("snap.") or chance.random() < 0.5}
+            case "stale too" if self.relay.earlier:
+                return {**chance.choice(self.relay.earlier), **view}
+        return view
+
+    # -- what has to hold
+
+    def check(self, at: int) -> None:
+        """RELAY-13: no device knows a write that it does not hold."""
+        if self.copied:
+            return
+        member = self.visitors[at].member
+        for (store, host, counter), ident in self.written.items():
+            with member.stores[store].reading() as reader:
+                if reader.knowledge().get(host, 0) >= counter:
+                    entity = reader.entity(ident)
+                    assert entity is not None, f"write {counter} of {host} is known and {ident} is not here"
+                    assert entity.clock.get(host, 0) >= counter
+
+    def heal(self, visits: int = 5) -> list[Visitor]:
+        """From now on the relay tells the truth, and every device visits it several times. Returns the devices that
+        stay."""
+        for _ in range(visits):
+            self.pass_time()
+            for visitor in self.staying():
+                visitor.visit()
+        return self.staying()
+
+    def staying(self) -> list[Visitor]:
+        out = {device for v in self.visitors for device in v.member.roster().revoked()}
+        return [visitor for visitor in self.visitors if visitor.member.id not in out]
+
+    def assert_equal(self, staying: list[Visitor]) -> None:
+        for store in STORES:
+            summaries = {visitor.member.number: _summary(visitor.member, store) for visitor in staying}
+            assert len({*summaries.values()}) == 1, f"{store} differs: {summaries}"
+        for visitor in staying:
+            here = self.visitors.index(visitor)
+            self.check(here)
+            visitor.read()
+            assert all(each.in_step for each in visitor.participant.standing(visitor.member.now)), (
+                visitor.participant.standing(visitor.member.now)
+            )
+
+    def assert_unreadable(self) -> None:
+        """Nothing of what was written stands in what was put there; nor do the devices' ids, names or hosts."""
+        secrets = [*self.words]
+        for visitor in self.visitors:
+            member = visitor.member
+            secrets += [member.id.encode(), bytes.fromhex(member.id), f"device {member.number}".encode()]
+            for store in STORES:
+                with member.stores[store].reading() as reader:
+                    secrets += [reader.host.encode(), bytes.fromhex(reader.host)]
+        for data in self.relay.everything:
+            assert not [secret for secret in secrets if secret in data]
+
+    def assert_complete(self) -> None:
+        """A device that begins with nothing gets all that lies there (RELAY-20)."""
+        number = len(self.visitors) + 1
+        newcomer = Member(self.folder / f"device-{number}", number)
+        sponsor = self.staying()[0].member
+        for one, other in ((sponsor, newcomer), (newcomer, sponsor)):
+            one.admit(other)
+        introduce(sponsor, newcomer)
+        visitor = Visitor(newcomer, self.relay)
+        self.visitors.append(visitor)
+        self.assert_equal(self.heal(4))
+
+    def close(self) -> None:
+        for visitor in self.visitors:
+            visitor.participant.close()
+            visitor.member.close()
+
+
+def _summary(member: Member, store: str) -> tuple[bytes, bytes]:
+    with member.stores[store].reading() as reader:
+        found = LocalState(reader).summary
+        return found.known, found.digest

@@ -1,0 +1,39 @@
+"""What is shown of another device, without a connection."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import anyio
+import pytest
+from tests.support.household import Member, inline
+
+from lottisync.sync.peer import PeerState, Receiving
+from lottisync.sync.peer_record import PeerRecord
+from lottisync.sync.peer_states import PeerStates
+from lottisync.sync.peer_status import PeerStatus
+
+PHONE = "b" * 64
+
+
+@pytest.fixture
+def states(tmp_path: Path) -> Iterator[PeerStates]:
+    member = Member(tmp_path, 1)
+    record = PeerRecord(member.space, inline, clock=lambda: member.now, report=lambda code, text: None)
+    made = PeerStates(member.stores, record, inline, clock=lambda: member.now, where=lambda device: [])
+    made.know({PHONE: "phone"}, [PHONE])
+    yield made
+    member.close()
+
+
+def shown(states: PeerStates, receiving: Receiving) -> PeerState:
+    (found,) = anyio.run(states.snapshot, [receiving])
+    return found
+
+
+def test_cli_472_a_round_is_shown_while_its_connection_lives(states: PeerStates) -> None:
+    """CLI-472: a round that was cut off comes no further."""
+    far = Receiving("journal", 1_000, 4_000, 250)
+    states.connected(PHONE, PeerStatus(receiving=far), None)
+    assert shown(states, far).receiving == far
+    states.disconnected(PHONE, None, here=False)
+    assert shown(states, far).receiving is None

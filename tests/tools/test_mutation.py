@@ -1,0 +1,46 @@
+"""Which mutations `tools/mutation.py` makes, and that its list of survivors names nothing else."""
+
+import ast
+
+from tools import mutation
+from tools.mutation import TESTS, all_mutations, changes, files, listed
+
+TEXT = '''
+LIMIT = 2
+def f(a: int = 1, *, name="x"):
+    """Says."""
+    if a and not name:
+        raise ValueError("no")
+    return a <= LIMIT
+'''
+
+
+def test_what_is_changed_and_what_is_left_alone() -> None:
+    """Numbers, comparisons, logic and statements are; texts, annotations and docstrings are not."""
+    assert [change.words() for change in changes(ast.parse(TEXT))] == [
+        "module: 2 -> 3",
+        "f: 1 -> 2",
+        "f: a and (not name) -> a or not name",
+        "f: not name -> name",
+        "f: raise ValueError('no') -> pass",
+        "f: a <= LIMIT -> a < LIMIT",
+    ]
+
+
+def test_a_mutation_has_a_name_of_its_own_and_code_that_differs() -> None:
+    mutations = [each for each in all_mutations() if each.file == "causality/vector_clock.py"]
+    assert len({each.name for each in mutations}) == len(mutations) > 10
+    assert len({each.code().co_consts for each in mutations}) > 10
+
+
+def test_each_listed_survivor_is_a_mutation_and_has_a_reason() -> None:
+    """What is left of a rule that was changed since must go."""
+    known = listed()
+    assert set(known) <= {each.name for each in all_mutations()}
+    assert all(len(because) >= 20 for because in known.values())
+
+
+def test_each_pure_file_has_tests() -> None:
+    for target in TESTS:
+        for file in files(target):
+            assert mutation.tests_of(file), file

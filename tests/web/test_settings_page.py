@@ -1,0 +1,54 @@
+"""Settings on a page (docs/specs/18-web.md, section 7)."""
+
+import pytest
+from tests.web.visitor import TASK, Visitor
+
+from lottisync.agents import switch
+
+
+def test_web_85_a_setting_is_kept_in_the_devices_file(visitor: Visitor) -> None:
+    page = visitor.post("/settings", name="agents", value="false")
+    assert '<option value="false" selected>Off</option>' in page
+    assert (visitor.home.path / "config.toml").read_text() == "agents = false\n"
+    visitor.post("/settings", name="listen", value="127.0.0.1:22067")
+    visitor.post("/settings", name="listen", value="")
+    assert (visitor.home.path / "config.toml").read_text() == "agents = false\n"
+
+
+@pytest.mark.parametrize(("name", "value"), [("agents", "perhaps"), ("listen", "nowhere"), ("colour", "red"), ("", "")])
+def test_web_85_what_is_no_setting_changes_nothing(visitor: Visitor, name: str, value: str) -> None:
+    visitor.post("/settings", 400, name=name, value=value)
+    assert not (visitor.home.path / "config.toml").exists()
+
+
+def test_web_85_a_file_that_cannot_be_read_is_said(visitor: Visitor) -> None:
+    (visitor.home.path / "config.toml").write_text("agents = perhaps")
+    assert "config.toml is not TOML" in visitor.get("/settings")
+
+
+def off(visitor: Visitor) -> bool:
+    with visitor.home.agent.reading() as reader:
+        return switch.read(reader).off
+
+
+def test_web_86_agents_are_turned_off_and_on(visitor: Visitor) -> None:
+    assert "All are off." in visitor.post("/settings", verb="agents-off")
+    assert off(visitor)
+    assert "They are on" in visitor.post("/settings", verb="agents-on")
+    assert not off(visitor)
+
+
+def test_web_86_all_agents_get_a_limit(visitor: Visitor) -> None:
+    assert 'value="20000"' in visitor.post("/settings", verb="limit", value="20000")
+    visitor.post("/settings", 400, verb="limit", value="many")
+    visitor.post("/settings", verb="limit", value="")
+    with visitor.home.agent.reading() as reader:
+        assert switch.read(reader).tokens_a_day is None
+
+
+def test_web_86_a_task_is_marked_and_the_mark_taken_off(visitor: Visitor) -> None:
+    visitor.post(f"/tasks/{TASK}", verb="never-send")
+    assert visitor.task.never_send
+    assert f'name="name" value="{TASK}"' in visitor.get("/settings")
+    assert "Nothing is marked." in visitor.post("/settings", verb="send-again", name=TASK)
+    assert not visitor.task.never_send
