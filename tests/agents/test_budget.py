@@ -14,7 +14,7 @@ from tests.support.examples import examples
 from tests.support.scripted_model import ScriptedModel, call, say
 
 from lottisync.agents import budget, chat_completions, context, prompt, report, responses, thread
-from lottisync.agents.budget import Budget
+from lottisync.agents.budget import Budget, beginning, size
 from lottisync.agents.model import (
     AssistantMessage,
     Message,
@@ -172,6 +172,20 @@ def large(device: Device, items: int, notes: int) -> None:
     assert json.loads(answer)["found"] == 1
     assert "The key is at Mrs Ott's" in answer
     assert device.state(ident).consecutive_failure_count == 0
+
+
+@pytest.mark.parametrize("sign", ["自", "e\u0301", "👩\u200d🌾", "a"])
+@pytest.mark.parametrize("room", [0, 100, 717, 718, 719, 4_400])
+def test_agent_572_a_long_summary_is_shown_as_far_as_it_fits(sign: str, room: int) -> None:
+    """AGENT-572: of a sign that is written with several characters, all or none."""
+    shown = beginning(sign * 6_000, room)
+    kept = shown.partition("…")[0]
+    assert kept == sign * (len(kept) // len(sign))
+    assert shown.endswith(f"… ({(6_000 * len(sign)) - len(kept)} more characters)")
+    assert size(shown) <= room or kept == sign
+    more = f"{kept}{sign}… ({6_000 * len(sign) - len(kept) - len(sign)} more characters)"
+    assert size(more) > room
+    assert beginning(sign, 4_400) == sign
 
 
 def test_rev_d2_a_large_task_in_chinese_wakes_its_agent(laptop: Device) -> None:

@@ -344,7 +344,7 @@ async def test_a_wrong_key_is_refused_and_not_repeated(serve: Serve) -> None:
     server = serve(require_key="sk-the-right-one")
     error = await failure(model_at(server))
     assert error.code == "unauthorized"
-    assert "OPENAI_API_KEY" in error.message
+    assert "LOTTISYNC_MODEL_KEY" in error.message
     assert server.requests == []
 
 

@@ -156,6 +156,17 @@ def test_the_first_and_the_later_message(laptop: Device, laura: str) -> None:
     assert len(later.asked[0]) == 2
 
 
+def test_agent_573_where_nothing_changed_no_report_is_asked_for(laptop: Device, laura: str) -> None:
+    """AGENT-573"""
+    laptop.wake(laura, ScriptedModel(say("", call("update_report", tldr="Just begun.")), say()))
+    later = ScriptedModel(say())
+    laptop.wake(laura, later, turn="2")
+    told = user_text(later.asked[0])
+    assert "Nothing changed on the task since your last wake." in told
+    assert "Update the report" not in told
+    assert "Leave the report as it is, unless it is wrong." in told
+
+
 def test_the_system_prompt_and_the_tools(laptop: Device, laura: str) -> None:
     """AGENT-14, S0-03, S0-33, S1-29, S3-50, S3-57, S3-67, S4-18"""
     model = ScriptedModel(say())

@@ -1,12 +1,14 @@
 """`agent ...` as a person types it, with a real model server on loopback."""
 
 import json
+import re
 import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.cells import cell_len
 from tests.support.command_line import BOUND_SECONDS, Result, environment, run, run_here, started
 
 from lottisync.cli.watch import changes
@@ -97,6 +99,20 @@ def test_the_log_shows_every_call_and_its_answer(person: Person) -> None:
     assert json.loads(said[2]["text"]) == {"minutes": -4}
     assert "minutes" in said[3]["text"]
     assert "begin with nothing" in person.run("agent", "log", person.task, "--wake", "nothing").err
+
+
+@pytest.mark.parametrize("words", ["We are out of order. " * 30, "链条生锈了" * 80])
+def test_agent_571_a_long_error_does_not_widen_the_log(person: Person, words: str) -> None:
+    """AGENT-571: a sign of Chinese takes two columns; all that the server said stands in the wake's own page."""
+    person.answers[:] = [ServerError(status=400, message=words)]
+    person.json("agent", "create", person.task)
+    assert person.run("agent", "wake", person.task).code == 1
+    [entry] = person.json("agent", "log", person.task)["wakes"]
+    _, _, row = person.run("agent", "log", person.task).out.splitlines()
+    ended = re.search("failed: .*…", row)
+    assert ended is not None
+    assert 58 <= cell_len(ended[0]) <= 60
+    assert entry["error"] in person.run("agent", "log", person.task, "--wake", entry["runKey"][:12]).out
 
 
 def test_an_agent_that_gave_up_is_seen_in_list_and_show(person: Person) -> None:

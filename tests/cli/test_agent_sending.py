@@ -132,6 +132,50 @@ def test_agent87_an_endpoint_takes_its_key_from_the_environment() -> None:
         model_for(Choice(None, "work"), there, {})
 
 
+@pytest.mark.parametrize(
+    ("key_env", "named"),
+    [("key_env = 'HOME_KEY'", "set a valid one in HOME_KEY, or"), ("", "as endpoints.home.key_env")],
+)
+def test_agent_570_a_key_that_is_not_accepted_is_named_where_it_stands(
+    person: Person, key_env: str, named: str
+) -> None:
+    """AGENT-570: and so is the name of a model that there is not."""
+    person.json("agent", "create", person.task)
+    file = person.home / SETTINGS_FILE
+    with ScriptedModelServer(lambda request: Say(text="Here."), require_key=KEY) as own:
+        file.write_text(f'[endpoints.home]\nurl = "{own.url}"\n{key_env}\n')
+        person.json("agent", "model", person.task, "--endpoint", "home")
+        refused = person.run("agent", "wake", person.task)
+    assert refused.code == 1
+    assert named in refused.err
+    assert "LOTTISYNC_MODEL" not in refused.err
+    with ScriptedModelServer(lambda request: ServerError(status=404)) as other:
+        file.write_text(f'[endpoints.home]\nurl = "{other.url}"\n')
+        unknown = person.run("agent", "wake", person.task)
+    assert "check endpoints.home.model, and that endpoints.home.url ends in /v1" in unknown.err
+
+
+@pytest.mark.parametrize(
+    ("environ", "named"),
+    [
+        ({"LOTTISYNC_MODEL_KEY": "other"}, "set a valid one in LOTTISYNC_MODEL_KEY, or in your keyring"),
+        ({"LOTTISYNC_MODEL_KEY": ""}, "set a valid one in LOTTISYNC_MODEL_KEY, or in your keyring"),
+    ],
+)
+def test_agent_570_of_the_environment_it_is_the_variable_of_that_server(
+    person: Person, monkeypatch: pytest.MonkeyPatch, environ: dict[str, str], named: str
+) -> None:
+    """AGENT-570"""
+    person.json("agent", "create", person.task)
+    with ScriptedModelServer(lambda request: Say(text="Here."), require_key=KEY) as own:
+        monkeypatch.setenv("LOTTISYNC_MODEL_URL", own.url)
+        for name, value in environ.items():
+            monkeypatch.setenv(name, value)
+        refused = person.run("agent", "wake", person.task)
+    assert named in refused.err
+    assert "OPENAI_API_KEY" not in refused.err
+
+
 def test_agent87_a_key_in_the_file_is_refused_and_a_setting_stays_before_the_tables(tmp_path: Path) -> None:
     """AGENT-315"""
     file = tmp_path / SETTINGS_FILE

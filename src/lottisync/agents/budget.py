@@ -11,6 +11,7 @@ thing does not change how much is told of the others, and what the server has re
 left out is counted, and the model can ask for it (`lottisync.agents.lookup`).
 """
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -112,6 +113,18 @@ def squeezed(value: Any, room: int) -> Any:
         if size(cut) <= room:
             return cut
     return cut
+
+
+def beginning(words: str, room: int) -> str:
+    """As much of a text as fits into `room` bytes, with a word of what is missing. It ends at a whole character, as a
+    person sees them; at least one is left."""
+    if size(words) <= room:
+        return words
+    from rich.cells import split_graphemes
+
+    ends = [end for _, end, _ in split_graphemes(words)[0]]
+    fitting = bisect_right(ends, room, key=lambda end: size(_cut(words, end, None)))
+    return str(_cut(words, ends[max(fitting - 1, 0)], None))
 
 
 def _cut(value: Any, length: int, entries: int | None) -> Any:

@@ -15,7 +15,7 @@ import msgspec
 
 from lottisync.agents import thread
 from lottisync.agents.agent import state_id
-from lottisync.agents.budget import Budget, size, squeezed
+from lottisync.agents.budget import Budget, beginning, size, squeezed
 from lottisync.agents.model import Message, SystemMessage, TokenUsage, Turn, UserMessage
 from lottisync.agents.thread import Thread
 from lottisync.agents.types import AgentMessage, AgentState
@@ -104,7 +104,7 @@ def read(
         depth = summed.summary_depth + 1 if summed is not None else 1
         overflow = Span(older, asked_of, first or older[0][0], depth)
     told_of = frozenset(ident for each in (*written, *usable) for ident in thread.told_of(each))
-    return Memory(squeezed(before, budget.share("summary")), _complaints_first(shown), left_out, overflow, told_of)
+    return Memory(beginning(before, budget.share("summary")), _complaints_first(shown), left_out, overflow, told_of)
 
 
 def _weighed(note: AgentMessage, text: str) -> str:

@@ -22,7 +22,7 @@ from lottisync.answers.stores import (
 from lottisync.causality.vector_clock import Host
 from lottisync.cli.acts import acting
 from lottisync.cli.help_pages import Group
-from lottisync.cli.terminal import Terminal, common, short
+from lottisync.cli.terminal import Terminal, common, cut, short
 from lottisync.cli.times import SECONDS, local
 from lottisync.daemon.home import TaskHome
 from lottisync.daemon.overview import device_names
@@ -225,7 +225,7 @@ def _held(path: str, value: Any) -> str:
 
 def _brief(value: Any) -> str:
     text = value if isinstance(value, str) else "" if value is None else msgspec.json.encode(value).decode()
-    return text if len(text) <= 60 else f"{text[:57]}..."
+    return cut(text, 60)
 
 
 @click.group(cls=Group, invoke_without_command=True)
