@@ -2,8 +2,8 @@
 
 Ours is the whole page: gate, session, frame, navigation with its counts, forms. The plain one is what a small program
 would answer: one query for the count, one or two for the rows, one template with the values and buttons of those rows,
-and no gate. Both are answers of Starlette to one client in this process, without a socket, so both times contain what it
-costs to serve anything (`an icon`, which is measured with them).
+and no gate. Both are answers of Starlette to one client in this process, without a socket, so both times contain what
+it costs to serve anything (`an icon`, which is measured with them).
 """
 
 import secrets
