@@ -4,8 +4,10 @@ import pytest
 from tests.review.reviewer import DAY, Reviewer
 
 from lottisync.entities.entity import HIGH
-from lottisync.review import heads, index
+from lottisync.review import index
 from lottisync.review.heads import Heads
+from lottisync.review.ledger import Ledger
+from lottisync.store.reader import Reader
 
 
 def agree(device: Reviewer, held: Heads, since: int | None = None) -> int:
@@ -69,11 +71,11 @@ def test_web_611_only_the_task_that_changed_is_looked_at(laptop: Reviewer, monke
     looked: list[int] = []
     whole = index.ledger_of
 
-    def counted(reader: index.Reader, set_ids: set[str], now: int) -> index.Ledger:
+    def counted(reader: Reader, set_ids: set[str], now: int) -> Ledger:
         looked.append(len(set_ids))
         return whole(reader, set_ids, now)
 
-    monkeypatch.setattr(heads.index, "ledger_of", counted)
+    monkeypatch.setattr(index, "ledger_of", counted)
     held.visited(laptop.now, laptop.now)
     laptop.verdicts.confirm(laptop.waiting()[0].id, laptop.later())
     looked.clear()
