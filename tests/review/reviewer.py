@@ -156,3 +156,27 @@ class Reviewer(CountedDevice):
             journals = a.digest() == b.digest()
         with self.agents.reading() as a, other.agents.reading() as b:
             return journals and a.digest() == b.digest()
+
+
+def proposed_on_both(laptop: Reviewer, phone: Reviewer) -> ItemView:
+    """An item that agents on two devices proposed apart. They have met, and it is shown once."""
+    laptop.add_task()
+    phone.pull(laptop)
+    laptop.propose("add_checklist_item", {"title": "Milk"}, run="on-laptop")
+    phone.propose("add_checklist_item", {"title": "Milk"}, run="on-phone")
+    laptop.meet(phone)
+    [shown] = laptop.waiting()
+    return shown
+
+
+def two_with_a_set(folder: Path) -> tuple[Reviewer, Reviewer, str]:
+    """Two devices with the same proposals, a change set of four items, and its id."""
+    laptop, phone = Reviewer(folder / "laptop", 1), Reviewer(folder / "phone", 2)
+    laptop.add_task(items=("Flour",))
+    builder = laptop.builder()
+    builder.queue("update_task_estimate", {"minutes": 60}, laptop.now)
+    builder.queue("set_task_title", {"title": "Rye bread"}, laptop.now)
+    builder.queue("add_multiple_checklist_items", {"items": [{"title": "Milk"}, {"title": "Salt"}]}, laptop.now)
+    [ident] = laptop.built(builder)
+    phone.pull(laptop)
+    return laptop, phone, ident
