@@ -4,8 +4,9 @@ import re
 from zoneinfo import ZoneInfo
 
 import pytest
+from tests.support.proposals import propose
 from tests.support.stores import NOON
-from tests.web.visitor import PROPOSED, TASK, Visitor, propose
+from tests.web.visitor import PROPOSED, TASK, Visitor
 
 from lottisync.language import LANGUAGES
 from lottisync.store.instant import LAST, iso
