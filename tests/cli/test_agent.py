@@ -14,7 +14,8 @@ from lottisync.daemon.home import TaskHome
 from lottisync.daemon.status import STATUS_FILE
 from lottisync.device import clock
 from lottisync.entities.entity import HIGH
-from lottisync.scripted_model.server import ChatRequest, Reply, Say, ScriptedModelServer, ServerError
+from lottisync.scripted_model.script import ChatRequest, Reply, Say, ServerError
+from lottisync.scripted_model.server import ScriptedModelServer
 
 Answers = list[Reply]
 

@@ -15,7 +15,8 @@ from lottisync.daemon.settings import SETTINGS_FILE, change, read_settings
 from lottisync.device import clock
 from lottisync.entities.entity import HIGH
 from lottisync.problem import Problem
-from lottisync.scripted_model.server import Say, ScriptedModelServer, ServerError
+from lottisync.scripted_model.script import Say, ServerError
+from lottisync.scripted_model.server import ScriptedModelServer
 
 __all__ = ["person"]
 

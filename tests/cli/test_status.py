@@ -21,7 +21,7 @@ from lottisync.device.peers import known_hosts, remember_introduction
 from lottisync.entities.entity import HIGH
 from lottisync.entities.version import Version
 from lottisync.identity.device_key import DeviceKey
-from lottisync.identity.pairing import Introduction
+from lottisync.identity.pairing_message import Introduction
 from lottisync.store import chain, fork
 from lottisync.store.lock import Lock
 from lottisync.sync.peer import PeerState, Receiving

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from tests.support.examples import examples
 
 from lottisync.identity.device_key import DeviceKey, IdentityError, grouped
-from lottisync.identity.roster import MAX_AT_MS, HostBinding, MembershipRecord, Roster
+from lottisync.identity.roster import Roster
+from lottisync.identity.statement import MAX_AT_MS, HostBinding, MembershipRecord
 
 ME, ANN, BEN, CAT = (DeviceKey.from_seed(letter * 32) for letter in (b"0", b"a", b"b", b"c"))
 EVE, EVES_FRIEND = DeviceKey.from_seed(b"e" * 32), DeviceKey.from_seed(b"f" * 32)

@@ -15,7 +15,9 @@ from anyio.abc import SocketAttribute, SocketStream
 from tests.support.household import until
 
 from lottisync.identity.device_key import DeviceKey
-from lottisync.identity.pairing import CodeOffer, Paired, PairingError, new_code
+from lottisync.identity.pairing import Paired
+from lottisync.identity.pairing_message import PairingError
+from lottisync.identity.pairing_offer import CodeOffer, new_code
 from lottisync.net import pairing, tls
 from lottisync.net.address import Address
 from lottisync.net.discovery import Found, discovering

@@ -15,17 +15,17 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from lottisync.scripted_model.server import (
+from lottisync.scripted_model.script import (
     ChatRequest,
     Dropped,
     RateLimited,
     RawArguments,
     Reply,
     Say,
-    ScriptedModelServer,
     ServerError,
     Truncated,
 )
+from lottisync.scripted_model.server import ScriptedModelServer
 
 USER = {"role": "user", "content": "Look at item 7f3a."}
 CALL = {"id": "c1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
@@ -226,7 +226,7 @@ def test_it_runs_as_a_program_until_told_to_stop(tmp_path: Path) -> None:
     record = tmp_path / "told.jsonl"
     command = [sys.executable, "-m", "lottisync.scripted_model.server", "--script", "a_script:one_line"]
     (tmp_path / "a_script.py").write_text(
-        "from lottisync.scripted_model.server import Say\n\ndef one_line(request):\n    return Say('Served.')\n"
+        "from lottisync.scripted_model.script import Say\n\ndef one_line(request):\n    return Say('Served.')\n"
     )
     with subprocess.Popen(
         [*command, "--record", str(record)], stdout=subprocess.PIPE, env={**os.environ, "PYTHONPATH": str(tmp_path)}

@@ -27,7 +27,7 @@ from tests.support.messages import hello as greeting
 from lottisync.device.absence import Away, shown_away
 from lottisync.device.peers import last_absences, remembered_addresses
 from lottisync.entities.entity import HIGH
-from lottisync.identity.roster import MembershipRecord
+from lottisync.identity.statement import MembershipRecord
 from lottisync.net import tls
 from lottisync.net.address import Address
 from lottisync.problem import Problem

@@ -11,8 +11,8 @@ from tests.support.household import Member, in_step, until
 from lottisync.device.addresses import Reach, give, read_reach, take_away
 from lottisync.device.peers import last_absences, remember_address, remember_introduction, remembered_addresses
 from lottisync.identity.device_key import DeviceKey
-from lottisync.identity.pairing import Introduction
-from lottisync.identity.roster import MembershipRecord
+from lottisync.identity.pairing_message import Introduction
+from lottisync.identity.statement import MembershipRecord
 from lottisync.net import tls
 from lottisync.net.address import Address
 from lottisync.store.instant import iso

@@ -16,7 +16,7 @@ from lottisync.device.peers import (
     remember_introduction,
     remembered_addresses,
 )
-from lottisync.identity.pairing import Introduction
+from lottisync.identity.pairing_message import Introduction
 from lottisync.net.address import Address
 from lottisync.store.instant import iso
 from lottisync.sync.peer import AddressState, PeerState, why_away

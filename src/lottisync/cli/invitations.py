@@ -286,7 +286,7 @@ def _show(terminal: Terminal, number: int, uri: str, minutes: int, *, daemon: bo
 
 
 def _show_used(terminal: Terminal, used: "Given", was: str) -> None:
-    from lottisync.cli.devices import tell_paired
+    from lottisync.cli.pairing import tell_paired
 
     assert used.device is not None
     assert used.name is not None
