@@ -1,4 +1,4 @@
-"""What a person is told when something cannot be done."""
+"""The sentence and the exit code of what cannot be done."""
 
 import json
 import shutil

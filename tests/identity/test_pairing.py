@@ -113,10 +113,10 @@ def test_a_wrong_code_is_refused_and_nothing_given_away(guess: int) -> None:
     assert set(opened(refused)) == {"t", "code", "sentence"}
     assert opened(refused)["code"] == "wrong-code"
     assert refused is not None
-    told = fails("wrong-code", lambda: types.receive(refused))
-    assert "invitation" in told.message, "MEET-61: it is read by who joins with an altered invitation, too"
-    assert told.from_peer
-    assert told.refusal is None
+    raised = fails("wrong-code", lambda: types.receive(refused))
+    assert "invitation" in raised.message, "MEET-61: it is read by who joins with an altered invitation, too"
+    assert raised.from_peer
+    assert raised.refusal is None
     assert types.result is None
     assert types.state is shows.state is PairingState.FAILED
 

@@ -79,11 +79,11 @@ async def test_pair_1_the_right_code_pairs_and_both_see_the_same_words() -> None
     async with shown(offer()) as showing:
         typed = await type_code(TYPES, CODE, at=showing.at, search_from=HERE)
         await until(lambda: showing.outcome)
-    (told,) = showing.outcome
-    assert isinstance(told, Paired)
+    (result,) = showing.outcome
+    assert isinstance(result, Paired)
     assert (typed.peer_name, typed.peer_id) == ("laptop", SHOWS.key.device_id)
-    assert (told.peer_name, told.peer_id) == ("phone", TYPES.key.device_id)
-    assert typed.words == told.words
+    assert (result.peer_name, result.peer_id) == ("phone", TYPES.key.device_id)
+    assert typed.words == result.words
 
 
 async def test_pair_6_three_wrong_codes_end_the_offer() -> None:

@@ -191,7 +191,7 @@ def join(home: TaskHome, uri: str, *, keep_folder: bool) -> "Paired":
 
     try:
         paired = accepted(own_side(home), uri)
-    except BaseException:
+    except BaseException:  # raised again, also an interrupt: no home that is half made must stay
         home.close()
         for each in home.path.iterdir() if keep_folder else ():
             if each.name != LOST_AND_FOUND:

@@ -153,7 +153,7 @@ class InvitationServer:
             raise PairingError("used", "this {what} has paired a device already; make a new one", what="invitation")
         try:
             name, _ = admit(self._device, paired)
-        except BaseException:
+        except BaseException:  # raised again, whatever it is: a device that did not join uses up no invitation
             invitations.note_not_joined(self._space, given.number, self._now())
             raise
         return name
