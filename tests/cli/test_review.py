@@ -614,6 +614,23 @@ def test_rev411_back_and_an_edit_that_is_typed_again(desk: Desk) -> None:
     assert desk.page.task.estimate == 75
 
 
+@pytest.mark.parametrize("keys", [False, True])
+def test_jour_600_an_edit_says_done_and_names_the_next_task(desk: Desk, keys: bool) -> None:
+    """JOUR-600, JOUR-602: with `edit` and with `-i`; undo takes it back."""
+    with desk.home.journal.transaction(clock.now(), HIGH) as tx:
+        tasks.edit_task(tx, "t1", {"due": "2099-01-05", "repeat": "R/2099-01-05/P1W"})
+    desk.propose("set_task_status", {"status": "GROOMED"})
+    item = desk.name()
+    said = desk.type("-i", keys=["e", "DONE"]) if keys else desk.type("edit", item, "status=DONE")
+    assert "'Bake bread'" in said
+    assert "is next, due 2099-01-12" in said
+    with desk.home.journal.reading() as reader:
+        assert sorted(line.status for line in tasks.all_tasks(reader)[0]) == ["DONE", "OPEN"]
+    desk.type("undo", item)
+    with desk.home.journal.reading() as reader:
+        assert [line.status for line in tasks.all_tasks(reader)[0]] == ["OPEN"]
+
+
 def test_rev410_in_a_terminal_one_key_decides(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     """REV-410, REV-412: no Enter; a reason and an edit are lines."""
     monkeypatch.setattr("click.testing._NamedTextIOWrapper.isatty", lambda _: True, raising=False)

@@ -133,6 +133,17 @@ def test_web_23_an_edited_proposal_is_confirmed_as_edited(visitor: Visitor) -> N
     assert visitor.task.estimate == 120
 
 
+def test_jour_600_a_status_is_edited_to_done(visitor: Visitor) -> None:
+    """JOUR-600: the form has every status to choose from, in the reader's words."""
+    propose(visitor.home, ("set_task_status", {"status": "IN PROGRESS", "reason": "Time was spent."}))
+    page = visitor.get("/inbox")
+    [(item, shown)] = visitor.rows(page)
+    assert '<option value="DONE">Done</option>' in page
+    assert '<option value="IN PROGRESS" selected>In progress</option>' in page
+    visitor.decide(item, shown, "edit", arg_status="DONE")
+    assert (visitor.task.status, visitor.task.status_reason) == ("DONE", None)
+
+
 def test_web_23_an_edit_that_the_tool_does_not_take_changes_nothing(visitor: Visitor) -> None:
     propose(visitor.home, ("update_task_estimate", {"minutes": 90}))
     [(item, shown)] = visitor.rows(visitor.get("/inbox"))

@@ -78,6 +78,7 @@ def _begin(
             act.now,
             act.new_id(),
             args=action.arguments(),
+            edited=edited_args is not None,
             guarded=against == "base" and not _is_own_word(act.desk, item, action),
             base=item.base if against == "base" else effect.base(action, target_view, task_id),
             seen=decision_ids(ledger, item),
@@ -108,7 +109,7 @@ def _validated(desk: Desk, item: ChangeItem, edited_args: Mapping[str, Any] | No
         return proposed.reason if isinstance(proposed, Unreadable) else proposed
     subject = {"id": item.args["id"]} if "id" in item.args else {}
     args = {**effect_write.prose(item), **subject, **edited_args}
-    edited = desk.actions.read(item.tool_name, args)
+    edited = desk.actions.read(item.tool_name, args, edits=item.args)
     if isinstance(edited, Unreadable):
         return edited.reason
     target = task_id if isinstance(proposed, Unreadable) else proposed.target(task_id)
