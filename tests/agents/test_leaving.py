@@ -123,10 +123,10 @@ def test_agent82_a_linked_task_that_is_never_sent_is_in_no_request(laptop: Devic
         say("", call("link_task", relation="fixes", targetTaskId="t2"), call("update_report", tldr="Linked.")), say()
     )
     laptop.wake(laura, proposed)
-    assert SECRET.encode() in everything_sent(laptop, laura), "until it is marked it is told"
+    assert SECRET.encode() in everything_sent(laptop, laura), "until it is marked it is sent"
     marked(laptop, "t2")
     laptop.do(lambda tx: tasks.add_note(tx, "n3", "t1", "What now?"))
-    told = ScriptedModel(
+    script = ScriptedModel(
         say(
             "",
             call("search_task", words=SECRET.split("-")[0]),
@@ -136,13 +136,13 @@ def test_agent82_a_linked_task_that_is_never_sent_is_in_no_request(laptop: Devic
         say(),
     )
     before = len(everything_sent(laptop, laura))
-    laptop.wake(laura, told, turn="2")
+    laptop.wake(laura, script, turn="2")
     with laptop.agents.reading() as reader:
         newest = sent.requests(reader, laura)[:2]
         bodies = b"".join(sent.body(reader, laura, each.id) or b"" for each in newest)
     assert before > 0
     # The model's own words, which it sent back, are the one place where the word may stand: the search.
-    answers = told.results()
+    answers = script.results()
     assert all(SECRET not in text for text in answers)
     assert SECRET.encode() not in bodies
     assert b"this task fixes" not in bodies, "the proposal that names it is left out as a whole"
@@ -151,7 +151,7 @@ def test_agent82_a_linked_task_that_is_never_sent_is_in_no_request(laptop: Devic
 
 def test_agent123_what_was_said_of_a_task_is_not_sent_when_it_is_never_sent(laptop: Device, laura: str) -> None:
     """AGENT-123: not in report and notes, not by the agent of a third task, and not in what is written after them;
-    what is written without them is told, and all of it is again when the mark is taken off."""
+    what is written without them is sent, and all of it is again when the mark is taken off."""
     linked_secret(laptop)
     laptop.add_task("t3", "Beside")
     laptop.do(lambda tx: tasks.set_link(tx, "t3", "blocks", "t1"))
@@ -171,10 +171,10 @@ def test_agent123_what_was_said_of_a_task_is_not_sent_when_it_is_never_sent(lapt
         assert all(SECRET.encode() not in body for body in bodies_of(laptop, agent_id)[before:])
         assert b"Mind what t1 says" not in bodies_of(laptop, agent_id)[-1]
     laptop.wake(laura, ScriptedModel(say()), turn="3")
-    told = bodies_of(laptop, laura)[-1]
-    assert b"A new start." in told
-    assert b"Written after" in told
-    assert SECRET.encode() not in told
+    body = bodies_of(laptop, laura)[-1]
+    assert b"A new start." in body
+    assert b"Written after" in body
+    assert SECRET.encode() not in body
     marked(laptop, "t2", never=False)
     laptop.wake(laura, ScriptedModel(say()), turn="4")
     assert f"{SECRET} is slow".encode() in bodies_of(laptop, laura)[-1]

@@ -27,7 +27,7 @@ from lottisync.agents.model import (
     UserMessage,
 )
 from lottisync.agents.openai_client import DEFAULT_MODEL, OPENAI_URL, OpenAIModel, kept_key, model_from_environment
-from lottisync.scripted_model.server import (
+from lottisync.scripted_model.script import (
     ChatRequest,
     Dropped,
     RateLimited,
@@ -35,11 +35,11 @@ from lottisync.scripted_model.server import (
     RawEvents,
     Reply,
     Say,
-    ScriptedModelServer,
     ServerError,
     Stall,
     Truncated,
 )
+from lottisync.scripted_model.server import ScriptedModelServer
 
 pytestmark = pytest.mark.anyio
 

@@ -550,7 +550,7 @@ def test_an_agent_sleeps_with_its_task_and_comes_back_with_it(laptop: Device, la
 def test_an_agent_that_moves_goes_on_at_its_new_home_from_where_it_was(
     laptop: Device, phone: Device, laura: str, daemon: Daemon
 ) -> None:
-    """AGENT-33, AGENT-53: what was written before it came is found, what it had seen is not told again."""
+    """AGENT-33, AGENT-53: what was written before it came is found, what it had seen is not sent again."""
     laptop.do(lambda tx: tasks.add_note(tx, "n1", "t1", "Seen at the old home"))
     daemon.settle(*quiet())
     elsewhere = Daemon(phone)
@@ -564,9 +564,9 @@ def test_an_agent_that_moves_goes_on_at_its_new_home_from_where_it_was(
         agent.move(tx, laura, phone.id)
     model = ScriptedModel(say())
     assert elsewhere.settle(model) == ["subscription task"]
-    told = str(model.asked[0][1]).partition("<delta>")[2].partition("</delta>")[0]
-    assert "Not seen by anybody" in told
-    assert "Seen at the old home" not in told
+    opening = str(model.asked[0][1]).partition("<delta>")[2].partition("</delta>")[0]
+    assert "Not seen by anybody" in opening
+    assert "Seen at the old home" not in opening
     laptop.pull(phone)
     assert daemon.settle() == []
 
@@ -606,9 +606,9 @@ def test_the_whole_loop(laptop: Device, phone: Device, laura: str, daemon: Daemo
     laptop.pull(phone)
     model = ScriptedModel(say("", call("update_task_priority", priority="P0")), say())
     assert daemon.settle(model) == ["subscription task"]
-    told = str(model.asked[0][1])
-    assert "Not urgent at all" in told
-    assert "Two hours at the shop." in told
+    opening = str(model.asked[0][1])
+    assert "Not urgent at all" in opening
+    assert "Two hours at the shop." in opening
     assert "Skipped" in model.results()[0]
     assert len(laptop.in_agents("changeSet")) == 1
 

@@ -25,7 +25,8 @@ from lottisync.device import clock
 from lottisync.entities.entity import HIGH
 from lottisync.journal import tasks
 from lottisync.problem import Problem
-from lottisync.scripted_model.server import ChatRequest, Reply, Say, ScriptedModelServer
+from lottisync.scripted_model.script import ChatRequest, Reply, Say
+from lottisync.scripted_model.server import ScriptedModelServer
 from lottisync.store.doorbell import FALLBACK_SECONDS
 from lottisync.store.transaction import Transaction
 

@@ -16,13 +16,14 @@ from lottisync.daemon.home import TaskHome
 from lottisync.daemon.status import STATUS_FILE
 from lottisync.device import clock
 from lottisync.entities.entity import HIGH
-from lottisync.scripted_model.server import ChatRequest, Reply, Say, ScriptedModelServer, ServerError
+from lottisync.scripted_model.script import ChatRequest, Reply, Say, ServerError
+from lottisync.scripted_model.server import ScriptedModelServer
 
 Answers = list[Reply]
 
 
 class Person:
-    """At a shell, with a model server that gives `answers` one after the other, for ever the last."""
+    """At a shell, with a model server that gives `answers` in order, then the last one again."""
 
     def __init__(self, home: Path, server: ScriptedModelServer, answers: Answers) -> None:
         self.home, self.server, self.answers = home, server, answers
@@ -125,8 +126,8 @@ def test_an_agent_that_gave_up_is_seen_in_list_and_show(person: Person) -> None:
         assert "rejected the request (HTTP 400): We are out of order" in failed.err
     assert "gave up after 5 failures" in person.run("agent", "list").out
     assert "5 failures in a row" in person.json("status")["asleep"][0]["asleepBecause"]
-    told = person.run("agent", "show", person.task).out
-    assert "It sleeps, after 5 failures in a row, the last: http://127.0.0.1" in told
+    said = person.run("agent", "show", person.task).out
+    assert "It sleeps, after 5 failures in a row, the last: http://127.0.0.1" in said
     asked = len(person.server.requests)
     assert "lottisync agent resume" in person.run("agent", "wake", person.task).err
     assert len(person.server.requests) == asked
@@ -239,12 +240,12 @@ def test_cli_26_a_page_that_is_watched_follows_what_others_commit(person: Person
     with started(page, "show", person.task, "--watch", "--json", home=person.home) as watching:
         assert watching.stdout is not None
         first = json.loads(watching.stdout.readline())
-        told = first["agent"] if page == "task" else first
-        assert told["lifecycle"] == "created"
+        said = first["agent"] if page == "task" else first
+        assert said["lifecycle"] == "created"
         person.json("agent", "pause", person.task)
-        while told["lifecycle"] != "dormant":
+        while said["lifecycle"] != "dormant":
             line = json.loads(watching.stdout.readline())
-            told = line["agent"] if page == "task" else line
+            said = line["agent"] if page == "task" else line
         watching.send_signal(signal.SIGINT)
         assert watching.wait(BOUND_SECONDS) == 0
 

@@ -15,7 +15,8 @@ from lottisync.daemon.settings import SETTINGS_FILE, change, read_settings
 from lottisync.device import clock
 from lottisync.entities.entity import HIGH
 from lottisync.problem import Problem
-from lottisync.scripted_model.server import Say, ScriptedModelServer, ServerError
+from lottisync.scripted_model.script import Say, ServerError
+from lottisync.scripted_model.server import ScriptedModelServer
 
 __all__ = ["person"]
 
@@ -324,14 +325,14 @@ def test_cli_220_doctor_tries_each_endpoint_and_sends_nothing(person: Person) ->
         '[endpoints.wrong]\nurl = "nonsense"\n'
     )
     found = run_here("doctor", "--json", home=person.home).json["findings"]
-    told = {each["text"].partition(":")[0]: each for each in found if each["part"] == "endpoint"}
-    assert {name: each["state"] for name, each in told.items()} == {
+    by_name = {each["text"].partition(":")[0]: each for each in found if each["part"] == "endpoint"}
+    assert {name: each["state"] for name, each in by_name.items()} == {
         "good": "good",
         "closed": "warning",
         "keyless": "warning",
         "wrong": "fault",
     }
-    assert "NO_SUCH_KEY is not set" in told["keyless"]["text"]
+    assert "NO_SUCH_KEY is not set" in by_name["keyless"]["text"]
     assert person.server.bodies == []
 
 

@@ -186,7 +186,7 @@ def test_rev82_what_could_not_be_done_is_exit_code_1_and_a_wrong_call_2(desk: De
 
 @pytest.mark.parametrize("which", ["²", "٣", "0", "9999", "10000", ".0", "x.²", "\udcff.0", "\x1b[2J.0"])
 def test_rev82_a_number_or_an_id_that_is_none(desk: Desk, which: str) -> None:
-    """REV-82: a clear word, whatever counts as a digit somewhere."""
+    """REV-82: a clear sentence, also for digits of other scripts."""
     desk.propose("update_task_estimate", {"minutes": 60})
     said = desk.type("confirm", which, code=1)
     assert "no proposal has the name" in said
@@ -428,7 +428,7 @@ def test_rev126_a_beginning_that_two_sets_have_is_refused_with_the_candidates(de
     assert "Rye" in desk.type("show", "abcd2.0")
 
 
-def elsewhere(desk: Desk, deed: str) -> None:
+def elsewhere(desk: Desk, statement: str) -> None:
     """Another process does something with the journal of this home; `tx` is its transaction."""
     script = f"""
 import sys
@@ -439,7 +439,7 @@ from lottisync.entities.entity import HIGH
 from lottisync.journal import tasks
 home = TaskHome.open(Path(sys.argv[1]))
 with home.journal.transaction(clock.now(), HIGH) as tx:
-    {deed}
+    {statement}
 home.close()
 """
     subprocess.run([sys.executable, "-c", script, str(desk.home.path)], check=True)
@@ -548,7 +548,7 @@ def test_rev123_in_a_terminal_it_is_shown_and_asked(desk: Desk, monkeypatch: pyt
 
 
 def test_rev86_what_was_shown_is_forgotten_with_the_set(desk: Desk) -> None:
-    """REV-86, REV-36: the table does not grow for ever."""
+    """REV-86, REV-36: else the table would grow without end."""
     desk.propose("update_task_estimate", {"minutes": 60})
     desk.type("reject", desk.name())
     remove_old_sets(desk.home.agent, clock.now() + 91 * 86_400_000)

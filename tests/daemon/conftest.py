@@ -18,11 +18,11 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
         shown = json.loads(showing.stdout.readline())
         typed = run("pair", shown["code"], "--at", f"127.0.0.1:{shown['port']}", "--json", home=phone)
         assert typed.code == 0, typed
-        told = json.loads(showing.stdout.readline())
+        answer = json.loads(showing.stdout.readline())
         assert showing.wait(BOUND_SECONDS) == 0
     assert typed.json["name"] == "laptop"
-    assert told["name"] == "phone"
-    assert typed.json["words"] == told["words"]
+    assert answer["name"] == "phone"
+    assert typed.json["words"] == answer["words"]
     return laptop, phone
 
 

@@ -167,7 +167,7 @@ FULL, FAULT = Problem("disk-full", "the disk is full"), ZeroDivisionError()
 
 
 @pytest.mark.parametrize(
-    ("raised", "told"),
+    ("raised", "expected"),
     [
         (ExceptionGroup("", [FULL]), FULL),
         (ExceptionGroup("", [ExceptionGroup("", [FULL]), Problem("busy", "later")]), FULL),
@@ -177,12 +177,12 @@ FULL, FAULT = Problem("disk-full", "the disk is full"), ZeroDivisionError()
     ],
 )
 def test_cli_3_of_what_tasks_raise_a_problem_is_told_and_a_fault_stays_whole(
-    raised: Exception, told: Problem | None
+    raised: Exception, expected: Problem | None
 ) -> None:
     """CLI-3: a bug of ours must not hide behind a sentence."""
     with pytest.raises(Exception) as caught, one_problem():  # noqa: PT011 - which it is, is what is asked
         raise raised
-    assert caught.value is (raised if told is None else told)
+    assert caught.value is (raised if expected is None else expected)
 
 
 def test_cli_49_what_the_system_refuses_one_task_is_said_once_and_tried_again() -> None:

@@ -54,9 +54,9 @@ class Reviewer(CountedDevice):
         self.now += millis
         return self.now
 
-    def do(self, deed: Callable[[Transaction], object], precedence: int = HIGH) -> None:
+    def do(self, work: Callable[[Transaction], object], precedence: int = HIGH) -> None:
         with self.journal.transaction(self.later(), precedence) as tx:
-            deed(tx)
+            work(tx)
 
     def add_task(self, task_id: str = "t1", title: str = "Bake bread", items: tuple[str, ...] = ()) -> None:
         self.do(lambda tx: tasks.add_task(tx, task_id, title))

@@ -83,7 +83,7 @@ def test_rev61_an_effect_that_a_restored_journal_has_lost_is_played_again(
     assert recovered(laptop) == []
     assert _host(laptop) != host
     with laptop.journal.reading() as reader:
-        assert [told.host for told in notice.read_notices(reader)] == [host]
+        assert [found.host for found in notice.read_notices(reader)] == [host]
 
 
 def test_rev61_what_another_device_still_has_is_not_done_twice(laptop: Reviewer, phone: Reviewer) -> None:

@@ -90,15 +90,15 @@ def test_store_90_what_is_joined_by_column_is_as_if_it_was_joined_one_by_one(
         incoming = Incoming(
             m.Begin(1, "journal", {HOSTS[0]: 2}, {}, behind=False, count=1), Agreement("journal", store)
         )
-        told: list[object] = []
+        outcomes: list[object] = []
         for versions in rounds:
             try:
                 taken = incoming.batch(tx, versions, lambda tx, hosts: strange if strange in hosts else None)
             except Unacceptable as error:
-                told.append((error.code, str(error)))
+                outcomes.append((error.code, str(error)))
             else:
-                told.append((taken, incoming.arrived, sorted(incoming.held)))
-        return told
+                outcomes.append((taken, incoming.arrived, sorted(incoming.held)))
+        return outcomes
 
     assert outcome(BY_COLUMN, store, receive, None) == outcome(SINGLY, store, receive, None)
 

@@ -44,7 +44,7 @@ def test_a_sound_store_is_found_sound_and_left_as_it_is(store: Store) -> None:
 
 
 @pytest.mark.parametrize(
-    ("damage", "told"),
+    ("damage", "expected"),
     [
         ("update journal_entities set serialized = replace(serialized, 'milk', 'wine') where id = 't1'", "t1"),
         ("update journal_entities set hash = zeroblob(32) where id = 't1'", "t1"),
@@ -81,11 +81,11 @@ def test_a_sound_store_is_found_sound_and_left_as_it_is(store: Store) -> None:
         ("update hosts set parent = '0000000100000001' where n = 2", "does not begin at a fork node"),
     ],
 )
-def test_each_kind_of_damage_is_named(store: Store, damage: str, told: str) -> None:
+def test_each_kind_of_damage_is_named(store: Store, damage: str, expected: str) -> None:
     """STORE-20, COPY-3, COPY-14, COPY-30, COPY-31"""
     with store.transaction(NOON + 9, HIGH) as tx:
         tx.execute(damage)
         tx.changed = False  # the store's own bookkeeping would write over some of the damage
     faults = found(store)
     assert faults
-    assert any(told in fault for fault in faults), faults
+    assert any(expected in fault for fault in faults), faults

@@ -276,7 +276,7 @@ SEEDS = {
 
 
 @pytest.mark.parametrize("table", SEEDS)
-def test_the_seeds_tables_columns_and_indexes_are_there(tmp_path: Path, table: str) -> None:
+def test_the_tables_columns_and_indexes_that_are_asked_for_are_there(tmp_path: Path, table: str) -> None:
     """STORE-10, S3-10, S3-11, S3-12, S3-14, S3-15, S3-17, S3-19"""
     columns, indexes = SEEDS[table]
     store = new_store(tmp_path, schema=AGENT_STORE)

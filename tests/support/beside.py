@@ -20,7 +20,7 @@ from lottisync.daemon import daemon
 from lottisync.daemon.home import TaskHome
 from lottisync.device import clock
 from lottisync.device.device import Device
-from lottisync.scripted_model.server import Say
+from lottisync.scripted_model.script import Say
 from lottisync.sync.engine import Listen
 
 WOKEN = "Write a letter"

@@ -20,7 +20,8 @@ from tests.support.stores import send
 from lottisync.daemon.home import TaskHome
 from lottisync.daemon.pages import new_secret
 from lottisync.device import clock
-from lottisync.scripted_model.server import ChatRequest, Reply, Say, ScriptedModelServer
+from lottisync.scripted_model.script import ChatRequest, Reply, Say
+from lottisync.scripted_model.server import ScriptedModelServer
 from lottisync.web.access import read_door, write_door
 from lottisync.web.admission import Browsers
 

@@ -27,7 +27,7 @@ from tests.support.messages import hello as greeting
 from lottisync.device.absence import Away, shown_away
 from lottisync.device.peers import last_absences, remembered_addresses
 from lottisync.entities.entity import HIGH
-from lottisync.identity.roster import MembershipRecord
+from lottisync.identity.statement import MembershipRecord
 from lottisync.net import tls
 from lottisync.net.address import Address
 from lottisync.problem import Problem
@@ -108,7 +108,7 @@ async def test_net_11_when_both_dial_at_once_one_connection_is_left(members: lis
         introduce(b, a, first.port)
         await until(lambda: in_step(a, b))
         for _ in range(3):
-            # Both are told at the same moment that the network has changed.
+            # Both hear at the same moment that the network has changed.
             first.dialling.retry_all()
             second.dialling.retry_all()
             await until(lambda: first.connections and second.connections)
@@ -172,7 +172,7 @@ def away(member: Member) -> dict[str, Away]:
 
 
 async def test_meet_62_who_stops_does_not_write_down_that_the_others_have_stopped(members: list[Member]) -> None:
-    """Its own goodbye was taken for theirs: `status` said of a device that runs that it was stopped."""
+    """Before, its own goodbye was taken for theirs: `status` called a running device stopped."""
     a, b = members
     first = engine_of(a)
     async with running(first):
@@ -266,7 +266,7 @@ async def test_net_4_a_device_that_is_revoked_is_dropped_at_once_and_stays_out(m
 
 
 async def test_net_50_a_device_that_was_revoked_while_it_was_off_is_told_so(tmp_path: Path) -> None:
-    """NET-305, NET-306: it heard "does not know this device. Pair the two again"."""
+    """NET-305, NET-306: before, it heard "does not know this device. Pair the two again"."""
     a, b = household(tmp_path, 2)
     a.revoke(b)
     a.put("secret", "not for b")
@@ -496,7 +496,7 @@ async def test_sync_40_a_version_that_we_do_not_speak_is_said_in_words(members: 
 
 
 async def test_meet_474_a_version_is_shown_where_only_the_other_device_dials(members: list[Member]) -> None:
-    """MEET-474: it was shown as a device of which nothing is known."""
+    """MEET-474: before, it was shown as a device of which nothing is known."""
     a, b = members
     engine = engine_of(a)
     why = "it speaks version 2 of the sync protocol, this device version 1: update this device first"
@@ -679,8 +679,8 @@ async def test_caus_11_a_device_whose_clock_is_far_ahead_is_named_once(members: 
         b.put("t2", "and again")
         state = first.peers[b.device]
         await until(lambda: in_step(a, b) and state.ahead == iso(b.now))
-        told = [text for code, text in a.reports if code == "clock-ahead"]
-        assert [text.partition("'s clock")[0] for text in told] == [state.name]
+        reported = [text for code, text in a.reports if code == "clock-ahead"]
+        assert [text.partition("'s clock")[0] for text in reported] == [state.name]
         assert second.peers[a.device].ahead is None
         a.put("t3", "now")
         entity = a.stores["journal"].read("t3")

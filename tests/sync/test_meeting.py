@@ -11,8 +11,8 @@ from tests.support.household import Member, in_step, until
 from lottisync.device.addresses import Reach, give, read_reach, take_away
 from lottisync.device.peers import last_absences, remember_address, remember_introduction, remembered_addresses
 from lottisync.identity.device_key import DeviceKey
-from lottisync.identity.pairing import Introduction
-from lottisync.identity.roster import MembershipRecord
+from lottisync.identity.pairing_message import Introduction
+from lottisync.identity.statement import MembershipRecord
 from lottisync.net import tls
 from lottisync.net.address import Address
 from lottisync.store.instant import iso
@@ -204,7 +204,7 @@ async def test_meet_26_why_a_device_is_away(three: list[Member]) -> None:
 
 
 async def test_meet_41_a_dead_address_of_a_pairing_goes_when_the_device_is_met_elsewhere(three: list[Member]) -> None:
-    """It was dialled for ever, or until eight others had worked."""
+    """Before, it was dialled for good, or until eight others had worked."""
     a, b, _ = three
     dead = Address(HERE, free_port())
     remember_introduction(a.stores["space"], b.device, Introduction([dead.uri]), a.now)

@@ -68,7 +68,7 @@ async def stranger(port: int, host: str, connections: int = 50) -> AsyncIterator
 
 
 async def test_rel_d4_one_stranger_that_holds_connections_keeps_no_device_from_linking(members: list[Member]) -> None:
-    """NET-22, SYNC-39: one address took all the places, for as long as it liked."""
+    """NET-22, SYNC-39: before, one address took all the places, for as long as it liked."""
     a, b = members
     first, second = engine_of(a), engine_of(b)
     async with running(first), stranger(first.port, "127.0.0.2"):
@@ -109,7 +109,7 @@ async def silent(engine: Engine, own: Member, other: Member) -> TLSStream:
 
 
 async def test_rel_d5_a_paired_device_that_says_nothing_gets_a_few_connections(tmp_path: Path) -> None:
-    """NET-24: 373 of them used up the file descriptors, and the daemon ended."""
+    """NET-24: before, 373 of them used up the file descriptors, and the daemon ended."""
     a, b, c = members = household(tmp_path, 3)
     first, third = engine_of(a), engine_of(c)
     open_ones = 0
@@ -140,7 +140,7 @@ async def test_rel_d5_a_paired_device_that_says_nothing_gets_a_few_connections(t
 
 
 async def test_rel_d5_without_a_free_descriptor_the_engine_goes_on(members: list[Member]) -> None:
-    """NET-23, SYNC-39: EMFILE at the listener ended the daemon."""
+    """NET-23, SYNC-39: before, EMFILE at the listener ended the daemon."""
     a, b = members
     first, second = engine_of(a), engine_of(b)
     with socket.socket() as caller:

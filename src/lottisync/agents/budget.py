@@ -141,11 +141,11 @@ def _cut(value: Any, length: int, entries: int | None) -> Any:
 def chosen(elements: Sequence[Any], room: int, order: Iterable[int]) -> list[int]:
     """The places of those elements that fit, the first of `order` first; in the order in which they stand."""
     kept = []
-    for place in order:
-        room -= size(elements[place])
+    for index in order:
+        room -= size(elements[index])
         if room < 0:
             break
-        kept.append(place)
+        kept.append(index)
     return sorted(kept)
 
 
@@ -160,8 +160,8 @@ def newest(elements: Sequence[Any], room: int, measure: Callable[[Any], int] = s
         return 0
     step = max(room // 4, 1)
     to_clear = -(-over // step) * step
-    for place, each in enumerate(sizes):
+    for index, each in enumerate(sizes):
         if to_clear <= 0:
-            return place
+            return index
         to_clear -= each
     return len(sizes)

@@ -39,9 +39,9 @@ def add_item(terminal: Terminal, named: str, titles: tuple[str, ...], to: str | 
         checked = [tasks.checked_title(title) for title in titles]
 
     def verb(tx: Transaction, task_id: str) -> bool:
-        place = checklists.find(tx, task_id, to) if to is not None else None
+        checklist = checklists.find(tx, task_id, to) if to is not None else None
         for title in checked:
-            tasks.add_item(tx, clock.new_id(tx.now), task_id, title, checklist_id=place)
+            tasks.add_item(tx, clock.new_id(tx.now), task_id, title, checklist_id=checklist)
         return True
 
     said = marked("item added") if len(checked) == 1 else Sentence("{count} items added", count=len(checked))
@@ -119,8 +119,8 @@ def move_items(terminal: Terminal, named: tuple[str, ...], to: str | None, other
     def verb(tx: Transaction, item_id: str) -> bool:
         own = tasks.read(tx, item_id, "checklistItem", ChecklistItem).task_id
         task_id = own if other is None else tasks.resolve(tx, other, "task")
-        place = tasks.default_checklist(tx, task_id) if to is None else checklists.find(tx, task_id, to)
-        return checklists.move_item(tx, item_id, task_id, place) is not None
+        checklist = tasks.default_checklist(tx, task_id) if to is None else checklists.find(tx, task_id, to)
+        return checklists.move_item(tx, item_id, task_id, checklist) is not None
 
     change_items(terminal, named, verb, "moved")
 

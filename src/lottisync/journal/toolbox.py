@@ -203,11 +203,11 @@ def _decoded_parts(args: dict[str, Any], described: dict[str, Any]) -> dict[str,
 def _without_malformed(tool: type[Call], args: dict[str, Any], error: ValidationError) -> Call | None:
     """The call without the elements that are malformed (REV-90); None if the fault is elsewhere, or none is left."""
     given = args.get(tool.elements) if tool.elements is not None else None
-    places = [fault["loc"][:2] for fault in error.errors(include_url=False)]
-    if not isinstance(given, list) or any(len(place) < 2 or place[0] != tool.elements for place in places):
+    paths = [fault["loc"][:2] for fault in error.errors(include_url=False)]
+    if not isinstance(given, list) or any(len(path) < 2 or path[0] != tool.elements for path in paths):
         return None
-    malformed = {place[1] for place in places}
-    kept = [element for place, element in enumerate(given) if place not in malformed]
+    malformed = {path[1] for path in paths}
+    kept = [element for index, element in enumerate(given) if index not in malformed]
     if not kept:
         return None
     return tool.model_validate({**args, str(tool.elements): kept}).without(_faults(error))
@@ -221,11 +221,11 @@ def _explained(error: ValidationError) -> str:
 def _faults(error: ValidationError) -> list[str]:
     faults = []
     for fault in error.errors(include_url=False):
-        place = ".".join(str(part) for part in fault["loc"])
+        path = ".".join(str(part) for part in fault["loc"])
         message = fault["msg"].removeprefix("Value error, ")
         if fault["type"] == "extra_forbidden":
             message = "there is no such argument"
-        faults.append(f"{place}: {message}" if place else message)
+        faults.append(f"{path}: {message}" if path else message)
     return faults
 
 

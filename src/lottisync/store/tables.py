@@ -1,6 +1,6 @@
 """The tables of a replicated store (docs/specs/05-store.md, section 2).
 
-Two tables hold the versions, under the seeds' names and columns (S3-11, S3-14) with the replication
+Two tables hold the versions, under the names and columns that were required (S3-11, S3-14) with the replication
 columns beside them; `rows` is both of them as one. `components` is the index over every component of
 every clock. It is not unique: one write may show in the clocks of several entities after healing.
 
