@@ -7,8 +7,8 @@ from datetime import date, datetime
 import pytest
 
 from lottisync.cli.dates import MORNING, day, moment, today
-from lottisync.cli.times import ago, how_often, local
-from lottisync.journal.repetition import rule_of
+from lottisync.cli.times import ago, local
+from lottisync.journal.repetition import how_often, rule_of
 from lottisync.language import speaking, translated
 from lottisync.problem import Usage
 from lottisync.store.instant import LAST, iso, millis

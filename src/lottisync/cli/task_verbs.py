@@ -21,7 +21,7 @@ from lottisync.cli.options import everywhere
 from lottisync.cli.task_change import Verb, change_tasks, many_tasks, one_task, spent
 from lottisync.cli.tasks import task
 from lottisync.cli.terminal import Terminal, common, judging_the_call
-from lottisync.cli.times import how_often, local
+from lottisync.cli.times import local
 from lottisync.device import clock
 from lottisync.journal import names, repetition, tasks
 from lottisync.journal.types import CLOSED, INVERSES, PRIORITIES, RELATIONS, Task
@@ -167,7 +167,7 @@ def repeat(terminal: Terminal, named: tuple[str, ...], rule: str) -> None:
         start = date.fromisoformat(tasks.checked_day(due)) if due else spoken.start
         return _setting({"repeat": spoken._replace(start=start).stored()})(tx, task_id)
 
-    change_tasks(terminal, named, verb, Sentence("repeats {rule}", rule=how_often(spoken)))
+    change_tasks(terminal, named, verb, Sentence("repeats {rule}", rule=repetition.how_often(spoken)))
 
 
 @task.command()

@@ -14,7 +14,7 @@ from lottisync.cli.help_pages import Group
 from lottisync.cli.options import everywhere
 from lottisync.cli.task_change import as_done
 from lottisync.cli.terminal import Terminal, common, judging_the_call, short, waits_for_you
-from lottisync.cli.times import how_often, local
+from lottisync.cli.times import local
 from lottisync.cli.watch import watchable
 from lottisync.device import clock
 from lottisync.journal import never_sent, repetition, tasks
@@ -81,7 +81,7 @@ def show_page(terminal: Terminal, page: tasks.TaskPage, agent: Minder | None) ->
     facts = [t.status.lower() + (f" ({t.status_reason})" if t.status_reason else ""), t.priority]
     facts += [say("due {due}", due=t.due)] if t.due else []
     rule = repetition.rule_of(t.repeat)
-    facts += [say("repeats {rule}", rule=how_often(rule))] if rule is not None else []
+    facts += [say("repeats {rule}", rule=repetition.how_often(rule))] if rule is not None else []
     facts += [say("reminder {remind_at}", remind_at=local(t.remind_at))] if t.remind_at else []
     facts += [say("estimate {estimate}", estimate=minutes(t.estimate))] if t.estimate else []
     facts += [say("spent {minutes_spent}", minutes_spent=minutes(page.minutes_spent))] if page.minutes_spent else []

@@ -16,7 +16,8 @@ from lottisync.entities.entity import DELETED_AT, is_deleted
 from lottisync.entities.schema import derived_id
 from lottisync.journal import tasks
 from lottisync.journal.types import Checklist, ChecklistItem, Task
-from lottisync.problem import Problem
+from lottisync.language import marked
+from lottisync.problem import Problem, Sentence
 from lottisync.shown import quoted
 from lottisync.store.instant import iso, later, millis, since_1970, there
 from lottisync.store.reader import Reader
@@ -28,6 +29,12 @@ _ADVERBS = {"daily": "day", "weekly": "week", "monthly": "month", "yearly": "yea
 _UNITS = {"D": "day", "W": "week", "M": "month", "Y": "year"}
 _DAYS = {"D": 1, "W": 7}
 _MONTHS = {"M": 1, "Y": 12}
+_EVERY = {
+    "D": (marked("every day"), marked("every {count} days")),
+    "W": (marked("every week"), marked("every {count} weeks")),
+    "M": (marked("every month"), marked("every {count} months")),
+    "Y": (marked("every year"), marked("every {count} years")),
+}
 
 
 class Rule(NamedTuple):
@@ -95,6 +102,12 @@ def said(text: str, start: date) -> Rule:
             quoted=quoted(text),
         )
     return Rule(start, int(found[1] or 1), found[2][0].upper())
+
+
+def how_often(rule: Rule) -> Sentence:
+    """`every week`, `every 2 weeks`."""
+    one, many = _EVERY[rule.unit]
+    return Sentence(one) if rule.every == 1 else Sentence(many, count=rule.every)
 
 
 # -- finishing

@@ -5,7 +5,8 @@ from functools import lru_cache
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from lottisync.language import marked, say, several
+from lottisync.journal import repetition
+from lottisync.language import marked, say, several, translated
 from lottisync.store.instant import millis, there
 
 MINUTE, HOUR = 60_000, 3_600_000
@@ -31,6 +32,8 @@ FIELDS = {
     "priority": marked("Priority"),
     "due": marked("Due date"),
     "estimate": marked("Estimate"),
+    "remindAt": marked("Reminder"),
+    "repeat": marked("Repeats"),
     "languageCode": marked("Language"),
     "languageSource": marked("Language set by"),
     "isChecked": marked("Done"),
@@ -58,8 +61,8 @@ def field(path: str) -> str:
     return say(FIELDS.get(path, path))
 
 
-def value(path: str, held: Any) -> str:
-    """What a register holds, as people say it."""
+def value(path: str, held: Any, zone: tzinfo | None = None) -> str:
+    """What a register holds, as people say it; a time by the clock of `zone`."""
     if held is None or held == "":
         return say("nothing")
     if isinstance(held, bool):
@@ -70,6 +73,10 @@ def value(path: str, held: Any) -> str:
         return minutes(held)
     if path == "due" and isinstance(held, str):
         return day(held)
+    if path == "repeat" and (rule := repetition.rule_of(str(held))) is not None:
+        return translated(repetition.how_often(rule))
+    if path == "remindAt":
+        return instant(str(held), zone)
     if path == "status" and isinstance(held, str):
         return say(STATUSES.get(held, held.capitalize()))
     return str(held)
@@ -91,6 +98,15 @@ def day(text: str) -> str:
         return text
     weekday, month = say(WEEKDAYS[found.weekday()]), say(MONTHS[found.month - 1])
     return say("{weekday} {day} {month} {year}", weekday=weekday, day=found.day, month=month, year=found.year)
+
+
+def instant(text: str, zone: tzinfo | None) -> str:
+    """A day and a time; what is none stays as it is."""
+    try:
+        at = there(millis(text), zone)
+    except (ValueError, OverflowError):
+        return text
+    return f"{day(at.date().isoformat())}, {at:%H:%M}"
 
 
 def moment(instant: str | None, now: int, zone: tzinfo | None = None) -> str:
