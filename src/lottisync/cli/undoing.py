@@ -12,7 +12,7 @@ from lottisync.daemon.overview import device_names
 from lottisync.device import acts, clock
 from lottisync.device.acts import Act
 from lottisync.entities.registers import Stamp
-from lottisync.language import marked, say, translated
+from lottisync.language import marked, say, several, translated
 from lottisync.problem import Usage
 from lottisync.review.precedence import PERSON
 from lottisync.store.instant import iso
@@ -68,6 +68,13 @@ def _list(terminal: Terminal, limit: int) -> None:
 
 
 def _fate(act: ActDone) -> str:
+    if act.left:
+        return several(
+            "{count} entity is still to be taken back; this goes on: {command}",
+            "{count} entities are still to be taken back; this goes on: {command}",
+            act.left,
+            command=f"lottisync undo {act.number}",
+        )
     return say("taken back by {undone_by}", undone_by=act.undone_by) if act.undone_by is not None else ""
 
 
@@ -75,7 +82,7 @@ def _answer(act: Act) -> ActDone:
     place: Literal["here", "terminal", "browser"] = "browser" if act.place.startswith("browser") else "terminal"
     if act.place == this_terminal():
         place = "here"
-    return ActDone(act.n, iso(act.at), place, act.said, act.undoes, act.undone_by)
+    return ActDone(act.n, iso(act.at), place, act.said, act.undoes, act.undone_by, act.left)
 
 
 def _take_back(terminal: Terminal, act: Act) -> int:
