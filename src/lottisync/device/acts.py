@@ -30,8 +30,9 @@ from lottisync.causality.vector_clock import Dot, Host
 from lottisync.entities import canonical
 from lottisync.entities.entity import DELETED_AT, HIGH, LOW, Entity, is_deleted
 from lottisync.entities.registers import Stamp
-from lottisync.problem import Problem
+from lottisync.problem import Problem, Sentence
 from lottisync.store import lookups, overwritten, tables
+from lottisync.store.merge import Merge
 from lottisync.store.reader import Document, Reader
 from lottisync.store.store import Store
 from lottisync.store.transaction import Transaction
@@ -51,13 +52,15 @@ create table if not exists act_writes (act integer not null, entity text not nul
     primary key (act, entity)) strict, without rowid;
 create table if not exists act_parts (act integer not null, host text not null, first integer not null,
     last integer not null) strict;
+create table if not exists act_words (act integer primary key, words text not null) strict;
 create table if not exists acts_begun (act integer primary key, undo integer not null) strict;
 """
 """`first` and `last` are the counters of the act's writes under `host`; `feed` is the place of the change feed up to
 which they came; `undoes` is the act that it takes back, `redo` is 1 if that one took back another; `about` are ids of
 what it concerned in another store, as a JSON array. `was` is null for an entity that the act made. `act_parts` are
 the further transactions of an act that took several. `acts_begun` are the acts that are taken back in part, each with
-the act that does so."""
+the act that does so. `said` is the sentence in English, `words` the same with its template and values, so that it can
+be shown in the reader's language (`_words`)."""
 
 
 class Act(NamedTuple):
@@ -67,7 +70,7 @@ class Act(NamedTuple):
     n: int
     at: int
     place: str
-    said: str
+    said: Sentence
     undoes: int | None
     redo: bool
     undone_by: int | None
@@ -150,8 +153,9 @@ def note_elsewhere(
         ((number,),) = tx.execute(
             """insert into acts (at, place, said, host, first, last, feed, undoes, redo, about)
                values (?, ?, ?, '', 0, 0, 0, ?, 0, ?) returning n""",
-            (now, place, said, undoes, _listed(about)),
+            (now, place, str(said), undoes, _listed(about)),
         )
+        _note_words(tx, number, said)
     return int(number)
 
 
@@ -160,17 +164,18 @@ def _note(tx: Transaction, begun: int, place: str, said: str, undoes: Act | None
     written = overwritten.written_by(tx, *dots.bindings)
     idents = [ident for ident, _, _ in written]
     if undoes is None:
-        said = f"{said}: {_titles(tx, idents)}"
+        said = said_of(_sentence(said), _titles(tx, idents))
     ((number,),) = tx.execute(
         """insert into acts (at, place, said, host, first, last, feed, undoes, redo, about)
            values (?, ?, ?, ?, ?, ?, ?, ?, ?, '[]') returning n""",
         (
-            *(tx.now, place, said, *dots.bindings, max((feed for _, feed, _ in written), default=0)),
+            *(tx.now, place, str(said), *dots.bindings, max((feed for _, feed, _ in written), default=0)),
             *(undoes and undoes.n, int(undoes is not None and undoes.undoes is not None and not undoes.redo)),
         ),
     )
+    _note_words(tx, number, said)
     _note_writes(tx, number, written, dots)
-    for table in ("act_writes", "act_parts", "acts_begun"):
+    for table in ("act_writes", "act_parts", "act_words", "acts_begun"):
         tx.execute(f"delete from {table} where act <= ?", (number - KEPT_ACTS,))
     tx.execute("delete from acts where n <= ?", (number - KEPT_ACTS,))
     return int(number)
@@ -210,9 +215,49 @@ def _before(tx: Transaction, ident: str, dots: _Range) -> str | None:
     return msgspec.json.encode(was).decode()
 
 
-def _titles(reader: Reader, idents: list[str]) -> str:
+def _titles(reader: Reader, idents: list[str]) -> Sentence | str:
     shown = ", ".join(title_of(reader.document(ident)) for ident in idents[:NAMED])
-    return shown + (f" and {len(idents) - NAMED:,} more" if len(idents) > NAMED else "")
+    more = len(idents) - NAMED
+    return Sentence("{titles} and {count} more", titles=shown, count=f"{more:,}") if more > 0 else shown
+
+
+def said_of(what: Sentence, titles: Sentence | str) -> Sentence:
+    """The sentence of an act: what was done, and to what."""
+    return Sentence("{what}: {titles}", what=what, titles=titles)
+
+
+def _sentence(said: str) -> Sentence:
+    """What is done, as a sentence that can be translated: a plain text is its own template."""
+    return said if isinstance(said, Sentence) else Sentence(said)
+
+
+class _Words(msgspec.Struct, array_like=True, frozen=True):
+    """A sentence as it is stored: each value is a text or a sentence."""
+
+    template: str
+    values: dict[str, "str | _Words"] = {}
+
+
+def _note_words(tx: Merge, number: int, said: str) -> None:
+    tx.execute(
+        "insert or replace into act_words values (?, ?)",
+        (number, msgspec.json.encode(_words(_sentence(said))).decode()),
+    )
+
+
+def _words(said: Sentence) -> _Words:
+    values = said.arguments.items()
+    return _Words(said.template, {k: _words(v) if isinstance(v, Sentence) else str(v) for k, v in values})
+
+
+def _read_words(words: _Words) -> Sentence:
+    values = {k: _read_words(v) if isinstance(v, _Words) else v for k, v in words.values.items()}
+    return Sentence(words.template, **values)
+
+
+def _said(said: str, words: str | None) -> Sentence:
+    """The sentence of an act; one that an earlier program noted has no words."""
+    return Sentence(said) if words is None else _read_words(msgspec.json.decode(words, type=_Words))
 
 
 def title_of(document: Document | None) -> str:
@@ -227,6 +272,7 @@ def title_of(document: Document | None) -> str:
 
 
 _ACT = """select n, at, place, said, undoes, redo,
+        (select words from act_words w where w.act = a.n),
         (select max(u.n) from acts u where u.undoes = a.n and u.n not in (select undo from acts_begun)), about,
         (select (select count(*) from act_writes w where w.act = a.n)
             - (select count(*) from act_writes w where w.act = b.undo) from acts_begun b where b.act = a.n)
@@ -270,10 +316,10 @@ def _listed(idents: Iterable[str]) -> str:
     return msgspec.json.encode(list(idents)).decode()
 
 
-def _act(
-    n: int, at: int, place: str, said: str, undoes: int | None, redo: int, by: int | None, about: str, left: int | None
-) -> Act:
-    return Act(n, at, place, said, undoes, bool(redo), by, msgspec.json.decode(about, type=list[str]), left or 0)
+def _act(n: int, at: int, place: str, said: str, *rest: Any) -> Act:
+    undoes, redo, words, by, about, left = rest
+    idents = msgspec.json.decode(about, type=list[str])
+    return Act(n, at, place, _said(said, words), undoes, bool(redo), by, idents, left or 0)
 
 
 # -- taking back
@@ -343,10 +389,12 @@ def _begun(reader: Reader, number: int) -> int | None:
     return int(rows[0][0]) if rows else None
 
 
-def said_of_undo(act: Act) -> str:
+def said_of_undo(act: Act) -> Sentence:
     """The sentence of the act that takes this one back."""
-    core = act.said[act.said.index("(") + 1 : -1] if act.undoes is not None else act.said
-    return f"{'took back' if act.undoes is None or act.redo else 'did again'} ({core})"
+    core = act.said.arguments.get("what", act.said) if act.undoes is not None else act.said
+    if act.undoes is None or act.redo:
+        return Sentence("took back ({what})", what=core)
+    return Sentence("did again ({what})", what=core)
 
 
 class _Restoration(NamedTuple):

@@ -20,7 +20,7 @@ from lottisync.journal.time_entry import Span
 from lottisync.journal.toolbox import ACTIONS
 from lottisync.journal.types import ENTRY_LINK, INVERSES, PRIORITIES, RELATIONS, STATUSES, EntryLink
 from lottisync.language import marked, say
-from lottisync.problem import Problem
+from lottisync.problem import Problem, Sentence
 from lottisync.review.precedence import PERSON
 from lottisync.review.proposal_record import proposal_records
 from lottisync.store import overwritten
@@ -56,7 +56,7 @@ def add(request: Request) -> Response:
     now = site.now()
     task_id = site.new_id(now)
     try:
-        with acts.acting(site.journal, now, place_of(request), "added") as tx:
+        with acts.acting(site.journal, now, place_of(request), marked("added")) as tx:
             tasks.add_task(tx, task_id, form.one("title"))
     except Problem as problem:
         return _listed(request, said=problem_text(problem), status=400)
@@ -263,11 +263,11 @@ SAID = {
 """What an act is called, by the name of its verb."""
 
 
-def _said(form: Form) -> str:
+def _said(form: Form) -> Sentence:
     verb, value = form.one("verb"), " ".join(form.one("value").split())[:40]
     if verb == "status":
-        return say(value.lower() or verb)
-    return say(SAID[verb], value=value or say("none"))
+        return Sentence(value.lower() or verb)
+    return Sentence(SAID[verb], value=value or Sentence(marked("none")))
 
 
 Verb = Callable[[Transaction, str, Form, str], object]
