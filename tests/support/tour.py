@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from tests.support.command_line import BOUND_SECONDS, eventually, run_here, started, unversioned
+from tests.support.command_line import BOUND_SECONDS, eventually, run_here, run_line, started, unversioned
 from tests.support.daemons import daemon
 from tests.support.stores import send
 
@@ -40,8 +40,8 @@ ALONE = ("--no-discovery", "--listen", "127.0.0.1:0")
 class Tour:
     """The homes, and what was answered so far."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, *, options_first: bool = False) -> None:
+        self.folder, self.options_first = folder, options_first
         self.laptop, self.phone = folder / "laptop", folder / "phone"
         self.answers: Answers = {}
 
@@ -52,7 +52,11 @@ class Tour:
 
     def call(self, command: str, rest: str = "", *, home: Path | None = None, code: int = 0) -> Any:
         """Run a command; `rest` is what stands behind its name, as in a shell."""
-        done = run_here(*command.split(), *shlex.split(rest), "--json", home=home or self.laptop)
+        words, place = [*command.split(), *shlex.split(rest)], home or self.laptop
+        if self.options_first:
+            done = run_line("--home", str(place), "--json", *words)
+        else:
+            done = run_line(*words, "--json", "--home", str(place))
         assert done.code == code, (command, rest, done)
         return self.note(command, done.out)
 

@@ -67,7 +67,7 @@ def edit_item(terminal: Terminal, named: str, title: str) -> None:
         tasks.rename_item(tx, item_id, checked)
         return True
 
-    change_items(terminal, (named,), verb, "changed")
+    change_items(terminal, (named,), verb, marked("changed"))
 
 
 @item.command("check")
@@ -98,7 +98,7 @@ def remove_items(terminal: Terminal, named: tuple[str, ...]) -> None:
         tasks.remove_item(tx, item_id)
         return True
 
-    change_items(terminal, named, verb, "removed")
+    change_items(terminal, named, verb, marked("removed"))
 
 
 @item.command("move")
@@ -122,7 +122,7 @@ def move_items(terminal: Terminal, named: tuple[str, ...], to: str | None, other
         checklist = tasks.default_checklist(tx, task_id) if to is None else checklists.find(tx, task_id, to)
         return checklists.move_item(tx, item_id, task_id, checklist) is not None
 
-    change_items(terminal, named, verb, "moved")
+    change_items(terminal, named, verb, marked("moved"))
 
 
 @item.command("archive")

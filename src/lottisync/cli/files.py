@@ -18,7 +18,7 @@ from lottisync.cli.acts import acting
 from lottisync.cli.hints import with_hint
 from lottisync.cli.terminal import Terminal, common
 from lottisync.device import clock
-from lottisync.language import say, several
+from lottisync.language import marked, say, several
 from lottisync.problem import Problem, Usage
 
 if TYPE_CHECKING:
@@ -185,7 +185,7 @@ def _import_tasks(terminal: Terminal, parsed: "TaskFile", *, dry_run: bool) -> N
     with (
         terminal.progress(say("importing"), task_file.size(parsed)) as advance,
         suppress(_DryRun),
-        acting(terminal, "imported") as tx,
+        acting(terminal, marked("imported")) as tx,
     ):
         added = task_file.add(tx, parsed, advance)
         if dry_run:

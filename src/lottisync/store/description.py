@@ -28,6 +28,7 @@ from lottisync.store.columns import Columns, columns_between, columns_of, own_co
 from lottisync.store.reader import Reader
 
 _LOCAL = re.compile(r"\bcreate\s+(?:unique\s+)?(?:table|view|index|trigger)\s+if\s+not\s+exists\s+(\w+)", re.IGNORECASE)
+_VIEW = re.compile(r"^create view if not exists (\w+)( as .+?);$", re.MULTILINE | re.DOTALL)
 _STRIDE = 500
 """Rows whose columns are computed at a time."""
 
@@ -117,12 +118,24 @@ def settled(
 
 
 def add_local_tables(connection: apsw.Connection, given: StoreSchema) -> None:
-    """Make what the file lacks of the local tables: they are not described, so no version says that a program has new
-    ones. A disk that takes nothing is left as it is, for reading goes on without them."""
+    """Make what the file lacks of the local tables, and views that have changed: they are not described, so no version
+    says that a program has new ones. A disk that takes nothing is left as it is, for reading goes on without them."""
     wanted = local_names(given.local_tables)
-    if wanted and not wanted <= {name for (name,) in connection.execute("select name from sqlite_schema")}:
+    if not wanted:
+        return
+    held = {name: str(sql) for name, sql in connection.execute("select name, sql from sqlite_schema")}
+    old = [name for name, body in local_views(given.local_tables) if name in held and not held[name].endswith(body)]
+    if old or not wanted <= held.keys():
         with contextlib.suppress(apsw.FullError, apsw.ReadOnlyError, apsw.IOError), connection:
+            for name in old:
+                connection.execute(f"drop view {name}").fetchall()
             connection.execute(given.local_tables).fetchall()
+
+
+@lru_cache
+def local_views(definitions: str) -> tuple[tuple[str, str], ...]:
+    """The names of the views in the SQL of local tables, each with what it selects."""
+    return tuple(_VIEW.findall(definitions))
 
 
 @lru_cache

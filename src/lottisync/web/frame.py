@@ -45,6 +45,7 @@ TEMPLATES = Environment(
 TEMPLATES.globals.update(
     say=say,
     several=several,
+    translated=translated,
     spoken=spoken,
     outcome=rows.said_of,
     verdict_word=rows.verdict_word,

@@ -19,8 +19,8 @@ from lottisync.journal.task_list import Wanted
 from lottisync.journal.time_entry import Span
 from lottisync.journal.toolbox import ACTIONS
 from lottisync.journal.types import ENTRY_LINK, INVERSES, PRIORITIES, RELATIONS, STATUSES, EntryLink, Task
-from lottisync.language import marked, say, translated
-from lottisync.problem import Problem
+from lottisync.language import marked, say
+from lottisync.problem import Problem, Sentence
 from lottisync.review.precedence import PERSON
 from lottisync.review.proposal_record import proposal_records
 from lottisync.store import overwritten
@@ -57,7 +57,7 @@ def add(request: Request) -> Response:
     now = site.now()
     task_id = site.new_id(now)
     try:
-        with acts.acting(site.journal, now, place_of(request), "added") as tx:
+        with acts.acting(site.journal, now, place_of(request), marked("added")) as tx:
             tasks.add_task(tx, task_id, form.one("title"))
     except Problem as problem:
         return _listed(request, said=problem_text(problem), status=400)
@@ -294,16 +294,16 @@ SAID = {
 """What an act is called, by the name of its verb."""
 
 
-def _said(form: Form) -> str:
+def _said(form: Form) -> Sentence:
     verb, value = form.one("verb"), " ".join(form.one("value").split())[:40]
     if verb == "status":
-        return say(value.lower() or verb)
+        return Sentence(value.lower() or verb)
     if verb == "remind":
-        return say(SAID[verb], fields=value.replace("T", " ")) if value else say("without a reminder")
+        return Sentence(SAID[verb], fields=value.replace("T", " ")) if value else Sentence(marked("without a reminder"))
     if verb == "repeat":
         rule = repetition.said(_typed_rule(form), date.min) if value else None
-        return say(SAID[verb], rule=translated(repetition.how_often(rule))) if rule else say("does not repeat")
-    return say(SAID[verb], value=value or say("none"))
+        return Sentence(SAID[verb], rule=repetition.how_often(rule)) if rule else Sentence(marked("does not repeat"))
+    return Sentence(SAID[verb], value=value or Sentence(marked("none")))
 
 
 class Here(NamedTuple):
