@@ -364,6 +364,11 @@ def test_sync_79_credit_does_not_grow_without_end() -> None:
 # -- time
 
 
+def test_sync_21_the_times_are_those_of_the_specification() -> None:
+    """SYNC-21, SYNC-22, SYNC-23: in seconds; both sides go by them."""
+    assert (GREETING_SECONDS, PING_SECONDS, DEAD_SECONDS) == (5, 5, 15)
+
+
 def greeted_session() -> Session:
     both = session()
     both.send(HELLO)
