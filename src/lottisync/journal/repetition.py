@@ -110,7 +110,7 @@ def edit_task(tx: Transaction, task_id: str, fields: Mapping[str, Any]) -> str |
 def finished(tx: Transaction, task_id: str) -> str | None:
     """Make the task that follows one that was finished now, if that one repeats: its id. If it is there, it stays as it
     is; if it was deleted, it comes back, for the person has finished this one again."""
-    page = tasks.page(tx, task_id)
+    page = tasks.whole_page(tx, task_id)
     following = _following(page.task, tx.now)
     if following is None:
         return None
