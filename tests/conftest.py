@@ -24,6 +24,10 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 hypothesis.settings.register_profile("repeat", derandomize=True, deadline=None, print_blob=True)
 hypothesis.settings.register_profile("search", max_examples=500, deadline=None, print_blob=True)
+# For `tools.mutation`: the same examples, and one that fails is not made smaller.
+hypothesis.settings.register_profile(
+    "notice", hypothesis.settings.get_profile("repeat"), phases=[hypothesis.Phase.explicit, hypothesis.Phase.generate]
+)
 hypothesis.settings.load_profile("repeat")
 
 

@@ -428,6 +428,21 @@ def test_rev126_a_beginning_that_two_sets_have_is_refused_with_the_candidates(de
     assert "Rye" in desk.type("show", "abcd2.0")
 
 
+def test_rel_d12_a_verdict_of_a_later_version_ends_no_command(desk: Desk) -> None:
+    """REV-45, ENT-15, REL-D12: `review log` was a KeyError. What stands beside it can be decided."""
+    desk.propose("add_checklist_item", {"title": "Milk"})
+    desk.propose("add_checklist_item", {"title": "Eggs"}, "r2")
+    odd, other = desk.name(0), desk.name(1)
+    assert desk.ask("confirm", odd)[0]["result"] == "applied"
+    with desk.home.agent.reading() as reader:
+        [decision] = [document.id for document in reader.documents("changeDecision")]
+    with desk.home.agent.transaction(clock.now(), HIGH) as tx:
+        tx.put(decision, "changeDecision", {"verdict": "pondered"})
+    for call in (["log", "t1"], ["ledger"], ["--all"], ["show", odd], ["--json"]):
+        assert "Traceback" not in desk.type(*call)
+    assert desk.ask("confirm", other)[0]["result"] == "applied"
+
+
 def elsewhere(desk: Desk, statement: str) -> None:
     """Another process does something with the journal of this home; `tx` is its transaction."""
     script = f"""

@@ -11,6 +11,7 @@ from lottisync.cli import completion
 from lottisync.cli.acts import acting
 from lottisync.cli.dates import day
 from lottisync.cli.help_pages import Group
+from lottisync.cli.hints import with_hint
 from lottisync.cli.options import everywhere
 from lottisync.cli.task_change import as_done, spent
 from lottisync.cli.terminal import Terminal, common, judging_the_call, short, waits_for_you
@@ -42,6 +43,8 @@ def show_task(terminal: Terminal, task_id: str) -> None:
     with terminal.home.journal.reading() as reader:
         page = tasks.page(reader, tasks.resolve(reader, task_id, "task"))
         withheld = never_sent.withheld_because(reader, page.task)
+    for problem in page.damaged:
+        terminal.warn(with_hint(problem))
     from lottisync.cli.stores import of_task
     from lottisync.daemon.agent_page import minder
 

@@ -21,7 +21,7 @@ _ONE_ROW = f"select n, {tables.BYTES_COLUMNS}, hash, clean_tombstone from rows w
 _KNOWN = "select host, counter, (select json_group_object(host, known) from hosts where known > 0) from state"
 _known = msgspec.json.Decoder(Knowledge).decode
 """There may be a thousand hosts. As one text they are read three times as quickly as in a row each."""
-_DOCUMENT = "id, type, cast(serialized as blob), deleted_at is not null"
+_DOCUMENT = "cast(id as blob), cast(type as blob), cast(serialized as blob), deleted_at is not null"
 """The fields of a `Document`."""
 
 
@@ -294,7 +294,14 @@ class Reader:
     def documents(
         self, type_name: str | None = None, *, owner: str | None = None, subtype: str | None = None
     ) -> list[Document]:
-        """What the live entities show that are of a type, of an owner, of a subtype, or all of these; oldest first."""
+        """What the live entities show that are of a type, of an owner, of a subtype, or all of these; oldest first.
+        Rows whose id or type is not text any more are left out. The scrub and `check` name them (STORE-70)."""
+        return self.documents_beside_damage(type_name, owner=owner, subtype=subtype)[0]
+
+    def documents_beside_damage(
+        self, type_name: str | None = None, *, owner: str | None = None, subtype: str | None = None
+    ) -> tuple[list[Document], list[Damaged]]:
+        """`documents`, and which rows were left out."""
         wanted = {"type": type_name, self.schema.owner_column: owner, "subtype": subtype}
         where = " and ".join(f"{column} = ?" for column, value in wanted.items() if value is not None)
         rows = self._rows(
@@ -302,7 +309,13 @@ class Reader:
                 where {where} and deleted_at is null order by created_at, id""",
             tuple(value for value in wanted.values() if value is not None),
         )
-        return [_document(*row) for row in rows]
+        found, damaged = [], []
+        for row in rows:
+            try:
+                found.append(_document(*row))
+            except Damaged as problem:
+                damaged.append(problem)
+        return found, damaged
 
     def views(self, type_name: str, kind: type[T]) -> tuple[list[T], list[Damaged]]:
         """What the live entities of a type show, as its structs, in no order; and what can't be read: one row that
@@ -409,5 +422,8 @@ def _opened(ident: bytes, kind: bytes, *parts: bytes) -> Entity | None:
         return None
 
 
-def _document(ident: str, type_name: str, stored: bytes, deleted: int) -> Document:
-    return Document(ident, type_name, stored, bool(deleted))
+def _document(ident: bytes, kind: bytes, stored: bytes, deleted: int) -> Document:
+    try:
+        return Document(ident.decode(), kind.decode(), stored, bool(deleted))
+    except UnicodeDecodeError as error:
+        raise Damaged(ident.decode(errors="replace"), error) from None
