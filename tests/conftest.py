@@ -6,12 +6,18 @@ failure is repeated with the seed that is printed at the end: `pytest --randomly
 
 import os
 import signal
+from pathlib import Path
 
 import hypothesis
 import pytest
 
 DEEP_SECONDS = 3600
 """How long one of the long tests may take; the others have `timeout` of pyproject.toml."""
+
+FOLDER = Path(__file__).parent
+MEASURED = frozenset({"causality", "entities", "protocol", "journal", "review", "agents", "simulation"})
+"""The folders whose tests show which branches are taken (`--cov`). Measuring makes Python half as fast, and a branch
+that is taken by chance, somewhere behind a command, is not shown by anything."""
 
 # Before lottisync is imported (NET-13): other lottisync programs may run on this machine and its network.
 os.environ["LOTTISYNC_SERVICE"] = f"lt-{os.getpid()}"
@@ -37,6 +43,8 @@ def _english() -> None:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
+        if item.path.relative_to(FOLDER).parts[0] not in MEASURED:
+            item.add_marker(pytest.mark.no_cover)
         if item.get_closest_marker("deep") and not item.get_closest_marker("timeout"):
             item.add_marker(pytest.mark.timeout(DEEP_SECONDS))
 
