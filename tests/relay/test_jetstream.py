@@ -13,7 +13,7 @@ from tests.support.nats_server import WHERE, Server
 from tests.support.relay import chance, introduce
 
 from lottisync.problem import Problem
-from lottisync.relay import jetstream, setting
+from lottisync.relay import jetstream, ledger, setting
 from lottisync.relay.deletion import Purge
 from lottisync.relay.header import Name
 from lottisync.relay.jetstream import JetStream
@@ -98,6 +98,36 @@ def test_relay_42_a_repetition_is_stored_once_and_another_message_in_its_place_n
         await stale.close()
 
     at(server, work)
+
+
+def test_relay_572_what_a_thief_has_put_in_the_place_of_a_message_is_not_taken_for_it(
+    server: Server, three: list[Member]
+) -> None:
+    """RELAY-572: the id of the next message can be guessed, and for two minutes the server goes by it alone."""
+    laptop, phone, _ = three
+    laptop.put("t1", "one")
+    visit(laptop, server)
+    with laptop.space.reading() as reader:
+        lane = ledger.lane(reader)
+        number, _ = ledger.end_of(reader, "log")
+    assert lane is not None
+
+    async def squat(relay: JetStream) -> None:
+        await relay._context.publish(
+            f"ls.{SPACE.hex()}.{bytes(8).hex()}.{lane.hex()}.log", b"nothing",
+            headers={"Nats-Msg-Id": f"{lane.hex()}-log-{number + 1}"},
+        )  # fmt: skip
+
+    at(server, squat)
+    laptop.put("t2", "two")
+    with pytest.raises(Problem, match="in the place of this device's next one"):
+        visit(laptop, server)
+    with laptop.space.reading() as reader:
+        assert ledger.unacknowledged(reader) is not None
+    server.wipe()  # with all else it forgets the ids that it goes by
+    for member in (laptop, phone, laptop, phone):
+        visit(member, server)
+    assert phone.title("t2") == "two"
 
 
 def test_relay_43_three_devices_that_are_never_up_together_share_everything(

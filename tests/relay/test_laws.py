@@ -31,8 +31,9 @@ HONEST: Steps = {name: steps for name, steps in STEPS.items() if name != "read"}
 }
 MALICE: Steps = {
     "babble": st.tuples(DEVICES, st.sampled_from(list(Kind))),
+    "bring_back": st.tuples(DEVICES),
 }
-"""What the model of the design leaves out: members that lie."""
+"""What the model of the design leaves out: members that lie, and one that was revoked and is paired again."""
 LOSSES: Steps = {name: st.tuples() for name in ("lose", "wipe", "go_back", "expire")}
 
 
@@ -108,6 +109,16 @@ def test_a_relay_that_tells_the_truth_is_never_blamed(paired: Path, history: His
             assert not visitor.happened(WentBack)
 
     lived(paired, history, law)
+
+
+def test_relay_570_a_device_that_is_revoked_and_paired_again_ends_equal(paired: Path) -> None:
+    """RELAY-570: the third learns of the revocation with the keys, ahead of all else."""
+
+    def law(world: World) -> None:
+        equal_at_the_end(world)
+        world.assert_complete()
+
+    lived(paired, [("revoke", (1, 0)), ("bring_back", (1,))], law)
 
 
 @pytest.mark.deep

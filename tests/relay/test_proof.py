@@ -1,7 +1,9 @@
 """What one real NATS server, or three, may go through without anything being lost. Most of it is for `make deep`."""
 
+import base64
 import json
 import random
+import re
 import shutil
 import signal
 from collections.abc import Awaitable, Callable, Iterator
@@ -18,6 +20,7 @@ from nats.js.errors import APIError
 from tests.support.command_line import eventually
 from tests.support.household import Member, in_step, inline
 from tests.support.nats_server import WHERE, Server, free_port
+from tests.support.recorded_wire import RecordedWire
 
 from lottisync.problem import Problem
 from lottisync.relay import connection, jetstream
@@ -44,7 +47,7 @@ class House:
         self.count += 1
         member.put(f"t{self.count}", f"Secretword{self.count}")
 
-    def visit(self, member: Member, server: Server | None = None) -> bool:
+    def visit(self, member: Member, server: Server | RecordedWire | None = None) -> bool:
         """Whether the visit came to its end."""
         member.now += MINUTE
         at = server or self.servers[0]
@@ -128,6 +131,64 @@ def test_relay_545_a_thief_who_deletes_and_floods_changes_nothing_that_is_taken(
     anyio.run(clear)
     house.settle()
     assert b"Secretword" not in house.stored()
+
+
+def secrets_of(house: House) -> list[bytes]:
+    """What nobody else may read, as text, as bytes, in hexadecimal and in base64 (at each place where it may begin)."""
+    found = [f"Secretword{number}".encode() for number in range(1, house.count + 1)]
+    for member in house.members:
+        found += [member.id.encode(), bytes.fromhex(member.id), f"device {member.number}".encode()]
+        for store in member.stores.values():
+            with store.reading() as reader:
+                found += [reader.host.encode(), bytes.fromhex(reader.host)]
+    found += [f"entity-{number}-of-the-household".encode() for number in range(1, house.count + 1)]
+    shifted = [base64.b64encode(bytes(shift) + each)[4 * (shift > 0) : -4] for each in found for shift in range(3)]
+    forms = [*found, *(each.hex().encode() for each in found), *shifted]
+    return [form for form in forms if len(form) >= 8]  # less is found by chance in what is sealed
+
+
+def test_relay_7_neither_the_wire_nor_the_stream_holds_a_word_a_name_an_id_or_a_host(house: House) -> None:
+    """RELAY-7, RELAY-43: everything that passes on the socket, and every byte that the server has written."""
+    wire = RecordedWire(house.servers[0].port)
+    try:
+        for member in house.members:
+            house.count += 1
+            member.put(f"entity-{house.count}-of-the-household", f"Secretword{house.count}")
+            assert house.visit(member, wire)
+        for _ in range(3):
+            for member in house.members:
+                assert house.visit(member, wire)
+    finally:
+        wire.close()
+    assert in_step(*house.members)
+    said, stored = wire.directions, house.stored()
+    lane = re.search(rb"ls\.[0-9a-f]{32}\.[0-9a-f]{16}\.([0-9a-f]{16})\.log", b"".join(said))
+    assert lane is not None
+    assert lane[1] in stored  # it looks where everything lies
+    assert not [secret for secret in secrets_of(house) for text in (*said, stored) if secret in text]
+    assert house.reports == []
+
+
+@pytest.mark.deep
+def test_relay_43_a_connection_that_ends_in_the_middle_of_a_long_catching_up_loses_nothing(house: House) -> None:
+    """RELAY-43, RELAY-13: as when the server cuts a client off that reads too slowly."""
+    laptop, phone, _ = house.members
+    for number in range(6):
+        laptop.put(f"large{number}", house.chance.randbytes(120_000).hex())
+    assert house.visit(laptop)
+    house.write(laptop)
+    assert house.visit(laptop)
+    wire = RecordedWire(house.servers[0].port)
+    try:
+        for _ in range(3):
+            wire.cut_after = 400_000
+            assert not house.visit(phone, wire)
+        assert wire.cuts == 3
+        assert phone.title("t1") is None
+    finally:
+        wire.close()
+    house.settle()
+    assert phone.title("large5") == laptop.title("large5")
 
 
 @pytest.mark.deep

@@ -22,7 +22,7 @@ from lottisync.relay.taking import take_whole
 from lottisync.store import forgetting, fork
 from lottisync.sync.incoming import Outdated
 
-DAY = 24 * 3_600_000
+MINUTE, DAY = 60_000, 24 * 3_600_000
 
 
 @pytest.fixture
@@ -179,6 +179,24 @@ class TestKeys:
         settle(visitor, laptop, phone, visitor)
         assert laptop.member.title("t9") == "from the newcomer"
         assert in_step(laptop.member, phone.member, newcomer)
+
+    def test_relay_571_the_records_are_said_again_to_who_lacks_them(
+        self, three: tuple[Relay, Visitor, Visitor, Visitor]
+    ) -> None:
+        """RELAY-571: the tablet was revoked, which all know; and paired again with the phone, which is lost now."""
+        relay, laptop, phone, tablet = three
+        settle(laptop, phone, tablet)
+        phone.member.members.revoke(tablet.member.id, [], phone.member.now)
+        settle(phone, laptop)
+        phone.member.now += MINUTE
+        for one, other in ((phone.member, tablet.member), (tablet.member, phone.member)):
+            one.members.add_paired(f"device {other.number}", other.key.certificate, phone.member.now)
+        introduce(phone.member, tablet.member)
+        settle(phone, tablet)
+        relay.messages = {name: data for name, data in relay.messages.items() if name.channel == "state"}
+        tablet.member.put("t1", "back again")
+        settle(tablet, laptop)
+        assert laptop.member.title("t1") == "back again"
 
     def test_relay_12_a_stranger_is_not_let_in(self, two: tuple[Relay, Visitor, Visitor], tmp_path: Path) -> None:
         """RELAY-12"""

@@ -17,15 +17,17 @@ from typing import NamedTuple
 
 from rich.console import Console
 from rich.progress import Progress
-from tests.simulation import pool
+from tests.simulation import pool, relayed
 from tests.simulation.schedule import KINDS, Schedule, generate
 from tests.simulation.shrink import named, shrink
 from tests.simulation.world import COUNTED, run
 
+ALL_KINDS = (*KINDS, relayed.KIND)
+
 
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.simulation", description=__doc__)
-    parser.add_argument("--kind", default="every", choices=["every", *KINDS])
+    parser.add_argument("--kind", default="every", choices=["every", *ALL_KINDS])
     parser.add_argument("--seeds", type=int, default=100, help="how many of each kind")
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
@@ -35,7 +37,7 @@ def main(arguments: list[str]) -> int:
         for line in run(Schedule.parsed(asked.replay.read_bytes())).trace:
             print(line)
         return 0
-    kinds = list(KINDS) if asked.kind == "every" else [asked.kind]
+    kinds = list(ALL_KINDS) if asked.kind == "every" else [asked.kind]
     seeds = [(kind, seed) for seed in range(asked.first, asked.first + asked.seeds) for kind in kinds]
     started = time.perf_counter()
     verdicts = _judged(seeds, asked.jobs)
@@ -48,9 +50,20 @@ def main(arguments: list[str]) -> int:
         print(f"  {count} x {said}")
     if wrong:
         kind, seed = wrong[0].kind, wrong[0].seed
-        print(f"{wrong[0].wrong}, the shortest found:\n{shrink(generate(seed, kind)).printed()}")
+        print(f"{wrong[0].wrong}, the shortest found:\n{_shortest(kind, seed)}")
         print(f"again: python -m tests.simulation --kind {kind} --first {seed} --seeds 1")
     return 1 if wrong else 0
+
+
+def _lived(kind: str, seed: int) -> Counter[str]:
+    """What was done in the schedule of a seed. Raises what went wrong."""
+    return relayed.run(relayed.generate(seed)).count if kind == relayed.KIND else run(generate(seed, kind)).count
+
+
+def _shortest(kind: str, seed: int) -> str:
+    if kind == relayed.KIND:
+        return shrink(relayed.generate(seed), relayed.run).printed()
+    return shrink(generate(seed, kind), run).printed()
 
 
 class Verdict(NamedTuple):
@@ -80,7 +93,7 @@ def _judge(asked: tuple[str, int]) -> Verdict:
     kind, seed = asked
     started, wrong, counts = time.process_time(), "", Counter[str]()
     try:
-        counts = run(generate(seed, kind)).count
+        counts = _lived(kind, seed)
     except Exception as error:  # noqa: BLE001 - whatever a device raises is what went wrong
         wrong = named(error)
     return Verdict(kind, seed, wrong, counts, time.process_time() - started)

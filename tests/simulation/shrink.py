@@ -2,14 +2,17 @@
 
 import re
 from collections.abc import Callable
+from typing import TypeVar
 
 import msgspec
+from tests.simulation.relayed import RelaySchedule
 from tests.simulation.schedule import Schedule
-from tests.simulation.world import run
+
+S = TypeVar("S", Schedule, RelaySchedule)
 
 
-def verdict(made: Schedule) -> str:
-    """What goes wrong in a schedule, without the numbers in it; "" if nothing does."""
+def verdict(made: S, run: Callable[[S], object]) -> str:
+    """What goes wrong when a schedule is run, without the numbers in it; "" if nothing does."""
     try:
         run(made)
     except Exception as error:  # noqa: BLE001 - whatever a device raises is what went wrong
@@ -21,16 +24,16 @@ def named(error: Exception) -> str:
     return f"{type(error).__name__} {error}".partition(":")[0][:60]
 
 
-def shrink(made: Schedule, judge: Callable[[Schedule], str] = verdict, tries: int = 400) -> Schedule:
+def shrink(made: S, run: Callable[[S], object], tries: int = 400) -> S:
     """The shortest schedule found with at most `tries` runs that goes wrong in the same way."""
-    wrong = _kind(judge(made))
+    wrong = _kind(verdict(made, run))
     size = max(1, len(made.steps) // 2)
     while wrong and tries > 0:
         at, before = 0, len(made.steps)
         while at < len(made.steps) and tries > 0:
             shorter = msgspec.structs.replace(made, steps=made.steps[:at] + made.steps[at + size :])
             tries -= 1
-            if _kind(judge(shorter)) == wrong:
+            if _kind(verdict(shorter, run)) == wrong:
                 made = shorter
             else:
                 at += size

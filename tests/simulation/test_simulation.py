@@ -397,7 +397,7 @@ def test_a_planted_fault_breaks_its_law(
     fault(monkeypatch)
     said = []
     for seed in range(80):
-        said.append(verdict(generate(seed, kind)))
+        said.append(verdict(generate(seed, kind), run))
         if said[-1] == f"Broken {law}":
             return
     raise AssertionError(f"{law} is not broken, but {Counter(said)}")
@@ -428,12 +428,12 @@ def test_the_scenario_of_two_types_breaks_without_its_remedy(monkeypatch: pytest
 
 def test_a_schedule_that_breaks_a_law_is_made_short(monkeypatch: pytest.MonkeyPatch) -> None:
     _agent_first(monkeypatch)
-    seed = next(seed for seed in count() if "order" in verdict(generate(seed, "two")))
+    seed = next(seed for seed in count() if "order" in verdict(generate(seed, "two"), run))
     made = generate(seed, "two")
-    short = shrink(made)
+    short = shrink(made, run)
     assert len(short.steps) < min(20, len(made.steps))
     assert any(isinstance(step, s.Decide) for step in short.steps)
-    assert verdict(short) == "Broken order"
+    assert verdict(short, run) == "Broken order"
 
 
 def test_what_nobody_wrote_is_noticed() -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from tests.support.household import Member, household
 
+from lottisync.identity.roster import Roster
 from lottisync.relay.event import Event
 from lottisync.relay.header import Name
 from lottisync.relay.participant import Participant
@@ -24,9 +25,10 @@ class Relay:
         """All that was ever put there."""
         self.earlier: list[View] = []
 
-    def put(self, name: Name, data: bytes) -> None:
+    def put(self, name: Name, data: bytes) -> bool:
+        """Whether it lies there now: under its name there may be another one."""
         self.everything.append(data)
-        self.messages.setdefault(name, data)
+        return self.messages.setdefault(name, data) == data
 
     def delete(self, lane: bytes, channel: str, below: int) -> None:
         self.messages = {
@@ -63,6 +65,11 @@ class Visitor:
         self._looked = False
         self.participant = Participant(self.member, SPACE, self._chance, self.member.now)
 
+    def roster(self) -> Roster:
+        """The devices of the person as this one knows them now."""
+        self.participant._circle.load()
+        return self.participant._circle.roster
+
     def read(self, view: View | None = None, most: int = 1_000) -> None:
         """Look at what is shown, and read what is new of it."""
         shown = self.relay.messages if view is None else view
@@ -85,9 +92,11 @@ class Visitor:
             publication = self.participant.publish(self.member.now, leaving=leaving)
             if publication is None:
                 return count
-            self.relay.put(*publication)
+            stored = self.relay.put(*publication)
             if not acknowledged:
                 return count + 1
+            if not stored:
+                return count
             self.participant.acknowledged(publication.name, self.member.now)
         if most == 1_000:
             raise AssertionError("it publishes without end")

@@ -3,6 +3,7 @@
 
 import random
 import shutil
+from collections import Counter
 from pathlib import Path
 
 from tests.support import rounds
@@ -11,11 +12,14 @@ from tests.support.relay import Relay, View, Visitor, introduce
 
 from lottisync.causality.vector_clock import Host
 from lottisync.entities.entity import HIGH
-from lottisync.relay.header import CHANNEL, Kind, Name
+from lottisync.relay.header import CHANNEL, Kind, Name, parts_of
 from lottisync.sync.local_state import LocalState
 
 STORES = ("space", "journal", "agent")
-LIES = ("drop", "shuffle", "alter", "misplace", "set back", "half", "no frames", "stale too")
+LIES = (
+    "drop", "shuffle", "alter", "misplace", "repeat", "another epoch", "another lane", "set back", "half", "no frames",
+    "stale too",
+)  # fmt: skip
 MINUTE = 60_000
 
 
@@ -29,7 +33,11 @@ class World:
         self.visitors = [Visitor(Member(folder / f"device-{n}", n), self.relay, seed) for n in range(1, count + 1)]
         self.written: dict[tuple[str, Host, int], str] = {}
         self.words: list[bytes] = []
+        self.padding = 0
+        """Bytes behind every word that is written: what makes several messages of a segment."""
         self.copied = False
+        self.count: Counter[str] = Counter()
+        """What has happened, for who looks whether histories still do what they are for."""
         self._count = 0
 
     # -- what happens
@@ -42,7 +50,7 @@ class World:
         kind = {"journal": "task", "agent": "agentMessage"}[store]
         with member.stores[store].transaction(member.now, HIGH) as tx:
             ident = f"e{entity if entity is not None else self._count}"
-            tx.put(ident, kind, {"title": word})
+            tx.put(ident, kind, {"title": word + self.chance.randbytes(self.padding).hex()})
             self.written[store, tx.host, tx.counter] = ident
 
     def delete(self, at: int, entity: int) -> None:
@@ -53,6 +61,7 @@ class World:
                 self.written["journal", tx.host, tx.counter] = f"e{entity}"
 
     def read(self, at: int, lie: str | None) -> None:
+        self.count["lies"] += lie is not None
         self.visitors[at].read(None if lie is None else self.view(lie))
         self.check(at)
 
@@ -99,7 +108,16 @@ class World:
     def revoke(self, by: int, whom: int) -> None:
         a, b = self.visitors[by].member, self.visitors[whom].member
         if by != whom and len(self.staying()) == len(self.visitors):
+            self.count["revoked"] += 1
             a.members.revoke(b.id, a.roster().resting_on(b.id), a.now)
+
+    def bring_back(self, by: int) -> None:
+        """A person pairs the devices that were revoked with one that is still in, as the product does it."""
+        sponsor = self.visitors[by]
+        for returned in self.visitors:
+            if sponsor in self.staying() and returned.member.id in sponsor.member.roster().revoked():
+                self.count["brought back"] += 1
+                _pair(sponsor.member, returned.member)
 
     def babble(self, at: int, kind: Kind) -> None:
         """A member that lies: it seals what is nothing, in its own lane."""
@@ -111,6 +129,19 @@ class World:
         name = Name(lane.id, channel, last + 1)
         epoch = None if kind is Kind.KEYS else visitor.participant._keyring.sealing(visitor.member.now)
         self.relay.put(*lane.sealed_as(kind, name, bytes(32), epoch, self.chance.randbytes(40)))
+
+    def usurp(self, at: int, whose: int) -> None:
+        """A member that lies: it seals what is nothing, in the lane of another that has spoken there."""
+        visitor, other = self.visitors[at], self.visitors[whose]
+        taken = {name.lane for name in self.relay.messages if name.lane == other.participant._publishing.lane.id}
+        if at == whose or not taken:
+            return
+        self.count["usurped"] += 1
+        last = max((n.number for n in self.relay.messages if n.lane in taken and n.channel == "log"), default=0)
+        name = Name(taken.pop(), "log", last + 1_000)
+        epoch = visitor.participant._keyring.sealing(visitor.member.now)
+        lane = visitor.participant._publishing.lane
+        self.relay.put(*lane.sealed_as(Kind.ENVELOPE, name, bytes(32), epoch, self.chance.randbytes(40)))
 
     def trusted(self, member: Member) -> set[str]:
         return {member.id, *(each.device for each in member.roster().trusted_peers())}
@@ -136,6 +167,18 @@ class World:
                 targets = names[:]
                 chance.shuffle(targets)
                 return {target: view[name] for target, name in zip(targets, names, strict=True)}
+            case "repeat":
+                twice = dict(view)
+                for name in names:
+                    if chance.random() < 0.4:
+                        twice.setdefault(name._replace(number=name.number + 1), view[name])
+                return twice
+            case "another lane":
+                lanes = sorted({name.lane for name in names})
+                return {name._replace(lane=chance.choice(lanes)): view[name] for name in names}
+            case "another epoch":
+                epochs = sorted({parts_of(data).header.epoch for data in view.values()})
+                return {name: _under(chance.choice(epochs), data) for name, data in view.items()}
             case "set back" if self.relay.earlier:
                 return dict(chance.choice(self.relay.earlier))
             case "half":
@@ -172,7 +215,7 @@ class World:
         return self.staying()
 
     def staying(self) -> list[Visitor]:
-        out = {device for v in self.visitors for device in v.member.roster().revoked()}
+        out = {device for v in self.visitors for device in v.roster().revoked()}
         return [visitor for visitor in self.visitors if visitor.member.id not in out]
 
     def assert_equal(self, staying: list[Visitor]) -> None:
@@ -204,9 +247,8 @@ class World:
         number = len(self.visitors) + 1
         newcomer = Member(self.folder / f"device-{number}", number)
         sponsor = self.staying()[0].member
-        for one, other in ((sponsor, newcomer), (newcomer, sponsor)):
-            one.admit(other)
-        introduce(sponsor, newcomer)
+        newcomer.now = sponsor.now
+        _pair(sponsor, newcomer)
         visitor = Visitor(newcomer, self.relay)
         self.visitors.append(visitor)
         self.assert_equal(self.heal(4))
@@ -215,6 +257,20 @@ class World:
         for visitor in self.visitors:
             visitor.participant.close()
             visitor.member.close()
+
+
+def _under(epoch: bytes, data: bytes) -> bytes:
+    """A message that says that it is sealed under this epoch."""
+    parts = parts_of(data)
+    packed = parts.header._replace(epoch=epoch).packed()
+    return packed + data[len(packed) :]
+
+
+def _pair(one: Member, other: Member) -> None:
+    """Each signs that it takes the other in, now: a word of an earlier date would not count if one was revoked once."""
+    for a, b in ((one, other), (other, one)):
+        a.members.add_paired(f"device {b.number}", b.key.certificate, a.now)
+    introduce(one, other)
 
 
 def _summary(member: Member, store: str) -> tuple[bytes, bytes]:

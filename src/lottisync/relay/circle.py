@@ -1,5 +1,7 @@
 """Who speaks in a relay: the person's devices, as this one knows them (docs/specs/19-relay.md, section 4)."""
 
+import hashlib
+
 from lottisync.device.device import Device
 from lottisync.device.membership import IN_USE, read_records, read_roster
 from lottisync.device.space import BOX_KEY
@@ -10,6 +12,7 @@ from lottisync.identity.roster import Roster
 from lottisync.identity.statement import MembershipRecord
 from lottisync.relay.box import BoxRecord
 from lottisync.relay.header import Parts
+from lottisync.store.reader import ChangeToken
 
 MOST_LANES = 8
 """Lanes of one device that are read: it begins another one only when it was restored from a backup."""
@@ -23,10 +26,17 @@ class Circle:
     def __init__(self, device: Device) -> None:
         self._device = device
         self._lanes: dict[bytes, str] = {}
+        self._loaded: ChangeToken | None = None
         self.load()
 
     def load(self) -> None:
+        """Look again, if anything in `space` has changed: checking every signature takes longer than all else that a
+        visit does when there is nothing to say."""
         with self._device.space.reading() as reader:
+            token = reader.change_token()
+            if token == self._loaded:
+                return
+            self._loaded = token
             self.roster: Roster = read_roster(reader, self._device.key.certificate)
             self.records = read_records(reader)
             announced = [
@@ -48,6 +58,11 @@ class Circle:
             for record in announced
             if record.device in self.members and record.genuine(self.members[record.device])
         }
+
+    @property
+    def records_id(self) -> bytes:
+        """A hash that differs if any of the records does."""
+        return hashlib.sha256("".join(sorted(record.record_id for record in self.records)).encode()).digest()
 
     def announce(self, now: int) -> None:
         """Say in `space` what this device's public box key is."""

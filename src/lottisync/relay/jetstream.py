@@ -125,8 +125,9 @@ class JetStream:
     async def fetch(self, name: Name) -> bytes | None:
         """What lies there under this name; None if it is gone."""
         place = self._places.get(name)
-        if place is None:
-            return None
+        return await self._stored(place) if place is not None else None
+
+    async def _stored(self, place: _Place) -> bytes | None:
         try:
             found = await self._context.get_msg(self._stream, seq=place.sequence, direct=True)
         except NotFoundError:
@@ -134,7 +135,8 @@ class JetStream:
         return found.data
 
     async def put(self, publication: Publication) -> None:
-        """Raises `Moved`, and `Problem` for a relay that is full."""
+        """Raises `Moved`, and `Problem` for a relay that is full, or that holds something else under this name: for two
+        minutes it takes a message for a repetition by its id alone, whoever has published it (RELAY-572)."""
         name = publication.name
         subject = self._subject(name.lane, name.channel)
         last = max((place.sequence for place in self._places.values() if place.subject == subject), default=0)
@@ -153,7 +155,14 @@ class JetStream:
                     name=self._stream,
                 ) from None  # fmt: skip
             raise
-        self._places[name] = _Place(subject, done.seq)
+        place = _Place(subject, done.seq)
+        if done.duplicate and await self._stored(place) != publication.data:
+            raise Problem(
+                "relay-taken",
+                "somebody has put another message in the place of this device's next one at the relay. "
+                "It is tried again",
+            )
+        self._places[name] = place
 
     async def purge(self, purge: Purge) -> None:
         subject = self._subject(purge.lane, purge.channel)

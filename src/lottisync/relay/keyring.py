@@ -69,14 +69,16 @@ class Keyring:
         )
 
     def take(self, parts: Parts, signer: str | None, now: int) -> bool:
-        """Take the keys that were wrapped for this device, with the revocations that come with them; whether anything
-        was new. A signer that is no member may show the records that make it one. Raises `BadMessage`."""
+        """Take the keys that were wrapped for this device, with the records that come with them; whether anything
+        was new. A signer that is no member may show the records that make it one. Raises `BadMessage`.
+
+        All records are taken, not the revocations alone: among them may be the one by which a device that was revoked
+        came back. Who knew only that it was revoked would hear nothing of it any more (RELAY-570)."""
         found = self._opened(parts)
         records = _records(found.records)
         if signer is None and not _vouched(self._circle.with_records(records), parts):
             raise BadMessage("keys came from a device that no member vouches for")
-        revocations = [record for record in records if record.kind == "revoked"]
-        learnt = self._circle.learn(records if signer is None else revocations, now)
+        learnt = self._circle.learn(records, now)
         new = [one for one in found.epochs if one.id not in self.epochs]
         if len(self.epochs) + len(new) > MAX_EPOCHS:
             raise BadMessage(f"more than {MAX_EPOCHS} epochs")

@@ -7,6 +7,7 @@ snapshot. Keys come before what is sealed under them.
 from contextlib import ExitStack
 from typing import NamedTuple
 
+from lottisync.causality import vector_clock
 from lottisync.causality.vector_clock import Clock
 from lottisync.device.device import Device
 from lottisync.relay import content
@@ -88,7 +89,7 @@ class Publishing:
     def _keys(self, now: int) -> Publication | None:
         """Wrap the epochs again for members that lack one in use."""
         fit = self._keyring.sealing(now)
-        needed = self._keyring.in_need({fit.id, *self._receiving.epochs_in_use()})
+        needed = self._keyring.in_need({fit.id, *self._receiving.epochs_in_use()}) | self._unsaid_records()
         done = self._wrapped[1] if self._wrapped is not None and self._wrapped[0] in self._board.present else set()
         if needed <= done:
             return None
@@ -96,6 +97,19 @@ class Publishing:
         made = self.lane.sealed(Kind.KEYS, "keys", None, body)
         self._wrapped = made.name, needed
         return self.lane.written_down(made, now)
+
+    def _unsaid_records(self) -> set[tuple[str, bytes]]:
+        """The records of all devices, if one of them has not said that it has all of `space`. It may lack the record
+        that makes another one a member; then it hears nothing of what that one says, and what lies in that one's lane
+        is no news to anybody else (RELAY-571)."""
+        space = self._device.space
+        with space.reading() as reader:
+            known = reader.knowledge()
+        said = {device: state.stores.get(space.schema.name) for device, state in self._receiving.states.last.items()}
+        told = (said.get(device) for device in self._circle.boxes.keys() - {self._device.id})
+        if all(state is not None and vector_clock.covers(state.knowledge, known) for state in told):
+            return set()
+        return {("", self._circle.records_id)}
 
     # -- news
 

@@ -2,7 +2,7 @@
 
 Joining versions, chains and keys is done by the code that takes a round from a connection (`lottisync.sync.incoming`).
 What is different is what a round stands on. Two devices on a connection have agreed on what the receiver has. Here the
-segment says what its reader must have, and `Standing` looks whether that is so, in every transaction.
+segment says what its reader must have, and `_RecordedGrounds` looks whether that is so, in every transaction.
 """
 
 from collections.abc import Iterable, Sequence
@@ -59,8 +59,8 @@ def unheld(head: Head, own: LocalState) -> set[HeldDot]:
     return beyond - set(own.held) if beyond else set()
 
 
-class _Standing:
-    """What a recorded round stands on."""
+class _RecordedGrounds:
+    """What a recorded round stands on: what its reader must have, and not what two devices have agreed on."""
 
     def __init__(self, head: Head) -> None:
         self.theirs: RemoteState | None = RemoteState(dict(head.rest), set(), {}, {})
@@ -83,7 +83,7 @@ class Taking:
         begin = m.Begin(
             1, head.store, dict(head.knowledge), dict(head.forgotten), self._behind and head.whole, head.count
         )
-        self._incoming = Incoming(begin, _Standing(head))
+        self._incoming = Incoming(begin, _RecordedGrounds(head))
 
     def take(self, tx: Merge, parts: Sequence[Part]) -> bytes | None:
         """Join these parts; the fork node if a chain is another copy's."""
