@@ -22,6 +22,7 @@ from lottisync.store import chain, forgetting, fork, known_hosts
 from lottisync.store.check import broken_invariants
 from lottisync.store.known_hosts import head
 from lottisync.store.store import Store
+from lottisync.sync.agreement import RemoteState
 from lottisync.sync.local_state import LocalState
 
 NUMBERS = count(1)
@@ -161,6 +162,33 @@ def test_what_is_kept_of_the_hosts_is_what_a_full_read_finds(folder: Path, steps
             again = Store.open(store.file, store.schema, lambda: Host("f" * 16), detect="late")
             assert kept(again) == kept(store)
             again.close()
+    finally:
+        devices.close()
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    steps=st.lists(st.tuples(st.sampled_from([*ACTS, "learn", "learn"]), st.integers(0, 2), st.integers(0, 3))),
+    behind=st.booleans(),
+)
+def test_sync_640_a_peer_that_is_compared_by_what_has_changed_lacks_what_it_lacks_by_all(
+    folder: Path, steps: list[tuple[str, int, int]], behind: bool
+) -> None:
+    devices = Devices(folder)
+    believed = [RemoteState({}, set(), {}, {}) for _ in devices.stores]
+    try:
+        for what, which, entity in steps:
+            devices.act(what, which, entity)
+            for store, remote in zip(devices.stores, believed, strict=True):
+                with store.reading() as reader:
+                    own = LocalState(reader)
+                    assert remote.ahead(own) == RemoteState(remote.knowledge, set(), remote.ends, {}).ahead(own)
+            if what == "learn":
+                with devices.stores[which].reading() as reader:
+                    own = LocalState(reader)
+                    some = list(own.knowledge.items())[entity:]
+                    believed[which].learns({host: counter - behind for host, counter in some})
+                    believed[which].grows(dict(list(own.ends.items())[entity:]), {})
     finally:
         devices.close()
 

@@ -82,11 +82,14 @@ def head(host: str, known: int, last: int, value: bytes) -> int:
 
 
 class OwnHost(NamedTuple):
-    """The store's own host, how many writes it has made, and its chain's value at the last of them."""
+    """The store's own host, how many writes it has made, and its chain's value at the last of them; the digest, and
+    the sum of the marks of the other hosts as the file has it."""
 
     host: Host
     counter: int
     value: bytes
+    digest: bytes
+    marks: bytes
 
 
 class Place(NamedTuple):

@@ -13,7 +13,7 @@ from lottisync.entities.schema import StoreSchema
 from lottisync.entities.version import Version
 from lottisync.store import quarantine, tables
 from lottisync.store.database import explained
-from lottisync.store.known_hosts import Latest
+from lottisync.store.known_hosts import KnownHosts, Latest, OwnHost
 from lottisync.store.reader import Reader
 
 _STRIDE = 1_000
@@ -34,6 +34,7 @@ class Snapshot(Reader):
         super().__init__(schema, connection, hosts)
         self._file = file
         self._rest = rest
+        self._hosts: tuple[OwnHost, KnownHosts] | None = None
         self._left: apsw.Connection | None = connection
         self._rows("begin")
         self._rows("select counter from state")  # the moment is the first read's, not that of `begin`
@@ -41,6 +42,12 @@ class Snapshot(Reader):
     def _execute(self, sql: str, bindings: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
         with explained(self._file):
             return super()._execute(sql, bindings)
+
+    def hosts(self) -> tuple[OwnHost, KnownHosts]:
+        """Read once: the moment stays the same."""
+        if self._hosts is None:
+            self._hosts = super().hosts()
+        return self._hosts
 
     def lacking(
         self, knowledge: Clock, held: Iterable[tuple[Host, int, str]], among: Iterable[Host] | None = None

@@ -25,7 +25,8 @@ class LocalState:
 
     @cached_property
     def change_token(self) -> ChangeToken:
-        return self._reader.change_token()
+        own = self.own
+        return ChangeToken(own.host, own.counter, own.digest, own.marks, len(self.nodes))
 
     @cached_property
     def _hosts(self) -> tuple[OwnHost, KnownHosts]:
@@ -55,7 +56,8 @@ class LocalState:
     @cached_property
     def held(self) -> list[HeldDot]:
         """The dots beyond the knowledge: while a round comes in they are many."""
-        return self._reader.held_beyond()
+        known = {host: self.others.known.get(host, 0) for host in self.others.beyond}
+        return self._reader.held_of(known)
 
     @cached_property
     def logs(self) -> dict[Host, Log]:
@@ -67,7 +69,7 @@ class LocalState:
 
     @cached_property
     def summary(self) -> m.Summary:
-        return m.Summary(summary.known(self._heads(), self.held, self.nodes), self._reader.digest())
+        return m.Summary(summary.known(self._heads(), self.held, self.nodes), self.own.digest)
 
     @cached_property
     def have(self) -> m.Have:
