@@ -185,7 +185,14 @@ class Batches(Rows):
             self._reached(numbers[host], counter)
         return numbers
 
-    def _components(self, clocks: Sequence[Mapping[Host, int]]) -> list[tuple[int, int, int]]:
+    def _components(self, clocks: Sequence[dict[Host, int]]) -> list[tuple[int, int, int]]:
+        hosts = set(chain.from_iterable(clocks))
+        if len(hosts) == 1:  # most of an import, or of a first round, was written by one host
+            (host,) = hosts
+            number = self.host_number(host)
+            counters = list(chain.from_iterable(map(dict.values, clocks)))
+            self._reached(number, max(counters))
+            return list(zip(repeat(number), counters, range(self._n + 1, self._n + 1 + len(counters)), strict=False))
         numbers = self._reach(clocks)
         return [
             (numbers[host], counter, n)

@@ -96,7 +96,7 @@ class Transaction(Merge):
         is unusual, or wrong."""
         ids, types, _ = zip(*entities, strict=True)
         values = _flattened(entities)
-        if values is None or any(map(self._begins_from, ids)):
+        if values is None or (self._forgotten != {} and any(map(self._begins_from, ids))):
             return False
         self._load(ids)
         if not self._takes(ids, types):
