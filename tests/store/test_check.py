@@ -78,6 +78,10 @@ def test_a_sound_store_is_found_sound_and_left_as_it_is(store: Store) -> None:
         ("insert into chain values (1, 7, zeroblob(16))", "a hole or an overlap"),
         ("update chain set first = 2 where host = 2", "a hole or an overlap at 1"),
         ("insert into forks select substr(segment, 1, 16) from chain where host = 1", "goes on behind a fork node"),
+        ("update hosts set known = known + 1 where n = 2", "host 0000000200000001 do not have the hash"),
+        ("update hosts set mark = zeroblob(32) where n = 2", "host 0000000200000001 do not have the hash"),
+        ("delete from hosts where n = 2", "do not add up"),
+        ("update state set marks = zeroblob(32)", "do not add up"),
         ("update hosts set parent = '0000000100000001' where n = 2", "does not begin at a fork node"),
     ],
 )

@@ -25,6 +25,7 @@ from lottisync.entities.version import BadVersion, Damaged
 from lottisync.problem import Problem
 from lottisync.store import tables
 from lottisync.store.columns import Columns, columns_between, columns_of, own_column_names
+from lottisync.store.known_hosts import Latest
 from lottisync.store.reader import Reader
 
 _LOCAL = re.compile(r"\bcreate\s+(?:unique\s+)?(?:table|view|index|trigger)\s+if\s+not\s+exists\s+(\w+)", re.IGNORECASE)
@@ -259,7 +260,7 @@ def _make_indexes(connection: apsw.Connection, given: StoreSchema) -> None:
 def _fill_columns(connection: apsw.Connection, given: StoreSchema) -> None:
     """Compute once more what every row shows of its document. A row that cannot be read, or whose columns cannot be
     computed, stays as it is: `check` names it."""
-    reader, last = Reader(given, connection), -1
+    reader, last = Reader(given, connection, Latest()), -1
     select = f"select n, {tables.RAW_COLUMNS} from rows where n > ? order by n limit {_STRIDE}"
     while rows := reader.local(select, (last,)):
         held, last = columns_between(reader, last, rows[-1][0]), rows[-1][0]
