@@ -17,7 +17,7 @@ __all__ = ["homes", "template"]
 
 
 def test_web_610_a_page_hears_of_each_change_that_a_sync_brings(homes: tuple[Path, Path]) -> None:
-    """WEB-610: whoever waits for the event, and asks for the page then, sees the change, one after the other. What that
+    """WEB-610: a page that waits for the event, and is then asked for, shows the change, one after the other. What that
     costs is measured by the bench `live`."""
     laptop, phone = homes
     with daemon(laptop) as first:

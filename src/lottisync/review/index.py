@@ -184,7 +184,7 @@ def aside(reader: Reader) -> set[str]:
 
 
 def places(reader: Reader) -> dict[str, int]:
-    """Where each set that is not settled stands in the change feed: another place if it was written anew."""
+    """Where each set that is not settled stands in the change feed: another place if it was written again."""
     return lookups.places(reader, "select set_id from change_set_index where not settled")
 
 

@@ -22,7 +22,7 @@ PROPOSED_STATUSES = ("OPEN", "GROOMED", "IN PROGRESS", "BLOCKED", "ON HOLD")
 
 
 def _settable(status: str, info: ValidationInfo) -> str:
-    """The status, if whoever says it may: a receipt and a person's edit may have each."""
+    """The status, if its writer may set it: a receipt and a person's edit may have each."""
     try:
         known = checked_status_name(status)
     except Problem as problem:
