@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from tests.review.reviewer import Wake
 from tests.support.command_line import Result, run_here
+from tests.support.proposals import wake_on
 
 from lottisync.cli.main import lottisync
 from lottisync.cli.review_keys import Keys
@@ -44,19 +44,8 @@ class Desk:
             tx.put(AGENT, "agent", {"agentId": AGENT, "displayName": "Laura"})
 
     def propose(self, tool: str, args: dict[str, Any], run: str = "r1") -> list[str]:
-        with self.home.journal.reading() as reader:
-            knowledge = reader.knowledge()
-        builder = Wake(
-            self.home.journal,
-            self.home.agent,
-            agent_id=AGENT,
-            task_id="t1",
-            run_key=run,
-            thread_id=run,
-            actions=ACTIONS,
-            context_knowledge=knowledge,
-            context_waiting=[one.id for one in open_proposals(self.home.agent, ACTIONS, clock.now(), agent_id=AGENT)],
-        )
+        waiting = open_proposals(self.home.agent, ACTIONS, clock.now(), agent_id=AGENT)
+        builder = wake_on(self.home.journal, self.home.agent, run=run, waiting=[one.id for one in waiting])
         assert "queued" in builder.queue(tool, args, clock.now())
         with self.home.agent.transaction(clock.now(), LOW) as tx:
             return builder.build(tx, clock.now())

@@ -14,7 +14,7 @@ from lottisync.entities.entity import HIGH, has_conflict
 from lottisync.journal import names, repetition, tasks
 from lottisync.journal.repetition import Rule, rule_of, said
 from lottisync.problem import Problem
-from lottisync.store.instant import iso
+from lottisync.store.instant import LAST, iso
 from lottisync.store.store import Store
 
 TODAY = datetime.fromtimestamp(NOON / 1000).date()
@@ -161,6 +161,14 @@ def test_jour_468_late_early_or_without_a_date(tmp_path: Path, rule: Rule, due: 
     made = finish(repeating(store := new_store(tmp_path), due, rule))
     assert made is not None
     assert page(store, made).task.due == expected.isoformat()
+
+
+@pytest.mark.parametrize("now", [0, LAST, 2**48 - 1])
+def test_ent_570_a_clock_at_its_limits_makes_the_next_one_or_none(tmp_path: Path, now: int) -> None:
+    """ENT-570, CAUS-300: the task is done in either case; of the last days there is none after."""
+    store = repeating(new_store(tmp_path), None, Rule(TODAY, 1, "Y"))
+    assert (finish(store, now=now) is None) == (now > NOON)
+    assert page(store, "t1").task.status == "DONE"
 
 
 @given(

@@ -3,7 +3,8 @@
 import re
 
 import pytest
-from tests.web.visitor import PROPOSED, TASK, Visitor, propose
+from tests.support.proposals import propose
+from tests.web.visitor import PROPOSED, TASK, Visitor
 
 from lottisync.journal import tasks
 from lottisync.review.precedence import PERSON

@@ -9,7 +9,7 @@ one.
 import calendar
 import re
 from collections.abc import Mapping
-from datetime import date, datetime, timedelta
+from datetime import date, timedelta
 from typing import Any, NamedTuple
 
 from lottisync.entities.entity import DELETED_AT, is_deleted
@@ -18,7 +18,7 @@ from lottisync.journal import tasks
 from lottisync.journal.types import Checklist, ChecklistItem, Task
 from lottisync.problem import Problem
 from lottisync.shown import quoted
-from lottisync.store.instant import iso, millis
+from lottisync.store.instant import iso, later, millis, since_1970, there
 from lottisync.store.reader import Reader
 from lottisync.store.transaction import Transaction
 
@@ -154,9 +154,9 @@ def _following(task: Task, now: int) -> _Following | None:
     rule, due = rule_of(task.repeat), _day(task.due)
     if rule is None:
         return None
-    today = datetime.fromtimestamp(now / 1000).date()
+    today = there(now).date()
     try:
-        next_due = rule.after(today if due is None else max(due, today - timedelta(1)))
+        next_due = rule.after(today if due is None else max(due, later(today, -1)))
     except (ValueError, OverflowError):
         return None
     return _Following(next_due, due or today)
@@ -222,7 +222,6 @@ def _write(tx: Transaction, ident: str, type_name: str, fields: Mapping[str, Any
 def _reminder(instant: str | None, days: timedelta) -> str | None:
     """A reminder that is as many days later, at the same time of the clock in this device's zone."""
     try:
-        local = datetime.fromtimestamp(millis(instant or "") / 1000)
-        return iso(round((local + days).timestamp() * 1000))
+        return iso(since_1970(there(millis(instant or "")).replace(tzinfo=None) + days))
     except (ValueError, OverflowError):
         return None

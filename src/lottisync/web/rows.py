@@ -13,7 +13,8 @@ from lottisync.language import marked, say
 from lottisync.review.action import Unreadable
 from lottisync.review.change import ChangeDecision
 from lottisync.review.effect import StaleField
-from lottisync.review.inbox import SetHead, SetView
+from lottisync.review.heads import SetHead
+from lottisync.review.inbox import SetView
 from lottisync.review.item_view import ItemView
 from lottisync.web import words
 
@@ -164,9 +165,7 @@ class Folded(NamedTuple):
     """A card in one line: its sets, unopened."""
 
     task_id: str
-    title: str
     agent_id: str
-    agent: str
     waiting: int
     contested: bool
     sets: list[str]
@@ -187,13 +186,11 @@ def folded(heads: list[SetHead]) -> list[Folded]:
         together.setdefault((head.task_id, head.agent_id), []).append(head)
     made = [
         Folded(
-            *(many[0].task_id, many[0].task_title or say("A task that is not here")),
-            *(many[0].agent_id, many[0].agent_name),
-            sum(head.waiting for head in many),
-            any(head.contested for head in many),
+            *(task_id, agent_id),
+            *(sum(head.waiting for head in many), any(head.contested for head in many)),
             [head.id for head in many],
         )
-        for many in together.values()
+        for (task_id, agent_id), many in together.items()
     ]
     return sorted(made, key=lambda card: not card.contested)
 
