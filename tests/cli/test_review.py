@@ -629,6 +629,14 @@ def test_rev411_back_and_an_edit_that_is_typed_again(desk: Desk) -> None:
     assert desk.page.task.estimate == 75
 
 
+def test_rev_600_the_answer_to_an_edit_says_what_took_effect(desk: Desk) -> None:
+    """REV-600: and not what was proposed; in the reader's language."""
+    desk.propose("update_task_estimate", {"minutes": 60})
+    said = desk.type("edit", desk.name(), "minutes=75", language="de_DE")
+    assert "75" in said
+    assert "60" not in said
+
+
 @pytest.mark.parametrize("keys", [False, True])
 def test_jour_600_an_edit_says_done_and_names_the_next_task(desk: Desk, keys: bool) -> None:
     """JOUR-600, JOUR-602: with `edit` and with `-i`; undo takes it back."""
@@ -639,6 +647,9 @@ def test_jour_600_an_edit_says_done_and_names_the_next_task(desk: Desk, keys: bo
     said = desk.type("-i", keys=["e", "DONE"]) if keys else desk.type("edit", item, "status=DONE")
     assert "'Bake bread'" in said
     assert "is next, due 2099-01-12" in said
+    assert "Bake bread: Set status to DONE" in said
+    for page in ("ledger", "log"):
+        assert "Set status to DONE" in desk.type(page, "t1")
     with desk.home.journal.reading() as reader:
         assert sorted(line.status for line in tasks.all_tasks(reader)[0]) == ["DONE", "OPEN"]
     desk.type("undo", item)

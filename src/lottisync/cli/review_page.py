@@ -11,8 +11,10 @@ from lottisync.cli.times import local
 from lottisync.device import clock
 from lottisync.entities.entity import DELETED_AT
 from lottisync.journal.actions.set_task_status import SetTaskStatus
-from lottisync.language import say, several, translated
-from lottisync.review.action import FieldChange
+from lottisync.journal.toolbox import ACTIONS
+from lottisync.language import say, several, spoken, translated
+from lottisync.review.action import FieldChange, Unreadable
+from lottisync.review.change import ChangeDecision
 from lottisync.review.effect import StaleField
 from lottisync.review.inbox import Inbox, SetView
 from lottisync.review.item_names import name_of
@@ -163,7 +165,7 @@ def show_outcomes(terminal: Terminal, outcomes: list[Outcome], inbox: Inbox) -> 
     for outcome in outcomes:
         style = "green" if outcome.result in CHANGED else "yellow"
         item = inbox.item(outcome.item, now)
-        said = f"{word(outcome.result)}  {item.name}  {item.task_title}: {item.summary}"
+        said = f"{word(outcome.result)}  {item.name}  {item.task_title}: {_took_effect(terminal, outcome, item)}"
         terminal.line(f"{said}  {translated(outcome.message)}".rstrip(), style)
         if outcome.view is not None:
             show_item(terminal, item)
@@ -171,6 +173,19 @@ def show_outcomes(terminal: Terminal, outcomes: list[Outcome], inbox: Inbox) -> 
             _show_stale(terminal, outcome.stale)
         if outcome.result == "applied" and item.tool == SetTaskStatus.tool:
             show_next_of(terminal, [item.task_id])
+
+
+def _took_effect(terminal: Terminal, outcome: Outcome, item: ItemView) -> str:
+    """The sentence of what was decided: what the person made of the proposal, if they edited it."""
+    if outcome.decision is None:
+        return item.summary
+    with terminal.home.agent.reading() as reader:
+        document = reader.document(outcome.decision)
+    decision = document.view(ChangeDecision) if document is not None else None
+    if decision is None or not decision.edited:
+        return item.summary
+    action = ACTIONS.read(item.tool, {**item.args, **decision.args}, complete=False)
+    return item.summary if isinstance(action, Unreadable) else action.summary(item.about or None, spoken())
 
 
 def _show_stale(terminal: Terminal, fields: list[StaleField]) -> None:

@@ -4,7 +4,7 @@ The builder reads from it what waits already and what was rejected; verdicts, in
 their states.
 """
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -142,11 +142,18 @@ class Ledger:
         return making.action.created_name() if making is not None else None
 
     def summary(
-        self, actions: Actions, item: ChangeItem, target_view: TargetView | None = None, *, language: str = "en"
+        self,
+        actions: Actions,
+        item: ChangeItem,
+        target_view: TargetView | None = None,
+        *,
+        language: str = "en",
+        edits: Mapping[str, Any] | None = None,
     ) -> str:
         """The sentence that a person reads. It is rendered from the arguments, so that it cannot differ from the
-        effect. If this version cannot read the item, it is the model's own sentence."""
-        action = actions.read(item.tool_name, item.args)
+        effect; `edits` are those that were proposed, if the item has a person's edit of them. If this version cannot
+        read the item, it is the model's own sentence."""
+        action = actions.read(item.tool_name, item.args, edits=edits)
         if isinstance(action, Unreadable):
             return proposal.unreadable(item.tool_name, item.args, item.human_summary)
         name = (action.name(target_view) if target_view is not None else None) or self.planned_name(action, actions)

@@ -59,6 +59,8 @@ def proposal_records(
             if about is not None and (isinstance(action, Unreadable) or not action.is_about(about)):
                 continue
             target_view = effect.read_target(actions, item, placed.set.task_id, reader)
+            taken = _in_effect(placed)
+            edits = None if taken is item else item.args
             found.append(
                 ProposalRecord(
                     item.id,
@@ -68,7 +70,7 @@ def proposal_records(
                     placed.set.task_id,
                     item.tool_name,
                     item.args,
-                    held.summary(actions, _in_effect(placed), target_view, language=language),
+                    held.summary(actions, taken, target_view, language=language, edits=edits),
                     placed.set.created_at,
                     placed.state.shown_status,
                     item.args.get("reason"),
