@@ -43,11 +43,14 @@ TESTS: Mapping[str, tuple[str, ...]] = {
     "review/proposal.py": ("tests/review/test_proposal.py", "tests/conformance/test_reference.py"),
     "journal/guard.py": ("tests/review/test_guard.py", "tests/conformance/test_reference.py"),
     "journal/redundancy.py": ("tests/review/test_redundancy.py", "tests/conformance/test_reference.py"),
+}
+"""A pure package or file -> the tests that have to notice. These have been gone through."""
+NOT_YET: Mapping[str, tuple[str, ...]] = {
     "review/projection.py": ("tests/review/test_projection.py", "tests/conformance/test_reference.py"),
     "entities": ("tests/entities", "tests/conformance/test_reference.py"),
     "protocol": ("tests/protocol",),
 }
-"""A pure package or file -> the tests that have to notice."""
+"""Not gone through to the end: they are tried only when they are named, and not in `make deep`."""
 SWAPS: Mapping[type[ast.AST], type[ast.AST]] = {
     ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
     ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn, ast.NotIn: ast.In, ast.And: ast.Or, ast.Or: ast.And,
@@ -168,8 +171,8 @@ def mutations(file: str) -> list[Mutation]:
     return found
 
 
-def all_mutations() -> list[Mutation]:
-    return [mutation for target in TESTS for file in files(target) for mutation in mutations(file)]
+def all_mutations(targets: Iterable[str] = TESTS) -> list[Mutation]:
+    return [mutation for target in targets for file in files(target) for mutation in mutations(file)]
 
 
 def files(target: str) -> list[str]:
@@ -180,7 +183,8 @@ def files(target: str) -> list[str]:
 
 def tests_of(file: str) -> Sequence[Sequence[str]]:
     """Run one after the other: those of the module itself, which are the likeliest to notice, and then all."""
-    folders = TESTS.get(file) or TESTS[Path(file).parent.name]
+    known = {**TESTS, **NOT_YET}
+    folders = known.get(file) or known[Path(file).parent.name]
     own = Path(folders[0]) / f"test_{Path(file).stem}.py"
     return [[str(own)], folders] if own.exists() else [folders]
 
@@ -265,7 +269,8 @@ def faults(tried: Iterable[Mutation], known: Mapping[str, str]) -> Iterator[str]
 
 def main() -> int:
     wanted = sys.argv[1:]
-    found = [each for each in all_mutations() if not wanted or any(part in each.name for part in wanted)]
+    found = all_mutations([*TESTS, *NOT_YET] if wanted else TESTS)
+    found = [each for each in found if not wanted or any(part in each.name for part in wanted)]
     known, wrong = listed(), 0
     for fault in faults(found, known):
         wrong += 1

@@ -218,6 +218,16 @@ def test_sync_2_a_damaged_message_is_a_message_or_malformed(message: m.AnyMessag
         m.decode(bytes(body[: data.draw(st.integers(0, len(body)))]))
 
 
+STRUCTS = [each for each in vars(m).values() if isinstance(each, type) and issubclass(each, msgspec.Struct)]
+
+
+@pytest.mark.parametrize("struct", STRUCTS, ids=lambda struct: struct.__name__)
+def test_sync_12_all_that_is_said_is_an_array_and_stays_as_it_was_heard(struct: type[msgspec.Struct]) -> None:
+    """SYNC-12: a part of a message, too, is an array on the wire, and two readers of one message read the same."""
+    assert struct.__struct_config__.array_like
+    assert struct.__struct_config__.frozen
+
+
 def test_sync_14_the_limits_are_those_of_the_specification() -> None:
     """SYNC-11, SYNC-14, SYNC-45: numbers that two programs must agree on."""
     assert (m.PROTOCOL_VERSION, m.MAX_TEXT, m.MAX_HELD, m.HELD_BYTES) == (1, 500, 8_000, 786_432)

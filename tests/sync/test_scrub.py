@@ -96,3 +96,26 @@ async def test_store_28_it_keeps_still_while_a_round_comes_in(tmp_path: Path) ->
         await anyio.sleep(2 * PAUSE_SECONDS)
         assert scrub.damaged() == ["journal/t1"]
         tasks.cancel_scope.cancel()
+
+
+async def test_store_660_an_id_that_is_no_text_ends_no_pass(tmp_path: Path) -> None:
+    """STORE-660, STORE-101, REL-D7: the sum at the end of a pass read every id as text, and the daemon ended."""
+    store = filled(tmp_path, 3)
+    store._connection.execute("update journal_entities set id = cast(x'ff00' as text) where id = 't1'").fetchall()
+    reports: list[tuple[str, str]] = []
+    scrub = Scrub(
+        {"journal": store},
+        inline,
+        idle=lambda: True,
+        report=lambda code, text: reports.append((code, text)),
+        changed=lambda: None,
+    )
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(scrub.run)
+        await anyio.sleep(2 * PAUSE_SECONDS + 1)
+        assert [code for code, _ in reports] == ["damaged"]
+        damage(store, "t0")
+        await anyio.sleep(2 * PAUSE_SECONDS)
+        assert reports[1:] == [("damaged", "journal: t0 is not what was stored")]
+        tasks.cancel_scope.cancel()
+    store.close()

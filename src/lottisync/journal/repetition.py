@@ -135,10 +135,10 @@ def finished(tx: Transaction, task_id: str, *, at: int, kept: Mapping[str, Any] 
     """Make the task that follows one that was finished at a time (ms), if that one repeats: its id. If it is there, it
     stays as it is; if it was deleted, it comes back, for the person has finished this one again. `kept` is written with
     each entity that is made or comes back."""
-    page = tasks.whole_page(tx, task_id)
-    following = _following(page.task, at)
+    following = _following(tasks.read(tx, task_id, "task", Task), at)
     if following is None:
         return None
+    page = tasks.whole_page(tx, task_id)
     there = tx.document(next_id(task_id))
     if there is None or there.deleted:
         _make(tx, next_id(task_id), page, following, kept)

@@ -127,10 +127,12 @@ def adds_up(reader: Reader) -> bool:
     apart = {held.version.id for held in kept}
     total, last = sum(held.weight for held in kept), -1
     while rows := reader.local(
-        "select n, id, hash from rows where n > ? and not clean_tombstone order by n limit ?", (last, 20 * STRIDE)
+        "select n, cast(id as blob), hash from rows where n > ? and not clean_tombstone order by n limit ?",
+        (last, 20 * STRIDE),
     ):
         last = rows[-1][0]
-        for _, ident, stored in rows:
+        for _, raw_id, stored in rows:
+            ident = raw_id.decode(errors="replace")
             row = reader.raw_row(ident) if ident in apart else None
             if row is None or not _stood_for(kept, row.version):
                 total += int.from_bytes(stored, "big")

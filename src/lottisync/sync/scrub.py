@@ -74,13 +74,13 @@ class Scrub:
                 continue
             try:
                 damaged, last = await self._call(lambda after=last: _look(store, after))  # type: ignore[misc]
+                if last is None and not await self._call(lambda: _adds_up(store)):
+                    damaged.append(SUM)
             except Problem as problem:
                 if problem.message not in self._said:
                     self._said.add(problem.message)
                     self._report("failed", problem.message)
                 return
-            if last is None and not await self._call(lambda: _adds_up(store)):
-                damaged.append(SUM)
             found.update(damaged)
             self._tell(name, damaged)
         if found != self._found.get(name, set()):
