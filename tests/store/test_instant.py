@@ -1,11 +1,13 @@
 """Instants as text."""
 
 from datetime import UTC, date, datetime, time, timedelta, timezone, tzinfo
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import lottisync
 from lottisync.store.instant import LAST, iso, later, millis, since_1970, there
 
 times = st.integers(0, LAST)
@@ -88,3 +90,12 @@ def test_ent_570_the_ends_of_the_calendar(zone: timezone) -> None:
     assert later(date.max, 7) == date.max
     assert later(date.min, -1) == date.min
     assert later(date(2026, 12, 31), 1) == date(2027, 1, 1)
+
+
+def test_ent_570_one_module_turns_readings_into_days() -> None:
+    """ENT-570: elsewhere a reading would lead beyond the calendar."""
+    source = Path(lottisync.__file__).parent
+    asking = {
+        file.relative_to(source).as_posix() for file in source.rglob("*.py") if "fromtimestamp" in file.read_text()
+    }
+    assert asking == {"store/instant.py"}
