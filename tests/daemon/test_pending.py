@@ -13,6 +13,7 @@ from tests.support import rounds
 from tests.support.command_line import eventually, unversioned
 from tests.support.counted import CountedDevice
 from tests.support.daemons import daemon, introduce
+from tests.support.household import until
 
 from lottisync.causality.vector_clock import Clock
 from lottisync.daemon.home import TaskHome
@@ -167,23 +168,22 @@ def test_cli_193_a_command_that_hangs_is_ended_with_what_it_started(tmp_path: Pa
     """CLI-193"""
     said = tmp_path / "pids"
     hanging = f"""
-import os, pathlib, subprocess, sys, time
-child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+import os, pathlib, signal, subprocess, sys
+child = subprocess.Popen([sys.executable, "-c", "import signal; signal.pause()"])
 pathlib.Path({str(said)!r}).write_text(f"{{os.getpid()}} {{child.pid}}")
-time.sleep(600)
+signal.pause()
 """
 
     async def until_started() -> None:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(ended, in_python(hanging), [], "/home")
-            while not said.exists() or len(said.read_text().split()) < 2:  # noqa: ASYNC110 -- another process writes it
-                await anyio.sleep(0.01)
+            await until(lambda: said.exists() and len(said.read_text().split()) == 2, "the start of both")
             tasks.cancel_scope.cancel()
 
     anyio.run(until_started)
     for pid in said.read_text().split():
         eventually(lambda pid=pid: _is_gone(int(pid)), f"the end of {pid}")  # type: ignore[misc]
-    assert anyio.run(ended, in_python("import time; time.sleep(600)"), [], "/home", 0.2) == (
+    assert anyio.run(ended, in_python("import signal; signal.pause()"), [], "/home", 0.2) == (
         "did not end within 0 s and was ended"
     )
 
