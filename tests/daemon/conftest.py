@@ -6,9 +6,9 @@ import pytest
 from tests.support.command_line import BOUND_SECONDS, run, started
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def template(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """Two homes that were paired over the real command line."""
+    """Two homes that were paired over the real command line. Each test has copies of them."""
     folder = tmp_path_factory.mktemp("paired")
     laptop, phone = folder / "laptop", folder / "phone"
     assert run("init", "--name", "laptop", home=laptop).code == 0

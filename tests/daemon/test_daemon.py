@@ -11,7 +11,7 @@ import anyio
 import msgspec
 import pytest
 from tests.review.reviewer import DAY, Wake
-from tests.support.command_line import eventually, run
+from tests.support.command_line import eventually, run, run_here
 from tests.support.daemons import daemon, introduce
 
 from lottisync.cli.terminal import listen_at
@@ -34,13 +34,13 @@ REVOKED = re.compile("no longer one of|does not know this device|not paired with
 
 
 def status(home: Path) -> Any:
-    result = run("status", "--json", home=home)
+    result = run_here("status", "--json", home=home)
     assert result.code == 0, result
     return result.json
 
 
 def titles(home: Path) -> set[str]:
-    return {task["title"] for task in run("task", "list", "--json", home=home).json["tasks"]}
+    return {task["title"] for task in run_here("task", "list", "--json", home=home).json["tasks"]}
 
 
 def test_cli_8_what_one_process_writes_arrives_at_the_other_device(homes: tuple[Path, Path]) -> None:
@@ -50,9 +50,9 @@ def test_cli_8_what_one_process_writes_arrives_at_the_other_device(homes: tuple[
         with daemon(phone) as second:
             second.event("connected")
             first.event("connected")
-            assert run("task", "add", "Milk", home=laptop).code == 0
+            assert run_here("task", "add", "Milk", home=laptop).code == 0
             eventually(lambda: "Milk" in titles(phone))
-            assert run("task", "add", "Bread", home=phone).code == 0
+            assert run_here("task", "add", "Bread", home=phone).code == 0
             eventually(lambda: "Bread" in titles(laptop))
             seen = eventually(lambda: (found := status(phone))["peers"][0]["inStep"] and found, "in step")
             (peer,) = seen["peers"]
@@ -88,7 +88,7 @@ def test_cli_25_a_device_that_is_connected_can_be_revoked_and_not_be_retired(hom
             assert "connected now" in refused.err
             assert run("devices", "revoke", "phone", "--yes", home=laptop).code == 0
             eventually(lambda: not status(phone)["peers"][0]["connected"])
-            assert run("task", "add", "Secret", home=laptop).code == 0
+            assert run_here("task", "add", "Secret", home=laptop).code == 0
             assert status(laptop)["peers"] == []
             eventually(lambda: REVOKED.search(status(phone)["peers"][0]["error"] or ""))
             assert titles(phone) == set()
@@ -145,7 +145,7 @@ def test_cli_11_after_kill_9_it_starts_again_and_connects_again(homes: tuple[Pat
             assert (laptop / STATUS_FILE).exists()
         # An old file is not remote.
         assert status(laptop)["daemon"] is None
-        assert run("task", "add", "Milk", home=laptop).code == 0
+        assert run_here("task", "add", "Milk", home=laptop).code == 0
         with daemon(laptop) as again:
             again.event("connected")
             eventually(lambda: "Milk" in titles(phone))
