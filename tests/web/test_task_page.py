@@ -2,7 +2,8 @@
 
 import re
 
-from tests.web.visitor import ITEM, PROPOSED, TASK, Visitor, propose
+from tests.support.proposals import propose
+from tests.web.visitor import ITEM, PROPOSED, TASK, Visitor
 
 from lottisync.journal import tasks
 from lottisync.review.precedence import PERSON

@@ -1,12 +1,11 @@
 """Instants as people read them: in this device's zone, and how long ago; and how often a task repeats. With `--json`
 they stay in UTC."""
 
-from datetime import datetime
 from typing import TYPE_CHECKING
 
 from lottisync.language import marked, say, several
 from lottisync.problem import Sentence
-from lottisync.store.instant import millis
+from lottisync.store.instant import millis, there
 
 if TYPE_CHECKING:
     from lottisync.journal.repetition import Rule
@@ -26,8 +25,8 @@ EVERY = {
 def local(instant: str | None, form: str = "%Y-%m-%d %H:%M") -> str:
     """An instant (ISO 8601) as this device's clock shows it; a text that is none, as it stands."""
     try:
-        return f"{datetime.fromtimestamp(millis(instant or '') / 1000):{form}}"
-    except (ValueError, OverflowError):
+        return f"{there(millis(instant or '')):{form}}"
+    except ValueError:
         return instant or ""
 
 

@@ -38,6 +38,7 @@ TEMPLATES = Environment(
     loader=FileSystemLoader(HERE / "templates"),
     autoescape=True,
     undefined=StrictUndefined,
+    auto_reload=False,  # else each page asks the disk six times whether a template is another by now
     trim_blocks=True,
     lstrip_blocks=True,
 )

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Collection, Mapping
-from datetime import date, timedelta
+from datetime import date
 from typing import NamedTuple
 
 from starlette.requests import Request
@@ -24,7 +24,7 @@ from lottisync.problem import Problem
 from lottisync.review.precedence import PERSON
 from lottisync.review.proposal_record import proposal_records
 from lottisync.store import overwritten
-from lottisync.store.instant import iso
+from lottisync.store.instant import iso, later, there
 from lottisync.store.reader import Reader
 from lottisync.store.transaction import Transaction
 from lottisync.web import rows, words
@@ -40,7 +40,7 @@ FILTERS = (
     ("waiting", marked("Waiting for you")),
     ("done", marked("Done")),
 )
-WEEK = timedelta(days=7)
+WEEK = 7
 MOST_WRITES = 50
 """Lines of the history of a task's fields on its page."""
 
@@ -90,7 +90,7 @@ def _listed(request: Request, *, said: str = "", status: int = 200) -> Response:
 
 def _today(request: Request) -> str:
     """The day where the browser is, as a due date is written."""
-    return words.local(site_of(request).now(), zone_of(request)).date().isoformat()
+    return there(site_of(request).now(), zone_of(request)).date().isoformat()
 
 
 def _wanted(chosen: str, piece: str, today: str, waiting: Collection[str]) -> Wanted:
@@ -100,7 +100,7 @@ def _wanted(chosen: str, piece: str, today: str, waiting: Collection[str]) -> Wa
         case "done":
             return wanted._replace(statuses=CLOSED)
         case "due":
-            return wanted._replace(until=(date.fromisoformat(today) + WEEK).isoformat())
+            return wanted._replace(until=later(date.fromisoformat(today), WEEK).isoformat())
         case "waiting":
             return wanted._replace(ids=sorted(waiting), everything=True)
         case _:
