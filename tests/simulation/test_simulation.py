@@ -29,6 +29,9 @@ from lottisync.sync import incoming, outgoing
 from lottisync.sync.agreement import Agreement, RemoteState
 from lottisync.sync.parties import Parties
 
+# A branch that some schedule takes by chance is shown by nothing, and while it is measured a run takes twice as long.
+pytestmark = pytest.mark.no_cover
+
 JOURNAL = ("journal",)
 ALL = tuple(SCHEMAS)
 A, B, C = 0, 1, 2
