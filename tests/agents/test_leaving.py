@@ -2,13 +2,14 @@
 
 import json
 from collections.abc import Callable
+from datetime import UTC, timedelta, timezone
 
 import pytest
 from tests.support.counted import NOON
 from tests.support.device import MINUTE, Device
 from tests.support.scripted_model import Killed, ScriptedModel, call, say
 
-from lottisync.agents import admission, run_log, sent, spending, switch
+from lottisync.agents import admission, context, run_log, sent, spending, switch
 from lottisync.agents.admission import Here
 from lottisync.agents.model import TokenUsage
 from lottisync.agents.seen import MAX_LISTED, Seen, stored
@@ -17,6 +18,7 @@ from lottisync.entities.entity import HIGH
 from lottisync.journal import names, never_sent, tasks
 from lottisync.journal.types import Task
 from lottisync.problem import Problem
+from lottisync.store.instant import LAST
 from lottisync.store.transaction import Transaction
 
 SECRET = "Xylophone-4711"
@@ -318,6 +320,15 @@ def test_agent84_a_day_begins_and_ends_at_midnight() -> None:
     assert day.begin <= NOON < day.end
     assert spending.day_of(day.end - 1) == day
     assert spending.day_of(day.end).begin == day.end
+
+
+@pytest.mark.parametrize("zone", [None, UTC, timezone(timedelta(hours=14)), timezone(timedelta(hours=-12))])
+@pytest.mark.parametrize("now", [0, LAST, 2**48 - 1])
+def test_ent_570_a_day_at_the_limits_of_a_clock(now: int, zone: timezone | None) -> None:
+    """ENT-570: it begins before it ends, and the model is told of it."""
+    day = spending.day_of(now, zone)
+    assert 0 <= day.begin < day.end <= LAST
+    assert context.moment(now, zone).partition(", ")[2][:4] in ("1969", "1970", "9999")
 
 
 def test_agent89_thousands_of_writes_beyond_the_knowledge_fit_into_their_document(laptop: Device, laura: str) -> None:

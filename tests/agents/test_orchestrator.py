@@ -633,3 +633,22 @@ def test_agent120_an_agent_whose_endpoint_is_not_here_waits_for_it(laptop: Devic
     assert admission.without_endpoint(laptop.agent(laura), here._replace(device="another"), "Laura") is None
     there.add("home")
     assert daemon.settle(*quiet()) == ["subscription task"]
+
+
+def test_jour_600_a_status_that_is_edited_to_done_sends_the_agent_to_sleep(
+    laptop: Device, laura: str, daemon: Daemon
+) -> None:
+    """JOUR-600, JOUR-603, AGENT-59: until that verdict is undone."""
+    laptop.do(lambda tx: tasks.add_note(tx, "n1", "t1", "All steps are written"))
+    daemon.settle(ScriptedModel(say("", call("set_task_status", status="GROOMED")), say("Bye.")))
+    with laptop.agents.reading() as reader:
+        [held] = reader.by_type("changeSet")
+    item = view(held, ChangeSet).items[0].id
+    verdicts = Verdicts(laptop.journal, laptop.agents, ACTIONS, device_id=laptop.id, new_id=laptop.new_id)
+    assert verdicts.confirm(item, laptop.now(), edited_args={"status": "DONE"}).result == "applied"
+    laptop.do(lambda tx: tasks.add_note(tx, "n2", "t1", "It is ridden"))
+    laptop.pass_minutes(10)
+    assert daemon.look().start == []
+    assert verdicts.undo(item, laptop.now()).result == "undone"
+    laptop.pass_minutes(10)
+    assert [start.agent_id for start in daemon.look().start] == [laura]

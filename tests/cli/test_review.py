@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from tests.review.reviewer import Wake
 from tests.support.command_line import Result, run_here
+from tests.support.proposals import wake_on
 
 from lottisync.cli.main import lottisync
 from lottisync.cli.review_keys import Keys
@@ -44,19 +44,8 @@ class Desk:
             tx.put(AGENT, "agent", {"agentId": AGENT, "displayName": "Laura"})
 
     def propose(self, tool: str, args: dict[str, Any], run: str = "r1") -> list[str]:
-        with self.home.journal.reading() as reader:
-            knowledge = reader.knowledge()
-        builder = Wake(
-            self.home.journal,
-            self.home.agent,
-            agent_id=AGENT,
-            task_id="t1",
-            run_key=run,
-            thread_id=run,
-            actions=ACTIONS,
-            context_knowledge=knowledge,
-            context_waiting=[one.id for one in open_proposals(self.home.agent, ACTIONS, clock.now(), agent_id=AGENT)],
-        )
+        waiting = open_proposals(self.home.agent, ACTIONS, clock.now(), agent_id=AGENT)
+        builder = wake_on(self.home.journal, self.home.agent, run=run, waiting=[one.id for one in waiting])
         assert "queued" in builder.queue(tool, args, clock.now())
         with self.home.agent.transaction(clock.now(), LOW) as tx:
             return builder.build(tx, clock.now())
@@ -623,6 +612,23 @@ def test_rev411_back_and_an_edit_that_is_typed_again(desk: Desk) -> None:
     assert [line for line in shown.splitlines() if line.startswith("(")] == ["(1/2)", "(2/2)", "(1/2)", "(2/2)"]
     assert "could not be done" in shown
     assert desk.page.task.estimate == 75
+
+
+@pytest.mark.parametrize("keys", [False, True])
+def test_jour_600_an_edit_says_done_and_names_the_next_task(desk: Desk, keys: bool) -> None:
+    """JOUR-600, JOUR-602: with `edit` and with `-i`; undo takes it back."""
+    with desk.home.journal.transaction(clock.now(), HIGH) as tx:
+        tasks.edit_task(tx, "t1", {"due": "2099-01-05", "repeat": "R/2099-01-05/P1W"})
+    desk.propose("set_task_status", {"status": "GROOMED"})
+    item = desk.name()
+    said = desk.type("-i", keys=["e", "DONE"]) if keys else desk.type("edit", item, "status=DONE")
+    assert "'Bake bread'" in said
+    assert "is next, due 2099-01-12" in said
+    with desk.home.journal.reading() as reader:
+        assert sorted(line.status for line in tasks.all_tasks(reader)[0]) == ["DONE", "OPEN"]
+    desk.type("undo", item)
+    with desk.home.journal.reading() as reader:
+        assert [line.status for line in tasks.all_tasks(reader)[0]] == ["OPEN"]
 
 
 def test_rev410_in_a_terminal_one_key_decides(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:

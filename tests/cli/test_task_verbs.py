@@ -4,10 +4,10 @@ import stat
 import sys
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import pytest
-from tests.support.command_line import Result, contents, run_here
+from tests.support.command_line import contents, run_here
+from tests.support.task_commands import done, home_with, refused, task
 
 from lottisync.daemon.home import TaskHome
 from lottisync.entities.entity import HIGH
@@ -16,30 +16,7 @@ from lottisync.journal.types import ENTRY_LINK, EntryLink, Task
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
-    path = tmp_path / "home"
-    assert run_here("init", "--name", "laptop", home=path).code == 0
-    for title in ("Buy milk", "Bake bread", "Bake cake"):
-        assert run_here("task", "add", title, home=path).code == 0
-    return path
-
-
-def task(home: Path, *arguments: str) -> Result:
-    return run_here("task", *arguments, home=home)
-
-
-def done(home: Path, *arguments: str) -> Any:
-    """The answer of a call that goes well."""
-    result = task(home, *arguments, "--json")
-    assert result.code == 0, result
-    return result.content
-
-
-def refused(home: Path, *arguments: str, code: int) -> str:
-    """The sentence of a call that changes nothing."""
-    before = contents(home)
-    result = task(home, *arguments)
-    assert (result.code, result.out, contents(home)) == (code, "", before)
-    return result.err
+    return home_with(tmp_path / "home", "Buy milk", "Bake bread", "Bake cake")
 
 
 def test_cli_60_a_task_is_named_by_a_piece_of_its_title(home: Path) -> None:

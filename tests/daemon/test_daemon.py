@@ -10,18 +10,17 @@ from typing import Any
 import anyio
 import msgspec
 import pytest
-from tests.review.reviewer import DAY, Wake
+from tests.review.reviewer import DAY
 from tests.support.command_line import eventually, run
 from tests.support.daemons import daemon, introduce
+from tests.support.proposals import propose
 
 from lottisync.cli.terminal import listen_at
 from lottisync.daemon.daemon import _kept_up, alone, one_problem
 from lottisync.daemon.home import TaskHome
 from lottisync.daemon.status import LOCK_FILE, STATUS_FILE, DaemonStatus, read_status
 from lottisync.device import clock
-from lottisync.entities.entity import LOW
 from lottisync.journal import tasks
-from lottisync.journal.toolbox import ACTIONS
 from lottisync.problem import Problem
 from lottisync.review.cleanup import RETENTION
 from lottisync.review.precedence import PERSON
@@ -204,21 +203,7 @@ def test_cli_49_what_the_system_refuses_one_task_is_said_once_and_tried_again() 
 
 def proposed(home: TaskHome, run_key: str, now: int) -> None:
     """A proposal of that wake, for a task `t1`."""
-    with home.journal.reading() as reader:
-        knowledge = reader.knowledge()
-    wake = Wake(
-        home.journal,
-        home.agent,
-        agent_id="laura",
-        task_id="t1",
-        run_key=run_key,
-        thread_id=run_key,
-        actions=ACTIONS,
-        context_knowledge=knowledge,
-    )
-    wake.queue("update_task_estimate", {"minutes": 60 if run_key == "old" else 90}, now)
-    with home.agent.transaction(now, LOW) as tx:
-        wake.build(tx, now)
+    propose(home, ("update_task_estimate", {"minutes": 60 if run_key == "old" else 90}), run=run_key, now=now)
 
 
 def sets_of(home: TaskHome) -> list[str]:

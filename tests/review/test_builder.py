@@ -3,7 +3,8 @@
 from typing import Any
 
 import pytest
-from tests.review.reviewer import DAY, Reviewer, Wake
+from tests.review.reviewer import DAY, Reviewer
+from tests.support.proposals import Wake
 
 from lottisync.causality.vector_clock import Dot
 from lottisync.entities.entity import HIGH

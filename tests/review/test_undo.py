@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from tests.review.reviewer import DAY, LAURA, Reviewer
+from tests.review.reviewer import DAY, LAURA, Reviewer, proposed_on_both
 from tests.review.test_recovery import Killed, effects
 
 from lottisync.entities.entity import is_deleted
@@ -224,12 +224,7 @@ def test_rev114_what_was_put_off_comes_back_at_once(laptop: Reviewer) -> None:
 
 def test_rev115_twins_are_taken_back_together(laptop: Reviewer, phone: Reviewer) -> None:
     """REV-115, REV-35, REV-318."""
-    laptop.add_task()
-    phone.pull(laptop)
-    laptop.propose("add_checklist_item", {"title": "Milk"}, run="on-laptop")
-    phone.propose("add_checklist_item", {"title": "Milk"}, run="on-phone")
-    laptop.meet(phone)
-    [shown] = laptop.waiting()
+    shown = proposed_on_both(laptop, phone)
     laptop.verdicts.reject(shown.id, laptop.later())
     assert laptop.waiting() == []
     laptop.verdicts.undo(shown.id, laptop.later())

@@ -3,10 +3,11 @@
 `python -m tools.json_page` takes the examples of docs/json.md from it.
 """
 
+import itertools
 import os
 import shlex
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -58,7 +59,8 @@ class Tour:
         self.make()
         self.tasks()
         self.files()
-        with _model():
+        # All proposals are made at once.
+        with model_replying(itertools.chain([Say(tool_calls=(*PROPOSALS, ASKS))], itertools.repeat(Say(text="Done.")))):
             self.agents()
             self.review()
         self.conflicts()
@@ -301,12 +303,12 @@ def agreeing_systemd(folder: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def _model() -> Iterator[None]:
-    """A model that makes all proposals at once, and ends."""
-    replies: list[Reply] = [Say(tool_calls=(*PROPOSALS, ASKS)), Say(text="Done.")]
+def model_replying(replies: Iterable[Reply]) -> Iterator[None]:
+    """A model that gives these replies, one for each request; the processes that are started meanwhile use it."""
+    given = iter(replies)
 
     def script(request: ChatRequest) -> Reply:
-        return replies.pop(0) if len(replies) > 1 else replies[0]
+        return next(given)
 
     before = {name: os.environ.get(name) for name in ("LOTTISYNC_MODEL_URL", "LOTTISYNC_MODEL_KEY")}
     with ScriptedModelServer(script) as server:

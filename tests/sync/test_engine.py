@@ -2,6 +2,7 @@
 
 import contextlib
 import socket
+from collections.abc import AsyncIterator
 from pathlib import Path
 from random import Random
 
@@ -67,7 +68,7 @@ async def test_sync_35_two_engines_find_each_other_by_a_remembered_address(membe
             await until(lambda: in_step(a, b))
             await until(lambda: remembered_addresses(a.stores["space"], b.device))
             with anyio.fail_after(BOUND_SECONDS):
-                # The stores are equal before the last `Told` has come back.
+                # The stores are equal before the last `Ack` has come back.
                 while not all((await first.snapshot())[0].in_step.values()):  # noqa: ASYNC110
                     await anyio.sleep(0.005)
             (state,) = await first.snapshot()
@@ -144,13 +145,20 @@ async def test_cli_29_when_a_device_was_connected_is_on_record_on_both(members: 
         assert [address.port for address in remembered_addresses(a.stores["space"], b.device)] == [second.port]
 
 
+@contextlib.asynccontextmanager
+async def met(first: Engine, a: Member, b: Member) -> AsyncIterator[None]:
+    """`b` runs until the block ends. It dials `a`, whose engine is `first`, and both have noted the connection."""
+    introduce(b, a, first.port)
+    async with running(engine_of(b)):
+        await until(lambda: connected_last(b, a) and connected_last(a, b))
+        yield
+
+
 async def test_cli_84_who_stops_writes_down_what_was_connected_until_then(members: list[Member]) -> None:
     a, b = members
-    first, second = engine_of(a), engine_of(b)
+    first = engine_of(a)
     async with running(first):
-        introduce(b, a, first.port)
-        async with running(second):
-            await until(lambda: connected_last(b, a) and connected_last(a, b))
+        async with met(first, a, b):
             a.now += 60_000
             b.now += 120_000
         # What is written in the end is there when the engine has ended.
@@ -166,11 +174,10 @@ def away(member: Member) -> dict[str, Away]:
 async def test_meet_62_who_stops_does_not_write_down_that_the_others_have_stopped(members: list[Member]) -> None:
     """Its own goodbye was taken for theirs: `status` said of a device that runs that it was stopped."""
     a, b = members
-    first, second = engine_of(a), engine_of(b)
+    first = engine_of(a)
     async with running(first):
-        introduce(b, a, first.port)
-        async with running(second):
-            await until(lambda: connected_last(b, a) and connected_last(a, b))
+        async with met(first, a, b):
+            pass
         assert away(b) == {}
     assert away(a)[b.device].why == "stopped"
 

@@ -1,14 +1,12 @@
 """How devices come to be connected, on real sockets on loopback: MEET-2 to 6, MEET-10, MEET-14 to 17, MEET-26."""
 
 import contextlib
-from collections.abc import Iterator
-from pathlib import Path
 
 import anyio
 import pytest
 from anyio.abc import ByteStream
 from tests.support.engines import HERE, NoStream, announced, engine_of, free_port, introduce, running
-from tests.support.household import Member, household, in_step, until
+from tests.support.household import Member, in_step, until
 
 from lottisync.device.addresses import Reach, give, read_reach, take_away
 from lottisync.device.peers import last_absences, remember_address, remember_introduction, remembered_addresses
@@ -28,15 +26,6 @@ pytestmark = pytest.mark.anyio
 @pytest.fixture
 def anyio_backend() -> str:
     return "asyncio"
-
-
-@pytest.fixture
-def three(tmp_path: Path) -> Iterator[list[Member]]:
-    """The first and the third were each paired with the second one only."""
-    members = household(tmp_path, 3)
-    yield members
-    for member in members:
-        member.close()
 
 
 def peer(engine: Engine, other: Member) -> PeerState:

@@ -4,9 +4,10 @@ from functools import partial
 from pathlib import Path
 
 import anyio
+from tests.support.proposals import propose
 from tests.support.scripted_model import ScriptedModel, Step, call, say
 from tests.support.stores import send
-from tests.web.visitor import ITEM, PROPOSED, TASK, furnish, propose
+from tests.web.visitor import ITEM, PROPOSED, TASK, furnish
 
 from lottisync.agents import task_agent
 from lottisync.agents.model import ModelError, TokenUsage

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 from starlette.testclient import TestClient
-from tests.web.visitor import ITEM, TASK, Visitor, propose
+from tests.support.proposals import propose
+from tests.web.visitor import ITEM, TASK, Visitor
 
 from lottisync.journal import tasks
 from lottisync.review.precedence import PERSON

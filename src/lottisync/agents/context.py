@@ -16,7 +16,7 @@ newest note, their ticks, their rejections.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from datetime import UTC, datetime, tzinfo
+from datetime import tzinfo
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -48,6 +48,7 @@ from lottisync.review import history, retraction
 from lottisync.review.ledger import Ledger, Placed
 from lottisync.review.precedence import PERSON
 from lottisync.review.proposal import created_id
+from lottisync.store.instant import there
 from lottisync.store.reader import Reader
 from lottisync.store.store import Store
 
@@ -167,9 +168,9 @@ def _by_person_first(changes: list[dict[str, Any]]) -> list[int]:
 
 def moment(now: int, zone: tzinfo | None) -> str:
     """The day, the time and the zone at `now` (ms): `Sunday, 2026-11-22, 18:43 (CET, UTC+01:00)`."""
-    there = datetime.fromtimestamp(now / 1000, UTC).astimezone(zone)
-    offset = f"{there:%z}"
-    return f"{_WEEKDAYS[there.weekday()]}, {there:%Y-%m-%d, %H:%M} ({there.tzname()}, UTC{offset[:3]}:{offset[3:5]})"
+    here = there(now, zone)
+    offset = f"{here:%z}"
+    return f"{_WEEKDAYS[here.weekday()]}, {here:%Y-%m-%d, %H:%M} ({here.tzname()}, UTC{offset[:3]}:{offset[3:5]})"
 
 
 def processed(state: AgentState) -> Seen:

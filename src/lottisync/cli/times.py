@@ -1,9 +1,7 @@
 """Instants as people read them: in this device's zone, and how long ago. With `--json` they stay in UTC."""
 
-from datetime import datetime
-
 from lottisync.language import say, several
-from lottisync.store.instant import millis
+from lottisync.store.instant import millis, there
 
 MINUTE, HOUR, DAY = 60_000, 3_600_000, 86_400_000
 SECONDS = "%Y-%m-%d %H:%M:%S"
@@ -14,8 +12,8 @@ RECENT_DAYS = 7
 def local(instant: str | None, form: str = "%Y-%m-%d %H:%M") -> str:
     """An instant (ISO 8601) as this device's clock shows it; a text that is none, as it stands."""
     try:
-        return f"{datetime.fromtimestamp(millis(instant or '') / 1000):{form}}"
-    except (ValueError, OverflowError):
+        return f"{there(millis(instant or '')):{form}}"
+    except ValueError:
         return instant or ""
 
 

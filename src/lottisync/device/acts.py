@@ -90,7 +90,7 @@ class _Range(msgspec.Struct, frozen=True):
 
 
 Writer = Callable[[Stamp], str]
-"""What a person calls the writer of a stamp: a device, or who proposes there."""
+"""What a person calls the writer of a stamp; the program on top knows."""
 UndoProgress = Callable[[int, int], None]
 """Called with how many entities are as before, and how many the act wrote to."""
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]*")

@@ -8,7 +8,7 @@ in the form in which an entity is stored and sent, because most of them are only
     stamps      the stamps of the paths where it is another one
     siblings    the writes that did not win, of the few paths that have any
 
-A `Write` is made when somebody asks for it. To its users this is a mapping from path to writes, the winner first.
+A `Write` is made when somebody asks for it. It reads as a mapping from path to writes, the winner first.
 """
 
 from collections import Counter

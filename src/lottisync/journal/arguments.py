@@ -24,6 +24,8 @@ MAX_ID = 128
 
 INCOMPLETE = "incomplete"
 """The key of the validation context that says that words may be missing: the arguments come from a receipt."""
+EDITED = "edited"
+"""The key of the validation context for the arguments as they were proposed, if a person has edited them."""
 
 T = TypeVar("T")
 

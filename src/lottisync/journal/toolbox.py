@@ -37,7 +37,7 @@ from lottisync.journal.actions.update_task_due_date import UpdateTaskDueDate
 from lottisync.journal.actions.update_task_estimate import UpdateTaskEstimate
 from lottisync.journal.actions.update_task_priority import UpdateTaskPriority
 from lottisync.journal.actions.update_time_entry import UpdateTimeEntry
-from lottisync.journal.arguments import INCOMPLETE, Call
+from lottisync.journal.arguments import EDITED, INCOMPLETE, Call
 from lottisync.journal.task_action import TaskAction
 from lottisync.review.action import Unreadable
 
@@ -117,13 +117,16 @@ class Toolbox:
             refused = BadCall(f"{tool.tool} was not accepted: {fault}. Correct the arguments and call it again.", fault)
             return refused if sound is None else sound
 
-    def read(self, tool: str, args: Mapping[str, Any], *, complete: bool = True) -> TaskAction | Unreadable:
-        """A stored proposal. With `complete=False` its prose may be missing, as in a receipt."""
+    def read(
+        self, tool: str, args: Mapping[str, Any], *, complete: bool = True, edits: Mapping[str, Any] | None = None
+    ) -> TaskAction | Unreadable:
+        """A stored proposal. With `complete=False` its prose may be missing, as in a receipt. `edits` are the proposed
+        arguments of which `args` are a person's edit."""
         kind = self.tools.get(tool)
         if kind is None or not issubclass(kind, TaskAction):
             return Unreadable(f"this version does not know the tool {tool}; update it to confirm this")
         try:
-            return kind.model_validate(args, context={INCOMPLETE: not complete})
+            return kind.model_validate(args, context={INCOMPLETE: not complete, EDITED: edits})
         except ValidationError as error:
             return Unreadable(_explained(error))
 

@@ -81,6 +81,7 @@ class Checklist(msgspec.Struct, frozen=True, rename="camel"):
     title: str = ""
     rank: str = ""
     created_at: str = ""
+    receipts: dict[str, object] = {}
 
 
 class ChecklistItem(msgspec.Struct, frozen=True, rename="camel"):

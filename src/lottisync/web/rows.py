@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from lottisync.entities.entity import DELETED_AT
 from lottisync.journal.task_action import Topic
 from lottisync.journal.toolbox import ACTIONS
+from lottisync.journal.types import PRIORITIES, STATUSES
 from lottisync.language import marked, say
 from lottisync.review.action import Unreadable
 from lottisync.review.change import ChangeDecision
@@ -66,12 +67,14 @@ class Was(NamedTuple):
 
 
 class Field(NamedTuple):
-    """What a person may edit: the argument's name, its label, its value, and the kind of input for it."""
+    """What a person may edit: the argument's name, its label, its value, the kind of input for it, and what there is to
+    choose from: each value with its word."""
 
     name: str
     label: str
     value: str
     kind: str
+    choices: tuple[tuple[str, str], ...] = ()
 
 
 class Row(NamedTuple):
@@ -293,7 +296,9 @@ def _fields(item: ItemView) -> list[Field]:
             continue
         if isinstance(held, (str, int)) and not isinstance(held, bool):
             kind = "number" if isinstance(held, int) else "date" if _is_day(held) else "text"
-            found.append(Field(name, words.field(_called(name)), str(held), kind))
+            choices = STATUSES if name == "status" else PRIORITIES if name == "priority" else ()
+            named = tuple((one, words.value(name, one)) for one in choices)
+            found.append(Field(name, words.field(_called(name)), str(held), kind, named))
     return found
 
 

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Collection, Mapping
-from datetime import date, datetime, timedelta, tzinfo
+from datetime import date, datetime, tzinfo
 from typing import NamedTuple
 
 from starlette.requests import Request
@@ -24,7 +24,7 @@ from lottisync.problem import Problem
 from lottisync.review.precedence import PERSON
 from lottisync.review.proposal_record import proposal_records
 from lottisync.store import overwritten
-from lottisync.store.instant import iso, millis
+from lottisync.store.instant import iso, later, millis, there
 from lottisync.store.reader import Reader
 from lottisync.store.transaction import Transaction
 from lottisync.web import rows, words
@@ -41,7 +41,7 @@ FILTERS = (
     ("reminders", marked("Reminders")),
     ("done", marked("Done")),
 )
-WEEK = timedelta(days=7)
+WEEK = 7
 MOST_WRITES = 50
 """Lines of the history of a task's fields on its page."""
 
@@ -93,7 +93,7 @@ def _listed(request: Request, *, said: str = "", status: int = 200) -> Response:
 
 def _today(request: Request) -> str:
     """The day where the browser is, as a due date is written."""
-    return words.local(site_of(request).now(), zone_of(request)).date().isoformat()
+    return there(site_of(request).now(), zone_of(request)).date().isoformat()
 
 
 def _wanted(site: Site, chosen: str, piece: str, today: str, waiting: Collection[str]) -> Wanted:
@@ -103,7 +103,7 @@ def _wanted(site: Site, chosen: str, piece: str, today: str, waiting: Collection
         case "done":
             return wanted._replace(statuses=CLOSED)
         case "due":
-            return wanted._replace(until=(date.fromisoformat(today) + WEEK).isoformat())
+            return wanted._replace(until=later(date.fromisoformat(today), WEEK).isoformat())
         case "reminders":
             file = site.home.path / task_list_index.FILE
             reminded = task_list_index.reminded(file, site.journal, iso(site.now()))
@@ -177,7 +177,7 @@ UNITS = {"day": marked("days"), "week": marked("weeks"), "month": marked("months
 def _typed(instant: str | None, zone: tzinfo | None) -> str:
     """A reminder as the field of a browser takes it, by its clock."""
     try:
-        return words.local(millis(instant or ""), zone).strftime("%Y-%m-%dT%H:%M")
+        return there(millis(instant or ""), zone).strftime("%Y-%m-%dT%H:%M")
     except (ValueError, OverflowError):
         return ""
 
@@ -343,7 +343,7 @@ def _repeat(tx: Transaction, task: str, form: Form, here: Here) -> object:
     if not form.one("value").strip():
         return tasks.edit_task(tx, task, {"repeat": None})
     due = tasks.read(tx, task, "task", Task).due
-    start = tasks.checked_day(due) if due else words.local(tx.now, here.zone).date().isoformat()
+    start = tasks.checked_day(due) if due else there(tx.now, here.zone).date().isoformat()
     rule = repetition.said(_typed_rule(form), date.fromisoformat(start))
     return tasks.edit_task(tx, task, {"repeat": rule.stored()})
 

@@ -1,13 +1,13 @@
 """What registers, values and times are called on a page, in the reader's language (`lottisync.language`)."""
 
-from datetime import date, datetime, tzinfo
+from datetime import date, tzinfo
 from functools import lru_cache
 from typing import Any
 from zoneinfo import ZoneInfo
 
 from lottisync.journal import repetition
 from lottisync.language import marked, say, several, translated
-from lottisync.store.instant import millis
+from lottisync.store.instant import millis, there
 
 MINUTE, HOUR = 60_000, 3_600_000
 WEEKDAYS = (marked("Mon"), marked("Tue"), marked("Wed"), marked("Thu"), marked("Fri"), marked("Sat"), marked("Sun"))
@@ -103,7 +103,7 @@ def day(text: str) -> str:
 def instant(text: str, zone: tzinfo | None) -> str:
     """A day and a time; what is none stays as it is."""
     try:
-        at = local(millis(text), zone)
+        at = there(millis(text), zone)
     except (ValueError, OverflowError):
         return text
     return f"{day(at.date().isoformat())}, {at:%H:%M}"
@@ -122,7 +122,7 @@ def moment(instant: str | None, now: int, zone: tzinfo | None = None) -> str:
     if 0 <= ago < HOUR:
         count = ago // MINUTE
         return several("{count} min ago", "{count} min ago", count) if count else say("just now")
-    then, today = local(at, zone), local(now, zone)
+    then, today = there(at, zone), there(now, zone)
     clock = then.strftime("%H:%M")
     days = (today.date() - then.date()).days
     if days == 0:
@@ -130,11 +130,6 @@ def moment(instant: str | None, now: int, zone: tzinfo | None = None) -> str:
     if 0 < days < 7:
         return f"{say(WEEKDAYS[then.weekday()])} {clock}"
     return f"{day(then.date().isoformat())}, {clock}"
-
-
-def local(at: int, zone: tzinfo | None = None) -> datetime:
-    """A time (ms) by the clock on the wall."""
-    return datetime.fromtimestamp(at / 1000, zone).astimezone(zone)
 
 
 @lru_cache(64)
