@@ -262,3 +262,13 @@ def test_web_505_the_icon_says_how_many_wait(visitor: Visitor) -> None:
     assert ">99+</text>" in visitor.get("/icon.svg?waiting=12345")
     for count in ("0", "", "-1", "<b>", "9" * 40):
         assert "</text>" not in visitor.client.get("/icon.svg", params={"waiting": count}).text
+
+
+def test_web_24_what_was_put_off_just_now_stands_once_on_the_page(visitor: Visitor) -> None:
+    """WEB-24, WEB-21: in its place in the card until the page is left; two rows would have one id."""
+    propose(visitor.home, *PROPOSED)
+    item, shown = visitor.rows(visitor.get("/inbox"))[0]
+    page = visitor.decide(item, shown, "defer", since=str(visitor.now() - 1_000))
+    rows = re.findall(r'<li id="(row-[^"]+)"', page)
+    assert len(rows) == len(set(rows))
+    assert re.search(r'Put off until later</span> <span class="number">0<', page)

@@ -173,7 +173,7 @@ def test_web_613_a_reminder_is_set_by_the_clock_of_the_browser_and_listed_once_i
 
 
 NO_REMINDERS = (
-    *("tomorrow", "2025-12-01", "2025-13-01T10:00", "0001-01-01T00:00", "2025-12-01T10:00Z"),
+    *("tomorrow", "2025-12-01", "2025-13-01T10:00", "2025-12-01T10:00Z"),
     "\N{ARABIC-INDIC DIGIT TWO}025-12-01T10:00",
 )
 

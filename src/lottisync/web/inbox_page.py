@@ -42,7 +42,8 @@ def shown(request: Request, since: int, *, said: str = "", status: int = 200) ->
     lines, place = _part(request, rows.folded(heads))
     opened = lines if waiting <= MOST_OPEN else [line for line in lines if line.ident == place.open] or lines[:1]
     found = rows.cards(listed.sets([ident for line in opened for ident in line.sets], now))
-    apart = listed.put_aside(now)
+    in_place = {row.item.id for card in found for row in card.rows}
+    apart = [item for item in listed.put_aside(now) if item.id not in in_place]
     return page(
         request,
         "inbox.html",

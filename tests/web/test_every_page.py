@@ -1,0 +1,101 @@
+"""Every page of a home that has something of everything, in every language: for everybody, on every screen."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, expect
+from tests.support.command_line import run_here
+from tests.support.daemons import daemon
+from tests.web.full_home import OTHER, fill
+from tests.web.test_in_a_browser import PATIENCE, browser, pytestmark, violations
+from tests.web.visitor import TASK
+
+from lottisync.daemon.home import TaskHome
+from lottisync.language import LANGUAGES
+
+__all__ = ["browser", "pytestmark"]
+
+OPENED = "document.querySelectorAll('main details').forEach(one => { one.open = true; })"
+OVERHANG = """[...document.querySelectorAll('main *')].filter(one => one.checkVisibility() &&
+    !one.closest('.hear, .skip, svg, .kind') && one.getBoundingClientRect().right > innerWidth + 0.5)
+    .map(one => one.outerHTML.slice(0, 160))"""
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, str]]:
+    """The home, whose daemon runs, and its agent."""
+    path = tmp_path_factory.mktemp("full") / "laptop"
+    TaskHome.create(path, "laptop").close()
+    agent_id = fill(path)
+    with daemon(path, web=True):
+        yield path, agent_id
+
+
+def pages(agent_id: str) -> list[str]:
+    return [
+        *("/inbox?since=1", "/tasks", "/tasks?show=done&q=x", f"/tasks/{TASK}?since=1", f"/tasks/{OTHER}?since=1"),
+        *("/tasks/t3", "/tasks/nothing", f"/agents/{agent_id}", f"/agents/{agent_id}?ask=destroy", "/conflicts"),
+        *("/devices", "/activity", "/activity?by=agent", "/settings", "/enter?token=x"),
+    ]
+
+
+def entered(context: BrowserContext, home: Path) -> tuple[Page, str]:
+    """A page that was let in, whatever its language is, and where the pages are. It shows a code and an invitation."""
+    page = context.new_page()
+    page.set_default_timeout(PATIENCE)
+    page.goto(run_here("open", "--print", home=home).out.strip())
+    page.get_by_role("button").click()
+    page.wait_for_url("**/inbox")
+    base = page.url.removesuffix("/inbox")
+    page.goto(base + "/devices")
+    for verb, shown in (("show", ".code"), ("invite", ".invitation")):
+        if page.locator(f"#pair {shown}").count() == 0:
+            page.locator(f'#pair button[value="{verb}"]').click()
+            expect(page.locator(f"#pair {shown}").first).to_be_visible()
+    return page, base
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize(("scheme", "width"), [("light", 320), ("dark", 1280), ("light", 1280), ("dark", 320)])
+def test_web_614_every_page_passes_axe_in_every_language(
+    home: tuple[Path, str], browser: Browser, language: str, scheme: str, width: int
+) -> None:
+    """WEB-614, WEB-44: with everything that unfolds unfolded, in light and dark, on a phone and on a screen."""
+    path, agent_id = home
+    context = browser.new_context(
+        locale=f"{language}-{language.upper()}",
+        viewport={"width": width, "height": 900},
+        color_scheme="dark" if scheme == "dark" else "light",
+        bypass_csp=True,
+    )
+    page, base = entered(context, path)
+    found = []
+    for where in pages(agent_id):
+        page.goto(base + where)
+        if (scheme == "light") == (width == 320):
+            page.evaluate(OPENED)
+        found += [(where, *one) for one in violations(page)]
+    context.close()
+    assert found == []
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_web_615_every_page_fits_every_screen_in_every_language(
+    home: tuple[Path, str], browser: Browser, language: str
+) -> None:
+    """WEB-615: nothing hangs over the edge at 320 px, nor at 2,560, with everything unfolded, and a word of 70
+    letters."""
+    path, agent_id = home
+    context = browser.new_context(locale=f"{language}-{language.upper()}", bypass_csp=True)
+    page, base = entered(context, path)
+    found = []
+    for where in pages(agent_id):
+        for width in (320, 640, 1000, 2560):
+            page.set_viewport_size({"width": width, "height": 900})
+            page.goto(base + where)
+            page.evaluate(OPENED)
+            if page.evaluate("document.documentElement.scrollWidth") > width or page.evaluate(OVERHANG):
+                found.append((where, width, page.evaluate(OVERHANG)[:3]))
+    context.close()
+    assert found == []
