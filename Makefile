@@ -7,6 +7,9 @@ STAMP := .venv/.ready
 MODEL := tests/agents/real_model
 BENCH_STAMP := .venv/.ready-for-bench
 PURE := "*/causality/*,*/entities/*,*/protocol/*,*/review/projection.py,*/review/proposal.py,*/journal/guard.py,*/journal/redundancy.py"
+unexport PYTHONDONTWRITEBYTECODE # what is compiled, also the tests with their assertions, is kept for the next process
+# The homes of `make test` are in memory, if there is room: it waits for no disk. Those of `make deep` are on the disk.
+IN_MEMORY = $(shell test -w /dev/shm && df -Pk /dev/shm | awk 'NR == 2 && $$4 > 4000000 { print "/dev/shm" }')
 
 .PHONY: help setup demo test deep check pictures bench lock clean
 
@@ -39,7 +42,7 @@ demo: $(STAMP)        ## two devices, one proposal, a verdict on the other devic
 	@$(BIN)/python -m lottisync.demo
 
 test: $(STAMP)        ## the whole suite in random order, and which branches of the core and of review it did not take
-	@$(BIN)/python -m pytest -m "not deep" -n logical --dist worksteal --cov --cov-report=term-missing:skip-covered
+	@PYTEST_DEBUG_TEMPROOT=$(IN_MEMORY) $(BIN)/python -m pytest -m "not deep" -n logical --dist worksteal --cov --cov-report=term-missing:skip-covered
 	@$(BIN)/python -m coverage report --include=$(PURE) --fail-under=100 >/dev/null || { \
 		echo "make: a branch of a pure package was not taken by any test; see the table above."; exit 1; }
 

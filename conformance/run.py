@@ -11,6 +11,7 @@ import fnmatch
 import shlex
 import signal
 import sys
+import tempfile
 import time
 from collections.abc import Iterable
 from pathlib import Path
@@ -23,6 +24,7 @@ from conformance.report import Outcome, Report, Verdict
 from conformance.testee import Failure, NotOffered, Testee
 
 OURS = "lottisync"
+STOPS = {signal.SIGINT, signal.SIGTERM}
 
 
 def ours() -> list[str]:
@@ -120,6 +122,10 @@ def _listed(file: Path | None) -> set[str]:
 
 
 if __name__ == "__main__":
-    # Who is told to stop puts away what a case has begun, its folder with it, as at Ctrl-C.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
-    sys.exit(main(sys.argv[1:]))
+    # Who is told to stop puts away what a case has begun, as at Ctrl-C. The folders of the cases are in one of the run,
+    # for the signal may come while one of them is made, when nobody knows of it yet, or while it is cleared.
+    signal.pthread_sigmask(signal.SIG_BLOCK, STOPS)
+    with tempfile.TemporaryDirectory(prefix="conformance-", ignore_cleanup_errors=True) as tempfile.tempdir:
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPS)
+        sys.exit(main(sys.argv[1:]))

@@ -6,12 +6,18 @@ failure is repeated with the seed that is printed at the end: `pytest --randomly
 
 import os
 import signal
+from pathlib import Path
 
 import hypothesis
 import pytest
 
 DEEP_SECONDS = 3600
 """How long one of the long tests may take; the others have `timeout` of pyproject.toml."""
+
+FOLDER = Path(__file__).parent
+MEASURED = ("agents", "causality", "device", "entities", "journal", "protocol", "review", "simulation", "store", "sync")
+"""The folders whose tests show which branches are taken (`--cov`): of what is measured, and of what stands directly on
+it. Measuring slows Python down, and a branch that is taken somewhere behind a command is not shown by anything."""
 
 # Before lottisync is imported (NET-13): other lottisync programs may run on this machine and its network.
 os.environ["LOTTISYNC_SERVICE"] = f"lt-{os.getpid()}"
@@ -24,6 +30,10 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 hypothesis.settings.register_profile("repeat", derandomize=True, deadline=None, print_blob=True)
 hypothesis.settings.register_profile("search", max_examples=500, deadline=None, print_blob=True)
+# For `tools.mutation`: the same examples, and one that fails is not made smaller.
+hypothesis.settings.register_profile(
+    "notice", hypothesis.settings.get_profile("repeat"), phases=[hypothesis.Phase.explicit, hypothesis.Phase.generate]
+)
 hypothesis.settings.load_profile("repeat")
 
 
@@ -37,6 +47,8 @@ def _english() -> None:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
+        if item.path.relative_to(FOLDER).parts[0] not in MEASURED:
+            item.add_marker(pytest.mark.no_cover)
         if item.get_closest_marker("deep") and not item.get_closest_marker("timeout"):
             item.add_marker(pytest.mark.timeout(DEEP_SECONDS))
 

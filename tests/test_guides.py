@@ -27,7 +27,8 @@ from tests.support.command_line import run_here
 from tests.support.daemons import Daemon, daemon
 
 from lottisync.demo.stage import picture
-from lottisync.scripted_model.server import ChatRequest, Reply, Say, ScriptedModelServer
+from lottisync.scripted_model.script import ChatRequest, Reply, Say
+from lottisync.scripted_model.server import ScriptedModelServer
 
 ROOT = Path(__file__).parent.parent
 FOLDER = ROOT / "docs" / "guide"

@@ -1,4 +1,4 @@
-"""What a person is told."""
+"""A `Problem`: its sentence, its code, its hint."""
 
 from lottisync.problem import Problem, Usage
 

@@ -90,8 +90,8 @@ def __getattr__(name: str) -> Any:
         return version("lottisync")
     if name not in _WHERE:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    place, colon, other = _WHERE[name].partition(":")
-    module = import_module(place)
+    where, colon, other = _WHERE[name].partition(":")
+    module = import_module(where)
     found = module if colon and not other else getattr(module, other or name)
     globals()[name] = found
     return found

@@ -1,10 +1,17 @@
-"""The daemon with its agents, in a process of its own: prints "ready", then the code of everything it says."""
+"""The daemon with its agents, in a process of its own: prints "ready", then the code of everything it says.
+
+What the daemon loads later, for the first wake, is loaded before. So what the process grows by is what wakes keep."""
 
 import sys
 from pathlib import Path
 
 import anyio
 
+import lottisync.agents.model_process
+import lottisync.agents.runtime
+import lottisync.daemon.pending
+import lottisync.relay.visits
+import lottisync.review.cleanup  # noqa: F401
 from lottisync.daemon.daemon import run
 from lottisync.daemon.home import TaskHome
 from lottisync.sync.engine import Listen

@@ -14,7 +14,7 @@ from tests.support.examples import examples
 from tests.support.scripted_model import ScriptedModel, call, say
 
 from lottisync.agents import budget, chat_completions, context, prompt, report, responses, thread
-from lottisync.agents.budget import Budget
+from lottisync.agents.budget import Budget, beginning, size
 from lottisync.agents.model import (
     AssistantMessage,
     Message,
@@ -63,10 +63,10 @@ def fill(device: Device, items: int, notes: int, text: str, task_id: str = "t1",
 
 @given(st.lists(texts, max_size=30), st.integers(0, 20_000))
 @examples(60)
-def test_agent65_what_is_chosen_fits(told: list[str], room: int) -> None:
-    places = budget.chosen(told, room, range(len(told)))
-    assert len(budget.text([told[place] for place in places]).encode()) <= room + 4
-    assert sum(budget.size(each) for each in told[budget.newest(told, room) :]) <= room
+def test_agent65_what_is_chosen_fits(parts: list[str], room: int) -> None:
+    indexes = budget.chosen(parts, room, range(len(parts)))
+    assert len(budget.text([parts[index] for index in indexes]).encode()) <= room + 4
+    assert sum(budget.size(each) for each in parts[budget.newest(parts, room) :]) <= room
 
 
 @given(st.lists(texts, max_size=40), st.lists(texts, max_size=40))
@@ -80,11 +80,11 @@ def test_agent65_a_maximal_report_fits(achieved: list[str], learnings: list[str]
 @examples(60)
 def test_agent71_a_beginning_moves_at_most_once_in_a_quarter_of_the_room(sizes: list[int], room: int) -> None:
     """AGENT-71"""
-    told, firsts = ["x" * size for size in sizes], []
+    parts, firsts = ["x" * size for size in sizes], []
     added = 0
     for count in range(1, 5):
-        firsts.append(budget.newest(told, room))
-        told = [*told, "y" * (room // 20)]
+        firsts.append(budget.newest(parts, room))
+        parts = [*parts, "y" * (room // 20)]
         added += count
     assert firsts == sorted(firsts)
     assert len(set(firsts)) <= 2
@@ -127,16 +127,16 @@ def test_agent65_agent66_any_task_fits_and_adds_up(
     ident = desk.add_agent(task_id)
     with desk.agents.transaction(desk.now(), HIGH) as tx:
         tx.put(ident, "agent", {"config/contextTokens": tokens})
-    told = context.read(desk.journal, desk.agents, ident, desk.now())
-    shown = [item for each in told.task["checklists"] for item in each["items"]]
-    assert len(shown) + told.left_out["items"] == items
-    assert len(told.task["logEntries"]) + told.left_out["log"] == notes
+    made = context.read(desk.journal, desk.agents, ident, desk.now())
+    shown = [item for each in made.task["checklists"] for item in each["items"]]
+    assert len(shown) + made.left_out["items"] == items
+    assert len(made.task["logEntries"]) + made.left_out["log"] == notes
     if notes:
-        assert told.task["logEntries"][-1]["id"] == f"{task_id}-e{notes - 1}"
+        assert made.task["logEntries"][-1]["id"] == f"{task_id}-e{notes - 1}"
     if items:
         newest_tick = (items - 1) // 3 * 3
         assert f"{task_id}-i{newest_tick}" in [item["id"] for item in shown]
-    assert len(prompt.first_wake(told).encode()) <= Budget(tokens).message + 2_000
+    assert len(prompt.first_wake(made).encode()) <= Budget(tokens).message + 2_000
 
 
 def heard(name: str, **arguments: Any) -> tuple[str, str]:
@@ -166,12 +166,26 @@ def large(device: Device, items: int, notes: int) -> None:
     second = ScriptedModel(say("Rust."), say("", call("search_task", words="mrs KEY")), say())
     device.wake(ident, second, turn="2")
     assert first.results()[0] == "Report updated."
-    told = opening(second.asked[1])
-    assert re.search(r"\d+ changes are left out", told)
+    text = opening(second.asked[1])
+    assert re.search(r"\d+ changes are left out", text)
     [answer] = second.results()
     assert json.loads(answer)["found"] == 1
     assert "The key is at Mrs Ott's" in answer
     assert device.state(ident).consecutive_failure_count == 0
+
+
+@pytest.mark.parametrize("sign", ["自", "e\u0301", "👩\u200d🌾", "a"])
+@pytest.mark.parametrize("room", [0, 100, 717, 718, 719, 4_400])
+def test_agent_572_a_long_summary_is_shown_as_far_as_it_fits(sign: str, room: int) -> None:
+    """AGENT-572: of a sign that is written with several characters, all or none."""
+    shown = beginning(sign * 6_000, room)
+    kept = shown.partition("…")[0]
+    assert kept == sign * (len(kept) // len(sign))
+    assert shown.endswith(f"… ({(6_000 * len(sign)) - len(kept)} more characters)")
+    assert size(shown) <= room or kept == sign
+    more = f"{kept}{sign}… ({6_000 * len(sign) - len(kept) - len(sign)} more characters)"
+    assert size(more) > room
+    assert beginning(sign, 4_400) == sign
 
 
 def test_rev_d2_a_large_task_in_chinese_wakes_its_agent(laptop: Device) -> None:
@@ -204,9 +218,9 @@ def test_agent67_the_persons_newest_entry_is_told_behind_many_of_others(laptop: 
     with laptop.journal.transaction(laptop.now(), HIGH) as tx:
         for number in range(60):
             tasks.add_note(tx, f"a{number}", "t1", "z" * 1_900, author="agent")
-    told = context.read(laptop.journal, laptop.agents, laptop.add_agent(), laptop.now())
-    assert told.task["logEntries"][0]["id"] == "mine"
-    assert told.left_out["log"] == 61 - len(told.task["logEntries"]) > 0
+    made = context.read(laptop.journal, laptop.agents, laptop.add_agent(), laptop.now())
+    assert made.task["logEntries"][0]["id"] == "mine"
+    assert made.left_out["log"] == 61 - len(made.task["logEntries"]) > 0
 
 
 def test_agent70_the_budget_follows_what_the_server_counts(laptop: Device) -> None:
@@ -215,8 +229,8 @@ def test_agent70_the_budget_follows_what_the_server_counts(laptop: Device) -> No
     ident = laptop.add_agent()
     laptop.wake(ident, ScriptedModel(say(usage=TokenUsage(60_000, 1))))
     assert laptop.state(ident).slots[context.RATES] == {"scripted": 10}
-    told = context.read(laptop.journal, laptop.agents, ident, laptop.now())
-    assert told.budget.message < Budget().message // 2
+    made = context.read(laptop.journal, laptop.agents, ident, laptop.now())
+    assert made.budget.message < Budget().message // 2
 
 
 # -- what the model itself said
@@ -229,8 +243,8 @@ def turns(draw: st.DrawFn) -> list[Message]:
     said: list[Message] = []
     for turn in range(draw(st.integers(0, 6))):
         calls = tuple(
-            ToolCall(f"{turn}-{place}", "update_report", draw(LONG))
-            for place in range(draw(st.sampled_from([0, 1, 3, 32])))
+            ToolCall(f"{turn}-{index}", "update_report", draw(LONG))
+            for index in range(draw(st.sampled_from([0, 1, 3, 32])))
         )
         said.append(AssistantMessage(draw(LONG), calls))
         said += [ToolMessage(one.id, draw(LONG)) for one in calls]
@@ -338,13 +352,13 @@ def test_context_tokens_change_how_much_is_told(laptop: Device) -> None:
     laptop.add_task()
     fill(laptop, 100, 200, CHINESE * 20)
     ident = laptop.add_agent()
-    told: dict[int, tuple[int, int]] = {}
+    by_tokens: dict[int, tuple[int, int]] = {}
     for tokens in (20_000, 40_000, 60_000, 1_000_000):
         with laptop.agents.transaction(laptop.now(), HIGH) as tx:
             tx.put(ident, "agent", {"config/contextTokens": tokens})
         found = context.read(laptop.journal, laptop.agents, ident, laptop.now())
-        told[tokens] = len(found.task["logEntries"]), len(prompt.first_wake(found).encode())
-    entries, sizes = zip(*told.values(), strict=True)
+        by_tokens[tokens] = len(found.task["logEntries"]), len(prompt.first_wake(found).encode())
+    entries, sizes = zip(*by_tokens.values(), strict=True)
     assert list(entries) == sorted(entries)
     assert entries[0] * 2 < entries[2], "three times the tokens"
     assert list(sizes) == sorted(sizes)

@@ -40,8 +40,8 @@ def test_the_task_as_the_model_sees_it(laptop: Device) -> None:
     laptop.do(lambda tx: tasks.add_item(tx, "i1", "t1", "Buy a chain"))
     laptop.do(lambda tx: tasks.check_item(tx, "i1", checked=True))
     laptop.do(lambda tx: time_entry.add(tx, "e1", "t1", "Took the wheel off", spent(tx.now, 25)))
-    told = read(laptop, laptop.add_agent()).task
-    item = told["checklists"][0]["items"][0]
+    made = read(laptop, laptop.add_agent()).task
+    item = made["checklists"][0]["items"][0]
     assert item | {"checkedAt": ""} == {
         "id": "i1",
         "title": "Buy a chain",
@@ -50,14 +50,14 @@ def test_the_task_as_the_model_sees_it(laptop: Device) -> None:
         "checkedAt": "",
     }
     assert item["checkedAt"].startswith("2025-12-01T12:0")
-    [entry] = told["logEntries"]
+    [entry] = made["logEntries"]
     assert (entry["id"], entry["author"], entry["minutes"]) == ("e1", "user", 25)
     assert entry["at"].startswith("2025-12-01T12:0")
-    assert (told["estimate"], told["minutesSpent"]) == (90, 25)
-    assert told["labels"] == [{"id": "l1", "name": "garage"}]
-    assert told["labelsToChooseFrom"] == [{"id": "l2", "name": "errand"}]
-    assert "suppressedLabels" not in told
-    assert "receipts" not in told
+    assert (made["estimate"], made["minutesSpent"]) == (90, 25)
+    assert made["labels"] == [{"id": "l1", "name": "garage"}]
+    assert made["labelsToChooseFrom"] == [{"id": "l2", "name": "errand"}]
+    assert "suppressedLabels" not in made
+    assert "receipts" not in made
 
 
 def test_what_does_not_fit_is_said_to_be_missing(laptop: Device) -> None:
@@ -67,19 +67,19 @@ def test_what_does_not_fit_is_said_to_be_missing(laptop: Device) -> None:
         for number in range(50):
             at = f"2025-01-01T00:00:{number:02d}.000Z"
             tasks.add_note(tx, f"e{number:02d}", "t1", "x" * 4_007, at=at)
-    told = read(laptop, laptop.add_agent())
-    shown = told.task["logEntries"]
+    made = read(laptop, laptop.add_agent())
+    shown = made.task["logEntries"]
     assert 3 <= len(shown) < 50
-    assert (told.left_out["log"], shown[-1]["id"]) == (50 - len(shown), "e49")
+    assert (made.left_out["log"], shown[-1]["id"]) == (50 - len(shown), "e49")
     assert shown[0]["text"].endswith("x… (7 more characters)")
 
 
 def test_a_first_wake_has_no_delta(laptop: Device) -> None:
     """S3-68"""
     laptop.add_task()
-    told = read(laptop, laptop.add_agent())
-    assert told.is_first
-    assert (told.delta, told.report, told.memory.notes) == ([], None, [])
+    made = read(laptop, laptop.add_agent())
+    assert made.is_first
+    assert (made.delta, made.report, made.memory.notes) == ([], None, [])
 
 
 def test_a_task_that_was_left_alone_has_an_empty_delta(laptop: Device) -> None:
@@ -87,9 +87,9 @@ def test_a_task_that_was_left_alone_has_an_empty_delta(laptop: Device) -> None:
     ident = woken(laptop)
     laptop.do(lambda tx: tasks.add_task(tx, "t2", "Another task"))
     laptop.do(lambda tx: tasks.add_item(tx, "i9", "t2", "Not for this agent"))
-    told = read(laptop, ident)
-    assert not told.is_first
-    assert told.delta == []
+    made = read(laptop, ident)
+    assert not made.is_first
+    assert made.delta == []
 
 
 def test_the_delta_is_what_was_written_since_and_nothing_else(laptop: Device) -> None:
@@ -99,18 +99,18 @@ def test_the_delta_is_what_was_written_since_and_nothing_else(laptop: Device) ->
     laptop.do(lambda tx: tasks.edit_task(tx, "t1", {"due": "2025-12-24"}))
     laptop.do(lambda tx: tasks.add_item(tx, "i3", "t1", "Test the brakes"))
     laptop.do(lambda tx: tx.delete("e1"))
-    told = read(laptop, ident).delta
-    assert [(each["type"], each["id"], each["change"], each["by"]) for each in told] == [
+    made = read(laptop, ident).delta
+    assert [(each["type"], each["id"], each["change"], each["by"]) for each in made] == [
         ("task", "t1", "edited", ["user"]),
         ("checklistItem", "i1", "edited", ["user"]),
         ("entry", "e1", "deleted", ["user"]),
         ("checklistItem", "i3", "added", ["user"]),
     ]
-    assert told[0]["fields"] == {"due": "2025-12-24"}
-    assert told[1]["fields"].keys() == {"isChecked", "checkedBy", "checkedAt", "checkReason"}
-    assert told[1]["fields"]["isChecked"] is True
-    assert told[2]["title"] == "The chain is rusty"
-    assert told[3]["fields"]["title"] == "Test the brakes"
+    assert made[0]["fields"] == {"due": "2025-12-24"}
+    assert made[1]["fields"].keys() == {"isChecked", "checkedBy", "checkedAt", "checkReason"}
+    assert made[1]["fields"]["isChecked"] is True
+    assert made[2]["title"] == "The chain is rusty"
+    assert made[3]["fields"]["title"] == "Test the brakes"
 
 
 def test_what_arrives_by_sync_with_an_old_date_is_new(laptop: Device, phone: Device) -> None:
@@ -161,12 +161,12 @@ def test_the_newest_notes_are_always_there_and_older_ones_as_far_as_they_fit(lap
         laptop.wake(
             ident, ScriptedModel(say("", call("record_observations", observations=notes)), say()), turn=f"n{wave}"
         )
-    told = read(laptop, ident)
-    assert len(told.memory.notes) == memory.HOT_OBSERVATIONS
-    assert told.memory.left_out == 20
-    assert told.memory.notes[0].startswith("1-00")
-    assert told.memory.notes[-1].startswith("1-19")
-    assert len(told.memory.notes[0]) == 1_505  # whole, not the preview in the message
+    made = read(laptop, ident)
+    assert len(made.memory.notes) == memory.HOT_OBSERVATIONS
+    assert made.memory.left_out == 20
+    assert made.memory.notes[0].startswith("1-00")
+    assert made.memory.notes[-1].startswith("1-19")
+    assert len(made.memory.notes[0]) == 1_505  # whole, not the preview in the message
 
 
 def test_short_notes_all_fit(laptop: Device) -> None:
@@ -177,9 +177,9 @@ def test_short_notes_all_fit(laptop: Device) -> None:
         laptop.wake(
             ident, ScriptedModel(say("", call("record_observations", observations=notes)), say()), turn=f"n{wave}"
         )
-    told = read(laptop, ident)
-    assert told.memory.notes == [f"{wave}-{number:02d}" for wave in range(3) for number in range(20)]
-    assert told.memory.left_out == 0
+    made = read(laptop, ident)
+    assert made.memory.notes == [f"{wave}-{number:02d}" for wave in range(3) for number in range(20)]
+    assert made.memory.left_out == 0
 
 
 def test_linked_tasks_with_what_their_agents_say_unless_the_agent_may_not_see_them(laptop: Device) -> None:

@@ -122,7 +122,7 @@ def test_queries_of_the_agents_store(laptop: Device, woken: str) -> None:
 
 
 def test_the_fields_of_the_plan_are_there(laptop: Device, woken: str) -> None:
-    """S3-17, S3-22, S3-24, S3-31: three of the plan's fields belong to every entity, and not to these structs."""
+    """S3-17, S3-22, S3-24, S3-31: three of the required fields belong to every entity, and not to these structs."""
     of_every = {"updatedAt", "vectorClock", "deletedAt"}
     identity = (
         "id agentId kind displayName lifecycle mode allowedCategoryIds currentStateId config createdAt destroyedAt"
@@ -231,12 +231,12 @@ def test_the_model_is_the_agents_own_unless_the_person_says_another() -> None:
 
 
 def test_the_context_is_the_journals_own_reading(laptop: Device, woken: str) -> None:
-    """S3-64, S3-65: what a person is shown of the task is what the model is told, texts of entries included."""
+    """S3-64, S3-65: what a person is shown of the task is what the model gets, texts of entries included."""
     laptop.do(lambda tx: tasks.add_note(tx, "n1", "t1", "Heard on the phone: two hours"))
-    told = context.read(laptop.journal, laptop.agents, woken, laptop.now()).task
+    sent = context.read(laptop.journal, laptop.agents, woken, laptop.now()).task
     with laptop.journal.reading() as reader:
         shown = tasks.as_json(tasks.page(reader, "t1"))
-    assert told["logEntries"] == shown["entries"]
-    assert [told[key] for key in ("title", "status", "priority", "checklists")] == [
+    assert sent["logEntries"] == shown["entries"]
+    assert [sent[key] for key in ("title", "status", "priority", "checklists")] == [
         shown[key] for key in ("title", "status", "priority", "checklists")
     ]

@@ -2,13 +2,14 @@
 
 import json
 from collections.abc import Callable
+from datetime import UTC, timedelta, timezone
 
 import pytest
 from tests.support.counted import NOON
 from tests.support.device import MINUTE, Device
 from tests.support.scripted_model import Killed, ScriptedModel, call, say
 
-from lottisync.agents import admission, run_log, sent, spending, switch
+from lottisync.agents import admission, context, run_log, sent, spending, switch
 from lottisync.agents.admission import Here
 from lottisync.agents.model import TokenUsage
 from lottisync.agents.seen import MAX_LISTED, Seen, stored
@@ -17,6 +18,7 @@ from lottisync.entities.entity import HIGH
 from lottisync.journal import names, never_sent, tasks
 from lottisync.journal.types import Task
 from lottisync.problem import Problem
+from lottisync.store.instant import LAST
 from lottisync.store.transaction import Transaction
 
 SECRET = "Xylophone-4711"
@@ -121,10 +123,10 @@ def test_agent82_a_linked_task_that_is_never_sent_is_in_no_request(laptop: Devic
         say("", call("link_task", relation="fixes", targetTaskId="t2"), call("update_report", tldr="Linked.")), say()
     )
     laptop.wake(laura, proposed)
-    assert SECRET.encode() in everything_sent(laptop, laura), "until it is marked it is told"
+    assert SECRET.encode() in everything_sent(laptop, laura), "until it is marked it is sent"
     marked(laptop, "t2")
     laptop.do(lambda tx: tasks.add_note(tx, "n3", "t1", "What now?"))
-    told = ScriptedModel(
+    script = ScriptedModel(
         say(
             "",
             call("search_task", words=SECRET.split("-")[0]),
@@ -134,13 +136,13 @@ def test_agent82_a_linked_task_that_is_never_sent_is_in_no_request(laptop: Devic
         say(),
     )
     before = len(everything_sent(laptop, laura))
-    laptop.wake(laura, told, turn="2")
+    laptop.wake(laura, script, turn="2")
     with laptop.agents.reading() as reader:
         newest = sent.requests(reader, laura)[:2]
         bodies = b"".join(sent.body(reader, laura, each.id) or b"" for each in newest)
     assert before > 0
     # The model's own words, which it sent back, are the one place where the word may stand: the search.
-    answers = told.results()
+    answers = script.results()
     assert all(SECRET not in text for text in answers)
     assert SECRET.encode() not in bodies
     assert b"this task fixes" not in bodies, "the proposal that names it is left out as a whole"
@@ -149,7 +151,7 @@ def test_agent82_a_linked_task_that_is_never_sent_is_in_no_request(laptop: Devic
 
 def test_agent123_what_was_said_of_a_task_is_not_sent_when_it_is_never_sent(laptop: Device, laura: str) -> None:
     """AGENT-123: not in report and notes, not by the agent of a third task, and not in what is written after them;
-    what is written without them is told, and all of it is again when the mark is taken off."""
+    what is written without them is sent, and all of it is again when the mark is taken off."""
     linked_secret(laptop)
     laptop.add_task("t3", "Beside")
     laptop.do(lambda tx: tasks.set_link(tx, "t3", "blocks", "t1"))
@@ -169,10 +171,10 @@ def test_agent123_what_was_said_of_a_task_is_not_sent_when_it_is_never_sent(lapt
         assert all(SECRET.encode() not in body for body in bodies_of(laptop, agent_id)[before:])
         assert b"Mind what t1 says" not in bodies_of(laptop, agent_id)[-1]
     laptop.wake(laura, ScriptedModel(say()), turn="3")
-    told = bodies_of(laptop, laura)[-1]
-    assert b"A new start." in told
-    assert b"Written after" in told
-    assert SECRET.encode() not in told
+    body = bodies_of(laptop, laura)[-1]
+    assert b"A new start." in body
+    assert b"Written after" in body
+    assert SECRET.encode() not in body
     marked(laptop, "t2", never=False)
     laptop.wake(laura, ScriptedModel(say()), turn="4")
     assert f"{SECRET} is slow".encode() in bodies_of(laptop, laura)[-1]
@@ -318,6 +320,15 @@ def test_agent84_a_day_begins_and_ends_at_midnight() -> None:
     assert day.begin <= NOON < day.end
     assert spending.day_of(day.end - 1) == day
     assert spending.day_of(day.end).begin == day.end
+
+
+@pytest.mark.parametrize("zone", [None, UTC, timezone(timedelta(hours=14)), timezone(timedelta(hours=-12))])
+@pytest.mark.parametrize("now", [0, LAST, 2**48 - 1])
+def test_ent_570_a_day_at_the_limits_of_a_clock(now: int, zone: timezone | None) -> None:
+    """ENT-570: it begins before it ends, and the model is told of it."""
+    day = spending.day_of(now, zone)
+    assert 0 <= day.begin < day.end <= LAST
+    assert context.moment(now, zone).partition(", ")[2][:4] in ("1969", "1970", "9999")
 
 
 def test_agent89_thousands_of_writes_beyond_the_knowledge_fit_into_their_document(laptop: Device, laura: str) -> None:

@@ -4,7 +4,7 @@ Time is one virtual clock; devices meet when the history says so; the agent move
 When all have met, and the agent has woken once more:
 
 - the devices hold the same, to the digest, and nothing that they hold is broken;
-- no verdict is lost: the agent was told of every operation that a person decided on;
+- no verdict is lost: the agent has read of every operation that a person decided on;
 - no operation has two effects: the field has what the last of those in force gave it, or what a person typed;
 - what a person wrote is within the agent's watermark, and nobody wakes any more.
 """
@@ -47,7 +47,7 @@ class Loop(RuleBasedStateMachine):
         self.now = self.devices[0].time
         self.counted = 0
         self.decided: dict[str, str] = {}
-        self.told = ""
+        self.prompted = ""
         first = self.at(0)
         first.add_task()
         self.agent = first.add_agent()
@@ -111,14 +111,14 @@ class Loop(RuleBasedStateMachine):
         with device.agents.transaction(device.now(), HIGH) as tx:
             agent.move(tx, self.agent, self.devices[home].id)
 
-    @rule(number=devices, confirmed=st.booleans(), place=st.integers(0, 5))
-    def a_person_decides(self, number: int, confirmed: bool, place: int) -> None:
+    @rule(number=devices, confirmed=st.booleans(), which=st.integers(0, 5))
+    def a_person_decides(self, number: int, confirmed: bool, which: int) -> None:
         device = self.at(number)
         with device.agents.reading() as reader:
             waiting = [placed.item for placed in Ledger.read(reader, device.now()).placed() if placed.state.open]
         if not waiting:
             return
-        item = waiting[place % len(waiting)]
+        item = waiting[which % len(waiting)]
         verdicts = Verdicts(device.journal, device.agents, ACTIONS, device_id=device.id, new_id=device.new_id)
         given = (
             verdicts.confirm(item.id, device.now())
@@ -142,7 +142,7 @@ class Loop(RuleBasedStateMachine):
                 daemon.wake(start, script)
             except Killed:
                 continue
-            self.told = str(script.asked[0][1])
+            self.prompted = str(script.asked[0][1])
         return len(starts)
 
     def proposing(self, messages: Sequence[Message]) -> Turn:
@@ -180,7 +180,7 @@ class Loop(RuleBasedStateMachine):
         }
         assert self.decided.keys() <= operations.keys()
         for operation in self.decided:
-            assert operations[operation].tool_name in self.told
+            assert operations[operation].tool_name in self.prompted
         self.each_effect_is_there_once(set(operations))
         for number in range(DEVICES):
             assert self.wake_who_is_due(number) == 0

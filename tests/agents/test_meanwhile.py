@@ -184,7 +184,7 @@ def test_a_store_that_cannot_be_read_is_a_failure_and_not_tried_for_ever(
 def test_a_wake_that_cannot_write_its_end_fails_with_its_record_whole(
     laptop: Device, laura: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """AGENT-15, AGENT-18: the failure is told behind what was kept, not behind what was rolled back."""
+    """AGENT-15, AGENT-18: the failure is noted behind what was kept, not behind what was rolled back."""
 
     def full(*_: object) -> list[str]:
         raise Problem("disk-full", "the disk is full")

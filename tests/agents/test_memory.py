@@ -45,16 +45,16 @@ def test_old_notes_are_condensed_before_the_conversation(laptop: Device, full: s
     """AGENT-35, AGENT-307, S3-07, S3-24"""
     model = ScriptedModel(say("It rained a lot.", usage=TokenUsage(1_000, 50)), say("Done."))
     result = laptop.wake(full, model, turn="c")
-    asked, told = str(model.asked[0]), str(model.asked[1][1])
+    asked, opening = str(model.asked[0]), str(model.asked[1][1])
     assert "You condense the private notes" in asked
     assert "a-00" in asked
     assert "b-09" in asked
     assert "b-10" not in asked  # the newest stay in their own words
     assert model.offered  # the conversation has tools, and the question before it had none
-    assert "It rained a lot." in told.partition("<older_observations>")[2].partition("</older_observations>")[0]
-    assert "b-10" in told
-    assert "b-09" not in told
-    assert "left out" not in told
+    assert "It rained a lot." in opening.partition("<older_observations>")[2].partition("</older_observations>")[0]
+    assert "b-10" in opening
+    assert "b-09" not in opening
+    assert "left out" not in opening
     assert result.usage == TokenUsage(1_100, 60)
     [made] = summaries(laptop)
     with laptop.agents.reading() as reader:

@@ -15,7 +15,8 @@ from tests.support.child import ROOT
 from lottisync.agents.endpoint import Choice
 from lottisync.agents.model import ModelError, Turn
 from lottisync.agents.model_process import ModelProcess
-from lottisync.scripted_model.server import ChatRequest, Reply, Say, ScriptedModelServer, ServerError, Stall
+from lottisync.scripted_model.script import ChatRequest, Reply, Say, ServerError, Stall
+from lottisync.scripted_model.server import ScriptedModelServer
 
 pytestmark = pytest.mark.anyio
 

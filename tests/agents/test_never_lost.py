@@ -1,4 +1,4 @@
-"""Whatever happens in whatever order: what a person writes is told to the agent in the end; nothing else wakes it."""
+"""Whatever happens in whatever order: in the end the agent has read what a person wrote; nothing else wakes it."""
 
 import tempfile
 from pathlib import Path

@@ -27,7 +27,7 @@ from lottisync.agents.model import (
     UserMessage,
 )
 from lottisync.agents.openai_client import DEFAULT_MODEL, OPENAI_URL, OpenAIModel, kept_key, model_from_environment
-from lottisync.scripted_model.server import (
+from lottisync.scripted_model.script import (
     ChatRequest,
     Dropped,
     RateLimited,
@@ -35,11 +35,11 @@ from lottisync.scripted_model.server import (
     RawEvents,
     Reply,
     Say,
-    ScriptedModelServer,
     ServerError,
     Stall,
     Truncated,
 )
+from lottisync.scripted_model.server import ScriptedModelServer
 
 pytestmark = pytest.mark.anyio
 
@@ -344,7 +344,7 @@ async def test_a_wrong_key_is_refused_and_not_repeated(serve: Serve) -> None:
     server = serve(require_key="sk-the-right-one")
     error = await failure(model_at(server))
     assert error.code == "unauthorized"
-    assert "OPENAI_API_KEY" in error.message
+    assert "LOTTISYNC_MODEL_KEY" in error.message
     assert server.requests == []
 
 

@@ -550,7 +550,7 @@ def test_an_agent_sleeps_with_its_task_and_comes_back_with_it(laptop: Device, la
 def test_an_agent_that_moves_goes_on_at_its_new_home_from_where_it_was(
     laptop: Device, phone: Device, laura: str, daemon: Daemon
 ) -> None:
-    """AGENT-33, AGENT-53: what was written before it came is found, what it had seen is not told again."""
+    """AGENT-33, AGENT-53: what was written before it came is found, what it had seen is not sent again."""
     laptop.do(lambda tx: tasks.add_note(tx, "n1", "t1", "Seen at the old home"))
     daemon.settle(*quiet())
     elsewhere = Daemon(phone)
@@ -564,9 +564,9 @@ def test_an_agent_that_moves_goes_on_at_its_new_home_from_where_it_was(
         agent.move(tx, laura, phone.id)
     model = ScriptedModel(say())
     assert elsewhere.settle(model) == ["subscription task"]
-    told = str(model.asked[0][1]).partition("<delta>")[2].partition("</delta>")[0]
-    assert "Not seen by anybody" in told
-    assert "Seen at the old home" not in told
+    opening = str(model.asked[0][1]).partition("<delta>")[2].partition("</delta>")[0]
+    assert "Not seen by anybody" in opening
+    assert "Seen at the old home" not in opening
     laptop.pull(phone)
     assert daemon.settle() == []
 
@@ -606,9 +606,9 @@ def test_the_whole_loop(laptop: Device, phone: Device, laura: str, daemon: Daemo
     laptop.pull(phone)
     model = ScriptedModel(say("", call("update_task_priority", priority="P0")), say())
     assert daemon.settle(model) == ["subscription task"]
-    told = str(model.asked[0][1])
-    assert "Not urgent at all" in told
-    assert "Two hours at the shop." in told
+    opening = str(model.asked[0][1])
+    assert "Not urgent at all" in opening
+    assert "Two hours at the shop." in opening
     assert "Skipped" in model.results()[0]
     assert len(laptop.in_agents("changeSet")) == 1
 
@@ -633,3 +633,22 @@ def test_agent120_an_agent_whose_endpoint_is_not_here_waits_for_it(laptop: Devic
     assert admission.without_endpoint(laptop.agent(laura), here._replace(device="another"), "Laura") is None
     there.add("home")
     assert daemon.settle(*quiet()) == ["subscription task"]
+
+
+def test_jour_600_a_status_that_is_edited_to_done_sends_the_agent_to_sleep(
+    laptop: Device, laura: str, daemon: Daemon
+) -> None:
+    """JOUR-600, JOUR-603, AGENT-59: until that verdict is undone."""
+    laptop.do(lambda tx: tasks.add_note(tx, "n1", "t1", "All steps are written"))
+    daemon.settle(ScriptedModel(say("", call("set_task_status", status="GROOMED")), say("Bye.")))
+    with laptop.agents.reading() as reader:
+        [held] = reader.by_type("changeSet")
+    item = view(held, ChangeSet).items[0].id
+    verdicts = Verdicts(laptop.journal, laptop.agents, ACTIONS, device_id=laptop.id, new_id=laptop.new_id)
+    assert verdicts.confirm(item, laptop.now(), edited_args={"status": "DONE"}).result == "applied"
+    laptop.do(lambda tx: tasks.add_note(tx, "n2", "t1", "It is ridden"))
+    laptop.pass_minutes(10)
+    assert daemon.look().start == []
+    assert verdicts.undo(item, laptop.now()).result == "undone"
+    laptop.pass_minutes(10)
+    assert [start.agent_id for start in daemon.look().start] == [laura]

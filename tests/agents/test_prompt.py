@@ -1,4 +1,4 @@
-"""What an agent is told beside the task: the day, the rules of its tools, how it is to write; and when it sleeps."""
+"""What a prompt holds beside the task: the day, the rules of its tools, how it is to write; and when it sleeps."""
 
 from datetime import UTC, timedelta, timezone
 
@@ -20,7 +20,7 @@ PARIS = timezone(timedelta(hours=1), "CET")
 DAY = 86_400_000
 
 
-def told(device: Device, agent_id: str, turn: str = "1") -> str:
+def opening(device: Device, agent_id: str, turn: str = "1") -> str:
     """The user message of a wake."""
     model = ScriptedModel(say("Nothing to do."))
     device.wake(agent_id, model, turn=turn)
@@ -35,9 +35,9 @@ def laura(laptop: Device) -> str:
 
 def test_rev_d7_every_wake_is_told_what_day_it_is(laptop: Device, laura: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """AGENT-60"""
-    assert "Now it is Monday, 2025-12-01, 1" in told(laptop, laura)
+    assert "Now it is Monday, 2025-12-01, 1" in opening(laptop, laura)
     laptop.time = NOON + 4 * DAY
-    assert "Now it is Friday, 2025-12-05, 1" in told(laptop, laura, "2")
+    assert "Now it is Friday, 2025-12-05, 1" in opening(laptop, laura, "2")
 
 
 @pytest.mark.parametrize(
@@ -53,20 +53,19 @@ def test_rev_d7_the_day_is_that_of_the_zone(zone: timezone, said: str) -> None:
     assert context.moment(NOON + 11 * 3_600_000 + 30 * 60_000, zone) == said
 
 
-@given(now=st.integers(min_value=0, max_value=LAST - 2 * DAY), minutes=st.integers(min_value=-720, max_value=840))
+@given(now=st.integers(min_value=0, max_value=LAST - 9 * DAY), minutes=st.integers(min_value=-720, max_value=840))
 def test_rev_d7_a_week_later_is_the_same_day_of_the_week(now: int, minutes: int) -> None:
     """AGENT-60"""
     zone = timezone(timedelta(minutes=minutes))
-    later = min(now + 7 * DAY, LAST)
-    same = context.moment(now, zone).partition(",")[0] == context.moment(later, zone).partition(",")[0]
-    assert same or later == LAST
+    [first, second] = (context.moment(at, zone).partition(",")[0] for at in (now, now + 7 * DAY))
+    assert first == second
 
 
 def test_agent60_the_language_of_the_task(laptop: Device, laura: str) -> None:
     """AGENT-60"""
-    assert "The task has no language" in told(laptop, laura)
+    assert "The task has no language" in opening(laptop, laura)
     laptop.do(lambda tx: tasks.edit_task(tx, "t1", {"languageCode": "ro"}))
-    assert "The task's language is ro." in told(laptop, laura, "2")
+    assert "The task's language is ro." in opening(laptop, laura, "2")
 
 
 def test_agent61_each_offered_tool_says_when_it_is_to_be_called() -> None:
@@ -123,8 +122,8 @@ def test_agent62_what_is_no_text_is_none(words: object, laptop: Device, laura: s
 def test_agent59_the_agent_of_a_closed_task_sleeps_and_wakes_when_it_is_opened(
     laptop: Device, laura: str, status: str
 ) -> None:
-    """AGENT-59, AGENT-272, S3-88: and the wake is told what was written meanwhile."""
-    told(laptop, laura)
+    """AGENT-59, AGENT-272, S3-88: and the wake reads what was written meanwhile."""
+    opening(laptop, laura)
     orchestrator = Orchestrator(laptop.journal, laptop.agents, laptop.id)
     laptop.do(lambda tx: tasks.edit_task(tx, "t1", {"status": status}))
     laptop.do(lambda tx: tasks.add_note(tx, "e1", "t1", "the chain is new"))
@@ -132,7 +131,7 @@ def test_agent59_the_agent_of_a_closed_task_sleeps_and_wakes_when_it_is_opened(
     orchestrator.hear(laptop.now())
     assert orchestrator.look(laptop.now(), ()).start == []
     with pytest.raises(Problem, match=f"is {status}. It goes on when the task is open again") as caught:
-        told(laptop, laura, "2")
+        opening(laptop, laura, "2")
     assert caught.value.code == "task-closed"
     laptop.do(lambda tx: tasks.edit_task(tx, "t1", {"status": "OPEN"}))
     laptop.pass_minutes(10)

@@ -35,9 +35,9 @@ def test_s1_20_the_model_is_told_what_waits_and_can_take_it_back(laptop: Device,
         say("Done."),
     )
     laptop.wake(laura, model, turn="2")
-    told = str(model.asked[0][1])
-    assert "<waiting>" in told
-    assert estimate.id in told
+    opening = str(model.asked[0][1])
+    assert "<waiting>" in opening
+    assert estimate.id in opening
     assert "retract_suggestions" in [tool.name for tool in model.offered]
     assert [item.id for item in waiting(laptop)] == [priority.id]
 

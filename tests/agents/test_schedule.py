@@ -143,7 +143,7 @@ def test_no_plan_breaks_a_rule(everyone: list[Readiness]) -> None:
 
 @given(agents)
 def test_whoever_waits_wakes_in_the_end(each: Readiness) -> None:
-    """AGENT-306: nothing holds an agent for ever that is neither asleep nor awake."""
+    """AGENT-306: nothing holds back for good an agent that is neither asleep nor awake."""
     found = moment(each)
     assert (found is None) == (each.asleep or each.awake or not each.causes)
     assert found is None or found <= T + 2 * HOUR

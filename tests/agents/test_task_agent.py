@@ -60,9 +60,9 @@ def test_making_it_again_changes_nothing_but_what_it_may_see(laptop: Device) -> 
 
 
 def test_no_agent_for_a_task_that_is_not_there(laptop: Device) -> None:
-    with pytest.raises(Problem) as told:
+    with pytest.raises(Problem) as raised:
         laptop.add_agent("nowhere")
-    assert told.value.code == "unknown-id"
+    assert raised.value.code == "unknown-id"
     assert laptop.in_agents("agent") == []
 
 

@@ -1,12 +1,14 @@
 """`agent ...` as a person types it, with a real model server on loopback."""
 
 import json
+import re
 import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.cells import cell_len
 from tests.support.command_line import BOUND_SECONDS, Result, environment, run, run_here, started
 
 from lottisync.cli.watch import changes
@@ -14,13 +16,14 @@ from lottisync.daemon.home import TaskHome
 from lottisync.daemon.status import STATUS_FILE
 from lottisync.device import clock
 from lottisync.entities.entity import HIGH
-from lottisync.scripted_model.server import ChatRequest, Reply, Say, ScriptedModelServer, ServerError
+from lottisync.scripted_model.script import ChatRequest, Reply, Say, ServerError
+from lottisync.scripted_model.server import ScriptedModelServer
 
 Answers = list[Reply]
 
 
 class Person:
-    """At a shell, with a model server that gives `answers` one after the other, for ever the last."""
+    """At a shell, with a model server that gives `answers` in order, then the last one again."""
 
     def __init__(self, home: Path, server: ScriptedModelServer, answers: Answers) -> None:
         self.home, self.server, self.answers = home, server, answers
@@ -99,6 +102,20 @@ def test_the_log_shows_every_call_and_its_answer(person: Person) -> None:
     assert "begin with nothing" in person.run("agent", "log", person.task, "--wake", "nothing").err
 
 
+@pytest.mark.parametrize("words", ["We are out of order. " * 30, "链条生锈了" * 80])
+def test_agent_571_a_long_error_does_not_widen_the_log(person: Person, words: str) -> None:
+    """AGENT-571: a sign of Chinese takes two columns; all that the server said stands in the wake's own page."""
+    person.answers[:] = [ServerError(status=400, message=words)]
+    person.json("agent", "create", person.task)
+    assert person.run("agent", "wake", person.task).code == 1
+    [entry] = person.json("agent", "log", person.task)["wakes"]
+    _, _, row = person.run("agent", "log", person.task).out.splitlines()
+    ended = re.search("failed: .*…", row)
+    assert ended is not None
+    assert 58 <= cell_len(ended[0]) <= 60
+    assert entry["error"] in person.run("agent", "log", person.task, "--wake", entry["runKey"][:12]).out
+
+
 def test_an_agent_that_gave_up_is_seen_in_list_and_show(person: Person) -> None:
     """AGENT-31, AGENT-52, S3-72, S3-90"""
     person.answers[:] = [ServerError(status=400, message="We are out of order: slow down")]
@@ -109,8 +126,8 @@ def test_an_agent_that_gave_up_is_seen_in_list_and_show(person: Person) -> None:
         assert "rejected the request (HTTP 400): We are out of order" in failed.err
     assert "gave up after 5 failures" in person.run("agent", "list").out
     assert "5 failures in a row" in person.json("status")["asleep"][0]["asleepBecause"]
-    told = person.run("agent", "show", person.task).out
-    assert "It sleeps, after 5 failures in a row, the last: http://127.0.0.1" in told
+    said = person.run("agent", "show", person.task).out
+    assert "It sleeps, after 5 failures in a row, the last: http://127.0.0.1" in said
     asked = len(person.server.requests)
     assert "lottisync agent resume" in person.run("agent", "wake", person.task).err
     assert len(person.server.requests) == asked
@@ -223,12 +240,12 @@ def test_cli_26_a_page_that_is_watched_follows_what_others_commit(person: Person
     with started(page, "show", person.task, "--watch", "--json", home=person.home) as watching:
         assert watching.stdout is not None
         first = json.loads(watching.stdout.readline())
-        told = first["agent"] if page == "task" else first
-        assert told["lifecycle"] == "created"
+        said = first["agent"] if page == "task" else first
+        assert said["lifecycle"] == "created"
         person.json("agent", "pause", person.task)
-        while told["lifecycle"] != "dormant":
+        while said["lifecycle"] != "dormant":
             line = json.loads(watching.stdout.readline())
-            told = line["agent"] if page == "task" else line
+            said = line["agent"] if page == "task" else line
         watching.send_signal(signal.SIGINT)
         assert watching.wait(BOUND_SECONDS) == 0
 

@@ -15,7 +15,8 @@ from lottisync.daemon.settings import SETTINGS_FILE, change, read_settings
 from lottisync.device import clock
 from lottisync.entities.entity import HIGH
 from lottisync.problem import Problem
-from lottisync.scripted_model.server import Say, ScriptedModelServer, ServerError
+from lottisync.scripted_model.script import Say, ServerError
+from lottisync.scripted_model.server import ScriptedModelServer
 
 __all__ = ["person"]
 
@@ -130,6 +131,50 @@ def test_agent87_an_endpoint_takes_its_key_from_the_environment() -> None:
     assert KEY not in repr(found)
     with pytest.raises(Problem, match=r"no endpoint 'work': write \[endpoints.work\]"):
         model_for(Choice(None, "work"), there, {})
+
+
+@pytest.mark.parametrize(
+    ("key_env", "named"),
+    [("key_env = 'HOME_KEY'", "set a valid one in HOME_KEY, or"), ("", "as endpoints.home.key_env")],
+)
+def test_agent_570_a_key_that_is_not_accepted_is_named_where_it_stands(
+    person: Person, key_env: str, named: str
+) -> None:
+    """AGENT-570: and so is the name of a model that there is not."""
+    person.json("agent", "create", person.task)
+    file = person.home / SETTINGS_FILE
+    with ScriptedModelServer(lambda request: Say(text="Here."), require_key=KEY) as own:
+        file.write_text(f'[endpoints.home]\nurl = "{own.url}"\n{key_env}\n')
+        person.json("agent", "model", person.task, "--endpoint", "home")
+        refused = person.run("agent", "wake", person.task)
+    assert refused.code == 1
+    assert named in refused.err
+    assert "LOTTISYNC_MODEL" not in refused.err
+    with ScriptedModelServer(lambda request: ServerError(status=404)) as other:
+        file.write_text(f'[endpoints.home]\nurl = "{other.url}"\n')
+        unknown = person.run("agent", "wake", person.task)
+    assert "check endpoints.home.model, and that endpoints.home.url ends in /v1" in unknown.err
+
+
+@pytest.mark.parametrize(
+    ("environ", "named"),
+    [
+        ({"LOTTISYNC_MODEL_KEY": "other"}, "set a valid one in LOTTISYNC_MODEL_KEY, or in your keyring"),
+        ({"LOTTISYNC_MODEL_KEY": ""}, "set a valid one in LOTTISYNC_MODEL_KEY, or in your keyring"),
+    ],
+)
+def test_agent_570_of_the_environment_it_is_the_variable_of_that_server(
+    person: Person, monkeypatch: pytest.MonkeyPatch, environ: dict[str, str], named: str
+) -> None:
+    """AGENT-570"""
+    person.json("agent", "create", person.task)
+    with ScriptedModelServer(lambda request: Say(text="Here."), require_key=KEY) as own:
+        monkeypatch.setenv("LOTTISYNC_MODEL_URL", own.url)
+        for name, value in environ.items():
+            monkeypatch.setenv(name, value)
+        refused = person.run("agent", "wake", person.task)
+    assert named in refused.err
+    assert "OPENAI_API_KEY" not in refused.err
 
 
 def test_agent87_a_key_in_the_file_is_refused_and_a_setting_stays_before_the_tables(tmp_path: Path) -> None:
@@ -280,14 +325,14 @@ def test_cli_220_doctor_tries_each_endpoint_and_sends_nothing(person: Person) ->
         '[endpoints.wrong]\nurl = "nonsense"\n'
     )
     found = run_here("doctor", "--json", home=person.home).json["findings"]
-    told = {each["text"].partition(":")[0]: each for each in found if each["part"] == "endpoint"}
-    assert {name: each["state"] for name, each in told.items()} == {
+    by_name = {each["text"].partition(":")[0]: each for each in found if each["part"] == "endpoint"}
+    assert {name: each["state"] for name, each in by_name.items()} == {
         "good": "good",
         "closed": "warning",
         "keyless": "warning",
         "wrong": "fault",
     }
-    assert "NO_SUCH_KEY is not set" in told["keyless"]["text"]
+    assert "NO_SUCH_KEY is not set" in by_name["keyless"]["text"]
     assert person.server.bodies == []
 
 

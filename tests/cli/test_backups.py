@@ -53,7 +53,7 @@ def test_everything_is_exported_and_imported_elsewhere(home: Path, tmp_path: Pat
     assert exported == {"file": str(file), "entities": len(file.read_text().splitlines()) - 1}
     TaskHome.create(tmp_path / "new", "phone").close()
     would = run_here("import", str(file), "--dry-run", home=tmp_path / "new")
-    assert would.out == f"Would add {exported['entities']} entities; 0 were here already.\n"
+    assert (exported["entities"], would.out) == (1, "Would add 1 entity; 0 were here already.\n")
     assert titles(tmp_path / "new") == []
     assert run_here("import", str(file), home=tmp_path / "new").out.startswith("Added ")
     assert titles(tmp_path / "new") == ["Bake bread"]
@@ -73,7 +73,7 @@ def test_a_dry_run_of_a_task_file_adds_nothing(home: Path, tmp_path: Path) -> No
     file = tmp_path / "tasks.json"
     file.write_text(json.dumps(TASKS).replace("Bake bread", "Other").replace('"a"', '"b"'))
     would = run_here("import", str(file), "--dry-run", home=home)
-    assert would.out == "Would add 1 tasks, 0 checklist items, 0 notes, 0 labels; 0 were here already.\n"
+    assert would.out == "Would add 1 task, 0 checklist items, 0 notes, 0 labels; 0 were here already.\n"
     assert titles(home) == ["Bake bread"]
 
 
@@ -98,7 +98,7 @@ def test_jour_460_tasks_go_out_and_in_as_text(home: Path, tmp_path: Path, name: 
     )
     TaskHome.create(tmp_path / "new", "phone").close()
     would = run_here("import", str(file), "--dry-run", home=tmp_path / "new")
-    assert would.out.startswith("Would add 1 tasks, 0 checklist items, 1 notes")
+    assert would.out.startswith("Would add 1 task, 0 checklist items, 1 note")
     assert titles(tmp_path / "new") == []
     run_here("import", str(file), home=tmp_path / "new")
     assert titles(tmp_path / "new") == ["Bake bread"]

@@ -69,3 +69,16 @@ def test_store_103_a_copied_home_with_a_damaged_id_can_be_written_to(home: Path,
     done = run_here("task", "add", "Bread", home=tmp_path / "copied")
     assert done.code == 0, done
     assert "Bread" in run_here("task", "list", home=tmp_path / "copied").out
+
+
+def test_jour_660_a_damaged_item_of_a_task_is_named_beside_it(home: Path) -> None:
+    """JOUR-660: `task show` answered with the damage alone."""
+    assert run_here("task", "item", "add", "task-a", "Bottles", home=home).code == 0
+    with opened(home) as device, device.journal.reading() as reader:
+        (item,) = tasks.page(reader, "task-a").items
+    damage(home, "journal", "serialized = '{'", item.id)
+    done = run_here("task", "show", "task-a", home=home)
+    assert done.code == 0, done
+    assert "Milk a" in done.out
+    assert item.id in done.err
+    assert "lottisync verify" in done.err

@@ -1,16 +1,17 @@
 """Days as people say them: CLI-102, CLI-103."""
 
+import contextlib
 import re
-from datetime import datetime
+from datetime import date, datetime
 
 import pytest
 
 from lottisync.cli.dates import MORNING, day, moment, today
-from lottisync.cli.times import ago, how_often, local
-from lottisync.journal.repetition import rule_of
+from lottisync.cli.times import ago, local
+from lottisync.journal.repetition import how_often, rule_of
 from lottisync.language import speaking, translated
 from lottisync.problem import Usage
-from lottisync.store.instant import iso
+from lottisync.store.instant import LAST, iso, millis
 
 SUNDAY = int(datetime(2026, 11, 22, 23, 30).timestamp() * 1000)
 """Half an hour before midnight, in whichever zone the tests run."""
@@ -42,6 +43,29 @@ SUNDAY = int(datetime(2026, 11, 22, 23, 30).timestamp() * 1000)
 def test_cli_102_a_day_as_people_say_it(said: str, meant: str) -> None:
     """CLI-102"""
     assert day(said, SUNDAY) == meant
+
+
+ODD_CLOCKS = (0, 1, LAST, 2**48 - 1)
+
+
+@pytest.mark.parametrize("now", ODD_CLOCKS)
+def test_ent_570_days_and_times_at_the_limits_of_a_clock(now: int) -> None:
+    """ENT-570, CAUS-300: each is understood, or refused in a sentence."""
+    assert date.fromisoformat(today(now)).year in (1969, 1970, 9999)
+    assert len(local(iso(now))) == len("1970-01-01 00:00")
+    for said in ("today", "tomorrow", "yesterday", "fri", "in 2 weeks", "1 dec"):
+        with contextlib.suppress(Usage):
+            date.fromisoformat(day(said, now))
+    for said in ("0:00", "23:59", "tomorrow 9:00", "in 9999 hours", "9999 hours ago"):
+        with contextlib.suppress(Usage):
+            millis(moment(said, now))
+
+
+@pytest.mark.parametrize("said", ["0001-01-01 9:00", "0001-01-01T00:00", "1900-01-01", "9999-12-31T23:59:59-12:00"])
+def test_ent_570_a_time_that_no_instant_has_is_refused(said: str) -> None:
+    """ENT-570, CLI-461: and not stored as another one."""
+    with pytest.raises(Usage, match="a time is like"):
+        moment(said, SUNDAY, at=MORNING)
 
 
 @pytest.mark.parametrize("said", ["next friday", "friday 13", "may", "dec 2027", "12 jan 13"])

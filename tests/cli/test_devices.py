@@ -13,7 +13,7 @@ from lottisync.device.membership import put_membership
 from lottisync.entities.entity import HIGH
 from lottisync.identity.device_key import DeviceKey
 from lottisync.identity.pairing import Paired
-from lottisync.identity.roster import MembershipRecord
+from lottisync.identity.statement import MembershipRecord
 
 PHONE, TABLET, WATCH = (DeviceKey.from_seed(letter * 32) for letter in (b"p", b"t", b"w"))
 

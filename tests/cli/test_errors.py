@@ -1,4 +1,4 @@
-"""What a person is told when something cannot be done."""
+"""The sentence and the exit code of what cannot be done."""
 
 import json
 import shutil
@@ -21,7 +21,7 @@ from tests.support.stores import NOON
 from lottisync.daemon.home import TaskHome
 from lottisync.entities.entity import HIGH
 from lottisync.identity.device_key import DeviceKey
-from lottisync.identity.pairing import CodeOffer
+from lottisync.identity.pairing_offer import CodeOffer
 from lottisync.journal import tasks
 from lottisync.net.address import Address
 from lottisync.net.pairing import Self, show_code

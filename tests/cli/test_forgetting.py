@@ -4,7 +4,8 @@ from pathlib import Path
 
 import anyio
 import pytest
-from tests.support.command_line import BOUND_SECONDS, contents, run_here
+from tests.support.command_line import contents, run_here
+from tests.support.household import until
 from tests.support.stores import NOON
 
 from lottisync.daemon.daemon import _tidy
@@ -137,9 +138,7 @@ async def test_forget_3_the_daemon_forgets_once_a_day(home: Path) -> None:
     opened = TaskHome.open(home)
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(_tidy, opened)
-        with anyio.fail_after(BOUND_SECONDS):
-            while ids(home) != ["t1"]:  # noqa: ASYNC110 - a condition has no event
-                await anyio.sleep(0.01)
+        await until(lambda: ids(home) == ["t1"], "the forgetting")
         tasks.cancel_scope.cancel()
     opened.close()
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 import pytest
-from tests.support.command_line import BOUND_SECONDS, environment, run
+from tests.support.command_line import BOUND_SECONDS, environment, run, run_here
 
 from lottisync.cli.main import COMMANDS, FOR_PROGRAMS, lottisync
 
@@ -97,8 +97,8 @@ def test_cli_7_json_is_one_value_and_nothing_else(tmp_path: Path) -> None:
 
 def test_cli_7_the_home_is_the_option_else_the_environment(tmp_path: Path) -> None:
     here, there = tmp_path / "here", tmp_path / "there"
-    assert run("init", "--name", "here", home=here).code == 0
-    assert run("init", "--name", "there", home=there).code == 0
+    assert run_here("init", "--name", "here", home=here).code == 0
+    assert run_here("init", "--name", "there", home=there).code == 0
     call = [sys.executable, "-m", "lottisync", "status", "--json"]
     given = {**environment(), "LOTTISYNC_HOME": str(here)}
     done = subprocess.run(call, capture_output=True, env=given, timeout=BOUND_SECONDS, check=True)

@@ -88,8 +88,8 @@ def test_meet_31_who_waits_hears_who_joined_by_the_daemon(homes: tuple[Path, Pat
         assert waiting.stdout is not None
         uri = json.loads(waiting.stdout.readline())["uri"]
         joined = run("pair", uri, "--json", home=phone)
-        told = json.loads(waiting.stdout.readline())
-        assert (told["name"], told["words"]) == ("phone", joined.json["words"])
+        answer = json.loads(waiting.stdout.readline())
+        assert (answer["name"], answer["words"]) == ("phone", joined.json["words"])
         assert waiting.wait(BOUND_SECONDS) == 0
 
 
@@ -163,7 +163,7 @@ def test_meet_25_a_folder_that_was_there_stays_when_an_invitation_is_no_good(
 def test_meet_21_an_invitation_whose_last_address_is_cut_off_says_so(
     tmp_path: Path, at: tuple[str, ...], said: str
 ) -> None:
-    """It said that no device answers at nothing at all."""
+    """Before, it said that no device answers, and named no address."""
     assert run_here("init", "--name", "phone", home=tmp_path / "phone").code == 0
     cut = Invitation(DeviceKey.from_seed(b"o" * 32).device_id, bytes(16), 0, at).uri
     refused = run_here("pair", cut, home=tmp_path / "phone")

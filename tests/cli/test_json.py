@@ -42,6 +42,17 @@ def test_cli_66_every_command_answers_what_the_page_says(answers: Answers) -> No
     assert seen == {(command, kind) for command, kinds in ANSWERS.items() for kind in kinds}
 
 
+def test_cli_605_home_and_json_may_stand_before_the_verb(answers: Answers, tmp_path: Path) -> None:
+    """CLI-605: every command answers the same, wherever the two stand. (Behind it they stand for `answers`.)"""
+    before = Tour(tmp_path, options_first=True).whole()
+    assert {command: len(given) for command, given in before.items()} == {
+        command: len(given) for command, given in answers.items()
+    }
+    for command, given in before.items():
+        for answer in given:
+            msgspec.convert(answer, json_page.kind_of(command, answer))
+
+
 def test_cli_66_the_examples_on_the_page_have_the_members_of_real_answers(answers: Answers) -> None:
     real = json_page.examples_of(answers, Path("/nowhere"), datetime(2026, 11, 22, tzinfo=UTC))
     shown = json_page.examples_on(json_page.PAGE.read_text())

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from tests.review.reviewer import Wake
 from tests.support.command_line import Result, run_here
+from tests.support.proposals import wake_on
 
 from lottisync.cli.main import lottisync
 from lottisync.cli.review_keys import Keys
@@ -44,19 +44,8 @@ class Desk:
             tx.put(AGENT, "agent", {"agentId": AGENT, "displayName": "Laura"})
 
     def propose(self, tool: str, args: dict[str, Any], run: str = "r1") -> list[str]:
-        with self.home.journal.reading() as reader:
-            knowledge = reader.knowledge()
-        builder = Wake(
-            self.home.journal,
-            self.home.agent,
-            agent_id=AGENT,
-            task_id="t1",
-            run_key=run,
-            thread_id=run,
-            actions=ACTIONS,
-            context_knowledge=knowledge,
-            context_waiting=[one.id for one in open_proposals(self.home.agent, ACTIONS, clock.now(), agent_id=AGENT)],
-        )
+        waiting = open_proposals(self.home.agent, ACTIONS, clock.now(), agent_id=AGENT)
+        builder = wake_on(self.home.journal, self.home.agent, run=run, waiting=[one.id for one in waiting])
         assert "queued" in builder.queue(tool, args, clock.now())
         with self.home.agent.transaction(clock.now(), LOW) as tx:
             return builder.build(tx, clock.now())
@@ -197,7 +186,7 @@ def test_rev82_what_could_not_be_done_is_exit_code_1_and_a_wrong_call_2(desk: De
 
 @pytest.mark.parametrize("which", ["²", "٣", "0", "9999", "10000", ".0", "x.²", "\udcff.0", "\x1b[2J.0"])
 def test_rev82_a_number_or_an_id_that_is_none(desk: Desk, which: str) -> None:
-    """REV-82: a clear word, whatever counts as a digit somewhere."""
+    """REV-82: a clear sentence, also for digits of other scripts."""
     desk.propose("update_task_estimate", {"minutes": 60})
     said = desk.type("confirm", which, code=1)
     assert "no proposal has the name" in said
@@ -439,7 +428,22 @@ def test_rev126_a_beginning_that_two_sets_have_is_refused_with_the_candidates(de
     assert "Rye" in desk.type("show", "abcd2.0")
 
 
-def elsewhere(desk: Desk, deed: str) -> None:
+def test_rel_d12_a_verdict_of_a_later_version_ends_no_command(desk: Desk) -> None:
+    """REV-45, ENT-15, REL-D12: `review log` was a KeyError. What stands beside it can be decided."""
+    desk.propose("add_checklist_item", {"title": "Milk"})
+    desk.propose("add_checklist_item", {"title": "Eggs"}, "r2")
+    odd, other = desk.name(0), desk.name(1)
+    assert desk.ask("confirm", odd)[0]["result"] == "applied"
+    with desk.home.agent.reading() as reader:
+        [decision] = [document.id for document in reader.documents("changeDecision")]
+    with desk.home.agent.transaction(clock.now(), HIGH) as tx:
+        tx.put(decision, "changeDecision", {"verdict": "pondered"})
+    for call in (["log", "t1"], ["ledger"], ["--all"], ["show", odd], ["--json"]):
+        assert "Traceback" not in desk.type(*call)
+    assert desk.ask("confirm", other)[0]["result"] == "applied"
+
+
+def elsewhere(desk: Desk, statement: str) -> None:
     """Another process does something with the journal of this home; `tx` is its transaction."""
     script = f"""
 import sys
@@ -450,7 +454,7 @@ from lottisync.entities.entity import HIGH
 from lottisync.journal import tasks
 home = TaskHome.open(Path(sys.argv[1]))
 with home.journal.transaction(clock.now(), HIGH) as tx:
-    {deed}
+    {statement}
 home.close()
 """
     subprocess.run([sys.executable, "-c", script, str(desk.home.path)], check=True)
@@ -559,7 +563,7 @@ def test_rev123_in_a_terminal_it_is_shown_and_asked(desk: Desk, monkeypatch: pyt
 
 
 def test_rev86_what_was_shown_is_forgotten_with_the_set(desk: Desk) -> None:
-    """REV-86, REV-36: the table does not grow for ever."""
+    """REV-86, REV-36: else the table would grow without end."""
     desk.propose("update_task_estimate", {"minutes": 60})
     desk.type("reject", desk.name())
     remove_old_sets(desk.home.agent, clock.now() + 91 * 86_400_000)
@@ -623,6 +627,23 @@ def test_rev411_back_and_an_edit_that_is_typed_again(desk: Desk) -> None:
     assert [line for line in shown.splitlines() if line.startswith("(")] == ["(1/2)", "(2/2)", "(1/2)", "(2/2)"]
     assert "could not be done" in shown
     assert desk.page.task.estimate == 75
+
+
+@pytest.mark.parametrize("keys", [False, True])
+def test_jour_600_an_edit_says_done_and_names_the_next_task(desk: Desk, keys: bool) -> None:
+    """JOUR-600, JOUR-602: with `edit` and with `-i`; undo takes it back."""
+    with desk.home.journal.transaction(clock.now(), HIGH) as tx:
+        tasks.edit_task(tx, "t1", {"due": "2099-01-05", "repeat": "R/2099-01-05/P1W"})
+    desk.propose("set_task_status", {"status": "GROOMED"})
+    item = desk.name()
+    said = desk.type("-i", keys=["e", "DONE"]) if keys else desk.type("edit", item, "status=DONE")
+    assert "'Bake bread'" in said
+    assert "is next, due 2099-01-12" in said
+    with desk.home.journal.reading() as reader:
+        assert sorted(line.status for line in tasks.all_tasks(reader)[0]) == ["DONE", "OPEN"]
+    desk.type("undo", item)
+    with desk.home.journal.reading() as reader:
+        assert [line.status for line in tasks.all_tasks(reader)[0]] == ["OPEN"]
 
 
 def test_rev410_in_a_terminal_one_key_decides(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,15 +16,14 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
-from tests.review.reviewer import Wake
 from tests.support.command_line import Result, run, run_here
+from tests.support.proposals import propose
 from tests.support.stores import greet, send
 
 from lottisync.daemon.home import TaskHome
 from lottisync.device import clock
-from lottisync.entities.entity import HIGH, LOW
+from lottisync.entities.entity import HIGH
 from lottisync.journal import tasks
-from lottisync.journal.toolbox import ACTIONS
 from lottisync.review.proposal_record import decisions
 
 TASKS, PROPOSALS, PER_WAKE, PER_PAGE = 20, 100, 5, 7
@@ -77,23 +76,14 @@ class Reviewing(RuleBasedStateMachine):
 
     def _propose(self, home: TaskHome, task: str, chance: random.Random) -> None:
         self.wakes += 1
-        with home.journal.reading() as reader:
-            knowledge = reader.knowledge()
-        builder = Wake(
-            home.journal,
-            home.agent,
-            agent_id="laura",
-            task_id=task,
-            run_key=f"r{self.wakes}",
-            thread_id=f"r{self.wakes}",
-            actions=ACTIONS,
-            context_knowledge=knowledge,
+        steps = [{"title": f"Step {self.wakes} {number}"} for number in range(PER_WAKE - 1)]
+        propose(
+            home,
+            ("update_task_estimate", {"minutes": chance.randrange(10, 99)}),
+            ("add_multiple_checklist_items", {"items": steps}),
+            run=f"r{self.wakes}",
+            task=task,
         )
-        builder.queue("update_task_estimate", {"minutes": chance.randrange(10, 99)}, clock.now())
-        steps = [{"title": f"Step {self.wakes} {place}"} for place in range(PER_WAKE - 1)]
-        builder.queue("add_multiple_checklist_items", {"items": steps}, clock.now())
-        with home.agent.transaction(clock.now(), LOW) as tx:
-            builder.build(tx, clock.now())
 
     def _meet(self, one: str, other: str) -> None:
         homes = [TaskHome.open(self.homes[name]) for name in (one, other)]

@@ -21,7 +21,7 @@ from lottisync.device.peers import known_hosts, remember_introduction
 from lottisync.entities.entity import HIGH
 from lottisync.entities.version import Version
 from lottisync.identity.device_key import DeviceKey
-from lottisync.identity.pairing import Introduction
+from lottisync.identity.pairing_message import Introduction
 from lottisync.store import chain, fork
 from lottisync.store.lock import Lock
 from lottisync.sync.peer import PeerState, Receiving
@@ -70,28 +70,28 @@ def test_store_28_status_names_what_the_daemon_found_damaged(home: Path) -> None
 def test_copy_8_status_says_that_a_device_was_restored_until_the_person_knows(home: Path, tmp_path: Path) -> None:
     """Also that the copy is noticed at all: a home is opened where it lies (COPY-7)."""
     run_here("task", "add", "Milk", home=home)
-    twin = tmp_path / "twin"
-    shutil.copytree(home, twin)
-    run_here("task", "add", "Bread", home=twin)
+    copied = tmp_path / "copy"
+    shutil.copytree(home, copied)
+    run_here("task", "add", "Bread", home=copied)
     today = datetime.fromtimestamp(clock.now() / 1000).astimezone()
     sentence = f"laptop was restored from a backup of {today.day} {today:%B %Y} (or copied); "
-    as_json = run_here("status", "--json", home=twin).json["copies"]
+    as_json = run_here("status", "--json", home=copied).json["copies"]
     assert [(copy["deviceName"], copy["kept"], copy["acknowledged"]) for copy in as_json] == [("laptop", 0, False)]
-    assert sentence + "no change made since then is known here." in run_here("status", home=twin).out
-    assert "restored" in run_here("status", home=twin).out
-    assert acknowledged(twin) == 1
-    assert "restored" not in run_here("status", home=twin).out
-    assert [copy["acknowledged"] for copy in run_here("status", "--json", home=twin).json["copies"]] == [True]
+    assert sentence + "no change made since then is known here." in run_here("status", home=copied).out
+    assert "restored" in run_here("status", home=copied).out
+    assert acknowledged(copied) == 1
+    assert "restored" not in run_here("status", home=copied).out
+    assert [copy["acknowledged"] for copy in run_here("status", "--json", home=copied).json["copies"]] == [True]
     for expected in ("1 change made since then was kept.", "2 changes made since then were kept."):
         run_here("task", "add", "Butter", home=home)
-        at_home, at_twin = TaskHome.open(home), TaskHome.open(twin)
-        send(at_home.journal, at_twin.journal)
+        at_home, at_copy = TaskHome.open(home), TaskHome.open(copied)
+        send(at_home.journal, at_copy.journal)
         at_home.close()
-        at_twin.close()
-        assert sentence + expected in run_here("status", home=twin).out
-        assert acknowledged(twin) == 1
-    assert acknowledged(twin) == 0
-    assert "restored" not in run_here("status", home=twin).out + run_here("status", home=home).out
+        at_copy.close()
+        assert sentence + expected in run_here("status", home=copied).out
+        assert acknowledged(copied) == 1
+    assert acknowledged(copied) == 0
+    assert "restored" not in run_here("status", home=copied).out + run_here("status", home=home).out
     assert run_here("status", "--json", home=home).json["copies"] == []
 
 
@@ -104,14 +104,14 @@ def acknowledged(home: Path) -> int:
 def test_cli_69_a_command_that_reads_changes_nothing(home: Path, tmp_path: Path, options: tuple[str, ...]) -> None:
     """CLI-69: not what was noticed about a copy, either."""
     run_here("task", "add", "Milk", home=home)
-    twin = tmp_path / "twin"
-    shutil.copytree(home, twin)
-    run_here("task", "add", "Bread", home=twin)
-    run_here("review", home=twin)  # brings the index of proposals up to date
-    before = contents(twin)
-    assert run_here("status", *options, home=twin).code == 0
-    assert run_here("devices", *options, home=twin).code == 0
-    assert contents(twin) == before
+    copied = tmp_path / "copy"
+    shutil.copytree(home, copied)
+    run_here("task", "add", "Bread", home=copied)
+    run_here("review", home=copied)  # brings the index of proposals up to date
+    before = contents(copied)
+    assert run_here("status", *options, home=copied).code == 0
+    assert run_here("devices", *options, home=copied).code == 0
+    assert contents(copied) == before
 
 
 def test_copy_8_history_says_which_device_wrote_what_is_on_a_branch(home: Path) -> None:

@@ -175,6 +175,27 @@ def test_cli481_history_says_deleted_in_a_word(apart: tuple[Path, Path]) -> None
     assert row.endswith("deleted")
 
 
+def test_cli_606_conflicts_call_a_label_by_its_name(apart: tuple[Path, Path]) -> None:
+    """CLI-606: and the page of one has the line that settles it."""
+    homes = [TaskHome.open(each) for each in apart]
+    with homes[0].journal.transaction(clock.now(), HIGH) as tx:
+        tx.put("garden-1", "label", {"name": "garden"})
+    meet(*homes)
+    for home, on in zip(homes, (True, False), strict=True):
+        with home.journal.transaction(clock.now(), HIGH) as tx:
+            tx.put("t1", "task", {"labels/garden-1": on})
+    meet(*homes)
+    for home in homes:
+        home.close()
+    shown = run_here("conflicts", home=apart[0]).out
+    assert "label garden" in shown
+    assert "labels/" not in shown
+    assert "lottisync conflicts keep t1 labels/garden-1 N" in run_here("conflicts", "show", "t1", home=apart[0]).out
+    assert (
+        run_here("conflicts", "keep", "t1", "labels/garden-1", "1", home=apart[0]).out == "label garden is settled.\n"
+    )
+
+
 def test_cli_475_history_calls_labels_and_proposals_what_people_call_them(apart: tuple[Path, Path]) -> None:
     """CLI-475: it said `labels/at~1home` and `receipts/` with an id. A program reads the names of the registers."""
     home = TaskHome.open(apart[0])

@@ -4,10 +4,10 @@ import stat
 import sys
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import pytest
-from tests.support.command_line import Result, contents, run_here
+from tests.support.command_line import contents, run_here
+from tests.support.task_commands import done, home_with, refused, task
 
 from lottisync.daemon.home import TaskHome
 from lottisync.entities.entity import HIGH
@@ -16,30 +16,7 @@ from lottisync.journal.types import ENTRY_LINK, EntryLink, Task
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
-    path = tmp_path / "home"
-    assert run_here("init", "--name", "laptop", home=path).code == 0
-    for title in ("Buy milk", "Bake bread", "Bake cake"):
-        assert run_here("task", "add", title, home=path).code == 0
-    return path
-
-
-def task(home: Path, *arguments: str) -> Result:
-    return run_here("task", *arguments, home=home)
-
-
-def done(home: Path, *arguments: str) -> Any:
-    """The answer of a call that goes well."""
-    result = task(home, *arguments, "--json")
-    assert result.code == 0, result
-    return result.content
-
-
-def refused(home: Path, *arguments: str, code: int) -> str:
-    """The sentence of a call that changes nothing."""
-    before = contents(home)
-    result = task(home, *arguments)
-    assert (result.code, result.out, contents(home)) == (code, "", before)
-    return result.err
+    return home_with(tmp_path / "home", "Buy milk", "Bake bread", "Bake cake")
 
 
 def test_cli_60_a_task_is_named_by_a_piece_of_its_title(home: Path) -> None:
@@ -93,6 +70,8 @@ def test_cli_62_a_done_task_can_be_opened_again_by_the_person(home: Path) -> Non
         (("due", "milk", "2026-12-01"), "due", "2026-12-01"),
         (("estimate", "milk", "1h 30m"), "estimate", 90),
         (("estimate", "milk", "45"), "estimate", 45),
+        (("estimate", "milk", "1h30"), "estimate", 90),
+        (("estimate", "milk", "90 min"), "estimate", 90),
         (("edit", "milk", "--title", "Buy oat milk", "--due", "2027-01-02"), "title", "Buy oat milk"),
     ],
 )
@@ -336,3 +315,14 @@ def test_jour_465_a_task_that_repeats_is_done_and_comes_again(home: Path) -> Non
     assert [one["due"] for one in done(home, "list") if one["title"] == "Buy milk"] == ["2026-12-01"]
     assert "does not repeat" in task(home, "repeat", "milk", "none").out
     assert "repeats daily" in refused(home, "repeat", "milk", "often", code=2)
+
+
+@pytest.mark.parametrize(("typed", "minutes"), [("2h", 120), ("1h30", 90), ("90 min", 90), ("45", 45)])
+def test_cli_603_a_new_task_takes_an_estimate_as_estimate_does(tmp_path: Path, typed: str, minutes: int) -> None:
+    """CLI-603"""
+    home = tmp_path / "home"
+    run_here("init", "--name", "a", home=home)
+    assert run_here("task", "add", "Milk", "--estimate", typed, home=home).code == 0
+    assert run_here("task", "show", "milk", "--json", home=home).content["estimate"] == minutes
+    refused = run_here("task", "add", "Bread", "--estimate", "soon", home=home)
+    assert (refused.code, "a time is minutes, or like 1h30m" in refused.err) == (2, True)

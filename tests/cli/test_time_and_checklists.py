@@ -1,38 +1,14 @@
 """What a person does with checklists and with time, on the command line: JOUR-24 to JOUR-27, CLI-60, CLI-61."""
 
 from pathlib import Path
-from typing import Any
 
 import pytest
-from tests.support.command_line import Result, contents, run_here
+from tests.support.task_commands import done, home_with, refused, task
 
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
-    path = tmp_path / "home"
-    assert run_here("init", "--name", "laptop", home=path).code == 0
-    for title in ("Buy milk", "Bake bread"):
-        assert run_here("task", "add", title, home=path).code == 0
-    return path
-
-
-def task(home: Path, *arguments: str) -> Result:
-    return run_here("task", *arguments, home=home)
-
-
-def done(home: Path, *arguments: str) -> Any:
-    """The answer of a call that goes well."""
-    result = task(home, *arguments, "--json")
-    assert result.code == 0, result
-    return result.content
-
-
-def refused(home: Path, *arguments: str, code: int) -> str:
-    """The sentence of a call that changes nothing."""
-    before = contents(home)
-    result = task(home, *arguments)
-    assert (result.code, result.out, contents(home)) == (code, "", before)
-    return result.err
+    return home_with(tmp_path / "home", "Buy milk", "Bake bread")
 
 
 def lists(home: Path, named: str) -> dict[str, list[str]]:

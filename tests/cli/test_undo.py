@@ -148,3 +148,37 @@ def test_cli_197_what_the_disk_does_not_take_is_left_out_and_read_without(home: 
         wanted = schema("journal", [EntityType("task")], local_tables="create table if not exists lacking (n integer);")
         description.add_local_tables(connection, wanted)
         assert connection.execute("select count(*) from sqlite_schema where name = 'lacking'").fetchall() == [(0,)]
+
+
+def test_cli_604_the_list_is_in_the_readers_language(tmp_path: Path) -> None:
+    """CLI-604: also what an act before was called; titles and programs' answers stay as they are."""
+    desk = Desk(tmp_path / "home")
+    home = desk.home.path
+    desk.propose("update_task_estimate", {"minutes": 45})
+    run_here("task", "add", "done", "--language", "fr", home=home)
+    run_here("task", "done", "done", "--language", "de", home=home)
+    run_here("review", home=home)
+    run_here("review", "confirm", "--all", home=home)
+    run_here("undo", home=home)
+    said = run_here("undo", "--list", "--language", "de", home=home).out
+    for words in (
+        "zurückgenommen (bestätigt: 1 Vorschlag)",
+        "bestätigt: 1 Vorschlag",
+        "erledigt: done",
+        "hinzugefügt: done",
+    ):
+        assert words in said
+    assert [act["text"] for act in call(home, "undo", "--list")["acts"]] == [
+        "took back (confirmed: 1 proposal)",
+        "confirmed: 1 proposal",
+        "done: done",
+        "added: done",
+    ]
+
+
+def test_cli_604_an_act_of_an_earlier_program_stays_as_it_was_noted(home: Path) -> None:
+    """CLI-604, CLI-196"""
+    earlier = apsw.Connection(str(home / "journal.sqlite"))
+    earlier.execute("drop table act_words").fetchall()
+    earlier.close()
+    assert "added: Buy milk" in run_here("undo", "--list", "--language", "de", home=home).out

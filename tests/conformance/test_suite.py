@@ -170,7 +170,7 @@ def test_every_rule_that_is_cited_exists() -> None:
 
 ONE = "1-clock/compare-identical"
 DEAF = "import sys\nfor line in sys.stdin: pass"
-MUTE = "import time; time.sleep(60)"
+MUTE = "import signal; signal.pause()"
 DYING = "import sys; sys.stdin.readline(); sys.exit('out of coffee')"
 BABBLING = "import sys\nfor line in sys.stdin: print('equal', flush=True)"
 ANOTHER_ID = """
@@ -264,6 +264,23 @@ def test_a_runner_that_is_told_to_stop_leaves_no_folder(tmp_path: Path) -> None:
         eventually(lambda: list(tmp_path.glob("conformance-*")))
         runner.terminate()
         runner.communicate(timeout=BOUND_SECONDS)
+    assert runner.returncode == 128 + signal.SIGTERM
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_runner_that_is_told_to_stop_while_it_makes_a_folder_leaves_none(tmp_path: Path) -> None:
+    """The signal comes when the folder is there and the runner does not know its name."""
+    told_to_stop = f"""
+import os, runpy, signal, sys
+make = os.mkdir
+def mkdir(*path):
+    make(*path)
+    os.kill(os.getpid(), signal.SIGTERM)
+os.mkdir = mkdir
+sys.argv = {["conformance/run.py", "--only", "3-writing/*", "--", *python(DYING)]!r}
+runpy.run_path(sys.argv[0], run_name="__main__")
+"""
+    runner = subprocess.run(python(told_to_stop), cwd=ROOT, env=os.environ | {"TMPDIR": str(tmp_path)}, check=False)
     assert runner.returncode == 128 + signal.SIGTERM
     assert list(tmp_path.iterdir()) == []
 

@@ -6,9 +6,9 @@ import pytest
 from tests.support.command_line import BOUND_SECONDS, run, started
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def template(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """Two homes that were paired over the real command line."""
+    """Two homes that were paired over the real command line. Each test has copies of them."""
     folder = tmp_path_factory.mktemp("paired")
     laptop, phone = folder / "laptop", folder / "phone"
     assert run("init", "--name", "laptop", home=laptop).code == 0
@@ -18,11 +18,11 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
         shown = json.loads(showing.stdout.readline())
         typed = run("pair", shown["code"], "--at", f"127.0.0.1:{shown['port']}", "--json", home=phone)
         assert typed.code == 0, typed
-        told = json.loads(showing.stdout.readline())
+        answer = json.loads(showing.stdout.readline())
         assert showing.wait(BOUND_SECONDS) == 0
     assert typed.json["name"] == "laptop"
-    assert told["name"] == "phone"
-    assert typed.json["words"] == told["words"]
+    assert answer["name"] == "phone"
+    assert typed.json["words"] == answer["words"]
     return laptop, phone
 
 

@@ -10,18 +10,17 @@ from typing import Any
 import anyio
 import msgspec
 import pytest
-from tests.review.reviewer import DAY, Wake
-from tests.support.command_line import eventually, run
+from tests.review.reviewer import DAY
+from tests.support.command_line import eventually, run, run_here
 from tests.support.daemons import daemon, introduce
+from tests.support.proposals import propose
 
 from lottisync.cli.terminal import listen_at
 from lottisync.daemon.daemon import _kept_up, alone, one_problem
 from lottisync.daemon.home import TaskHome
 from lottisync.daemon.status import LOCK_FILE, STATUS_FILE, DaemonStatus, read_status
 from lottisync.device import clock
-from lottisync.entities.entity import LOW
 from lottisync.journal import tasks
-from lottisync.journal.toolbox import ACTIONS
 from lottisync.problem import Problem
 from lottisync.review.cleanup import RETENTION
 from lottisync.review.precedence import PERSON
@@ -34,13 +33,13 @@ REVOKED = re.compile("no longer one of|does not know this device|not paired with
 
 
 def status(home: Path) -> Any:
-    result = run("status", "--json", home=home)
+    result = run_here("status", "--json", home=home)
     assert result.code == 0, result
     return result.json
 
 
 def titles(home: Path) -> set[str]:
-    return {task["title"] for task in run("task", "list", "--json", home=home).json["tasks"]}
+    return {task["title"] for task in run_here("task", "list", "--json", home=home).json["tasks"]}
 
 
 def test_cli_8_what_one_process_writes_arrives_at_the_other_device(homes: tuple[Path, Path]) -> None:
@@ -50,9 +49,9 @@ def test_cli_8_what_one_process_writes_arrives_at_the_other_device(homes: tuple[
         with daemon(phone) as second:
             second.event("connected")
             first.event("connected")
-            assert run("task", "add", "Milk", home=laptop).code == 0
+            assert run_here("task", "add", "Milk", home=laptop).code == 0
             eventually(lambda: "Milk" in titles(phone))
-            assert run("task", "add", "Bread", home=phone).code == 0
+            assert run_here("task", "add", "Bread", home=phone).code == 0
             eventually(lambda: "Bread" in titles(laptop))
             seen = eventually(lambda: (found := status(phone))["peers"][0]["inStep"] and found, "in step")
             (peer,) = seen["peers"]
@@ -88,7 +87,7 @@ def test_cli_25_a_device_that_is_connected_can_be_revoked_and_not_be_retired(hom
             assert "connected now" in refused.err
             assert run("devices", "revoke", "phone", "--yes", home=laptop).code == 0
             eventually(lambda: not status(phone)["peers"][0]["connected"])
-            assert run("task", "add", "Secret", home=laptop).code == 0
+            assert run_here("task", "add", "Secret", home=laptop).code == 0
             assert status(laptop)["peers"] == []
             eventually(lambda: REVOKED.search(status(phone)["peers"][0]["error"] or ""))
             assert titles(phone) == set()
@@ -145,7 +144,7 @@ def test_cli_11_after_kill_9_it_starts_again_and_connects_again(homes: tuple[Pat
             assert (laptop / STATUS_FILE).exists()
         # An old file is not remote.
         assert status(laptop)["daemon"] is None
-        assert run("task", "add", "Milk", home=laptop).code == 0
+        assert run_here("task", "add", "Milk", home=laptop).code == 0
         with daemon(laptop) as again:
             again.event("connected")
             eventually(lambda: "Milk" in titles(phone))
@@ -168,7 +167,7 @@ FULL, FAULT = Problem("disk-full", "the disk is full"), ZeroDivisionError()
 
 
 @pytest.mark.parametrize(
-    ("raised", "told"),
+    ("raised", "expected"),
     [
         (ExceptionGroup("", [FULL]), FULL),
         (ExceptionGroup("", [ExceptionGroup("", [FULL]), Problem("busy", "later")]), FULL),
@@ -178,12 +177,12 @@ FULL, FAULT = Problem("disk-full", "the disk is full"), ZeroDivisionError()
     ],
 )
 def test_cli_3_of_what_tasks_raise_a_problem_is_told_and_a_fault_stays_whole(
-    raised: Exception, told: Problem | None
+    raised: Exception, expected: Problem | None
 ) -> None:
     """CLI-3: a bug of ours must not hide behind a sentence."""
     with pytest.raises(Exception) as caught, one_problem():  # noqa: PT011 - which it is, is what is asked
         raise raised
-    assert caught.value is (raised if told is None else told)
+    assert caught.value is (raised if expected is None else expected)
 
 
 def test_cli_49_what_the_system_refuses_one_task_is_said_once_and_tried_again() -> None:
@@ -204,21 +203,7 @@ def test_cli_49_what_the_system_refuses_one_task_is_said_once_and_tried_again() 
 
 def proposed(home: TaskHome, run_key: str, now: int) -> None:
     """A proposal of that wake, for a task `t1`."""
-    with home.journal.reading() as reader:
-        knowledge = reader.knowledge()
-    wake = Wake(
-        home.journal,
-        home.agent,
-        agent_id="laura",
-        task_id="t1",
-        run_key=run_key,
-        thread_id=run_key,
-        actions=ACTIONS,
-        context_knowledge=knowledge,
-    )
-    wake.queue("update_task_estimate", {"minutes": 60 if run_key == "old" else 90}, now)
-    with home.agent.transaction(now, LOW) as tx:
-        wake.build(tx, now)
+    propose(home, ("update_task_estimate", {"minutes": 60 if run_key == "old" else 90}), run=run_key, now=now)
 
 
 def sets_of(home: TaskHome) -> list[str]:

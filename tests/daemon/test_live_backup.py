@@ -7,15 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.review.reviewer import Wake
 from tests.support.command_line import BOUND_SECONDS, eventually, run, run_here, started
 from tests.support.daemons import daemon, introduce
+from tests.support.proposals import propose
 
 from lottisync.daemon.home import TaskHome
 from lottisync.device import clock
-from lottisync.entities.entity import HIGH, LOW
+from lottisync.entities.entity import HIGH
 from lottisync.journal import tasks
-from lottisync.journal.toolbox import ACTIONS
 
 TASKS = 6
 STEPS = ("Milk", "Eggs")
@@ -35,22 +34,8 @@ def proposed(path: Path) -> None:
         with home.journal.transaction(clock.now(), HIGH) as tx:
             tasks.add_task(tx, task, f"Bake {number}")
             tasks.default_checklist(tx, task)
-        with home.journal.reading() as reader:
-            knowledge = reader.knowledge()
-        builder = Wake(
-            home.journal,
-            home.agent,
-            agent_id="laura",
-            task_id=task,
-            run_key=f"r{number}",
-            thread_id=f"r{number}",
-            actions=ACTIONS,
-            context_knowledge=knowledge,
-        )
-        builder.queue("add_multiple_checklist_items", {"items": [{"title": step} for step in STEPS]}, clock.now())
-        builder.queue("create_follow_up_task", {"title": f"Eat {number}"}, clock.now())
-        with home.agent.transaction(clock.now(), LOW) as tx:
-            builder.build(tx, clock.now())
+        steps = ("add_multiple_checklist_items", {"items": [{"title": step} for step in STEPS]})
+        propose(home, steps, ("create_follow_up_task", {"title": f"Eat {number}"}), run=f"r{number}", task=task)
     home.close()
 
 

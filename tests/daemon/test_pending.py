@@ -8,11 +8,13 @@ from pathlib import Path
 import anyio
 import msgspec
 import pytest
-from tests.review.reviewer import Reviewer, Wake
+from tests.review.reviewer import Reviewer
 from tests.support import rounds
 from tests.support.command_line import eventually, unversioned
 from tests.support.counted import CountedDevice
 from tests.support.daemons import daemon, introduce
+from tests.support.household import until
+from tests.support.proposals import propose
 
 from lottisync.causality.vector_clock import Clock
 from lottisync.daemon.home import TaskHome
@@ -22,7 +24,6 @@ from lottisync.device.announced import PREFIX, TYPE, announced
 from lottisync.device.space import SPACE
 from lottisync.entities.entity import HIGH, LOW
 from lottisync.journal import tasks
-from lottisync.journal.toolbox import ACTIONS
 
 AFTER = 10 * MINUTE
 
@@ -167,23 +168,22 @@ def test_cli_193_a_command_that_hangs_is_ended_with_what_it_started(tmp_path: Pa
     """CLI-193"""
     said = tmp_path / "pids"
     hanging = f"""
-import os, pathlib, subprocess, sys, time
-child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+import os, pathlib, signal, subprocess, sys
+child = subprocess.Popen([sys.executable, "-c", "import signal; signal.pause()"])
 pathlib.Path({str(said)!r}).write_text(f"{{os.getpid()}} {{child.pid}}")
-time.sleep(600)
+signal.pause()
 """
 
     async def until_started() -> None:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(ended, in_python(hanging), [], "/home")
-            while not said.exists() or len(said.read_text().split()) < 2:  # noqa: ASYNC110 -- another process writes it
-                await anyio.sleep(0.01)
+            await until(lambda: said.exists() and len(said.read_text().split()) == 2, "the start of both")
             tasks.cancel_scope.cancel()
 
     anyio.run(until_started)
     for pid in said.read_text().split():
         eventually(lambda pid=pid: _is_gone(int(pid)), f"the end of {pid}")  # type: ignore[misc]
-    assert anyio.run(ended, in_python("import time; time.sleep(600)"), [], "/home", 0.2) == (
+    assert anyio.run(ended, in_python("import signal; signal.pause()"), [], "/home", 0.2) == (
         "did not end within 0 s and was ended"
     )
 
@@ -216,7 +216,7 @@ with open({str(marks)!r}, "a") as file:
     configure(phone, in_python(program))
     with daemon(laptop) as first, daemon(phone) as second:
         introduce(phone, laptop, first.event("started")["port"])
-        propose(laptop, "$(rm -rf ~) bread")
+        propose_on(laptop, "$(rm -rf ~) bread")
         with closing(TaskHome.open(laptop)) as home:
             eventually(lambda: announcements(home), "the record of the call")
         assert "cannot be started" in first.event("on-pending-failed")["text"]
@@ -232,25 +232,12 @@ def configure(home: Path, command: list[str]) -> None:
     (home / "config.toml").write_text(f"[on-pending]\ncommand = {msgspec.json.encode(command).decode()}\n")
 
 
-def propose(path: Path, title: str) -> None:
+def propose_on(path: Path, title: str) -> None:
     """A wake's proposal on a new task."""
     with closing(TaskHome.open(path)) as home:
         with home.journal.transaction(clock.now(), HIGH) as tx:
             tasks.add_task(tx, "t1", "Bake bread")
-        wake = Wake(
-            home.journal,
-            home.agent,
-            agent_id="laura",
-            task_id="t1",
-            run_key="run",
-            thread_id="thread",
-            actions=ACTIONS,
-            context_knowledge={},
-            context_waiting=[],
-        )
-        wake.queue("add_checklist_item", {"title": title}, clock.now())
-        with home.agent.transaction(clock.now(), LOW) as tx:
-            wake.build(tx, tx.now)
+        propose(home, ("add_checklist_item", {"title": title}))
 
 
 def announcements(home: TaskHome) -> list[Clock]:

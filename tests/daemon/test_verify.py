@@ -13,7 +13,7 @@ from typing import Any
 import apsw
 import msgspec
 import pytest
-from tests.support.command_line import BOUND_SECONDS, environment, eventually, run, started
+from tests.support.command_line import BOUND_SECONDS, environment, eventually, run, run_here, started
 from tests.support.daemons import Daemon, daemon, introduce
 
 from lottisync.daemon.home import TaskHome
@@ -38,18 +38,18 @@ def tamper(home: Path, text: str = "replace(serialized, 'Milk', 'Mils')") -> Non
 
 
 def title(home: Path) -> str:
-    (task,) = run("task", "list", "--json", home=home).json["tasks"]
+    (task,) = run_here("task", "list", "--json", home=home).json["tasks"]
     found: str = task["title"]
     return found
 
 
 def verify(home: Path, *arguments: str) -> Any:
-    return run("verify", *arguments, "--json", home=home)
+    return run_here("verify", *arguments, "--json", home=home)
 
 
 @contextmanager
 def two_daemons(laptop: Path, phone: Path) -> Iterator[tuple[Daemon, Daemon]]:
-    assert run("task", "add", "Milk", home=laptop).code == 0
+    assert run_here("task", "add", "Milk", home=laptop).code == 0
     with daemon(phone) as second:
         introduce(laptop, phone, second.event("started")["port"])
         with daemon(laptop) as first:
@@ -59,7 +59,7 @@ def two_daemons(laptop: Path, phone: Path) -> Iterator[tuple[Daemon, Daemon]]:
 
 
 def in_step(home: Path) -> bool:
-    found: bool = run("status", "--json", home=home).json["peers"][0]["inStep"]
+    found: bool = run_here("status", "--json", home=home).json["peers"][0]["inStep"]
     return found
 
 
@@ -110,7 +110,7 @@ def test_cli_20_without_a_daemon_the_command_meets_the_device_itself(homes: tupl
         assert sum(row["mended"] for row in found.json["compared"]) == 1
         assert title(laptop) == "Milk"
         assert second.process.poll() is None
-        assert run("status", "--json", home=laptop).json["daemon"] is None
+        assert run_here("status", "--json", home=laptop).json["daemon"] is None
         assert list((laptop / "bells").iterdir()) == []
         with daemon(laptop):  # the lock is free again
             pass
@@ -154,7 +154,7 @@ def test_cli_322_a_call_that_is_wrong_is_said(
 
 def test_cli_21_a_home_without_another_device_has_nothing_to_compare_with(tmp_path: Path) -> None:
     home = tmp_path / "home"
-    assert run("init", "--name", "laptop", home=home).code == 0
+    assert run_here("init", "--name", "laptop", home=home).code == 0
     found = verify(home)
     assert (found.code, found.json["error"]["code"]) == (1, "no-peer")
 
@@ -271,12 +271,12 @@ def test_cli_24_a_status_that_cannot_be_written_is_said_once_and_ends_nothing(ho
         with daemon(laptop) as first:
             first.event("connected")
             assert STATUS_FILE in first.event("failed")["text"]
-            assert run("task", "add", "Milk", home=laptop).code == 0
-            eventually(lambda: run("task", "list", "--json", home=phone).json["tasks"], "the task")
-            assert run("status", "--json", home=laptop).json["daemon"] is None
+            assert run_here("task", "add", "Milk", home=laptop).code == 0
+            eventually(lambda: run_here("task", "list", "--json", home=phone).json["tasks"], "the task")
+            assert run_here("status", "--json", home=laptop).json["daemon"] is None
             in_the_way.rmdir()
-            assert run("task", "add", "Bread", home=laptop).code == 0
-            eventually(lambda: run("status", "--json", home=laptop).json["daemon"], "the status")
+            assert run_here("task", "add", "Bread", home=laptop).code == 0
+            eventually(lambda: run_here("status", "--json", home=laptop).json["daemon"], "the status")
             assert [event["event"] for event in first.events].count("failed") == 1
 
 
@@ -284,8 +284,8 @@ def test_devices_says_what_each_lacks(homes: tuple[Path, Path]) -> None:
     laptop, phone = homes
     with two_daemons(laptop, phone):
         pass
-    assert run("task", "add", "Bread", home=laptop).code == 0
-    rows = {row["name"]: row["lacks"] for row in run("devices", "--json", home=laptop).json["devices"]}
+    assert run_here("task", "add", "Bread", home=laptop).code == 0
+    rows = {row["name"]: row["lacks"] for row in run_here("devices", "--json", home=laptop).json["devices"]}
     assert rows["laptop"] is None
     assert rows["phone"]["journal"] > 0
     assert f"lacks {sum(rows['phone'].values())} change" in run("devices", home=laptop).out

@@ -1,6 +1,6 @@
 """The main job through real processes: what `make demo` does, and what must be true afterwards.
 
-The story checks every step itself and stops at the first that did not happen as told. So that a story
+The story checks every step itself and stops at the first that did not happen as described. So that a story
 that checks nothing cannot pass, what it left behind is looked at here once more, from outside.
 """
 
@@ -51,7 +51,7 @@ def run_demo(folder: Path, *arguments: str, **environment: str) -> subprocess.Co
 
 
 @pytest.fixture(scope="module")
-def told(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+def story(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     folder = tmp_path_factory.mktemp("story") / "homes"
     pictures = Path(os.environ.get("PICTURES") or tmp_path_factory.mktemp("pictures"))
     done = run_demo(folder, "--pictures", str(pictures.absolute()))
@@ -71,36 +71,36 @@ def ask(folder: Path, device: str, *arguments: str) -> Any:
     return content(done.stdout)
 
 
-def test_every_step_is_told_in_order(told: tuple[Path, str]) -> None:
+def test_every_step_is_told_in_order(story: tuple[Path, str]) -> None:
     """C-17, S1-62, S2-09, S2-10: proposed on one device, confirmed on another; two daemons bring it there."""
-    places = [told[1].index(step) for step in STEPS]
+    places = [story[1].index(step) for step in STEPS]
     assert places == sorted(places)
 
 
-def test_both_homes_hold_the_same(told: tuple[Path, str]) -> None:
+def test_both_homes_hold_the_same(story: tuple[Path, str]) -> None:
     """C-15: change sets and decisions are replicated; the digests prove it."""
-    stores = [ask(told[0], device, "status")["stores"] for device in ("laptop", "phone")]
+    stores = [ask(story[0], device, "status")["stores"] for device in ("laptop", "phone")]
     for name in ("space", "journal", "agent"):
         assert stores[0][name]["digest"] == stores[1][name]["digest"] != "0" * 64
         assert stores[0][name]["knowledge"] == stores[1][name]["knowledge"]
 
 
-def test_what_was_written_apart_is_settled_and_both_values_are_in_the_history(told: tuple[Path, str]) -> None:
-    [task] = ask(told[0], "laptop", "search", CONTESTED)
-    writes = ask(told[0], "laptop", "history", task["id"])["writes"]
-    assert ask(told[0], "laptop", "conflicts") == []
+def test_what_was_written_apart_is_settled_and_both_values_are_in_the_history(story: tuple[Path, str]) -> None:
+    [task] = ask(story[0], "laptop", "search", CONTESTED)
+    writes = ask(story[0], "laptop", "history", task["id"])["writes"]
+    assert ask(story[0], "laptop", "conflicts") == []
     assert [write["value"] for write in writes if write["path"] == "due"] == ["2026-12-18", "2026-12-21", "2026-12-21"]
 
 
-def test_says_who_the_model_is_and_how_to_open_both_inboxes(told: tuple[Path, str]) -> None:
-    assert "The model is scripted" in told[1]
+def test_says_who_the_model_is_and_how_to_open_both_inboxes(story: tuple[Path, str]) -> None:
+    assert "The model is scripted" in story[1]
     for device in ("laptop", "phone"):
-        assert f"open --home {told[0] / device}" in told[1].replace("\n", "")
+        assert f"open --home {story[0] / device}" in story[1].replace("\n", "")
 
 
 @pytest.mark.parametrize("device", ["laptop", "phone"])
-def test_the_task_shows_the_verdicts(told: tuple[Path, str], device: str) -> None:
-    task = ask(told[0], device, "task", "show", task_id(TASK))
+def test_the_task_shows_the_verdicts(story: tuple[Path, str], device: str) -> None:
+    task = ask(story[0], device, "task", "show", task_id(TASK))
     items = {item["title"]: item for checklist in task["checklists"] for item in checklist["items"]}
     assert (task["title"], task["estimate"], task["priority"]) == (script.NEW_TITLE, EDITED_MINUTES, "P2")
     assert set(script.NEW_ITEMS) < set(items)
@@ -108,18 +108,18 @@ def test_the_task_shows_the_verdicts(told: tuple[Path, str], device: str) -> Non
     assert items["Find the manual"]["checkedBy"] == "user"
 
 
-def test_the_decisions_are_on_the_device_that_proposed(told: tuple[Path, str]) -> None:
-    decisions = ask(told[0], "laptop", "review", "log", task_id(TASK))
+def test_the_decisions_are_on_the_device_that_proposed(story: tuple[Path, str]) -> None:
+    decisions = ask(story[0], "laptop", "review", "log", task_id(TASK))
     verdicts = {decision["tool"]: (decision["verdict"], decision["reason"]) for decision in decisions}
     assert verdicts["update_task_priority"] == ("rejected", REASON)
     assert verdicts["update_task_estimate"][0] == "confirmed"
     assert len(decisions) == 7
-    assert all(decision["deviceId"] == ask(told[0], "phone", "status")["id"] for decision in decisions)
+    assert all(decision["deviceId"] == ask(story[0], "phone", "status")["id"] for decision in decisions)
 
 
-def test_the_model_was_told_the_decisions_and_both_repeated_proposals_were_refused(told: tuple[Path, str]) -> None:
+def test_the_model_was_told_the_decisions_and_both_repeated_proposals_were_refused(story: tuple[Path, str]) -> None:
     """S1-55, S4-02: in the requests that the model's server recorded."""
-    requests = [json.loads(line) for line in (told[0] / "requests.jsonl").read_text().splitlines()]
+    requests = [json.loads(line) for line in (story[0] / "requests.jsonl").read_text().splitlines()]
     last = requests[-1]["messages"]
     asked = next(message["content"] for message in last if message["role"] == "user")
     answers = [message["content"] for message in last if message["role"] == "tool"]
@@ -128,21 +128,21 @@ def test_the_model_was_told_the_decisions_and_both_repeated_proposals_were_refus
     assert f"Skipped: estimate is already {EDITED_MINUTES} minutes." in answers
 
 
-def test_the_report_needs_no_model(told: tuple[Path, str]) -> None:
+def test_the_report_needs_no_model(story: tuple[Path, str]) -> None:
     """S3-03: and it arrived on the device that never asked one."""
-    report = ask(told[0], "phone", "agent", "report", task_id(TASK))["content"]
+    report = ask(story[0], "phone", "agent", "report", task_id(TASK))["content"]
     assert report["title"] == script.NEW_TITLE
     assert report["checklistProgress"] == {"total": 7, "completed": 2}
 
 
-def test_the_stranger_got_nothing(told: tuple[Path, str]) -> None:
-    status = ask(told[0], "stranger", "status")
+def test_the_stranger_got_nothing(story: tuple[Path, str]) -> None:
+    status = ask(story[0], "stranger", "status")
     assert status["stores"]["journal"]["entities"] == 0
-    assert "does not know this device" in told[1].replace("\n", " ").replace("  ", " ")
+    assert "does not know this device" in story[1].replace("\n", " ").replace("  ", " ")
 
 
-def test_no_key_of_a_device_is_readable_by_others(told: tuple[Path, str]) -> None:
-    assert (told[0] / "laptop" / "device.json").stat().st_mode & 0o077 == 0
+def test_no_key_of_a_device_is_readable_by_others(story: tuple[Path, str]) -> None:
+    assert (story[0] / "laptop" / "device.json").stat().st_mode & 0o077 == 0
 
 
 @pytest.mark.deep

@@ -18,6 +18,7 @@ from lottisync.entities.registers import Stamp
 from lottisync.journal import tasks
 from lottisync.problem import Problem
 from lottisync.store.check import broken_invariants
+from lottisync.store.instant import iso
 from lottisync.store.store import Store
 from lottisync.store.transaction import Transaction
 
@@ -194,6 +195,112 @@ def test_cli_144_an_act_is_one_transaction_and_old_ones_go(store: Store, monkeyp
             acts.numbered(reader, 1)
 
 
+def imported(store: Store, tasks_of: int = 6) -> None:
+    """A large act: each task has two items, and all have one label."""
+    with acts.acting(store, NOON, HERE, "imported") as tx:
+        tx.put("label", "label", {"name": "shop", "createdAt": iso(NOON)})
+        for number in range(tasks_of):
+            tasks.add_task(tx, f"t{number}", f"Task {number}", {"labels": {"label": True}})
+            for item in range(2):
+                tasks.add_item(tx, f"i{number}-{item}", f"t{number}", f"Item {item}")
+
+
+def interrupted(store: Store, after: int) -> None:
+    """A process that dies when it has taken back so much of the last act."""
+
+    def dies(done: int, of: int) -> None:
+        if done >= after:
+            raise Stopped
+
+    with store.reading() as reader:
+        act = acts.last_of(reader, HERE)
+    with pytest.raises(Stopped):
+        acts.take_back(store, NOON, HERE, act, named, dies)
+
+
+def test_cli_600_others_write_while_a_large_act_is_taken_back(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """CLI-600: also to another file handle; and what belongs to one task goes at once."""
+    monkeypatch.setattr(acts, "BATCH", 2)
+    imported(store)
+    whole = views(store)
+    seen: list[int] = []
+
+    def another(done: int, of: int) -> None:
+        with store.transaction(NOON, HIGH) as tx:
+            tasks.add_task(tx, f"other-{done}", "Other")
+        live = views(store)
+        seen.append(sum(ident.startswith("t") for ident in live))
+        items = {ident for ident in live if ident[0] == "i" and ident[1].isdigit()}
+        assert {f"t{item[1]}" for item in items} == {ident for ident in live if ident.startswith("t")}
+
+    with store.reading() as reader:
+        act = acts.last_of(reader, HERE)
+    undone = acts.take_back(store, NOON, HERE, act, named, another)
+    assert seen == [5, 4, 3, 2, 1, 0, 0]
+    assert set(views(store)) == {f"other-{done}" for done in (4, 8, 12, 16, 20, 24, 25)}
+    with store.reading() as reader:
+        assert broken_invariants(reader) == []
+    undo(store, number=undone.n)
+    assert {ident: held for ident, held in views(store).items() if not ident.startswith("other")} == whole
+
+
+def test_cli_600_nothing_is_done_if_the_last_of_it_was_changed_before(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """CLI-600, CLI-143"""
+    monkeypatch.setattr(acts, "BATCH", 2)
+    imported(store)
+    edit(store, "t5", THERE, title="Mine")
+    before = views(store)
+    with pytest.raises(Problem, match="'Mine' was changed since"):
+        undo(store)
+    assert views(store) == before
+
+
+@pytest.mark.parametrize("after", [1, 9, 20])
+def test_cli_601_what_was_interrupted_is_gone_on_with(
+    store: Store, monkeypatch: pytest.MonkeyPatch, after: int
+) -> None:
+    """CLI-601: it is one undo, which can be taken back as one."""
+    monkeypatch.setattr(acts, "BATCH", 2)
+    imported(store)
+    whole = views(store)
+    interrupted(store, after)
+    with store.reading() as reader:
+        act = acts.last_of(reader, HERE)
+    assert (act.said[:8], act.undone_by, 0 < act.left < 25) == ("imported", None, True)
+    undone = undo(store)
+    assert (undone.undoes, views(store)) == (act.n, {})
+    with store.reading() as reader:
+        assert [(one.n, one.left) for one in acts.newest(reader, 9)] == [(undone.n, 0), (act.n, 0)]
+    with pytest.raises(Problem, match="taken back already"):
+        undo(store, number=act.n)
+    undo(store, number=undone.n)
+    assert views(store) == whole
+    undo(store)
+    assert views(store) == {}
+
+
+@pytest.mark.parametrize("changed", ["t2", "i2-1"])
+def test_cli_602_what_is_changed_meanwhile_stays_with_all_that_belongs_to_it(
+    store: Store, monkeypatch: pytest.MonkeyPatch, changed: str
+) -> None:
+    """CLI-602: the label that it has stays, too."""
+    monkeypatch.setattr(acts, "BATCH", 2)
+    imported(store)
+    interrupted(store, 1)
+    with store.transaction(NOON, HIGH) as tx:
+        tx.put(changed, "task" if changed == "t2" else "checklistItem", {"title": "Mine"})
+    with store.reading() as reader:
+        [number] = [act.n for act in acts.newest(reader, 9) if act.left]
+    with pytest.raises(Problem, match="5 of 25 were changed meanwhile"):
+        undo(store, number=number)
+    assert {"t2", "i2-0", "i2-1", "label"} <= set(views(store))
+    assert len(views(store)) == 5
+    with store.reading() as reader:
+        assert broken_invariants(reader) == []
+
+
 # -- laws
 
 PATHS = ("title", "due", "labels/a", "status")
@@ -236,6 +343,50 @@ def test_cli_140_law_every_act_followed_by_undo_changes_nothing(history: list[An
             assert views(store) == before
             undo(store, number=undone.n)
             assert views(store) == after
+        with store.reading() as reader:
+            assert broken_invariants(reader) == []
+        store.close()
+
+
+def undone_in_parts(store: Store, number: int, after: int) -> int:
+    """Take an act back by a process that dies, and by another one; the number of the undo."""
+
+    def dies(done: int, of: int) -> None:
+        if done >= after:
+            raise Stopped
+
+    with store.reading() as reader:
+        act = acts.numbered(reader, number)
+    with suppress(Stopped):
+        return acts.take_back(store, NOON, HERE, act, named, dies).n
+    with store.reading() as reader:
+        [held] = [one for one in acts.newest(reader, 99) if one.n == number]
+    return undo(store, number=number).n if held.undone_by is None else held.undone_by
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.lists(st.lists(WRITE, min_size=1, max_size=2, unique_by=lambda write: write[0]), min_size=1, max_size=4),
+    st.integers(1, 3),
+)
+def test_cli_601_law_an_interrupted_undo_comes_to_what_a_whole_one_does(history: list[Any], after: int) -> None:
+    """CLI-600, CLI-601: whatever was done before, and done again."""
+    with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(acts, "BATCH", 1)
+        store = new_store(Path(folder))
+        for writes in history:
+            before = views(store)
+            with acts.acting(store, NOON, HERE, "wrote") as tx:
+                carry_out(tx, writes)
+            after_it = views(store)
+            with store.reading() as reader:
+                newest = acts.newest(reader, 1)
+            if not newest or not newest[0].open or newest[0].undoes is not None:
+                continue
+            undone = undone_in_parts(store, newest[0].n, after)
+            assert views(store) == before
+            undone_in_parts(store, undone, after)
+            assert views(store) == after_it
         with store.reading() as reader:
             assert broken_invariants(reader) == []
         store.close()

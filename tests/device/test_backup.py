@@ -5,6 +5,7 @@ import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 from tests.support.stores import NOON, dump, minting
 
@@ -16,6 +17,7 @@ from lottisync.device.home import Home
 from lottisync.entities.entity import HIGH
 from lottisync.journal.types import JOURNAL
 from lottisync.problem import Problem
+from lottisync.store.instant import LAST, millis
 from lottisync.store.store import Store
 
 SECOND = 1_000
@@ -148,12 +150,18 @@ def _of_another_moment(folder: Path) -> None:
     store.close()
 
 
+def _of_no_time(folder: Path) -> None:
+    said = msgspec.json.decode((folder / "backup.json").read_bytes())
+    (folder / "backup.json").write_bytes(msgspec.json.encode({**said, "at": "soon"}))
+
+
 @pytest.mark.parametrize(
     ("spoil", "sentence"),
     [
         (lambda folder: shutil.rmtree(folder), "is no backup"),
         (lambda folder: (folder / "backup.json").unlink(), "is no backup"),
         (_without_journal, "lacks journal.sqlite"),
+        (_of_no_time, "is no backup"),
         (_rotten, "journal in the backup is damaged"),
         (_of_another_moment, "its digest is not the one that was recorded"),
         (lambda folder: (folder / "journal.sqlite").write_bytes(b"x" * 5000), "journal.sqlite"),
@@ -170,6 +178,14 @@ def test_backup_5_what_is_no_whole_backup_is_refused(
         backup.restore(folder, tmp_path / "new")
     assert not (tmp_path / "new").exists()
     assert not (tmp_path / "new.new").exists()
+
+
+@pytest.mark.parametrize("now", [0, LAST, 2**48 - 1])
+def test_ent_570_a_backup_at_the_limits_of_a_clock(house: House, tmp_path: Path, now: int) -> None:
+    """ENT-570, CAUS-300"""
+    made = backup.back_up(house.home, tmp_path / "backups", now)
+    assert 0 <= millis(made.described.at) <= LAST
+    assert backup.restore(tmp_path / "backups", tmp_path / "new").folder == made.folder
 
 
 def test_backup_5_a_home_that_exists_is_left_as_it_is(house: House, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from tests.support.household import Member, household, until
 
 from lottisync.device.addresses import read_reach
 from lottisync.device.membership import bind_hosts, read_roster
-from lottisync.identity.roster import MembershipRecord
+from lottisync.identity.statement import MembershipRecord
 
 pytestmark = pytest.mark.anyio
 COLUMNS = ("serialized", "stamps", "clock")

@@ -15,7 +15,8 @@ from lottisync.device.home import Home
 from lottisync.device.invitation_server import InvitationServer
 from lottisync.device.invitations import MOST_ENDED, MOST_OPEN, REMEMBERED_MS, Given
 from lottisync.device.pairing import admit, own_side
-from lottisync.identity.pairing import Paired, PairingError
+from lottisync.identity.pairing import Paired
+from lottisync.identity.pairing_message import PairingError
 from lottisync.net.address import Address
 from lottisync.net.pairing import accept
 from lottisync.problem import Problem

@@ -10,7 +10,7 @@ from lottisync.device.membership import put_membership, read_roster, tell_apart
 from lottisync.device.space import MEMBERSHIP
 from lottisync.entities.entity import HIGH
 from lottisync.entities.path import nest
-from lottisync.identity.roster import MembershipRecord
+from lottisync.identity.statement import MembershipRecord
 
 NOON = 1_764_590_400_000
 

@@ -8,7 +8,7 @@ import pytest
 from lottisync.device.home import Home
 from lottisync.device.pairing import listens_at, offering, own_side, pair
 from lottisync.device.peers import remember_listening
-from lottisync.identity.pairing import PairingError
+from lottisync.identity.pairing_message import PairingError
 from lottisync.net import interfaces
 from lottisync.net.address import Address
 from lottisync.net.interfaces import Interface

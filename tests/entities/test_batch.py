@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.support.batches import CHANGES, HOSTS, hostile, plain_entities
 
+from lottisync.causality.hlc import Hlc
 from lottisync.entities import batch, version
 from lottisync.entities.batch import Columns
 from lottisync.entities.entity import Entity
@@ -92,6 +93,43 @@ def test_ent_10_what_is_good_and_plain_comes_out_as_if_opened_singly(entities: l
     assert set(found.all_stamps()) == set().union(*(entity.registers.all_stamps() for entity in entities))
     millis = [[stamp.millis for stamp in entity.registers.winning_stamps()] for entity in entities]
     assert found.times() == (list(map(min, millis)), list(map(max, millis)))
+
+
+def of_size(size: int) -> Version:
+    """A good version with the longest names, of which clock, stamps and document have this size."""
+
+    def made(length: int) -> Version:
+        title = {"title": (Write(STAMP, b'"%b"' % (b"x" * length)),)}
+        return version.close(Entity("i" * 128, "t" * 64, {HOSTS[0]: 2}, Registers.of(title)))
+
+    short = made(0)
+    return made(size - (short.size() - 128 - 64))
+
+
+def test_ent_10_the_largest_version_is_plain_and_what_is_larger_is_not() -> None:
+    """ENT-10: with the longest names; whoever counts them too low takes what `open_foreign` refuses."""
+    largest = of_size(MAX_VERSION - 128 - 64)
+    assert largest.size() == MAX_VERSION
+    assert is_good(largest)
+    assert batch.plain([largest]) is not None
+    larger = of_size(MAX_VERSION - 128 - 64 + 1)
+    assert not is_good(larger)
+    assert batch.plain([larger]) is None
+
+
+def test_columns_of_different_lengths_are_refused_and_not_cut() -> None:
+    """A column that is cut would leave an entity out without a word."""
+    with pytest.raises(ValueError, match="zip"):
+        batch.first(["a", "b"], ["task", "task"], 1, [Hlc(1, 0)], HOSTS[0], [1, 2], [b'{"a":1}'] * 2)
+    with pytest.raises(ValueError, match="zip"):
+        Columns(["a", "b"], ["task", "task"], [b"{}"], [b"[]"] * 2, [b"{}"] * 2).hashes()
+
+
+def test_only_what_may_be_plain_looks_plain() -> None:
+    """ENT-10: what is left out by this look costs each round four times as much."""
+    deleted = {"deletedAt": (Write(STAMP, b'{"at":"2026-01-01T00:00:00.000Z","seen":{}}'),)}
+    assert batch.looks_plain(GOOD)
+    assert not batch.looks_plain(version.close(Entity("t3", "task", {HOSTS[0]: 2}, Registers.of(deleted))))
 
 
 def test_a_version_with_siblings_is_good_and_not_plain() -> None:

@@ -165,6 +165,18 @@ def test_what_is_no_document(raw: bytes) -> None:
         decode_document(raw)
 
 
+@pytest.mark.parametrize("opened", [("[", "]"), ('{"a":', "}")])
+def test_a_value_is_nested_32_levels_deep_and_no_deeper(opened: tuple[str, str]) -> None:
+    """ENT-9: a list or an object within the others."""
+    for depth in (32, 33):
+        value = json.loads(opened[0] * depth + "1" + opened[1] * depth)
+        if depth == 32:
+            assert normal(value) == value
+        else:
+            with pytest.raises(NotCanonical, match="nested"):
+                normal(value)
+
+
 def test_text_of_a_kind_of_its_own_is_text() -> None:
     """ENT-9: a member of an enumeration of texts is written as the text it is."""
 

@@ -12,6 +12,7 @@ from tests.support.strategies import HOSTS, entities
 from lottisync.entities.entity import HIGH, LOW, Entity
 from lottisync.entities.registers import Registers, Stamp, Write
 from lottisync.entities.version import (
+    MAX_DOCUMENT,
     MAX_VERSION,
     BadVersion,
     Version,
@@ -174,6 +175,11 @@ def test_a_version_of_one_write_with_one_fault_is_refused(part: str, old: bytes,
 def test_ids_that_are_taken(ident: str) -> None:
     """ENT-1"""
     assert open_foreign(msgspec.structs.replace(GOOD, id=ident)).id == ident
+
+
+def test_store_23_the_sizes_are_those_of_the_specification() -> None:
+    """STORE-23: every device must take what another one may make."""
+    assert (MAX_DOCUMENT, MAX_VERSION) == (307_200, 983_040)
 
 
 def test_a_version_of_the_largest_size_is_taken() -> None:

@@ -16,7 +16,7 @@ from cryptography.x509.oid import NameOID
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from lottisync.identity import pairing, roster
+from lottisync.identity import pairing, statement
 from lottisync.identity.device_key import (
     MAX_CERTIFICATE_BYTES,
     DeviceKey,
@@ -27,6 +27,7 @@ from lottisync.identity.device_key import (
     verify,
 )
 from lottisync.identity.device_name import parse_device_name
+from lottisync.identity.pairing_offer import CodeOffer
 
 KEY = DeviceKey.from_seed(bytes(range(32)))
 OTHER = DeviceKey.from_seed(bytes(32))
@@ -192,7 +193,7 @@ def test_an_altered_certificate_is_refused(at: int, flip: int) -> None:
 
 def test_neither_key_nor_offer_prints_its_secret() -> None:
     """ID-6, PAIR-19"""
-    shown = repr(KEY) + str(KEY) + repr(pairing.CodeOffer("123-456-789", 0))
+    shown = repr(KEY) + str(KEY) + repr(CodeOffer("123-456-789", 0))
     assert KEY.seed.hex() not in shown
     assert repr(KEY.seed) not in shown
     assert "1234" not in shown
@@ -236,8 +237,8 @@ def test_labels_keep_signatures_apart() -> None:
     signed = [
         secret.to_sign(b"types"),
         secret.to_sign(b"shows"),
-        roster.MEMBERSHIP_LABEL,
-        roster.HOST_BINDING_LABEL,
+        statement.MEMBERSHIP_LABEL,
+        statement.HOST_BINDING_LABEL,
     ]
     labels = [whole[: whole.index(b"\x00") + 1] for whole in signed]
     assert len(set(labels)) == len(labels)

@@ -6,16 +6,9 @@ from hypothesis import strategies as st
 
 from lottisync.identity.device_key import DeviceKey
 from lottisync.identity.invitation import Invitation, InvitationOffer, is_invitation, parse_invitation
-from lottisync.identity.pairing import (
-    CodeOffer,
-    CodeShown,
-    CodeTyped,
-    Introduction,
-    Offer,
-    Paired,
-    PairingError,
-    Password,
-)
+from lottisync.identity.pairing import CodeShown, CodeTyped, Paired
+from lottisync.identity.pairing_message import Introduction, PairingError
+from lottisync.identity.pairing_offer import CodeOffer, Offer, Password
 
 LAPTOP, PHONE, THIEF = (DeviceKey.from_seed(bytes([n]) * 32) for n in (1, 2, 3))
 SECRET = bytes(range(16))

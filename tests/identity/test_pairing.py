@@ -11,22 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.examples import examples
 
-from lottisync.identity import pairing
 from lottisync.identity.device_key import DeviceKey, IdentityError
-from lottisync.identity.pairing import (
-    EXPECTED,
-    MAX_PAIRING_MESSAGE,
-    OFFER_LIFETIME_MS,
-    PAIRING_VERSION,
-    RUNS_PER_OFFER,
-    CodeOffer,
-    CodeShown,
-    CodeTyped,
-    PairingError,
-    PairingState,
-    new_code,
-    parse_code,
-)
+from lottisync.identity.pairing import EXPECTED, CodeShown, CodeTyped, PairingState
+from lottisync.identity.pairing_message import MAX_PAIRING_MESSAGE, PAIRING_VERSION, REFUSED_BECAUSE, PairingError
+from lottisync.identity.pairing_offer import OFFER_LIFETIME_MS, RUNS_PER_OFFER, CodeOffer, new_code, parse_code
 from lottisync.identity.words import WORDS
 
 PHONE = DeviceKey.from_seed(b"p" * 32)
@@ -125,10 +113,10 @@ def test_a_wrong_code_is_refused_and_nothing_given_away(guess: int) -> None:
     assert set(opened(refused)) == {"t", "code", "sentence"}
     assert opened(refused)["code"] == "wrong-code"
     assert refused is not None
-    told = fails("wrong-code", lambda: types.receive(refused))
-    assert "invitation" in told.message, "MEET-61: it is read by who joins with an altered invitation, too"
-    assert told.from_peer
-    assert told.refusal is None
+    raised = fails("wrong-code", lambda: types.receive(refused))
+    assert "invitation" in raised.message, "MEET-61: it is read by who joins with an altered invitation, too"
+    assert raised.from_peer
+    assert raised.refusal is None
     assert types.result is None
     assert types.state is shows.state is PairingState.FAILED
 
@@ -496,7 +484,7 @@ def test_a_refusal_is_said_in_our_words() -> None:
         return caught.value
 
     lie = "call this number\x1b[1m"
-    for code in pairing._REFUSED_BECAUSE:
+    for code in REFUSED_BECAUSE:
         known = refused(code, lie)
         assert known.code == code
         assert "number" not in known.message

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from tests.support.examples import examples
 
 from lottisync.identity.device_key import DeviceKey, IdentityError, grouped
-from lottisync.identity.roster import MAX_AT_MS, HostBinding, MembershipRecord, Roster
+from lottisync.identity.roster import Roster
+from lottisync.identity.statement import MAX_AT_MS, HostBinding, MembershipRecord
 
 ME, ANN, BEN, CAT = (DeviceKey.from_seed(letter * 32) for letter in (b"0", b"a", b"b", b"c"))
 EVE, EVES_FRIEND = DeviceKey.from_seed(b"e" * 32), DeviceKey.from_seed(b"f" * 32)
@@ -180,7 +181,7 @@ def test_nothing_a_revoked_device_says_brings_anybody_in(
 def test_resting_on_tells_whom_a_revocation_costs(records: list[MembershipRecord], whom: DeviceKey) -> None:
     """ROSTER-18, ROSTER-19"""
     before = fold(*records)
-    told = before.resting_on(whom.device_id)
+    resting = before.resting_on(whom.device_id)
     after = fold(*records, revoke(ME, whom, before.next_at(whom.device_id, 0)))
     belonging = ("active", "retired")
     lost = [
@@ -188,7 +189,7 @@ def test_resting_on_tells_whom_a_revocation_costs(records: list[MembershipRecord
         for device, member in before.members.items()
         if member.status in belonging and after.members[device].status not in belonging
     ]
-    assert [device for device in lost if device != whom.device_id] == told
+    assert [device for device in lost if device != whom.device_id] == resting
     assert status(after, whom) not in belonging
 
 

@@ -10,7 +10,8 @@ import pytest
 from babel.messages.catalog import Catalog
 from babel.messages.pofile import write_po
 from pydantic import Field
-from tests.review.reviewer import Reviewer, Wake
+from tests.review.reviewer import Reviewer
+from tests.support.proposals import wake_on
 
 from lottisync.journal.task_action import TaskField
 from lottisync.journal.toolbox import TASK_TOOLS, Toolbox
@@ -75,18 +76,7 @@ def laptop(tmp_path: Path) -> Iterator[Reviewer]:
 
 def proposed(device: Reviewer, colour: str) -> str:
     """What a wake is answered that proposes a colour."""
-    with device.journal.reading() as reader:
-        knowledge = reader.knowledge()
-    wake = Wake(
-        device.journal,
-        device.agents,
-        agent_id="laura",
-        task_id="t1",
-        run_key=f"run-{colour}",
-        thread_id="thread",
-        actions=ACTIONS,
-        context_knowledge=knowledge,
-    )
+    wake = wake_on(device.journal, device.agents, run=f"run-{colour}", thread="thread")
     call = ACTIONS.parse("paint_task", f'{{"colour": "{colour}"}}')
     assert isinstance(call, PaintTask)
     answer = wake.propose(call, device.now)

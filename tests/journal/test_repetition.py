@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.review.reviewer import Reviewer
 from tests.support.rounds import send
 from tests.support.stores import NOON, new_store
 
@@ -15,7 +14,7 @@ from lottisync.entities.entity import HIGH, has_conflict
 from lottisync.journal import names, repetition, tasks
 from lottisync.journal.repetition import Rule, rule_of, said
 from lottisync.problem import Problem
-from lottisync.store.instant import iso
+from lottisync.store.instant import LAST, iso
 from lottisync.store.store import Store
 
 TODAY = datetime.fromtimestamp(NOON / 1000).date()
@@ -106,6 +105,19 @@ def test_jour_467_finished_again_it_has_one_next_task(tmp_path: Path) -> None:
     assert open_tasks(store) == [made]
 
 
+def test_jour_467_finished_again_after_an_undo_it_has_its_checklist(tmp_path: Path) -> None:
+    """JOUR-467: the items were deleted with the task."""
+    store = repeating(new_store(tmp_path), TODAY, Rule(TODAY, 1, "W"))
+    with acts.acting(store, NOON, "here", "done") as tx:
+        made = repetition.edit_task(tx, "t1", DONE)
+    with store.reading() as reader:
+        act = acts.last_of(reader, "here")
+    acts.take_back(store, NOON, "here", act, str)
+    assert finish(store) == made
+    assert made is not None
+    assert {item.title for item in page(store, made).items} == {"Paper", "Rinse"}
+
+
 def test_jour_469_undo_takes_the_next_one_back(tmp_path: Path) -> None:
     """JOUR-469"""
     store = repeating(new_store(tmp_path), TODAY, Rule(TODAY, 1, "W"))
@@ -134,19 +146,6 @@ def test_jour_430_undo_leaves_a_next_task_that_was_changed(tmp_path: Path, touch
     assert open_tasks(store) == [made]
 
 
-def test_jour_431_no_verdict_finishes_a_task(tmp_path: Path) -> None:
-    """JOUR-431"""
-    laptop = Reviewer(tmp_path)
-    laptop.add_task()
-    laptop.edit(due=TODAY.isoformat(), repeat=Rule(TODAY, 1, "W").stored())
-    laptop.propose("set_task_status", {"status": "GROOMED"})
-    [item] = laptop.waiting()
-    outcome = laptop.verdicts.confirm(item.id, laptop.later(), edited_args={"status": "DONE"})
-    assert (outcome.result, open_tasks(laptop.journal)) == ("failed", ["t1"])
-    assert "only the user sets DONE" in outcome.message
-    laptop.close()
-
-
 @pytest.mark.parametrize(
     ("rule", "due", "expected"),
     [
@@ -162,6 +161,14 @@ def test_jour_468_late_early_or_without_a_date(tmp_path: Path, rule: Rule, due: 
     made = finish(repeating(store := new_store(tmp_path), due, rule))
     assert made is not None
     assert page(store, made).task.due == expected.isoformat()
+
+
+@pytest.mark.parametrize("now", [0, LAST, 2**48 - 1])
+def test_ent_570_a_clock_at_its_limits_makes_the_next_one_or_none(tmp_path: Path, now: int) -> None:
+    """ENT-570, CAUS-300: the task is done in either case; of the last days there is none after."""
+    store = repeating(new_store(tmp_path), None, Rule(TODAY, 1, "Y"))
+    assert (finish(store, now=now) is None) == (now > NOON)
+    assert page(store, "t1").task.status == "DONE"
 
 
 @given(

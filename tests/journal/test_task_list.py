@@ -8,6 +8,7 @@ import pytest
 from tests.support.stores import NOON, new_store
 
 from lottisync.entities.entity import HIGH
+from lottisync.entities.version import Damaged
 from lottisync.journal import tasks
 from lottisync.journal.task_list import FILE, SORTS, Page, TaskList, Wanted, page_of, selection
 from lottisync.store.store import Store
@@ -99,6 +100,67 @@ def test_jour_243_a_damaged_task_is_named_and_hides_no_other(listed: TaskList, s
         assert any(ident in problem.message for problem in page.damaged)
     connection.close()
     assert ids(listed.page(Wanted())) == ["bread"]
+
+
+@pytest.mark.parametrize("indexed", [False, True], ids=["before it was indexed", "after"])
+def test_jour_661_a_task_whose_id_is_no_text_any_more_is_named(listed: TaskList, store: Store, indexed: bool) -> None:
+    """JOUR-661, STORE-70: it was left out without a word."""
+    if indexed:
+        listed.page(Wanted())
+    damage(store, "id = cast(x'ff00' as text)")
+    page = listed.page(Wanted())
+    assert ids(page) == ["bread", "cake"]
+    assert ["damaged" in problem.message for problem in page.damaged] == [True]
+    damage(store, "id = 'milk'", cast="cast(x'ff00' as text)")
+    assert ids(listed.page(Wanted())) == ["bread", "cake", "milk"]
+    assert listed.page(Wanted()).damaged == []
+
+
+def test_jour_661_a_task_whose_id_is_another_now_is_listed_under_that(listed: TaskList, store: Store) -> None:
+    """JOUR-661: the index knew the old id, and the task was left out without a word."""
+    listed.page(Wanted())
+    damage(store, "id = 'mjlk'")
+    assert ids(listed.page(Wanted())) == ["bread", "cake", "mjlk"]
+
+
+def test_jour_661_a_task_whose_type_is_no_text_any_more_hides_no_other(listed: TaskList, store: Store) -> None:
+    """JOUR-661, STORE-70: the list was answered with the damage alone."""
+    listed.page(Wanted())
+    damage(store, "type = cast(x'ff' as text)")
+    page = listed.page(Wanted())
+    assert ids(page) == ["bread", "cake"]
+    assert ["milk" in problem.message for problem in page.damaged] == [True]
+
+
+def damage(store: Store, change: str, cast: str = "'milk'") -> None:
+    connection = apsw.Connection(str(store.file))
+    connection.execute(f"update journal_entities set {change} where id = {cast}").fetchall()
+    assert connection.changes() == 1
+    connection.close()
+
+
+CHILD_DAMAGES = [
+    "id = cast(x'ff00' as text)",
+    "type = cast(x'ff' as text)",
+    "serialized = '{'",
+    "serialized = cast(x'ff' as text)",
+]
+
+
+@pytest.mark.parametrize("change", CHILD_DAMAGES)
+def test_jour_660_a_damaged_item_keeps_no_task_from_being_shown(store: Store, change: str) -> None:
+    """JOUR-660, STORE-70: the page of the task was the damage alone."""
+    with store.transaction(NOON, HIGH) as tx:
+        tasks.add_item(tx, "i2", "milk", "Tins")
+    connection = apsw.Connection(str(store.file))
+    connection.execute(f"update journal_entities set {change} where id = 'i1'").fetchall()
+    connection.close()
+    with store.reading() as reader:
+        page = tasks.page(reader, "milk")
+        assert (page.task.title, [item.id for item in page.items]) == ("Buy milk", ["i2"])
+        assert ["is damaged" in problem.message for problem in page.damaged] == [True]
+        with pytest.raises(Damaged):
+            tasks.whole_page(reader, "milk")
 
 
 def test_jour_40_an_index_that_is_lost_is_built_again(listed: TaskList, store: Store, tmp_path: Path) -> None:

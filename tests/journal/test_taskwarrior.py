@@ -82,6 +82,7 @@ def test_jour_60_a_title_stays_as_it_is_in_either_form(title: str) -> None:
         (json.dumps([task(), task(due=7)], indent=1).encode(), "task 2 is not a task"),
         (b'[{"description"', "it is not a task"),
         (exported(task(), task()), "used twice"),
+        (exported(task(entry="00010101T000000Z")), "is not a time"),
     ],
 )
 def test_jour_61_the_place_of_an_error_is_named(raw: bytes, said: str) -> None:
@@ -89,6 +90,13 @@ def test_jour_61_the_place_of_an_error_is_named(raw: bytes, said: str) -> None:
     assert is_taskwarrior(raw)
     with pytest.raises(Problem, match=said):
         read(raw, "tasks.json")
+
+
+@pytest.mark.parametrize(("due", "hours"), [("00010101T000000Z", -2), ("99991231T235959Z", 2)])
+def test_ent_570_a_day_beyond_the_calendar_is_no_day_of_a_task(due: str, hours: int) -> None:
+    """ENT-570, JOUR-61: in a zone where it would be one before the first or after the last."""
+    with pytest.raises(Problem, match="line 2 is not a task"):
+        read(exported(task(due=due)), "tasks.json", timezone(timedelta(hours=hours)))
 
 
 def test_jour_64_a_file_with_an_error_imports_nothing(tmp_path: Path) -> None:

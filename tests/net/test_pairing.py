@@ -15,7 +15,9 @@ from anyio.abc import SocketAttribute, SocketStream
 from tests.support.household import until
 
 from lottisync.identity.device_key import DeviceKey
-from lottisync.identity.pairing import CodeOffer, Paired, PairingError, new_code
+from lottisync.identity.pairing import Paired
+from lottisync.identity.pairing_message import PairingError
+from lottisync.identity.pairing_offer import CodeOffer, new_code
 from lottisync.net import pairing, tls
 from lottisync.net.address import Address
 from lottisync.net.discovery import Found, discovering
@@ -77,11 +79,11 @@ async def test_pair_1_the_right_code_pairs_and_both_see_the_same_words() -> None
     async with shown(offer()) as showing:
         typed = await type_code(TYPES, CODE, at=showing.at, search_from=HERE)
         await until(lambda: showing.outcome)
-    (told,) = showing.outcome
-    assert isinstance(told, Paired)
+    (result,) = showing.outcome
+    assert isinstance(result, Paired)
     assert (typed.peer_name, typed.peer_id) == ("laptop", SHOWS.key.device_id)
-    assert (told.peer_name, told.peer_id) == ("phone", TYPES.key.device_id)
-    assert typed.words == told.words
+    assert (result.peer_name, result.peer_id) == ("phone", TYPES.key.device_id)
+    assert typed.words == result.words
 
 
 async def test_pair_6_three_wrong_codes_end_the_offer() -> None:

@@ -11,9 +11,11 @@ from hypothesis import strategies as st
 
 from lottisync.protocol.framing import (
     ENCODINGS,
+    LONGEST_DICTIONARY,
     MAX_FRAME,
     MAX_FRAME_BEFORE_HELLO,
     PLAIN,
+    WORTH_COMPRESSING,
     ZSTD,
     ZSTD_WITH_DICTIONARY,
     BadFrame,
@@ -73,6 +75,20 @@ def test_sync_11_we_send_no_frame_that_we_would_not_take() -> None:
 
 
 # -- compressed
+
+
+def test_sync_11_the_limits_are_those_of_the_specification() -> None:
+    """SYNC-10, SYNC-11: two programs must agree on them."""
+    assert (MAX_FRAME_BEFORE_HELLO, MAX_FRAME) == (65_536, 1_048_576)
+    assert (WORTH_COMPRESSING, LONGEST_DICTIONARY) == (512, 16_384)
+
+
+def test_sync_10_compressed_is_what_is_long_enough_and_becomes_smaller() -> None:
+    """The bounds themselves: 512 bytes are worth it, 16 KiB still have a dictionary."""
+    assert frame(bytes(512), ENCODINGS)[4] == ZSTD
+    assert frame(bytes(511), ENCODINGS)[4] == PLAIN
+    assert frame(bytes(16_384), ENCODINGS, bytes(512))[4] == ZSTD_WITH_DICTIONARY
+    assert frame(bytes(16_385), ENCODINGS, bytes(512))[4] == ZSTD
 
 
 def packed(body: bytes) -> bytes:

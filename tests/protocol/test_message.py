@@ -218,6 +218,13 @@ def test_sync_2_a_damaged_message_is_a_message_or_malformed(message: m.AnyMessag
         m.decode(bytes(body[: data.draw(st.integers(0, len(body)))]))
 
 
+def test_sync_14_the_limits_are_those_of_the_specification() -> None:
+    """SYNC-11, SYNC-14, SYNC-45: numbers that two programs must agree on."""
+    assert (m.PROTOCOL_VERSION, m.MAX_TEXT, m.MAX_HELD, m.HELD_BYTES) == (1, 500, 8_000, 786_432)
+    assert (m.MAX_BATCH, m.MAX_VALUES, m.MAX_KEYS, m.MAX_ASKED) == (1_000, 16_384, 32_768, 64)
+    assert (m.MAX_FORKS, m.MAX_NODES, m.FIRST_CREDIT, m.MAX_CREDIT) == (1_000, 128, 8, 1_024)
+
+
 def test_sync_25_two_hellos_have_less_than_300_bytes() -> None:
     hello = m.Hello(m.PROTOCOL_VERSION, HELLO.device, HELLO.boot, HELLO.state, HELLO.gossip, tuple(ENCODINGS))
     assert 2 * len(frame(m.encode(hello))) < 250

@@ -298,6 +298,21 @@ def test_sync_20_nothing_is_said_after_our_own_close() -> None:
     assert talking.farewell == b""
 
 
+def test_sync_20_nothing_is_said_after_the_peers_close() -> None:
+    talking = session()
+    talking.send(HELLO)
+    talking.receive(spoken([HELLO, m.Close("goodbye", "bye")]), NOW)
+    with pytest.raises(LocalError, match="closed"):
+        talking.send(m.Ping(1))
+
+
+def test_sync_16_a_mend_of_the_most_versions_is_taken() -> None:
+    """SYNC-16: so is one without any."""
+    for count in (m.MAX_BATCH, 0):
+        mend = m.Mend("journal", [VERSION] * count, [])
+        assert session().receive(spoken([HELLO, mend]), NOW) == [HELLO, mend]
+
+
 # -- encodings and credit
 
 BOTH = m.Hello(m.PROTOCOL_VERSION, HELLO.device, HELLO.boot, HELLO.state, HELLO.gossip, (0, 1, 2, 77))
@@ -362,6 +377,11 @@ def test_sync_79_credit_does_not_grow_without_end() -> None:
 
 
 # -- time
+
+
+def test_sync_21_the_times_are_those_of_the_specification() -> None:
+    """SYNC-21, SYNC-22, SYNC-23: in seconds; both sides go by them."""
+    assert (GREETING_SECONDS, PING_SECONDS, DEAD_SECONDS) == (5, 5, 15)
 
 
 def greeted_session() -> Session:

@@ -7,6 +7,7 @@ from pathlib import Path
 import anyio
 import nkeys
 import pytest
+from cryptography import x509
 from tests.support import nats_account
 from tests.support.command_line import Result, run_here
 from tests.support.household import Member
@@ -22,6 +23,7 @@ from lottisync.relay import connection, server_files, setting
 from lottisync.relay.credentials import form_of
 from lottisync.relay.jetstream import JetStream
 from lottisync.relay.setting import Setting
+from lottisync.store.instant import LAST
 
 needs_server = pytest.mark.skipif(WHERE is None, reason="there is no nats-server on this machine")
 SPACE, TAG = bytes(range(16)), bytes(8)
@@ -102,6 +104,14 @@ async def _bounded(mine: Setting, theirs: Setting) -> None:
     assert (await ada.info()).state.messages == 1
     for each in (ada, grace):
         await each.close()
+
+
+@pytest.mark.parametrize("now", [0, LAST, 2**48 - 1])
+def test_ent_570_a_certificate_of_a_clock_at_its_limits(now: int) -> None:
+    """ENT-570"""
+    made, _ = server_files.certificate(["127.0.0.1"], now)
+    held = x509.load_pem_x509_certificate(made.encode())
+    assert held.not_valid_before_utc <= held.not_valid_after_utc
 
 
 @needs_server

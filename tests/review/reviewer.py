@@ -7,13 +7,12 @@ from typing import Any
 
 from tests.support import rounds
 from tests.support.counted import CountedDevice
+from tests.support.proposals import Wake, wake_on
 
-from lottisync.agents.toolbox import TOOLBOX, RetractSuggestions
 from lottisync.daemon.stores import AGENT_STORE
 from lottisync.entities.entity import HIGH, LOW
 from lottisync.journal import tasks
-from lottisync.journal.task_action import ActionBatch, TaskAction
-from lottisync.journal.toolbox import ACTIONS, BadCall
+from lottisync.journal.toolbox import ACTIONS
 from lottisync.journal.types import JOURNAL, ChecklistItem
 from lottisync.review.builder import Builder
 from lottisync.review.change import ChangeDecision, ChangeItem
@@ -23,28 +22,13 @@ from lottisync.review.item_view import ItemView
 from lottisync.review.ledger import Ledger
 from lottisync.review.projection import SetState
 from lottisync.review.proposal_record import decisions
-from lottisync.review.retraction import Staged, open_proposals
+from lottisync.review.retraction import open_proposals
 from lottisync.review.verdict import Verdicts
 from lottisync.store.transaction import Transaction
 
 START = 1_772_316_000_000  # 2026-02-28T22:00:00Z
 SECOND, DAY = 1_000, 86_400_000
 LAURA = "laura"
-
-
-class Wake(Builder):
-    """A builder that takes calls by the names of their tools, as a model makes them."""
-
-    def queue(self, tool: str, args: Mapping[str, Any], now: int) -> str:
-        match TOOLBOX.checked(tool, args):
-            case BadCall() as bad:
-                return bad.text
-            case TaskAction() | ActionBatch() as call:
-                return self.propose(call, now)
-            case RetractSuggestions() as own:
-                return self.retract([Staged(one.id, one.reason) for one in own.proposals], now)
-            case other:
-                return f"{other.tool} is not a change that is proposed."
 
 
 class Reviewer(CountedDevice):
@@ -70,9 +54,9 @@ class Reviewer(CountedDevice):
         self.now += millis
         return self.now
 
-    def do(self, deed: Callable[[Transaction], object], precedence: int = HIGH) -> None:
+    def do(self, work: Callable[[Transaction], object], precedence: int = HIGH) -> None:
         with self.journal.transaction(self.later(), precedence) as tx:
-            deed(tx)
+            work(tx)
 
     def add_task(self, task_id: str = "t1", title: str = "Bake bread", items: tuple[str, ...] = ()) -> None:
         self.do(lambda tx: tasks.add_task(tx, task_id, title))
@@ -110,20 +94,15 @@ class Reviewer(CountedDevice):
 
     def builder(self, run: str = "run1", task_id: str = "t1", agent: str = LAURA) -> Wake:
         """A wake whose context is read now."""
-        with self.journal.reading() as reader:
-            knowledge = reader.knowledge()
-        return Wake(
+        waiting = open_proposals(self.agents, ACTIONS, self.now, agent_id=agent, task_id=task_id)
+        return wake_on(
             self.journal,
             self.agents,
-            agent_id=agent,
-            task_id=task_id,
-            run_key=run,
-            thread_id=f"thread-{run}",
-            actions=ACTIONS,
-            context_knowledge=knowledge,
-            context_waiting=[
-                one.id for one in open_proposals(self.agents, ACTIONS, self.now, agent_id=agent, task_id=task_id)
-            ],
+            run=run,
+            task=task_id,
+            agent=agent,
+            thread=f"thread-{run}",
+            waiting=[one.id for one in waiting],
         )
 
     def built(self, builder: Builder) -> list[str]:
@@ -177,3 +156,27 @@ class Reviewer(CountedDevice):
             journals = a.digest() == b.digest()
         with self.agents.reading() as a, other.agents.reading() as b:
             return journals and a.digest() == b.digest()
+
+
+def proposed_on_both(laptop: Reviewer, phone: Reviewer) -> ItemView:
+    """An item that agents on two devices proposed apart. They have met, and it is shown once."""
+    laptop.add_task()
+    phone.pull(laptop)
+    laptop.propose("add_checklist_item", {"title": "Milk"}, run="on-laptop")
+    phone.propose("add_checklist_item", {"title": "Milk"}, run="on-phone")
+    laptop.meet(phone)
+    [shown] = laptop.waiting()
+    return shown
+
+
+def two_with_a_set(folder: Path) -> tuple[Reviewer, Reviewer, str]:
+    """Two devices with the same proposals, a change set of four items, and its id."""
+    laptop, phone = Reviewer(folder / "laptop", 1), Reviewer(folder / "phone", 2)
+    laptop.add_task(items=("Flour",))
+    builder = laptop.builder()
+    builder.queue("update_task_estimate", {"minutes": 60}, laptop.now)
+    builder.queue("set_task_title", {"title": "Rye bread"}, laptop.now)
+    builder.queue("add_multiple_checklist_items", {"items": [{"title": "Milk"}, {"title": "Salt"}]}, laptop.now)
+    [ident] = laptop.built(builder)
+    phone.pull(laptop)
+    return laptop, phone, ident

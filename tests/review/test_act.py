@@ -136,7 +136,7 @@ def test_rev103_a_saga_that_cannot_be_played_is_told_once_and_stops_nothing(lapt
 
 
 def test_rev111_a_rank_of_another_program_bricks_nothing(laptop: Reviewer) -> None:
-    """REV-49, REV-315: an item whose rank is no fractional index, as another program may write it."""
+    """REV-49, REV-315, REL-D1: an item whose rank is no fractional index, as another program may write it."""
     laptop.add_task(items=("Flour",))
     laptop.do(lambda tx: tx.put("t1-i0", "checklistItem", {"rank": "x"}))
     change_set = propose(laptop, ["Milk"])
@@ -147,8 +147,8 @@ def test_rev111_a_rank_of_another_program_bricks_nothing(laptop: Reviewer) -> No
 
 
 def test_rev35_a_copied_digest_makes_no_twins(laptop: Reviewer) -> None:
-    """REV-10, REV-35, REV-318: an item that bears the digest of others hides none of them, and is not answered with
-    them."""
+    """REV-10, REV-35, REV-318, REL-D14: an item that bears the digest of others hides none of them, and is not answered
+    with them."""
     laptop.add_task()
     good = propose(laptop, ["Milk", "Eggs"])
     with laptop.agents.reading() as reader:

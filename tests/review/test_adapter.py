@@ -21,11 +21,11 @@ def ask(tmp_path: Path) -> Iterator[Ask]:
 
     def asked(op: str, *, fails: bool = False, **fields: Any) -> Any:
         fields = {"replica": "laptop", "now": next(times), **fields}
-        told = answer(json.dumps({"id": 1, "op": op, **fields}).encode(), space)
+        said = answer(json.dumps({"id": 1, "op": op, **fields}).encode(), space)
         if fails:
-            return told["error"]["code"]
-        assert "ok" in told, told
-        return told["ok"]
+            return said["error"]["code"]
+        assert "ok" in said, said
+        return said["ok"]
 
     for name in ("laptop", "phone"):
         asked("open", replica=name, dir=str(tmp_path / name), seed=name)
@@ -145,15 +145,15 @@ def test_evidence_mode_is_the_replicas(ask: Ask, tmp_path: Path) -> None:
     ask("task.check", replica="strict", item=item, isChecked=True)
     untick = {"id": item, "isChecked": False, "reason": "The user wrote that it is not done"}
 
-    def told(**more: Any) -> str:
+    def said(**more: Any) -> str:
         calls = [call("update_checklist_item", **untick, **more)]
         return str(ask("propose", replica="strict", task=made["task"], calls=calls)["feedback"][0])
 
-    assert "evidenceEntryIds" in told()
+    assert "evidenceEntryIds" in said()
     machine = ask("note.add", replica="strict", task=made["task"], text="not done", actor="agent")
-    assert "not written by the user" in told(evidenceEntryIds=[machine])
+    assert "not written by the user" in said(evidenceEntryIds=[machine])
     note = ask("note.add", replica="strict", task=made["task"], text="not done")
-    assert told(evidenceEntryIds=[note]) == "Proposal queued for user review."
+    assert said(evidenceEntryIds=[note]) == "Proposal queued for user review."
     assert ask("open", replica="x", dir=str(tmp_path / "x"), seed="x", sovereignty="no", fails=True) == "bad-request"
 
 

@@ -1,9 +1,10 @@
-"""From tool calls to change sets: what is queued, what is not, and what the model is told."""
+"""From tool calls to change sets: what is queued, what is not, and how the model is answered."""
 
 from typing import Any
 
 import pytest
-from tests.review.reviewer import DAY, Reviewer, Wake
+from tests.review.reviewer import DAY, Reviewer
+from tests.support.proposals import Wake
 
 from lottisync.causality.vector_clock import Dot
 from lottisync.entities.entity import HIGH
@@ -449,17 +450,17 @@ def test_rev25_a_follow_up_with_the_same_title_is_the_same_follow_up(laptop: Rev
     )
 
 
-@pytest.mark.parametrize("deed", ["deleted", "renamed"])
-def test_rev26_what_the_user_deleted_or_renamed_after_confirming_is_a_no(laptop: Reviewer, deed: str) -> None:
+@pytest.mark.parametrize("change", ["deleted", "renamed"])
+def test_rev26_what_the_user_deleted_or_renamed_after_confirming_is_a_no(laptop: Reviewer, change: str) -> None:
     """REV-26, REV-D5: until they write on the task in words. A tick is no word."""
     laptop.add_task(items=("Flour",))
     milk = {"title": "Milk"}
     laptop.propose("add_checklist_item", milk)
     assert laptop.verdicts.confirm(laptop.waiting()[0].id, laptop.later()).result == "applied"
     [made] = [item.id for item in laptop.page().items if item.title == "Milk"]
-    laptop.do(lambda tx: tasks.remove_item(tx, made) if deed == "deleted" else tasks.rename_item(tx, made, "Oat"))
+    laptop.do(lambda tx: tasks.remove_item(tx, made) if change == "deleted" else tasks.rename_item(tx, made, "Oat"))
     laptop.tick("t1-i0")
-    assert laptop.propose("add_checklist_item", milk, run="r2") == f"Skipped: the user {deed} this already."
+    assert laptop.propose("add_checklist_item", milk, run="r2") == f"Skipped: the user {change} this already."
     laptop.note("n1", "We need milk after all")
     assert laptop.propose("add_checklist_item", milk, run="r3") == QUEUED
 

@@ -75,7 +75,7 @@ def test_sov12_the_order_is_causal_under_any_skew(laptop: Reviewer, phone: Revie
 def test_sov13_what_was_written_beside_the_tick_is_proposed_with_a_mark(
     laptop: Reviewer, phone: Reviewer, mode: str
 ) -> None:
-    """SOV-13: the person is told, here and on the other device, and they decide."""
+    """SOV-13: it is shown, here and on the other device, and the person decides."""
     if mode == "evidence":
         strict(laptop)
     laptop.add_task(items=("Flour",))

@@ -70,7 +70,7 @@ def test_sov_2_a_reason_has_twenty_characters() -> None:
 
 
 @pytest.mark.parametrize(("at", "shown"), [("2026-02-28T22:00:00.000Z", "2026-02-28T22:00:00.000Z"), (None, "unknown")])
-def test_sov7_the_answer_is_the_seeds_to_the_letter(at: str | None, shown: str) -> None:
+def test_sov7_the_answer_is_the_required_one_to_the_letter(at: str | None, shown: str) -> None:
     """SOV-7, S0-19."""
     said = objection(is_checked=True, checked_by="user", checked_at=at, proposed=False, reason=None)
     assert said == (

@@ -102,7 +102,7 @@ def test_rev108_what_fell_with_a_rejection_comes_back_with_it(laptop: Reviewer) 
 
 
 def test_rev115_what_was_rejected_before_stays_rejected(laptop: Reviewer) -> None:
-    """REV-115: only what was said in one breath is taken back together."""
+    """REV-115: only decisions that were made together are taken back together."""
     made, link = follow_up(laptop)
     laptop.verdicts.reject(link, laptop.later())
     laptop.verdicts.reject(made, laptop.later())
@@ -180,12 +180,12 @@ def test_rev53_a_saga_that_another_process_closed_writes_no_decision(laptop: Rev
 
 
 def test_rev104_an_item_under_the_id_of_another_place_is_none(laptop: Reviewer) -> None:
-    """REV-104: as a twin it would keep the decision on a good item from being written."""
+    """REV-104: as an equal proposal it would keep the decision on a good item from being written."""
     laptop.add_task()
     good = one(laptop, "update_task_estimate", {"minutes": 60})
     other = one(laptop, "set_task_title", {"title": "Rye"}, "r2")
-    twin = msgspec.structs.replace(laptop.proposal(good), id="nowhere.7", operation_id="f" * 64)
-    rewritten(laptop, other.rpartition(".")[0], items=[laptop.proposal(other), twin])
+    equal = msgspec.structs.replace(laptop.proposal(good), id="nowhere.7", operation_id="f" * 64)
+    rewritten(laptop, other.rpartition(".")[0], items=[laptop.proposal(other), equal])
     assert sorted(item.id for item in laptop.waiting()) == sorted((good, other))
     assert laptop.verdicts.confirm(good, laptop.later()).result == "applied"
     assert laptop.verdicts.recover(laptop.later()) == []
@@ -250,17 +250,17 @@ def test_rev47_two_processes_at_once_decide_one_item_once(laptop: Reviewer) -> N
     """REV-47, REV-53: one says no while the other is between its two files."""
     laptop.add_task()
     ident = one(laptop, "update_task_estimate", {"minutes": 60})
-    device, told = laptop, []
+    device, results = laptop, []
 
     class Interrupted(Sagas):
         def finish(self, begun: Any, now: int) -> Any:
             if begun:
                 other = Verdicts(device.journal, device.agents, ACTIONS, device_id=device.id, new_id=device.new_id)
-                told.append(other.reject(ident, device.later()).result)
+                results.append(other.reject(ident, device.later()).result)
             return super().finish(begun, now)
 
     assert laptop.restarted(Interrupted).confirm(ident, laptop.later()).result == "already"
-    assert told == ["already"]
+    assert results == ["already"]
     assert [decision.verdict for decision in laptop.decisions()] == ["confirmed"]
     assert laptop.page().task.estimate == 60
 

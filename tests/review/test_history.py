@@ -7,7 +7,7 @@ from tests.review.reviewer import DAY, LAURA, Reviewer
 from lottisync.review.history import CHARACTERS_PER_TOKEN, MAX_ENTRIES, MAX_TOKENS, recent_decisions
 
 
-def told(device: Reviewer, agent: str = LAURA) -> list[str]:
+def recent(device: Reviewer, agent: str = LAURA) -> list[str]:
     text = recent_decisions(device.agents, device.now, agent_id=agent, task_id="t1")
     assert len(text) <= MAX_TOKENS * CHARACTERS_PER_TOKEN
     return [line for line in text.splitlines() if line.startswith("- ")]
@@ -30,7 +30,7 @@ def test_s1_50_ticks_crosses_arguments_and_reasons(laptop: Reviewer) -> None:
     laptop.verdicts.reject(estimate, laptop.later(), 'I "know"\n- ✓ better')
     laptop.verdicts.confirm(tick, laptop.later())
     laptop.verdicts.confirm(priority, laptop.later(), edited_args={"priority": "P1"})
-    assert told(laptop) == [
+    assert recent(laptop) == [
         '- ✓ set_task_title("Rye bread") — confirmed',
         '- ✗ update_task_estimate(120 min) — rejected (reason: "I \\"know\\"\\n- ✓ better")',
         '- ✓ update_checklist_item(id: "t1-i0", isChecked: true) — confirmed',
@@ -39,7 +39,7 @@ def test_s1_50_ticks_crosses_arguments_and_reasons(laptop: Reviewer) -> None:
     text = recent_decisions(laptop.agents, laptop.now, agent_id=LAURA, task_id="t1")
     assert text.startswith("## Recent User Decisions\n")
     assert "Learn from rejections" in text
-    assert told(laptop, "tom") == []
+    assert recent(laptop, "tom") == []
 
 
 def test_s1_55_expired_is_no_decision_and_deferred_is_none_yet(laptop: Reviewer) -> None:
@@ -48,9 +48,9 @@ def test_s1_55_expired_is_no_decision_and_deferred_is_none_yet(laptop: Reviewer)
     laptop.propose("set_task_title", {"title": "Rye bread"})
     laptop.propose("update_task_estimate", {"minutes": 120}, run="r2")
     laptop.verdicts.defer(laptop.waiting()[1].id, laptop.now + 20 * DAY, laptop.later())
-    assert told(laptop) == ["- … update_task_estimate(120 min) — deferred"]
+    assert recent(laptop) == ["- … update_task_estimate(120 min) — deferred"]
     laptop.later(8 * DAY)
-    assert told(laptop) == [
+    assert recent(laptop) == [
         '- · set_task_title("Rye bread") — no decision (expired)',
         "- … update_task_estimate(120 min) — deferred",
     ]
@@ -62,7 +62,7 @@ def test_s1_52_twenty_entries_the_newest(laptop: Reviewer) -> None:
     for number in range(25):
         laptop.propose("add_checklist_item", {"title": f"Step {number}"}, run=f"r{number}")
         laptop.verdicts.reject(laptop.waiting()[0].id, laptop.later())
-    lines = told(laptop)
+    lines = recent(laptop)
     assert len(lines) == MAX_ENTRIES
     assert (lines[0], lines[-1]) == (
         '- ✗ add_checklist_item("Step 5") — rejected',
@@ -76,7 +76,7 @@ def test_s1_52_five_hundred_tokens_the_newest(laptop: Reviewer) -> None:
     for number in range(12):
         laptop.propose("add_checklist_item", {"title": f"{number} {'x' * 390}"}, run=f"r{number}")
         laptop.verdicts.reject(laptop.waiting()[0].id, laptop.later(), "y" * 900)
-    lines = told(laptop)
+    lines = recent(laptop)
     assert 3 < len(lines) < 12
     assert lines[-1].startswith('- ✗ add_checklist_item("11 xxx')
 

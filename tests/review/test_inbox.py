@@ -115,11 +115,11 @@ def test_decisions_are_told_oldest_first(laptop: Reviewer) -> None:
     ]
     assert laptop.decisions("t2") == []
     assert {(d.agent_id, d.tool_name, d.task_id) for d in laptop.decisions()} == {(LAURA, "add_checklist_item", "t1")}
-    told = {
+    by_agent = {
         who: history.recent_decisions(laptop.agents, laptop.now, agent_id=who, task_id="t1") for who in (LAURA, "otto")
     }
-    assert "Milk" in told[LAURA]
-    assert "Milk" not in told["otto"]
+    assert "Milk" in by_agent[LAURA]
+    assert "Milk" not in by_agent["otto"]
 
 
 def test_rev_460_the_pages_show_together_what_waits(laptop: Reviewer) -> None:

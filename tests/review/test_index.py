@@ -68,12 +68,12 @@ def test_rev129_time_alone_turns_a_row_and_a_clock_set_back_turns_it_again(lapto
     made = laptop.now
     with laptop.agents.reading() as reader:
         written = reader.counter
-    told = []
+    seen = []
     for days in (1, 8, 21, 28, 21, 8, 1):
         laptop.now = made + days * DAY
         entry = only(laptop)
         states = [(one.status, one.expired) for one in msgspec.json.decode(entry.items, type=list[ItemEntry])]
-        told.append((entry.status, entry.open, states))
+        seen.append((entry.status, entry.open, states))
     waits, put_off, gone = ("pending", False), ("deferred", False), ("pending", True)
     there = [
         ("pending", 1, [put_off, waits]),
@@ -81,7 +81,7 @@ def test_rev129_time_alone_turns_a_row_and_a_clock_set_back_turns_it_again(lapto
         ("pending", 1, [waits, gone]),
         ("expired", 0, [gone, gone]),
     ]
-    assert told == [*there, *there[2::-1]]
+    assert seen == [*there, *there[2::-1]]
     with laptop.agents.reading() as reader:
         assert reader.counter == written
 
@@ -267,10 +267,10 @@ def test_rev39_counting_what_waits_costs_what_waits(laptop: Reviewer) -> None:
 
 
 def test_cli_28_what_is_counted_is_what_the_inbox_shows(laptop: Reviewer, phone: Reviewer) -> None:
-    """CLI-28: twins once, what is contested, too; not what is put off, decided, or expired."""
+    """CLI-28: equal proposals count once; contested ones, too; not what is put off, decided, or expired."""
     milk, eggs = two_items(laptop)
     phone.pull(laptop)
-    told = []
+    seen = []
 
     def both() -> int:
         counts = {index.waiting(device.agents, device.now) for device in (laptop, phone)}
@@ -281,7 +281,7 @@ def test_cli_28_what_is_counted_is_what_the_inbox_shows(laptop: Reviewer, phone:
             if item.contested or (item.status == "pending" and not item.expired)
         ]
         assert counts == {len(shown)}
-        told.append(len(shown))
+        seen.append(len(shown))
         return len(shown)
 
     assert both() == 2

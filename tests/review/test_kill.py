@@ -99,10 +99,10 @@ def test_rev50_killed_before_any_statement(tmp_path: Path, trial: Trial, tool: s
         statement += 1
         folder = tmp_path / str(statement)
         shutil.copytree(template, folder)
-        told = trial(folder, verb, item, now, statement)
-        if told == "done":
+        ended = trial(folder, verb, item, now, statement)
+        if ended == "done":
             break
-        assert told == "killed"
+        assert ended == "killed"
         device = started_again(folder, now)
         before = ["confirmed"] if verb == "undo" else []
         verdicts = [d.verdict for d in device.decisions()]
@@ -241,19 +241,19 @@ def test_rev50_killed_before_any_statement_of_the_other_verdicts(tmp_path: Path,
     for statement in itertools.count(1):
         folder = tmp_path / str(statement)
         shutil.copytree(tmp_path / "template", folder)
-        told = trial(folder, scene.verb, item, now, statement, **scene.more)
+        ended = trial(folder, scene.verb, item, now, statement, **scene.more)
         device = started_again(folder, now)
         done = scene.done(device)
         found.add(done)
-        if told == "killed":
+        if ended == "killed":
             again = getattr(device.verdicts, scene.verb)(item, now=device.later(), **scene.more)
             if done and scene.again:
                 assert again.result in scene.again, statement
             assert scene.done(device) == scene.whole, statement
         device.close()
         shutil.rmtree(folder)
-        if told == "done":
+        if ended == "done":
             break
-        assert told == "killed"
+        assert ended == "killed"
     assert done == scene.whole
     assert found == {0, scene.whole}, "a verdict on several items is one act: it stops nowhere in between"

@@ -145,7 +145,7 @@ def made_task(laptop: Reviewer) -> str:
 
 
 def test_rev48_a_follow_up_and_its_link_in_order(laptop: Reviewer, phone: Reviewer) -> None:
-    """REV-48, REV-41: the link waits for the task; its id was told when it was proposed."""
+    """REV-48, REV-41: the link waits for the task; its id was in the answer to the proposal."""
     create, link = follow_up(laptop, dueDate="2026-12-01", description="It smells.")
     assert (create.summary, link.summary) == (
         'Create follow-up task: "Clean the oven"',
@@ -203,7 +203,7 @@ def test_rev108_what_builds_on_a_rejected_item_is_rejected_with_it(laptop: Revie
 
 
 def test_rev107_a_link_that_a_later_call_asks_for(laptop: Reviewer) -> None:
-    """REV-107: the model is told the id, and a later wake may use it."""
+    """REV-107: the answer names the id, and a later wake may use it."""
     laptop.add_task()
     answer = laptop.propose("create_follow_up_task", {"title": "Clean the oven"})
     created = answer.rpartition(" ")[2].rstrip(".")

@@ -120,8 +120,8 @@ def test_rev_d15_what_is_hidden_never_makes_a_reason_longer(reason: str, hidden:
     """SOV-2: no character that cannot be seen counts, wherever it stands."""
 
     def stands(text: str) -> bool:
-        told = objection(is_checked=True, checked_by="user", checked_at=None, proposed=False, reason=text)
-        return told is None
+        refused_because = objection(is_checked=True, checked_by="user", checked_at=None, proposed=False, reason=text)
+        return refused_because is None
 
     assert stands(reason) is (len(visible(reason)) >= MIN_REASON)
     assert len(visible(reason + hidden)) <= len(visible(reason)) + len(visible(hidden)) + 1

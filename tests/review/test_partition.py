@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
-from tests.review.reviewer import DAY, Reviewer
+from tests.review.reviewer import DAY, Reviewer, two_with_a_set
 from tests.support.examples import examples
 
 from lottisync.journal.toolbox import ACTIONS
@@ -155,14 +155,7 @@ def test_rev54_rev55_whatever_two_devices_do(tmp_path_factory: pytest.TempPathFa
     """REV-54, REV-55: laws of any history. Equal state after meeting, one effect per operation, no edit overwritten
     that the decider had not seen, and every verdict in the projection."""
     folder = tmp_path_factory.mktemp("history")
-    laptop, phone = Reviewer(folder / "laptop", 1), Reviewer(folder / "phone", 2)
-    laptop.add_task(items=("Flour",))
-    builder = laptop.builder()
-    builder.queue("update_task_estimate", {"minutes": 60}, laptop.now)
-    builder.queue("set_task_title", {"title": "Rye bread"}, laptop.now)
-    builder.queue("add_multiple_checklist_items", {"items": BATCH["items"][:2]}, laptop.now)
-    [ident] = laptop.built(builder)
-    phone.pull(laptop)
+    laptop, phone, ident = two_with_a_set(folder)
     typed = 0
     for who, what, which in steps:
         device, item = (laptop, phone)[who], f"{ident}.{which}"

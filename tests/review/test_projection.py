@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.review.reviewer import DAY, START
 
 from lottisync.review.change import ChangeDecision, ChangeItem, ChangeSet
-from lottisync.review.projection import EXPIRY, ItemStatus, SetStatus, heads_of, project
+from lottisync.review.projection import EXPIRY, FOREVER, ItemState, ItemStatus, SetState, SetStatus, heads_of, project
 from lottisync.store.instant import iso
 
 CREATED = iso(START)
@@ -126,6 +126,90 @@ def test_rev30_twins_share_their_verdicts() -> None:
     assert {state.items[ident].status for (s, state), ident in zip(states.items(), ("s.0", "z.0"), strict=True)} == {
         "rejected"
     }
+
+
+def state_of(*decisions: ChangeDecision, now: int = START + 2000, count: int = 1) -> SetState:
+    return project([change_set(count)], decisions, now)["s"]
+
+
+def item_of(*decisions: ChangeDecision, now: int = START + 2000) -> ItemState:
+    return state_of(*decisions, now=now).items["s.0"]
+
+
+def test_rev34_of_two_deferrals_the_later_one_counts() -> None:
+    """REV-34: whichever of them is the older decision."""
+    soon, late = iso(START + 10 * DAY), iso(START + 30 * DAY)
+    for first, second in ((soon, late), (late, soon)):
+        put_off = decision("a", "deferred", until=first), decision("b", "deferred", until=second)
+        assert item_of(*put_off).until == late
+        assert one(*put_off, now=START + 30 * DAY - 1) == ("deferred", False, False)
+
+
+@pytest.mark.parametrize(
+    ("decisions", "shown", "undone", "successor"),
+    [
+        ([], "pending", False, None),
+        ([decision("a", "confirmed")], "confirmed", False, None),
+        ([decision("a", "rejected")], "rejected", False, None),
+        ([decision("a", "confirmed"), decision("b", "rejected")], "contested", False, None),
+        ([decision("a", "retracted")], "undone", True, None),
+        ([decision("a", "retracted", actor="agent")], "retracted", False, None),
+        ([decision("a", "retracted", actor="agent", superseded_by="s.1")], "superseded", False, "s.1"),
+        ([decision("a", "retracted", superseded_by="s.1")], "undone", True, "s.1"),
+        ([decision("a", "rejected", superseded_by="s.1")], "rejected", False, None),
+    ],
+)
+def test_rev_660_what_became_of_an_item_is_one_word(
+    decisions: list[ChangeDecision], shown: str, undone: bool, successor: str | None
+) -> None:
+    """REV-660"""
+    state = item_of(*decisions)
+    assert (state.shown_status, state.undone, state.superseded_by) == (shown, undone, successor)
+
+
+def test_rev33_an_expired_item_is_shown_as_expired() -> None:
+    assert item_of(now=START + EXPIRY).shown_status == "expired"
+    assert item_of(now=START + EXPIRY - 1).shown_status == "pending"
+
+
+def test_rev_660_of_two_that_took_its_place_the_later_decision_names_it() -> None:
+    def retracted(ident: str, at: int, successor: str) -> ChangeDecision:
+        return decision(ident, "retracted", actor="agent", superseded_by=successor, created_at=iso(START + at))
+
+    assert item_of(retracted("a", 10, "s.1"), retracted("b", 20, "s.2")).superseded_by == "s.2"
+    assert item_of(retracted("b", 10, "s.1"), retracted("a", 20, "s.2")).superseded_by == "s.2"
+
+
+@pytest.mark.parametrize(
+    ("decisions", "days", "is_open", "is_settled"),
+    [
+        ([], 0, True, False),
+        ([], 8, False, False),
+        ([decision("a", "confirmed")], 0, False, True),
+        ([decision("a", "confirmed"), decision("b", "rejected")], 0, True, False),
+        ([decision("a", "deferred", until=iso(START + 30 * DAY))], 0, False, False),
+    ],
+)
+def test_rev33_what_waits_for_the_person_and_what_is_settled(
+    decisions: list[ChangeDecision], days: int, is_open: bool, is_settled: bool
+) -> None:
+    """REV-34: a set that is put off or has expired waits for nobody now, and may be decided later."""
+    state = state_of(*decisions, now=START + 2000 + days * DAY)
+    assert (state.open, state.settled) == (is_open, is_settled)
+
+
+def test_rev33_a_state_says_from_when_until_when_it_holds() -> None:
+    """REV-34, REV-317: what is decided holds for ever, a number that JSON carries."""
+    assert (state_of().since, state_of().until) == (0, START + EXPIRY)
+    expired = state_of(now=START + EXPIRY)
+    assert (expired.since, expired.until) == (START + EXPIRY, FOREVER)
+    decided = state_of(decision("a", "rejected"))
+    assert (decided.since, decided.until) == (0, FOREVER)
+    put_off = decision("a", "deferred", until=iso(START + 30 * DAY))
+    assert (state_of(put_off).since, state_of(put_off).until) == (0, START + 30 * DAY)
+    woken = state_of(put_off, now=START + 30 * DAY)
+    assert (woken.since, woken.until) == (START + 30 * DAY, START + 37 * DAY)
+    assert FOREVER == 9_007_199_254_740_991
 
 
 # -- laws

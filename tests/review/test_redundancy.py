@@ -71,7 +71,7 @@ def test_rev20_an_item_of_that_name_is_there() -> None:
 
 
 def test_rev21_the_words_of_adr_0009() -> None:
-    """REV-21, S4-10, S4-11, S4-16: what was redundant is counted, and told item by item."""
+    """REV-21, S4-10, S4-11, S4-16: what was redundant is counted, and named item by item."""
     assert tool_answer.skipped("estimate is already 120 minutes") == "Skipped: estimate is already 120 minutes."
     redundant = ['"Buy groceries" is already checked', '"Walk dog" is already checked']
     assert tool_answer.batch_answer(1, redundant, [], []) == (

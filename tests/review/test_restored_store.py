@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
-from tests.review.reviewer import Reviewer
+from tests.review.reviewer import Reviewer, two_with_a_set
 from tests.review.test_recovery import effects
 from tests.support.examples import examples
 from tests.support.stores import greet
@@ -83,7 +83,7 @@ def test_rev61_an_effect_that_a_restored_journal_has_lost_is_played_again(
     assert recovered(laptop) == []
     assert _host(laptop) != host
     with laptop.journal.reading() as reader:
-        assert [told.host for told in notice.read_notices(reader)] == [host]
+        assert [found.host for found in notice.read_notices(reader)] == [host]
 
 
 def test_rev61_what_another_device_still_has_is_not_done_twice(laptop: Reviewer, phone: Reviewer) -> None:
@@ -266,14 +266,7 @@ def test_rev61_whatever_is_restored_when(tmp_path_factory: pytest.TempPathFactor
     """REV-61, REV-54: laws of any history in which journals are put back. Whatever was confirmed has its effect, once,
     unless it was said that something else stands there; and all devices hold the same."""
     folder = tmp_path_factory.mktemp("history")
-    laptop, phone = Reviewer(folder / "laptop", 1), Reviewer(folder / "phone", 2)
-    laptop.add_task(items=("Flour",))
-    builder = laptop.builder()
-    builder.queue("update_task_estimate", {"minutes": 60}, laptop.now)
-    builder.queue("set_task_title", {"title": "Rye bread"}, laptop.now)
-    builder.queue("add_multiple_checklist_items", {"items": [{"title": "Milk"}, {"title": "Salt"}]}, laptop.now)
-    [ident] = laptop.built(builder)
-    phone.pull(laptop)
+    laptop, phone, ident = two_with_a_set(folder)
     for device in (laptop, phone):
         back_up(device, "journal")
     given_up: set[str] = set()

@@ -58,7 +58,7 @@ class ThreeDevices(RuleBasedStateMachine):
 
     # -- what may happen
 
-    def told(self, device: Reviewer, outcome: Any, verdicts: tuple[str, ...]) -> None:
+    def noted(self, device: Reviewer, outcome: Any, verdicts: tuple[str, ...]) -> None:
         """Remember the decision that a person was told of."""
         if outcome.result in ("applied", "no-op", "rejected", "deferred", "undone", "kept"):
             [decision] = [d for d in device.decisions() if d.id == outcome.decision]
@@ -71,34 +71,36 @@ class ThreeDevices(RuleBasedStateMachine):
         outcome = device.verdicts.confirm(
             f"{self.set}.{which}", device.later(), edited_args=edited, against="current" if over else "base"
         )
-        self.told(device, outcome, ("confirmed",))
+        self.noted(device, outcome, ("confirmed",))
 
     @rule(who=devices, which=items)
     def reject(self, who: int, which: int) -> None:
         device = self.devices[who]
-        self.told(device, device.verdicts.reject(f"{self.set}.{which}", device.later(), "no"), ("rejected",))
+        self.noted(device, device.verdicts.reject(f"{self.set}.{which}", device.later(), "no"), ("rejected",))
 
     @rule(who=devices, which=items)
     def defer(self, who: int, which: int) -> None:
         device = self.devices[who]
-        self.told(device, device.verdicts.defer(f"{self.set}.{which}", device.now + DAY, device.later()), ("deferred",))
+        self.noted(
+            device, device.verdicts.defer(f"{self.set}.{which}", device.now + DAY, device.later()), ("deferred",)
+        )
 
     @rule(who=devices, which=items)
     def undo(self, who: int, which: int) -> None:
         device = self.devices[who]
         outcome = device.verdicts.undo(f"{self.set}.{which}", device.later())
-        self.told(device, outcome, ("retracted", "deferred"))
+        self.noted(device, outcome, ("retracted", "deferred"))
 
     @rule(who=devices, which=items)
     def keep(self, who: int, which: int) -> None:
         device = self.devices[who]
-        self.told(device, device.verdicts.keep(f"{self.set}.{which}", device.later()), ("confirmed",))
+        self.noted(device, device.verdicts.keep(f"{self.set}.{which}", device.later()), ("confirmed",))
 
     @rule(who=devices)
     def dismiss(self, who: int) -> None:
         device = self.devices[who]
         for outcome in device.verdicts.dismiss(self.set, device.later()):
-            self.told(device, outcome, ("rejected",))
+            self.noted(device, outcome, ("rejected",))
 
     @rule(who=devices, minutes=st.integers(600, 900))
     def type(self, who: int, minutes: int) -> None:

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from tests.review.reviewer import DAY, LAURA, Reviewer
+from tests.review.reviewer import DAY, LAURA, Reviewer, proposed_on_both
 from tests.review.test_recovery import Killed, effects
 
 from lottisync.entities.entity import is_deleted
@@ -108,7 +108,7 @@ def test_rev56_the_same_value_typed_since_is_somebodys_word(laptop: Reviewer) ->
 
 
 def test_rev56_one_field_of_two_goes_back(laptop: Reviewer) -> None:
-    """REV-56: per register; the other is told."""
+    """REV-56: per register; what became of the other one is said."""
     laptop.add_task(items=("Flour",))
     change = {"id": "t1-i0", "isChecked": True, "title": "Rye", "reason": REASON}
     ident = confirmed(laptop, "update_checklist_item", change)
@@ -224,12 +224,7 @@ def test_rev114_what_was_put_off_comes_back_at_once(laptop: Reviewer) -> None:
 
 def test_rev115_twins_are_taken_back_together(laptop: Reviewer, phone: Reviewer) -> None:
     """REV-115, REV-35, REV-318."""
-    laptop.add_task()
-    phone.pull(laptop)
-    laptop.propose("add_checklist_item", {"title": "Milk"}, run="on-laptop")
-    phone.propose("add_checklist_item", {"title": "Milk"}, run="on-phone")
-    laptop.meet(phone)
-    [shown] = laptop.waiting()
+    shown = proposed_on_both(laptop, phone)
     laptop.verdicts.reject(shown.id, laptop.later())
     assert laptop.waiting() == []
     laptop.verdicts.undo(shown.id, laptop.later())
@@ -410,8 +405,8 @@ def test_rev70_an_undo_is_told_to_the_model(laptop: Reviewer) -> None:
     """REV-70, S1-50."""
     laptop.add_task()
     laptop.verdicts.undo(confirmed(laptop, "update_task_estimate", {"minutes": 60}), laptop.later())
-    told = history.recent_decisions(laptop.agents, laptop.now, agent_id=LAURA)
-    assert "update_task_estimate(60 min) — confirmed, then undone by the user" in told
+    text = history.recent_decisions(laptop.agents, laptop.now, agent_id=LAURA)
+    assert "update_task_estimate(60 min) — confirmed, then undone by the user" in text
 
 
 # -- a process that dies

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from tests.review.reviewer import DAY, LAURA, Reviewer
+from tests.review.reviewer import DAY, LAURA, Reviewer, proposed_on_both
 
 from lottisync.entities.entity import HIGH
 from lottisync.entities.schema import derived_id
@@ -495,12 +495,7 @@ def test_an_item_that_is_not_here(laptop: Reviewer, ident: str) -> None:
 
 def test_rev11_the_same_proposal_of_two_agents_is_answered_at_once(laptop: Reviewer, phone: Reviewer) -> None:
     """REV-11, S1-70, REV-35, REV-318: shown once, and one verdict closes both operations with a decision each."""
-    laptop.add_task()
-    phone.pull(laptop)
-    laptop.propose("add_checklist_item", {"title": "Milk"}, run="on-laptop")
-    phone.propose("add_checklist_item", {"title": "Milk"}, run="on-phone")
-    laptop.meet(phone)
-    [shown] = laptop.waiting()
+    shown = proposed_on_both(laptop, phone)
     assert laptop.verdicts.confirm(shown.id, laptop.later()).result == "applied"
     assert laptop.waiting() == []
     first, second = laptop.decisions()

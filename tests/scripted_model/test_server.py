@@ -15,17 +15,17 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from lottisync.scripted_model.server import (
+from lottisync.scripted_model.script import (
     ChatRequest,
     Dropped,
     RateLimited,
     RawArguments,
     Reply,
     Say,
-    ScriptedModelServer,
     ServerError,
     Truncated,
 )
+from lottisync.scripted_model.server import ScriptedModelServer
 
 USER = {"role": "user", "content": "Look at item 7f3a."}
 CALL = {"id": "c1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
@@ -131,7 +131,7 @@ def test_text_in_parts_is_text() -> None:
 
 
 def test_every_request_is_kept_and_recorded(tmp_path: Path) -> None:
-    record = tmp_path / "told.jsonl"
+    record = tmp_path / "sent.jsonl"
     record.write_text('{"from": "an earlier run"}\n')
     with ScriptedModelServer(hello, record_to=record) as server:
         ask(server.url, USER)
@@ -223,10 +223,10 @@ def test_closing_does_not_wait_for_idle_clients() -> None:
 
 
 def test_it_runs_as_a_program_until_told_to_stop(tmp_path: Path) -> None:
-    record = tmp_path / "told.jsonl"
+    record = tmp_path / "sent.jsonl"
     command = [sys.executable, "-m", "lottisync.scripted_model.server", "--script", "a_script:one_line"]
     (tmp_path / "a_script.py").write_text(
-        "from lottisync.scripted_model.server import Say\n\ndef one_line(request):\n    return Say('Served.')\n"
+        "from lottisync.scripted_model.script import Say\n\ndef one_line(request):\n    return Say('Served.')\n"
     )
     with subprocess.Popen(
         [*command, "--record", str(record)], stdout=subprocess.PIPE, env={**os.environ, "PYTHONPATH": str(tmp_path)}

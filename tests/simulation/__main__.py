@@ -1,6 +1,6 @@
 """`python -m tests.simulation --kind all --seeds 1000 --first 1`: many schedules, and whether every law held.
 
-What they did is told, too: the mean of a schedule of each kind.
+What they did is printed, too: the mean of a schedule of each kind.
 
 The first that breaks a law is made as short as it gets and printed, with the command that repeats it. A printed
 schedule is run again with `--replay FILE`.

@@ -242,7 +242,7 @@ def _chains_go_unchecked(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _nothing_was_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What was purged is told to nobody."""
+    """What was purged is not sent any more."""
     made = outgoing.Outgoing.__init__
 
     def silent(self: outgoing.Outgoing, *rest: Any, trusting: bool = False) -> None:

@@ -11,11 +11,24 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.support.batches import HOSTS, IDS, REACH, TYPES, batches
+from tests.support.batches import (
+    HOSTS,
+    IDS,
+    REACH,
+    TYPES,
+    EditPart,
+    batches,
+    edit_parts,
+    edited,
+    entities,
+    versions,
+)
 from tests.support.stores import NOON, new_store, with_chains
 
-from lottisync.entities import batch
-from lottisync.entities.entity import HIGH, LOW
+from lottisync.causality.vector_clock import Host
+from lottisync.entities import batch, canonical, version
+from lottisync.entities.entity import HIGH, LOW, Entity, write
+from lottisync.entities.registers import Registers, Stamp, Write
 from lottisync.entities.version import Version
 from lottisync.protocol import message as m
 from lottisync.store.merge import Merge
@@ -84,23 +97,130 @@ def test_store_90_what_is_joined_by_column_is_as_if_it_was_joined_one_by_one(
     store = stores[which]
     with store.reading() as reader:
         own = reader.host
-    strange = HOSTS[2] if which == 1 else own
+    receive = receiving(store, rounds, HOSTS[2] if which == 1 else own)
+    assert outcome(BY_COLUMN, store, receive, None) == outcome(SINGLY, store, receive, None)
 
+
+def receiving(store: Store, rounds: list[list[Version]], strange: Host) -> Callable[[Merge], object]:
     def receive(tx: Merge) -> object:
         incoming = Incoming(
             m.Begin(1, "journal", {HOSTS[0]: 2}, {}, behind=False, count=1), Agreement("journal", store)
         )
-        told: list[object] = []
-        for versions in rounds:
+        outcomes: list[object] = []
+        for some in rounds:
             try:
-                taken = incoming.batch(tx, versions, lambda tx, hosts: strange if strange in hosts else None)
+                taken = incoming.batch(tx, some, lambda tx, hosts: strange if strange in hosts else None)
             except Unacceptable as error:
-                told.append((error.code, str(error)))
+                outcomes.append((error.code, str(error)))
             else:
-                told.append((taken, incoming.arrived, sorted(incoming.held)))
-        return told
+                outcomes.append((taken, incoming.arrived, sorted(incoming.held)))
+        return outcomes
 
+    return receive
+
+
+@FEWER
+@given(
+    which=st.integers(0, 2),
+    before=entities,
+    changes=st.lists(st.lists(edit_parts, max_size=2), min_size=4, max_size=10),
+    odd=st.just([]) | st.lists(versions, max_size=2),
+    at=st.integers(0, 9),
+    again=st.booleans(),
+)
+def test_store_644_edits_that_are_joined_by_column_are_as_if_they_were_joined_one_by_one(
+    stores: list[Store],
+    which: int,
+    before: list[Entity],
+    changes: list[list[EditPart]],
+    odd: list[Version],
+    at: int,
+    again: bool,
+) -> None:
+    """STORE-644: also where what is here has siblings or is deleted, where an edit has not seen all of it, where a
+    write has two meanings, and where some of the batch is unusual."""
+    store = stores[which]
+    later = [edited(entity, each) for entity, each in zip(before, changes, strict=False)]
+    mixed = [*later[:at], *odd, *later[at:]]
+    rounds = [[version.close(entity) for entity in before], mixed, *([later] if again else [])]
+    receive = receiving(store, rounds, Host("f" * 16))
     assert outcome(BY_COLUMN, store, receive, None) == outcome(SINGLY, store, receive, None)
+
+
+EDITED = Entity(
+    "t1",
+    "task",
+    {HOSTS[0]: 2},
+    Registers.of(
+        {
+            each: (Write(Stamp(HIGH, NOON, 0, HOSTS[0], 2), canonical.encode(value)),)
+            for each, value in {"createdAt": "2026", "title": "a", "n": 1, "kind": "x"}.items()
+        }
+    ),
+)
+BY_B = Stamp(HIGH, NOON + 1, 0, HOSTS[1], 3)
+
+
+def at_title(value: Any, stamp: Stamp) -> Version:
+    registers = {**EDITED.registers, "title": (Write(stamp, canonical.encode(value)),)}
+    seen = {**EDITED.clock, stamp.host: max(stamp.counter, EDITED.clock.get(stamp.host, 0))}
+    return version.close(Entity("t1", "task", seen, Registers.of(registers)))
+
+
+ODD_EDITS = {
+    "usual": at_title("b", BY_B),
+    "the same value again": at_title("a", BY_B),
+    "a write with two meanings": at_title("b", Stamp(HIGH, NOON, 0, HOSTS[0], 2)),
+    "a write from before": at_title("b", Stamp(HIGH, NOON, 0, HOSTS[0], 1)),
+    "nothing but what was seen": version.close(Entity("t1", "task", {HOSTS[0]: 4}, EDITED.registers)),
+    "what is here was not seen": version.close(
+        Entity("t1", "task", {HOSTS[0]: 1, HOSTS[1]: 3}, Registers.of({"title": (Write(BY_B, b'"b"'),)}))
+    ),
+    "a register less": version.close(
+        Entity("t1", "task", {HOSTS[0]: 2, HOSTS[1]: 3}, Registers.of({"title": (Write(BY_B, b'"b"'),)}))
+    ),
+    "another type": version.close(Entity("t1", "entry", {HOSTS[0]: 2, HOSTS[1]: 3}, EDITED.registers)),
+    "an indexed column": version.close(write(EDITED, {"kind": b'"y"', "createdAt": b'"2027"'}, BY_B)),
+    "most of it": version.close(write(EDITED, {"kind": b'"y"', "n": b"2", "title": b'"b"'}, BY_B)),
+    "a value that Python takes for the same": version.close(write(EDITED, {"n": b"true"}, BY_B)),
+}
+
+
+@pytest.mark.parametrize("damaged", [False, True])
+@pytest.mark.parametrize("edit", ODD_EDITS)
+def test_store_644_an_edit_beside_others(stores: list[Store], edit: str, damaged: bool) -> None:
+    others = [version.close(Entity(f"u{n}", "task", {HOSTS[0]: 2}, EDITED.registers)) for n in range(3)]
+    usual = [version.close(write(version.open_foreign(each), {"n": b"2"}, BY_B)) for each in others]
+    rounds = [[version.close(EDITED), *others], [usual[0], ODD_EDITS[edit], *usual[1:]]]
+    receive = receiving(stores[0], rounds[1:], Host("f" * 16))
+
+    def act(tx: Merge) -> object:
+        receiving(stores[0], rounds[:1], Host("f" * 16))(tx)
+        if damaged:
+            damage = """replace(serialized, '"title":"a"', '"title":"c"')"""
+            tx.execute(f"update journal_entities set serialized = {damage} where id = 't1'")
+        return receive(tx)
+
+    assert outcome(BY_COLUMN, stores[0], act, None) == outcome(SINGLY, stores[0], act, None)
+
+
+def test_store_645_usual_edits_are_not_joined_one_by_one(stores: list[Store]) -> None:
+    some = [version.close(Entity(f"u{n}", "task", {HOSTS[0]: 2}, EDITED.registers)) for n in range(20)]
+    usual = [version.close(write(version.open_foreign(each), {"title": b'"b"'}, BY_B)) for each in some]
+    singly: list[str] = []
+    join = Merge._join_one
+
+    def counted(tx: Merge, row: Any, incoming: Version, *rest: Any) -> bool:
+        singly.append(incoming.id)
+        return join(tx, row, incoming, *rest)
+
+    def act(tx: Merge) -> object:
+        return receiving(stores[0], [some, [*usual[:9], at_title("b", BY_B), *usual[9:]]], Host("f" * 16))(tx)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Merge, "_join_one", counted)
+        outcome(BY_COLUMN, stores[0], act, None)
+    assert singly == ["t1"]
 
 
 fields = st.dictionaries(

@@ -224,13 +224,13 @@ def test_copy_3_logs_come_parents_first(tmp_path: Path) -> None:
     """COPY-13, COPY-30, COPY-31: so that a new device can take them in the order in which they are listed."""
     a, b = new_store(tmp_path, 1), new_store(tmp_path, 2)
     write(a, 6)
-    twin = copied(a, tmp_path / "twin.sqlite", 3)
+    copy = copied(a, tmp_path / "copy.sqlite", 3)
     write(a, 6)
     with a.transaction(NOON, HIGH) as tx:
         fork.split(tx, [value_at(tx, tx.host, n) or b"" for n in (9, 3, 11, 1)] + [genesis(tx.host)])
-    greet(a, twin)
-    send(a, twin)
-    meet(twin, b)
+    greet(a, copy)
+    send(a, copy)
+    meet(copy, b)
     with b.reading() as reader, a.reading() as other:
         logs = chain.logs(reader)
         places = list(logs)

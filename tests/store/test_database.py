@@ -184,4 +184,4 @@ def test_the_files_say_whose_they_are(tmp_path: Path) -> None:
     """STORE-2: to the byte, so that tools can tell them."""
     raw = existing(tmp_path).read_bytes()
     assert int.from_bytes(raw[68:72], "big") == APPLICATION_ID == 0x4C4F5453
-    assert int.from_bytes(raw[60:64], "big") == FORMAT == 6
+    assert int.from_bytes(raw[60:64], "big") == FORMAT == 7

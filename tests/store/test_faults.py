@@ -95,7 +95,7 @@ def copy_of(file: Path, folder: Path) -> Path:
 def test_a_disk_that_fails_at_any_operation_loses_nothing_acknowledged(
     prepared: Path, tmp_path: Path, fault: Literal["eio", "full"]
 ) -> None:
-    """STORE-21: the error is told, nothing torn is left, and the store opens again."""
+    """STORE-21: the error is raised, nothing torn is left, and the store opens again."""
     total = operations(copy_of(prepared, tmp_path / "count"))
     assert total > 20
     failed = 0

@@ -1,4 +1,4 @@
-"""Forgetting: what peers told, purging, coming back (FORGET-1 to FORGET-10)."""
+"""Forgetting: what peers have acknowledged, purging, coming back (FORGET-1 to FORGET-10)."""
 
 import contextlib
 from pathlib import Path
@@ -47,7 +47,7 @@ def tell(store: Store, device: str, clock: Clock, *, direct: bool = True) -> Non
         forgetting.note(tx, device, clock, direct=direct)
 
 
-def told(store: Store) -> dict[str, dict[Host, int]]:
+def acknowledged(store: Store) -> dict[str, dict[Host, int]]:
     with store.reading() as reader:
         return forgetting.acknowledged(reader)
 
@@ -73,7 +73,7 @@ def ids(store: Store) -> list[str]:
 
 
 def round_to(sender: Store, receiver: Store, now: int = LATER) -> tuple[int, int]:
-    """A whole round by section 6.2 of the design, to a receiver that may be behind."""
+    """A whole round, to a receiver that may be behind."""
     ours, theirs = forgotten(receiver), forgotten(sender)
     behind = any(knowledge(receiver).get(host, 0) < counter for host, counter in theirs.items())
     sender_behind = any(knowledge(sender).get(host, 0) < counter for host, counter in ours.items())
@@ -103,11 +103,11 @@ def test_forget_1_what_a_device_says_itself_replaces_and_gossip_adds(tmp_path: P
     with_chains(store, {A: 1, B: 1})
     tell(store, "phone", {A: 5, B: 2})
     tell(store, "phone", {A: 3, B: 7}, direct=False)
-    assert told(store) == {"phone": {A: 5, B: 7}}
+    assert acknowledged(store) == {"phone": {A: 5, B: 7}}
     tell(store, "phone", {A: 4})
-    assert told(store) == {"phone": {A: 4}}
+    assert acknowledged(store) == {"phone": {A: 4}}
     tell(store, "desk", {B: 1}, direct=False)
-    assert told(store) == {"desk": {B: 1}, "phone": {A: 4}}
+    assert acknowledged(store) == {"desk": {B: 1}, "phone": {A: 4}}
 
 
 def test_forget_1_of_hosts_of_which_nothing_is_here_nothing_is_noted(tmp_path: Path) -> None:
@@ -116,7 +116,7 @@ def test_forget_1_of_hosts_of_which_nothing_is_here_nothing_is_noted(tmp_path: P
     with_chains(store, {A: 1})
     tell(store, "phone", {A: 1, B: 2})
     tell(store, "desk", {B: 2}, direct=False)
-    assert told(store) == {"phone": {A: 1}}
+    assert acknowledged(store) == {"phone": {A: 1}}
     with store.reading() as reader:
         assert reader.local("select count(*) from hosts where host = ?", (B,)) == [(0,)]
 

@@ -1,4 +1,4 @@
-"""Copies and rollbacks are found, told and healed, and nothing on either branch is lost (COPY-5 to COPY-8)."""
+"""Copies and rollbacks are found, shown and healed, and nothing on either branch is lost (COPY-5 to COPY-8)."""
 
 import contextlib
 import tempfile
@@ -72,7 +72,7 @@ def put(store: Store, ident: str, fields: dict[str, Any], now: int = NOON) -> Do
         return tx.put(ident, "task", fields)
 
 
-# -- by hand: the rollbacks of the design
+# -- by hand: each kind of rollback
 
 
 class Rolled:
@@ -111,9 +111,9 @@ def test_copy_5_a_rollback_is_healed_whatever_was_written_since(tmp_path: Path, 
         assert (b'"one, again 1"' in edited) == (writes > 1)
         assert host_of(store) != world.host
     assert digest_of(laptop) == digest_of(phone)
-    told = notices(laptop)
-    assert [(notice.host, notice.counter, notice.at) for notice in told] == [(world.host, 2, NOON + DAY)]
-    assert told[0].kept == 4 + writes + (writes > 1)
+    found = notices(laptop)
+    assert [(notice.host, notice.counter, notice.at) for notice in found] == [(world.host, 2, NOON + DAY)]
+    assert found[0].kept == 4 + writes + (writes > 1)
     put(laptop, "after", {"title": "life goes on"})
     meet(laptop, phone)
     assert digest_of(laptop) == digest_of(phone)
@@ -152,29 +152,29 @@ def test_copy_5_third_devices_that_met_one_branch_each_are_healed_without_the_ow
     """The phones meet first; neither of them is on the log's own device."""
     a = new_store(tmp_path, 1)
     put(a, "t1", {"title": "one"})
-    twin = copied(a, tmp_path / "twin.sqlite", 2)
+    copy = copied(a, tmp_path / "copy.sqlite", 2)
     x, y = new_store(tmp_path, 3), new_store(tmp_path, 4)
     put(a, "a", {"title": "a"})
     put(a, "t1", {"title": "from a"})
-    put(twin, "b", {"title": "b"})
-    put(twin, "t1", {"title": "from the twin"})
-    with twin.transaction(NOON, HIGH) as tx:
+    put(copy, "b", {"title": "b"})
+    put(copy, "t1", {"title": "from the copy"})
+    with copy.transaction(NOON, HIGH) as tx:
         tx.delete("b")
     meet(a, x)
-    meet(twin, y)
+    meet(copy, y)
     meet(x, y)
     assert digest_of(x) == digest_of(y)
     entity = x.read("t1")
     assert entity is not None
     assert len(entity.registers["title"]) == 2
-    for store in (a, twin):
+    for store in (a, copy):
         meet(store, x)
-    meet(twin, y)
+    meet(copy, y)
     meet(a, y)
-    for store in (a, twin, x, y):
+    for store in (a, copy, x, y):
         assert faults(store) == []
         assert digest_of(store) == digest_of(a)
-    hosts = [host_of(store) for store in (a, twin, x, y)]
+    hosts = [host_of(store) for store in (a, copy, x, y)]
     assert len(set(hosts)) == 4
 
 
@@ -261,14 +261,14 @@ def test_copy_5_all_that_names_a_write_is_renamed(tmp_path: Path) -> None:
 
 def test_copy_5_a_genesis_is_a_node_when_nothing_is_shared(tmp_path: Path) -> None:
     a = new_store(tmp_path, 1)
-    twin = copied(a, tmp_path / "twin.sqlite", 2)
+    copy = copied(a, tmp_path / "copy.sqlite", 2)
     put(a, "a", {"title": "a"})
-    put(twin, "b", {"title": "b"})
+    put(copy, "b", {"title": "b"})
     host = host_of(a)
-    meet(a, twin)
-    assert digest_of(a) == digest_of(twin)
+    meet(a, copy)
+    assert digest_of(a) == digest_of(copy)
     assert chain_nodes(a) == {genesis(host)}
-    assert faults(a) == faults(twin) == []
+    assert faults(a) == faults(copy) == []
     with a.reading() as reader:
         assert host not in reader.knowledge()
         assert reader.count() == 2
@@ -294,16 +294,16 @@ def test_copy_7_a_copy_at_another_place_has_a_host_of_its_own_before_it_writes(t
     a = new_store(tmp_path, 1)
     put(a, "t1", {"title": "x"})
     host = host_of(a)
-    twin = copied(a, tmp_path / "twin.sqlite", 2, detect="early")
-    assert host_of(twin) == host, "reading changes nothing"
-    other = Store.open(tmp_path / "twin.sqlite", twin.schema, twin._mint)
-    dot = put(twin, "t2", {"title": "y"}, NOON + DAY)
+    copy = copied(a, tmp_path / "copy.sqlite", 2, detect="early")
+    assert host_of(copy) == host, "reading changes nothing"
+    other = Store.open(tmp_path / "copy.sqlite", copy.schema, copy._mint)
+    dot = put(copy, "t2", {"title": "y"}, NOON + DAY)
     assert dot.host != host
     assert dot.counter == 1
     assert put(other, "t3", {"title": "z"}) == Dot(dot.host, 2), "it is settled once"
-    assert notices(twin) == [Notice(host, 1, NOON, 0, NOON + DAY, shown=False)]
-    twin.close()
-    again = Store.open(tmp_path / "twin.sqlite", other.schema, other._mint)
+    assert notices(copy) == [Notice(host, 1, NOON, 0, NOON + DAY, shown=False)]
+    copy.close()
+    again = Store.open(tmp_path / "copy.sqlite", other.schema, other._mint)
     assert put(again, "t4", {"title": "z"}).host == dot.host
     assert put(a, "t5", {"title": "z"}).host == host
     meet(a, again)
@@ -315,32 +315,32 @@ def test_copy_7_a_copy_at_another_place_has_a_host_of_its_own_before_it_writes(t
 
 def test_copy_7_a_transaction_that_fails_settles_nothing(tmp_path: Path) -> None:
     a = new_store(tmp_path, 1)
-    twin = copied(a, tmp_path / "twin.sqlite", 2, detect="early")
-    with contextlib.suppress(RuntimeError), twin.transaction(NOON, HIGH) as tx:
+    copy = copied(a, tmp_path / "copy.sqlite", 2, detect="early")
+    with contextlib.suppress(RuntimeError), copy.transaction(NOON, HIGH) as tx:
         assert tx.host != host_of(a)
         raise RuntimeError
-    assert host_of(twin) == host_of(a)
-    assert put(twin, "t1", {"title": "x"}).host != host_of(a)
+    assert host_of(copy) == host_of(a)
+    assert put(copy, "t1", {"title": "x"}).host != host_of(a)
 
 
 def test_copy_7_late_leaves_it_to_the_chains(tmp_path: Path) -> None:
     a = new_store(tmp_path, 1)
     put(a, "t1", {"title": "x"})
-    twin = copied(a, tmp_path / "twin.sqlite", 2, detect="late")
-    assert put(twin, "t2", {"title": "x"}) == Dot(host_of(a), 2)
+    copy = copied(a, tmp_path / "copy.sqlite", 2, detect="late")
+    assert put(copy, "t2", {"title": "x"}) == Dot(host_of(a), 2)
 
 
 def test_copy_7_a_copy_can_be_settled_without_a_write(tmp_path: Path) -> None:
     a = new_store(tmp_path, 1)
     put(a, "t1", {"title": "x"})
-    twin = copied(a, tmp_path / "twin.sqlite", 2, detect="early")
-    twin.settle(NOON)
-    fresh = host_of(twin)
+    copy = copied(a, tmp_path / "copy.sqlite", 2, detect="early")
+    copy.settle(NOON)
+    fresh = host_of(copy)
     assert fresh != host_of(a)
-    twin.settle(NOON)
+    copy.settle(NOON)
     a.settle(NOON)
-    assert host_of(twin) == fresh
-    assert [notice.at for notice in notices(twin)] == [NOON]
+    assert host_of(copy) == fresh
+    assert [notice.at for notice in notices(copy)] == [NOON]
     assert notices(a) == []
 
 

@@ -31,7 +31,7 @@ def damaged(store: Store, which: str, how: str) -> Store:
 @pytest.mark.parametrize("how", DAMAGE)
 @pytest.mark.parametrize("which", ["own", "the other's"])
 def test_rel_d7_a_damaged_name_of_a_host_is_found_again_in_the_clocks(which: str, how: str, tmp_path: Path) -> None:
-    """STORE-82: and all goes on as before."""
+    """STORE-82: and the store works as before."""
     a, b = new_store(tmp_path, 1), new_store(tmp_path, 2)
     for store, name in ((a, "x"), (b, "y")):
         for number in range(3):

@@ -1,10 +1,12 @@
 """Instants as text."""
 
+from datetime import UTC, date, datetime, time, timedelta, timezone, tzinfo
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lottisync.store.instant import LAST, iso, millis
+from lottisync.store.instant import LAST, iso, later, millis, since_1970, there
 
 times = st.integers(0, LAST)
 
@@ -60,3 +62,29 @@ def test_what_is_no_instant(text: str) -> None:
     """ENT-14"""
     with pytest.raises(ValueError, match=r"."):
         millis(text)
+
+
+HOURS = [timezone(timedelta(hours=count)) for count in (-23, -12, 0, 14, 23)]
+
+
+@given(st.integers(-(2**60), 2**60), st.sampled_from([None, UTC, *HOURS]))
+def test_ent_570_each_time_of_a_clock_is_a_time_on_the_wall(at: int, zone: tzinfo | None) -> None:
+    """ENT-570: and it has a day after it, of which the text is an instant again."""
+    shown = there(at, zone)
+    midnight = datetime.combine(later(shown.date(), 1), time(), zone)
+    assert millis(iso(since_1970(midnight))) == since_1970(midnight)
+    assert millis(iso(at)) == max(0, min(at, LAST))
+    if 0 <= at < LAST - 2 * 86_400_000:
+        assert since_1970(shown) == at
+        assert since_1970(midnight) > at or midnight.year < 1970
+
+
+@pytest.mark.parametrize("zone", HOURS)
+def test_ent_570_the_ends_of_the_calendar(zone: timezone) -> None:
+    """ENT-570"""
+    assert since_1970(datetime.min.replace(tzinfo=zone)) == 0
+    assert since_1970(datetime.max.replace(tzinfo=zone)) in range(LAST - 86_400_000, LAST + 1)
+    assert (since_1970(datetime.min), since_1970(datetime(1, 1, 1, 12))) == (0, 0)  # in the zone of this machine
+    assert later(date.max, 7) == date.max
+    assert later(date.min, -1) == date.min
+    assert later(date(2026, 12, 31), 1) == date(2027, 1, 1)

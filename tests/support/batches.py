@@ -10,7 +10,7 @@ from tests.support.stores import NOON
 from lottisync.causality import vector_clock
 from lottisync.causality.vector_clock import Clock, Host
 from lottisync.entities import canonical, version
-from lottisync.entities.entity import DELETED_AT, Entity, deletion
+from lottisync.entities.entity import DELETED_AT, Entity, deletion, write
 from lottisync.entities.registers import Registers, Stamp, Write, ordered
 from lottisync.entities.schema import link_id
 from lottisync.entities.version import Version
@@ -63,8 +63,8 @@ def entity_of(ident: str, kind: str, registers: list[Part], one_stamp: bool, mor
         writes[part.path] = ordered(held)
     clock = dict(more)
     for held_by_path in writes.values():
-        for write in held_by_path:
-            clock = vector_clock.merge(clock, {write.stamp.host: write.stamp.counter})
+        for held_one in held_by_path:
+            clock = vector_clock.merge(clock, {held_one.stamp.host: held_one.stamp.counter})
     return Entity(ident, kind, clock, Registers.of(writes))
 
 
@@ -123,6 +123,41 @@ CHANGES = (
 bad = st.builds(
     hostile, st.builds(version.close, all_entities), st.integers(0, 4), st.integers(0, 200), st.sampled_from(CHANGES)
 )
+
+
+class EditPart(NamedTuple):
+    """What a later version has of an entity: another value, by a write that has seen all of it, or nothing of it."""
+
+    path: str
+    value: Any
+    stamp: Stamp
+    seen: bool
+
+
+edit_parts = st.builds(
+    EditPart,
+    st.sampled_from((*PATHS[:5], "estimate", DELETED_AT)),
+    st.sampled_from(VALUES),
+    st.builds(
+        Stamp,
+        st.sampled_from([1, 1, 0]),
+        st.sampled_from([1, NOON, NOON + 1]),
+        st.just(0),
+        st.sampled_from(HOSTS[:2]),
+        st.integers(3, REACH),
+    ),
+    st.sampled_from([True, True, True, False]),
+)
+
+
+def edited(entity: Entity, edits: list[EditPart]) -> Version:
+    for each in edits:
+        value = encoded(Part(each.path, each.value, each.stamp, None))
+        entity = write(entity, {each.path: value}, each.stamp, None if each.seen else {})
+    return version.close(entity)
+
+
+entities = st.lists(plain_entities, min_size=4, max_size=10, unique_by=lambda made: made.id)
 plain = st.lists(st.builds(version.close, plain_entities), min_size=2, unique_by=lambda made: made.id)
 versions = st.one_of(st.builds(version.close, all_entities), bad)
 batches = st.builds(

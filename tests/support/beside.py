@@ -5,7 +5,6 @@ stands beside must work: it is not only there, it can also be written, confirmed
 
 import contextlib
 import itertools
-import os
 import shutil
 import signal
 from collections.abc import Iterator
@@ -15,13 +14,13 @@ from typing import Any, NamedTuple
 import anyio
 from tests.support.command_line import Result, run_here
 from tests.support.rounds import pull
-from tests.support.tour import ASKS, PROPOSALS, Tour
+from tests.support.tour import ASKS, PROPOSALS, Tour, model_replying
 
 from lottisync.daemon import daemon
 from lottisync.daemon.home import TaskHome
 from lottisync.device import clock
 from lottisync.device.device import Device
-from lottisync.scripted_model.server import ChatRequest, Reply, Say, ScriptedModelServer
+from lottisync.scripted_model.script import Say
 from lottisync.sync.engine import Listen
 
 WOKEN = "Write a letter"
@@ -92,25 +91,9 @@ def opened(home: Path) -> Iterator[TaskHome]:
         device.close()
 
 
-@contextlib.contextmanager
-def scripted_model() -> Iterator[None]:
+def scripted_model() -> contextlib.AbstractContextManager[None]:
     """A model that makes its proposals in the first request of each wake, and ends in the second."""
-    turns = itertools.cycle((Say(tool_calls=(*PROPOSALS, ASKS)), Say(text="Done.")))
-
-    def script(request: ChatRequest) -> Reply:
-        return next(turns)
-
-    names = ("LOTTISYNC_MODEL_URL", "LOTTISYNC_MODEL_KEY")
-    before = {name: os.environ.get(name) for name in names}
-    with ScriptedModelServer(script) as server:
-        os.environ |= {"LOTTISYNC_MODEL_URL": server.url, "LOTTISYNC_MODEL_KEY": ""}
-        try:
-            yield
-        finally:
-            for name, value in before.items():
-                os.environ.pop(name)
-                if value is not None:
-                    os.environ[name] = value
+    return model_replying(itertools.cycle((Say(tool_calls=(*PROPOSALS, ASKS)), Say(text="Done."))))
 
 
 # -- what is done after a damage

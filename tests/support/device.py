@@ -40,11 +40,11 @@ class Device(CountedDevice):
 
     # -- what people do
 
-    def do(self, deed: Callable[[Transaction], object]) -> None:
+    def do(self, work: Callable[[Transaction], object]) -> None:
         """A person's change to the journal, a minute after the last one."""
         self.pass_minutes(1)
         with self.journal.transaction(self.now(), HIGH) as tx:
-            deed(tx)
+            work(tx)
 
     def add_task(self, task_id: str = "t1", title: str = "Repair the bicycle") -> str:
         self.do(lambda tx: tasks.add_task(tx, task_id, title))

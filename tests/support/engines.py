@@ -12,7 +12,7 @@ from tests.support.household import Member, in_step, until
 from lottisync.device.addresses import renew
 from lottisync.device.peers import remember_address, remember_introduction
 from lottisync.identity.announcement import announcement, announcement_secret
-from lottisync.identity.pairing import Introduction
+from lottisync.identity.pairing_message import Introduction
 from lottisync.net.address import Address
 from lottisync.net.discovery import Found
 from lottisync.store.check import broken_invariants

@@ -32,8 +32,8 @@ class Firefox:
         )
         self._count = 0
         try:
-            told = profile / "MarionetteActivePort"
-            port = int(eventually(lambda: told.exists() and told.read_text(), "Firefox"))
+            port_file = profile / "MarionetteActivePort"
+            port = int(eventually(lambda: port_file.exists() and port_file.read_text(), "Firefox"))
             self._connection = socket.create_connection(("127.0.0.1", port), BOUND_SECONDS)
             self._stream = self._connection.makefile("rb")
             self._message()  # it says which protocol it speaks

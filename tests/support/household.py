@@ -17,7 +17,7 @@ from lottisync.daemon.stores import STORES
 from lottisync.device.membership import Strangers, put_membership
 from lottisync.entities.entity import HIGH
 from lottisync.entities.schema import StoreSchema
-from lottisync.identity.roster import MembershipRecord
+from lottisync.identity.statement import MembershipRecord
 from lottisync.protocol import message as m
 from lottisync.protocol.framing import ENCODINGS, MAX_FRAME, FrameBuffer
 from lottisync.sync.connection import Connection, steady_now

@@ -5,7 +5,7 @@ import random
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.support.household import Member
+from tests.support.household import Member, household
 
 from lottisync.identity.roster import Roster
 from lottisync.relay.event import Event
@@ -119,12 +119,7 @@ class Visitor:
 
 def visitors(folder: Path, count: int = 2) -> tuple[Relay, list[Visitor]]:
     """Devices that were paired, each with the records of all (as pairing brings them), and an empty relay."""
-    folder.mkdir(exist_ok=True)
-    members = [Member(folder / f"device-{number}", number) for number in range(1, count + 1)]
-    for member in members:
-        for other in members:
-            if other is not member:
-                member.admit(other)
+    members = household(folder, count)
     relay = Relay()
     found = [Visitor(member, relay) for member in members]
     introduce(*members)

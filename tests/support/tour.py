@@ -3,23 +3,25 @@
 `python -m tools.json_page` takes the examples of docs/json.md from it.
 """
 
+import itertools
 import os
 import shlex
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import msgspec
-from tests.support.command_line import BOUND_SECONDS, eventually, run_here, started, unversioned
+from tests.support.command_line import BOUND_SECONDS, eventually, run_here, run_line, started, unversioned
 from tests.support.daemons import daemon
 from tests.support.stores import send
 
 from lottisync.daemon.home import TaskHome
 from lottisync.daemon.pages import new_secret
 from lottisync.device import clock
-from lottisync.scripted_model.server import ChatRequest, Reply, Say, ScriptedModelServer
+from lottisync.scripted_model.script import ChatRequest, Reply, Say
+from lottisync.scripted_model.server import ScriptedModelServer
 from lottisync.web.access import read_door, write_door
 from lottisync.web.admission import Browsers
 
@@ -38,8 +40,8 @@ ALONE = ("--no-discovery", "--listen", "127.0.0.1:0")
 class Tour:
     """The homes, and what was answered so far."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, *, options_first: bool = False) -> None:
+        self.folder, self.options_first = folder, options_first
         self.laptop, self.phone = folder / "laptop", folder / "phone"
         self.answers: Answers = {}
 
@@ -50,7 +52,11 @@ class Tour:
 
     def call(self, command: str, rest: str = "", *, home: Path | None = None, code: int = 0) -> Any:
         """Run a command; `rest` is what stands behind its name, as in a shell."""
-        done = run_here(*command.split(), *shlex.split(rest), "--json", home=home or self.laptop)
+        words, place = [*command.split(), *shlex.split(rest)], home or self.laptop
+        if self.options_first:
+            done = run_line("--home", str(place), "--json", *words)
+        else:
+            done = run_line(*words, "--json", "--home", str(place))
         assert done.code == code, (command, rest, done)
         return self.note(command, done.out)
 
@@ -58,7 +64,8 @@ class Tour:
         self.make()
         self.tasks()
         self.files()
-        with _model():
+        # All proposals are made at once.
+        with model_replying(itertools.chain([Say(tool_calls=(*PROPOSALS, ASKS))], itertools.repeat(Say(text="Done.")))):
             self.agents()
             self.review()
         self.conflicts()
@@ -301,12 +308,12 @@ def agreeing_systemd(folder: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def _model() -> Iterator[None]:
-    """A model that makes all proposals at once, and ends."""
-    replies: list[Reply] = [Say(tool_calls=(*PROPOSALS, ASKS)), Say(text="Done.")]
+def model_replying(replies: Iterable[Reply]) -> Iterator[None]:
+    """A model that gives these replies, one for each request; the processes that are started meanwhile use it."""
+    given = iter(replies)
 
     def script(request: ChatRequest) -> Reply:
-        return replies.pop(0) if len(replies) > 1 else replies[0]
+        return next(given)
 
     before = {name: os.environ.get(name) for name in ("LOTTISYNC_MODEL_URL", "LOTTISYNC_MODEL_KEY")}
     with ScriptedModelServer(script) as server:

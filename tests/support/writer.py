@@ -1,4 +1,4 @@
-"""A process that writes into a store until it is told or killed, and says what was acknowledged:
+"""A process that writes into a store until it is stopped or killed, and says what was acknowledged:
 
     python -m tests.support.writer STORE NAME COUNT      COUNT transactions, 0 for endless
 

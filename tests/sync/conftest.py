@@ -1,4 +1,4 @@
-"""What most of these tests begin with."""
+"""Two and three devices that were paired."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -52,7 +52,7 @@ def refusals(said: list[m.Message]) -> list[str]:
 
 
 def test_mend_27_a_peer_that_begins_comparisons_without_end_is_refused_and_the_session_goes_on(tmp_path: Path) -> None:
-    """MEND-233: MEND-28: nor does it help to connect again. An hour later it may begin again."""
+    """MEND-233, MEND-28, REL-D9: nor does it help to connect again. An hour later it may begin again."""
     (a,) = household(tmp_path, 1)
     a.put("t1", "Milk")
     allowance = Allowance()

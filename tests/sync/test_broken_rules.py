@@ -43,7 +43,7 @@ async def test_sync_5_a_round_before_the_two_have_agreed_is_refused_and_asked_fo
 
 
 async def test_sync_304_who_has_forgotten_what_the_sender_has_not_seen_refuses(members: list[Member]) -> None:
-    """What the sender holds of it would come back."""
+    """Else what the sender holds of it would come back."""
     a, b = members
     b.put("gone", "Bread")
     await meet(a, b)
@@ -111,7 +111,7 @@ async def test_sync_9_a_host_of_nobody_is_refused_and_nothing_is_stored(members:
 
 
 async def test_sync_75_a_chain_of_a_host_of_nobody_is_refused_though_no_version_came(members: list[Member]) -> None:
-    """They would stay for ever, and go on to all devices."""
+    """Else they would stay here for good, and be sent to all devices."""
     a, b = members
     await meet(a, b)
     a.put("good", "Milk")
@@ -303,7 +303,7 @@ async def test_sync_31_a_store_that_does_not_exist_here_is_refused(members: list
     ],
     ids=["ping", "round", "nothing"],
 )
-async def test_sync_20_a_close_in_the_same_breath_as_what_would_be_answered(
+async def test_sync_20_a_close_that_comes_together_with_what_would_be_answered(
     members: list[Member], said: list[m.AnyMessage]
 ) -> None:
     a, b = members
@@ -311,7 +311,7 @@ async def test_sync_20_a_close_in_the_same_breath_as_what_would_be_answered(
     assert "Close" not in kinds(cable.said(1))
 
 
-async def test_sync_17_a_fault_in_the_same_breath_as_what_would_be_answered(members: list[Member]) -> None:
+async def test_sync_17_a_fault_that_comes_together_with_what_would_be_answered(members: list[Member]) -> None:
     a, b = members
     cable = await speaking(b, a, [m.Ping(1)], raw=b"\x00\x00\x00\x00")
     assert last_word(cable).code == "bad-frame"
@@ -369,7 +369,7 @@ async def test_sync_7_equal_knowledge_with_another_digest_is_reported(members: l
         tx.changed = True
 
     def reported() -> bool:
-        """Asked of the reports, which stay. `standing.diverged` holds the store only until the comparison has ended."""
+        """Asked of the reports, which stay. `status.diverged` holds the store only until the comparison has ended."""
         return all("diverged" in [code for code, _ in member.reports] for member in (a, b))
 
     await meet(a, b, done=reported)

@@ -118,7 +118,7 @@ async def test_sync_27_a_decision_arrives_after_its_effect_and_data_after_the_ho
     a.put("effect", "Milk")
     cable = await meet(a, b)
     assert rounds(cable.said(0)) == ["space", "journal", "agent"]
-    # Each store's round begins only after the one before was told to be durable.
+    # Each store's round begins only after the one before was acknowledged.
     talk = cable.said(0)
     assert [kind for kind in kinds(talk) if kind in ("Begin", "End")] == ["Begin", "End"] * 3
 

@@ -91,7 +91,7 @@ async def searching(world: World, polite: Callable[[str], bool] = lambda device:
 
 
 async def test_meet_11_forty_dead_addresses_do_not_delay_a_meeting() -> None:
-    """They were tried one after the other, three to five seconds each."""
+    """Before, they were tried one after the other, three to five seconds each."""
     world = World()
     world.answers[RIGHT] = B
     async with searching(world) as dialling:
@@ -253,7 +253,7 @@ async def test_meet_11_the_device_with_the_larger_id_lets_the_other_one_begin() 
 
 
 async def test_meet_313_a_connection_ends_what_is_said_of_addresses_that_fail() -> None:
-    """The failures stood in the status of a device that was connected."""
+    """Before, they stood in the status of a device that was connected."""
     world = World()
     closed = Address("192.0.2.2", 22067)
     world.closed = {closed}

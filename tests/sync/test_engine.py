@@ -2,6 +2,7 @@
 
 import contextlib
 import socket
+from collections.abc import AsyncIterator
 from pathlib import Path
 from random import Random
 
@@ -26,7 +27,7 @@ from tests.support.messages import hello as greeting
 from lottisync.device.absence import Away, shown_away
 from lottisync.device.peers import last_absences, remembered_addresses
 from lottisync.entities.entity import HIGH
-from lottisync.identity.roster import MembershipRecord
+from lottisync.identity.statement import MembershipRecord
 from lottisync.net import tls
 from lottisync.net.address import Address
 from lottisync.problem import Problem
@@ -67,7 +68,7 @@ async def test_sync_35_two_engines_find_each_other_by_a_remembered_address(membe
             await until(lambda: in_step(a, b))
             await until(lambda: remembered_addresses(a.stores["space"], b.device))
             with anyio.fail_after(BOUND_SECONDS):
-                # The stores are equal before the last `Told` has come back.
+                # The stores are equal before the last `Ack` has come back.
                 while not all((await first.snapshot())[0].in_step.values()):  # noqa: ASYNC110
                     await anyio.sleep(0.005)
             (state,) = await first.snapshot()
@@ -107,7 +108,7 @@ async def test_net_11_when_both_dial_at_once_one_connection_is_left(members: lis
         introduce(b, a, first.port)
         await until(lambda: in_step(a, b))
         for _ in range(3):
-            # Both are told at the same moment that the network has changed.
+            # Both hear at the same moment that the network has changed.
             first.dialling.retry_all()
             second.dialling.retry_all()
             await until(lambda: first.connections and second.connections)
@@ -144,13 +145,20 @@ async def test_cli_29_when_a_device_was_connected_is_on_record_on_both(members: 
         assert [address.port for address in remembered_addresses(a.stores["space"], b.device)] == [second.port]
 
 
+@contextlib.asynccontextmanager
+async def met(first: Engine, a: Member, b: Member) -> AsyncIterator[None]:
+    """`b` runs until the block ends. It dials `a`, whose engine is `first`, and both have noted the connection."""
+    introduce(b, a, first.port)
+    async with running(engine_of(b)):
+        await until(lambda: connected_last(b, a) and connected_last(a, b))
+        yield
+
+
 async def test_cli_84_who_stops_writes_down_what_was_connected_until_then(members: list[Member]) -> None:
     a, b = members
-    first, second = engine_of(a), engine_of(b)
+    first = engine_of(a)
     async with running(first):
-        introduce(b, a, first.port)
-        async with running(second):
-            await until(lambda: connected_last(b, a) and connected_last(a, b))
+        async with met(first, a, b):
             a.now += 60_000
             b.now += 120_000
         # What is written in the end is there when the engine has ended.
@@ -164,13 +172,12 @@ def away(member: Member) -> dict[str, Away]:
 
 
 async def test_meet_62_who_stops_does_not_write_down_that_the_others_have_stopped(members: list[Member]) -> None:
-    """Its own goodbye was taken for theirs: `status` said of a device that runs that it was stopped."""
+    """Before, its own goodbye was taken for theirs: `status` called a running device stopped."""
     a, b = members
-    first, second = engine_of(a), engine_of(b)
+    first = engine_of(a)
     async with running(first):
-        introduce(b, a, first.port)
-        async with running(second):
-            await until(lambda: connected_last(b, a) and connected_last(a, b))
+        async with met(first, a, b):
+            pass
         assert away(b) == {}
     assert away(a)[b.device].why == "stopped"
 
@@ -259,7 +266,7 @@ async def test_net_4_a_device_that_is_revoked_is_dropped_at_once_and_stays_out(m
 
 
 async def test_net_50_a_device_that_was_revoked_while_it_was_off_is_told_so(tmp_path: Path) -> None:
-    """NET-305, NET-306: it heard "does not know this device. Pair the two again"."""
+    """NET-305, NET-306: before, it heard "does not know this device. Pair the two again"."""
     a, b = household(tmp_path, 2)
     a.revoke(b)
     a.put("secret", "not for b")
@@ -489,7 +496,7 @@ async def test_sync_40_a_version_that_we_do_not_speak_is_said_in_words(members: 
 
 
 async def test_meet_474_a_version_is_shown_where_only_the_other_device_dials(members: list[Member]) -> None:
-    """MEET-474: it was shown as a device of which nothing is known."""
+    """MEET-474: before, it was shown as a device of which nothing is known."""
     a, b = members
     engine = engine_of(a)
     why = "it speaks version 2 of the sync protocol, this device version 1: update this device first"
@@ -672,8 +679,8 @@ async def test_caus_11_a_device_whose_clock_is_far_ahead_is_named_once(members: 
         b.put("t2", "and again")
         state = first.peers[b.device]
         await until(lambda: in_step(a, b) and state.ahead == iso(b.now))
-        told = [text for code, text in a.reports if code == "clock-ahead"]
-        assert [text.partition("'s clock")[0] for text in told] == [state.name]
+        reported = [text for code, text in a.reports if code == "clock-ahead"]
+        assert [text.partition("'s clock")[0] for text in reported] == [state.name]
         assert second.peers[a.device].ahead is None
         a.put("t3", "now")
         entity = a.stores["journal"].read("t3")

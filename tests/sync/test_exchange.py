@@ -1,4 +1,4 @@
-"""A conversation without a connection: what happens between two things that are said."""
+"""A conversation without a connection: what happens between two messages."""
 
 from collections import deque
 from collections.abc import Container, Iterator
@@ -155,7 +155,7 @@ def test_sync_26_a_change_is_one_frame_one_transaction_and_one_word_back(pair: l
         for name, store in member.stores.items():
             with store.reading() as reader:
                 moments[name] = reader.change_token()
-        side.local_change(moments)  # as when the bell rings for what was just taken, or told
+        side.local_change(moments)  # as when the bell rings for what was just taken, or acknowledged
         assert side.silent
     for connection in stores.values():
         connection.set_commit_hook(None)
@@ -285,11 +285,11 @@ def groups(messages: list[m.AnyMessage]) -> list[list[m.AnyMessage]]:
 
 def test_what_is_not_for_the_stores_never_takes_anything_along() -> None:
     """Whatever arrives in one read: what the conversation answers by itself stands alone, in its order."""
-    twin, want, told = EVERY[m.DuplicateKey], EVERY[m.Want], EVERY[m.Ack]
-    assert groups([twin, want, told]) == [[twin], [want, told]]
-    assert groups([want, twin, told]) == [[want], [twin], [told]]
+    duplicate, want, ack = EVERY[m.DuplicateKey], EVERY[m.Want], EVERY[m.Ack]
+    assert groups([duplicate, want, ack]) == [[duplicate], [want, ack]]
+    assert groups([want, duplicate, ack]) == [[want], [duplicate], [ack]]
     for kind in (m.Hello, m.Ping, m.Pong, m.Credit, m.Close):
-        assert groups([want, EVERY[kind], told]) == [[want], [EVERY[kind]], [told]]
+        assert groups([want, EVERY[kind], ack]) == [[want], [EVERY[kind]], [ack]]
 
 
 def receive_slowly(talk: Talk, seconds: int) -> list[Receiving]:

@@ -44,15 +44,15 @@ def several(*errors: Exception) -> OSError:
     ],
 )
 def test_meet_48_each_cause_has_a_sentence_of_its_own(error: Exception, code: str, text: str) -> None:
-    """MEET-315: A stranger at a remembered address read "the device there is not paired"; a wrong name like a closed
-    port."""
+    """MEET-315: before, a stranger at a remembered address read "the device there is not paired"; a wrong
+    name like a closed port."""
     failure = why(error, "nas.example", "phone")
     assert failure.code == code
     assert text in failure.text
 
 
 def test_meet_60_the_system_s_words_are_shown_and_not_the_call_that_failed() -> None:
-    """`devices` showed: Connect call failed ('fd09::2', 22067, 0, 0)."""
+    """Before, `devices` showed: Connect call failed ('fd09::2', 22067, 0, 0)."""
     error = several(OSError(errno.EHOSTUNREACH, "Connect call failed ('fd09::2', 22067, 0, 0)"))
     assert why(error, "fd09::2", "phone").text == os.strerror(errno.EHOSTUNREACH)
 
@@ -78,7 +78,7 @@ class Names(trio.abc.HostnameResolver):
 @pytest.mark.anyio
 @pytest.mark.parametrize("anyio_backend", [("trio", {"clock": MockClock()})], ids=["hours-by-hand"])
 async def test_meet_19_a_name_is_resolved_at_each_attempt_and_found_where_it_is_now(anyio_backend: object) -> None:
-    """Dynamic DNS: the name leads to a place where nobody is; hours later, to the device."""
+    """Dynamic DNS: the name leads to an address where nobody answers; hours later, to the device."""
     clock = trio.lowlevel.current_clock()
     assert isinstance(clock, MockClock)
     theirs, ours = (

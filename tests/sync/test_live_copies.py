@@ -28,10 +28,10 @@ def anyio_backend() -> str:
 def trio(tmp_path: Path) -> Iterator[tuple[Member, Member, Member]]:
     """A laptop, a phone, and the phone's home on a second machine."""
     laptop, phone = household(tmp_path, 2)
-    twin = phone.copied(tmp_path / "twin")
+    copied = phone.copied(tmp_path / "copy")
     phone = Member(phone.folder, 2)
-    yield laptop, phone, twin
-    for member in (laptop, phone, twin):
+    yield laptop, phone, copied
+    for member in (laptop, phone, copied):
         member.close()
 
 
@@ -39,26 +39,26 @@ async def test_copy_9_a_newcomer_is_turned_away_while_the_old_connection_lives_a
     trio: tuple[Member, Member, Member],
 ) -> None:
     """COPY-19, COPY-20"""
-    laptop, phone, twin = trio
-    first, second, third = engine_of(laptop), engine_of(phone), engine_of(twin, seed=7)
+    laptop, phone, copied = trio
+    first, second, third = engine_of(laptop), engine_of(phone), engine_of(copied, seed=7)
     async with running(first):
         introduce(phone, laptop, first.port)
-        introduce(twin, laptop, first.port)
+        introduce(copied, laptop, first.port)
         async with running(second):
             await until(lambda: in_step(laptop, phone) and first.connections and second.connections)
             (connection,) = first.connections.values()
             phone.put("p", "Milk")
-            twin.put("q", "Bread")
+            copied.put("q", "Bread")
             async with running(third):
-                # Three attempts of the twin, and the connection that was there has not moved.
-                await until(lambda: codes(twin).count("disconnected") >= 3)
+                # Three attempts of the copy, and the connection that was there has not moved.
+                await until(lambda: codes(copied).count("disconnected") >= 3)
                 assert list(first.connections.values()) == [connection]
                 await until(lambda: laptop.title("p") == "Milk")
                 sentence = "device 2 runs twice: its home was copied to another machine"
                 assert next(text for code, text in laptop.reports if code == "duplicate-key").startswith(sentence)
                 assert codes(laptop).count("duplicate-key") == 1
                 assert first.peers[phone.device].duplicate_key_at is not None
-                for member, engine in ((phone, second), (twin, third)):
+                for member, engine in ((phone, second), (copied, third)):
                     await until(lambda engine=engine: engine.duplicate_key_at)  # type: ignore[misc]
                     said = [text for code, text in member.reports if code == "duplicate-key"]
                     assert [text[:23] for text in said] == ["This device runs twice:"]
@@ -69,7 +69,7 @@ async def test_copy_9_a_newcomer_is_turned_away_while_the_old_connection_lives_a
                 assert error.startswith("This device runs twice")
         # The first has stopped: the other's turn, and nothing that either wrote is lost.
         async with running(third):
-            await until(lambda: in_step(laptop, twin))
+            await until(lambda: in_step(laptop, copied))
             assert (laptop.title("p"), laptop.title("q")) == ("Milk", "Bread")
         async with running(engine_of(phone, seed=9)):
             await until(lambda: in_step(laptop, phone))

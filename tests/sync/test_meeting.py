@@ -1,20 +1,18 @@
 """How devices come to be connected, on real sockets on loopback: MEET-2 to 6, MEET-10, MEET-14 to 17, MEET-26."""
 
 import contextlib
-from collections.abc import Iterator
-from pathlib import Path
 
 import anyio
 import pytest
 from anyio.abc import ByteStream
 from tests.support.engines import HERE, NoStream, announced, engine_of, free_port, introduce, running
-from tests.support.household import Member, household, in_step, until
+from tests.support.household import Member, in_step, until
 
 from lottisync.device.addresses import Reach, give, read_reach, take_away
 from lottisync.device.peers import last_absences, remember_address, remember_introduction, remembered_addresses
 from lottisync.identity.device_key import DeviceKey
-from lottisync.identity.pairing import Introduction
-from lottisync.identity.roster import MembershipRecord
+from lottisync.identity.pairing_message import Introduction
+from lottisync.identity.statement import MembershipRecord
 from lottisync.net import tls
 from lottisync.net.address import Address
 from lottisync.store.instant import iso
@@ -28,15 +26,6 @@ pytestmark = pytest.mark.anyio
 @pytest.fixture
 def anyio_backend() -> str:
     return "asyncio"
-
-
-@pytest.fixture
-def three(tmp_path: Path) -> Iterator[list[Member]]:
-    """The first and the third were each paired with the second one only."""
-    members = household(tmp_path, 3)
-    yield members
-    for member in members:
-        member.close()
 
 
 def peer(engine: Engine, other: Member) -> PeerState:
@@ -215,7 +204,7 @@ async def test_meet_26_why_a_device_is_away(three: list[Member]) -> None:
 
 
 async def test_meet_41_a_dead_address_of_a_pairing_goes_when_the_device_is_met_elsewhere(three: list[Member]) -> None:
-    """It was dialled for ever, or until eight others had worked."""
+    """Before, it was dialled for good, or until eight others had worked."""
     a, b, _ = three
     dead = Address(HERE, free_port())
     remember_introduction(a.stores["space"], b.device, Introduction([dead.uri]), a.now)

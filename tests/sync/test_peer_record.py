@@ -16,7 +16,7 @@ from lottisync.device.peers import (
     remember_introduction,
     remembered_addresses,
 )
-from lottisync.identity.pairing import Introduction
+from lottisync.identity.pairing_message import Introduction
 from lottisync.net.address import Address
 from lottisync.store.instant import iso
 from lottisync.sync.peer import AddressState, PeerState, why_away
@@ -38,8 +38,8 @@ def written(member: Member) -> dict[str, Away]:
 
 
 def test_meet_43_the_time_of_the_last_attempt_is_written_now_and_then_and_at_a_stop(member: Member) -> None:
-    """MEET-311, MEET-312: It was the time of the last change of the reason: hours old, of a device that was tried a
-    minute ago."""
+    """MEET-311, MEET-312: before, it was the time of the last change of the reason: hours old, of a device that was
+    tried a minute ago."""
     record = PeerRecord(member.space, inline, clock=lambda: member.now, report=lambda code, text: None)
     began = member.now
 
@@ -92,7 +92,7 @@ def test_meet_44_a_row_that_nobody_can_read_hides_no_other(member: Member) -> No
 
 
 def test_meet_41_what_was_handed_over_and_never_worked_is_forgotten(member: Member) -> None:
-    """A stale address of a pairing was dialled for ever."""
+    """Before, a stale address of a pairing was dialled for good."""
     dead, worked = Address("192.0.2.1", 1), Address("192.0.2.2", 2)
     remember_introduction(member.space, PHONE, Introduction([dead.uri, worked.uri]), member.now)
     remember_address(member.space, PHONE, worked, member.now)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import anyio
 import pytest
-from anyio.abc import SocketStream
+from anyio.abc import SocketAttribute, SocketStream
 from anyio.streams.tls import TLSStream
 from tests.net.test_doorway import no_free_descriptor
 from tests.support.engines import HERE, engine_of, introduce, running
@@ -68,7 +68,7 @@ async def stranger(port: int, host: str, connections: int = 50) -> AsyncIterator
 
 
 async def test_rel_d4_one_stranger_that_holds_connections_keeps_no_device_from_linking(members: list[Member]) -> None:
-    """NET-22, SYNC-39: one address took all the places, for as long as it liked."""
+    """NET-22, SYNC-39: before, one address took all the places, for as long as it liked."""
     a, b = members
     first, second = engine_of(a), engine_of(b)
     async with running(first), stranger(first.port, "127.0.0.2"):
@@ -109,7 +109,7 @@ async def silent(engine: Engine, own: Member, other: Member) -> TLSStream:
 
 
 async def test_rel_d5_a_paired_device_that_says_nothing_gets_a_few_connections(tmp_path: Path) -> None:
-    """NET-24: 373 of them used up the file descriptors, and the daemon ended."""
+    """NET-24: before, 373 of them used up the file descriptors, and the daemon ended."""
     a, b, c = members = household(tmp_path, 3)
     first, third = engine_of(a), engine_of(c)
     open_ones = 0
@@ -140,7 +140,7 @@ async def test_rel_d5_a_paired_device_that_says_nothing_gets_a_few_connections(t
 
 
 async def test_rel_d5_without_a_free_descriptor_the_engine_goes_on(members: list[Member]) -> None:
-    """NET-23, SYNC-39: EMFILE at the listener ended the daemon."""
+    """NET-23, SYNC-39: before, EMFILE at the listener ended the daemon."""
     a, b = members
     first, second = engine_of(a), engine_of(b)
     with socket.socket() as caller:
@@ -154,3 +154,48 @@ async def test_rel_d5_without_a_free_descriptor_the_engine_goes_on(members: list
                 await until(lambda: in_step(a, b))
     said = [text for code, text in a.reports if "no connection can be taken" in text]
     assert said == ["no connection can be taken, and it is tried again: Too many open files"]
+
+
+async def test_net_3_recorded_traffic_that_is_sent_again_gets_nothing(members: list[Member]) -> None:
+    """NET-1, NET-3: what a paired device said in a whole connection, byte for byte, in one piece and as it came."""
+    a, b = members
+    b.put("t1", "Milk")
+    said: list[bytes] = []
+    first, second = engine_of(a), engine_of(b)
+
+    async def record(from_b: SocketStream) -> None:
+        async with from_b, await anyio.connect_tcp(HERE, first.port) as to_a, anyio.create_task_group() as tasks:
+            tasks.start_soon(_pump, from_b, to_a, said)
+            tasks.start_soon(_pump, to_a, from_b, [])
+
+    async with running(first):
+        listener = await anyio.create_tcp_listener(local_host=HERE)
+        async with listener, anyio.create_task_group() as tasks:
+            tasks.start_soon(listener.serve, record)
+            introduce(b, a, listener.extra(SocketAttribute.local_port))
+            async with running(second):
+                await until(lambda: in_step(a, b))
+            tasks.cancel_scope.cancel()
+        before, served = a.state(), len(a.reports)
+        assert len(b"".join(said)) > 1_000
+        for pieces in (said, [b"".join(said)]):
+            async with await anyio.connect_tcp(HERE, first.port) as again:
+                with contextlib.suppress(*GONE):
+                    for piece in pieces:
+                        await again.send(piece)
+                answer = b""
+                with contextlib.suppress(*GONE), anyio.fail_after(2 * tls.HANDSHAKE_SECONDS):
+                    while True:
+                        answer += await again.receive()
+            assert first._reception.connections(b.device) == 0
+        await until(lambda: any(code == "refused" for code, _ in a.reports[served:]))
+        assert a.state() == before
+
+
+async def _pump(source: SocketStream, target: SocketStream, said: list[bytes]) -> None:
+    with contextlib.suppress(*GONE):
+        while True:
+            piece = await source.receive()
+            said.append(piece)
+            await target.send(piece)
+    await anyio.aclose_forcefully(target)

@@ -2,11 +2,10 @@
 holds, and perhaps under which host it writes itself (docs/specs/13-copies.md, section 4)."""
 
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.support.household import Member, household, in_step, meet
+from tests.support.household import Member, in_step, meet
 
 from lottisync.device.membership import bind_hosts
 from lottisync.entities.entity import HIGH
@@ -18,14 +17,6 @@ pytestmark = pytest.mark.anyio
 @pytest.fixture
 def anyio_backend() -> str:
     return "asyncio"
-
-
-@pytest.fixture
-def three(tmp_path: Path) -> Iterator[list[Member]]:
-    members = household(tmp_path / "house", 3)
-    yield members
-    for member in members:
-        member.close()
 
 
 def back_up(member: Member) -> Path:

@@ -135,7 +135,7 @@ async def test_sync_284_status_shows_which_stores_are_not_shared(pair: list[Memb
 
 
 async def test_mend_29_to_compare_a_store_that_the_peer_lacks_ends_at_once(pair: list[Member]) -> None:
-    """MEND-29: it stayed "waiting", as if the two could still come to know the same."""
+    """MEND-29: before, it stayed "waiting", as if the two could still come to know the same."""
     a, b = again(pair, 0, *STORES, RECIPES), pair[1]
     first, second = engine_of(a), engine_of(b)
     async with running(second):

@@ -151,7 +151,7 @@ async def test_mend_41_what_both_have_damaged_is_said_and_what_is_beside_it_is_m
 async def test_mend_51_what_is_asked_for_while_a_comparison_runs_waits_for_the_next_one(
     members: list[Member], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`verify` said "the same" of a row that was damaged after the running comparison had begun."""
+    """Before, `verify` said "the same" of a row that was damaged after the running comparison had begun."""
     a, b = members
     begun: list[Exchange] = []
 

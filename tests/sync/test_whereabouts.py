@@ -9,7 +9,7 @@ LINK = Address("fe80::1", 22067)
 
 
 def test_meet_301_an_address_that_was_added_by_hand_and_worked_says_both() -> None:
-    """It said `worked` alone; and without a daemon it was listed twice."""
+    """Before, it said `worked` alone; and without a daemon it was listed twice."""
     worked = {WORKED: "2026-11-22T12:00:00.000Z", HANDED: ""}
     reach = Reach(addresses=(HANDED, WORKED), given=(WORKED,))
     found = {each.address: each for each in states(said_of(reach, worked), worked)}

@@ -2,7 +2,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.web.visitor import PROPOSED, Visitor, propose
+from tests.support.proposals import propose
+from tests.web.visitor import PROPOSED, Visitor
 
 
 @pytest.fixture

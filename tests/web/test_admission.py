@@ -7,7 +7,8 @@ import anyio
 import pytest
 from starlette.requests import Request
 from starlette.testclient import TestClient
-from tests.web.visitor import TASK, Visitor, propose
+from tests.support.proposals import propose
+from tests.web.visitor import TASK, Visitor
 
 from lottisync.problem import Problem
 from lottisync.web.admission import COOKIE_MILLIS, MOST_BROWSERS, OFFER_MILLIS, RENEW_MILLIS, Network

@@ -10,6 +10,7 @@ from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, EllipticCurv
 from cryptography.x509.oid import ExtendedKeyUsageOID
 
 from lottisync.problem import Problem
+from lottisync.store.instant import LAST
 from lottisync.web.authority import Authority, names_in
 
 NOON = 1_795_000_000_000
@@ -65,6 +66,15 @@ def test_web_68_it_is_made_again_in_time_and_for_other_addresses(tmp_path: Path)
     assert signed(tmp_path, NOON + 61 * DAY, ("10.0.0.7",)) == second
     (tmp_path / "web-authority.pem").unlink()
     assert signed(tmp_path, NOON + 61 * DAY, ("10.0.0.7",)) != second  # by another authority
+
+
+@pytest.mark.parametrize("now", [0, LAST, 2**48 - 1])
+def test_ent_570_a_clock_at_its_limits_keeps_nobody_from_signing(tmp_path: Path, now: int) -> None:
+    """ENT-570, CAUS-300: and once the clock is right, the certificate is made again."""
+    held = signed(tmp_path, now)
+    assert held.not_valid_before_utc <= held.not_valid_after_utc
+    assert signed(tmp_path, now).not_valid_before_utc == held.not_valid_before_utc
+    assert signed(tmp_path) != held
 
 
 @pytest.mark.parametrize("content", [b"", b"nonsense", None])

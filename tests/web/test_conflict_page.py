@@ -4,8 +4,9 @@ import re
 from pathlib import Path
 from typing import Any
 
+from tests.support.proposals import propose
 from tests.support.stores import send
-from tests.web.visitor import PROPOSED, TASK, Visitor, propose
+from tests.web.visitor import PROPOSED, TASK, Visitor
 
 from lottisync.daemon.home import TaskHome
 from lottisync.device.clock import now

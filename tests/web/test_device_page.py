@@ -17,7 +17,7 @@ from lottisync.device.invitation_server import InvitationServer
 from lottisync.device.membership import put_membership
 from lottisync.device.pairing import LOOPBACK, admit, own_side
 from lottisync.identity.invitation import parse_invitation
-from lottisync.identity.roster import MembershipRecord
+from lottisync.identity.statement import MembershipRecord
 from lottisync.net.address import Address
 from lottisync.net.pairing import accept
 from lottisync.review.precedence import PERSON

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 from starlette.testclient import TestClient
-from tests.web.visitor import ITEM, TASK, Visitor, propose
+from tests.support.proposals import propose
+from tests.web.visitor import ITEM, TASK, Visitor
 
 from lottisync.journal import tasks
 from lottisync.review.precedence import PERSON
@@ -249,3 +250,9 @@ def test_web_12_no_file_of_the_disk_is_served(visitor: Visitor) -> None:
 def test_web_13_a_browser_that_left_hears_nothing_more(visitor: Visitor) -> None:
     with TestClient(visitor.app, base_url=visitor.access.door.origin) as stranger:
         assert stranger.get("/live").status_code == 401
+
+
+@pytest.mark.parametrize(("name", "most"), [("app.css", 20_000), ("app.js", 10_000)])
+def test_web_612_style_and_script_keep_their_budget(visitor: Visitor, name: str, most: int) -> None:
+    """WEB-612: before compression."""
+    assert len(visitor.client.get(f"/static/{name}").content) <= most

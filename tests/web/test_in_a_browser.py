@@ -13,7 +13,8 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_play
 from tests.daemon.conftest import homes, template
 from tests.support.command_line import run, run_here
 from tests.support.daemons import daemon, introduce
-from tests.web.visitor import AGENT, TASK, furnished, propose
+from tests.support.proposals import propose
+from tests.web.visitor import AGENT, TASK, furnished
 
 from lottisync.daemon.home import TaskHome
 from lottisync.device import clock

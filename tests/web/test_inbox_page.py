@@ -3,7 +3,8 @@
 import re
 
 import pytest
-from tests.web.visitor import PROPOSED, TASK, Visitor, propose
+from tests.support.proposals import propose
+from tests.web.visitor import PROPOSED, TASK, Visitor
 
 from lottisync.journal import tasks
 from lottisync.review.precedence import PERSON
@@ -130,6 +131,17 @@ def test_web_23_an_edited_proposal_is_confirmed_as_edited(visitor: Visitor) -> N
     [(item, shown)] = visitor.rows(visitor.get("/inbox"))
     visitor.decide(item, shown, "edit", arg_minutes="120")
     assert visitor.task.estimate == 120
+
+
+def test_jour_600_a_status_is_edited_to_done(visitor: Visitor) -> None:
+    """JOUR-600: the form has every status to choose from, in the reader's words."""
+    propose(visitor.home, ("set_task_status", {"status": "IN PROGRESS", "reason": "Time was spent."}))
+    page = visitor.get("/inbox")
+    [(item, shown)] = visitor.rows(page)
+    assert '<option value="DONE">Done</option>' in page
+    assert '<option value="IN PROGRESS" selected>In progress</option>' in page
+    visitor.decide(item, shown, "edit", arg_status="DONE")
+    assert (visitor.task.status, visitor.task.status_reason) == ("DONE", None)
 
 
 def test_web_23_an_edit_that_the_tool_does_not_take_changes_nothing(visitor: Visitor) -> None:

@@ -1,11 +1,16 @@
 """The pages in the reader's language, and by the reader's clock."""
 
 import re
+from zoneinfo import ZoneInfo
 
 import pytest
-from tests.web.visitor import PROPOSED, TASK, Visitor, propose
+from tests.support.proposals import propose
+from tests.support.stores import NOON
+from tests.web.visitor import PROPOSED, TASK, Visitor
 
 from lottisync.language import LANGUAGES
+from lottisync.store.instant import LAST, iso
+from lottisync.web import words
 
 TASKS = {"en": "Tasks", "de": "Aufgaben", "es": "Tareas", "fr": "Tâches", "ro": "Sarcini"}
 
@@ -55,3 +60,11 @@ def test_web_508_times_are_those_of_the_browsers_zone(visitor: Visitor, zone: st
     found = re.findall(r'<time datetime="2025-12-01T12:30[^"]*"[^>]*>([^<]+)<', page)
     assert found
     assert clock is None or found == [clock]
+
+
+@pytest.mark.parametrize("now", [0, LAST, 2**48 - 1])
+def test_ent_570_a_page_at_the_limits_of_a_clock(now: int) -> None:
+    """ENT-570, CAUS-300: times are said, near and far ones."""
+    for at in (0, NOON, now):
+        assert words.moment(iso(at), now)
+        assert words.moment(iso(at), now, ZoneInfo("Pacific/Kiritimati"))

@@ -21,7 +21,7 @@ TAKEN = (("inbox", "/inbox", 1200, 960), ("task", f"/tasks/{TASK}", 1200, 900), 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Where the pictures go: what PICTURES names, else a place that is forgotten."""
+    """Where the pictures go: what PICTURES names, else a temporary folder."""
     found = Path(os.environ.get("PICTURES") or tmp_path / "pictures")
     found.mkdir(exist_ok=True)
     return found

@@ -2,7 +2,9 @@
 
 import re
 
-from tests.web.visitor import ITEM, PROPOSED, TASK, Visitor, propose
+import pytest
+from tests.support.proposals import propose
+from tests.web.visitor import ITEM, PROPOSED, TASK, Visitor
 
 from lottisync.journal import tasks
 from lottisync.review.precedence import PERSON
@@ -147,3 +149,59 @@ def test_web_503_an_item_is_moved_by_a_number_of_places(visitor: Visitor) -> Non
     assert titles == ["Second", "Third", "Find the manual"]
     for steps in ("", "x", "1.5", "99999", "--1"):
         visitor.post(at, 400, verb="move", steps=steps, item=ITEM)
+
+
+# -- reminders and repetition
+
+
+def test_web_613_a_reminder_is_set_by_the_clock_of_the_browser_and_listed_once_it_is_over(visitor: Visitor) -> None:
+    """WEB-613: `task remind`."""
+    at, listed = 1_764_590_400_000, f'id="task-{TASK}"'  # 2025-12-01, 12:00 UTC
+    visitor.now = lambda: at
+    visitor.client.cookies.set("zone", "Asia%2FTokyo", domain=visitor.access.door.host)
+    page = visitor.post(f"/tasks/{TASK}", verb="remind", value="2025-12-01T23:30")
+    assert visitor.task.remind_at == "2025-12-01T14:30:00.000Z"
+    assert "Mon 1 Dec 2025, 23:30" in page
+    assert 'value="2025-12-01T23:30"' in page
+    assert "reminds you on 2025-12-01 23:30" in page
+    assert listed not in visitor.get("/tasks?show=reminders")
+    visitor.now = lambda: at + 3 * 3_600_000
+    assert listed in visitor.get("/tasks?show=reminders")
+    assert "without a reminder" in visitor.post(f"/tasks/{TASK}", verb="remind", value="")
+    assert ">nothing</summary>" in visitor.get(f"/tasks/{TASK}")
+    assert listed not in visitor.get("/tasks?show=reminders")
+
+
+NO_REMINDERS = (
+    *("tomorrow", "2025-12-01", "2025-13-01T10:00", "0001-01-01T00:00", "2025-12-01T10:00Z"),
+    "\N{ARABIC-INDIC DIGIT TWO}025-12-01T10:00",
+)
+
+
+@pytest.mark.parametrize("value", NO_REMINDERS)
+def test_web_613_what_is_no_reminder_changes_nothing_and_is_said(visitor: Visitor, value: str) -> None:
+    """WEB-613, WEB-30"""
+    visitor.client.cookies.set("zone", "Asia%2FTokyo", domain=visitor.access.door.host)
+    assert "A reminder is a day and a time" in visitor.post(f"/tasks/{TASK}", 400, verb="remind", value=value)
+    assert visitor.task.remind_at is None
+
+
+def test_web_613_a_task_repeats_and_to_finish_it_makes_the_next(visitor: Visitor) -> None:
+    """WEB-613: `task repeat`, from the day on which it is due."""
+    page = visitor.post(f"/tasks/{TASK}", verb="repeat", every="2", value="week")
+    assert visitor.task.repeat == "R/2026-11-30/P2W"
+    assert "repeats every 2 weeks" in page
+    assert "<summary>every 2 weeks</summary>" in page
+    visitor.post(f"/tasks/{TASK}", verb="status", value="DONE")
+    assert "Mon 14 Dec 2026" in visitor.get("/tasks")
+    assert "does not repeat" in visitor.post(f"/tasks/{TASK}", verb="repeat", every="2", value="")
+    assert visitor.task.repeat is None
+
+
+@pytest.mark.parametrize(
+    ("every", "value"), [("0", "week"), ("-1", "week"), ("1.5", "day"), ("1000", "day"), ("1", "hour"), ("x", "day")]
+)
+def test_web_613_what_is_no_rule_changes_nothing_and_is_said(visitor: Visitor, every: str, value: str) -> None:
+    """WEB-613, WEB-30"""
+    assert "A task repeats daily" in visitor.post(f"/tasks/{TASK}", 400, verb="repeat", every=every, value=value)
+    assert visitor.task.repeat is None

@@ -2,7 +2,8 @@
 
 import re
 
-from tests.web.visitor import PROPOSED, TASK, Visitor, propose
+from tests.support.proposals import propose
+from tests.web.visitor import PROPOSED, TASK, Visitor
 
 BUTTON = re.compile(r'name="act" value="(\d+)"')
 

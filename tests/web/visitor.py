@@ -2,20 +2,17 @@
 
 import itertools
 import re
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from starlette.testclient import TestClient
-from tests.review.reviewer import Wake
+from tests.support.proposals import propose
 
 from lottisync.daemon.home import TaskHome
 from lottisync.daemon.pages import Configured, device_lines
 from lottisync.device import clock
 from lottisync.device.pairing import LOOPBACK
-from lottisync.entities.entity import LOW
 from lottisync.journal import tasks
-from lottisync.journal.toolbox import ACTIONS
 from lottisync.journal.types import Task
 from lottisync.review.precedence import PERSON
 from lottisync.web.access import Access
@@ -46,26 +43,6 @@ def furnish(home: TaskHome) -> None:
         tasks.add_note(tx, "n1", TASK, "Found the manual! Kitchen drawer, under the menus.")
     with home.agent.transaction(clock.now(), PERSON) as tx:
         tx.put(AGENT, "agent", {"agentId": AGENT, "displayName": "Laura"})
-
-
-def propose(home: TaskHome, *calls: tuple[str, Mapping[str, Any]], run: str = "r1", task: str = TASK) -> None:
-    """A wake that makes these calls."""
-    with home.journal.reading() as reader:
-        knowledge = reader.knowledge()
-    wake = Wake(
-        home.journal,
-        home.agent,
-        agent_id=AGENT,
-        task_id=task,
-        run_key=run,
-        thread_id=run,
-        actions=ACTIONS,
-        context_knowledge=knowledge,
-    )
-    for tool, args in calls:
-        wake.queue(tool, args, clock.now())
-    with home.agent.transaction(clock.now(), LOW) as tx:
-        wake.build(tx, clock.now())
 
 
 def furnished(path: Path, *calls: str) -> None:

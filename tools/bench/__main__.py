@@ -16,7 +16,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from tools.bench import command, growth, machine, mending, pages, report, review, round, store, wake
+from tools.bench import command, growth, live, machine, mending, pages, report, review, round, store, wake
 from tools.bench.figure import Figure, median_of
 from tools.bench.plot import Curve
 from tools.bench.setting import FULL, MILLION, QUICK, Setting
@@ -35,6 +35,7 @@ BENCHES: dict[str, Callable[[Setting], list[Figure] | tuple[list[Figure], list[C
     "wake": wake.wake,
     "idle": command.idle,
     "pages": pages.pages,
+    "live": live.live,
     "review": review.review,
 }
 

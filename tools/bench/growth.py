@@ -77,7 +77,7 @@ def _statements(bench: Bench) -> list[Figure]:
         for connection in (store._connection, *store._resting):
             connection.trace_v2(apsw.SQLITE_TRACE_STMT, counting(name))
     act(2)
-    goals = {"sender": 34, "receiver": 28}
+    goals = {"sender": 30, "receiver": 26}
     return [
         Figure(f"one change, statements of the {name}", count, "", goal=value_at_most(goals[name]))
         for name, count in counted.items()

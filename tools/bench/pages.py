@@ -1,8 +1,15 @@
-"""What a page costs beside a plain SQLite query and a template of the same rows, both served by Starlette to one client
-in this process, without a socket."""
+"""What a page costs beside a plain SQLite query and a template of the same rows.
+
+Ours is the whole page: gate, session, frame, navigation with its counts, forms. The plain one is what a small program
+would answer: one query for the count, one or two for the rows, one template with the values and buttons of those rows,
+and no gate. Both are answers of Starlette to one client in this process, without a socket, so both times contain what
+it costs to serve anything (`an icon`, which is measured with them).
+"""
 
 import secrets
 import sqlite3
+import statistics
+import time
 from collections.abc import Callable
 from contextlib import closing
 from functools import partial
@@ -24,7 +31,9 @@ from lottisync.journal.tasks import TaskLine
 from lottisync.journal.toolbox import ACTIONS
 from lottisync.journal.types import Task
 from lottisync.review.builder import Builder
+from lottisync.review.inbox import Inbox
 from lottisync.review.precedence import PERSON
+from lottisync.review.verdict import Verdicts
 from lottisync.web.access import Access
 from lottisync.web.admission import Browsers
 from lottisync.web.application import application
@@ -49,6 +58,8 @@ PLAIN_INBOX = """<!doctype html><html lang="en"><title>Inbox</title><p>{{ count 
 value="{{ id }}"><button name="verdict" value="reject">Reject</button>
 <button name="verdict" value="confirm">Confirm</button>
 </form></li>{% endfor %}</ul>"""
+PLAINLY = "plain query and template, served alike"
+VERDICTS = 30
 PROPOSALS, A_TASK = 1_000, 5
 """Proposals in the inbox, and how many of them are for one task."""
 
@@ -67,6 +78,8 @@ def pages(setting: Setting) -> list[Figure]:
         figures = [
             _figure(f"page of {setting.sizes.many:,} tasks", "/tasks", client, beside),
             _figure(f"inbox of {PROPOSALS:,} proposals", "/inbox", client, beside),
+            _after_a_verdict(f"inbox of {PROPOSALS:,} proposals, after a verdict", home, client, beside),
+            Figure("an icon, as what it costs to serve anything", _icon(client) * 1e3, "ms"),
         ]
     home.close()
     return figures
@@ -78,7 +91,32 @@ def _figure(name: str, path: str, client: TestClient, beside: TestClient) -> Fig
 
     get(0, client)  # builds the index
     ours, theirs = alternately(partial(get, visitor=client), partial(get, visitor=beside), 30)
-    return Figure(name, ours * 1e3, "ms", theirs * 1e3, "plain query and template", at_most(3))
+    return Figure(name, ours * 1e3, "ms", theirs * 1e3, PLAINLY, at_most(3))
+
+
+def _after_a_verdict(name: str, home: TaskHome, client: TestClient, beside: TestClient) -> Figure:
+    """The page that follows a verdict: whatever is held of the inbox has to be looked at again."""
+    verdicts = Verdicts(*(home.journal, home.agent, ACTIONS), device_id=home.key.device_id, new_id=clock.new_id)
+    inbox = Inbox(home.journal, home.agent, ACTIONS)
+    items = [item for one in inbox.open_sets(clock.now())[:VERDICTS] for item in one.items[:1]]
+    seconds: tuple[list[float], list[float]] = ([], [])
+    for item in items:
+        verdicts.reject(item.id, clock.now())
+        for visitor, took in zip((client, beside), seconds, strict=True):
+            started = time.perf_counter()
+            visitor.get("/inbox").raise_for_status()
+            took.append(time.perf_counter() - started)
+    ours, theirs = map(statistics.median, seconds)
+    return Figure(name, ours * 1e3, "ms", theirs * 1e3, PLAINLY, at_most(3))
+
+
+def _icon(client: TestClient) -> float:
+    took = []
+    for _ in range(30):
+        started = time.perf_counter()
+        client.get("/icon.svg").raise_for_status()
+        took.append(time.perf_counter() - started)
+    return statistics.median(took)
 
 
 def bare_tasks(held: sqlite3.Connection) -> Callable[[Request], Response]:

@@ -16,7 +16,8 @@ from lottisync.daemon.home import TaskHome
 from lottisync.device import clock
 from lottisync.journal import tasks
 from lottisync.review.precedence import PERSON
-from lottisync.scripted_model.server import ChatRequest, Reply, Say, ScriptedModelServer
+from lottisync.scripted_model.script import ChatRequest, Reply, Say
+from lottisync.scripted_model.server import ScriptedModelServer
 from tools.bench.figure import Figure, at_most
 from tools.bench.setting import Setting
 

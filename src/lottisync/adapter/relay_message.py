@@ -44,9 +44,9 @@ def _open(request: Request) -> dict[str, Any]:
 def _wrap(request: Request) -> str:
     """Open a wrap for the device with this seed."""
     box = BoxKey(DeviceKey.from_seed(_hexadecimal(request, "seed")))
-    place = _hexadecimal(request, "space"), _hexadecimal(request, "lane"), r.whole(request, "number")
+    message = _hexadecimal(request, "space"), _hexadecimal(request, "lane"), r.whole(request, "number")
     try:
-        return box.opened(_hexadecimal(request, "wrap"), wrap_info(*place, box.public)).hex()
+        return box.opened(_hexadecimal(request, "wrap"), wrap_info(*message, box.public)).hex()
     except BadMessage as error:
         raise _refused(error) from None
 

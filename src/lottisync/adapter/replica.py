@@ -98,7 +98,7 @@ class Replica:
             self._files.create(self._files.missing())
             for store in self.stores.values():
                 store.settle(now)
-        except BaseException:
+        except BaseException:  # raised again, whatever it is: no store must stay open
             self.close()
             raise
 

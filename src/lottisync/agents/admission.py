@@ -6,7 +6,7 @@ what the person says about sending counts at once.
 """
 
 from collections.abc import Callable, Collection
-from datetime import UTC, datetime, tzinfo
+from datetime import tzinfo
 from typing import NamedTuple
 
 from lottisync.agents import agent, spending, switch
@@ -17,6 +17,7 @@ from lottisync.journal import never_sent, tasks
 from lottisync.journal.types import Task
 from lottisync.problem import Problem
 from lottisync.shown import quoted
+from lottisync.store.instant import there
 from lottisync.store.reader import Reader
 
 
@@ -134,7 +135,7 @@ def spent_up(agents: Reader, living: Agent, here: Here, who: str) -> Withheld | 
         "{who} is paused: budget. The {limit} tokens of today are used; it goes on at {until}",
         who=who,
         limit=f"{limit:,}",
-        until=f"{datetime.fromtimestamp(day.end / 1000, UTC).astimezone(here.zone):%Y-%m-%d %H:%M}",
+        until=f"{there(day.end, here.zone):%Y-%m-%d %H:%M}",
     )
     paused.until = day.end
     return paused

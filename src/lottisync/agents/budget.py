@@ -11,6 +11,7 @@ thing does not change how much is told of the others, and what the server has re
 left out is counted, and the model can ask for it (`lottisync.agents.lookup`).
 """
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -114,6 +115,18 @@ def squeezed(value: Any, room: int) -> Any:
     return cut
 
 
+def beginning(words: str, room: int) -> str:
+    """As much of a text as fits into `room` bytes, with a word of what is missing. It ends at a whole character, as a
+    person sees them; at least one is left."""
+    if size(words) <= room:
+        return words
+    from rich.cells import split_graphemes
+
+    ends = [end for _, end, _ in split_graphemes(words)[0]]
+    fitting = bisect_right(ends, room, key=lambda end: size(_cut(words, end, None)))
+    return str(_cut(words, ends[max(fitting - 1, 0)], None))
+
+
 def _cut(value: Any, length: int, entries: int | None) -> Any:
     if isinstance(value, str) and len(value) > length:
         return f"{value[:length]}… ({len(value) - length} more characters)"
@@ -128,11 +141,11 @@ def _cut(value: Any, length: int, entries: int | None) -> Any:
 def chosen(elements: Sequence[Any], room: int, order: Iterable[int]) -> list[int]:
     """The places of those elements that fit, the first of `order` first; in the order in which they stand."""
     kept = []
-    for place in order:
-        room -= size(elements[place])
+    for index in order:
+        room -= size(elements[index])
         if room < 0:
             break
-        kept.append(place)
+        kept.append(index)
     return sorted(kept)
 
 
@@ -147,8 +160,8 @@ def newest(elements: Sequence[Any], room: int, measure: Callable[[Any], int] = s
         return 0
     step = max(room // 4, 1)
     to_clear = -(-over // step) * step
-    for place, each in enumerate(sizes):
+    for index, each in enumerate(sizes):
         if to_clear <= 0:
-            return place
+            return index
         to_clear -= each
     return len(sizes)

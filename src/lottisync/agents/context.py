@@ -16,7 +16,7 @@ newest note, their ticks, their rejections.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from datetime import UTC, datetime, tzinfo
+from datetime import tzinfo
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -48,6 +48,7 @@ from lottisync.review import history, retraction
 from lottisync.review.ledger import Ledger, Placed
 from lottisync.review.precedence import PERSON
 from lottisync.review.proposal import created_id
+from lottisync.store.instant import there
 from lottisync.store.reader import Reader
 from lottisync.store.store import Store
 
@@ -154,22 +155,22 @@ def _fitting(
     """Those elements of a part for which there is room, the newest first if no order is given."""
     room = budget.share(part)
     small = [squeezed(each, room // 4) for each in elements]
-    places = chosen(small, room, range(len(small) - 1, -1, -1) if order is None else order)
-    left_out[part] = len(small) - len(places)
-    return [small[place] for place in places]
+    indexes = chosen(small, room, range(len(small) - 1, -1, -1) if order is None else order)
+    left_out[part] = len(small) - len(indexes)
+    return [small[index] for index in indexes]
 
 
 def _by_person_first(changes: list[dict[str, Any]]) -> list[int]:
     """The person's changes before the agents', each from the newest entity to the oldest."""
     newest_first = range(len(changes) - 1, -1, -1)
-    return sorted(newest_first, key=lambda place: "user" not in changes[place]["by"])
+    return sorted(newest_first, key=lambda index: "user" not in changes[index]["by"])
 
 
 def moment(now: int, zone: tzinfo | None) -> str:
     """The day, the time and the zone at `now` (ms): `Sunday, 2026-11-22, 18:43 (CET, UTC+01:00)`."""
-    there = datetime.fromtimestamp(now / 1000, UTC).astimezone(zone)
-    offset = f"{there:%z}"
-    return f"{_WEEKDAYS[there.weekday()]}, {there:%Y-%m-%d, %H:%M} ({there.tzname()}, UTC{offset[:3]}:{offset[3:5]})"
+    here = there(now, zone)
+    offset = f"{here:%z}"
+    return f"{_WEEKDAYS[here.weekday()]}, {here:%Y-%m-%d, %H:%M} ({here.tzname()}, UTC{offset[:3]}:{offset[3:5]})"
 
 
 def processed(state: AgentState) -> Seen:
@@ -203,7 +204,7 @@ def task_json(reader: Reader, page: TaskPage, budget: Budget, left_out: dict[str
 def _log(entries: list[dict[str, Any]], room: int) -> list[dict[str, Any]]:
     """The newest entries. The person's newest one is there, however many came after it."""
     small = [squeezed(entry, room // 4) for entry in entries]
-    written = [place for place, entry in enumerate(entries) if entry["author"] == "user"]
+    written = [index for index, entry in enumerate(entries) if entry["author"] == "user"]
     first = newest(small, room - room // 4)
     before = [small[written[-1]]] if written and written[-1] < first else []
     return before + small[first:]
@@ -216,22 +217,22 @@ def _items(
     it; then what is open; then all others."""
     heads = [squeezed({"id": each["id"], "title": each["title"]}, room // 8) for each in checklists]
     shown = chosen(heads, room // 4, range(len(heads)))
-    items = [(place, squeezed(item, room // 8)) for place in shown for item in checklists[place]["items"]]
+    items = [(index, squeezed(item, room // 8)) for index in shown for item in checklists[index]["items"]]
     items += [(-1, squeezed(item, room // 8)) for item in archived]
     small = [item for _, item in items]
-    ticked = [place for place, item in enumerate(small) if item["isChecked"] and item["checkedBy"] == "user"]
-    ticked.sort(key=lambda place: str(small[place]["checkedAt"]), reverse=True)
+    ticked = [index for index, item in enumerate(small) if item["isChecked"] and item["checkedBy"] == "user"]
+    ticked.sort(key=lambda index: str(small[index]["checkedAt"]), reverse=True)
     kept = chosen(small, room // 2, ticked)
     rest = sorted(
-        set(range(len(small))).difference(kept), key=lambda place: (items[place][0] < 0, _is_ticked(small[place]))
+        set(range(len(small))).difference(kept), key=lambda index: (items[index][0] < 0, _is_ticked(small[index]))
     )
-    used = sum(size(small[place]) for place in kept)
+    used = sum(size(small[index]) for index in kept)
     fitting = {*kept, *chosen(small, room - room // 4 - used, rest)}
     left_out["checklists"] = len(heads) - len(shown)
     left_out["items"] = sum(len(each["items"]) for each in checklists) + len(archived) - len(fitting)
     return {
         "checklists": [
-            {**heads[place], "items": [small[at] for at in sorted(fitting) if items[at][0] == place]} for place in shown
+            {**heads[index], "items": [small[at] for at in sorted(fitting) if items[at][0] == index]} for index in shown
         ],
         "archivedItems": [small[at] for at in sorted(fitting) if items[at][0] < 0],
     }

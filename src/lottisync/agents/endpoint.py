@@ -15,6 +15,7 @@ from lottisync.agents.openai_client import (
     DEFAULT_MODEL,
     OPENAI_URL,
     Api,
+    Names,
     OpenAIModel,
     kept_key,
     model_from_environment,
@@ -52,7 +53,7 @@ def model_for(chosen: Choice, endpoints: Mapping[str, Endpoint], environ: Mappin
     endpoint, LOTTISYNC_MODEL overrules the agent's model."""
     try:
         if chosen.endpoint is not None:
-            return _at(_known(chosen.endpoint, endpoints), chosen.model, environ)
+            return _at(chosen.endpoint, _known(chosen.endpoint, endpoints), chosen.model, environ)
         named = environ.get("LOTTISYNC_MODEL", "").strip() or chosen.model or ""
         return model_from_environment({**environ, "LOTTISYNC_MODEL": named})
     except ModelError as error:
@@ -71,7 +72,13 @@ def _known(name: str, endpoints: Mapping[str, Endpoint]) -> Endpoint:
     return found
 
 
-def _at(endpoint: Endpoint, model: str | None, environ: Mapping[str, str]) -> OpenAIModel:
+def _at(name: str, endpoint: Endpoint, model: str | None, environ: Mapping[str, str]) -> OpenAIModel:
     key = environ.get(endpoint.key_env, "").strip() if endpoint.key_env else ""
     api: Api = endpoint.api or ("responses" if endpoint.url.rstrip("/") == OPENAI_URL else "chat")
-    return OpenAIModel(endpoint.url, key or kept_key(endpoint.url), model or endpoint.model or DEFAULT_MODEL, api=api)
+    return OpenAIModel(
+        endpoint.url,
+        key or kept_key(endpoint.url),
+        model or endpoint.model or DEFAULT_MODEL,
+        api=api,
+        names=Names(f"endpoints.{name}.url", f"endpoints.{name}.model", endpoint.key_env or ""),
+    )

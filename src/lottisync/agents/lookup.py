@@ -54,13 +54,13 @@ def _entries(page: TaskPage, call: ReadEntries, room: int) -> dict[str, Any]:
         wanted = [entry for entry in page.entries if entry.id in call.ids]
         older = 0
     else:
-        places = [place for place, entry in enumerate(page.entries) if entry.id == call.before]
-        end = places[0] if places else len(page.entries)
+        indexes = [index for index, entry in enumerate(page.entries) if entry.id == call.before]
+        end = indexes[0] if indexes else len(page.entries)
         wanted = page.entries[max(0, end - MAX_RESULTS) : end]
         older = end - len(wanted)
     shown = [squeezed(_entry(entry, call.offset), room // (2 if len(wanted) == 1 else 8)) for entry in wanted]
     kept = chosen(shown, room, range(len(shown) - 1, -1, -1))
-    return {"entries": [shown[place] for place in kept], "olderLeftOut": older + len(shown) - len(kept)}
+    return {"entries": [shown[index] for index in kept], "olderLeftOut": older + len(shown) - len(kept)}
 
 
 def _entry(entry: Entry, offset: int = 0) -> dict[str, Any]:

@@ -15,7 +15,7 @@ import msgspec
 
 from lottisync.agents import thread
 from lottisync.agents.agent import state_id
-from lottisync.agents.budget import Budget, size, squeezed
+from lottisync.agents.budget import Budget, beginning, size, squeezed
 from lottisync.agents.model import Message, SystemMessage, TokenUsage, Turn, UserMessage
 from lottisync.agents.thread import Thread
 from lottisync.agents.types import AgentMessage, AgentState
@@ -86,8 +86,8 @@ def read(
     summed = _latest_summary(reader, state)
     written = thread.observations(reader, state.agent_id)
     if summed is not None:
-        places = [place for place, note in enumerate(written) if note.id == summed.summary_end_message_id]
-        written = written[places[0] + 1 :] if places else written
+        indexes = [index for index, note in enumerate(written) if note.id == summed.summary_end_message_id]
+        written = written[indexes[0] + 1 :] if indexes else written
     written = [note for note in written if not hidden(thread.told_of(note))]
     noted = [(note.id, _weighed(note, thread.full_text(reader, note))) for note in written]
     shown = _that_fit([squeezed(text, budget.share("notes") // 4) for _, text in noted], budget.share("notes"))
@@ -104,7 +104,7 @@ def read(
         depth = summed.summary_depth + 1 if summed is not None else 1
         overflow = Span(older, asked_of, first or older[0][0], depth)
     told_of = frozenset(ident for each in (*written, *usable) for ident in thread.told_of(each))
-    return Memory(squeezed(before, budget.share("summary")), _complaints_first(shown), left_out, overflow, told_of)
+    return Memory(beginning(before, budget.share("summary")), _complaints_first(shown), left_out, overflow, told_of)
 
 
 def _weighed(note: AgentMessage, text: str) -> str:
@@ -128,20 +128,20 @@ def _latest_summary(reader: Reader, state: AgentState) -> AgentMessage | None:
 def _that_fit(texts: list[str], most: int) -> list[str]:
     """The newest in at most that many bytes, and older ones while there is room for those."""
     used = 0
-    for place, text in enumerate(reversed(texts)):
+    for index, text in enumerate(reversed(texts)):
         used += size(text)
-        if used > most or (place >= HOT_OBSERVATIONS and used > OBSERVATION_BYTES):
-            return texts[len(texts) - place :]
+        if used > most or (index >= HOT_OBSERVATIONS and used > OBSERVATION_BYTES):
+            return texts[len(texts) - index :]
     return texts
 
 
 def _in_one_question(older: list[tuple[str, str]], room: int) -> list[tuple[str, str]]:
     """As many of the oldest notes as fit into `room` bytes, at least one: a longer note is cut."""
     asked_of = [(ident, squeezed(text, room - len("[]"))) for ident, text in older]
-    for place, (_, text) in enumerate(asked_of):
+    for index, (_, text) in enumerate(asked_of):
         room -= size(text)
         if room < 0:
-            return asked_of[:place]
+            return asked_of[:index]
     return asked_of
 
 

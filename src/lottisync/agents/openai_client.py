@@ -26,7 +26,7 @@ The package takes more than a second to import, so that happens in a thread, in 
 import ipaddress
 import json
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 from urllib.parse import urlsplit
 
 import anyio
@@ -67,6 +67,18 @@ _QUOTED_CHARACTERS = 200
 Api = Literal["chat", "responses"]
 
 
+class Names(NamedTuple):
+    """What the person has set the server with: a hint says it. `key` '' : the server has no variable for a key yet."""
+
+    url: str
+    model: str
+    key: str
+
+
+OPENAI = Names("LOTTISYNC_MODEL_URL", "LOTTISYNC_MODEL", "OPENAI_API_KEY")
+ENVIRONMENT = OPENAI._replace(key="LOTTISYNC_MODEL_KEY")
+
+
 class OpenAIModel:
     """A `Model` at `base_url` (None: OpenAI itself), such as "http://127.0.0.1:11434/v1".
 
@@ -82,6 +94,7 @@ class OpenAIModel:
         model: str,
         *,
         api: Api = "chat",
+        names: Names | None = None,
         connect_seconds: float = CONNECT_SECONDS,
         silence_seconds: float = SILENCE_SECONDS,
         call_seconds: float = CALL_SECONDS,
@@ -89,9 +102,10 @@ class OpenAIModel:
     ) -> None:
         self.model = model
         self.api: Api = api
+        self._names = names or (OPENAI if base_url is None else ENVIRONMENT)
         self._dialect = responses if api == "responses" else chat_completions
         self._base_url = base_url or OPENAI_URL
-        self._address, self._is_loopback = _checked_address(self._base_url)
+        self._address, self._is_loopback = _checked_address(self._base_url, self._names.url)
         if api_key is not None and not (api_key.isascii() and api_key.isprintable() and " " not in api_key):
             # Sent as it is, it would fail inside the HTTP library, in an error that quotes the header.
             raise ModelError("unauthorized", "the API key has characters that no key has: copy it again")
@@ -252,13 +266,7 @@ class OpenAIModel:
         words = self._quoted(_server_words(error))
         if status in (401, 403):
             # The server's text is left out: it may repeat the key, or a part of it.
-            return ModelError(
-                "unauthorized",
-                "{address} did not accept the key (HTTP {status}): set a valid one in OPENAI_API_KEY, or in "
-                "LOTTISYNC_MODEL_KEY for the server of LOTTISYNC_MODEL_URL, or in your keyring",
-                address=self._address,
-                status=status,
-            )
+            return self._refused(status)
         if status == 429 and error.code == "insufficient_quota":
             return ModelError(
                 "rate-limited",
@@ -276,9 +284,11 @@ class OpenAIModel:
             return ModelError(
                 "rejected",
                 "{address} knows no model {model!r}, or nothing at this address (HTTP 404): check "
-                "LOTTISYNC_MODEL, and that LOTTISYNC_MODEL_URL ends in /v1",
+                "{model_setting}, and that {url_setting} ends in /v1",
                 address=self._address,
                 model=self.model,
+                model_setting=self._names.model,
+                url_setting=self._names.url,
             )
         if status == 408 or status >= 500:
             return ModelError(
@@ -294,6 +304,24 @@ class OpenAIModel:
             address=self._address,
             status=status,
             words=words,
+        )
+
+    def _refused(self, status: int) -> ModelError:
+        if not self._names.key:
+            return ModelError(
+                "unauthorized",
+                "{address} did not accept the key (HTTP {status}): put a valid one into your keyring, or name "
+                "the variable that has it in config.toml, as {key_setting}",
+                address=self._address,
+                status=status,
+                key_setting=self._names.url.removesuffix("url") + "key_env",
+            )
+        return ModelError(
+            "unauthorized",
+            "{address} did not accept the key (HTTP {status}): set a valid one in {key_name}, or in your keyring",
+            address=self._address,
+            status=status,
+            key_name=self._names.key,
         )
 
     def _truncated(self) -> ModelError:
@@ -360,7 +388,7 @@ def kept_key(url: str) -> str | None:
     return (kept or "").strip() or None
 
 
-def _checked_address(base_url: str) -> tuple[str, bool]:
+def _checked_address(base_url: str, setting: str) -> tuple[str, bool]:
     """The address as messages may show it, without user, password and query; and whether it is this machine."""
     try:
         parts = urlsplit(base_url)
@@ -370,7 +398,8 @@ def _checked_address(base_url: str) -> tuple[str, bool]:
     if not host or parts.scheme not in ("http", "https"):
         raise ModelError(
             "not-configured",
-            "the model's address is not a web address: LOTTISYNC_MODEL_URL should look like http://127.0.0.1:11434/v1",
+            "the model's address is not a web address: {url_setting} should look like http://127.0.0.1:11434/v1",
+            url_setting=setting,
         )
     try:
         is_loopback = ipaddress.ip_address(host).is_loopback

@@ -125,8 +125,10 @@ def later_wake(context: Context) -> str:
     if context.delta:
         heading = f"What changed since your last wake, with the new values.{_left_out(context, 'delta')}"
         changes = _section("delta", heading, context.delta)
+        asked = "Update the report based on what changed."
     else:
         changes = "Nothing changed on the task since your last wake."
+        asked = "Leave the report as it is, unless it is wrong."
     return "\n\n".join(
         [
             *_log(context),
@@ -139,7 +141,7 @@ def later_wake(context: Context) -> str:
             *_waiting(context),
             changes,
             _present(context),
-            "Update the report based on what changed. Add observations if warranted. Call tools if needed.",
+            f"{asked} Add observations if warranted. Call tools if needed.",
         ]
     )
 

@@ -119,8 +119,8 @@ class Answer(answer.StreamedAnswer):
     def _calls(self) -> tuple[ToolCall, ...]:
         asked = [item for item in self._items if item.type == "function_call"]
         return tuple(
-            ToolCall(item.call_id or f"{self._id_prefix}-{place}", item.name or "", item.arguments or "")
-            for place, item in enumerate(asked)
+            ToolCall(item.call_id or f"{self._id_prefix}-{index}", item.name or "", item.arguments or "")
+            for index, item in enumerate(asked)
         )
 
 

@@ -98,10 +98,10 @@ def _earliest(standing: Readiness, now: int) -> tuple[int, Cause] | None:
     """The cause that wakes the agent first, and when; of several that may wake it now the first one given."""
     if standing.awake or standing.asleep or not standing.causes:
         return None
-    moments = [(max(_moment(standing, cause, now), 0), place) for place, cause in enumerate(standing.causes)]
-    ready = [(at, place) for at, place in moments if at <= now]
-    at, place = min(ready, key=lambda each: each[1]) if ready else min(moments)
-    return at, standing.causes[place]
+    moments = [(max(_moment(standing, cause, now), 0), index) for index, cause in enumerate(standing.causes)]
+    ready = [(at, index) for at, index in moments if at <= now]
+    at, index = min(ready, key=lambda each: each[1]) if ready else min(moments)
+    return at, standing.causes[index]
 
 
 def _moment(standing: Readiness, cause: Cause, now: int) -> int:

@@ -5,22 +5,18 @@ as far as they have arrived here: as the server counted them, or estimated where
 """
 
 from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta, tzinfo
+from datetime import datetime, time, tzinfo
 from typing import Any, NamedTuple
 
 from lottisync.agents.agent import TOKENS_A_DAY, setting
 from lottisync.agents.thread import ESTIMATED
 from lottisync.agents.types import Agent, AgentMessage, AgentSettings
 from lottisync.store import tables
-from lottisync.store.instant import iso
+from lottisync.store.instant import iso, later, since_1970, there
 from lottisync.store.reader import Reader
 
 MOST_A_DAY = 10**12
 """Greater numbers count as this one."""
-
-
-LAST = 253_402_128_000_000
-"""Two days before the last year that a date can have ends: whatever a clock says, its day has an end."""
 
 
 class Day(NamedTuple):
@@ -32,12 +28,10 @@ class Day(NamedTuple):
 
 def day_of(now: int, zone: tzinfo | None = None) -> Day:
     """The day of `now` (ms) in that zone (None: in this machine's)."""
-    there = datetime.fromtimestamp(min(now, LAST) / 1000, UTC).astimezone(zone)
-    midnight = there.replace(hour=0, minute=0, second=0, microsecond=0)
-    if zone is None:
-        # The machine's offset of another hour may be another one.
-        midnight = midnight.replace(tzinfo=None)
-    return Day(_millis(midnight), _millis(midnight + timedelta(days=1)))
+    today = there(now, zone).date()
+    # Without a zone each midnight has the machine's offset of that hour, which may be another one than now.
+    begin, end = (since_1970(datetime.combine(day, time(), zone)) for day in (today, later(today, 1)))
+    return Day(begin, end)
 
 
 def used(reader: Reader, day: Day, agent_id: str | None = None) -> int:
@@ -72,7 +66,3 @@ def _tokens(metadata: Mapping[str, Any]) -> int:
 
 def _number(value: object) -> int:
     return value if isinstance(value, int) and value > 0 else 0
-
-
-def _millis(moment: datetime) -> int:
-    return round(moment.timestamp() * 1000)

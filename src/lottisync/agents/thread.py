@@ -5,7 +5,7 @@ follow an agent's work, and a killed wake goes on from its record: turns are not
 are not carried out again.
 
 Messages are immutable and form a chain: each names the one before it, the first of a wake the last of the wake
-before. `metadata.ordinal` is the place in the thread, for readers that sort; `turn` and `call` say which turn of the
+before. `metadata.ordinal` is the position in the thread, for readers that sort; `turn` and `call` say which turn of the
 model, and which call of it, a message belongs to. Long content is in a payload.
 
 | kind        | text                                   | metadata                                        |
@@ -177,17 +177,17 @@ class Thread:
                 "ignoredCalls": ignored or None,
             },
         )
-        for place, call in enumerate(turn.tool_calls):
-            self.append(tx, "action", call.arguments, _of_call(number, place, call))
+        for index, call in enumerate(turn.tool_calls):
+            self.append(tx, "action", call.arguments, _of_call(number, index, call))
 
     def answered(
-        self, tx: Transaction, number: int, place: int, call: ToolCall, result: str, succeeded: bool = True
+        self, tx: Transaction, number: int, index: int, call: ToolCall, result: str, succeeded: bool = True
     ) -> str:
-        return self.append(tx, "toolResult", result, {**_of_call(number, place, call), "succeeded": succeeded})
+        return self.append(tx, "toolResult", result, {**_of_call(number, index, call), "succeeded": succeeded})
 
 
-def _of_call(number: int, place: int, call: ToolCall) -> dict[str, Any]:
-    return {"turn": number, "call": place, "callId": call.id, "toolName": call.name}
+def _of_call(number: int, index: int, call: ToolCall) -> dict[str, Any]:
+    return {"turn": number, "call": index, "callId": call.id, "toolName": call.name}
 
 
 def _present(fields: Mapping[str, Any]) -> dict[str, Any]:
@@ -201,15 +201,15 @@ def _characters(text: str, content: Mapping[str, Any] | None) -> int:
 # -- what comes from a model is cut to what can be kept
 
 
-def heard(number: int, turn: Turn) -> tuple[Turn, int]:
+def bounded(number: int, turn: Turn) -> tuple[Turn, int]:
     """Turn `number` as it is kept and acted on, and how many of its calls were ignored: texts that no document
     can hold are cut, half surrogates replaced, ids that are empty or used twice renamed. Nothing else ever sees
     the original, so a wake that goes on from its record sends the model the same texts again."""
     calls: dict[str, ToolCall] = {}
-    for place, call in enumerate(turn.tool_calls[:MAX_CALLS]):
+    for index, call in enumerate(turn.tool_calls[:MAX_CALLS]):
         # Servers refuse a conversation in which an answer could belong to two calls, or to none.
         own_id = _cut(call.id, MAX_NAME)
-        call_id = f"call-{number}-{place}" if not own_id or own_id in calls else own_id
+        call_id = f"call-{number}-{index}" if not own_id or own_id in calls else own_id
         calls[call_id] = ToolCall(call_id, _cut(call.name, MAX_NAME), _cut(call.arguments, MAX_TEXT + 1))
     usage = turn.usage
     if usage is not None and not all(0 <= n <= MAX_TOKENS for n in (usage.prompt_tokens, usage.completion_tokens)):
@@ -273,7 +273,7 @@ def _weight(message: Message) -> int:
 def _without_oldest(turns: list[Message]) -> list[Message]:
     """Without the oldest turn and its answers; of the last turn, without the first call and its answer. So each answer
     keeps its call."""
-    starts = [place for place, message in enumerate(turns) if isinstance(message, AssistantMessage)]
+    starts = [index for index, message in enumerate(turns) if isinstance(message, AssistantMessage)]
     if len(starts) > 1:
         return turns[starts[1] :]
     last, answers = turns[0], turns[1:]
@@ -290,13 +290,13 @@ def _without_oldest(turns: list[Message]) -> list[Message]:
 def messages(reader: Reader, agent_id: str, thread_id: str) -> list[AgentMessage]:
     """The messages of a thread as they were written."""
     found = [view(entity, AgentMessage) for entity in reader.by_type("agentMessage", owner=agent_id)]
-    return sorted((m for m in found if m.thread_id == thread_id), key=place)
+    return sorted((m for m in found if m.thread_id == thread_id), key=ordinal)
 
 
 def observations(reader: Reader, agent_id: str) -> list[AgentMessage]:
     """All that the agent ever noted, oldest first (S3-43)."""
     found = [view(e, AgentMessage) for e in reader.by_type("agentMessage", owner=agent_id, subtype="observation")]
-    return sorted(found, key=lambda message: (message.created_at, place(message), message.id))
+    return sorted(found, key=lambda message: (message.created_at, ordinal(message), message.id))
 
 
 def spent(reader: Reader, agent_id: str) -> dict[str, TokenUsage]:
@@ -342,8 +342,8 @@ def listed(ids: object) -> list[str]:
     return [ident for ident in ids if isinstance(ident, str)] if isinstance(ids, list) else []
 
 
-def place(message: AgentMessage) -> int:
-    """Its place in its thread."""
+def ordinal(message: AgentMessage) -> int:
+    """Its position in its thread."""
     ordinal = message.metadata.get("ordinal")
     return ordinal if isinstance(ordinal, int) else 0
 

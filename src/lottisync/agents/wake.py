@@ -277,7 +277,7 @@ class _Wake:
             with self._agents.transaction(self._now(), AGENT) as tx:
                 self._thread.append(tx, "system", f"Old notes were not condensed: {error.message}")
             return
-        turn, _ = thread.heard(0, answer)
+        turn, _ = thread.bounded(0, answer)
         with self._agents.transaction(self._now(), AGENT) as tx:
             told_of = self._context.memory.told_of
             memory.keep(tx, self._thread, self._run.agent_id, span, turn, estimate, told_of)
@@ -306,7 +306,7 @@ class _Wake:
             self._watch(WakeProgress(self._turns + 1, self._limit))
             messages = self._that_fit(offered)
             answer, estimate = await self._ask(model, messages, offered)
-            turn, ignored = thread.heard(self._turns, answer)
+            turn, ignored = thread.bounded(self._turns, answer)
             self._measure(messages, offered, turn.usage)
             with self._agents.transaction(self._now(), AGENT) as tx:
                 self._thread.said(tx, self._turns, turn, ignored, estimate)
@@ -361,21 +361,21 @@ class _Wake:
         self._closing = turn.text or self._closing
         calls = [each.call for each in recorded.calls]
         self._messages.append(AssistantMessage(turn.text, tuple(calls)))
-        for place, (call, result) in enumerate(recorded.calls):
+        for index, (call, result) in enumerate(recorded.calls):
             if result is None:
-                result = self._answer(number, place, call, recorded.ignored if place == len(calls) - 1 else 0)
+                result = self._answer(number, index, call, recorded.ignored if index == len(calls) - 1 else 0)
             else:
                 self._calls.recall(call, result, self._now())
             self._messages.append(ToolMessage(call.id, result))
         self._is_done = not calls
 
-    def _answer(self, number: int, place: int, call: ToolCall, ignored: int) -> str:
+    def _answer(self, number: int, index: int, call: ToolCall, ignored: int) -> str:
         answer = self._calls.answer(call, self._now())
         text = answer.text
         if ignored:
             text += f"\n{ignored} more calls of this turn were ignored: at most {thread.MAX_CALLS} are heard."
         with self._agents.transaction(self._now(), AGENT) as tx:
-            message_id = self._thread.answered(tx, number, place, call, text, answer.succeeded)
+            message_id = self._thread.answered(tx, number, index, call, text, answer.succeeded)
             if answer.changed is not None:
                 tx.link("tool_effect", message_id, answer.changed)
         self._watch(WakeProgress(number + 1, self._limit, call.name))

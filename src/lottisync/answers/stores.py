@@ -94,7 +94,8 @@ class Settled(msgspec.Struct, frozen=True):
 
 class ActDone(msgspec.Struct, frozen=True, rename="camel"):
     """Something that was done on this device. `place` is `here` (this terminal), `terminal` or `browser`; `undoes` is
-    the number of the act that it took back, `undoneBy` of the one that took it back."""
+    the number of the act that it took back, `undoneBy` of the one that took it back. `left` counts the entities of
+    which it is still to be taken back, where that was begun and interrupted."""
 
     number: int
     at: Instant
@@ -102,6 +103,7 @@ class ActDone(msgspec.Struct, frozen=True, rename="camel"):
     text: str
     undoes: int | None
     undone_by: int | None
+    left: int = 0
 
 
 class Acts(msgspec.Struct, frozen=True):

@@ -75,6 +75,11 @@ def news(a: Clock, b: Clock) -> dict[Host, int]:
     return dict(compress(a.items(), map(lt, map(b.get, a, repeat(0)), a.values())))
 
 
+def within(clock: Clock, hosts: Iterable[Host] | None) -> Clock:
+    """What a clock says of these hosts, in their order; all of it for None."""
+    return clock if hosts is None else {host: clock[host] for host in hosts if host in clock}
+
+
 def has_seen(clock: Clock, dot: Dot) -> bool:
     return clock.get(dot.host, 0) >= dot.counter
 
@@ -83,6 +88,11 @@ def merge(a: Clock, b: Clock) -> dict[Host, int]:
     """The least clock that covers both: the maximum per host, zeros left out (CAUS-4)."""
     merged = {host: counter for host, counter in a.items() if counter} if 0 in a.values() else dict(a)
     return merged | news(b, merged)
+
+
+def grown(a: Clock, b: Clock) -> dict[Host, int]:
+    """`merge` for an `a` without zeros, of which only what `b` names is looked at."""
+    return {**a, **news(b, a)}
 
 
 def reach(clocks: Iterable[Clock]) -> dict[Host, int]:

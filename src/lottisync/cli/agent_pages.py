@@ -22,7 +22,7 @@ from lottisync.answers.agents import (
     Withheld,
 )
 from lottisync.cli import completion
-from lottisync.cli.terminal import MARGIN, Terminal, common, short
+from lottisync.cli.terminal import MARGIN, Terminal, common, cut, short
 from lottisync.cli.times import local
 from lottisync.cli.watch import watchable
 from lottisync.daemon.agent_page import agent_page, cost
@@ -36,6 +36,7 @@ from lottisync.store.reader import Reader
 UNKNOWN = marked("(unknown)")
 RUN_CHARACTERS = 12
 """So many characters of a run's key distinguish runs for people."""
+WHY_COLUMNS, ENDED_COLUMNS = 30, 60
 
 
 @click.command("list")
@@ -242,8 +243,8 @@ def log(terminal: Terminal, which: str, run: str | None) -> None:
         (
             each.run_key[:RUN_CHARACTERS],
             each.created_at,
-            f"{each.reason} {each.reason_id}"[:30],
-            each.status if not each.error else f"{each.status}: {each.error}",
+            cut(f"{each.reason} {each.reason_id}", WHY_COLUMNS),
+            cut(each.status if not each.error else f"{each.status}: {each.error}", ENDED_COLUMNS),
             each.tokens.read + each.tokens.written,
         )
         for each in wakes
@@ -284,6 +285,8 @@ def _show_run(terminal: Terminal, found: Agent, runs: list[run_log.Run], abbrevi
         for each in said:
             if each.text or each.changed:  # a turn that only calls tools says nothing itself
                 _show_message(terminal, each)
+        if meant[0].error_message:
+            terminal.text(meant[0].error_message, f"{meant[0].status}: ")
 
     terminal.emit(Conversation(said), shown)
 

@@ -39,9 +39,9 @@ def add_item(terminal: Terminal, named: str, titles: tuple[str, ...], to: str | 
         checked = [tasks.checked_title(title) for title in titles]
 
     def verb(tx: Transaction, task_id: str) -> bool:
-        place = checklists.find(tx, task_id, to) if to is not None else None
+        checklist = checklists.find(tx, task_id, to) if to is not None else None
         for title in checked:
-            tasks.add_item(tx, clock.new_id(tx.now), task_id, title, checklist_id=place)
+            tasks.add_item(tx, clock.new_id(tx.now), task_id, title, checklist_id=checklist)
         return True
 
     said = marked("item added") if len(checked) == 1 else Sentence("{count} items added", count=len(checked))
@@ -67,7 +67,7 @@ def edit_item(terminal: Terminal, named: str, title: str) -> None:
         tasks.rename_item(tx, item_id, checked)
         return True
 
-    change_items(terminal, (named,), verb, "changed")
+    change_items(terminal, (named,), verb, marked("changed"))
 
 
 @item.command("check")
@@ -98,7 +98,7 @@ def remove_items(terminal: Terminal, named: tuple[str, ...]) -> None:
         tasks.remove_item(tx, item_id)
         return True
 
-    change_items(terminal, named, verb, "removed")
+    change_items(terminal, named, verb, marked("removed"))
 
 
 @item.command("move")
@@ -119,10 +119,10 @@ def move_items(terminal: Terminal, named: tuple[str, ...], to: str | None, other
     def verb(tx: Transaction, item_id: str) -> bool:
         own = tasks.read(tx, item_id, "checklistItem", ChecklistItem).task_id
         task_id = own if other is None else tasks.resolve(tx, other, "task")
-        place = tasks.default_checklist(tx, task_id) if to is None else checklists.find(tx, task_id, to)
-        return checklists.move_item(tx, item_id, task_id, place) is not None
+        checklist = tasks.default_checklist(tx, task_id) if to is None else checklists.find(tx, task_id, to)
+        return checklists.move_item(tx, item_id, task_id, checklist) is not None
 
-    change_items(terminal, named, verb, "moved")
+    change_items(terminal, named, verb, marked("moved"))
 
 
 @item.command("archive")

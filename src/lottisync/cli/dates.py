@@ -11,12 +11,12 @@ as YYYY-MM-DD.
 """
 
 import re
-from datetime import date, datetime, time, timedelta
+from datetime import date, datetime, time
 
 from lottisync.language import say
 from lottisync.problem import Usage
 from lottisync.shown import quoted
-from lottisync.store.instant import iso
+from lottisync.store.instant import iso, later, millis, there
 
 _ISO = re.compile(r"\A\d{4}-\d{2}-\d{2}\Z")
 _WEEKDAY = re.compile(r"\b(mon|tues?|wed(nes)?|thu(rs)?|fri|sat(ur)?|sun)(day)?\b")
@@ -63,23 +63,24 @@ def moment(text: str, now: int, *, at: time | None = None, ahead: bool = True) -
     if found is None:
         return _iso_moment(text, now, at)
     clock_time, rest = _time(found, text), typed[: found.start()].removesuffix(" at").rstrip(",")
-    here = datetime.fromtimestamp(now / 1000)
+    here = there(now)
     on = date.fromisoformat(day(rest, now)) if rest else here.date()
     if not rest and ahead and clock_time <= here.time():
-        on += timedelta(1)
-    return _stored(datetime.combine(on, clock_time))
+        on = later(on, 1)
+    return _stored(datetime.combine(on, clock_time), text)
 
 
 def _iso_moment(text: str, now: int, at: time | None) -> str:
     """An instant or a local time of ISO 8601, or a day at the time `at`."""
-    try:
-        if "t" in text.strip().lower()[10:11]:
-            return _stored(datetime.fromisoformat(text.strip()))
-    except ValueError:
-        raise _refused(MOMENTS, text) from None
+    if "t" in text.strip().lower()[10:11]:
+        try:
+            read = datetime.fromisoformat(text.strip())
+        except ValueError:
+            raise _refused(MOMENTS, text) from None
+        return _stored(read, text)
     if at is None:
         raise _refused(MOMENTS, text)
-    return _stored(datetime.combine(date.fromisoformat(day(text, now)), at))
+    return _stored(datetime.combine(date.fromisoformat(day(text, now)), at), text)
 
 
 def _time(found: "re.Match[str]", text: str) -> time:
@@ -94,9 +95,12 @@ def _time(found: "re.Match[str]", text: str) -> time:
         raise _refused(MOMENTS, text) from None
 
 
-def _stored(moment: datetime) -> str:
-    """A time without an offset is one of this device's zone."""
-    return iso(round(moment.timestamp() * 1000))
+def _stored(moment: datetime, text: str) -> str:
+    """A time without an offset is one of this device's zone. Raises `Usage` for one that no instant has."""
+    try:
+        return iso(millis(moment.astimezone().isoformat()))
+    except (ValueError, OverflowError):
+        raise _refused(MOMENTS, text) from None
 
 
 def _guessed(typed: str) -> bool:
@@ -113,7 +117,7 @@ def _guessed(typed: str) -> bool:
 
 def today(now: int) -> str:
     """The day in this device's zone."""
-    return datetime.fromtimestamp(now / 1000).date().isoformat()
+    return there(now).date().isoformat()
 
 
 def _parsed(typed: str, now: int, order: str) -> str | None:
@@ -124,7 +128,7 @@ def _parsed(typed: str, now: int, order: str) -> str | None:
         typed,
         languages=["en"],
         settings={
-            "RELATIVE_BASE": datetime.fromtimestamp(now / 1000),
+            "RELATIVE_BASE": there(now).replace(tzinfo=None),
             "PREFER_DATES_FROM": "future",
             "DATE_ORDER": order,
             "PARSERS": ["relative-time", "absolute-time"],

@@ -13,7 +13,7 @@ from lottisync.answers.care import Finding
 from lottisync.daemon.home import TaskHome
 from lottisync.daemon.status import DaemonStatus, last_seen, read_status
 from lottisync.device.home import KEY_FILE
-from lottisync.language import number, say, translated
+from lottisync.language import number, say, several, translated
 from lottisync.net.interfaces import Interface, interfaces
 from lottisync.net.listener import DEFAULT_PORT, is_free
 from lottisync.net.multicast import is_heard
@@ -109,7 +109,11 @@ def stores(home: TaskHome) -> Finding:
     return Finding(
         "stores",
         "good",
-        say("{stores} stores with {entities} entities open", stores=len(home.stores), entities=number(count)),
+        say(
+            "{stores} with {entities} can be opened",
+            stores=several("{count} store", "{count} stores", len(home.stores)),
+            entities=several("{count} entity", "{count} entities", count),
+        ),
         None,
     )
 

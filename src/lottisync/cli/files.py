@@ -18,7 +18,7 @@ from lottisync.cli.acts import acting
 from lottisync.cli.hints import with_hint
 from lottisync.cli.terminal import Terminal, common
 from lottisync.device import clock
-from lottisync.language import number, say, several
+from lottisync.language import marked, say, several
 from lottisync.problem import Problem, Usage
 
 if TYPE_CHECKING:
@@ -185,21 +185,20 @@ def _import_tasks(terminal: Terminal, parsed: "TaskFile", *, dry_run: bool) -> N
     with (
         terminal.progress(say("importing"), task_file.size(parsed)) as advance,
         suppress(_DryRun),
-        acting(terminal, "imported") as tx,
+        acting(terminal, marked("imported")) as tx,
     ):
         added = task_file.add(tx, parsed, advance)
         if dry_run:
             raise _DryRun
     by_type = {"task": added.tasks, "checklistItem": added.items, "entry": added.notes, "label": added.labels}
     value = Imported(sum(by_type.values()), added.kept, by_type, dry_run)
-    text = say(
-        "{tasks} tasks, {items} checklist items, {notes} notes, {labels} labels",
-        tasks=added.tasks,
-        items=added.items,
-        notes=added.notes,
-        labels=added.labels,
+    parts = (
+        several("{count} task", "{count} tasks", added.tasks),
+        several("{count} checklist item", "{count} checklist items", added.items),
+        several("{count} note", "{count} notes", added.notes),
+        several("{count} label", "{count} labels", added.labels),
     )
-    said = say("{verb} {text}; {kept} were here already.", verb=_added(dry_run), text=text, kept=added.kept)
+    said = _said(", ".join(parts), added.kept, dry_run=dry_run)
     terminal.emit(value, lambda: terminal.line(said))
 
 
@@ -211,17 +210,16 @@ def _import_export(terminal: Terminal, lines: list[bytes], *, dry_run: bool) -> 
     with terminal.progress(say("importing"), len(lines)) as advance:
         found = export.take(stores, lines, clock.now(), dry_run=dry_run, progress=advance)
     value = Imported(found.added, found.present, {}, dry_run)
-    said = say(
-        "{verb} {added} entities; {present} were here already.",
-        verb=_added(dry_run),
-        added=number(found.added),
-        present=number(found.present),
-    )
+    added = several("{count} entity", "{count} entities", found.added)
+    said = _said(added, found.present, dry_run=dry_run)
     terminal.emit(value, lambda: terminal.line(said))
 
 
-def _added(dry_run: bool) -> str:
-    return say("Would add") if dry_run else say("Added")
+def _said(added: str, present: int, *, dry_run: bool) -> str:
+    here = several("{count} was here already", "{count} were here already", present)
+    if dry_run:
+        return say("Would add {added}; {here}.", added=added, here=here)
+    return say("Added {added}; {here}.", added=added, here=here)
 
 
 class _DryRun(Exception):

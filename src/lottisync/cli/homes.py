@@ -2,7 +2,6 @@
 
 import os
 import socket
-from datetime import datetime
 from typing import Any
 
 import click
@@ -20,6 +19,7 @@ from lottisync.language import long_day, number, say, several, translated
 from lottisync.problem import Problem
 from lottisync.review import index
 from lottisync.shown import quoted
+from lottisync.store.instant import millis, there
 from lottisync.sync.duplicate_key import warning
 from lottisync.sync.peer import Receiving, clock_trouble, not_shared
 
@@ -203,7 +203,7 @@ def _restored(copy: Copy) -> str:
     """In the person's words: what happened, and that nothing is lost."""
     backup = say("a backup")
     if copy.backup_at:
-        made = datetime.fromisoformat(copy.backup_at).astimezone()
+        made = there(millis(copy.backup_at))
         backup = say("a backup of {day}", day=long_day(made.date()))
     if not copy.kept:
         rest = say("no change made since then is known here")

@@ -191,7 +191,7 @@ def join(home: TaskHome, uri: str, *, keep_folder: bool) -> "Paired":
 
     try:
         paired = accepted(own_side(home), uri)
-    except BaseException:
+    except BaseException:  # raised again, also an interrupt: no home that is half made must stay
         home.close()
         for each in home.path.iterdir() if keep_folder else ():
             if each.name != LOST_AND_FOUND:
@@ -286,7 +286,7 @@ def _show(terminal: Terminal, number: int, uri: str, minutes: int, *, daemon: bo
 
 
 def _show_used(terminal: Terminal, used: "Given", was: str) -> None:
-    from lottisync.cli.devices import tell_paired
+    from lottisync.cli.pairing import tell_paired
 
     assert used.device is not None
     assert used.name is not None

@@ -32,7 +32,7 @@ COMMANDS = {
     "init": ("lottisync.cli.homes:init", "Make this device's home."),
     "daemon": ("lottisync.cli.daemons:daemon", "Keep in step with the other devices."),
     "open": ("lottisync.cli.browsers:open_pages", "Open the inbox in a browser."),
-    "pair": ("lottisync.cli.devices:pair", "Make two devices trust each other."),
+    "pair": ("lottisync.cli.pairing:pair", "Make two devices trust each other."),
     "devices": ("lottisync.cli.devices:devices", "List this person's devices, or put one away."),
     "status": ("lottisync.cli.homes:status", "Show the stores and the state of the devices."),
     "import": ("lottisync.cli.files:import_file", "Add the tasks of a file."),

@@ -243,8 +243,8 @@ def _use_credentials(terminal: Terminal, file: Path | None) -> None:
 
     if file is not None:
         form_of(file)
-    place = str(file.resolve()) if file is not None else ""
-    setting.use_credentials(terminal.home.space, place, clock.now())
+    path = str(file.resolve()) if file is not None else ""
+    setting.use_credentials(terminal.home.space, path, clock.now())
 
 
 def _answer(used: Setting | None, found: "Found | None" = None) -> Relay:

@@ -10,6 +10,7 @@ from lottisync.device import clock
 from lottisync.journal.toolbox import ACTIONS
 from lottisync.language import say, spoken
 from lottisync.problem import Problem, Usage
+from lottisync.review import recovery
 from lottisync.review import shown_items as printed
 from lottisync.review.acts import note_verdict
 from lottisync.review.inbox import Inbox, SetView
@@ -23,9 +24,11 @@ from lottisync.store.database import left_out_if_not_written
 def inbox_of(terminal: Terminal) -> Inbox:
     """What waits on this device, in the reader's language. What was left half done is finished first, if the disk takes
     it."""
+    home = terminal.home
     with left_out_if_not_written():
-        verdicts_of(terminal)
-    return Inbox(terminal.home.journal, terminal.home.agent, ACTIONS, language=spoken())
+        if recovery.is_needed(home.journal, home.agent):
+            verdicts_of(terminal)
+    return Inbox(home.journal, home.agent, ACTIONS, language=spoken())
 
 
 def verdicts_of(terminal: Terminal) -> Verdicts:

@@ -55,14 +55,14 @@ def go_through(terminal: Terminal, task_id: str | None) -> None:
     open_items = waiting(terminal, task_id)
     if not open_items:
         terminal.line(say("Nothing waits for you."), "green")
-    place = 0
-    while place < len(open_items):
-        terminal.line(f"({place + 1}/{len(open_items)})", "dim")
-        answer = _ask_about(terminal, open_items[place].id, keys)
+    index = 0
+    while index < len(open_items):
+        terminal.line(f"({index + 1}/{len(open_items)})", "dim")
+        answer = _ask_about(terminal, open_items[index].id, keys)
         if answer == "q":
             break
         failed |= answer == "failed"
-        place = max(place - 1, 0) if answer == "b" else place + 1
+        index = max(index - 1, 0) if answer == "b" else index + 1
     if failed:
         raise click.exceptions.Exit(1)
 

@@ -4,11 +4,13 @@ from typing import Any
 
 import msgspec
 
+from lottisync.cli.next_tasks import show_next_of
 from lottisync.cli.review_words import word
 from lottisync.cli.terminal import Terminal
 from lottisync.cli.times import local
 from lottisync.device import clock
 from lottisync.entities.entity import DELETED_AT
+from lottisync.journal.actions.set_task_status import SetTaskStatus
 from lottisync.language import say, several, translated
 from lottisync.review.action import FieldChange
 from lottisync.review.effect import StaleField
@@ -167,6 +169,8 @@ def show_outcomes(terminal: Terminal, outcomes: list[Outcome], inbox: Inbox) -> 
             show_item(terminal, item)
         else:
             _show_stale(terminal, outcome.stale)
+        if outcome.result == "applied" and item.tool == SetTaskStatus.tool:
+            show_next_of(terminal, [item.task_id])
 
 
 def _show_stale(terminal: Terminal, fields: list[StaleField]) -> None:

@@ -22,7 +22,7 @@ from lottisync.answers.stores import (
 from lottisync.causality.vector_clock import Host
 from lottisync.cli.acts import acting
 from lottisync.cli.help_pages import Group
-from lottisync.cli.terminal import Terminal, common, short
+from lottisync.cli.terminal import Terminal, common, cut, short
 from lottisync.cli.times import SECONDS, local
 from lottisync.daemon.home import TaskHome
 from lottisync.daemon.overview import device_names
@@ -30,8 +30,9 @@ from lottisync.device import clock, purging
 from lottisync.entities.entity import DELETED_AT, Entity
 from lottisync.entities.path import split
 from lottisync.journal import tasks
+from lottisync.journal.types import Label
 from lottisync.language import say, several
-from lottisync.problem import Problem
+from lottisync.problem import Problem, Sentence
 from lottisync.review import index
 from lottisync.review.precedence import PERSON
 from lottisync.shown import quoted
@@ -171,7 +172,7 @@ def history(terminal: Terminal, entity_id: str) -> None:
     store, ident = _where(home, entity_id)
     with store.reading() as reader:
         lines = overwritten.history(reader, ident)
-    names = device_names(home)
+    names, labels = device_names(home), _labels(home)
     rows = [
         Write(
             iso(line.stamp.millis),
@@ -194,7 +195,7 @@ def history(terminal: Terminal, entity_id: str) -> None:
                     local(r.at, SECONDS),
                     r.by,
                     r.device_name or r.host,
-                    _field(r.path),
+                    _field(r.path, labels),
                     _held(r.path, r.value),
                     _held(r.path, r.replaced),
                 )
@@ -205,13 +206,21 @@ def history(terminal: Terminal, entity_id: str) -> None:
     terminal.emit(History(ident, rows), shown)
 
 
-def _field(path: str) -> str:
+def _labels(home: TaskHome) -> dict[str, str]:
+    """What the labels are called, by id."""
+    with home.journal.reading() as reader:
+        return {each.id: each.view(Label).name for each in reader.documents("label")}
+
+
+def _field(path: str, labels: Mapping[str, str]) -> str:
     """What people call a register. A plain field has its own name: `conflicts keep` takes it."""
     match split(path):
         case "labels", str(label):
-            return say("label {label}", label=label)
+            return say("label {label}", label=labels.get(label, label))
         case "receipts", str():
             return say("confirmed proposal")
+        case "deletedAt", None:
+            return say("deleted")
         case _:
             return path
 
@@ -225,7 +234,7 @@ def _held(path: str, value: Any) -> str:
 
 def _brief(value: Any) -> str:
     text = value if isinstance(value, str) else "" if value is None else msgspec.json.encode(value).decode()
-    return text if len(text) <= 60 else f"{text[:57]}..."
+    return cut(text, 60)
 
 
 @click.group(cls=Group, invoke_without_command=True)
@@ -241,6 +250,7 @@ def conflicts(context: click.Context, terminal: Terminal) -> None:
         return
     home = terminal.home
     found = _all(home)
+    labels = _labels(home)
 
     def shown() -> None:
         if not found:
@@ -249,7 +259,13 @@ def conflicts(context: click.Context, terminal: Terminal) -> None:
         terminal.table(
             ["id", "title", "field", "shown", "also written"],
             [
-                (short(c.id), c.title, c.path, _said(c, c.values[0]), "; ".join(_said(c, o) for o in c.values[1:]))
+                (
+                    short(c.id),
+                    c.title,
+                    _field(c.path, labels),
+                    _said(c, c.values[0]),
+                    "; ".join(_said(c, o) for o in c.values[1:]),
+                )
                 for c in found
             ],
         )
@@ -270,7 +286,7 @@ def show_conflicts(terminal: Terminal, entity_id: str) -> None:
     home = terminal.home
     store, ident = _where(home, entity_id)
     entity = store.read(ident)
-    names = device_names(home)
+    names, labels = device_names(home), _labels(home)
     found = [_answer(entity, one, names) for one in conflicts_of.of_entity(entity)] if entity is not None else []
 
     def shown() -> None:
@@ -279,7 +295,8 @@ def show_conflicts(terminal: Terminal, entity_id: str) -> None:
                 (str(n), _said(one, each), each.by, each.device_name or each.host, local(each.at, SECONDS))
                 for n, each in enumerate(one.values, 1)
             ]
-            terminal.table(["", one.path, "by", "on", "at"], rows)
+            terminal.table(["", _field(one.path, labels), "by", "on", "at"], rows)
+            terminal.line(f"lottisync conflicts keep {short(one.id)} {one.path} N", "dim")
 
     if not found:
         raise Problem("no-conflict", "{ident} has no conflict. See: lottisync conflicts", ident=ident)
@@ -298,7 +315,7 @@ def keep(terminal: Terminal, entity_id: str, field: str, number: int) -> None:
     lottisync conflicts keep 4f0c title 2
     """
     store, ident = _where(terminal.home, entity_id)
-    with acting(terminal, f"settled {field}", store=store) as tx:
+    with acting(terminal, Sentence("settled {field}", field=field), store=store) as tx:
         conflicts_of.keep(tx, ident, field, number)
     _settled(terminal, ident, field)
 
@@ -319,13 +336,14 @@ def combine(terminal: Terminal, entity_id: str, field: str, value: str) -> None:
         decoded: Any = msgspec.json.decode(value)
     except msgspec.DecodeError:
         decoded = value
-    with acting(terminal, f"settled {field}", store=store) as tx:
+    with acting(terminal, Sentence("settled {field}", field=field), store=store) as tx:
         conflicts_of.combine(tx, ident, field, decoded)
     _settled(terminal, ident, field)
 
 
 def _settled(terminal: Terminal, ident: str, field: str) -> None:
-    terminal.emit(Settled(ident, field), lambda: terminal.line(say("{field} is settled.", field=field), "green"))
+    named = _field(field, _labels(terminal.home))
+    terminal.emit(Settled(ident, field), lambda: terminal.line(say("{field} is settled.", field=named), "green"))
 
 
 def _all(home: TaskHome) -> list[ConflictAnswer]:
@@ -356,9 +374,10 @@ def _decisions(reader: Reader, entity: Entity, names: Mapping[Host, str]) -> lis
 
 def show_of_task(terminal: Terminal, found: list[ConflictAnswer]) -> None:
     """All values of each conflict, and the verb that settles it."""
+    labels = _labels(terminal.home)
     for one in found:
         values = "  |  ".join(f"{number} {_said(one, each)}" for number, each in enumerate(one.values, 1))
-        terminal.line(f"! {one.title}: {one.path}: {values}", "bold yellow")
+        terminal.line(f"! {one.title}: {_field(one.path, labels)}: {values}", "bold yellow")
         terminal.line(f"  lottisync conflicts keep {short(one.id)} {one.path} N", "dim")
 
 

@@ -21,7 +21,7 @@ from lottisync.problem import Usage
 from lottisync.shown import quoted
 from lottisync.store.transaction import Transaction
 
-_SPAN = re.compile(r"\A(?:(\d{1,3})\s*h(?:ours?)?)?\s*(?:(\d{1,4})\s*(?:m|min|minutes?)?)?\Z")
+_SPAN = re.compile(r"\A(?:(\d{1,3})\s*h(?:ours?)?)?\s*(?:(\d{1,4})\s*(?:m|min|minutes?)?)?\Z", re.ASCII)
 
 Verb = Callable[[Transaction, str], bool]
 """Does something to the task (item) with this id; False if it is so already."""
@@ -83,7 +83,7 @@ def _change(
 ) -> list[_Changed]:
     """Do the verb to each that is named, in one transaction."""
     answers = []
-    with acting(terminal, str(said)) as tx:
+    with acting(terminal, said) as tx:
         for ident in dict.fromkeys(tasks.resolve(tx, name, type_name, deleted=deleted) for name in named):
             changed = verb(tx, ident)
             document = tx.document(ident)

@@ -4,7 +4,7 @@ import os
 import sys
 import textwrap
 from collections.abc import Sequence
-from datetime import date, timedelta
+from datetime import date
 from typing import Any
 
 import click
@@ -21,7 +21,7 @@ from lottisync.journal import names, tasks
 from lottisync.journal.task_list import FILE, SORTS, Page, Wanted, page_of
 from lottisync.language import marked, say
 from lottisync.store.forgetting import MIN_AGE
-from lottisync.store.instant import iso, millis
+from lottisync.store.instant import iso, later, millis
 
 PER_PAGE = 50
 NARROW = 72
@@ -102,7 +102,7 @@ def _until(text: str, now: int) -> str:
     span = spans.get(text.strip().lower())
     if span is None:
         return day(text, now)
-    return (date.fromisoformat(today(now)) + timedelta(days=span)).isoformat()
+    return later(date.fromisoformat(today(now)), span).isoformat()
 
 
 def _answer(page: Page, wanted: Wanted) -> Tasks:

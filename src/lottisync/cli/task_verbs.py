@@ -16,11 +16,12 @@ from lottisync.answers.tasks import ChangedTasks
 from lottisync.cli import checklist_verbs, task_lists, time_verbs
 from lottisync.cli.dates import MORNING, day, moment, today
 from lottisync.cli.help_pages import Group
+from lottisync.cli.next_tasks import show_next
 from lottisync.cli.options import everywhere
 from lottisync.cli.task_change import Verb, change_tasks, many_tasks, one_task, spent
 from lottisync.cli.tasks import task
-from lottisync.cli.terminal import Terminal, common, judging_the_call, short
-from lottisync.cli.times import how_often, local
+from lottisync.cli.terminal import Terminal, common, judging_the_call
+from lottisync.cli.times import local
 from lottisync.device import clock
 from lottisync.journal import names, repetition, tasks
 from lottisync.journal.types import CLOSED, INVERSES, PRIORITIES, RELATIONS, Task
@@ -62,14 +63,7 @@ def done(terminal: Terminal, named: tuple[str, ...]) -> None:
 
     change_tasks(terminal, named, verb, marked("done"))
     for following in made:
-        terminal.line(
-            say(
-                "{title}  {id}  is next, due {due}",
-                title=quoted(following.title),
-                id=short(following.id),
-                due=following.due,
-            )
-        )
+        show_next(terminal, following)
 
 
 @task.command()
@@ -173,7 +167,7 @@ def repeat(terminal: Terminal, named: tuple[str, ...], rule: str) -> None:
         start = date.fromisoformat(tasks.checked_day(due)) if due else spoken.start
         return _setting({"repeat": spoken._replace(start=start).stored()})(tx, task_id)
 
-    change_tasks(terminal, named, verb, Sentence("repeats {rule}", rule=how_often(spoken)))
+    change_tasks(terminal, named, verb, Sentence("repeats {rule}", rule=repetition.how_often(spoken)))
 
 
 @task.command()

@@ -11,10 +11,11 @@ from lottisync.cli import completion
 from lottisync.cli.acts import acting
 from lottisync.cli.dates import day
 from lottisync.cli.help_pages import Group
+from lottisync.cli.hints import with_hint
 from lottisync.cli.options import everywhere
-from lottisync.cli.task_change import as_done
+from lottisync.cli.task_change import as_done, spent
 from lottisync.cli.terminal import Terminal, common, judging_the_call, short, waits_for_you
-from lottisync.cli.times import how_often, local
+from lottisync.cli.times import local
 from lottisync.cli.watch import watchable
 from lottisync.device import clock
 from lottisync.journal import never_sent, repetition, tasks
@@ -42,6 +43,8 @@ def show_task(terminal: Terminal, task_id: str) -> None:
     with terminal.home.journal.reading() as reader:
         page = tasks.page(reader, tasks.resolve(reader, task_id, "task"))
         withheld = never_sent.withheld_because(reader, page.task)
+    for problem in page.damaged:
+        terminal.warn(with_hint(problem))
     from lottisync.cli.stores import of_task
     from lottisync.daemon.agent_page import minder
 
@@ -81,7 +84,7 @@ def show_page(terminal: Terminal, page: tasks.TaskPage, agent: Minder | None) ->
     facts = [t.status.lower() + (f" ({t.status_reason})" if t.status_reason else ""), t.priority]
     facts += [say("due {due}", due=t.due)] if t.due else []
     rule = repetition.rule_of(t.repeat)
-    facts += [say("repeats {rule}", rule=how_often(rule))] if rule is not None else []
+    facts += [say("repeats {rule}", rule=repetition.how_often(rule))] if rule is not None else []
     facts += [say("reminder {remind_at}", remind_at=local(t.remind_at))] if t.remind_at else []
     facts += [say("estimate {estimate}", estimate=minutes(t.estimate))] if t.estimate else []
     facts += [say("spent {minutes_spent}", minutes_spent=minutes(page.minutes_spent))] if page.minutes_spent else []
@@ -127,11 +130,11 @@ def _origin(item: ChecklistItem) -> str:
 @click.argument("title")
 @click.option("--priority", type=click.Choice(PRIORITIES, case_sensitive=False), default="P2", show_default=True)
 @click.option("--due", metavar="DAY", help="Like 2026-12-01, tomorrow, fri or 'in 2 weeks'.")
-@click.option("--estimate", type=int, metavar="MINUTES")
+@click.option("--estimate", metavar="TIME", help="Minutes, or like 1h30m.")
 @click.option("--item", "items", multiple=True, metavar="TITLE", help="A checklist item; may be given several times.")
 @common
 def add_task(
-    terminal: Terminal, title: str, priority: str, due: str | None, estimate: int | None, items: tuple[str, ...]
+    terminal: Terminal, title: str, priority: str, due: str | None, estimate: str | None, items: tuple[str, ...]
 ) -> None:
     """Add a task.
 
@@ -144,10 +147,10 @@ def add_task(
         if due is not None:
             fields["due"] = day(due, clock.now())
         if estimate is not None:
-            fields["estimate"] = tasks.checked_minutes(estimate)
+            fields["estimate"] = spent(estimate)
     now = clock.now()
     task_id = clock.new_id(now)
-    with acting(terminal, "added", now=now) as tx:
+    with acting(terminal, marked("added"), now=now) as tx:
         tasks.add_task(tx, task_id, title, fields)
         for item in items:
             tasks.add_item(tx, clock.new_id(now), task_id, item)
@@ -173,7 +176,7 @@ def check_item(terminal: Terminal, item_id: str, off: bool) -> None:
     lottisync task check fridge
     lottisync task check fridge --off
     """
-    with acting(terminal, say("not ticked") if off else "ticked") as tx:
+    with acting(terminal, marked("not ticked") if off else marked("ticked")) as tx:
         resolved = tasks.resolve(tx, item_id, "checklistItem")
         changed = tasks.check_item(tx, resolved, not off) is not None
         item = tasks.read(tx, resolved, "checklistItem", ChecklistItem)

@@ -274,6 +274,14 @@ def _literal(text: Any, style: str = "") -> Any:
     return literal
 
 
+def cut(text: str, columns: int) -> str:
+    """The text in one line of at most so many columns of a terminal; what does not fit ends at a whole character."""
+    from rich.cells import cell_len, set_cell_size
+
+    line = one_line(text)
+    return line if cell_len(line) <= columns else f"{set_cell_size(line, columns - 1).rstrip()}…"
+
+
 def short(entity_id: str) -> str:
     """The end of an id, enough for people to tell ids apart (the beginning is the time)."""
     return entity_id[-8:]

@@ -104,7 +104,7 @@ def stop_timers(terminal: Terminal, named: tuple[str, ...], at: str | None) -> N
     now = clock.now()
     with judging_the_call():
         ended = _past(at, now) if at is not None else iso(now)
-    with acting(terminal, "stopped", now=now) as tx:
+    with acting(terminal, marked("stopped"), now=now) as tx:
         chosen = [tasks.resolve(tx, name, ENTRY) for name in named] or [each.id for each in time_entry.running(tx)]
         answers = [
             _answer(tx, ident, changed=time_entry.stop(tx, ident, ended) is not None) for ident in dict.fromkeys(chosen)
@@ -131,7 +131,7 @@ def edit_time(terminal: Terminal, named: str, text: str | None, begin: str | Non
         text = tasks.checked_text(text) if text is not None else None
         began = _instant(begin, now) if begin is not None else None
         ended = _instant(end, now) if end is not None else None
-    with acting(terminal, "changed", now=now) as tx:
+    with acting(terminal, marked("changed"), now=now) as tx:
         ident = tasks.resolve(tx, named, ENTRY)
         held = time_entry.read(tx, ident)
         span = time_entry.checked_span(began or held.at, ended or held.end) if began or ended else None
@@ -148,7 +148,7 @@ def remove_time(terminal: Terminal, named: tuple[str, ...]) -> None:
     \b
     lottisync task time remove 4f0c
     """
-    with acting(terminal, "removed") as tx:
+    with acting(terminal, marked("removed")) as tx:
         chosen = dict.fromkeys(tasks.resolve(tx, name, ENTRY) for name in named)
         answers = [_answer(tx, ident, changed=True) for ident in chosen]
         for ident in chosen:

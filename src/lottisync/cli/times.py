@@ -1,33 +1,19 @@
-"""Instants as people read them: in this device's zone, and how long ago; and how often a task repeats. With `--json`
-they stay in UTC."""
+"""Instants as people read them: in this device's zone, and how long ago. With `--json` they stay in UTC."""
 
-from datetime import datetime
-from typing import TYPE_CHECKING
-
-from lottisync.language import marked, say, several
-from lottisync.problem import Sentence
-from lottisync.store.instant import millis
-
-if TYPE_CHECKING:
-    from lottisync.journal.repetition import Rule
+from lottisync.language import say, several
+from lottisync.store.instant import millis, there
 
 MINUTE, HOUR, DAY = 60_000, 3_600_000, 86_400_000
 SECONDS = "%Y-%m-%d %H:%M:%S"
 RECENT_DAYS = 7
 """After this many days the day is said instead."""
-EVERY = {
-    "D": (marked("every day"), marked("every {count} days")),
-    "W": (marked("every week"), marked("every {count} weeks")),
-    "M": (marked("every month"), marked("every {count} months")),
-    "Y": (marked("every year"), marked("every {count} years")),
-}
 
 
 def local(instant: str | None, form: str = "%Y-%m-%d %H:%M") -> str:
     """An instant (ISO 8601) as this device's clock shows it; a text that is none, as it stands."""
     try:
-        return f"{datetime.fromtimestamp(millis(instant or '') / 1000):{form}}"
-    except (ValueError, OverflowError):
+        return f"{there(millis(instant or '')):{form}}"
+    except ValueError:
         return instant or ""
 
 
@@ -44,9 +30,3 @@ def ago(instant: str | None, now: int) -> str:
     if past >= HOUR:
         return several("{count} hour ago", "{count} hours ago", past // HOUR)
     return say("{count} min ago", count=past // MINUTE) if past >= MINUTE else say("just now")
-
-
-def how_often(rule: "Rule") -> Sentence:
-    """`every week`, `every 2 weeks`."""
-    one, many = EVERY[rule.unit]
-    return Sentence(one) if rule.every == 1 else Sentence(many, count=rule.every)

@@ -12,7 +12,7 @@ from lottisync.daemon.overview import device_names
 from lottisync.device import acts, clock
 from lottisync.device.acts import Act
 from lottisync.entities.registers import Stamp
-from lottisync.language import marked, say, translated
+from lottisync.language import marked, say, several, translated
 from lottisync.problem import Usage
 from lottisync.review.precedence import PERSON
 from lottisync.store.instant import iso
@@ -52,15 +52,16 @@ def undo(terminal: Terminal, number: int | None, listing: bool, limit: int) -> N
 
 def _list(terminal: Terminal, limit: int) -> None:
     with terminal.home.journal.reading() as reader:
-        found = [_answer(act) for act in acts.newest(reader, limit)]
+        newest = acts.newest(reader, limit)
+    found, said = [_answer(act) for act in newest], [translated(act.said) for act in newest]
 
     def shown() -> None:
         if not found:
             terminal.line(say("Nothing was done here yet."))
             return
         rows = [
-            (str(each.number), local(each.at, SECONDS), say(PLACES[each.place]), translated(each.text), _fate(each))
-            for each in found
+            (str(each.number), local(each.at, SECONDS), say(PLACES[each.place]), what, _fate(each))
+            for each, what in zip(found, said, strict=True)
         ]
         terminal.table(["", "when", "where", "what", ""], rows)
 
@@ -68,6 +69,13 @@ def _list(terminal: Terminal, limit: int) -> None:
 
 
 def _fate(act: ActDone) -> str:
+    if act.left:
+        return several(
+            "{count} entity is still to be taken back; this goes on: {command}",
+            "{count} entities are still to be taken back; this goes on: {command}",
+            act.left,
+            command=f"lottisync undo {act.number}",
+        )
     return say("taken back by {undone_by}", undone_by=act.undone_by) if act.undone_by is not None else ""
 
 
@@ -75,7 +83,7 @@ def _answer(act: Act) -> ActDone:
     place: Literal["here", "terminal", "browser"] = "browser" if act.place.startswith("browser") else "terminal"
     if act.place == this_terminal():
         place = "here"
-    return ActDone(act.n, iso(act.at), place, act.said, act.undoes, act.undone_by)
+    return ActDone(act.n, iso(act.at), place, str(act.said), act.undoes, act.undone_by, act.left)
 
 
 def _take_back(terminal: Terminal, act: Act) -> int:

@@ -62,7 +62,7 @@ class NetworkPages:
         self.port = int(self.socket.getsockname()[1])
         try:
             self.refresh()
-        except BaseException:
+        except BaseException:  # raised again, whatever it is: the socket must not stay open
             self.socket.close()
             raise
 

@@ -9,7 +9,7 @@ import json
 import re
 from typing import Any
 
-from lottisync.scripted_model.server import ChatRequest, Say
+from lottisync.scripted_model.script import ChatRequest, Say
 
 NEW_TITLE = "Book the yearly boiler service"
 ESTIMATE = 90

@@ -19,7 +19,8 @@ from typing import Any
 from lottisync.demo import script
 from lottisync.demo.device import LOOPBACK, DemoDevice, DemoFailed, until
 from lottisync.demo.stage import Stage, StageText
-from lottisync.scripted_model.server import ChatRequest, ScriptedModelServer
+from lottisync.scripted_model.script import ChatRequest
+from lottisync.scripted_model.server import ScriptedModelServer
 
 HOUSEHOLD = Path(__file__).with_name("household.json")
 TASK = "boiler-service"

@@ -8,6 +8,10 @@ An act is taken back as a whole, or not at all. Each register must still hold wh
 later write of anybody, and a concurrent one beside it, is left alone and named. To take back is an act, too, so it can
 be taken back in turn.
 
+A large act is taken back in several transactions, so that a daemon and other programs can write between them. First all
+of it is looked at, and nothing is done if something was written since. Then it goes on even if the process is killed:
+whoever takes the act back again does the rest.
+
 If an act was taken back, its registers hold the old values again, under new dots. So the new dot *stands for* the dots
 of the old values. That is how an older act can be taken back after a newer one.
 """
@@ -16,6 +20,8 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
+from itertools import groupby
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import msgspec
@@ -24,14 +30,17 @@ from lottisync.causality.vector_clock import Dot, Host
 from lottisync.entities import canonical
 from lottisync.entities.entity import DELETED_AT, HIGH, LOW, Entity, is_deleted
 from lottisync.entities.registers import Stamp
-from lottisync.problem import Problem
-from lottisync.store import lookups, overwritten
+from lottisync.problem import Problem, Sentence
+from lottisync.store import lookups, overwritten, tables
+from lottisync.store.merge import Merge
 from lottisync.store.reader import Document, Reader
 from lottisync.store.store import Store
 from lottisync.store.transaction import Transaction
 
 KEPT_ACTS = 200
 """The newest acts that can be taken back; older ones are forgotten."""
+BATCH = 500
+"""How many entities of an act are taken back in one transaction; a few more, so that what belongs together stays so."""
 NAMED = 3
 """How many titles the sentence of an act names."""
 
@@ -41,24 +50,32 @@ create table if not exists acts (n integer primary key autoincrement, at integer
     feed integer not null, undoes integer, redo integer not null, about text not null) strict;
 create table if not exists act_writes (act integer not null, entity text not null, was text,
     primary key (act, entity)) strict, without rowid;
+create table if not exists act_parts (act integer not null, host text not null, first integer not null,
+    last integer not null) strict;
+create table if not exists act_words (act integer primary key, words text not null) strict;
+create table if not exists acts_begun (act integer primary key, undo integer not null) strict;
 """
 """`first` and `last` are the counters of the act's writes under `host`; `feed` is the place of the change feed up to
 which they came; `undoes` is the act that it takes back, `redo` is 1 if that one took back another; `about` are ids of
-what it concerned in another store, as a JSON array. `was` is null for an entity that the act made."""
+what it concerned in another store, as a JSON array. `was` is null for an entity that the act made. `act_parts` are
+the further transactions of an act that took several. `acts_begun` are the acts that are taken back in part, each with
+the act that does so. `said` is the sentence in English, `words` the same with its template and values, so that it can
+be shown in the reader's language (`_words`)."""
 
 
 class Act(NamedTuple):
     """`n` is its number, `at` in ms. `undone_by` is the act that took it back. `about` are the ids of what it concerned
-    in another store."""
+    in another store, `left` says of how many entities it is still to be taken back, where that was begun."""
 
     n: int
     at: int
     place: str
-    said: str
+    said: Sentence
     undoes: int | None
     redo: bool
     undone_by: int | None
     about: list[str]
+    left: int = 0
 
     @property
     def open(self) -> bool:
@@ -89,8 +106,23 @@ class _Range(msgspec.Struct, frozen=True):
         return self.host, self.first, self.last
 
 
+class _Dots:
+    """The dots of an act, of all its transactions."""
+
+    def __init__(self, reader: Reader, act: int) -> None:
+        rows = reader.local(
+            """select host, first, last from acts where n = ?1
+               union all select host, first, last from act_parts where act = ?1""",
+            (act,),
+        )
+        self._ranges = [_Range(*row) for row in rows]
+
+    def __contains__(self, dot: tuple[str, int]) -> bool:
+        return any(dot in each for each in self._ranges)
+
+
 Writer = Callable[[Stamp], str]
-"""What a person calls the writer of a stamp: a device, or who proposes there."""
+"""What a person calls the writer of a stamp; the program on top knows."""
 UndoProgress = Callable[[int, int], None]
 """Called with how many entities are as before, and how many the act wrote to."""
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]*")
@@ -121,8 +153,9 @@ def note_elsewhere(
         ((number,),) = tx.execute(
             """insert into acts (at, place, said, host, first, last, feed, undoes, redo, about)
                values (?, ?, ?, '', 0, 0, 0, ?, 0, ?) returning n""",
-            (now, place, said, undoes, _listed(about)),
+            (now, place, str(said), undoes, _listed(about)),
         )
+        _note_words(tx, number, said)
     return int(number)
 
 
@@ -131,21 +164,37 @@ def _note(tx: Transaction, begun: int, place: str, said: str, undoes: Act | None
     written = overwritten.written_by(tx, *dots.bindings)
     idents = [ident for ident, _, _ in written]
     if undoes is None:
-        said = f"{said}: {_titles(tx, idents)}"
+        said = said_of(_sentence(said), _titles(tx, idents))
     ((number,),) = tx.execute(
         """insert into acts (at, place, said, host, first, last, feed, undoes, redo, about)
            values (?, ?, ?, ?, ?, ?, ?, ?, ?, '[]') returning n""",
         (
-            *(tx.now, place, said, *dots.bindings, max((feed for _, feed, _ in written), default=0)),
+            *(tx.now, place, str(said), *dots.bindings, max((feed for _, feed, _ in written), default=0)),
             *(undoes and undoes.n, int(undoes is not None and undoes.undoes is not None and not undoes.redo)),
         ),
     )
+    _note_words(tx, number, said)
+    _note_writes(tx, number, written, dots)
+    for table in ("act_writes", "act_parts", "act_words", "acts_begun"):
+        tx.execute(f"delete from {table} where act <= ?", (number - KEPT_ACTS,))
+    tx.execute("delete from acts where n <= ?", (number - KEPT_ACTS,))
+    return int(number)
+
+
+def _note_part(tx: Transaction, begun: int, number: int) -> None:
+    """Note a further transaction of an act."""
+    dots = _Range(tx.host, begun + 1, tx.counter)
+    written = overwritten.written_by(tx, *dots.bindings)
+    if written:
+        tx.execute("insert into act_parts values (?, ?, ?, ?)", (number, *dots.bindings))
+        tx.execute("update acts set feed = ? where n = ?", (max(feed for _, feed, _ in written), number))
+        _note_writes(tx, number, written, dots)
+
+
+def _note_writes(tx: Transaction, number: int, written: list[tuple[str, int, bool]], dots: _Range) -> None:
     for ident, _, new in written:
         was = None if new else _before(tx, ident, dots)
         tx.execute("insert into act_writes values (?, ?, ?)", (number, ident, was))
-    tx.execute("delete from act_writes where act <= ?", (number - KEPT_ACTS,))
-    tx.execute("delete from acts where n <= ?", (number - KEPT_ACTS,))
-    return int(number)
 
 
 def _before(tx: Transaction, ident: str, dots: _Range) -> str | None:
@@ -166,9 +215,49 @@ def _before(tx: Transaction, ident: str, dots: _Range) -> str | None:
     return msgspec.json.encode(was).decode()
 
 
-def _titles(reader: Reader, idents: list[str]) -> str:
+def _titles(reader: Reader, idents: list[str]) -> Sentence | str:
     shown = ", ".join(title_of(reader.document(ident)) for ident in idents[:NAMED])
-    return shown + (f" and {len(idents) - NAMED:,} more" if len(idents) > NAMED else "")
+    more = len(idents) - NAMED
+    return Sentence("{titles} and {count} more", titles=shown, count=f"{more:,}") if more > 0 else shown
+
+
+def said_of(what: Sentence, titles: Sentence | str) -> Sentence:
+    """The sentence of an act: what was done, and to what."""
+    return Sentence("{what}: {titles}", what=what, titles=titles)
+
+
+def _sentence(said: str) -> Sentence:
+    """What is done, as a sentence that can be translated: a plain text is its own template."""
+    return said if isinstance(said, Sentence) else Sentence(said)
+
+
+class _Words(msgspec.Struct, array_like=True, frozen=True):
+    """A sentence as it is stored: each value is a text or a sentence."""
+
+    template: str
+    values: dict[str, "str | _Words"] = {}
+
+
+def _note_words(tx: Merge, number: int, said: str) -> None:
+    tx.execute(
+        "insert or replace into act_words values (?, ?)",
+        (number, msgspec.json.encode(_words(_sentence(said))).decode()),
+    )
+
+
+def _words(said: Sentence) -> _Words:
+    values = said.arguments.items()
+    return _Words(said.template, {k: _words(v) if isinstance(v, Sentence) else str(v) for k, v in values})
+
+
+def _read_words(words: _Words) -> Sentence:
+    values = {k: _read_words(v) if isinstance(v, _Words) else v for k, v in words.values.items()}
+    return Sentence(words.template, **values)
+
+
+def _said(said: str, words: str | None) -> Sentence:
+    """The sentence of an act; one that an earlier program noted has no words."""
+    return Sentence(said) if words is None else _read_words(msgspec.json.decode(words, type=_Words))
 
 
 def title_of(document: Document | None) -> str:
@@ -182,7 +271,11 @@ def title_of(document: Document | None) -> str:
 # -- reading
 
 
-_ACT = """select n, at, place, said, undoes, redo, (select max(u.n) from acts u where u.undoes = a.n), about
+_ACT = """select n, at, place, said, undoes, redo,
+        (select words from act_words w where w.act = a.n),
+        (select max(u.n) from acts u where u.undoes = a.n and u.n not in (select undo from acts_begun)), about,
+        (select (select count(*) from act_writes w where w.act = a.n)
+            - (select count(*) from act_writes w where w.act = b.undo) from acts_begun b where b.act = a.n)
     from acts a"""
 
 
@@ -223,8 +316,10 @@ def _listed(idents: Iterable[str]) -> str:
     return msgspec.json.encode(list(idents)).decode()
 
 
-def _act(n: int, at: int, place: str, said: str, undoes: int | None, redo: int, by: int | None, about: str) -> Act:
-    return Act(n, at, place, said, undoes, bool(redo), by, msgspec.json.decode(about, type=list[str]))
+def _act(n: int, at: int, place: str, said: str, *rest: Any) -> Act:
+    undoes, redo, words, by, about, left = rest
+    idents = msgspec.json.decode(about, type=list[str])
+    return Act(n, at, place, _said(said, words), undoes, bool(redo), by, idents, left or 0)
 
 
 # -- taking back
@@ -233,24 +328,73 @@ def _act(n: int, at: int, place: str, said: str, undoes: int | None, redo: int, 
 def take_back(
     store: Store, now: int, place: str, act: Act, writer: Writer, progress: UndoProgress = lambda done, of: None
 ) -> Act:
-    """Write back what an act replaced, in one transaction, and give the act that this is. `writer` names
-    who wrote with a stamp. Raises `Problem` if something was written since; then nothing is changed."""
-    with store.transaction(now, HIGH) as tx:
-        numbered(tx, act.n)
-        begun = tx.counter
-        undoing = _Undoing(tx, act.n, writer)
-        restorations = [undoing.restoration(ident, was) for ident, was in undoing.writes.items()]
-        for done, restoration in enumerate(restorations, 1):
-            _restore(tx, restoration)
-            progress(done, len(restorations))
-        number = _note(tx, begun, place, said_of_undo(act), act)
-        return numbered(tx, number)
+    """Write back what an act replaced, and give the act that this is. `writer` names who wrote with a stamp. Raises
+    `Problem` if something was written since; then nothing is changed. What is written while a large act is being taken
+    back, or before somebody goes on with it, stays, and is counted in the `Problem` at the end."""
+    with store.reading() as reader:
+        numbered(reader, act.n)
+        undoing, goes_on = _Undoing(reader, act.n, writer), _begun(reader, act.n) is not None
+        batches = undoing.batches()
+        if len(batches) > 1 and not goes_on:
+            for ident in undoing.writes:
+                undoing.restoration(ident)
+    total, done = len(undoing.writes), 0
+    for number, groups in enumerate(batches, 1):
+        with store.transaction(now, HIGH) as tx:
+            undo = _take_back_some(tx, place, undoing.at(tx), groups, last=number == len(batches))
+        done += sum(map(len, groups))
+        progress(done, total)
+    with store.reading() as reader:
+        if undoing.kept:
+            raise Problem(
+                "changed-since",
+                "{kept} of {total} were changed meanwhile, and stay as they are. The others were taken back",
+                hint="history",
+                kept=len(undoing.kept),
+                total=total,
+            )
+        return numbered(reader, undo)
 
 
-def said_of_undo(act: Act) -> str:
+def _take_back_some(tx: Transaction, place: str, undoing: "_Undoing", groups: list[list[str]], *, last: bool) -> int:
+    """Take an act back from some entities, and give the number of the act that does so."""
+    act = numbered(tx, undoing.number)
+    undo = _begun(tx, act.n)
+    before, restorations = tx.counter, list[_Restoration]()
+    for idents in groups:
+        if undo is None:
+            restorations += [undoing.restoration(ident) for ident in idents]
+        elif not any(_is_noted(tx, undo, ident) for ident in idents):
+            restorations += undoing.possible(idents)
+    for restoration in restorations:
+        _restore(tx, restoration)
+    if undo is None:
+        undo = _note(tx, before, place, said_of_undo(act), act)
+    else:
+        _note_part(tx, before, undo)
+    if last:
+        tx.execute("delete from acts_begun where act = ?", (act.n,))
+    else:
+        tx.execute("insert or ignore into acts_begun values (?, ?)", (act.n, undo))
+    return undo
+
+
+def _is_noted(reader: Reader, act: int, ident: str) -> bool:
+    return bool(reader.local("select 1 from act_writes where act = ? and entity = ?", (act, ident)))
+
+
+def _begun(reader: Reader, number: int) -> int | None:
+    """The act that takes back this one, and is not finished."""
+    rows = reader.local("select undo from acts_begun where act = ?", (number,))
+    return int(rows[0][0]) if rows else None
+
+
+def said_of_undo(act: Act) -> Sentence:
     """The sentence of the act that takes this one back."""
-    core = act.said[act.said.index("(") + 1 : -1] if act.undoes is not None else act.said
-    return f"{'took back' if act.undoes is None or act.redo else 'did again'} ({core})"
+    core = act.said.arguments.get("what", act.said) if act.undoes is not None else act.said
+    if act.undoes is None or act.redo:
+        return Sentence("took back ({what})", what=core)
+    return Sentence("did again ({what})", what=core)
 
 
 class _Restoration(NamedTuple):
@@ -266,14 +410,49 @@ class _Undoing:
     """What one act wrote, against what is there now."""
 
     def __init__(self, reader: Reader, number: int, writer: Writer) -> None:
-        self._reader, self._writer = reader, writer
-        ((*dots, self._feed),) = reader.local("select host, first, last, feed from acts where n = ?", (number,))
-        self._dots = _Range(*dots)
+        self._reader, self._writer, self.number = reader, writer, number
+        self._dots = _Dots(reader, number)
+        ((self._feed,),) = reader.local("select feed from acts where n = ?", (number,))
         rows = reader.local("select entity, was from act_writes where act = ?", (number,))
         self.writes = {ident: _read_was(was) if was is not None else None for ident, was in rows}
+        self.kept: set[str] = set()
 
-    def restoration(self, ident: str, was: _Was | None) -> _Restoration:
-        entity = self._reader.entity(ident)
+    def at(self, reader: Reader) -> "_Undoing":
+        """The same, against what is there in another transaction."""
+        self._reader = reader
+        self.__dict__.pop("_named_by", None)
+        return self
+
+    def batches(self) -> list[list[list[str]]]:
+        """What the act wrote, in parts, each of groups of what has one owner. What was made last comes first, for it
+        may name what was made before it."""
+        entities, _ = tables.names(self._reader.schema)
+        rows = self._reader.local(
+            f"""with written as (select w.entity, e.n, coalesce(e.{self._reader.schema.owner_column}, w.entity) as owner
+                    from act_writes w left join {entities} e on e.id = w.entity where w.act = ?)
+                select entity, owner from written
+                order by min(n) over (partition by owner) desc, owner, entity""",
+            (self.number,),
+        )
+        parts: list[list[list[str]]] = [[]]
+        for _, group in groupby(rows, key=itemgetter(1)):
+            if sum(map(len, parts[-1])) >= BATCH:
+                parts.append([])
+            parts[-1].append([ident for ident, _ in group])
+        return parts
+
+    def possible(self, idents: list[str]) -> list["_Restoration"]:
+        """What is written to take the act back from entities of one owner. Nothing if one of them was changed since:
+        then they are all `kept`."""
+        try:
+            return [self.restoration(ident) for ident in idents]
+        except Problem:
+            self.kept.update(idents)
+            return []
+
+    def restoration(self, ident: str) -> "_Restoration":
+        """What is written to take the act back from an entity. Raises `Problem` if it was changed since."""
+        was, entity = self.writes[ident], self._reader.entity(ident)
         if entity is None:
             raise Problem(
                 "changed-since", "something that was written then is forgotten by now. Nothing was taken back"
@@ -292,8 +471,17 @@ class _Undoing:
     @cached_property
     def _named_by(self) -> dict[str, str]:
         """What live entities that changed since the act name, each with one that names it."""
-        rows = lookups.live_since(self._reader, self._feed)
-        return {word: ident for ident, held in rows if ident not in self.writes for word in _ID.findall(held)}
+        rows = [*lookups.live_since(self._reader, self._feed), *self._held_by_kept()]
+        return {word: ident for ident, held in rows if self._stays(ident) for word in _ID.findall(held)}
+
+    def _held_by_kept(self) -> Iterator[tuple[str, str]]:
+        for ident in self.kept:
+            entity = self._reader.entity(ident)
+            if entity is not None:
+                yield ident, entity.registers.stored.decode()
+
+    def _stays(self, ident: str) -> bool:
+        return ident not in self.writes or ident in self.kept
 
     def _written_to(self, entity: Entity) -> bool:
         """Whether anything in an entity is not of the act."""
@@ -322,7 +510,10 @@ class _Undoing:
         if dot in self._dots:
             return {dot}
         rows = self._reader.local(
-            "select n, undoes from acts where host = ? and ? between first and last and undoes is not null", tuple(dot)
+            """select n, undoes from acts where host = ?1 and ?2 between first and last and undoes is not null
+               union select n, undoes from acts join act_parts p on p.act = n
+                   where p.host = ?1 and ?2 between p.first and p.last and undoes is not null""",
+            tuple(dot),
         )
         if not rows:
             return {dot}

@@ -8,7 +8,7 @@ on writing; then it is checked row by row. It holds the device's key.
 import os
 import shutil
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,6 +18,7 @@ from lottisync.causality.vector_clock import Host
 from lottisync.device.home import KEY_FILE, Home
 from lottisync.problem import Problem
 from lottisync.store.check import broken_invariants
+from lottisync.store.instant import millis, there
 from lottisync.store.store import Store
 
 FORMAT = "lottisync-backup/1"
@@ -51,7 +52,7 @@ def back_up(home: Home, into: Path, now: int, progress: BackupProgress = _quiet)
     """Make a backup of the home in a new folder of `into`, named after the time.
 
     Raises `Problem` (`damaged`) if a copy does not pass the check; no folder is left behind then."""
-    at = datetime.fromtimestamp(now / 1000, UTC)
+    at = there(now, UTC)
     folder = into / at.strftime("%Y%m%d-%H%M%S")
     if folder.exists():
         raise Problem("exists", "{folder} exists already; it was not changed. Try again in a second", folder=folder)
@@ -92,7 +93,8 @@ def backups(folder: Path) -> list[Backup]:
     for candidate in candidates:
         try:
             described = msgspec.json.decode((candidate / FILE).read_bytes(), type=BackupFile)
-        except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
+            millis(described.at)
+        except (OSError, msgspec.MsgspecError, ValueError):
             continue
         if described.format == FORMAT:
             found.append(Backup(candidate, described))

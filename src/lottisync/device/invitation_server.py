@@ -21,7 +21,8 @@ from lottisync.device import invitations
 from lottisync.device.device import Device
 from lottisync.device.invitations import Given
 from lottisync.device.pairing import admit, own_side
-from lottisync.identity.pairing import Paired, PairingError
+from lottisync.identity.pairing import Paired
+from lottisync.identity.pairing_message import PairingError
 from lottisync.net.address import Address
 from lottisync.net.doorway import Places, remote_host, welcome
 from lottisync.net.listener import listen, port_of
@@ -152,7 +153,7 @@ class InvitationServer:
             raise PairingError("used", "this {what} has paired a device already; make a new one", what="invitation")
         try:
             name, _ = admit(self._device, paired)
-        except BaseException:
+        except BaseException:  # raised again, whatever it is: a device that did not join uses up no invitation
             invitations.note_not_joined(self._space, given.number, self._now())
             raise
         return name

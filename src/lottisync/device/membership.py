@@ -16,7 +16,8 @@ from lottisync.entities.entity import HIGH
 from lottisync.entities.path import nest
 from lottisync.identity.device_key import DeviceKey, IdentityError, device_id_of, grouped
 from lottisync.identity.device_name import MAX_NAME_CHARACTERS, likeness
-from lottisync.identity.roster import HostBinding, Member, MembershipRecord, Roster, binding_id
+from lottisync.identity.roster import Member, Roster
+from lottisync.identity.statement import HostBinding, MembershipRecord, binding_id
 from lottisync.problem import Problem
 from lottisync.shown import quoted
 from lottisync.store import chain

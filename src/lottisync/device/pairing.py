@@ -20,7 +20,9 @@ from anyio.abc import TaskStatus
 from lottisync.device.device import Device
 from lottisync.device.peers import listened_last, remember_introduction
 from lottisync.identity.announcement import announcement_secret
-from lottisync.identity.pairing import OFFER_LIFETIME_MS, CodeOffer, Introduction, Paired, new_code, parse_code
+from lottisync.identity.pairing import Paired
+from lottisync.identity.pairing_message import Introduction
+from lottisync.identity.pairing_offer import OFFER_LIFETIME_MS, CodeOffer, new_code, parse_code
 from lottisync.net.address import Address
 from lottisync.net.interfaces import leads_to, reached_at
 from lottisync.net.listener import DEFAULT_PORT, EVERYWHERE

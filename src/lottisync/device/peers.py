@@ -12,7 +12,7 @@ import msgspec
 from lottisync.device.absence import Away
 from lottisync.device.addresses import read_reach
 from lottisync.identity.announcement import SECRET_BYTES
-from lottisync.identity.pairing import Introduction
+from lottisync.identity.pairing_message import Introduction
 from lottisync.net.address import Address, from_uri
 from lottisync.store.instant import iso
 from lottisync.store.merge import Merge

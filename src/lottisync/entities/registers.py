@@ -8,7 +8,7 @@ in the form in which an entity is stored and sent, because most of them are only
     stamps      the stamps of the paths where it is another one
     siblings    the writes that did not win, of the few paths that have any
 
-A `Write` is made when somebody asks for it. To its users this is a mapping from path to writes, the winner first.
+A `Write` is made when somebody asks for it. It reads as a mapping from path to writes, the winner first.
 """
 
 from collections import Counter
@@ -52,7 +52,7 @@ def ordered(writes: Iterable[Write]) -> tuple[Write, ...]:
     return tuple(sorted(set(writes), reverse=True))
 
 
-_read_raw = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+read_raw = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _encode = msgspec.json.Encoder(order="deterministic").encode
 _NO_STAMP = Stamp(0, 0, 0, Host(""), 0)
 """The base where there is no register."""
@@ -94,7 +94,7 @@ class Registers(Mapping[str, tuple[Write, ...]]):
     def raw(self) -> dict[str, msgspec.Raw]:
         """The winning values, as they are encoded."""
         if self._raw is None:
-            self._raw = _read_raw(self.stored)
+            self._raw = read_raw(self.stored)
         return self._raw
 
     @property

@@ -21,7 +21,8 @@ from urllib.parse import parse_qsl, quote, urlsplit
 import msgspec
 
 from lottisync.identity.device_key import IdentityError, parse_device_id
-from lottisync.identity.pairing import Offer, PairingError, Password
+from lottisync.identity.pairing_message import PairingError
+from lottisync.identity.pairing_offer import Offer, Password
 
 SECRET_BYTES = 16
 MAX_URI = 2048

@@ -2,7 +2,8 @@
 
 One device *shows* a nine-digit code, on a screen or in a terminal; the person *types* it on the other. Typing
 is chosen over comparing because it cannot be clicked through, and because one display and one keyboard are
-enough, which suits a device without a screen of its own.
+enough, which suits a device without a screen of its own. The code is `lottisync.identity.pairing_offer`, the messages
+are `lottisync.identity.pairing_message`; here are the two sides, each a machine that waits for one message.
 
 The exchange runs inside TLS, but takes nothing from it: the side that types has no certificate there, and the
 certificate of the side that shows is a stranger's. All trust comes from these four messages:
@@ -33,10 +34,6 @@ that the programs behind them meet without any search.
 What is typed may also be an *invitation* (`lottisync.identity.invitation`): 128 random bits in place of nine digits,
 and the fingerprint of the device that shows it. The exchange is the same.
 
-Of the nine digits eight are secret. The first is the *discriminator*: it is announced with the offer, so that where
-several people pair at once each is led to the device in the hand, and tries no code at another's. It is drawn like
-the others, and nothing that is announced is computed from them, or a listener could try all codes at home.
-
 The objects here do no I/O and read no clock. They are fed whole messages (framing belongs to the net layer) and
 give back the messages to send. What goes wrong raises `PairingError`, whose `refusal` is the last thing to send
 before closing. After an error the run is over; a new run takes a new object with a new scalar and nonce.
@@ -47,8 +44,6 @@ Spec: docs/specs/06-identity-and-pairing.md, PAIR-1 to PAIR-21; docs/specs/16-me
 import enum
 import hashlib
 import hmac
-import re
-from typing import Annotated, Literal, NamedTuple
 
 import msgspec
 from cryptography.exceptions import InvalidTag
@@ -56,170 +51,39 @@ from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
 
 from lottisync.identity import cpace
 from lottisync.identity.device_key import (
-    MAX_CERTIFICATE_BYTES,
-    SIGNATURE_BYTES,
     DeviceKey,
     IdentityError,
     device_id_of,
     verify,
 )
 from lottisync.identity.device_name import parse_device_name
+from lottisync.identity.pairing_message import (
+    MAC_BYTES,
+    MAX_INTRODUCTION,
+    MOST_WAYS,
+    NONCE_BYTES,
+    NOTHING,
+    PAIRING_VERSION,
+    Confirm,
+    Confirmed,
+    Introduction,
+    PairingError,
+    PairingHello,
+    PairingMessage,
+    PairingRefused,
+    Reply,
+    decoded,
+    encode,
+    introduction_decoder,
+    said_by_peer,
+)
+from lottisync.identity.pairing_offer import Offer, Password, code_password
 from lottisync.identity.words import WORDS
 
-PAIRING_VERSION = 1
-MAX_PAIRING_MESSAGE = 4096
-"""A Hello is a certificate (at most 1024 bytes), a name (at most 256) and less than 200 of the rest. A stranger
-gets no more of our memory than that asks for, far below the 64 KiB that hold before authentication at large."""
-OFFER_LIFETIME_MS = 120_000
-"""Long enough to walk to the other device and type; short enough that a code on a photo is worth nothing."""
-RUNS_PER_OFFER = 3
-"""A person mistypes once or twice. Three guesses at 10^8 secrets leave an attacker 3 in 100 million."""
-CODE_DIGITS = 9
-NONCE_BYTES = 32
-MAC_BYTES = 32
-MAX_SENTENCE_CHARACTERS = 200
-MAX_INTRODUCTION = 2048
-MOST_WAYS = 16
-
-_CHANNEL = b"lottisync/pairing/1"
 _TRANSCRIPT_LABEL = b"lottisync/pairing-transcript/1\x00"
 _SEAL_NONCE = bytes(12)
 """Each sealing key is used once."""
 _WORDS_LABEL = b"lottisync/pairing-words/1\x00"
-_CODE = re.compile(r"\A([0-9]{3})[- ]?([0-9]{3})[- ]?([0-9]{3})\Z")
-_MACHINE_CODE = re.compile(r"\A[a-z][a-z-]{0,31}\Z")
-
-PairingCode = Literal[
-    "malformed-code",
-    "malformed-invitation",
-    "wrong-fingerprint",
-    "malformed",
-    "version",
-    "same-device",
-    "expired",
-    "too-many-runs",
-    "used",
-    "wrong-code",
-    "not-proven",
-    "channel",
-    "out-of-turn",
-    "revoked",
-    "refused",
-]
-
-_REFUSED_BECAUSE: dict[str, tuple[PairingCode, str]] = {
-    "malformed": ("malformed", "it could not read what this device sent"),
-    "version": ("version", "it speaks another version of pairing; update the older of the two"),
-    "same-device": ("same-device", "it has the same key as this device"),
-    "expired": ("expired", "what it shows has expired; make a new one there"),
-    "too-many-runs": ("too-many-runs", "what it shows was tried too often; make a new one there"),
-    "used": ("used", "what it shows has paired a device already; make a new one there"),
-    "wrong-code": (
-        "wrong-code",
-        "this is not the code or the invitation that it shows; check it, and enter all of it again",
-    ),
-    "not-proven": ("not-proven", "this device could not prove that it holds its key"),
-    "channel": ("channel", "it is connected to another device than the one that answered"),
-    "out-of-turn": ("out-of-turn", "a message came that has no place at this point"),
-    "revoked": (
-        "revoked",
-        "this device was taken out for good there. Pair the two with a code, or an invitation made with --yes",
-    ),
-}
-"""What a refusal by the other device means, in our words: a stranger's sentence is not shown while we have one."""
-
-
-class PairingError(IdentityError):
-    """A run, a code or a message of pairing failed.
-
-    `from_peer` says that the other side said so.
-    """
-
-    code: PairingCode
-
-    def __init__(
-        self, code: PairingCode, template: str, *, from_peer: bool = False, hint: str = "", **arguments: object
-    ) -> None:
-        super().__init__(template, code=code, hint=hint, **arguments)
-        self.from_peer = from_peer
-
-    @property
-    def refusal(self) -> bytes | None:
-        """The message to send before closing; None when the other side ended the run (PAIR-14)."""
-        if self.from_peer:
-            return None
-        return _encode(PairingRefused(code=self.code, sentence=self.message[:MAX_SENTENCE_CHARACTERS]))
-
-
-Nonce = Annotated[bytes, msgspec.Meta(min_length=NONCE_BYTES, max_length=NONCE_BYTES)]
-Share = Annotated[bytes, msgspec.Meta(min_length=cpace.SHARE_BYTES, max_length=cpace.SHARE_BYTES)]
-Mac = Annotated[bytes, msgspec.Meta(min_length=MAC_BYTES, max_length=MAC_BYTES)]
-Signature = Annotated[bytes, msgspec.Meta(min_length=SIGNATURE_BYTES, max_length=SIGNATURE_BYTES)]
-Certificate = Annotated[bytes, msgspec.Meta(max_length=MAX_CERTIFICATE_BYTES)]
-Sealed = Annotated[bytes, msgspec.Meta(max_length=MAX_INTRODUCTION + 16)]
-
-
-class Introduction(msgspec.Struct, frozen=True):
-    """Where a device's program is reached (URIs, the likeliest first) and at which port (0: not known), and the secret
-    by which its announcements are recognised; empty if there is none yet. It never lets anybody in."""
-
-    ways: Annotated[list[Annotated[str, msgspec.Meta(max_length=320)]], msgspec.Meta(max_length=MOST_WAYS)] = []
-    secret: Annotated[bytes, msgspec.Meta(max_length=16)] = b""
-    port: Annotated[int, msgspec.Meta(ge=0, le=65535)] = 0
-
-
-NOTHING = Introduction()
-
-
-class PairingHello(msgspec.Struct, frozen=True, tag_field="t", tag="hello"):
-    """types -> shows: who I am, and my share."""
-
-    v: int
-    name: str
-    certificate: Certificate
-    nonce: Nonce
-    share: Share
-
-
-class Reply(msgspec.Struct, frozen=True, tag_field="t", tag="reply"):
-    """shows -> types: who I am, and my share."""
-
-    v: int
-    name: str
-    certificate: Certificate
-    nonce: Nonce
-    share: Share
-
-
-class Confirm(msgspec.Struct, frozen=True, tag_field="t", tag="confirm"):
-    """types -> shows: I know the code, and I hold the key I named. `sealed` is an `Introduction`."""
-
-    mac: Mac
-    signature: Signature
-    sealed: Sealed = b""
-
-
-class Confirmed(msgspec.Struct, frozen=True, tag_field="t", tag="confirmed"):
-    """shows -> types: so do I."""
-
-    mac: Mac
-    signature: Signature
-    sealed: Sealed = b""
-
-
-class PairingRefused(msgspec.Struct, frozen=True, tag_field="t", tag="refused"):
-    """either -> either, instead of any other message: it ends here, and why."""
-
-    code: str
-    sentence: str
-
-
-PairingMessage = PairingHello | Reply | Confirm | Confirmed | PairingRefused
-
-
-class _Versioned(msgspec.Struct, frozen=True):
-    # All that this version may assume of a message of another version.
-    v: int = PAIRING_VERSION
 
 
 class Paired(msgspec.Struct, frozen=True):
@@ -253,106 +117,6 @@ EXPECTED: dict[PairingState, type[PairingMessage]] = {
 """The whole order of messages: in each state one message moves on, Refused ends, the rest is out of turn."""
 
 
-def new_code(random_bytes: bytes) -> str:
-    """Nine digits, every code equally likely. `random_bytes`: 32 or more from a cryptographic source.
-
-    Eight bytes at a time, and those above the last whole multiple of 10^9 are passed over: a remainder of them
-    would come up more often. Raises `IdentityError` if none is left, which 32 random bytes do not do.
-    """
-    codes = 10**CODE_DIGITS
-    fair = 2**64 - 2**64 % codes
-    for at in range(0, len(random_bytes) - 7, 8):
-        drawn = int.from_bytes(random_bytes[at : at + 8])
-        if drawn < fair:
-            return f"{drawn % codes:0{CODE_DIGITS}d}"
-    raise IdentityError("a pairing code is drawn from 32 or more random bytes")
-
-
-def parse_code(text: str) -> str:
-    """The nine digits of what a person typed: '123456789', '123-456-789' or '123 456 789'."""
-    typed = text.strip(" \t\r\n")
-    if not (groups := _CODE.match(typed)):
-        raise PairingError(
-            "malformed-code", "a pairing code has 9 digits, like 123-456-789; got {typed!r}", typed=typed[:20]
-        )
-    return "".join(groups.groups())
-
-
-def discriminator(code: str) -> str:
-    """The digit of a code that is no secret, by which one recognises the device that shows it (PAIR-21)."""
-    return parse_code(code)[0]
-
-
-class Password(NamedTuple):
-    """What both sides have to know. `channel` tells a code from an invitation, so that neither passes for the other;
-    `device` is the device that shows it, where that is known beforehand."""
-
-    channel: bytes
-    secret: bytes
-    device: str | None = None
-
-
-def code_password(code: str) -> Password:
-    """The password of nine digits. Raises `PairingError`."""
-    return Password(_CHANNEL, parse_code(code).encode("ascii"))
-
-
-class Offer:
-    """A code or an invitation that is being shown: until it expires, for so many runs, for one device. `what` is its
-    name for people.
-
-    `now_ms` is in milliseconds of any one clock, best a monotonic one; `expires_at_ms` is of the same clock.
-    """
-
-    what = "offer"
-
-    def __init__(self, password: Password, expires_at_ms: int, runs_left: int) -> None:
-        self.password = password
-        self.expires_at_ms = expires_at_ms
-        self.runs_left = runs_left
-        self.used = False
-
-    def open_at(self, now_ms: int) -> bool:
-        """Whether a run may begin now; a listener with no open offer closes."""
-        return not self.used and self.runs_left > 0 and now_ms < self.expires_at_ms
-
-    def begin(self, now_ms: int) -> None:
-        """Use up one run (PAIR-5, PAIR-6). Raises `PairingError` used, too-many-runs or expired."""
-        if self.used:
-            raise PairingError("used", "this {what} has paired a device already; make a new one", what=self.what)
-        if self.runs_left <= 0:
-            raise PairingError("too-many-runs", "this {what} was tried too often; make a new one", what=self.what)
-        if now_ms >= self.expires_at_ms:
-            raise PairingError("expired", "this {what} has expired; make a new one", what=self.what)
-        self.runs_left -= 1
-
-    def take(self) -> None:
-        """It has done its work; of the runs under way only this one may end well (PAIR-7)."""
-        if self.used:
-            raise PairingError("used", "this {what} has paired a device already; make a new one", what=self.what)
-        self.used = True
-
-    def __repr__(self) -> str:
-        # Without the secret: an offer that is printed ends in a log.
-        state = f"runs_left={self.runs_left}, expires_at_ms={self.expires_at_ms}, used={self.used}"
-        return f"{type(self).__name__}({state})"
-
-
-class CodeOffer(Offer):
-    """A code that is being shown: for 120 seconds, for three runs."""
-
-    what = "code"
-
-    def __init__(self, code: str, expires_at_ms: int, runs_left: int = RUNS_PER_OFFER) -> None:
-        super().__init__(code_password(code), expires_at_ms, runs_left)
-        self.code = parse_code(code)
-
-    @property
-    def shown(self) -> str:
-        """The code as people read it: 123-456-789."""
-        return f"{self.code[:3]}-{self.code[3:6]}-{self.code[6:]}"
-
-
 class _Secret:
     # What both sides know once Hello and Reply are exchanged. Every label ends in its only NUL byte, so none can
     # be taken for the beginning of another (ID-7).
@@ -371,7 +135,7 @@ class _Secret:
         if introduction == NOTHING:
             return b""
         ways = introduction.ways[:MOST_WAYS]
-        while len(plain := _encode(msgspec.structs.replace(introduction, ways=ways))) > MAX_INTRODUCTION:
+        while len(plain := encode(msgspec.structs.replace(introduction, ways=ways))) > MAX_INTRODUCTION:
             ways = ways[:-1]
         return self._cipher(role).encrypt(_SEAL_NONCE, plain, None)
 
@@ -379,7 +143,7 @@ class _Secret:
         if not sealed:
             return NOTHING
         try:
-            return _introduction_decoder.decode(self._cipher(role).decrypt(_SEAL_NONCE, sealed, None))
+            return introduction_decoder.decode(self._cipher(role).decrypt(_SEAL_NONCE, sealed, None))
         except (InvalidTag, msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
             raise PairingError("malformed", "what the other device says of itself cannot be read") from error
 
@@ -414,10 +178,10 @@ class _Run:
         self._name = parse_device_name(name)
 
     def _take(self, data: bytes) -> PairingMessage:
-        message = _decode(data)
+        message = decoded(data)
         expected = EXPECTED.get(self.state)
         if expected is not None and isinstance(message, PairingRefused):
-            raise _said_by_peer(message)
+            raise said_by_peer(message)
         if expected is None or not isinstance(message, expected):
             raise PairingError("out-of-turn", "the other device sent a message that has no place at this point")
         return message
@@ -492,7 +256,7 @@ class CodeTyped(_Run):
         if self.state is not PairingState.START:
             raise RuntimeError("a pairing run starts once")
         self.state = PairingState.REPLY
-        self._hello = _encode(
+        self._hello = encode(
             PairingHello(
                 v=PAIRING_VERSION,
                 name=self._name,
@@ -535,7 +299,7 @@ class CodeTyped(_Run):
             data,
         )
         self._secret, self._peer, self.state = secret, reply, PairingState.CONFIRMED
-        return _encode(Confirm(*self._proof(secret)))
+        return encode(Confirm(*self._proof(secret)))
 
     def _on_confirmed(self, proof: Confirmed) -> None:
         assert self._secret is not None
@@ -591,7 +355,7 @@ class CodeShown(_Run):
         # Before the answer, and whatever comes after it (PAIR-5).
         self._offer.begin(now_ms)
         share = _own_share(self._offer.password, self._scalar, self._nonce, session_id=hello.nonce)
-        reply = _encode(
+        reply = encode(
             Reply(
                 v=PAIRING_VERSION,
                 name=self._name,
@@ -619,7 +383,7 @@ class CodeShown(_Run):
         proof_of_ours = self._proof(self._secret)
         self.result = _paired(self._peer, self._secret, introduction)
         self.state = PairingState.DONE
-        return _encode(Confirmed(*proof_of_ours))
+        return encode(Confirmed(*proof_of_ours))
 
 
 def _own_share(password: Password, scalar: bytes, nonce: bytes, *, session_id: bytes) -> bytes:
@@ -649,46 +413,3 @@ def _paired(peer: PairingHello | Reply, secret: _Secret, introduction: Introduct
         words=secret.words(),
         introduction=introduction,
     )
-
-
-def _said_by_peer(refused: PairingRefused) -> PairingError:
-    known = _REFUSED_BECAUSE.get(refused.code)
-    if known is not None:
-        code, because = known
-        return PairingError(code, f"the other device refused: {because}", from_peer=True)
-    if not _MACHINE_CODE.match(refused.code):
-        return PairingError("malformed", "the other device refused in a way that cannot be read", from_peer=True)
-    return PairingError(
-        "refused",
-        f"the other device refused ({refused.code}) and says: {refused.sentence[:MAX_SENTENCE_CHARACTERS]!r}",
-        from_peer=True,
-    )
-
-
-_encode = msgspec.msgpack.Encoder().encode
-_message_decoder: msgspec.msgpack.Decoder[PairingMessage] = msgspec.msgpack.Decoder(PairingMessage)
-_introduction_decoder = msgspec.msgpack.Decoder(Introduction)
-_version_decoder = msgspec.msgpack.Decoder(_Versioned)
-
-
-def _decode(data: bytes) -> PairingMessage:
-    # The one place where bytes of a stranger become messages (PAIR-13). The version is read before the rest:
-    # a later version may have other fields, and "malformed" would send the person looking for the wrong fault.
-    if len(data) > MAX_PAIRING_MESSAGE:
-        raise PairingError(
-            "malformed",
-            "a pairing message has at most {max_pairing_message} bytes",
-            max_pairing_message=MAX_PAIRING_MESSAGE,
-        )
-    try:
-        version = _version_decoder.decode(data).v
-        if version != PAIRING_VERSION:
-            raise PairingError(
-                "version",
-                "the other device speaks pairing version {version}, this one {pairing_version}; update the older",
-                version=version,
-                pairing_version=PAIRING_VERSION,
-            )
-        return _message_decoder.decode(data)
-    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
-        raise PairingError("malformed", "the other device sent something that is not a pairing message") from error

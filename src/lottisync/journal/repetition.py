@@ -9,15 +9,17 @@ one.
 import calendar
 import re
 from collections.abc import Mapping
-from datetime import date, datetime, timedelta
+from datetime import date, timedelta
 from typing import Any, NamedTuple
 
+from lottisync.entities.entity import DELETED_AT, is_deleted
 from lottisync.entities.schema import derived_id
 from lottisync.journal import tasks
 from lottisync.journal.types import Checklist, ChecklistItem, Task
-from lottisync.problem import Problem
+from lottisync.language import marked
+from lottisync.problem import Problem, Sentence
 from lottisync.shown import quoted
-from lottisync.store.instant import iso, millis
+from lottisync.store.instant import iso, later, millis, since_1970, there
 from lottisync.store.reader import Reader
 from lottisync.store.transaction import Transaction
 
@@ -27,6 +29,12 @@ _ADVERBS = {"daily": "day", "weekly": "week", "monthly": "month", "yearly": "yea
 _UNITS = {"D": "day", "W": "week", "M": "month", "Y": "year"}
 _DAYS = {"D": 1, "W": 7}
 _MONTHS = {"M": 1, "Y": 12}
+_EVERY = {
+    "D": (marked("every day"), marked("every {count} days")),
+    "W": (marked("every week"), marked("every {count} weeks")),
+    "M": (marked("every month"), marked("every {count} months")),
+    "Y": (marked("every year"), marked("every {count} years")),
+}
 
 
 class Rule(NamedTuple):
@@ -96,6 +104,12 @@ def said(text: str, start: date) -> Rule:
     return Rule(start, int(found[1] or 1), found[2][0].upper())
 
 
+def how_often(rule: Rule) -> Sentence:
+    """`every week`, `every 2 weeks`."""
+    one, many = _EVERY[rule.unit]
+    return Sentence(one) if rule.every == 1 else Sentence(many, count=rule.every)
+
+
 # -- finishing
 
 
@@ -104,28 +118,36 @@ def edit_task(tx: Transaction, task_id: str, fields: Mapping[str, Any]) -> str |
     id."""
     was = tasks.read(tx, task_id, "task", Task).status
     tasks.edit_task(tx, task_id, fields)
-    return finished(tx, task_id) if fields.get("status") == "DONE" != was else None
+    return finished(tx, task_id, at=tx.now) if finishes(was, fields.get("status")) else None
 
 
-def finished(tx: Transaction, task_id: str) -> str | None:
-    """Make the task that follows one that was finished now, if that one repeats: its id. If it is there, it stays as it
-    is; if it was deleted, it comes back, for the person has finished this one again."""
-    page = tasks.page(tx, task_id)
-    following = _following(page.task, tx.now)
+def finishes(was: Any, status: Any) -> bool:
+    """Whether a change of the status finishes a task that was not done yet."""
+    return bool(status == "DONE" != was)
+
+
+def next_id(task_id: str) -> str:
+    """The id of the task that follows a task."""
+    return derived_id("repetition", task_id)
+
+
+def finished(tx: Transaction, task_id: str, *, at: int, kept: Mapping[str, Any] = {}) -> str | None:
+    """Make the task that follows one that was finished at a time (ms), if that one repeats: its id. If it is there, it
+    stays as it is; if it was deleted, it comes back, for the person has finished this one again. `kept` is written with
+    each entity that is made or comes back."""
+    page = tasks.whole_page(tx, task_id)
+    following = _following(page.task, at)
     if following is None:
         return None
-    next_id = derived_id("repetition", task_id)
-    there = tx.document(next_id)
-    if there is None:
-        _make(tx, next_id, page, following)
-    elif there.deleted:
-        tx.undelete(next_id)
-    return next_id
+    there = tx.document(next_id(task_id))
+    if there is None or there.deleted:
+        _make(tx, next_id(task_id), page, following, kept)
+    return next_id(task_id)
 
 
 def next_task(reader: Reader, task_id: str) -> Task | None:
     """The task that was made when this one was finished."""
-    document = reader.document(derived_id("repetition", task_id))
+    document = reader.document(next_id(task_id))
     return document.view(Task) if document is not None and not document.deleted else None
 
 
@@ -145,9 +167,9 @@ def _following(task: Task, now: int) -> _Following | None:
     rule, due = rule_of(task.repeat), _day(task.due)
     if rule is None:
         return None
-    today = datetime.fromtimestamp(now / 1000).date()
+    today = there(now).date()
     try:
-        next_due = rule.after(today if due is None else max(due, today - timedelta(1)))
+        next_due = rule.after(today if due is None else max(due, later(today, -1)))
     except (ValueError, OverflowError):
         return None
     return _Following(next_due, due or today)
@@ -160,7 +182,7 @@ def _day(text: str | None) -> date | None:
         return None
 
 
-def _make(tx: Transaction, next_id: str, page: tasks.TaskPage, following: _Following) -> None:
+def _make(tx: Transaction, made: str, page: tasks.TaskPage, following: _Following, kept: Mapping[str, Any]) -> None:
     """Everything in it follows from the task, and not from when or where it was finished: else two devices would make
     one task with two values in its fields."""
     created = f"{following.since.isoformat()}T00:00:00.000Z"
@@ -173,6 +195,8 @@ def _make(tx: Transaction, next_id: str, page: tasks.TaskPage, following: _Follo
         "remindAt": _reminder(task.remind_at, following.days),
     }
     fields = {
+        "title": tasks.checked_title(task.title or "(no title)"),
+        "status": "OPEN",
         "priority": task.priority,
         "due": following.due.isoformat(),
         "repeat": task.repeat,
@@ -180,26 +204,37 @@ def _make(tx: Transaction, next_id: str, page: tasks.TaskPage, following: _Follo
         "createdAt": created,
         **{name: value for name, value in optional.items() if value is not None},
     }
-    tasks.add_task(tx, next_id, task.title or "(no title)", fields)
+    _write(tx, made, "task", fields, kept)
     for checklist in page.checklists:
-        _make_checklist(tx, next_id, checklist, [i for i in page.items if i.checklist_id == checklist.id], created)
+        items = [item for item in page.items if item.checklist_id == checklist.id]
+        _make_checklist(tx, made, checklist, items, created, kept)
 
 
-def _make_checklist(tx: Transaction, next_id: str, held: Checklist, items: list[ChecklistItem], created: str) -> None:
+def _make_checklist(
+    tx: Transaction, made: str, held: Checklist, items: list[ChecklistItem], created: str, kept: Mapping[str, Any]
+) -> None:
     default = held.id == derived_id("checklist", held.task_id)
-    checklist_id = derived_id("checklist", next_id) if default else derived_id("repetition", held.id)
-    values = {"taskId": next_id, "title": held.title, "rank": held.rank, "createdAt": created}
-    tx.put(checklist_id, "checklist", values)
+    checklist_id = derived_id("checklist", made) if default else derived_id("repetition", held.id)
+    values = {"taskId": made, "title": held.title, "rank": held.rank, "createdAt": created}
+    _write(tx, checklist_id, "checklist", values, kept)
     for item in items:
-        values = {"taskId": next_id, "checklistId": checklist_id, "title": item.title, "rank": item.rank}
+        values = {"taskId": made, "checklistId": checklist_id, "title": item.title, "rank": item.rank}
         unticked = {"isChecked": False, "checkedBy": "user", "checkedAt": None, "createdAt": created}
-        tx.put(derived_id("repetition", item.id), "checklistItem", {**values, **unticked})
+        _write(tx, derived_id("repetition", item.id), "checklistItem", {**values, **unticked}, kept)
+
+
+def _write(tx: Transaction, ident: str, type_name: str, fields: Mapping[str, Any], kept: Mapping[str, Any]) -> None:
+    """Make an entity, or bring it back as it was when it was deleted; one that is there stays as it is."""
+    there = tx.entity(ident)
+    if there is None:
+        tx.put(ident, type_name, {**fields, **kept})
+    elif is_deleted(there):
+        tx.put(ident, type_name, {**there.document(), **kept, DELETED_AT: None})
 
 
 def _reminder(instant: str | None, days: timedelta) -> str | None:
     """A reminder that is as many days later, at the same time of the clock in this device's zone."""
     try:
-        local = datetime.fromtimestamp(millis(instant or "") / 1000)
-        return iso(round((local + days).timestamp() * 1000))
+        return iso(since_1970(there(millis(instant or "")).replace(tzinfo=None) + days))
     except (ValueError, OverflowError):
         return None

@@ -113,7 +113,7 @@ class TaskAction(Proposed):
     def along(self, created: str) -> Sequence["TaskAction"]:
         return ()
 
-    def created_along(self, operation: str) -> Sequence[str]:
+    def created_along(self, operation: str, task_id: str) -> Sequence[str]:
         return ()
 
     def is_about(self, entity_id: str) -> bool:

@@ -94,14 +94,25 @@ class TaskList(FeedIndex[Indexed]):
         self._journal = journal
 
     def page(self, wanted: Wanted) -> Page:
-        """What fits, as it is now in the journal."""
+        """What fits, as it is now in the journal. An id that leads to no row any more was forgotten, or the disk has
+        damaged it: then all is indexed once more, and the row is found under what its id is now (JOUR-661)."""
         self.catch_up()
+        page, missing = self._page(wanted)
+        if missing:
+            self.build_again()
+            page, _ = self._page(wanted)
+        return page
+
+    def _page(self, wanted: Wanted) -> tuple[Page, bool]:
+        """A page by the index, and whether it has an id that leads to no row."""
         ids = self._ids(*selection(wanted))
         more = 0 <= wanted.limit < len(ids)
         ids = ids[: wanted.limit] if more else ids
+        unreadable = self._ids("select id from tasks where damaged", ())
         with self._journal.reading() as reader:
-            lines, changed, damaged = _read(reader, [*ids, *self._ids("select id from tasks where damaged", ())])
-        return Page(lines, changed, damaged, more)
+            lines, changed, damaged = _read(reader, ids)
+            damaged += _damage(reader, unreadable)
+        return Page(lines, changed, damaged, more), len(lines) + len(damaged) < len(ids) + len(unreadable)
 
     def count(self, wanted: Wanted) -> int:
         """How many fit, on all pages."""
@@ -125,9 +136,12 @@ class TaskList(FeedIndex[Indexed]):
     def look(self, reader: Reader, change: Change) -> Indexed | None:
         if change.type != "task":
             return None
-        document, changed = reader.document(change.id), lookups.updated_at(reader, change.id)
+        changed = lookups.updated_at(reader, change.id)
         try:
-            return Indexed(document.view(Task) if document is not None else Task(change.id), changed)
+            document = reader.document(change.id)
+            if document is not None:
+                return Indexed(document.view(Task), changed)
+            return Indexed(Task(change.id), changed, damaged=True)  # no id that is text leads to it
         except Damaged:
             return Indexed(Task(change.id), changed, damaged=True)
 
@@ -218,7 +232,7 @@ def _json(values: Sequence[str]) -> str:
 
 
 def _read(reader: Reader, ids: Sequence[str]) -> tuple[list[TaskLine], dict[str, str], list[Damaged]]:
-    """What the tasks show now, when they were changed, and what can't be read. One that is forgotten is left out."""
+    """What the tasks show now, when they were changed, and what can't be read. One that is not here is left out."""
     lines, changed, damaged = [], {}, []
     for ident in ids:
         try:
@@ -229,3 +243,12 @@ def _read(reader: Reader, ids: Sequence[str]) -> tuple[list[TaskLine], dict[str,
         except Damaged as problem:
             damaged.append(problem)
     return lines, changed, damaged
+
+
+def _damage(reader: Reader, ids: Sequence[str]) -> list[Damaged]:
+    """What is wrong with tasks that could not be read when they were indexed. One that is here no more, or in order
+    again, is left out."""
+    if not ids:
+        return []
+    _, damaged = reader.views("task", Task)
+    return [problem for problem in damaged if problem.arguments["entity"] in ids]

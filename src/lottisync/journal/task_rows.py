@@ -88,7 +88,7 @@ def rows(
     """These tasks, oldest first, each followed by what belongs to it: its items without the archived ones, its notes
     and the time that was spent. A timer that runs is left out. A value that no verb would take is left out, too."""
     for done, line in enumerate(sorted(listed, key=lambda line: (line.created_at, line.id)), 1):
-        page = tasks.page(reader, line.id)
+        page = tasks.whole_page(reader, line.id)
         yield _task_row(reader, page)
         for item in page.items:
             yield _item_row(item)

@@ -10,7 +10,7 @@ nothing.
 
 import contextlib
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import Any, NamedTuple
 
@@ -69,7 +69,7 @@ class TaskLine(msgspec.Struct, frozen=True, rename="camel", gc=False):
 
 class TaskPage(NamedTuple):
     """One task with all that belongs to it, items and checklists by rank, entries by time. `archived` are the
-    items that were put away."""
+    items that were put away; `damaged` says what cannot be read."""
 
     task: Task
     checklists: list[Checklist]
@@ -77,6 +77,7 @@ class TaskPage(NamedTuple):
     entries: list[Entry]
     labels: list[Label]
     archived: list[ChecklistItem]
+    damaged: Sequence[Damaged] = ()
 
     @property
     def times(self) -> list[Entry]:
@@ -108,26 +109,42 @@ def all_tasks(reader: Reader) -> tuple[list[TaskLine], list[Damaged]]:
 
 def page(reader: Reader, task_id: str) -> TaskPage:
     """A task with its checklists, items, entries and labels."""
-    owned = reader.documents(owner=task_id)
+    owned, damaged = reader.documents_beside_damage(owner=task_id)
+
+    def of(type_name: str, kind: type[T]) -> list[T]:
+        found = []
+        for document in owned:
+            if document.type == type_name:
+                try:
+                    found.append(document.view(kind))
+                except Damaged as problem:
+                    damaged.append(problem)
+        return found
+
     # A task owns itself, so one query finds it with all that it owns; `read` says what is wrong if it did not.
-    task = next(iter(_of(owned, "task", Task)), None) or read(reader, task_id, "task", Task)
-    items = sorted(_of(owned, "checklistItem", ChecklistItem), key=lambda item: (item.checklist_id, item.rank, item.id))
+    task = next(iter(of("task", Task)), None) or read(reader, task_id, "task", Task)
+    items = sorted(of("checklistItem", ChecklistItem), key=lambda item: (item.checklist_id, item.rank, item.id))
     return TaskPage(
         task,
-        sorted(_of(owned, "checklist", Checklist), key=lambda checklist: (checklist.rank, checklist.id)),
+        sorted(of("checklist", Checklist), key=lambda checklist: (checklist.rank, checklist.id)),
         [item for item in items if not item.is_archived],
-        sorted(_of(owned, "entry", Entry), key=lambda entry: (entry.at, entry.id)),
+        sorted(of("entry", Entry), key=lambda entry: (entry.at, entry.id)),
         [
             label.view(Label)
             for key, on in sorted(task.labels.items())
             if on and (label := reader.document(key)) and label.type == "label" and not label.deleted
         ],
         [item for item in items if item.is_archived],
+        damaged,
     )
 
 
-def _of(documents: list[Document], type_name: str, kind: type[T]) -> list[T]:
-    return [document.view(kind) for document in documents if document.type == type_name]
+def whole_page(reader: Reader, task_id: str) -> TaskPage:
+    """`page`, for what copies it: raises `Damaged` if something of the task cannot be read, and would be left out."""
+    found = page(reader, task_id)
+    for problem in found.damaged:
+        raise problem
+    return found
 
 
 def resolve(reader: Reader, named: str, type_name: str, *, deleted: bool = False) -> str:

@@ -64,7 +64,7 @@ def read(raw: bytes, name: str, zone: tzinfo | None = None) -> TaskFile:
             if task.status in STATUS:
                 labels |= {_label_key(each): each for each in task.labels}
                 records.append(_record(task, zone))
-        except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+        except (msgspec.MsgspecError, ValueError, OverflowError, RecursionError) as error:
             raise _bad(name, place, error) from None
     file = TaskFile("lottisync-tasks/1", records, [LabelRecord(key, label) for key, label in labels.items()])
     return parse(msgspec.json.encode(file), name)

@@ -37,7 +37,7 @@ from lottisync.journal.actions.update_task_due_date import UpdateTaskDueDate
 from lottisync.journal.actions.update_task_estimate import UpdateTaskEstimate
 from lottisync.journal.actions.update_task_priority import UpdateTaskPriority
 from lottisync.journal.actions.update_time_entry import UpdateTimeEntry
-from lottisync.journal.arguments import INCOMPLETE, Call
+from lottisync.journal.arguments import EDITED, INCOMPLETE, Call
 from lottisync.journal.task_action import TaskAction
 from lottisync.review.action import Unreadable
 
@@ -117,13 +117,16 @@ class Toolbox:
             refused = BadCall(f"{tool.tool} was not accepted: {fault}. Correct the arguments and call it again.", fault)
             return refused if sound is None else sound
 
-    def read(self, tool: str, args: Mapping[str, Any], *, complete: bool = True) -> TaskAction | Unreadable:
-        """A stored proposal. With `complete=False` its prose may be missing, as in a receipt."""
+    def read(
+        self, tool: str, args: Mapping[str, Any], *, complete: bool = True, edits: Mapping[str, Any] | None = None
+    ) -> TaskAction | Unreadable:
+        """A stored proposal. With `complete=False` its prose may be missing, as in a receipt. `edits` are the proposed
+        arguments of which `args` are a person's edit."""
         kind = self.tools.get(tool)
         if kind is None or not issubclass(kind, TaskAction):
             return Unreadable(f"this version does not know the tool {tool}; update it to confirm this")
         try:
-            return kind.model_validate(args, context={INCOMPLETE: not complete})
+            return kind.model_validate(args, context={INCOMPLETE: not complete, EDITED: edits})
         except ValidationError as error:
             return Unreadable(_explained(error))
 
@@ -200,11 +203,11 @@ def _decoded_parts(args: dict[str, Any], described: dict[str, Any]) -> dict[str,
 def _without_malformed(tool: type[Call], args: dict[str, Any], error: ValidationError) -> Call | None:
     """The call without the elements that are malformed (REV-90); None if the fault is elsewhere, or none is left."""
     given = args.get(tool.elements) if tool.elements is not None else None
-    places = [fault["loc"][:2] for fault in error.errors(include_url=False)]
-    if not isinstance(given, list) or any(len(place) < 2 or place[0] != tool.elements for place in places):
+    paths = [fault["loc"][:2] for fault in error.errors(include_url=False)]
+    if not isinstance(given, list) or any(len(path) < 2 or path[0] != tool.elements for path in paths):
         return None
-    malformed = {place[1] for place in places}
-    kept = [element for place, element in enumerate(given) if place not in malformed]
+    malformed = {path[1] for path in paths}
+    kept = [element for index, element in enumerate(given) if index not in malformed]
     if not kept:
         return None
     return tool.model_validate({**args, str(tool.elements): kept}).without(_faults(error))
@@ -218,11 +221,11 @@ def _explained(error: ValidationError) -> str:
 def _faults(error: ValidationError) -> list[str]:
     faults = []
     for fault in error.errors(include_url=False):
-        place = ".".join(str(part) for part in fault["loc"])
+        path = ".".join(str(part) for part in fault["loc"])
         message = fault["msg"].removeprefix("Value error, ")
         if fault["type"] == "extra_forbidden":
             message = "there is no such argument"
-        faults.append(f"{place}: {message}" if place else message)
+        faults.append(f"{path}: {message}" if path else message)
     return faults
 
 

@@ -81,6 +81,7 @@ class Checklist(msgspec.Struct, frozen=True, rename="camel"):
     title: str = ""
     rank: str = ""
     created_at: str = ""
+    receipts: dict[str, object] = {}
 
 
 class ChecklistItem(msgspec.Struct, frozen=True, rename="camel"):
@@ -175,7 +176,8 @@ def link_ends(relation: str, task_id: str, other_id: str) -> tuple[str, str, str
 VIEWS = """
 create view if not exists tasks as select id, serialized ->> '$.title' as title, serialized ->> '$.status' as status,
     serialized ->> '$.statusReason' as status_reason, serialized ->> '$.priority' as priority,
-    serialized ->> '$.due' as due, serialized ->> '$.estimate' as estimate_minutes,
+    serialized ->> '$.due' as due, serialized ->> '$.remindAt' as remind_at, serialized ->> '$.repeat' as repeat,
+    serialized ->> '$.estimate' as estimate_minutes,
     (select c.serialized ->> '$.name' from journal_entities c where c.id = t.serialized ->> '$.categoryId') as category,
     created_at, updated_at
     from journal_entities t where type = 'task' and deleted_at is null;

@@ -81,7 +81,7 @@ def listening(family: socket.AddressFamily, host: str, port: int) -> socket.sock
             made.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
         made.bind((host, port))
         made.listen(BACKLOG)
-    except BaseException:
+    except BaseException:  # raised again, whatever it is: the socket must not stay open
         made.close()
         raise
     return made

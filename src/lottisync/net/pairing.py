@@ -25,19 +25,9 @@ from anyio.streams.tls import TLSAttribute, TLSStream
 
 from lottisync.identity.device_key import DeviceKey
 from lottisync.identity.invitation import Invitation
-from lottisync.identity.pairing import (
-    MAX_PAIRING_MESSAGE,
-    NOTHING,
-    CodeOffer,
-    CodeShown,
-    CodeTyped,
-    Introduction,
-    Offer,
-    Paired,
-    PairingError,
-    Password,
-    discriminator,
-)
+from lottisync.identity.pairing import CodeShown, CodeTyped, Paired
+from lottisync.identity.pairing_message import MAX_PAIRING_MESSAGE, NOTHING, Introduction, PairingError
+from lottisync.identity.pairing_offer import CodeOffer, Offer, Password, discriminator
 from lottisync.net import tls
 from lottisync.net.address import Address, BadAddress, parse
 from lottisync.net.discovery import Announcement, Found, discovering

@@ -9,22 +9,19 @@ from collections.abc import Iterable, Mapping
 
 from lottisync.causality.digest import sha256
 from lottisync.causality.knowledge import in_order
-from lottisync.causality.vector_clock import Clock, Host
+from lottisync.causality.vector_clock import Clock
 from lottisync.entities import canonical
 from lottisync.protocol.message import Summary
 
 HALF = 16
 
 
-def known(
-    heads: Mapping[Host, tuple[int, int, str]], held: Iterable[tuple[str, int, str]], nodes: Iterable[bytes]
-) -> bytes:
-    """16 bytes of SHA-256 over the canonical JSON `[heads, held, nodes]`. `heads` maps each host of which anything is
-    here to [knowledge, the last counter that is here, the chain's value at that counter]; values in hexadecimal, all
-    sorted."""
-    there = dict(sorted(heads.items()))
+def known(heads: int, held: Iterable[tuple[str, int, str]], nodes: Iterable[bytes]) -> bytes:
+    """16 bytes of SHA-256 over the canonical JSON `[heads, held, nodes]`, all sorted, hashes in hexadecimal. `heads` is
+    the sum of them modulo 2^256: so a change costs what it changes, however many hosts there are."""
     dots = sorted([host, counter, entity] for host, counter, entity in held)
-    return sha256(canonical.encode_normal([there, dots, sorted(node.hex() for node in nodes)]))[:HALF]
+    total = f"{heads % 2**256:064x}"
+    return sha256(canonical.encode_normal([total, dots, sorted(node.hex() for node in nodes)]))[:HALF]
 
 
 def state(summaries: Mapping[str, Summary]) -> bytes:

@@ -8,7 +8,8 @@ from lottisync.device.space import BOX_KEY
 from lottisync.entities import path
 from lottisync.entities.entity import HIGH
 from lottisync.identity.device_key import verify
-from lottisync.identity.roster import MembershipRecord, Roster
+from lottisync.identity.roster import Roster
+from lottisync.identity.statement import MembershipRecord
 from lottisync.relay.box import BoxRecord
 from lottisync.relay.header import Parts
 from lottisync.store.reader import ChangeToken

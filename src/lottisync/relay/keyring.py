@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from lottisync.device.device import Device
 from lottisync.identity.device_key import IdentityError
-from lottisync.identity.roster import MembershipRecord
+from lottisync.identity.statement import MembershipRecord
 from lottisync.relay import content, epoch, ledger
 from lottisync.relay.box import BoxKey, wrap_info, wrapped
 from lottisync.relay.circle import Circle, signed_by

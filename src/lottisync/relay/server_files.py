@@ -9,7 +9,7 @@ neither delete the stream nor change its bounds.
 import ipaddress
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
@@ -17,6 +17,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from lottisync.relay.header import MAX_MESSAGE
+from lottisync.store.instant import there
 
 MAX_PAYLOAD = MAX_MESSAGE + 1024
 STREAM_BYTES = 64 * 1024 * 1024
@@ -27,7 +28,7 @@ CONSUMERS = 32
 CONNECTIONS = 64
 MEMORY_BYTES = 16 * 1024 * 1024
 """For the lists of what lies there, while devices read them."""
-YEARS = 10
+YEARS, A_DAY = 10, 86_400_000
 
 PUBLISH = (
     "ls.>",
@@ -81,7 +82,6 @@ def certificate(hosts: Sequence[str], now: int) -> tuple[str, str]:
     """A certificate for these names or addresses, signed by itself, and its key: PEM. `now` in ms."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "a relay of lottisync")])
-    begin = datetime.fromtimestamp(now // 1000, UTC)
     public = x509.SubjectKeyIdentifier.from_public_key(key.public_key())
     use = x509.KeyUsage(
         digital_signature=True, key_cert_sign=True, content_commitment=False, key_encipherment=False,
@@ -89,8 +89,8 @@ def certificate(hosts: Sequence[str], now: int) -> tuple[str, str]:
     )  # fmt: skip
     made = (
         x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
-        .not_valid_before(begin - timedelta(days=1))
-        .not_valid_after(begin + timedelta(days=365 * YEARS))
+        .not_valid_before(there(now - A_DAY, UTC))
+        .not_valid_after(there(now + 365 * YEARS * A_DAY, UTC))
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
         .add_extension(use, critical=True)
         .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)

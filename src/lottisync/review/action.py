@@ -123,8 +123,8 @@ class Action(Protocol):
     def along(self, created: str) -> Sequence["Action"]:
         """The actions that are proposed with it, about the entity `created` that it will create."""
 
-    def created_along(self, operation: str) -> Sequence[str]:
-        """The ids of the further entities that it creates."""
+    def created_along(self, operation: str, task_id: str) -> Sequence[str]:
+        """The ids of the further entities that it creates, or may create. What belongs to them goes with them."""
 
     def is_about(self, entity_id: str) -> bool:
         """True if that entity is its target."""
@@ -213,5 +213,8 @@ class Proposable(Protocol):
 class Actions(Protocol):
     """The registry of the actions that this version can read."""
 
-    def read(self, tool: str, args: Mapping[str, Any], *, complete: bool = True) -> Action | Unreadable:
-        """Read a stored proposal. With `complete=False` its prose may be missing, as in a receipt."""
+    def read(
+        self, tool: str, args: Mapping[str, Any], *, complete: bool = True, edits: Mapping[str, Any] | None = None
+    ) -> Action | Unreadable:
+        """Read a stored proposal. With `complete=False` its prose may be missing, as in a receipt. `edits` are the
+        proposed arguments of which `args` are a person's edit: a person may say more than an agent may propose."""

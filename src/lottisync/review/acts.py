@@ -10,9 +10,12 @@ from collections.abc import Sequence
 
 from lottisync.device import acts
 from lottisync.device.acts import Act, UndoProgress, Writer
-from lottisync.problem import Problem
+from lottisync.language import marked
+from lottisync.problem import Problem, Sentence
 from lottisync.review.verdict import Verdicts
 from lottisync.store.store import Store
+
+SAID = {"confirmed": marked("confirmed"), "rejected": marked("rejected"), "put off": marked("put off")}
 
 
 def note_verdict(journal: Store, place: str, verb: str, items: Sequence[str], now: int) -> None:
@@ -24,8 +27,9 @@ def note_verdict(journal: Store, place: str, verb: str, items: Sequence[str], no
         if given is not None:
             acts.note_elsewhere(journal, now, place, acts.said_of_undo(given), items, given.n)
         return
-    count = "1 proposal" if len(items) == 1 else f"{len(items):,} proposals"
-    acts.note_elsewhere(journal, now, place, f"{verb}: {count}", items)
+    count = Sentence("1 proposal") if len(items) == 1 else Sentence("{count} proposals", count=f"{len(items):,}")
+    said = acts.said_of(Sentence(SAID.get(verb, verb)), count)
+    acts.note_elsewhere(journal, now, place, said, items)
 
 
 def take_back(

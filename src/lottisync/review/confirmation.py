@@ -11,7 +11,7 @@ from lottisync.review.action import Action, Unreadable
 from lottisync.review.change import ChangeItem
 from lottisync.review.completion import BUILDS, Begun, Sagas
 from lottisync.review.decision import decision_ids, twins
-from lottisync.review.desk import DECIDED, UNSEEN, Act, Desk, Shown, already
+from lottisync.review.desk import DECIDED, UNSEEN, Act, Desk, Shown
 from lottisync.review.effect import Effect
 from lottisync.review.ledger import Placed
 from lottisync.review.outcome import Outcome
@@ -60,12 +60,8 @@ def _begin(
     item, task_id = placed.item, placed.set.task_id
     if (other := saga.begun(act.tx, item)) is not None:
         return Begun(placed, other)
-    if (refused := act.undecidable(placed)) is not None:
+    if (refused := act.no_longer_open(placed)) is not None:
         return refused
-    if placed.state.decided:
-        return already(placed)
-    if (changed := act.not_as_shown(placed)) is not None:
-        return changed
     for twin in (twin for one in begun for twin in one.request.twins if twin.item == item.id):
         return Outcome(item.id, "already", DECIDED["confirmed"], twin.decision)
     ledger, together = act.ledgers.of_task(task_id), {one.placed.item.id for one in begun}
@@ -82,6 +78,7 @@ def _begin(
             act.now,
             act.new_id(),
             args=action.arguments(),
+            edited=edited_args is not None,
             guarded=against == "base" and not _is_own_word(act.desk, item, action),
             base=item.base if against == "base" else effect.base(action, target_view, task_id),
             seen=decision_ids(ledger, item),
@@ -112,7 +109,7 @@ def _validated(desk: Desk, item: ChangeItem, edited_args: Mapping[str, Any] | No
         return proposed.reason if isinstance(proposed, Unreadable) else proposed
     subject = {"id": item.args["id"]} if "id" in item.args else {}
     args = {**effect_write.prose(item), **subject, **edited_args}
-    edited = desk.actions.read(item.tool_name, args)
+    edited = desk.actions.read(item.tool_name, args, edits=item.args)
     if isinstance(edited, Unreadable):
         return edited.reason
     target = task_id if isinstance(proposed, Unreadable) else proposed.target(task_id)

@@ -122,6 +122,12 @@ class Act:
         message = "it is not as it was shown: look at it again, then decide"
         return Outcome(placed.item.id, "stale", message, stale=view.stale_fields, view=view)
 
+    def no_longer_open(self, placed: Placed) -> Outcome | None:
+        """The refusal of an item that the person cannot decide on any more as it was shown; else None."""
+        if (refused := self.undecidable(placed)) is not None:
+            return refused
+        return already(placed) if placed.state.decided else self.not_as_shown(placed)
+
     def new_id(self) -> str:
         return self.desk.new_id(self.now)
 

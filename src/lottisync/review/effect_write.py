@@ -34,7 +34,7 @@ def take_effect(tx: Transaction, actions: Actions, placed: Placed, request: Saga
     """Carry out a confirmed item, if base and guard still allow it. Raises `Problem` if the effect fails; then the
     caller's transaction is rolled back."""
     item, task_id = placed.item, placed.set.task_id
-    action = actions.read(item.tool_name, request.args)
+    action = actions.read(item.tool_name, request.args, edits=item.args if request.edited else None)
     if isinstance(action, Unreadable):
         return Done(Outcome(item.id, "failed", action.reason), request.args)
     effect = Effect(actions, item, action, task_id)
@@ -69,8 +69,7 @@ def take_back(tx: Transaction, actions: Actions, placed: Placed, request: SagaRe
     if undo_base(restoration.holder, item) != request.base:
         return Done(msgspec.structs.replace(outcome, stale=[]), request.args, sentence, tx.knowledge())
     if restoration.stale and restoration.empty:
-        message = "it was changed since it was confirmed"
-        return Done(msgspec.structs.replace(outcome, result="stale", message=message), request.args)
+        return Done(msgspec.structs.replace(outcome, result="stale", message=restoration.why_not), request.args)
     if not restoration.empty:
         undo.take_back(tx, item, restoration)
     message = "what was changed since was left as it is" if restoration.stale else ""

@@ -5,9 +5,7 @@ time, so they are the same on every device with the same data. `lottisync.review
 one item. Of several twins, the oldest is shown.
 """
 
-from collections import Counter
 from collections.abc import Collection, Iterable
-from typing import NamedTuple
 
 import msgspec
 
@@ -41,21 +39,6 @@ class SetView(msgspec.Struct, frozen=True, rename="camel"):
     def waiting(self) -> int:
         """How many items wait for a verdict (the card's "suggests 7 changes")."""
         return sum(item.status == ItemStatus.PENDING and not item.expired for item in self.items)
-
-
-class SetHead(NamedTuple):
-    """A set, without looking at what its items would do. `waiting`: how many items wait or are contested; `contested`:
-    whether one is; `decided`: whether something in it was decided in this visit."""
-
-    id: str
-    agent_id: str
-    agent_name: str
-    task_id: str
-    task_title: str
-    created_at: str
-    waiting: int
-    contested: bool
-    decided: bool
 
 
 class Inbox:
@@ -106,41 +89,23 @@ class Inbox:
         """The open sets, and those in which something was decided at `since` (ms) or later: what was decided on a page
         stays on it until the person leaves."""
         begun = iso(since)
-        shown = self._listed(now, task_id, only_open=False, resolved_since=begun)
         with index.reading(self._agents, now) as reader:
-            lately = index.decided_since(reader, [one.id for one in shown], begun)
-        return [one for one in shown if one.id in lately or one.waiting or any(item.contested for item in one.items)]
+            rows = {
+                row.set_id: row for row in (*index.entries(reader, task_id), *index.resolved(reader, begun, task_id))
+            }
+            lately = index.decided_since(reader, rows.values(), begun)
+            shown = self._views(reader, set(rows), now)
+        return [one for one in shown if one.id in lately or _waits(one)]
 
-    def visited_heads(self, now: int, since: int) -> list[SetHead]:
-        """The heads of the sets that `visited_sets` shows: where there are many, only some are looked at."""
-        lately = self.decided_lately(now, since)
-        with index.reading(self._agents, now) as reader:
-            wanted = {entry.set_id for entry in index.entries(reader, only_open=True)} | lately
-            ledger = index.ledger_of(reader, wanted, now)
-            agents = {one.agent_id for one in ledger.sets if one.id in wanted}
-            names = {agent: agent_name(reader, agent) for agent in agents}
-        waiting = Counter(
-            placed.set.id
-            for placed in ledger.placed()
-            if placed.state.contested or (placed.state.open and ledger.is_shown(placed))
-        )
-        contested = {placed.set.id for placed in ledger.placed() if placed.state.contested}
+    def titles(self, task_ids: Iterable[str]) -> dict[str, str]:
+        """The titles of tasks; '' for one that is not here."""
         with self._journal.reading() as journal:
-            return [
-                SetHead(
-                    *(one.id, one.agent_id, names[one.agent_id]),
-                    *(one.task_id, task_title(journal, one.task_id), one.created_at),
-                    *(waiting[one.id], one.id in contested, one.id in lately),
-                )
-                for one in ledger.sets
-                if one.id in wanted and (waiting[one.id] or one.id in lately)
-            ]
+            return {ident: task_title(journal, ident) for ident in task_ids}
 
-    def decided_lately(self, now: int, since: int) -> set[str]:
-        """The sets in which something was decided at `since` (ms) or later."""
-        begun = iso(since)
-        with index.reading(self._agents, now) as reader:
-            return index.decided_since(reader, self._decidable(reader, begun), begun)
+    def names(self, agent_ids: Iterable[str]) -> dict[str, str]:
+        """What agents are called."""
+        with self._agents.reading() as agents:
+            return {ident: agent_name(agents, ident) for ident in agent_ids}
 
     def sets(self, ids: Collection[str], now: int) -> list[SetView]:
         """These sets, oldest first."""
@@ -150,20 +115,9 @@ class Inbox:
     def put_aside(self, now: int) -> list[ItemView]:
         """The items that were put off, and those that have expired."""
         with index.reading(self._agents, now) as reader:
-            aside = {
-                entry.set_id
-                for entry in index.entries(reader)
-                if _may_be_aside(entry.items)
-                and any(item.status == ItemStatus.DEFERRED or item.expired for item in index.items_of(entry))
-            }
-            found = self._views(reader, aside, now)
+            aside = index.aside(reader)
+            found = self._views(reader, aside, now) if aside else []
         return [item for one in found for item in one.items if item.status == ItemStatus.DEFERRED or item.expired]
-
-    @staticmethod
-    def _decidable(reader: Reader, begun: str) -> set[str]:
-        """The sets of which an item can be decided, or was lately."""
-        unsettled = {entry.set_id for entry in index.entries(reader)}
-        return unsettled | {entry.set_id for entry in index.resolved(reader, begun)}
 
     def verdicts_on(self, item_id: str, now: int) -> tuple[ChangeDecision, ...]:
         """The decisions that count on an item, oldest first: several, if devices decided differently. Raises `Problem`
@@ -181,13 +135,9 @@ class Inbox:
         with self._journal.reading() as reader:
             return item_view(reader, ledger.find(item_id), lens)
 
-    def _listed(
-        self, now: int, task_id: str | None, *, only_open: bool, resolved_since: str | None = None
-    ) -> list[SetView]:
+    def _listed(self, now: int, task_id: str | None, *, only_open: bool) -> list[SetView]:
         with index.reading(self._agents, now) as reader:
             wanted = {entry.set_id for entry in index.entries(reader, task_id, only_open=only_open)}
-            if resolved_since is not None:
-                wanted |= {entry.set_id for entry in index.resolved(reader, resolved_since, task_id)}
             return self._views(reader, wanted, now)
 
     def _views(
@@ -230,8 +180,3 @@ def _set_view(journal: Reader, many: list[Placed], lens: Lens) -> SetView:
         change_set.created_at,
         [item_view(journal, placed, lens) for placed in many],
     )
-
-
-def _may_be_aside(items: str) -> bool:
-    """False if none of a set's items (JSON) was put off or has expired: most are not, and need not be decoded."""
-    return ItemStatus.DEFERRED in items or "expired" in items

@@ -165,16 +165,27 @@ def resolved(reader: Reader, since: str, task_id: str | None = None) -> list[Ind
     return _entries(reader, where, tuple(bindings))
 
 
-def decided_since(reader: Reader, set_ids: Iterable[str], since: str) -> set[str]:
+def decided_since(reader: Reader, rows: Iterable[IndexRow], since: str) -> set[str]:
     """Those of some sets on which something was decided at `since` (ISO 8601) or later."""
-    found = set()
-    for set_id in set_ids:
-        for entry in _entries(reader, "set_id = ?", (set_id,)):
-            for ident in msgspec.json.decode(entry.decisions, type=list[str]):
-                decision = _decision(reader, ident)
-                if decision is not None and decision.created_at >= since:
-                    found.add(set_id)
-    return found
+    return {row.set_id for row in rows if row.decisions != "[]" and _was_decided(reader, row, since)}
+
+
+def _was_decided(reader: Reader, row: IndexRow, since: str) -> bool:
+    known = (_decision(reader, ident) for ident in msgspec.json.decode(row.decisions, type=list[str]))
+    return any(decision is not None and decision.created_at >= since for decision in known)
+
+
+def aside(reader: Reader) -> set[str]:
+    """The sets with an item that was put off, or has expired."""
+    maybe = _entries(reader, "not settled and (instr(items, ?) or instr(items, 'expired'))", (ItemStatus.DEFERRED,))
+    return {
+        row.set_id for row in maybe if any(item.status == ItemStatus.DEFERRED or item.expired for item in items_of(row))
+    }
+
+
+def places(reader: Reader) -> dict[str, int]:
+    """Where each set that is not settled stands in the change feed: another place if it was written anew."""
+    return lookups.places(reader, "select set_id from change_set_index where not settled")
 
 
 def waiting(agents: Store, now: int, task_id: str | None = None) -> int:

@@ -95,9 +95,9 @@ class SetState(NamedTuple):
 
     status: SetStatus
     items: dict[str, ItemState]
-    resolved_at: str | None = None
-    since: int = 0
-    until: int = FOREVER
+    resolved_at: str | None
+    since: int
+    until: int
 
     @property
     def open(self) -> bool:
@@ -123,7 +123,7 @@ def heads_of(known: dict[str, ChangeDecision]) -> tuple[ChangeDecision, ...]:
     """The decisions that no other one lists as seen, oldest first. If decisions list each other in a ring (no correct
     device writes one) and no decision beside the ring has seen it, all of the ring are heads: malformed data hides no
     verdict (REV-31)."""
-    listed = {ident: [other for other in one.seen if other in known and other != ident] for ident, one in known.items()}
+    listed = {ident: one.seen for ident, one in known.items()}
     lists: defaultdict[str, list[str]] = defaultdict(list)
     for ident, others in listed.items():
         for other in others:

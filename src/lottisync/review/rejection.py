@@ -18,7 +18,7 @@ from lottisync.review.action import Unreadable
 from lottisync.review.change import ChangeDecision
 from lottisync.review.completion import Begun, Sagas
 from lottisync.review.decision import decision_ids, decision_on, twins
-from lottisync.review.desk import UNSEEN, Act, Desk, Ledgers, Shown, already
+from lottisync.review.desk import UNSEEN, Act, Desk, Ledgers, Shown
 from lottisync.review.ledger import Placed
 from lottisync.review.outcome import Outcome
 from lottisync.review.precedence import PERSON
@@ -94,12 +94,8 @@ def _decide(
     """A verdict that does not change the journal, checked in the transaction of the agent store that writes it."""
     placed, desk = act.ledgers.find(item_id), act.desk
     item, task_id = placed.item, placed.set.task_id
-    if (refused := act.undecidable(placed)) is not None:
+    if (refused := act.no_longer_open(placed)) is not None:
         return refused
-    if placed.state.decided:
-        return already(placed)
-    if (changed := act.not_as_shown(placed)) is not None:
-        return changed
     with desk.journal.reading() as reader:
         target_view = effect.read_target(desk.actions, item, task_id, reader)
         if saga.begun(act.tx, item) is not None:

@@ -49,15 +49,17 @@ class Witness(NamedTuple):
 
 
 class SagaRequest(msgspec.Struct, frozen=True):
-    """`base` is what the person was shown, `seen` are the decisions that they knew, `at` is the time in ms, `decision`
-    the id of the future decision. The base of an undo is the register of its receipt; `undoes` is the decision that it
-    takes back. `rejected` is what a `suppress` writes. `witness` is the write of the effect, after completion."""
+    """`edited` says that the person edited the arguments, `base` is what they were shown, `seen` are the decisions that
+    they knew, `at` is the time in ms, `decision` the id of the future decision. The base of an undo is the register of
+    its receipt; `undoes` is the decision that it takes back. `rejected` is what a `suppress` writes. `witness` is the
+    write of the effect, after completion."""
 
     kind: SagaKind
     item: str
     at: int
     decision: str = ""
     args: dict[str, Any] = {}
+    edited: bool = False
     guarded: bool = False
     base: list[SeenField] = []
     seen: list[str] = []

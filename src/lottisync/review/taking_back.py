@@ -64,7 +64,7 @@ def _begin(act: Act, placed: Placed) -> Begun | Outcome:
         if restoration.holder is None and not _has_been_here(reader, state.heads):
             return Outcome(item.id, "failed", "its effect is not here; synchronise first")
     if restoration.stale and restoration.empty:
-        return Outcome(item.id, "stale", "it was changed since it was confirmed", stale=restoration.stale)
+        return Outcome(item.id, "stale", restoration.why_not, stale=restoration.stale)
     request = SagaRequest(
         "undo",
         item.id,

@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 from lottisync.causality.vector_clock import Dot
 from lottisync.entities import canonical
 from lottisync.entities.entity import DELETED_AT, Entity, is_deleted
+from lottisync.language import marked
 from lottisync.review.change import ChangeItem, SeenField
 from lottisync.review.effect import Effect, StaleField, receipt_path, stale_field
 from lottisync.review.precedence import AGENT
@@ -28,16 +29,21 @@ from lottisync.review.proposal import undo_operation
 from lottisync.store.reader import Reader
 from lottisync.store.transaction import Transaction
 
+CHANGED = marked("it was changed since it was confirmed")
+MADE_CHANGED = marked("what was made with it was changed since")
+
 
 class Restoration(NamedTuple):
-    """What undoing would write: `writes` into the registers of `holder`, or its deletion with that of the
-    entities `along`. `stale` are the registers that hold something else by now."""
+    """What undoing would write: `writes` into the registers of `holder`, or its deletion, and the deletion of the
+    entities `along`. `stale` are the registers that hold something else by now; `why_not` says so if nothing is left
+    to write."""
 
     holder: Entity | None
     writes: dict[str, Any]
     stale: list[StaleField]
     delete: bool = False
     along: tuple[str, ...] = ()
+    why_not: str = CHANGED
 
     @property
     def empty(self) -> bool:
@@ -80,7 +86,12 @@ def undoing(reader: Reader, effect: Effect) -> Restoration:
         else:
             wrote = _values(effect, _args(entity.value(receipt_path(item.operation_id)))).get(path)
             stale.append(stale_field(entity, path, SeenField(entity.id, path, wrote), was[path]))
-    return Restoration(entity, writes, stale)
+    if not writes or stale:
+        return Restoration(entity, writes, stale)
+    made, changed = _made_along(reader, effect)
+    if changed:
+        return Restoration(entity, {}, changed, why_not=MADE_CHANGED)
+    return Restoration(entity, writes, [], along=tuple(made))
 
 
 def take_back(tx: Transaction, item: ChangeItem, restoration: Restoration) -> None:
@@ -88,11 +99,10 @@ def take_back(tx: Transaction, item: ChangeItem, restoration: Restoration) -> No
     assert entity is not None
     receipt = {receipt_path(undo_operation(item.operation_id)): {"undoes": item.operation_id}}
     tx.put(entity.id, entity.type, {**restoration.writes, **receipt})
-    if restoration.delete:
-        # With the agent's precedence: what a person writes to it elsewhere meanwhile keeps it alive. The entity
-        # first, so that its deletion is the write after the receipt (`_deletions`).
-        for ident in (entity.id, *restoration.along):
-            tx.delete(ident, precedence=AGENT)
+    # With the agent's precedence: what a person writes to it elsewhere meanwhile keeps it alive. The entity first, so
+    # that its deletion is the write after the receipt (`_deletions`).
+    for ident in ((entity.id,) if restoration.delete else ()) + restoration.along:
+        tx.delete(ident, precedence=AGENT)
 
 
 def reassert(tx: Transaction, effect: Effect) -> dict[str, Any] | None:
@@ -125,7 +135,7 @@ def _removal(reader: Reader, effect: Effect, entity: Entity) -> Restoration:
         return Restoration(entity, {}, [])
     changed = [path for path in entity.registers if not entity.dots(path) <= _dots(effect.item, entity)]
     stale = [stale_field(entity, path, None, None) for path in changed]
-    ours = effect.action.created_along(effect.item.operation_id)
+    ours = effect.action.created_along(effect.item.operation_id, effect.task_id)
     along: list[str] = []
     for owned in reader.owned_by(entity.id) if effect.action.builds else ():
         if owned.id in ours and len({write.stamp.dot for ws in owned.registers.values() for write in ws}) == 1:
@@ -133,6 +143,30 @@ def _removal(reader: Reader, effect: Effect, entity: Entity) -> Restoration:
         elif owned.id != entity.id:
             stale.append(StaleField(owned.id, owned.type, None, owned.value("title") or owned.value("text")))
     return Restoration(entity, {}, stale, delete=not stale, along=tuple(along))
+
+
+def _made(reader: Reader, effect: Effect) -> list[Entity]:
+    """What the effect made besides its change of the target: entities with its receipt, and what belongs to them."""
+    path = receipt_path(effect.item.operation_id)
+    found: list[Entity] = []
+    for ident in effect.action.created_along(effect.item.operation_id, effect.task_id):
+        made = reader.entity(ident)
+        if made is not None and path in made.registers:
+            found += [made, *(owned for owned in reader.owned_by(ident, deleted=True) if owned.id != ident)]
+    return found
+
+
+def _made_along(reader: Reader, effect: Effect) -> tuple[list[str], list[StaleField]]:
+    """What would be deleted with the change, and what somebody has written to it or put into it."""
+    along: list[str] = []
+    changed: list[StaleField] = []
+    for made in _made(reader, effect):
+        if is_deleted(made):
+            continue
+        if any(not made.dots(path) <= _dots(effect.item, made) for path in made.registers):
+            changed.append(StaleField(made.id, made.type, None, made.value("title") or made.value("text")))
+        along.append(made.id)
+    return along, changed
 
 
 def _was(item: ChangeItem, entity: Entity) -> dict[str, Any]:

@@ -9,8 +9,7 @@ passes here passes there.
 
 What it says is decided by a script: a function from `ChatRequest` to `Reply`, called once per request in the
 server's own thread, one at a time. The script sees the whole request, so it can pick the ids out of what the model
-was sent and answer with them. Besides saying something, a reply can be one of the ways in which models and their
-servers fail; each is a class below.
+was sent and answer with them (`lottisync.scripted_model.script`).
 
 Every request body is kept, in order, and on request written to a file as one JSON line: it is what was sent to
 the model, which people who let an agent read their notes have a right to see. Headers are not kept; they hold keys.
@@ -34,125 +33,35 @@ import socket
 import socketserver
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import FrameType, TracebackType
-from typing import Annotated, Any, Literal, Self, assert_never
+from typing import Any, Self, assert_never
 
 import msgspec
+
+from lottisync.scripted_model.request import complaint
+from lottisync.scripted_model.script import (
+    ChatRequest,
+    Dropped,
+    RateLimited,
+    RawArguments,
+    RawEvents,
+    Reply,
+    Say,
+    Script,
+    ServerError,
+    Stall,
+    Truncated,
+    text_of,
+)
 
 MAX_BODY_BYTES = 8 * 1024 * 1024
 """A conversation is some hundred kilobytes; anything beyond this is a mistake."""
 
 ARGUMENT_PIECE_CHARACTERS = 9
 """Short enough that the pieces of nearly any call break inside a key, a string or a number."""
-
-
-class ChatRequest(msgspec.Struct, frozen=True):
-    """One request as the script sees it. `number` counts from 1; `body` is the JSON as it was sent."""
-
-    number: int
-    body: dict[str, Any]
-
-    @property
-    def messages(self) -> list[dict[str, Any]]:
-        """The conversation so far, oldest first, in wire form."""
-        messages: list[dict[str, Any]] = self.body["messages"]
-        return messages
-
-    @property
-    def tools(self) -> list[str]:
-        """The names of the tools that may be called."""
-        return [tool["function"]["name"] for tool in self.body.get("tools", [])]
-
-    def texts(self, role: str) -> list[str]:
-        """What was said in that role ("system", "user", "assistant", "tool"), oldest first."""
-        return [_text(message) for message in self.messages if message["role"] == role]
-
-    @property
-    def turn(self) -> int:
-        """Which answer of this conversation is asked for, from 1."""
-        return 1 + len(self.texts("assistant"))
-
-    @property
-    def tool_results(self) -> list[str]:
-        """The answers to the calls of the last turn, in order; empty at the start of a conversation."""
-        results: list[str] = []
-        for message in reversed(self.messages):
-            if message["role"] != "tool":
-                break
-            results.append(_text(message))
-        return results[::-1]
-
-
-class Say(msgspec.Struct, frozen=True):
-    """A whole answer: words, tool calls (name, arguments), or both.
-
-    `counts_tokens` False leaves the token count out even when it was asked for, as some servers do.
-    """
-
-    text: str = ""
-    tool_calls: Sequence[tuple[str, dict[str, Any]]] = ()
-    finish_reason: str | None = None
-    counts_tokens: bool = True
-
-
-class RawArguments(msgspec.Struct, frozen=True):
-    """A whole answer with one tool call, whose arguments are this text, JSON or not."""
-
-    name: str
-    arguments: str
-
-
-class Truncated(msgspec.Struct, frozen=True):
-    """The first `events` events of an answer, then a clean end: no finish reason, no [DONE], no error."""
-
-    answer: Say
-    events: int
-
-
-class Dropped(msgspec.Struct, frozen=True):
-    """The first `events` events of an answer, then the connection breaks."""
-
-    answer: Say
-    events: int
-
-
-class Stall(msgspec.Struct, frozen=True):
-    """The first `events` events of an answer, then silence until the client goes away or the server closes.
-
-    With 0 events not even the response's head is sent.
-    """
-
-    answer: Say = Say()
-    events: int = 0
-
-
-class RawEvents(msgspec.Struct, frozen=True):
-    """These events, word for word, as a stream: for what only some servers do."""
-
-    events: Sequence[str]
-
-
-class RateLimited(msgspec.Struct, frozen=True):
-    """HTTP 429. `retry_after` is in seconds; None sends no Retry-After."""
-
-    retry_after: float | None = None
-    code: str = "rate_limit_exceeded"
-
-
-class ServerError(msgspec.Struct, frozen=True):
-    """An HTTP error of that status, with that message. `may_retry` False asks the client not to try again."""
-
-    status: int = 500
-    message: str = "The server had an error while processing your request."
-    may_retry: bool = True
-
-
-Reply = Say | RawArguments | Truncated | Dropped | Stall | RawEvents | RateLimited | ServerError
-
-Script = Callable[[ChatRequest], Reply]
 
 
 class ScriptedModelServer:
@@ -303,8 +212,8 @@ class _Exchange(BaseHTTPRequestHandler):
             body = msgspec.json.decode(content, type=dict[str, Any])
         except msgspec.DecodeError:
             return self._send_error(400, "invalid_request_error", "We could not parse the JSON body.")
-        if complaint := _complaint(body):
-            return self._send_error(400, "invalid_request_error", complaint)
+        if fault := complaint(body):
+            return self._send_error(400, "invalid_request_error", fault)
         self.server.model.bodies.append(content)
         number, reply = self.server.model.reply_to(body)
         return self._send_reply(number, body, reply)
@@ -389,14 +298,14 @@ class _Answer:
             if isinstance(said, Say)
             else [(said.name, said.arguments)]
         )
-        self._calls = [(f"call_{number}_{place}", *call) for place, call in enumerate(calls)]
+        self._calls = [(f"call_{number}_{index}", *call) for index, call in enumerate(calls)]
         self._head = {"id": f"chatcmpl-{number}", "created": 0, "model": body["model"]}
         self._finish_reason = self._said.finish_reason or ("tool_calls" if calls else "stop")
         asked = bool((body.get("stream_options") or {}).get("include_usage")) or not body.get("stream")
         self._usage = self._count(body) if asked and self._said.counts_tokens else None
 
     def _count(self, body: dict[str, Any]) -> dict[str, int]:
-        prompt = sum(_tokens(_text(message)) for message in body["messages"])
+        prompt = sum(_tokens(text_of(message)) for message in body["messages"])
         completion = _tokens(self._said.text) + sum(_tokens(name + text) for _, name, text in self._calls)
         return {
             "prompt_tokens": prompt,
@@ -438,93 +347,6 @@ class _Answer:
         counted = {} if self._usage is None else {"usage": usage}
         event = {**self._head, "object": "chat.completion.chunk", "choices": choices, **counted}
         return json.dumps(event, ensure_ascii=False)
-
-
-class _Function(msgspec.Struct):
-    name: str
-    arguments: str
-
-
-class _CallEntry(msgspec.Struct):
-    id: str
-    type: Literal["function"]
-    function: _Function
-
-
-_Content = str | list[dict[str, Any]]
-
-
-class _SystemEntry(msgspec.Struct, tag_field="role", tag="system"):
-    content: _Content
-
-
-class _DeveloperEntry(msgspec.Struct, tag_field="role", tag="developer"):
-    content: _Content
-
-
-class _UserEntry(msgspec.Struct, tag_field="role", tag="user"):
-    content: _Content
-
-
-class _AssistantEntry(msgspec.Struct, tag_field="role", tag="assistant"):
-    content: _Content | None = None
-    tool_calls: Annotated[list[_CallEntry], msgspec.Meta(min_length=1)] | None = None
-
-
-class _ToolEntry(msgspec.Struct, tag_field="role", tag="tool"):
-    tool_call_id: str
-    content: _Content
-
-
-class _Signature(msgspec.Struct):
-    name: Annotated[str, msgspec.Meta(pattern="^[a-zA-Z0-9_-]{1,64}$")]
-    parameters: dict[str, Any] | None = None
-
-
-class _Tool(msgspec.Struct):
-    type: Literal["function"]
-    function: _Signature
-
-
-class _Request(msgspec.Struct):
-    """As much of a request's shape as a client can plausibly get wrong."""
-
-    model: str
-    messages: Annotated[
-        list[_SystemEntry | _DeveloperEntry | _UserEntry | _AssistantEntry | _ToolEntry], msgspec.Meta(min_length=1)
-    ]
-    tools: Annotated[list[_Tool], msgspec.Meta(min_length=1)] | None = None
-    stream: bool | None = None
-
-
-def _complaint(body: dict[str, Any]) -> str | None:
-    """Why OpenAI would reject this request, or None."""
-    try:
-        request = msgspec.convert(body, _Request)
-    except msgspec.ValidationError as error:
-        return f"Invalid request: {error}"
-    unanswered: set[str] = set()
-    for place, message in enumerate(request.messages):
-        if isinstance(message, _ToolEntry):
-            if message.tool_call_id not in unanswered:
-                return (
-                    f"messages[{place}] with role 'tool' must be a response to a preceding message with 'tool_calls'."
-                )
-            unanswered.discard(message.tool_call_id)
-        elif unanswered:
-            break
-        elif isinstance(message, _AssistantEntry):
-            unanswered = {call.id for call in message.tool_calls or ()}
-    if unanswered:
-        return f"'tool_calls' must be followed by tool messages: {sorted(unanswered)} have no response."
-    return None
-
-
-def _text(message: dict[str, Any]) -> str:
-    content = message.get("content")
-    if isinstance(content, list):
-        return "".join(part.get("text", "") for part in content)
-    return content or ""
 
 
 def _words(text: str) -> list[str]:

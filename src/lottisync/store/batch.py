@@ -16,11 +16,14 @@ from functools import lru_cache, partial
 from itertools import chain, count, islice, repeat
 from typing import Any, NamedTuple
 
+from lottisync.causality import vector_clock
 from lottisync.causality.vector_clock import Host
-from lottisync.entities.batch import Columns
+from lottisync.entities.batch import Columns, Edit, Plain, edits
 from lottisync.store.columns import CREATED_AT
 from lottisync.store.instant import iso
-from lottisync.store.rows import INSERT_COMPONENT, Rows
+from lottisync.store.reader import Row
+from lottisync.store.rows import DELETE_COMPONENT, INSERT_COMPONENT, Rows
+from lottisync.store.write_buffer import KEEP_WRITE
 
 ROWS_TOGETHER = 25
 """Rows that one statement inserts. Each run of a statement searches the cache of statements for it, which takes as long
@@ -37,6 +40,17 @@ class NewRows(NamedTuple):
     clocks: Sequence[dict[Host, int]]
     earliest: Sequence[int]
     latest: Sequence[int]
+
+
+class Taken(NamedTuple):
+    """An edit that is to be stored: its place in the batch, what is here, the hash of what comes, and its place in the
+    feed."""
+
+    at: int
+    row: Row
+    edit: Edit
+    hash: bytes
+    feed: int
 
 
 class Batches(Rows):
@@ -68,6 +82,77 @@ class Batches(Rows):
         self.changed = True
         return hashes
 
+    def _edits(self, incoming: Plain, present: Mapping[str, Row]) -> dict[int, Edit]:
+        """By place, what may go the way of `_edit_all`: usual edits of rows that are sound, and no links."""
+        if not self._quarantined.empty or any(clock.get(self._host, 0) > self._counter for clock in incoming.clocks):
+            return {}
+        rows = [row for row in present.values() if self._is_known(row.version.type)]
+        if not rows:
+            return {}
+        hashes = Columns.of(row.version for row in rows).hashes()
+        sound = {
+            row.version.id: row.version
+            for row, version_hash in zip(rows, hashes, strict=True)
+            if row.hash == version_hash and not row.clean_tombstone
+        }
+        found = edits(incoming, sound)
+        return {at: edit for at, edit in found.items() if self._keeps_columns(incoming, at, edit)}
+
+    def _is_known(self, type_name: str) -> bool:
+        described = self.schema.types.get(type_name)
+        return described is not None and not described.link
+
+    def _keeps_columns(self, incoming: Plain, at: int, edit: Edit) -> bool:
+        """As `columns.lasting_columns_are_kept` has it for a single entity."""
+        described = self.schema.types[incoming.columns.types[at]]
+        if not isinstance(incoming.values[at].get(CREATED_AT), str):
+            return False
+        return {CREATED_AT, described.owner, described.subtype}.isdisjoint(edit.changes)
+
+    def _edit_all(self, incoming: Plain, taken: Sequence[Taken]) -> None:
+        """Put edits in the place of what is here, and keep everything in step, as `_store` does for a single one."""
+        if not taken:
+            return
+        rows: list[tuple[Any, ...]] = []
+        history: list[tuple[Any, ...]] = []
+        fields: list[tuple[str, str]] = []
+        begun: list[tuple[int, int, int]] = []
+        ended: list[tuple[int, int, int]] = []
+        written: dict[int, str] = {}
+        _, types, clocks, stamps, documents = incoming.columns
+        for at, row, edit, version_hash, feed in taken:
+            base, stamped, ident, n = incoming.bases[at], incoming.stamps[at], row.version.id, row.n
+            latest = max(base.millis, *(stamp.millis for stamp in stamped.values())) if stamped else base.millis
+            if latest not in written:
+                written[latest] = iso(latest)
+            rows.append(
+                (written[latest], None, documents[at], clocks[at], stamps[at], version_hash, False, False, feed, n)
+            )
+            for path, stamp, value in edit.gone:
+                by = stamped.get(path, base)
+                fields.append((ident, path))
+                history.append((ident, path, *stamp, value, by.host, by.counter))
+            before = edit.clock
+            for host, counter in incoming.clocks[at].items():
+                past = before.get(host, 0)
+                if counter != past:
+                    number = self.host_number(host)
+                    begun.append((number, counter, n))
+                    if past:
+                        ended.append((number, past, n))
+        self._reach(incoming.clocks[at] for at, *_ in taken)
+        self._sum += sum(_number(version_hash) for _, _, _, version_hash, _ in taken)
+        self._sum -= sum(_number(row.hash) for _, row, *_ in taken)
+        self.changed = True
+        self._insert(INSERT_COMPONENT, begun)
+        for statement, some in (
+            (DELETE_COMPONENT, ended),
+            (self._place(types[taken[0].at]).statements.refresh, rows),
+            (KEEP_WRITE, history),
+        ):
+            self._connection.executemany(statement, some).fetchall()
+        self._buffer.overwritten_more(fields)
+
     def _insert(self, statement: str, rows: Sequence[tuple[Any, ...]]) -> None:
         """Give SQLite rows, most of them `ROWS_TOGETHER` at a time."""
         whole = len(rows) - len(rows) % ROWS_TOGETHER
@@ -92,8 +177,23 @@ class Batches(Rows):
             [subtype if subtype and isinstance(subtype, str) else None for subtype in subtypes],
         )
 
-    def _components(self, clocks: Sequence[Mapping[Host, int]]) -> list[tuple[int, int, int]]:
-        numbers = {host: self.host_number(host) for host in dict.fromkeys(chain.from_iterable(clocks))}
+    def _reach(self, clocks: Iterable[Mapping[Host, int]]) -> dict[Host, int]:
+        """What these clocks name is here now; the numbers of their hosts."""
+        numbers = {}
+        for host, counter in vector_clock.reach(clocks).items():
+            numbers[host] = self.host_number(host)
+            self._reached(numbers[host], counter)
+        return numbers
+
+    def _components(self, clocks: Sequence[dict[Host, int]]) -> list[tuple[int, int, int]]:
+        hosts = set(chain.from_iterable(clocks))
+        if len(hosts) == 1:  # most of an import, or of a first round, was written by one host
+            (host,) = hosts
+            number = self.host_number(host)
+            counters = list(chain.from_iterable(map(dict.values, clocks)))
+            self._reached(number, max(counters))
+            return list(zip(repeat(number), counters, range(self._n + 1, self._n + 1 + len(counters)), strict=False))
+        numbers = self._reach(clocks)
         return [
             (numbers[host], counter, n)
             for n, clock in enumerate(clocks, self._n + 1)

@@ -10,8 +10,6 @@ would cost as much as a round.
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
-import msgspec
-
 from lottisync.causality.chain import VALUE_BYTES, ChainPart, LogEnd, genesis
 from lottisync.causality.vector_clock import Host
 from lottisync.entities import canonical
@@ -19,11 +17,6 @@ from lottisync.store.reader import Reader
 
 SEGMENT_VALUES = 60
 """Values in a segment. A write that is appended rewrites all of them, and the end of a log is read in one page."""
-
-OWN_VALUE = f"""(select substr(segment, (s.counter - first) * {VALUE_BYTES} + 1, {VALUE_BYTES}) from chain
-    where host = h.n and first <= s.counter order by first desc limit 1)"""
-"""The value at the last write of this store, where `s` is its state and `h` its host."""
-
 
 Execute = Callable[[str, tuple[Any, ...]], list[tuple[Any, ...]]]
 
@@ -36,8 +29,6 @@ class Log(NamedTuple):
     end: LogEnd
 
 
-_ends = msgspec.json.Decoder(dict[Host, int]).decode
-_values = msgspec.json.Decoder(dict[Host, str]).decode
 LAST_SEGMENT = "h.n = c.host and c.first = (select max(first) from chain where host = h.n)"
 TIP = f"c.first + length(c.segment) / {VALUE_BYTES} - 1"
 
@@ -73,24 +64,6 @@ def roots(reader: Reader) -> dict[Host, Host]:
 def log_ends(reader: Reader) -> dict[Host, LogEnd]:
     """How far each log goes; a branch comes behind its parent, which is the order in which they are sent."""
     return {host: log.end for host, log in logs(reader).items()}
-
-
-class Tips(NamedTuple):
-    """Of each log that holds a value, the last counter, and the value there in hexadecimal."""
-
-    ends: dict[Host, int]
-    values: dict[Host, str]
-
-
-def tips(reader: Reader) -> Tips:
-    """Every round asks for this, and there may be a thousand hosts: it comes as two texts, several times as quickly as
-    `logs`."""
-    ((ends, values),) = reader.local(
-        f"""select json_group_object(h.host, {TIP}),
-                   json_group_object(h.host, lower(hex(substr(c.segment, -{VALUE_BYTES}))))
-            from hosts h join chain c on {LAST_SEGMENT}"""
-    )
-    return Tips(_ends(ends), _values(values))
 
 
 def ends_of(reader: Reader, hosts: Iterable[Host]) -> dict[Host, int]:

@@ -70,6 +70,7 @@ def broken_invariants(reader: Reader, progress: Callable[[int, int], None] = lam
     if digest.to_bytes(32, "big") != reader.digest():
         found.append(f"the digest is {reader.digest().hex()[:16]}..., the rows give {digest:064x}"[:120])
     found += _broken_logs(reader)
+    found += reader.host_faults()
     for host, counter in reader.forgotten().items():
         if counter > known.get(host, 0):
             found.append(f"write {counter} of {host} was forgotten, and {known.get(host, 0)} of its writes are known")

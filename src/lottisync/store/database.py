@@ -16,7 +16,7 @@ from lottisync.problem import Problem
 from lottisync.store.migration import upgrade
 
 APPLICATION_ID = 0x4C4F5453  # "LOTS"
-FORMAT = 6
+FORMAT = 7
 BUSY_MILLIS = 30_000
 """How long a writer waits for another process's transaction: longer than any of ours lasts."""
 STATEMENTS = 512

@@ -25,9 +25,11 @@ from lottisync.entities.version import BadVersion, Damaged
 from lottisync.problem import Problem
 from lottisync.store import tables
 from lottisync.store.columns import Columns, columns_between, columns_of, own_column_names
+from lottisync.store.known_hosts import Latest
 from lottisync.store.reader import Reader
 
 _LOCAL = re.compile(r"\bcreate\s+(?:unique\s+)?(?:table|view|index|trigger)\s+if\s+not\s+exists\s+(\w+)", re.IGNORECASE)
+_VIEW = re.compile(r"^create view if not exists (\w+)( as .+?);$", re.MULTILINE | re.DOTALL)
 _STRIDE = 500
 """Rows whose columns are computed at a time."""
 
@@ -117,12 +119,24 @@ def settled(
 
 
 def add_local_tables(connection: apsw.Connection, given: StoreSchema) -> None:
-    """Make what the file lacks of the local tables: they are not described, so no version says that a program has new
-    ones. A disk that takes nothing is left as it is, for reading goes on without them."""
+    """Make what the file lacks of the local tables, and views that have changed: they are not described, so no version
+    says that a program has new ones. A disk that takes nothing is left as it is, for reading goes on without them."""
     wanted = local_names(given.local_tables)
-    if wanted and not wanted <= {name for (name,) in connection.execute("select name from sqlite_schema")}:
+    if not wanted:
+        return
+    held = {name: str(sql) for name, sql in connection.execute("select name, sql from sqlite_schema")}
+    old = [name for name, body in local_views(given.local_tables) if name in held and not held[name].endswith(body)]
+    if old or not wanted <= held.keys():
         with contextlib.suppress(apsw.FullError, apsw.ReadOnlyError, apsw.IOError), connection:
+            for name in old:
+                connection.execute(f"drop view {name}").fetchall()
             connection.execute(given.local_tables).fetchall()
+
+
+@lru_cache
+def local_views(definitions: str) -> tuple[tuple[str, str], ...]:
+    """The names of the views in the SQL of local tables, each with what it selects."""
+    return tuple(_VIEW.findall(definitions))
 
 
 @lru_cache
@@ -246,7 +260,7 @@ def _make_indexes(connection: apsw.Connection, given: StoreSchema) -> None:
 def _fill_columns(connection: apsw.Connection, given: StoreSchema) -> None:
     """Compute once more what every row shows of its document. A row that cannot be read, or whose columns cannot be
     computed, stays as it is: `check` names it."""
-    reader, last = Reader(given, connection), -1
+    reader, last = Reader(given, connection, Latest()), -1
     select = f"select n, {tables.RAW_COLUMNS} from rows where n > ? order by n limit {_STRIDE}"
     while rows := reader.local(select, (last,)):
         held, last = columns_between(reader, last, rows[-1][0]), rows[-1][0]

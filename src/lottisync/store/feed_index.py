@@ -43,6 +43,13 @@ class FeedIndex(Generic[Seen]):
         """Index what the stores have committed since the last time; how many changes that was."""
         return sum(self._catch_up(name, store) for name, store in self._stores.items())
 
+    def build_again(self) -> None:
+        """Index everything once more: what it says does not fit what is stored."""
+        with self._transaction():
+            for name in self._stores:
+                self._forget(name)
+        self.catch_up()
+
     def look(self, reader: Reader, change: Change) -> Seen | None:
         """What the index needs to know of an entity that was added, changed or deleted; None if nothing."""
         raise NotImplementedError
@@ -86,9 +93,12 @@ class FeedIndex(Generic[Seen]):
             )
         if known[0][1] and known[0][0] >= feed:
             return feed
+        self._forget(name)
+        return 0
+
+    def _forget(self, name: str) -> None:
         self.drop(name)
         self._connection.execute("delete from feeds where store = ?", (name,)).fetchall()
-        return 0
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:

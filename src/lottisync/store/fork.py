@@ -99,10 +99,13 @@ def split(tx: Merge, found: Iterable[bytes]) -> bool:
             notice.record(tx, tx.execute, host, counter, tx.now)
     if tx.host in here:
         tx.new_host()
+    tx.finish()
     stretches = {host: _stretches(tx, host, counters) for host, counters in here.items()}
     division = Division({host: parts for host, parts in stretches.items() if len(parts) > 1})
     if division.stretches:
         _rename(tx, division)
+    if division.stretches:
+        tx.find_hosts_again()
     tx.changed = tx.changed or bool(new)
     return bool(new)
 

@@ -2,19 +2,22 @@
 
 They lie between 1970 and the end of 9999, because text with a longer year no longer sorts. A clock
 reading has room for eight centuries more; one from there is shown as the last instant there is, so
-that a peer whose clock is that wrong can still be read.
+that a peer whose clock is that wrong can still be read. What is computed with days and times that a clock
+says, or that somebody stored, goes through this module, and ends at the same limits.
 """
 
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime, timedelta, tzinfo
 from functools import lru_cache
 
 LAST = 253_402_300_799_999
 """9999-12-31T23:59:59.999Z."""
+_LAST_THERE = LAST - 2 * 86_400_000
+"""No zone is a whole day from UTC. So each can say this time, and has a day after it."""
 
 
 def iso(millis: int) -> str:
     """`1772316000000` -> `2026-02-28T22:00:00.000Z` (ENT-14)."""
-    seconds, rest = divmod(min(millis, LAST), 1000)
+    seconds, rest = divmod(max(0, min(millis, LAST)), 1000)
     return f"{_to_the_second(seconds)}.{rest:03d}Z"
 
 
@@ -33,3 +36,25 @@ def millis(text: str) -> int:
     if not 0 <= found <= LAST:
         raise ValueError(f"an instant lies between 1970 and 9999; got {text!r}")
     return found
+
+
+def there(millis: int, zone: tzinfo | None = None) -> datetime:
+    """What the clock on the wall says in that zone (None: in this machine's) at an instant in milliseconds, of any
+    size (ENT-570)."""
+    return datetime.fromtimestamp(max(0, min(millis, _LAST_THERE)) / 1000, UTC).astimezone(zone)
+
+
+def since_1970(moment: datetime) -> int:
+    """The instant of a time of the clock, in milliseconds, within the limits; without a zone it is this machine's."""
+    try:
+        return max(0, min(round(moment.timestamp() * 1000), LAST))
+    except (ValueError, OverflowError):  # so near to a limit of the calendar that the offset leads beyond it
+        return 0 if moment.year == 1 else LAST
+
+
+def later(day: date, days: int) -> date:
+    """The day that is so many days later; the first or the last of the calendar instead of one beyond it."""
+    try:
+        return day + timedelta(days)
+    except OverflowError:
+        return date.max if days > 0 else date.min

@@ -69,6 +69,13 @@ def made_at(reader: Reader, chosen: str, bindings: Sequence[str] = ()) -> list[t
     return [(str(at), str(ident)) for at, ident in rows]
 
 
+def places(reader: Reader, chosen: str) -> dict[str, int]:
+    """The places in the change feed of the entities whose ids the query `chosen` gives."""
+    entities, _ = tables.names(reader.schema)
+    rows = reader.local(f"select id, feed from {entities} where id in ({chosen})")
+    return {str(ident): int(feed) for ident, feed in rows}
+
+
 def subtypes(reader: Reader, type_name: str) -> set[str]:
     """The subtypes of the entities of a type."""
     entities, _ = tables.names(reader.schema)

@@ -24,8 +24,9 @@ from lottisync.entities.revival import revived
 from lottisync.entities.schema import StoreSchema
 from lottisync.entities.version import BadVersion, Damaged, Version
 from lottisync.store import notice, quarantine
-from lottisync.store.batch import Batches, NewRows
+from lottisync.store.batch import Batches, NewRows, Taken
 from lottisync.store.columns import own_columns
+from lottisync.store.known_hosts import Latest
 from lottisync.store.quarantine import Kept
 from lottisync.store.reader import Row
 
@@ -36,8 +37,10 @@ _reading = itemgetter(1, 2)
 class Merge(Batches):
     """A transaction that makes no writes. `Store.transaction` gives one for the precedence None."""
 
-    def __init__(self, schema: StoreSchema, connection: apsw.Connection, mint: Callable[[], Host], now: int) -> None:
-        super().__init__(schema, connection, mint, now)
+    def __init__(
+        self, schema: StoreSchema, connection: apsw.Connection, mint: Callable[[], Host], now: int, hosts: Latest
+    ) -> None:
+        super().__init__(schema, connection, mint, now, hosts)
         self.ahead: dict[Host, int] = {}
         """Hosts whose clocks are so far ahead that this one does not follow, with the latest time they said (ms)."""
 
@@ -64,34 +67,66 @@ class Merge(Batches):
             present = self._load(versions.columns.ids)
             if not present and revive_absent is None and self._join_new(versions):
                 return len(versions.clocks)
-            versions = versions.opened()
-        else:
-            versions = list(versions)
-            present = self._load(incoming.id for incoming, _ in versions) if len(versions) > 1 else {}
+            return self._join_plain(versions, present, revive_absent, clashes)
+        versions = list(versions)
+        present = self._load(incoming.id for incoming, _ in versions) if len(versions) > 1 else {}
         self._observe(stamp for _, entity in versions for stamp in entity.registers.all_stamps())
-        changed = 0
-        for incoming, entity in versions:
-            row = present.pop(incoming.id, None) or self._row(incoming.id)
-            if row is not None and row.version == incoming:
-                continue
-            try:
-                before = row.sound() if row else None
-                joined, changes = self._joined(before, entity)
-                closed = incoming if joined is entity else _refuse_over_limit(version.close(joined))
-            except BadVersion as error:
-                self.quarantine(incoming, str(error))
-                continue
-            except (EqualDots, Damaged):
-                if clashes is None:
-                    raise
-                clashes.append((incoming, entity))
-                continue
-            if self._store(row, before, joined, closed, changes) is not None:
-                changed += 1
-            self._notice_own_future(entity.clock)
-            if before is None and revive_absent is not None:
-                self.revive(incoming.id, revive_absent)
-        return changed
+        return sum(
+            self._join_one(present.pop(incoming.id, None), incoming, entity, revive_absent, clashes)
+            for incoming, entity in versions
+        )
+
+    def _join_plain(
+        self,
+        versions: Plain,
+        present: dict[str, Row],
+        revive_absent: Clock | None,
+        clashes: list[tuple[Version, Entity]] | None,
+    ) -> int:
+        """Join a batch of plain versions: usual edits by column, the rest one by one, all in their order."""
+        self._observe(versions.all_stamps())
+        edits = self._edits(versions, present)
+        hashes = versions.columns.hashes() if edits else []
+        changed, taken = 0, []
+        for at, ident in enumerate(versions.columns.ids):
+            row, edit = present.pop(ident, None), edits.get(at)
+            if edit is None or row is None:
+                changed += self._join_one(row, *versions.opened_at(at), revive_absent, clashes)
+            elif row.hash != hashes[at]:
+                self._feed += 1
+                taken.append(Taken(at, row, edit, hashes[at], self._feed))
+        self._edit_all(versions, taken)
+        return changed + len(taken)
+
+    def _join_one(
+        self,
+        row: Row | None,
+        incoming: Version,
+        entity: Entity,
+        revive_absent: Clock | None,
+        clashes: list[tuple[Version, Entity]] | None,
+    ) -> bool:
+        """Join one version with what is here, `row` if that is at hand; whether it changed anything."""
+        row = row or self._row(incoming.id)
+        if row is not None and row.version == incoming:
+            return False
+        try:
+            before = row.sound() if row else None
+            joined, changes = self._joined(before, entity)
+            closed = incoming if joined is entity else _refuse_over_limit(version.close(joined))
+        except BadVersion as error:
+            self.quarantine(incoming, str(error))
+            return False
+        except (EqualDots, Damaged):
+            if clashes is None:
+                raise
+            clashes.append((incoming, entity))
+            return False
+        stored = self._store(row, before, joined, closed, changes)
+        self._notice_own_future(entity.clock)
+        if before is None and revive_absent is not None:
+            self.revive(incoming.id, revive_absent)
+        return stored is not None
 
     def _join_new(self, batch: Plain) -> bool:
         """Join a batch of what is new here, column by column. False, and nothing is done, if anything in it asks for
@@ -163,8 +198,7 @@ class Merge(Batches):
     def adopt(self, knowledge: Clock) -> None:
         """Take over a peer's knowledge: allowed only when every frame of its round is in (SYNC-4)."""
         for host, known in knowledge.items():
-            number = self.host_number(host)
-            self._execute("update hosts set known = max(known, ?) where n = ?", (known, number))
+            self._learn(self.host_number(host), known=known)
         self.changed = True
         if knowledge.get(self.host, 0) > self._counter:
             self.rolled_back()
@@ -183,7 +217,7 @@ class Merge(Batches):
     def new_host(self) -> Host:
         """Go on under a fresh host, with its counter at 0."""
         # What the present host has written is known from its counter; from now on only this says so.
-        self._execute("update hosts set known = max(known, ?) where host = ?", (self._counter, self._host))
+        self._learn(self._number, known=self._counter)
         self._host, self._counter = self._mint(), 0
         self._chain_value = genesis(self.host)
         self._number = self.host_number(self.host)
@@ -251,7 +285,8 @@ class Merge(Batches):
         self.changed = True
 
     def recount(self) -> None:
-        """Compute the digest again from the stored hashes."""
+        """Compute the digest again from the stored hashes, and what is kept of each host from chains and index."""
+        self.find_hosts_again()
         kept = self.quarantined()
         self._sum = sum(held.weight for held in kept)
         stored = "select hash from rows where not clean_tombstone and id not in (select id from quarantine)"

@@ -13,7 +13,7 @@ from pathlib import Path
 import apsw
 
 from lottisync.problem import Problem
-from lottisync.store import tables
+from lottisync.store import known_hosts, tables
 
 Step = Callable[[apsw.Connection], None]
 
@@ -33,7 +33,17 @@ def _with_plain_names(connection: apsw.Connection) -> None:
     ).fetchall()
 
 
-STEPS: Mapping[int, Step] = {4: _with_a_description, 5: _with_plain_names}
+def _with_numbers_of_hosts(connection: apsw.Connection) -> None:
+    """What is kept of each host beside its name."""
+    for table, columns in (("hosts", known_hosts.COLUMNS), ("state", known_hosts.STATE_COLUMNS)):
+        for column in columns.split(","):
+            connection.execute(f"alter table {table} add column {column}").fetchall()
+    connection.execute(f"drop view knowledge; {known_hosts.INDEX}").fetchall()
+    marks = known_hosts.write_all(connection, 1)
+    connection.execute("update state set moment = 1, marks = ?", (marks.to_bytes(32, "big"),)).fetchall()
+
+
+STEPS: Mapping[int, Step] = {4: _with_a_description, 5: _with_plain_names, 6: _with_numbers_of_hosts}
 """Format -> what leads from it to the next one. No program that made an earlier one was ever released."""
 
 

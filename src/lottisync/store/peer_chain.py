@@ -43,7 +43,7 @@ def extend(tx: Merge, part: ChainPart) -> bytes | None:
             return value
     number = log.number if log is not None and begun else _number_of(tx, part)
     chain.append(tx.execute, number, end.end + 1, b"".join(new))
-    tx.changed = True
+    tx.lengthened(number)
     if part.host == tx.host and part.end > tx.counter:
         tx.rolled_back()
     return None

@@ -6,22 +6,22 @@ from typing import Any, NamedTuple
 import apsw
 import msgspec
 
-from lottisync.causality.knowledge import Knowledge, in_order
-from lottisync.causality.vector_clock import Host
+from lottisync.causality.knowledge import Knowledge
+from lottisync.causality.vector_clock import Clock, Host
 from lottisync.entities import canonical, version
 from lottisync.entities.canonical import UNREADABLE
 from lottisync.entities.entity import Entity
 from lottisync.entities.schema import StoreSchema
 from lottisync.entities.version import Damaged, Version
 from lottisync.entities.view import Kind, T, view_stored, views_stored
-from lottisync.store import quarantine, tables
+from lottisync.store import known_hosts, quarantine, tables
+from lottisync.store.known_hosts import KnownHosts, Latest, OwnHost
 from lottisync.store.quarantine import Kept
 
 _ONE_ROW = f"select n, {tables.BYTES_COLUMNS}, hash, clean_tombstone from rows where id = ?"
-_KNOWN = "select host, counter, (select json_group_object(host, known) from hosts where known > 0) from state"
-_known = msgspec.json.Decoder(Knowledge).decode
-"""There may be a thousand hosts. As one text they are read three times as quickly as in a row each."""
-_DOCUMENT = "id, type, cast(serialized as blob), deleted_at is not null"
+_OWN = f"""select s.host, s.counter, {known_hosts.OWN_VALUE}, s.digest, s.moment, s.marks
+    from state s left join hosts h on h.host = s.host"""
+_DOCUMENT = "cast(id as blob), cast(type as blob), cast(serialized as blob), deleted_at is not null"
 """The fields of a `Document`."""
 
 
@@ -92,8 +92,8 @@ class ChangeToken(NamedTuple):
     host: Host
     counter: int
     digest: bytes
-    known: int
-    """The sum over all hosts."""
+    marks: bytes
+    """What is known of all other hosts (`lottisync.store.known_hosts`)."""
     nodes: int
     """How many fork nodes are known."""
 
@@ -116,9 +116,10 @@ class Reader:
     """All that can be asked of one store at one moment, and nothing else. The methods are many, since the questions
     are; they share the transaction and no other state. `Store.reading` gives one."""
 
-    def __init__(self, schema: StoreSchema, connection: apsw.Connection) -> None:
+    def __init__(self, schema: StoreSchema, connection: apsw.Connection, hosts: Latest) -> None:
         self.schema = schema
         self._connection = connection
+        self._latest = hosts
         self._entities, self._links = tables.names(schema)
 
     def _execute(self, sql: str, bindings: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
@@ -142,15 +143,24 @@ class Reader:
 
     def change_token(self) -> ChangeToken:
         return ChangeToken(
-            *self._rows(
-                """select host, counter, digest, (select sum(known) from hosts), (select count(*) from forks)
-                   from state"""
-            )[0]
+            *self._rows("select host, counter, digest, marks, (select count(*) from forks) from state")[0]
         )
 
+    def hosts(self) -> tuple[OwnHost, KnownHosts]:
+        """What is known of the own host, and of all others."""
+        ((host, counter, value, digest, moment, marks),) = self._rows(_OWN)
+        found = known_hosts.read(self._connection, self._latest.hosts, Host(host), moment, marks)
+        self._latest.hosts = found
+        return OwnHost(Host(host), counter, bytes(value or b""), bytes(digest), bytes(marks)), found
+
+    def host_faults(self) -> list[str]:
+        """What is wrong with the numbers that are kept of the hosts."""
+        ((host, marks),) = self._rows("select host, marks from state")
+        return known_hosts.faults(self._connection, Host(host), marks)
+
     def knowledge(self) -> Knowledge:
-        ((host, counter, known),) = self._rows(_KNOWN)
-        return in_order({**_known(known), host: counter})
+        own, others = self.hosts()
+        return others.knowledge(own.counter)
 
     def forgotten(self) -> dict[Host, int]:
         """Everything that was purged here, or at a peer whose round was completed: one clock that covers it."""
@@ -162,15 +172,24 @@ class Reader:
         }
 
     def held_beyond(self) -> list[tuple[Host, int, str]]:
-        """The dots held beyond the knowledge, each with its entity: what cut-off rounds left here. `cross join`
-        makes SQLite look at the knowledge first, so that only what lies beyond it is read of the index."""
+        """The dots held beyond the knowledge, each with its entity: what cut-off rounds left here."""
+        _, others = self.hosts()
+        return self.held_of({host: others.known.get(host, 0) for host in others.beyond})
+
+    def held_of(self, known: Clock) -> list[tuple[Host, int, str]]:
+        """The dots beyond what is known of these hosts. `cross join` makes SQLite look at the hosts first, so that
+        only what lies beyond is read of the index."""
+        if not known:
+            return []
+        listed = canonical.encode_normal(list(known.items())).decode()
         return [
             (Host(host), counter, entity)
             for host, counter, entity in self._rows(
-                f"""select k.host, c.counter, coalesce((select id from {self._entities} where n = c.n),
+                f"""select h.host, c.counter, coalesce((select id from {self._entities} where n = c.n),
                         (select id from {self._links} where n = c.n), (select id from quarantine where n = c.n))
-                   from knowledge k cross join components c on c.host = k.n and c.counter > k.known
-                   order by 1, 2, 3"""
+                   from json_each(?) w cross join hosts h on h.host = w.value ->> 0
+                   cross join components c on c.host = h.n and c.counter > w.value ->> 1 order by 1, 2, 3""",
+                (listed,),
             )
         ]
 
@@ -294,7 +313,14 @@ class Reader:
     def documents(
         self, type_name: str | None = None, *, owner: str | None = None, subtype: str | None = None
     ) -> list[Document]:
-        """What the live entities show that are of a type, of an owner, of a subtype, or all of these; oldest first."""
+        """What the live entities show that are of a type, of an owner, of a subtype, or all of these; oldest first.
+        Rows whose id or type is not text any more are left out. The scrub and `check` name them (STORE-70)."""
+        return self.documents_beside_damage(type_name, owner=owner, subtype=subtype)[0]
+
+    def documents_beside_damage(
+        self, type_name: str | None = None, *, owner: str | None = None, subtype: str | None = None
+    ) -> tuple[list[Document], list[Damaged]]:
+        """`documents`, and which rows were left out."""
         wanted = {"type": type_name, self.schema.owner_column: owner, "subtype": subtype}
         where = " and ".join(f"{column} = ?" for column, value in wanted.items() if value is not None)
         rows = self._rows(
@@ -302,7 +328,13 @@ class Reader:
                 where {where} and deleted_at is null order by created_at, id""",
             tuple(value for value in wanted.values() if value is not None),
         )
-        return [_document(*row) for row in rows]
+        found, damaged = [], []
+        for row in rows:
+            try:
+                found.append(_document(*row))
+            except Damaged as problem:
+                damaged.append(problem)
+        return found, damaged
 
     def views(self, type_name: str, kind: type[T]) -> tuple[list[T], list[Damaged]]:
         """What the live entities of a type show, as its structs, in no order; and what can't be read: one row that
@@ -409,5 +441,8 @@ def _opened(ident: bytes, kind: bytes, *parts: bytes) -> Entity | None:
         return None
 
 
-def _document(ident: str, type_name: str, stored: bytes, deleted: int) -> Document:
-    return Document(ident, type_name, stored, bool(deleted))
+def _document(ident: bytes, kind: bytes, stored: bytes, deleted: int) -> Document:
+    try:
+        return Document(ident.decode(), kind.decode(), stored, bool(deleted))
+    except UnicodeDecodeError as error:
+        raise Damaged(ident.decode(errors="replace"), error) from None

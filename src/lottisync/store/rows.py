@@ -19,7 +19,6 @@ import apsw
 from lottisync.causality import vector_clock
 from lottisync.causality.chain import chained, genesis
 from lottisync.causality.hlc import Hlc
-from lottisync.causality.knowledge import in_order
 from lottisync.causality.vector_clock import Clock, Host
 from lottisync.entities import canonical, version
 from lottisync.entities.entity import DELETED_AT, Entity, has_conflict
@@ -27,7 +26,7 @@ from lottisync.entities.registers import Registers
 from lottisync.entities.schema import EntityType, StoreSchema
 from lottisync.entities.version import Version
 from lottisync.problem import Problem
-from lottisync.store import chain
+from lottisync.store import known_hosts
 from lottisync.store.columns import (
     CREATED_AT,
     deleted_at,
@@ -38,6 +37,7 @@ from lottisync.store.columns import (
     updated_at,
 )
 from lottisync.store.instant import iso
+from lottisync.store.known_hosts import NO_NEWS, OWN_VALUE, KnownHosts, Latest, News, OwnHost
 from lottisync.store.quarantine import Kept, Quarantine
 from lottisync.store.reader import ChangeToken, Reader, Row
 from lottisync.store.tables import RAW_COLUMNS, Statements, raw_version, statements_for
@@ -46,10 +46,12 @@ from lottisync.store.write_buffer import WriteBuffer
 MODULUS = 2**256
 """The digest is the sum of the rows' hashes modulo this."""
 
-BEGIN = f"""select s.host, s.counter, s.millis, s.ticks, s.digest, s.n, s.feed, h.n, {chain.OWN_VALUE},
-        exists (select 1 from quarantine), exists (select 1 from forgotten)
+BEGIN = f"""select s.host, s.counter, s.millis, s.ticks, s.digest, s.n, s.feed, h.n, {OWN_VALUE},
+        exists (select 1 from quarantine), exists (select 1 from forgotten), s.moment, s.marks
     from state s join hosts h on h.host = s.host"""
 """All that a transaction has to know of its store, in one look."""
+WRITE_STATE = """update state set host = ?, counter = ?, millis = ?, ticks = ?, digest = ?, n = ?, feed = ?, moment = ?,
+    marks = ?"""
 _ROWS = f"select n, {RAW_COLUMNS}, hash, clean_tombstone"
 INSERT_COMPONENT = "insert into components values (?, ?, ?)"
 DELETE_COMPONENT = "delete from components where host = ? and counter = ? and n = ?"
@@ -73,8 +75,10 @@ class _Place(NamedTuple):
 class Rows(Reader):
     """See the module."""
 
-    def __init__(self, schema: StoreSchema, connection: apsw.Connection, mint: Callable[[], Host], now: int) -> None:
-        super().__init__(schema, connection)
+    def __init__(
+        self, schema: StoreSchema, connection: apsw.Connection, mint: Callable[[], Host], now: int, hosts: Latest
+    ) -> None:
+        super().__init__(schema, connection, hosts)
         self.now = now
         self.changed = False
         self._mint = mint
@@ -83,6 +87,7 @@ class Rows(Reader):
         self._counter: int
         self._n: int
         self._feed: int
+        self._moment: int
         kept: int
         forgotten: int
         (
@@ -97,9 +102,14 @@ class Rows(Reader):
             value,
             kept,
             forgotten,
+            self._moment,
+            marks,
         ) = (self._execute(BEGIN) or _unknown_host())[0]
         self._clock = Hlc(millis, ticks)
         self._sum = int.from_bytes(digest, "big")
+        self._marks = int.from_bytes(marks, "big")
+        self._news: dict[int, News] = {}
+        """What was learned of hosts and is not in their table yet."""
         self._numbers: dict[str, int] = {self._host: self._number}
         self._places: dict[str, _Place] = {}
         self._chain_value: bytes = bytes(value or genesis(self._host))
@@ -126,16 +136,13 @@ class Rows(Reader):
     def digest(self) -> bytes:
         return (self._sum % MODULUS).to_bytes(32, "big")
 
-    def knowledge(self) -> dict[Host, int]:
-        return in_order({**super().knowledge(), self.host: self._counter})
+    def hosts(self) -> tuple[OwnHost, KnownHosts]:
+        self.finish()
+        return super().hosts()
 
     def change_token(self) -> ChangeToken:
         self.finish()
         return super().change_token()
-
-    def held_beyond(self) -> list[tuple[Host, int, str]]:
-        self.finish()  # the query reads our own counter from its table
-        return super().held_beyond()
 
     # -- reading and writing tables
 
@@ -152,12 +159,46 @@ class Rows(Reader):
     def finish(self) -> None:
         """Write down all that is not in the tables yet; the commit is the store's."""
         self._buffer.flush()
-        state = (self._host, self._counter, *self._clock, self.digest(), self._n, self._feed)
+        if self._news:
+            self._write_hosts()
+        marks = self._marks.to_bytes(32, "big")
+        state = (self._host, self._counter, *self._clock, self.digest(), self._n, self._feed, self._moment, marks)
         if self.changed and state != self._state:
-            self._execute(
-                "update state set host = ?, counter = ?, millis = ?, ticks = ?, digest = ?, n = ?, feed = ?", state
-            )
+            self._execute(WRITE_STATE, state)
             self._state = state
+
+    def _learn(self, number: int, *, known: int = 0, reach: int = 0) -> None:
+        """Note what is known, or here, of the host with this number; or that its chain has changed."""
+        before = self._news.get(number, NO_NEWS)
+        self._news[number] = News(max(known, before.known), max(reach, before.reach))
+
+    def _write_hosts(self) -> None:
+        """Write down what was learned of hosts. The own one's writes say what is known of it."""
+        news, self._news = self._news, {}
+        own = news.pop(self._number, NO_NEWS)
+        if own.reach > self._counter:  # this store is about to get another host
+            self._news[self._number] = own
+        if not news:
+            return
+        marks = known_hosts.write(self._connection, news, self._moment + 1, self._marks)
+        if marks is not None:
+            self._moment, self._marks, self.changed = self._moment + 1, marks, True
+
+    def host_faults(self) -> list[str]:
+        self.finish()
+        return super().host_faults()
+
+    def lengthened(self, number: int) -> None:
+        """The chain of the host with this number has changed."""
+        self._learn(number)
+        self.changed = True
+
+    def find_hosts_again(self) -> None:
+        """Make the numbers of all hosts again, from the chains and the index."""
+        self.finish()
+        self._moment += 1
+        self._marks = known_hosts.write_all(self._connection, self._moment)
+        self.changed = True
 
     def _row(self, entity_id: str) -> Row | None:
         if entity_id in self._absent:
@@ -259,6 +300,7 @@ class Rows(Reader):
                 number = self.host_number(host)
                 if past:
                     self._buffer.add(DELETE_COMPONENT, (number, past, n))
+                self._reached(number, counter)
                 self._buffer.add(INSERT_COMPONENT, (number, counter, n))
         return version_hash
 
@@ -323,7 +365,14 @@ class Rows(Reader):
     def index(self, n: int, clock: Clock) -> None:
         """Enter a row's or a kept version's clock into an index that does not have it."""
         for host, counter in clock.items():
-            self._buffer.add(INSERT_COMPONENT, (self.host_number(host), counter, n))
+            number = self.host_number(host)
+            self._buffer.add(INSERT_COMPONENT, (number, counter, n))
+            self._reached(number, counter)
+
+    def _reached(self, number: int, counter: int) -> None:
+        """A write of another host is here now; of the own one that is nothing new."""
+        if number != self._number or counter > self._counter + 1:
+            self._learn(number, reach=counter)
 
     def _weight(self, row: Row) -> int:
         """What a row adds to the digest: nothing if something in quarantine stands for it."""

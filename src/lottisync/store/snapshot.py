@@ -6,17 +6,16 @@ from pathlib import Path
 from typing import Any
 
 import apsw
-import msgspec
 
-from lottisync.causality.vector_clock import Clock, Host, news
+from lottisync.causality.vector_clock import Clock, Host, news, within
 from lottisync.entities import canonical
 from lottisync.entities.schema import StoreSchema
 from lottisync.entities.version import Version
 from lottisync.store import quarantine, tables
 from lottisync.store.database import explained
+from lottisync.store.known_hosts import KnownHosts, Latest, OwnHost
 from lottisync.store.reader import Reader
 
-_by_host = msgspec.json.Decoder(dict[Host, int]).decode
 _STRIDE = 1_000
 """Rows that are looked at together."""
 
@@ -25,11 +24,17 @@ class Snapshot(Reader):
     """On a separate connection until `close`; writers go on meanwhile. Made by `Store.snapshot`."""
 
     def __init__(
-        self, schema: StoreSchema, connection: apsw.Connection, file: Path, rest: Callable[[apsw.Connection], None]
+        self,
+        schema: StoreSchema,
+        connection: apsw.Connection,
+        file: Path,
+        rest: Callable[[apsw.Connection], None],
+        hosts: Latest,
     ) -> None:
-        super().__init__(schema, connection)
+        super().__init__(schema, connection, hosts)
         self._file = file
         self._rest = rest
+        self._hosts: tuple[OwnHost, KnownHosts] | None = None
         self._left: apsw.Connection | None = connection
         self._rows("begin")
         self._rows("select counter from state")  # the moment is the first read's, not that of `begin`
@@ -38,10 +43,18 @@ class Snapshot(Reader):
         with explained(self._file):
             return super()._execute(sql, bindings)
 
-    def lacking(self, knowledge: Clock, held: Iterable[tuple[Host, int, str]]) -> Sequence[int]:
+    def hosts(self) -> tuple[OwnHost, KnownHosts]:
+        """Read once: the moment stays the same."""
+        if self._hosts is None:
+            self._hosts = super().hosts()
+        return self._hosts
+
+    def lacking(
+        self, knowledge: Clock, held: Iterable[tuple[Host, int, str]], among: Iterable[Host] | None = None
+    ) -> Sequence[int]:
         """The row numbers of every entity with a clock component beyond `knowledge`, less those whose
         components beyond it are all in `held`; leading types first, then in the order they were made here. Damaged rows
-        are among them.
+        are among them. With `among`, only what was written by these hosts is looked at.
 
         SQLite puts them in order, and what it gives is kept as eight bytes each: there may be a million."""
         there = {
@@ -54,9 +67,9 @@ class Snapshot(Reader):
         found = array("q")
         with explained(self._file):
             for n, host, counter in self._connection.execute(
-                """select c.n, h.host, c.counter from json_each(?) w join hosts h on h.n = w.value ->> 0
+                """select c.n, h.host, c.counter from json_each(?) w join hosts h on h.host = w.value ->> 0
                    cross join components c on c.host = h.n and c.counter > w.value ->> 1 order by c.n""",
-                (canonical.encode(self._news_to(knowledge)).decode(),),
+                (canonical.encode_normal(self._news_to(knowledge, among)).decode(),),
             ):
                 if (not found or found[-1] != n) and (n, host, counter) not in there:
                     found.append(n)
@@ -69,16 +82,11 @@ class Snapshot(Reader):
             return sorted(found, key=lambda n: (n not in first, n))
         return found
 
-    def _news_to(self, knowledge: Clock) -> list[tuple[int, int]]:
-        """[host's number, what the peer knows of it] of the hosts of which a write beyond that is here. Takes one look
-        into the index for each host."""
-        (texts,) = self._rows(
-            """select json_group_object(host, n), json_group_object(host, reach) from
-               (select h.host, h.n, (select max(counter) from components c where c.host = h.n) as reach from hosts h)
-               where reach"""
-        )
-        numbers, reaches = map(_by_host, texts)
-        return [(numbers[host], knowledge.get(host, 0)) for host in news(reaches, knowledge)]
+    def _news_to(self, knowledge: Clock, among: Iterable[Host] | None) -> list[tuple[Host, int]]:
+        """[host, what the peer knows of it] of the hosts of which a write beyond that may be here."""
+        own, others = self.hosts()
+        reach = {**others.known, **others.beyond, own.host: own.counter}
+        return [(host, knowledge.get(host, 0)) for host in news(within(reach, among), knowledge)]
 
     def versions(self, numbers: Iterable[int]) -> list[Version]:
         """The versions with these row numbers, in that order, as the bytes that lie there; none for a damaged row."""

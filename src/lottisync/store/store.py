@@ -29,6 +29,7 @@ from lottisync.store import description, doorbell, fork, tables
 from lottisync.store.database import APPLICATION_ID, FORMAT, connect, explained
 from lottisync.store.file_identity import file_identity
 from lottisync.store.host_names import restore_host_names, restore_own_name, restore_parents
+from lottisync.store.known_hosts import Latest
 from lottisync.store.merge import Merge
 from lottisync.store.reader import Reader
 from lottisync.store.snapshot import Snapshot
@@ -65,6 +66,7 @@ class Store:
         self._open: Merge | None = None
         self._closed = False
         self._resting: list[apsw.Connection] = []
+        self._hosts = Latest()
 
     # -- opening
 
@@ -80,7 +82,7 @@ class Store:
             host = mint()
             connection.execute("insert into hosts(host) values (?)", (host,)).fetchall()
             connection.execute(
-                "insert into state values (1, ?, 0, 0, 0, ?, 0, 0, ?)",
+                "insert into state values (1, ?, 0, 0, 0, ?, 0, 0, ?, 0, x'')",
                 (host, bytes(32), file_identity(file)),
             ).fetchall()
             connection.execute(f"pragma application_id={APPLICATION_ID}").fetchall()
@@ -181,8 +183,8 @@ class Store:
 
     def _begun(self, now: int, precedence: int | None) -> Merge:
         if precedence is None:
-            return Merge(self.schema, self._connection, self._mint, now)
-        return Transaction(self.schema, self._connection, self._mint, now, precedence)
+            return Merge(self.schema, self._connection, self._mint, now, self._hosts)
+        return Transaction(self.schema, self._connection, self._mint, now, precedence, self._hosts)
 
     def _rollback(self) -> None:
         if self._connection.in_transaction:
@@ -196,11 +198,11 @@ class Store:
             if self._open is not None:
                 yield self._open
             elif self._connection.in_transaction:
-                yield Reader(self.schema, self._connection)
+                yield Reader(self.schema, self._connection, self._hosts)
             else:
                 self._connection.execute("begin").fetchall()
                 try:
-                    yield Reader(self.schema, self._connection)
+                    yield Reader(self.schema, self._connection, self._hosts)
                 finally:
                     self._rollback()
 
@@ -211,7 +213,7 @@ class Store:
         except IndexError:
             connection = connect(self.file, vfs=self._vfs)
         try:
-            return Snapshot(self.schema, connection, self.file, self._rest)
+            return Snapshot(self.schema, connection, self.file, self._rest, self._hosts)
         except BaseException:
             connection.close()
             raise

@@ -1,6 +1,6 @@
 """The tables of a replicated store (docs/specs/05-store.md, section 2).
 
-Two tables hold the versions, under the seeds' names and columns (S3-11, S3-14) with the replication
+Two tables hold the versions, under the names and columns that were required (S3-11, S3-14) with the replication
 columns beside them; `rows` is both of them as one. `components` is the index over every component of
 every clock. It is not unique: one write may show in the clocks of several entities after healing.
 
@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from lottisync.entities.schema import StoreSchema
 from lottisync.entities.version import Version
-from lottisync.store import quarantine
+from lottisync.store import known_hosts, quarantine
 
 FORGETTING = """create table forgotten (host integer primary key, counter integer not null) strict;
     create table acknowledged (device text not null, host integer not null, known integer not null,
@@ -98,9 +98,8 @@ def definitions(schema: StoreSchema) -> str:
     {tombstones(links)}
     create view rows as select {columns} from {entities} union all select {columns} from {links};
     create table hosts (n integer primary key, host text not null unique, known integer not null default 0,
-        parent text not null default '') strict;
-    create view knowledge as select h.n, h.host, iif(h.host = s.host, s.counter, h.known) as known
-        from hosts h join state s;
+        parent text not null default '', {known_hosts.COLUMNS}) strict;
+    {known_hosts.INDEX}
     create table components (host integer not null, counter integer not null, n integer not null,
         primary key (host, counter, n)) strict, without rowid;
     {COPIES}
@@ -113,7 +112,7 @@ def definitions(schema: StoreSchema) -> str:
     create table cursors (consumer text primary key, feed integer not null) strict, without rowid;
     create table state (one integer primary key check (one = 1), host text not null, counter integer not null,
         millis integer not null, ticks integer not null, digest blob not null, n integer not null,
-        feed integer not null, file_identity text not null default '') strict;
+        feed integer not null, file_identity text not null default '', {known_hosts.STATE_COLUMNS}) strict;
     """
 
 

@@ -23,6 +23,7 @@ from lottisync.problem import LocalError, Problem
 from lottisync.store.batch import NewRows
 from lottisync.store.columns import CREATED_AT, own_columns
 from lottisync.store.instant import iso
+from lottisync.store.known_hosts import Latest
 from lottisync.store.merge import Merge
 from lottisync.store.reader import Row
 from lottisync.store.rows import INSERT_COMPONENT
@@ -39,10 +40,16 @@ class Transaction(Merge):
     """Writes of one precedence; reads in it see them. Made by `Store.transaction`."""
 
     def __init__(
-        self, schema: StoreSchema, connection: apsw.Connection, mint: Callable[[], Host], now: int, precedence: int
+        self,
+        schema: StoreSchema,
+        connection: apsw.Connection,
+        mint: Callable[[], Host],
+        now: int,
+        precedence: int,
+        hosts: Latest,
     ) -> None:
         refuse_bad_precedence(precedence)
-        super().__init__(schema, connection, mint, now)
+        super().__init__(schema, connection, mint, now, hosts)
         self.precedence = precedence
 
     def put(
@@ -89,7 +96,7 @@ class Transaction(Merge):
         is unusual, or wrong."""
         ids, types, _ = zip(*entities, strict=True)
         values = _flattened(entities)
-        if values is None or any(map(self._begins_from, ids)):
+        if values is None or (self._forgotten != {} and any(map(self._begins_from, ids))):
             return False
         self._load(ids)
         if not self._takes(ids, types):

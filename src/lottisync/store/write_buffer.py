@@ -62,6 +62,10 @@ class WriteBuffer:
         self._rows.setdefault(KEEP_WRITE, []).extend(rows)
         self._overwritten.append((entity_id, path))
 
+    def overwritten_more(self, fields: Iterable[tuple[str, str]]) -> None:
+        """Fields (entity, path) of whose history more was kept."""
+        self._overwritten += fields
+
     def flush(self) -> None:
         for statement, rows in self._rows.items():
             if rows:

@@ -22,6 +22,7 @@ from lottisync.causality.knowledge import Knowledge
 from lottisync.causality.vector_clock import Clock, Host
 from lottisync.protocol import message as m
 from lottisync.store import chain, fork
+from lottisync.store.known_hosts import KnownHosts, Place
 from lottisync.store.reader import ChangeToken, Reader
 from lottisync.store.store import Store
 from lottisync.sync.local_state import HeldDot, LocalState
@@ -29,12 +30,17 @@ from lottisync.sync.local_state import HeldDot, LocalState
 
 class RemoteState(msgspec.Struct):
     """What one side believes the other to have. `held` are dots beyond its knowledge that it holds, or holds
-    something that has overwritten them. `ends` is how far each chain is known to be the same on both sides."""
+    something that has overwritten them. `ends` is how far each chain is known to be the same on both sides.
+
+    What is believed only grows. So `ahead` compares all hosts once, and later those only of which something here has
+    changed, and those that were ahead."""
 
     knowledge: Knowledge
     held: set[HeldDot]
     ends: dict[Host, int]
     forgotten: Knowledge
+    compared: Place | None = None
+    was_ahead: set[Host] = set()
 
     @staticmethod
     def of(have: m.Have) -> "RemoteState":
@@ -45,8 +51,28 @@ class RemoteState(msgspec.Struct):
             dict(have.forgotten),
         )
 
+    def ahead(self, own: LocalState) -> list[Host]:
+        """The hosts of which more may be here than the other has, writes or values of their chains; in order."""
+        others = own.others
+        changed = others.changed_since(self.compared)
+        if changed is None:
+            clocks = ((others.known, self.knowledge), (others.beyond, self.knowledge), (others.ends, self.ends))
+            self.was_ahead = {host for ours, theirs in clocks for host in vector_clock.news(ours, theirs)}
+        else:
+            self.was_ahead = {host for host in self.was_ahead | changed if self._is_behind(host, others)}
+        self.compared = others.place
+        return sorted(self.was_ahead | {own.own.host})
+
+    def _is_behind(self, host: Host, others: KnownHosts) -> bool:
+        known = self.knowledge.get(host, 0)
+        return (
+            others.known.get(host, 0) > known
+            or others.beyond.get(host, 0) > known
+            or others.ends.get(host, 0) > self.ends.get(host, 0)
+        )
+
     def learns(self, knowledge: Clock, held: Iterable[HeldDot] = ()) -> None:
-        self.knowledge = vector_clock.merge(self.knowledge, knowledge)
+        self.knowledge = vector_clock.grown(self.knowledge, knowledge)
         self.held = {dot for dot in self.held.union(held) if dot[1] > self.knowledge.get(dot[0], 0)}
 
     def agreed(self, ends: Mapping[Host, int]) -> "RemoteState":
@@ -54,9 +80,9 @@ class RemoteState(msgspec.Struct):
         self.ends = {host: min(end, ends.get(host, 0)) for host, end in self.ends.items()}
         return self
 
-    def grows(self, ends: Mapping[Host, int], forgotten: Clock) -> None:
-        self.ends = vector_clock.merge(self.ends, ends)
-        self.forgotten = vector_clock.merge(self.forgotten, forgotten)
+    def grows(self, ends: Clock, forgotten: Clock) -> None:
+        self.ends = vector_clock.grown(self.ends, ends)
+        self.forgotten = vector_clock.grown(self.forgotten, forgotten)
 
 
 class _Search(msgspec.Struct):
@@ -90,6 +116,7 @@ class Agreement:
         self._name, self._store = name, store
         self._search: _Search | None = None
         self._cached: tuple[ChangeToken, m.Summary] | None = None
+        self._upheld: Place | None = None
 
     def want(self) -> m.Have:
         """What to say of this store now. From here on the other may count on it."""
@@ -97,7 +124,7 @@ class Agreement:
             return self.say(LocalState(reader).have)
 
     def say(self, have: m.Have) -> m.Have:
-        self.said = have
+        self.said, self._upheld = have, None
         self.claimed = {host: log.known for host, log in have.hosts.items() if log.known}
         return have
 
@@ -112,7 +139,7 @@ class Agreement:
 
     def claims(self, knowledge: Clock) -> None:
         """Beyond what we said, the other may now count on this."""
-        self.claimed = vector_clock.merge(self.claimed, knowledge)
+        self.claimed = vector_clock.grown(self.claimed, knowledge)
 
     def outdated(self, own: LocalState) -> str | None:
         """Why the other may not count any more on what was said; None if it may."""
@@ -120,9 +147,20 @@ class Agreement:
             return "the two have not agreed on what they have"
         if set(self.said.nodes) != own.nodes:
             return "this device has heard of another copy meanwhile"
-        if not vector_clock.covers(own.knowledge, self.claimed):
+        if not self._upholds(own):
             return "this device was restored meanwhile: its knowledge has gone back"
         return None
+
+    def _upholds(self, own: LocalState) -> bool:
+        """Whether all that the other counts on is known here. What is claimed later was known when it was claimed: so
+        later only those hosts can have gone back of which something has changed since."""
+        changed = own.others.changed_since(self._upheld)
+        asked = None if changed is None else sorted(changed | {own.own.host})
+        self._upheld = None
+        if not vector_clock.covers(own.knowledge, vector_clock.within(self.claimed, asked)):
+            return False
+        self._upheld = own.others.place
+        return True
 
     def renewed(self, own: LocalState) -> bool:
         """True if this store was split since it last said what it has. The two then have to agree again."""
@@ -138,8 +176,9 @@ class Agreement:
         if self.theirs is None:
             self.settled = None
             return False
+        known = vector_clock.within(own.knowledge, self.theirs.ahead(own))
         news = not (
-            vector_clock.covers(self.theirs.knowledge, own.knowledge)
+            vector_clock.covers(self.theirs.knowledge, known)
             and vector_clock.covers(self.theirs.knowledge, own.forgotten)
             and not (include_held and any(dot not in self.theirs.held for dot in own.held))
         )

@@ -205,7 +205,7 @@ class Connection:
             self.conversation.local_change(moments)
             if not self.conversation.silent:
                 self.conversation.speak()
-        except Exception as error:  # noqa: BLE001
+        except Exception as error:  # noqa: BLE001 - raised again by `_speak`, on the event loop
             self._fault = error
 
     def release(self) -> None:

@@ -72,7 +72,7 @@ class Incoming:
         self.arrived = 0
         self._grounds = grounds
         theirs = grounds.theirs.knowledge if grounds.theirs is not None else {}
-        self.knowledge: Knowledge = vector_clock.merge({} if begin.behind else theirs, begin.knowledge)
+        self.knowledge: Knowledge = vector_clock.grown({} if begin.behind else theirs, begin.knowledge)
         """What S knows: all that it says to one who is behind, else at least this."""
         self.ends: dict[Host, int] = {}
         """How far the chains that came reach: S has at least these."""
@@ -186,7 +186,7 @@ class Incoming:
         """Some of the keys of what S holds: no more than there can be, for they are kept until the end. What S holds
         was made by a write whose chain is here, or is here."""
         self._keys += keys
-        most = sum(chain.tips(tx).ends.values()) + tx.count() + tx.count_quarantined()
+        most = sum(LocalState(tx).ends.values()) + tx.count() + tx.count_quarantined()
         if len(self._keys) > most * forgetting.KEY_BYTES:
             raise Unacceptable(
                 "bad-entity", "more than {most} keys came, and the sender cannot hold so many entities", most=most

@@ -2,16 +2,16 @@
 it looks what a peer lacks."""
 
 from functools import cached_property
-from itertools import compress, repeat
-from operator import ne
 
+from lottisync.causality import vector_clock
 from lottisync.causality.knowledge import Knowledge
 from lottisync.causality.vector_clock import Host
 from lottisync.protocol import message as m
 from lottisync.protocol import summary
 from lottisync.store import chain, fork
-from lottisync.store.chain import Log, Tips
+from lottisync.store.chain import Log
 from lottisync.store.forgetting import forgotten
+from lottisync.store.known_hosts import KnownHosts, OwnHost, head
 from lottisync.store.reader import ChangeToken, Reader
 
 HeldDot = tuple[Host, int, str]
@@ -25,11 +25,29 @@ class LocalState:
 
     @cached_property
     def change_token(self) -> ChangeToken:
-        return self._reader.change_token()
+        own = self.own
+        return ChangeToken(own.host, own.counter, own.digest, own.marks, len(self.nodes))
+
+    @cached_property
+    def _hosts(self) -> tuple[OwnHost, KnownHosts]:
+        return self._reader.hosts()
+
+    @property
+    def own(self) -> OwnHost:
+        return self._hosts[0]
+
+    @property
+    def others(self) -> KnownHosts:
+        return self._hosts[1]
 
     @cached_property
     def knowledge(self) -> Knowledge:
-        return self._reader.knowledge()
+        return self.others.knowledge(self.own.counter)
+
+    @cached_property
+    def ends(self) -> dict[Host, int]:
+        """How far the chains go."""
+        return self.others.ends | {self.own.host: self.own.counter}
 
     @cached_property
     def forgotten(self) -> Knowledge:
@@ -38,15 +56,12 @@ class LocalState:
     @cached_property
     def held(self) -> list[HeldDot]:
         """The dots beyond the knowledge: while a round comes in they are many."""
-        return self._reader.held_beyond()
+        known = {host: self.others.known.get(host, 0) for host in self.others.beyond}
+        return self._reader.held_of(known)
 
     @cached_property
     def logs(self) -> dict[Host, Log]:
         return chain.logs(self._reader)
-
-    @cached_property
-    def tips(self) -> Tips:
-        return chain.tips(self._reader)
 
     @cached_property
     def nodes(self) -> frozenset[bytes]:
@@ -54,7 +69,7 @@ class LocalState:
 
     @cached_property
     def summary(self) -> m.Summary:
-        return m.Summary(summary.known(self._heads(), self.held, self.nodes), self._reader.digest())
+        return m.Summary(summary.known(self._heads(), self.held, self.nodes), self.own.digest)
 
     @cached_property
     def have(self) -> m.Have:
@@ -66,21 +81,17 @@ class LocalState:
         }
         return m.Have(self.summary, hosts, self.held, sorted(self.nodes), self.forgotten)
 
-    def _heads(self) -> dict[Host, tuple[int, int, str]]:
-        """Of each host of which anything is here: the knowledge, the last counter, and the chain's value there. A chain
-        may go further, from a round whose versions never came; that makes no difference."""
-        last = dict(self.knowledge)
-        for host, counter, _ in self.held:
-            last[host] = max(counter, last.get(host, 0))
-        ends, values = self.tips
-        inside = compress(last, map(ne, map(ends.get, last), last.values()))
-        values = values | {host: self._value(host, last[host]) for host in inside}
-        known = map(self.knowledge.get, last, repeat(0))
-        heads = zip(known, last.values(), map(values.__getitem__, last), strict=False)
-        return dict(zip(last, heads, strict=True))
-
-    def _value(self, host: Host, counter: int) -> str:
-        return (chain.value_at(self._reader, host, counter) or b"").hex()
+    def _heads(self) -> int:
+        """The sum over each host of which anything is here. A chain may go further than what is here, from a round
+        whose versions never came; that makes no difference."""
+        own, others = self._hosts
+        total = others.heads
+        if own.counter:
+            total += head(own.host, own.counter, own.counter, own.value)
+        for host, last in vector_clock.reach({host: counter} for host, counter, _ in self.held).items():
+            total += head(host, others.known.get(host, 0), last, chain.value_at(self._reader, host, last) or b"")
+            total -= others.head(host)
+        return total
 
 
 def own_summary(reader: Reader) -> m.Summary:

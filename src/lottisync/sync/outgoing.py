@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 
 from lottisync.causality import vector_clock
 from lottisync.causality.chain import ChainPart
-from lottisync.causality.knowledge import Knowledge
 from lottisync.causality.vector_clock import Clock
 from lottisync.entities.version import Version
 from lottisync.protocol import message as m
@@ -47,17 +46,20 @@ class Outgoing:
         self.number, self.store, self.own = number, store, own
         self.knowledge, self.forgotten = own.knowledge, own.forgotten
         self.held: list[HeldDot] = []
-        self.ends = own.tips.ends
+        ahead = remote.ahead(own)
+        self.known: Clock = vector_clock.within(own.knowledge, ahead)
+        """Of the hosts of which there may be news; of all others R has as much."""
+        self.ends: Clock = vector_clock.within(own.ends, ahead)
         self.behind = not vector_clock.covers(remote.knowledge, self.forgotten)
         self.blocked = not self.behind and not vector_clock.covers(self.knowledge, remote.forgotten)
         self._snapshot, self._remote = snapshot, remote
-        self._rows: Sequence[int] = snapshot.lacking(remote.knowledge, remote.held)
+        self._rows: Sequence[int] = snapshot.lacking(remote.knowledge, remote.held, ahead)
         self._read: dict[int, Version] = {}
         if len(self._rows) <= m.MAX_BATCH:
             self._read_all()
         elif not trusting:
             self._rows = snapshot.without_damaged(self._rows)
-        fresh = not vector_clock.covers(remote.knowledge, self.knowledge)
+        fresh = not vector_clock.covers(remote.knowledge, self.known)
         self.count = len(self._rows)
         self.news = bool(self._rows) or fresh or self.behind
 
@@ -70,13 +72,13 @@ class Outgoing:
 
     def messages(self, most: int = m.MAX_BATCH) -> Iterator[m.Message]:
         """The round, a message at a time; at most `most` versions in each."""
-        remote = self._remote
+        remote = self._remote  # who is behind is told all, and has to judge by it what it may keep
         self.held = self.own.held  # not sooner: while a round comes in they are many, and no news
         yield m.Begin(
             self.number,
             self.store,
-            self._news(self.knowledge, remote.knowledge),
-            self._news(self.forgotten, remote.forgotten),
+            dict(self.knowledge) if self.behind else vector_clock.news(self.known, remote.knowledge),
+            dict(self.forgotten) if self.behind else vector_clock.news(self.forgotten, remote.forgotten),
             self.behind,
             self.count,
         )
@@ -93,10 +95,6 @@ class Outgoing:
                 yield m.Keys(self.number, number, keys[start : start + m.MAX_KEYS * forgetting.KEY_BYTES])
                 number += 1
         yield m.End(self.number, self.own.summary)
-
-    def _news(self, own: Clock, theirs: Clock) -> Knowledge:
-        """What R lacks of a clock; all of it for one who is behind, who has to judge by it what it may keep."""
-        return dict(own) if self.behind else vector_clock.news(own, theirs)
 
     def _chain_parts(self) -> Iterator[ChainPart]:
         """The chains as far as R does not have them: they come first, for R takes no version beyond them."""

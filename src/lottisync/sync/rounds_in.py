@@ -131,7 +131,9 @@ class RoundsIn:
         )
         if agreement.has_news(own, include_held=False) or self._out.unsettled():
             self._out.look()
-        return m.Ack(end.round, begin.store, vector_clock.news(own.knowledge, incoming.knowledge), own.summary)
+        # What it has of other hosts, S has too, and has said so.
+        known = vector_clock.within(own.knowledge, agreement.theirs.ahead(own))
+        return m.Ack(end.round, begin.store, vector_clock.news(known, incoming.knowledge), own.summary)
 
     def _refuse(self, begin: m.Begin, reason: str) -> list[m.Message]:
         """If the two have yet to agree, that will say so; else the peer hears at once what is here now."""

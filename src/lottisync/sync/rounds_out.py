@@ -100,7 +100,7 @@ class RoundsOut:
             return False
         self._outgoing = None
         theirs = agreement.theirs
-        theirs.learns(vector_clock.merge(outgoing.knowledge, ack.knowledge), outgoing.held)
+        theirs.learns(vector_clock.merge(outgoing.known, ack.knowledge), outgoing.held)
         theirs.grows(outgoing.ends, outgoing.forgotten)
         agreement.settled = outgoing.own.change_token
         return True

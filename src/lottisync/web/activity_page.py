@@ -15,7 +15,7 @@ from lottisync.review.change import ChangeDecision
 from lottisync.review.precedence import PERSON
 from lottisync.review.proposal_record import ProposalRecord, proposal_records
 from lottisync.store import lookups
-from lottisync.store.instant import iso, millis
+from lottisync.store.instant import iso, millis, there
 from lottisync.web import rows, words
 from lottisync.web.frame import page, site_of, zone_of
 from lottisync.web.site import Site
@@ -59,7 +59,7 @@ def _by_day(deeds: list[Deed], request: Request) -> dict[str, list[tuple[str, st
     zone = zone_of(request)
     found: dict[str, list[tuple[str, str, Deed]]] = {}
     for deed in deeds:
-        at = words.local(deed.at, zone)
+        at = there(deed.at, zone)
         found.setdefault(words.day(at.date().isoformat()), []).append((f"{at:%H:%M}", iso(deed.at), deed))
     return found
 

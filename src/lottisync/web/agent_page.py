@@ -192,7 +192,7 @@ def wakes_of(reader: Reader, agent_id: str) -> list[Wake]:
 def _wake(
     reader: Reader, key: str, at: str, run: Run | None, cost: TokenUsage | None, messages: list[AgentMessage]
 ) -> Wake:
-    ordered = sorted(messages, key=lambda message: (message.created_at, thread.place(message), message.id))
+    ordered = sorted(messages, key=lambda message: (message.created_at, thread.ordinal(message), message.id))
     cause = run.reason if run is not None else next((m.text for m in ordered if m.kind == "user"), "")
     cause = say(CAUSES.get(cause, cause))
     steps = [

@@ -11,7 +11,7 @@ The certificate that it signs is short-lived and made again in time, or when the
 import ipaddress
 import re
 import socket
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, timedelta
 from pathlib import Path
 
 from cryptography import x509
@@ -22,6 +22,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from lottisync.problem import Problem
+from lottisync.store.instant import there
 from lottisync.web.access import write_private
 
 AUTHORITY_FILE = "web-authority.pem"
@@ -31,8 +32,7 @@ CERTIFICATE_DAYS = 90
 """Platforms take 398 days at most."""
 RENEW_DAYS = 30
 """With so many days left, it is made again."""
-BACKDATED = timedelta(days=1)
-"""A phone's clock may be late."""
+A_DAY = 86_400_000
 PRIVATE = (
     "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "169.254.0.0/16", "100.64.0.0/10", "127.0.0.0/8",
     "fc00::/7", "fe80::/10", "::1/128",
@@ -86,8 +86,9 @@ class Authority:
             held.verify_directly_issued_by(self.certificate)
         except (OSError, ValueError, TypeError, InvalidSignature):
             return False
-        left = held.not_valid_after_utc - _time(now)
-        return names_of(held) == names and left > timedelta(days=RENEW_DAYS) and held.not_valid_before_utc < _time(now)
+        today = there(now, UTC)
+        left = held.not_valid_after_utc - today
+        return names_of(held) == names and left > timedelta(days=RENEW_DAYS) and held.not_valid_before_utc < today
 
     def _sign(self, names: Names, now: int) -> bytes:
         key = ec.generate_private_key(ec.SECP256R1())
@@ -138,15 +139,15 @@ def _made(file: Path, now: int) -> None:
 def _builder(
     key: ec.EllipticCurvePrivateKey, name: str, issuer: x509.Name, now: int, days: int
 ) -> x509.CertificateBuilder:
-    starts = _time(now) - BACKDATED
+    starts = now - A_DAY  # a phone's clock may be late
     return (
         x509.CertificateBuilder()
         .subject_name(x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)]))
         .issuer_name(issuer)
         .public_key(key.public_key())
         .serial_number(x509.random_serial_number())
-        .not_valid_before(starts)
-        .not_valid_after(starts + timedelta(days=days))
+        .not_valid_before(there(starts, UTC))
+        .not_valid_after(there(starts + days * A_DAY, UTC))
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
     )
 
@@ -194,10 +195,6 @@ def _general(name: str) -> x509.GeneralName:
 def _machine() -> str:
     """This machine's name, as a part of a host name."""
     return re.sub(r"[^a-z0-9-]+", "-", socket.gethostname().partition(".")[0].lower()).strip("-")[:60] or "lottisync"
-
-
-def _time(now: int) -> datetime:
-    return datetime.fromtimestamp(now // 1000, UTC)
 
 
 def _pem(key: ec.EllipticCurvePrivateKey) -> bytes:

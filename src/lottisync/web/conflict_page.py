@@ -10,7 +10,7 @@ from lottisync.causality.vector_clock import Host
 from lottisync.device import acts
 from lottisync.entities.entity import DELETED_AT
 from lottisync.language import say
-from lottisync.problem import Problem
+from lottisync.problem import Problem, Sentence
 from lottisync.review.precedence import PERSON
 from lottisync.store import conflict as conflicts_of
 from lottisync.store.conflict import Candidate, Conflict
@@ -64,7 +64,7 @@ def settle(request: Request) -> Response:
         if store is None:
             raise Problem("unknown-id", "there is no store {store!r}", store=form.one("store")[:40])
         ident, path, number = form.one("entity"), form.one("path"), form.one("keep")
-        with _acting(request, store, f"settled {words.field(path)}") as tx:
+        with _acting(request, store, Sentence("settled {field}", field=Sentence(words.FIELDS.get(path, path)))) as tx:
             there = [one for one in _of_entity(tx, ident) if one.path == path]
             if not there or _seen(there[0]) != form.one("seen"):
                 return _shown(request, said=NOTHING_DONE, status=409)

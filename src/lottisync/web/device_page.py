@@ -13,8 +13,7 @@ from lottisync.device import invitations, roster_verbs
 from lottisync.language import marked, number, say
 from lottisync.net.address import Address, BadAddress, parse
 from lottisync.problem import Problem, Usage
-from lottisync.store.instant import iso
-from lottisync.web import words
+from lottisync.store.instant import iso, there
 from lottisync.web.admission import admission_address
 from lottisync.web.frame import NOTHING_DONE, back_to, form_of, page, problem_text, site_of
 from lottisync.web.gate import Form
@@ -217,7 +216,7 @@ def _letting_in(request: Request, site: Site) -> Response:
         title=say("Let in a browser"),
         at="devices",
         code=made.code,
-        until=words.local(made.until).strftime("%H:%M"),
+        until=there(made.until).strftime("%H:%M"),
         origin=door.network[0],
         qr=segno.make_qr(address).svg_inline(omitsize=True, border=4, dark="#000", light="#fff"),
         fingerprint=door.fingerprint,

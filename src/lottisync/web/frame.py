@@ -38,12 +38,14 @@ TEMPLATES = Environment(
     loader=FileSystemLoader(HERE / "templates"),
     autoescape=True,
     undefined=StrictUndefined,
+    auto_reload=False,  # else each page asks the disk six times whether a template is another by now
     trim_blocks=True,
     lstrip_blocks=True,
 )
 TEMPLATES.globals.update(
     say=say,
     several=several,
+    translated=translated,
     spoken=spoken,
     outcome=rows.said_of,
     verdict_word=rows.verdict_word,

@@ -53,6 +53,8 @@ def shown(request: Request, since: int, *, said: str = "", status: int = 200) ->
         waiting=waiting,
         cards=found,
         folded=[line for line in lines if line not in opened],
+        titles=listed.titles({line.task_id for line in lines}),
+        names=listed.names({line.agent_id for line in lines}),
         opened=place,
         more=len({(head.task_id, head.agent_id) for head in heads}) > (place.page + 1) * PER_PAGE,
         put_off=[rows.row_of(item) for item in apart if item.status == "deferred"],

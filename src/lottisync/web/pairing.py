@@ -16,7 +16,8 @@ from lottisync.device.device import Device
 from lottisync.device.invitations import Given
 from lottisync.device.pairing import ANYWHERE, admit, own_side
 from lottisync.identity.invitation import SECRET_BYTES
-from lottisync.identity.pairing import OFFER_LIFETIME_MS, CodeOffer, Paired, new_code, parse_code
+from lottisync.identity.pairing import Paired
+from lottisync.identity.pairing_offer import OFFER_LIFETIME_MS, CodeOffer, new_code, parse_code
 from lottisync.net.address import Address
 from lottisync.net.pairing import show_code, type_code
 from lottisync.problem import Problem

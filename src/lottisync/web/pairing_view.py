@@ -7,7 +7,7 @@ import segno
 from lottisync.device.invitations import Given
 from lottisync.language import say
 from lottisync.problem import Problem
-from lottisync.web import words
+from lottisync.store.instant import there
 from lottisync.web.frame import problem_text
 from lottisync.web.pairing import Joined, Shown
 from lottisync.web.site import Site
@@ -58,4 +58,4 @@ def _invitation(site: Site, each: Given, now: int) -> Invitation:
 
 
 def _clock(at: int) -> str:
-    return words.local(at).strftime("%H:%M")
+    return there(at).strftime("%H:%M")

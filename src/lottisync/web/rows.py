@@ -8,11 +8,13 @@ from typing import Any, NamedTuple
 from lottisync.entities.entity import DELETED_AT
 from lottisync.journal.task_action import Topic
 from lottisync.journal.toolbox import ACTIONS
+from lottisync.journal.types import PRIORITIES, STATUSES
 from lottisync.language import marked, say
 from lottisync.review.action import Unreadable
 from lottisync.review.change import ChangeDecision
 from lottisync.review.effect import StaleField
-from lottisync.review.inbox import SetHead, SetView
+from lottisync.review.heads import SetHead
+from lottisync.review.inbox import SetView
 from lottisync.review.item_view import ItemView
 from lottisync.web import words
 
@@ -65,12 +67,14 @@ class Was(NamedTuple):
 
 
 class Field(NamedTuple):
-    """What a person may edit: the argument's name, its label, its value, and the kind of input for it."""
+    """What a person may edit: the argument's name, its label, its value, the kind of input for it, and what there is to
+    choose from: each value with its word."""
 
     name: str
     label: str
     value: str
     kind: str
+    choices: tuple[tuple[str, str], ...] = ()
 
 
 class Row(NamedTuple):
@@ -161,9 +165,7 @@ class Folded(NamedTuple):
     """A card in one line: its sets, unopened."""
 
     task_id: str
-    title: str
     agent_id: str
-    agent: str
     waiting: int
     contested: bool
     sets: list[str]
@@ -184,13 +186,11 @@ def folded(heads: list[SetHead]) -> list[Folded]:
         together.setdefault((head.task_id, head.agent_id), []).append(head)
     made = [
         Folded(
-            *(many[0].task_id, many[0].task_title or say("A task that is not here")),
-            *(many[0].agent_id, many[0].agent_name),
-            sum(head.waiting for head in many),
-            any(head.contested for head in many),
+            *(task_id, agent_id),
+            *(sum(head.waiting for head in many), any(head.contested for head in many)),
             [head.id for head in many],
         )
-        for many in together.values()
+        for (task_id, agent_id), many in together.items()
     ]
     return sorted(made, key=lambda card: not card.contested)
 
@@ -296,7 +296,9 @@ def _fields(item: ItemView) -> list[Field]:
             continue
         if isinstance(held, (str, int)) and not isinstance(held, bool):
             kind = "number" if isinstance(held, int) else "date" if _is_day(held) else "text"
-            found.append(Field(name, words.field(_called(name)), str(held), kind))
+            choices = STATUSES if name == "status" else PRIORITIES if name == "priority" else ()
+            named = tuple((one, words.value(name, one)) for one in choices)
+            found.append(Field(name, words.field(_called(name)), str(held), kind, named))
     return found
 
 

@@ -17,7 +17,8 @@ from lottisync.journal.toolbox import ACTIONS
 from lottisync.language import say, spoken
 from lottisync.review import index
 from lottisync.review.acts import note_verdict
-from lottisync.review.inbox import Inbox, SetHead
+from lottisync.review.heads import Heads, SetHead
+from lottisync.review.inbox import Inbox
 from lottisync.review.verdict import Verdicts, unnoted
 from lottisync.store.chain import roots
 from lottisync.store.reader import Reader
@@ -67,14 +68,19 @@ class Settings(Protocol):
 
 
 class Counted(NamedTuple):
-    """The heads of the inbox: of stores with those digests, from `since` (ms) until before `until`, with what was
-    decided `lately`."""
+    """The heads of the inbox: of an agent store with that digest, for a visit that began at `since`, made at `made`,
+    and good until before `until` (ms)."""
 
-    digests: tuple[bytes, bytes]
-    lately: set[str]
+    digest: bytes
     since: int
+    made: int
     until: int
     heads: list[SetHead]
+
+    def shows(self, since: int) -> bool:
+        """Whether a visit that began at `since` sees the same: in a later one nothing was decided, for the store has
+        not changed."""
+        return self.since == since or (since >= self.made and all(head.waiting for head in self.heads))
 
 
 class Site:
@@ -100,6 +106,7 @@ class Site:
         self.door = door
         self.pairing = pairing
         self.settings = settings
+        self._heads = Heads(home.store("agent"))
         self._counted: Counted | None = None
 
     @property
@@ -146,17 +153,14 @@ class Site:
     def heads(self, since: int) -> list[SetHead]:
         """The heads of the inbox, for a visit that began at `since` (ms). Every page counts them, so they are made once
         for as long as they hold."""
-        now, held, inbox = self.now(), self._counted, self.inbox()
-        with self.agents.reading() as agents, self.journal.reading() as journal:
-            digests = agents.digest(), journal.digest()
-        # The store has not changed since then, so nothing was decided after it.
-        unchanged = held is not None and held.digests == digests and held.since <= since
-        lately = set() if unchanged else inbox.decided_lately(now, since)
-        if held is None or (held.digests, held.lately) != (digests, lately) or not held.since <= now < held.until:
-            heads = inbox.visited_heads(now, since)
-            with index.reading(self.agents, now) as reader:
-                until = index.holds_until(reader)
-            held = self._counted = Counted(digests, lately, now, now + HOUR if until is None else until, heads)
+        now, held = self.now(), self._counted
+        with self.agents.reading() as reader:
+            digest = reader.digest()
+        if held is None or held.digest != digest or not held.made <= now < held.until or not held.shows(since):
+            heads = self._heads.visited(now, since)
+            with index.reading(self.agents, now) as indexed:
+                until = index.holds_until(indexed)
+            held = self._counted = Counted(digest, since, now, now + HOUR if until is None else until, heads)
         return held.heads
 
     def names_of_hosts(self, reader: Reader) -> dict[Host, str]:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Collection, Mapping
-from datetime import date, timedelta
+from datetime import date, datetime, tzinfo
 from typing import NamedTuple
 
 from starlette.requests import Request
@@ -18,13 +18,13 @@ from lottisync.journal import task_list as task_list_index
 from lottisync.journal.task_list import Wanted
 from lottisync.journal.time_entry import Span
 from lottisync.journal.toolbox import ACTIONS
-from lottisync.journal.types import ENTRY_LINK, INVERSES, PRIORITIES, RELATIONS, STATUSES, EntryLink
+from lottisync.journal.types import ENTRY_LINK, INVERSES, PRIORITIES, RELATIONS, STATUSES, EntryLink, Task
 from lottisync.language import marked, say
-from lottisync.problem import Problem
+from lottisync.problem import Problem, Sentence
 from lottisync.review.precedence import PERSON
 from lottisync.review.proposal_record import proposal_records
 from lottisync.store import overwritten
-from lottisync.store.instant import iso
+from lottisync.store.instant import iso, later, millis, there
 from lottisync.store.reader import Reader
 from lottisync.store.transaction import Transaction
 from lottisync.web import rows, words
@@ -38,9 +38,10 @@ FILTERS = (
     ("", marked("Open")),
     ("due", marked("Due this week")),
     ("waiting", marked("Waiting for you")),
+    ("reminders", marked("Reminders")),
     ("done", marked("Done")),
 )
-WEEK = timedelta(days=7)
+WEEK = 7
 MOST_WRITES = 50
 """Lines of the history of a task's fields on its page."""
 
@@ -56,7 +57,7 @@ def add(request: Request) -> Response:
     now = site.now()
     task_id = site.new_id(now)
     try:
-        with acts.acting(site.journal, now, place_of(request), "added") as tx:
+        with acts.acting(site.journal, now, place_of(request), marked("added")) as tx:
             tasks.add_task(tx, task_id, form.one("title"))
     except Problem as problem:
         return _listed(request, said=problem_text(problem), status=400)
@@ -67,7 +68,9 @@ def _listed(request: Request, *, said: str = "", status: int = 200) -> Response:
     site, query = site_of(request), request.query_params
     chosen, wanted = query.get("show", ""), " ".join(query.get("q", "").split())[:200]
     waiting = site.waiting_by_task()
-    asked = _wanted(chosen, wanted, _today(request), waiting)._replace(limit=PER_PAGE, after=query.get("after") or None)
+    asked = _wanted(site, chosen, wanted, _today(request), waiting)._replace(
+        limit=PER_PAGE, after=query.get("after") or None
+    )
     part, count = task_list_index.counted_page_of(site.home.path / task_list_index.FILE, site.journal, asked)
     return page(
         request,
@@ -90,17 +93,21 @@ def _listed(request: Request, *, said: str = "", status: int = 200) -> Response:
 
 def _today(request: Request) -> str:
     """The day where the browser is, as a due date is written."""
-    return words.local(site_of(request).now(), zone_of(request)).date().isoformat()
+    return there(site_of(request).now(), zone_of(request)).date().isoformat()
 
 
-def _wanted(chosen: str, piece: str, today: str, waiting: Collection[str]) -> Wanted:
+def _wanted(site: Site, chosen: str, piece: str, today: str, waiting: Collection[str]) -> Wanted:
     """What a filter means. What is due this week is due in the next seven days, or before."""
     wanted = Wanted(piece=piece or None)
     match chosen:
         case "done":
             return wanted._replace(statuses=CLOSED)
         case "due":
-            return wanted._replace(until=(date.fromisoformat(today) + WEEK).isoformat())
+            return wanted._replace(until=later(date.fromisoformat(today), WEEK).isoformat())
+        case "reminders":
+            file = site.home.path / task_list_index.FILE
+            reminded = task_list_index.reminded(file, site.journal, iso(site.now()))
+            return wanted._replace(ids=[one.id for one in reminded])
         case "waiting":
             return wanted._replace(ids=sorted(waiting), everything=True)
         case _:
@@ -126,7 +133,7 @@ def shown(request: Request, task_id: str, since: int, *, said: str = "", status:
                 for link in (*reader.links_from(task_id, ENTRY_LINK), *reader.links_to(task_id, ENTRY_LINK))
                 for end in _ends(reader, link, task_id)
             ]
-            written = _written(site, reader, task_id)
+            written = _written(site, reader, task_id, zone_of(request))
     except Problem as problem:
         return page(
             request, "gone.html", title=say("Not here"), at="tasks", status=404, said="", why=problem_text(problem)
@@ -153,10 +160,30 @@ def shown(request: Request, task_id: str, since: int, *, said: str = "", status:
         history=list(reversed(history)),
         statuses=STATUSES,
         priorities=PRIORITIES,
+        reminded=words.value("remindAt", held.task.remind_at, zone_of(request)),
+        reminder=_typed(held.task.remind_at, zone_of(request)),
+        rule=repetition.rule_of(held.task.repeat),
+        repeats=_repeats(held.task),
+        units=[(unit, say(name)) for unit, name in UNITS.items()],
         edit=request.query_params.get("edit", ""),
         since=since,
         back=task_id,
     )
+
+
+UNITS = {"day": marked("days"), "week": marked("weeks"), "month": marked("months"), "year": marked("years")}
+
+
+def _typed(instant: str | None, zone: tzinfo | None) -> str:
+    """A reminder as the field of a browser takes it, by its clock."""
+    try:
+        return there(millis(instant or ""), zone).strftime("%Y-%m-%dT%H:%M")
+    except (ValueError, OverflowError):
+        return ""
+
+
+def _repeats(task: Task) -> str:
+    return words.value("repeat", task.repeat) if task.repeat else say("never")
 
 
 class End(NamedTuple):
@@ -209,13 +236,15 @@ class Written(NamedTuple):
     current: bool
 
 
-def _written(site: Site, reader: Reader, task_id: str) -> list[Written]:
+def _written(site: Site, reader: Reader, task_id: str, zone: tzinfo | None) -> list[Written]:
     """Who wrote which field of a task, the newest first."""
     names = site.names_of_hosts(reader)
     lines = [line for line in overwritten.history(reader, task_id) if line.path in words.FIELDS]
     return [
         Written(
-            *(words.field(line.path), words.value(line.path, line.replaced), words.value(line.path, line.value)),
+            words.field(line.path),
+            words.value(line.path, line.replaced, zone),
+            words.value(line.path, line.value, zone),
             *(iso(line.stamp.millis), say("you") if line.stamp.precedence >= PERSON else say("an agent")),
             *(names.get(line.stamp.host, say("another device")), line.current),
         )
@@ -232,7 +261,7 @@ def change(request: Request) -> Response:
             raise Problem("bad-verb", "there is nothing called {verb!r} to do", verb=form.one("verb")[:40])
         now = site.now()
         with acts.acting(site.journal, now, place_of(request), _said(form)) as tx:
-            verb(tx, task_id, form, site.new_id(now))
+            verb(tx, task_id, form, Here(site.new_id(now), zone_of(request)))
     except Problem as problem:
         return shown(request, task_id, since_of(request), said=problem_text(problem), status=400)
     if form.one("verb") == "delete":
@@ -245,6 +274,8 @@ SAID = {
     "priority": marked("priority {value}"),
     "due": marked("due {value}"),
     "estimate": marked("estimated"),
+    "remind": marked("reminds you on {fields}"),
+    "repeat": marked("repeats {rule}"),
     "add-item": marked("added"),
     "tick": marked("ticked"),
     "untick": marked("not ticked"),
@@ -263,18 +294,58 @@ SAID = {
 """What an act is called, by the name of its verb."""
 
 
-def _said(form: Form) -> str:
+def _said(form: Form) -> Sentence:
     verb, value = form.one("verb"), " ".join(form.one("value").split())[:40]
     if verb == "status":
-        return say(value.lower() or verb)
-    return say(SAID[verb], value=value or say("none"))
+        return Sentence(value.lower() or verb)
+    if verb == "remind":
+        return Sentence(SAID[verb], fields=value.replace("T", " ")) if value else Sentence(marked("without a reminder"))
+    if verb == "repeat":
+        rule = repetition.said(_typed_rule(form), date.min) if value else None
+        return Sentence(SAID[verb], rule=repetition.how_often(rule)) if rule else Sentence(marked("does not repeat"))
+    return Sentence(SAID[verb], value=value or Sentence(marked("none")))
 
 
-Verb = Callable[[Transaction, str, Form, str], object]
+class Here(NamedTuple):
+    """Where and when a verb is said: an id for what it makes, and the zone of the browser."""
+
+    new: str
+    zone: tzinfo | None
+
+
+Verb = Callable[[Transaction, str, Form, Here], object]
 
 
 def _due(text: str) -> str | None:
     return tasks.checked_day(text) if text.strip() else None
+
+
+def _reminder(text: str, zone: tzinfo | None) -> str | None:
+    """An instant, of a day and a time as a browser's field says them, by its clock."""
+    if not text.strip():
+        return None
+    if not re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}(:[0-9]{2})?", text.strip(), re.ASCII):
+        raise Problem("bad-value", "a reminder is a day and a time; got {text!r}", text=text[:40])
+    try:
+        typed = datetime.fromisoformat(text.strip())
+        at = typed.replace(tzinfo=zone) if zone is not None else typed.astimezone()
+        return time_entry.checked_instant(iso(millis(at.isoformat())))
+    except (ValueError, OverflowError):
+        raise Problem("bad-value", "a reminder is a day and a time; got {text!r}", text=text[:40]) from None
+
+
+def _typed_rule(form: Form) -> str:
+    return f"every {form.one('every').strip() or 1} {form.one('value').strip()}"
+
+
+def _repeat(tx: Transaction, task: str, form: Form, here: Here) -> object:
+    """Let a task repeat, from the day on which it is due, or from today; or not any more."""
+    if not form.one("value").strip():
+        return tasks.edit_task(tx, task, {"repeat": None})
+    due = tasks.read(tx, task, "task", Task).due
+    start = tasks.checked_day(due) if due else there(tx.now, here.zone).date().isoformat()
+    rule = repetition.said(_typed_rule(form), date.fromisoformat(start))
+    return tasks.edit_task(tx, task, {"repeat": rule.stored()})
 
 
 def _minutes(text: str) -> int | None:
@@ -311,28 +382,32 @@ def _note(tx: Transaction, task: str, new: str, text: str, minutes: int | None) 
 
 
 VERBS: Mapping[str, Verb] = {
-    "title": lambda tx, task, form, new: tasks.edit_task(tx, task, {"title": tasks.checked_title(form.one("value"))}),
-    "status": lambda tx, task, form, new: repetition.edit_task(
+    "title": lambda tx, task, form, here: tasks.edit_task(tx, task, {"title": tasks.checked_title(form.one("value"))}),
+    "status": lambda tx, task, form, here: repetition.edit_task(
         tx, task, tasks.checked_status(form.one("value"), form.one("reason"))
     ),
-    "priority": lambda tx, task, form, new: tasks.edit_task(
+    "priority": lambda tx, task, form, here: tasks.edit_task(
         tx, task, {"priority": tasks.checked_priority(form.one("value"))}
     ),
-    "due": lambda tx, task, form, new: tasks.edit_task(tx, task, {"due": _due(form.one("value"))}),
-    "estimate": lambda tx, task, form, new: tasks.edit_task(tx, task, {"estimate": _minutes(form.one("value"))}),
-    "add-item": lambda tx, task, form, new: tasks.add_item(tx, new, task, form.one("value")),
-    "tick": lambda tx, task, form, new: tasks.check_item(tx, form.one("item"), checked=True),
-    "untick": lambda tx, task, form, new: tasks.check_item(tx, form.one("item"), checked=False),
-    "rename-item": lambda tx, task, form, new: tasks.rename_item(tx, form.one("item"), form.one("value")),
-    "remove-item": lambda tx, task, form, new: tasks.remove_item(tx, form.one("item")),
-    "move": lambda tx, task, form, new: tasks.move_item(tx, form.one("item"), _steps(form.one("steps"))),
-    "label": lambda tx, task, form, new: _label(tx, task, form.one("value"), on=True),
-    "unlabel": lambda tx, task, form, new: _label(tx, task, form.one("value"), on=False),
-    "link": lambda tx, task, form, new: _link(tx, task, form, on=True),
-    "unlink": lambda tx, task, form, new: _link(tx, task, form, on=False),
-    "note": lambda tx, task, form, new: _note(tx, task, new, form.one("value"), _minutes(form.one("minutes"))),
-    "never-send": lambda tx, task, form, new: never_sent.mark(tx, task, never=True),
-    "send-again": lambda tx, task, form, new: never_sent.mark(tx, task, never=False),
-    "delete": lambda tx, task, form, new: tasks.delete_task(tx, task),
+    "due": lambda tx, task, form, here: tasks.edit_task(tx, task, {"due": _due(form.one("value"))}),
+    "remind": lambda tx, task, form, here: tasks.edit_task(
+        tx, task, {"remindAt": _reminder(form.one("value"), here.zone)}
+    ),
+    "repeat": _repeat,
+    "estimate": lambda tx, task, form, here: tasks.edit_task(tx, task, {"estimate": _minutes(form.one("value"))}),
+    "add-item": lambda tx, task, form, here: tasks.add_item(tx, here.new, task, form.one("value")),
+    "tick": lambda tx, task, form, here: tasks.check_item(tx, form.one("item"), checked=True),
+    "untick": lambda tx, task, form, here: tasks.check_item(tx, form.one("item"), checked=False),
+    "rename-item": lambda tx, task, form, here: tasks.rename_item(tx, form.one("item"), form.one("value")),
+    "remove-item": lambda tx, task, form, here: tasks.remove_item(tx, form.one("item")),
+    "move": lambda tx, task, form, here: tasks.move_item(tx, form.one("item"), _steps(form.one("steps"))),
+    "label": lambda tx, task, form, here: _label(tx, task, form.one("value"), on=True),
+    "unlabel": lambda tx, task, form, here: _label(tx, task, form.one("value"), on=False),
+    "link": lambda tx, task, form, here: _link(tx, task, form, on=True),
+    "unlink": lambda tx, task, form, here: _link(tx, task, form, on=False),
+    "note": lambda tx, task, form, here: _note(tx, task, here.new, form.one("value"), _minutes(form.one("minutes"))),
+    "never-send": lambda tx, task, form, here: never_sent.mark(tx, task, never=True),
+    "send-again": lambda tx, task, form, here: never_sent.mark(tx, task, never=False),
+    "delete": lambda tx, task, form, here: tasks.delete_task(tx, task),
 }
 """What the page can do to a task, by the name that its forms give it."""

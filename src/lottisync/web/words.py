@@ -1,12 +1,13 @@
 """What registers, values and times are called on a page, in the reader's language (`lottisync.language`)."""
 
-from datetime import date, datetime, tzinfo
+from datetime import date, tzinfo
 from functools import lru_cache
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from lottisync.language import marked, say, several
-from lottisync.store.instant import millis
+from lottisync.journal import repetition
+from lottisync.language import marked, say, several, translated
+from lottisync.store.instant import millis, there
 
 MINUTE, HOUR = 60_000, 3_600_000
 WEEKDAYS = (marked("Mon"), marked("Tue"), marked("Wed"), marked("Thu"), marked("Fri"), marked("Sat"), marked("Sun"))
@@ -31,6 +32,8 @@ FIELDS = {
     "priority": marked("Priority"),
     "due": marked("Due date"),
     "estimate": marked("Estimate"),
+    "remindAt": marked("Reminder"),
+    "repeat": marked("Repeats"),
     "languageCode": marked("Language"),
     "languageSource": marked("Language set by"),
     "isChecked": marked("Done"),
@@ -58,8 +61,8 @@ def field(path: str) -> str:
     return say(FIELDS.get(path, path))
 
 
-def value(path: str, held: Any) -> str:
-    """What a register holds, as people say it."""
+def value(path: str, held: Any, zone: tzinfo | None = None) -> str:
+    """What a register holds, as people say it; a time by the clock of `zone`."""
     if held is None or held == "":
         return say("nothing")
     if isinstance(held, bool):
@@ -70,6 +73,10 @@ def value(path: str, held: Any) -> str:
         return minutes(held)
     if path == "due" and isinstance(held, str):
         return day(held)
+    if path == "repeat" and (rule := repetition.rule_of(str(held))) is not None:
+        return translated(repetition.how_often(rule))
+    if path == "remindAt":
+        return instant(str(held), zone)
     if path == "status" and isinstance(held, str):
         return say(STATUSES.get(held, held.capitalize()))
     return str(held)
@@ -93,6 +100,15 @@ def day(text: str) -> str:
     return say("{weekday} {day} {month} {year}", weekday=weekday, day=found.day, month=month, year=found.year)
 
 
+def instant(text: str, zone: tzinfo | None) -> str:
+    """A day and a time; what is none stays as it is."""
+    try:
+        at = there(millis(text), zone)
+    except (ValueError, OverflowError):
+        return text
+    return f"{day(at.date().isoformat())}, {at:%H:%M}"
+
+
 def moment(instant: str | None, now: int, zone: tzinfo | None = None) -> str:
     """A time as it is seen at `now` (ms): minutes ago, the clock, the weekday, the date; local time unless `zone`
     says otherwise."""
@@ -106,7 +122,7 @@ def moment(instant: str | None, now: int, zone: tzinfo | None = None) -> str:
     if 0 <= ago < HOUR:
         count = ago // MINUTE
         return several("{count} min ago", "{count} min ago", count) if count else say("just now")
-    then, today = local(at, zone), local(now, zone)
+    then, today = there(at, zone), there(now, zone)
     clock = then.strftime("%H:%M")
     days = (today.date() - then.date()).days
     if days == 0:
@@ -114,11 +130,6 @@ def moment(instant: str | None, now: int, zone: tzinfo | None = None) -> str:
     if 0 < days < 7:
         return f"{say(WEEKDAYS[then.weekday()])} {clock}"
     return f"{day(then.date().isoformat())}, {clock}"
-
-
-def local(at: int, zone: tzinfo | None = None) -> datetime:
-    """A time (ms) by the clock on the wall."""
-    return datetime.fromtimestamp(at / 1000, zone).astimezone(zone)
 
 
 @lru_cache(64)

@@ -57,7 +57,7 @@ class CreateFollowUpTask(TaskAction):
             return ()
         return [LinkTask.model_construct(relation=self.relation, target_task_id=created)]
 
-    def created_along(self, operation: str) -> Sequence[str]:
+    def created_along(self, operation: str, task_id: str) -> Sequence[str]:
         return [created_id(operation, "entry")]
 
     def read_target(self, reader: Reader, task_id: str) -> TargetView:
@@ -96,7 +96,7 @@ class CreateFollowUpTask(TaskAction):
         }
         tasks.add_task(tx, ident, self.title, {k: v for k, v in fields.items() if v is not None})
         if self.description is not None:
-            [note] = self.created_along(effect_write.operation)
+            [note] = self.created_along(effect_write.operation, effect_write.task_id)
             tasks.add_note(tx, note, ident, self.description, author="agent")
 
     def summary(self, name: str | None = None, language: str = "en") -> str:

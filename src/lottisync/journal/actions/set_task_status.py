@@ -1,31 +1,42 @@
-"""A status of the task, with its reason. DONE and REJECTED are the user's own to say."""
+"""A status of the task, with its reason. DONE and REJECTED are the user's own to say: an agent cannot propose them, and
+a person who edits a proposal can set them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import AfterValidator, Field, ValidationInfo, model_validator
 
-from lottisync.journal.arguments import INCOMPLETE, ReasonText, rule
+from lottisync.journal import repetition
+from lottisync.journal.arguments import EDITED, INCOMPLETE, ReasonText
 from lottisync.journal.task_action import TaskField
-from lottisync.journal.tasks import checked_status
+from lottisync.journal.tasks import checked_status, checked_status_name
+from lottisync.journal.types import CLOSED
 from lottisync.language import marked
 from lottisync.problem import Problem
 from lottisync.review.action import EffectWrite, FieldChange, TargetView
+from lottisync.review.effect import receipt
+from lottisync.store.transaction import Transaction
 
 PROPOSED_STATUSES = ("OPEN", "GROOMED", "IN PROGRESS", "BLOCKED", "ON HOLD")
 """What a model may propose."""
 
 
-def _proposable(status: str) -> str:
-    known = checked_status(status, "-")["status"]
-    if known not in PROPOSED_STATUSES:
-        raise Problem(
-            "bad-value",
-            "only the user sets {known}; propose one of {proposed_statuses}",
-            known=known,
-            proposed_statuses=", ".join(PROPOSED_STATUSES),
-        )
-    return str(known)
+def _settable(status: str, info: ValidationInfo) -> str:
+    """The status, if whoever says it may: a receipt and a person's edit may have each."""
+    try:
+        known = checked_status_name(status)
+    except Problem as problem:
+        raise ValueError(problem.message) from None
+    context = info.context or {}
+    if known in PROPOSED_STATUSES or context.get(INCOMPLETE) or context.get(EDITED) is not None:
+        return known
+    refusal = Problem(
+        "bad-value",
+        "only the user sets {known}; propose one of {proposed_statuses}",
+        known=known,
+        proposed_statuses=", ".join(PROPOSED_STATUSES),
+    )
+    raise ValueError(refusal.message)
 
 
 class SetTaskStatus(TaskField):
@@ -41,10 +52,18 @@ class SetTaskStatus(TaskField):
     register: ClassVar[str] = "status"
     noun: ClassVar[str] = "status"
 
-    status: Annotated[
-        str, AfterValidator(rule(_proposable)), Field(json_schema_extra={"enum": list(PROPOSED_STATUSES)})
-    ] = Field(description="The new status. Only the user sets DONE and REJECTED.")
+    status: Annotated[str, AfterValidator(_settable), Field(json_schema_extra={"enum": list(PROPOSED_STATUSES)})] = (
+        Field(description="The new status. Only the user sets DONE and REJECTED.")
+    )
     reason: ReasonText | None = Field(default=None, description="Required for BLOCKED and ON HOLD: what it waits for.")
+
+    @model_validator(mode="after")
+    def _own_reason(self, info: ValidationInfo) -> Self:
+        """The agent's reason was for another status: it does not explain why the person closes the task."""
+        proposed = (info.context or {}).get(EDITED) or {}
+        if self.status in CLOSED and self.reason is not None and self.reason == proposed.get("reason"):
+            return self.model_copy(update={"reason": None})
+        return self
 
     @model_validator(mode="after")
     def _explained(self, info: ValidationInfo) -> Self:
@@ -80,6 +99,17 @@ class SetTaskStatus(TaskField):
         if before is None and self.reason is None:
             return changes
         return [*changes, FieldChange("statusReason", before, self.reason)]
+
+    def created_along(self, operation: str, task_id: str) -> Sequence[str]:
+        return [repetition.next_id(task_id)]
+
+    def carry_out(self, tx: Transaction, effect_write: EffectWrite) -> None:
+        target = effect_write.target_view.target
+        was = target.value("status") if target is not None else None
+        super().carry_out(tx, effect_write)
+        if effect_write.writes and repetition.finishes(was, self.status):
+            kept = receipt(self, effect_write.operation, None, {})
+            repetition.finished(tx, effect_write.task_id, at=effect_write.at, kept=kept)
 
     def summary(self, name: str | None = None, language: str = "en") -> str:
         return self.catalogue.say(marked("Set status to {status}"), language, status=self.status)

@@ -1,0 +1,155 @@
+"""`pair`: two devices come to trust each other, by a code or an invitation."""
+
+import os
+from collections.abc import Sequence
+
+import anyio
+import click
+
+from lottisync.answers.devices import (
+    CodeShown,
+    PairedWith,
+)
+from lottisync.cli.devices import identity_problems
+from lottisync.cli.terminal import Terminal, address, common, remote_address
+from lottisync.device import clock
+from lottisync.device.membership import SHOWN_OF_AN_ID
+from lottisync.identity.device_key import grouped
+from lottisync.identity.pairing import Paired
+from lottisync.identity.pairing_offer import OFFER_LIFETIME_MS, CodeOffer, new_code, parse_code
+from lottisync.language import say
+from lottisync.net.address import Address
+from lottisync.problem import Usage
+from lottisync.shown import quoted
+from lottisync.store.instant import iso
+
+
+@click.command()
+@click.argument("code", required=False)
+@click.option("--at", "at", metavar="HOST:PORT", help="Where the device that shows the code listens.")
+@click.option("--invite", is_flag=True, help="Show an invitation instead of a code: a link, and its QR code.")
+@click.option("--minutes", type=click.IntRange(1, 1440), default=15, help="How long the invitation is good.")
+@click.option("--no-wait", is_flag=True, help="Give the invitation to the daemon, and do not wait until it was used.")
+@click.option("--invitations", "listed", is_flag=True, help="List the invitations that were given out, and who joined.")
+@click.option("--take-back", type=int, metavar="NUMBER", help="End the invitation of this number.")
+@click.option("--listen", metavar="HOST[:PORT]", help="Where to wait for the other device; else where the daemon does.")
+@click.option("--no-discovery", is_flag=True, help="Do not announce this device by mDNS while the code is shown.")
+@click.option("--yes", is_flag=True, help="Also take back a device that was taken out for good.")
+@common
+def pair(
+    terminal: Terminal,
+    code: str | None,
+    at: str | None,
+    invite: bool,
+    minutes: int,
+    no_wait: bool,
+    listed: bool,
+    take_back: int | None,
+    listen: str | None,
+    no_discovery: bool,
+    yes: bool,
+) -> None:
+    """Without CODE, show one and wait; with CODE, or the invitation that another device shows, pair with it.
+
+    An invitation is answered by the daemon; where none runs, by this command while it runs.
+
+    \b
+    lottisync pair
+    lottisync pair 123-456-789 --at 192.168.1.5:22067
+    lottisync pair --invite
+    """
+    from lottisync.cli import invitations
+    from lottisync.identity.invitation import is_invitation
+
+    if at is not None and (code is None or is_invitation(code)):
+        raise Usage("bad-usage", "--at goes with the CODE that the other device shows, as in: pair CODE --at HOST:PORT")
+    if sum((invite, listed, take_back is not None, code is not None)) > 1:
+        raise Usage("bad-usage", "--invite, --invitations and --take-back go without a CODE, and one at a time")
+    if no_wait and not invite:
+        raise Usage("bad-usage", "--no-wait goes with --invite")
+    if listed:
+        invitations.show_invitations(terminal)
+    elif take_back is not None:
+        invitations.take_back(terminal, take_back)
+    elif invite:
+        invitations.invite(terminal, _meeting_place(terminal, listen), minutes, takes_back=yes, wait=not no_wait)
+    else:
+        _pair(terminal, code, at, _meeting_place(terminal, listen), discover=not no_discovery, yes=yes)
+
+
+def _meeting_place(terminal: Terminal, listen: str | None) -> Address:
+    """Where to wait for the other device: without --listen on any port, at the addresses of the daemon (MEET-40)."""
+    from lottisync.cli.invitations import listens_at
+
+    return Address(*address(listen, what="--listen", usual=0)) if listen else Address(listens_at(terminal.home).host, 0)
+
+
+def _pair(terminal: Terminal, code: str | None, at: str | None, where: Address, *, discover: bool, yes: bool) -> None:
+    """Show a code; or join with the code or the invitation that another device shows."""
+    from lottisync.cli.invitations import accepted, own_side
+    from lottisync.device.pairing import admit
+    from lottisync.identity.invitation import is_invitation
+    from lottisync.net.pairing import show_code, type_code
+
+    home = terminal.home
+    me = own_side(home)
+    with identity_problems():
+        if code is not None and is_invitation(code):
+            paired = accepted(me, code)
+        elif code is None:
+            expires = clock.now() + OFFER_LIFETIME_MS
+            offer = CodeOffer(new_code(os.urandom(64)), expires)
+
+            def ready(port: int) -> None:
+                shown = CodeShown(offer.shown, port, iso(expires))
+                terminal.emit(shown, lambda: _show_code(terminal, offer.shown, port))
+
+            paired = anyio.run(lambda: show_code(me, offer, where, discover=discover, clock=clock.now, ready=ready))
+        else:
+            digits = parse_code(code)
+            target = remote_address(at, what="--at") if at else None
+            paired = anyio.run(lambda: type_code(me, digits, at=target, search_from=where.host))
+        _ask_about_revoked(terminal, paired, yes=yes)
+        name, own = admit(home, paired)
+    tell_paired(terminal, paired.peer_id, paired.words, (paired.peer_name, name), (me.name, own))
+
+
+def _ask_about_revoked(terminal: Terminal, paired: Paired, *, yes: bool) -> None:
+    """Ask, because the person has revoked this device (lost, stolen, sold): another person may have it now."""
+    member = terminal.home.roster().members.get(paired.peer_id)
+    if member is not None and member.status == "revoked":
+        was = f"{member.name} ({grouped(member.device)[:SHOWN_OF_AN_ID]})"
+        terminal.confirm(say("{was} was taken out for good. It has this code now. Take it back in?", was=was), yes=yes)
+
+
+def _show_code(terminal: Terminal, code: str, port: int) -> None:
+    terminal.line(say("On the other device, within two minutes:  lottisync pair {code}", code=code))
+    terminal.line(
+        say("(if it finds nothing:  lottisync pair {code} --at THIS-MACHINE:{port})", code=code, port=port), "dim"
+    )
+
+
+def tell_paired(
+    terminal: Terminal, device: str, words: Sequence[str], peer: tuple[str, str], own: tuple[str, str]
+) -> None:
+    """The outcome of a pairing. `peer` and `own` are what each of the two was called, and is called now."""
+
+    def shown() -> None:
+        terminal.line(say("Paired with {peer}.", peer=peer[0]), "green")
+        for which, (was, now) in ((say("the other device"), peer), (say("this one"), own)):
+            if now != was:
+                terminal.line(
+                    say(
+                        "Two of your devices were called {was}: {which} is called {now} now. "
+                        "For another name: lottisync devices rename {shell_name} NEW",
+                        was=was,
+                        which=which,
+                        now=now,
+                        shell_name=quoted(now),
+                    ),
+                    "yellow",
+                )
+        terminal.line(say("Both devices show the same words:  {words}", words=" ".join(words)))
+        terminal.line(say("device  {device}", device=grouped(device)), "dim")
+
+    terminal.emit(PairedWith(device, peer[1], list(words), own[1]), shown)
