@@ -47,7 +47,8 @@ def main(arguments: list[str]) -> int:
     print(_table(kinds, verdicts))
     print(f"{len(seeds)} schedules of {', '.join(kinds)}, from seed {asked.first}: {len(wrong)} broken; {rate}")
     for said, count in Counter(verdict.wrong for verdict in wrong).most_common():
-        print(f"  {count} x {said}")
+        seeds_of_it = ", ".join(f"{verdict.kind} {verdict.seed}" for verdict in wrong if verdict.wrong == said)
+        print(f"  {count} x {said} ({seeds_of_it})")
     if wrong:
         kind, seed = wrong[0].kind, wrong[0].seed
         print(f"{wrong[0].wrong}, the shortest found:\n{_shortest(kind, seed)}")
