@@ -83,11 +83,13 @@ def _in_order(heads: dict[str, Head], stores: Iterable[str]) -> dict[str, Head]:
 
 class Board:
     """`present` is what the relay showed last; `entries` what was opened, in logs. `parted` are the stores of which
-    another device holds the chain of a copy, and nobody has seen yet where the two part: all of them is published."""
+    another device holds the chain of a copy, and nobody has seen yet where the two part: all of them is published.
+    `left` are lanes of this device's that another member has spoken in: not everybody reads what lies there."""
 
     def __init__(self) -> None:
         self.present: set[Name] = set()
         self.parted: set[str] = set()
+        self.left: set[bytes] = set()
         self.entries: dict[Name, Entry] = {}
 
     def show(self, names: Iterable[Name]) -> None:
@@ -125,6 +127,7 @@ class Board:
             for entry in self.entries.values()
             if store in entry.taken
             and entry.device in members
+            and entry.name.lane not in self.left
             and entry.whole(self.present)
             and not _old(entry, now)
             and entry.recorded_under(nodes)
@@ -137,6 +140,7 @@ class Board:
             for entry in self.entries.values()
             if entry.kind is Kind.MANIFEST
             and entry.device in members
+            and entry.name.lane not in self.left
             and entry.taken >= entry.heads.keys()
             and entry.whole(self.present)
             and not _old(entry, now)
