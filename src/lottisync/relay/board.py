@@ -97,6 +97,11 @@ class Board:
         self.present = set(names)
         self.entries = {name: entry for name, entry in self.entries.items() if name in self.present}
 
+    def gone(self, name: Name) -> None:
+        """This does not lie there any more."""
+        self.present.discard(name)
+        self.entries.pop(name, None)
+
     def base(self, store: str, nodes: Nodes, forgotten: Clock, members: Set[str], now: int) -> dict[Host, int]:
         """What somebody who begins with nothing could take of a store; nothing, if that is behind what was forgotten
         here, or if the store has parted from a copy (RELAY-18, RELAY-19)."""

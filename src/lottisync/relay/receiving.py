@@ -85,9 +85,11 @@ class Receiving:
     # -- reading it
 
     def receive(self, name: Name, data: bytes | None, now: int) -> None:
-        """What lies there under a name; None if it is gone."""
+        """What lies there under a name; None if it is gone. Either way it is not what is waited for any more, so it is
+        not asked for again (RELAY-576)."""
+        self._locked.forget(name)
         if data is None:
-            self._board.present.discard(name)
+            self._board.gone(name)
             self._snapshot.stop()
             return
         try:
@@ -101,7 +103,6 @@ class Receiving:
     def _give_up(self, name: Name) -> None:
         """Not again before the relay is looked at again."""
         self._refused.add(name)
-        self._locked.forget(name)
         if (manifest := self._snapshot.stop()) is not None:
             self._refused.add(manifest)
 
