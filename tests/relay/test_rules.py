@@ -11,7 +11,7 @@ from tests.support.relay import SPACE, Relay, Visitor, chance, introduce, visito
 from lottisync.device.membership import Strangers
 from lottisync.entities.entity import HIGH
 from lottisync.protocol.message import Batch
-from lottisync.relay import content, ledger
+from lottisync.relay import content, ledger, publishing, recording
 from lottisync.relay.event import Refused, Split, WentBack
 from lottisync.relay.header import Kind, Name, parts_of
 from lottisync.relay.lane import Publication
@@ -560,6 +560,26 @@ class TestSnapshots:
         assert phone.member.title("t1") == "behind the snapshot"
         assert phone.member.title("large4") == laptop.member.title("large4")
         assert relay.size < 3 * 5 * PART_BYTES
+
+    def test_relay_577_signed_records_of_several_frames_are_judged_together(
+        self, two: tuple[Relay, Visitor, Visitor], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """RELAY-577: which device wrote the records of the first frame is said in a later one."""
+        relay, laptop, phone = two
+        for module in (recording, publishing):
+            monkeypatch.setattr(module, "PART_BYTES", 600)
+        for each in (laptop, phone):
+            each.member.put(f"t{each.member.number}", "one")
+            each.visit()
+        assert len(logs(relay, Kind.FRAME)) > 4
+        newcomer = Member(tmp_path / "newcomer", 9)
+        for one, other in ((laptop.member, newcomer), (newcomer, laptop.member)):
+            one.admit(other)
+        tablet = Visitor(newcomer, relay)
+        rounds.pull(laptop.member, newcomer, newcomer.now, ["space"])
+        settle(tablet, laptop, phone)
+        assert not [event for event in tablet.happened(Refused) if "no known device" in str(event)]
+        assert in_step(laptop.member, phone.member, newcomer)
 
     def test_relay_22_a_log_goes_only_where_a_snapshot_covers_it(self, two: tuple[Relay, Visitor, Visitor]) -> None:
         """RELAY-22"""
