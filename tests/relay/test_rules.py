@@ -11,7 +11,7 @@ from tests.support.relay import SPACE, Relay, Visitor, chance, introduce, visito
 from lottisync.device.membership import Strangers
 from lottisync.entities.entity import HIGH
 from lottisync.protocol.message import Batch
-from lottisync.relay import content, ledger
+from lottisync.relay import content, ledger, publishing, recording
 from lottisync.relay.event import Refused, Split, WentBack
 from lottisync.relay.header import Kind, Name, parts_of
 from lottisync.relay.lane import Publication
@@ -561,6 +561,26 @@ class TestSnapshots:
         assert phone.member.title("large4") == laptop.member.title("large4")
         assert relay.size < 3 * 5 * PART_BYTES
 
+    def test_relay_577_signed_records_of_several_frames_are_judged_together(
+        self, two: tuple[Relay, Visitor, Visitor], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """RELAY-577: which device wrote the records of the first frame is said in a later one."""
+        relay, laptop, phone = two
+        for module in (recording, publishing):
+            monkeypatch.setattr(module, "PART_BYTES", 600)
+        for each in (laptop, phone):
+            each.member.put(f"t{each.member.number}", "one")
+            each.visit()
+        assert len(logs(relay, Kind.FRAME)) > 4
+        newcomer = Member(tmp_path / "newcomer", 9)
+        for one, other in ((laptop.member, newcomer), (newcomer, laptop.member)):
+            one.admit(other)
+        tablet = Visitor(newcomer, relay)
+        rounds.pull(laptop.member, newcomer, newcomer.now, ["space"])
+        settle(tablet, laptop, phone)
+        assert not [event for event in tablet.happened(Refused) if "no known device" in str(event)]
+        assert in_step(laptop.member, phone.member, newcomer)
+
     def test_relay_22_a_log_goes_only_where_a_snapshot_covers_it(self, two: tuple[Relay, Visitor, Visitor]) -> None:
         """RELAY-22"""
         relay, laptop, _ = two
@@ -748,3 +768,59 @@ def test_relay_21_also_if_the_restored_device_had_only_said_how_it_stands(
     assert len({name.lane for name in relay.messages}) == len(before) + 1
     [of_laptop] = phone.participant.standing(phone.member.now)
     assert of_laptop.in_step
+
+
+class TestReadingEnds:
+    """What waits for a key, or for what comes before it, is asked for again; but not without end."""
+
+    def test_relay_576_an_older_state_that_waited_for_its_key(self, two: tuple[Relay, Visitor, Visitor]) -> None:
+        """RELAY-576"""
+        relay, laptop, phone = two
+        laptop.visit()
+        held_back = {name: data for name, data in relay.messages.items() if name.channel == "keys"}
+        phone.read({name: data for name, data in relay.messages.items() if name not in held_back})
+        older = dict(relay.messages)
+        laptop.member.put("t1", "one")
+        laptop.member.now += MINUTE
+        laptop.visit()
+        assert {name for name in older if name.channel == "state"} - relay.messages.keys()
+        phone.read({**older, **relay.messages})
+        assert phone.member.title("t1") == "one"
+
+    def test_relay_576_what_waited_for_its_key_and_is_gone(self, two: tuple[Relay, Visitor, Visitor]) -> None:
+        """RELAY-576"""
+        relay, laptop, phone = two
+        laptop.member.put("t1", "one")
+        laptop.visit()
+        shown = dict(relay.messages)
+        phone.read({name: data for name, data in shown.items() if name.channel != "keys"})
+        _read_while_it_goes(phone, shown, {name for name in shown if name.channel != "keys"})
+        assert phone.member.title("t1") is None
+        phone.read()
+        assert phone.member.title("t1") == "one"
+
+    def test_relay_576_what_waited_for_another_and_is_gone(self, two: tuple[Relay, Visitor, Visitor]) -> None:
+        """RELAY-576"""
+        relay, laptop, phone = two
+        laptop.visit()
+        phone.read()
+        for title in ("one", "two"):
+            laptop.member.put("t1", title)
+            laptop.visit()
+        first, second = sorted(logs(relay))[-2:]
+        phone.read({name: data for name, data in relay.messages.items() if name != first})
+        assert phone.member.title("t1") is None
+        _read_while_it_goes(phone, relay.messages, {second})
+        assert phone.member.title("t1") == "one"
+        phone.read()
+        assert phone.member.title("t1") == "two"
+
+
+def _read_while_it_goes(visitor: Visitor, shown: dict[Name, bytes], gone: set[Name]) -> None:
+    """Read what is shown; some of it is deleted after the look."""
+    visitor.participant.show(list(shown), visitor.member.now)
+    for _ in range(100):
+        if (name := visitor.participant.wanted()) is None:
+            return
+        visitor.participant.receive(name, None if name in gone else shown[name], visitor.member.now)
+    raise AssertionError("it reads without end")

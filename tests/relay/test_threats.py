@@ -4,11 +4,13 @@ import re
 from pathlib import Path
 
 import pytest
-from tests.support.relay import SPACE, chance, visitors
+from tests.support.relay import SPACE, Visitor, chance, visitors
 
 from lottisync.relay import content
+from lottisync.relay.circle import MOST_LANES
 from lottisync.relay.event import Refused
 from lottisync.relay.header import NO_EPOCH, Header, Kind, Name, signed_bytes
+from lottisync.relay.lane import Publication
 
 HERE = Path(__file__).parent
 PAGE = HERE.parents[1] / "docs" / "specs" / "19-relay.md"
@@ -23,7 +25,7 @@ def test_each_cannot_has_its_test(rule: str, file: str, name: str) -> None:
 
 
 def test_the_table_is_there() -> None:
-    assert len(ROWS) == 19
+    assert len(ROWS) == 20
 
 
 def test_relay_546_a_member_cannot_speak_in_another_s_lane(tmp_path: Path) -> None:
@@ -41,3 +43,39 @@ def test_relay_546_a_member_cannot_speak_in_another_s_lane(tmp_path: Path) -> No
     reader.read()
     assert [event.name for event in reader.happened(Refused) if isinstance(event, Refused)] == [name]
     assert reader.member.title("t1") == "one"
+
+
+def test_relay_575_who_is_spoken_over_goes_on_in_a_new_lane(tmp_path: Path) -> None:
+    """RELAY-575: a reader that has heard the liar first hears the owner of the lane after its next visit."""
+    relay, (laptop, liar, reader) = visitors(tmp_path, 3)
+    laptop.member.put("t1", "one")
+    laptop.visit()
+    [lane] = {name.lane for name in relay.messages}
+    relay.put(*_spoken(liar, Name(lane, "keys", 1_000)))
+    for name in [name for name in relay.messages if name.number < 1_000 and name.channel == "keys"]:
+        del relay.messages[name]
+    reader.read()
+    assert reader.member.title("t1") is None
+    laptop.visit()
+    reader.read()
+    assert reader.member.title("t1") == "one"
+    assert {name.lane for name in relay.messages} > {lane}
+
+
+def test_relay_575_a_liar_does_not_use_up_the_lanes_of_another(tmp_path: Path) -> None:
+    """RELAY-575: the fifth lane is kept, so that readers who know it go on hearing it."""
+    relay, (laptop, liar, reader) = visitors(tmp_path, 3)
+    for turn in range(MOST_LANES + 2):
+        laptop.member.put("t1", str(turn))
+        laptop.member.now += 60_000
+        laptop.visit()
+        reader.read()
+        assert reader.member.title("t1") == str(turn)
+        relay.put(*_spoken(liar, Name(laptop.participant._publishing.lane.id, "keys", 1_000 + turn)))
+
+
+def _spoken(liar: Visitor, name: Name) -> Publication:
+    """Keys for nobody, signed by a member for this place."""
+    header = Header(Kind.KEYS, SPACE, name.lane, name.number, bytes(32), NO_EPOCH, bytes(16), chance(1)(16))
+    body = content.encode(content.Wraps([]))
+    return Publication(name, header.packed() + liar.member.key.sign(signed_bytes(header, body)) + body)

@@ -4,7 +4,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.support.household import Member, in_step, meet
 from tests.support.messages import SUMMARY
+from tests.support.rounds import pull
 from tests.support.stores import NOON, new_store
 
 from lottisync.causality.chain import genesis
@@ -15,11 +17,18 @@ from lottisync.protocol import message as m
 from lottisync.store.check import broken_invariants
 from lottisync.store.forgetting import entity_key, forgotten
 from lottisync.store.store import Store
+from lottisync.sync import outgoing
 from lottisync.sync.exchange import Exchange
 from lottisync.sync.incoming import Unacceptable
 
 STRANGE = Host("5" * 16)
 PEER = "e" * 64
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
 
 
 class Receiver:
@@ -144,3 +153,40 @@ def test_sync_65_a_version_that_knows_more_than_the_chains_that_came_is_refused(
     assert refused.value.code == "bad-entity"
     assert receiver.state() == before
     assert receiver.store.read("t2") is None
+
+
+async def test_relay_577_signed_records_of_several_batches_are_judged_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """RELAY-577: which device wrote the records of the first batch is said in a later one."""
+    laptop, phone, tablet = (Member(tmp_path / name, n) for n, name in enumerate(("laptop", "phone", "tablet"), 1))
+    for one, other in ((laptop, phone), (phone, laptop), (laptop, tablet), (tablet, laptop)):
+        one.admit(other)
+    await meet(laptop, phone)
+    monkeypatch.setattr(outgoing, "BATCH_BYTES", 600)
+    cable = await meet(tablet, laptop)
+    batches = [said for said in cable.said(1) if isinstance(said, m.Batch)]
+    assert len(batches) > 2
+    assert in_step(laptop, tablet)
+    assert {phone.id, laptop.id} <= {each.device for each in tablet.roster().trusted_peers()}
+    for member in (laptop, phone, tablet):
+        member.close()
+
+
+async def test_relay_577_a_stranger_in_the_first_batch_is_refused_at_the_last(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """RELAY-577, SYNC-9: nothing of what waited is stored."""
+    laptop, tablet, stranger = (Member(tmp_path / name, n) for n, name in enumerate(("laptop", "tablet", "x"), 1))
+    for one, other in ((laptop, tablet), (tablet, laptop)):
+        one.admit(other)
+    stranger.members.rename(stranger.id, "nobody", stranger.now)
+    pull(laptop, stranger, laptop.now, ["space"])
+    monkeypatch.setattr(outgoing, "BATCH_BYTES", 600)
+    with tablet.stores["space"].reading() as reader:
+        before = reader.count()
+    await meet(tablet, laptop, done=lambda: False)
+    with tablet.stores["space"].reading() as reader:
+        assert reader.count() == before
+    for member in (laptop, tablet, stranger):
+        member.close()

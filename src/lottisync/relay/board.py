@@ -83,17 +83,24 @@ def _in_order(heads: dict[str, Head], stores: Iterable[str]) -> dict[str, Head]:
 
 class Board:
     """`present` is what the relay showed last; `entries` what was opened, in logs. `parted` are the stores of which
-    another device holds the chain of a copy, and nobody has seen yet where the two part: all of them is published."""
+    another device holds the chain of a copy, and nobody has seen yet where the two part: all of them is published.
+    `left` are lanes of this device's that another member has spoken in: not everybody reads what lies there."""
 
     def __init__(self) -> None:
         self.present: set[Name] = set()
         self.parted: set[str] = set()
+        self.left: set[bytes] = set()
         self.entries: dict[Name, Entry] = {}
 
     def show(self, names: Iterable[Name]) -> None:
         """This, and nothing else, lies in the relay now."""
         self.present = set(names)
         self.entries = {name: entry for name, entry in self.entries.items() if name in self.present}
+
+    def gone(self, name: Name) -> None:
+        """This does not lie there any more."""
+        self.present.discard(name)
+        self.entries.pop(name, None)
 
     def base(self, store: str, nodes: Nodes, forgotten: Clock, members: Set[str], now: int) -> dict[Host, int]:
         """What somebody who begins with nothing could take of a store; nothing, if that is behind what was forgotten
@@ -125,6 +132,7 @@ class Board:
             for entry in self.entries.values()
             if store in entry.taken
             and entry.device in members
+            and entry.name.lane not in self.left
             and entry.whole(self.present)
             and not _old(entry, now)
             and entry.recorded_under(nodes)
@@ -137,6 +145,7 @@ class Board:
             for entry in self.entries.values()
             if entry.kind is Kind.MANIFEST
             and entry.device in members
+            and entry.name.lane not in self.left
             and entry.taken >= entry.heads.keys()
             and entry.whole(self.present)
             and not _old(entry, now)

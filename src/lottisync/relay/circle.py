@@ -92,6 +92,15 @@ class Circle:
         """The device whose lane it is; "" if none of its messages was read."""
         return self._lanes.get(lane, "")
 
+    def lanes_of(self, device: str) -> set[bytes]:
+        """The lanes of a device that were read."""
+        return {lane for lane, speaker in self._lanes.items() if speaker == device}
+
+    def another_signed(self, parts: Parts) -> bool:
+        """Whether a member other than this device has signed a message."""
+        own = self._device.id
+        return any(signed_by(certificate, parts) for device, certificate in self.members.items() if device != own)
+
     def signer(self, parts: Parts) -> str | None:
         """The member that has signed a message; None if none has. A lane is one device's."""
         lane = parts.header.lane
@@ -101,7 +110,7 @@ class Circle:
             return known if certificate is not None and signed_by(certificate, parts) else None
         for device, certificate in self.members.items():
             if signed_by(certificate, parts):
-                if list(self._lanes.values()).count(device) >= MOST_LANES:
+                if len(self.lanes_of(device)) >= MOST_LANES:
                     return None
                 self._lanes[lane] = device
                 return device

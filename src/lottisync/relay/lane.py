@@ -60,8 +60,13 @@ class Lane:
         if name.lane == own and (name.number > end[0] or (name.number == end[0] and link != end[1])):
             self._overtaken = True
 
+    def leave(self) -> None:
+        """Go on in a new lane."""
+        self._overtaken = True
+
     def begin(self, now: int) -> bool:
-        """Begin a new lane if this device has none, or was restored, or runs twice (RELAY-21). True if it did."""
+        """Begin a new lane if this device has none, or was restored, or runs twice (RELAY-21), or has to leave its own.
+        True if it did."""
         if self.id and not self._overtaken:
             return False
         self._overtaken = False

@@ -20,7 +20,6 @@ class Locked:
         if epoch is None:
             self.epochs[name] = parts.header.epoch
             return None
-        self.forget(name)
         return unsealed(epoch.key, parts.header, rest, open_part)
 
     def unlocked(self) -> Iterator[Name]:

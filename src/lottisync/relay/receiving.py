@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from lottisync.device.device import Device
 from lottisync.relay import content
 from lottisync.relay.board import Board, Entry
-from lottisync.relay.circle import Circle
+from lottisync.relay.circle import MOST_LANES, Circle
 from lottisync.relay.event import Event, Refused
 from lottisync.relay.header import NO_EPOCH, BadMessage, Kind, Name, Parts, parts_of, refuse_misplaced
 from lottisync.relay.heads import Heads
@@ -85,9 +85,11 @@ class Receiving:
     # -- reading it
 
     def receive(self, name: Name, data: bytes | None, now: int) -> None:
-        """What lies there under a name; None if it is gone."""
+        """What lies there under a name; None if it is gone. Either way it is not what is waited for any more, so it is
+        not asked for again (RELAY-576)."""
+        self._locked.forget(name)
         if data is None:
-            self._board.present.discard(name)
+            self._board.gone(name)
             self._snapshot.stop()
             return
         try:
@@ -101,7 +103,6 @@ class Receiving:
     def _give_up(self, name: Name) -> None:
         """Not again before the relay is looked at again."""
         self._refused.add(name)
-        self._locked.forget(name)
         if (manifest := self._snapshot.stop()) is not None:
             self._refused.add(manifest)
 
@@ -109,6 +110,8 @@ class Receiving:
         signer = self._circle.signer(parts)
         if signer == self._device.id and parts.header.kind is not Kind.FRAME:
             self._lane.compare(name, parts.link)
+        elif signer != self._device.id:
+            self._leave_taken_lane(name, parts)
         if parts.header.kind is Kind.KEYS:
             self._done.add(name)
             if self._keyring.take(parts, signer, now):
@@ -125,6 +128,21 @@ class Receiving:
                     self._give_up(name)
             case _:
                 self._read_log(name, parts, signer, len(data), now)
+
+    def _leave_taken_lane(self, name: Name, parts: Parts) -> None:
+        """Another member speaks in a lane of this device's. Who has read that one first takes the lane for its own, and
+        hears this device there no more: it goes on in a new lane, and says all of it again (RELAY-575). Some lanes are
+        left for a device that is restored from a backup."""
+        own, lane = self._device.id, self._lane.id
+        if lane != name.lane and self._circle.device_of(name.lane) != own:
+            return
+        if name.lane in self._board.left or not self._circle.another_signed(parts):
+            return
+        if name.lane == lane:
+            if len(self._circle.lanes_of(own) | self._board.left) >= MOST_LANES // 2:
+                return
+            self._lane.leave()
+        self._board.left.add(name.lane)
 
     def _read_log(self, name: Name, parts: Parts, signer: str, size: int, now: int) -> None:
         self._refuse_unlinked(name, parts)

@@ -31,6 +31,9 @@ from lottisync.store.quarantine import Kept
 from lottisync.sync.agreement import RemoteState
 from lottisync.sync.local_state import HeldDot, LocalState
 
+LEADING_BYTES = 16 * 1024 * 1024
+"""Bytes of leading versions that are kept in memory until all of them are here: some ten thousand records. What is more
+is judged by what is here then."""
 Strangers = Callable[[Merge, Iterable[Host]], Host | None]
 """The first of these hosts that belongs to no device that ever was this person's, if there is one."""
 
@@ -81,6 +84,8 @@ class Incoming:
         self._chained: dict[Host, int] = {}
         """How far the chains go that were looked at."""
         self._keys = bytearray()
+        self._leading: list[Version] = []
+        """Leading versions that are not joined yet, because more of them may come."""
 
     def stands(self, tx: Merge) -> None:
         """Raise `Outdated` unless the round still stands on what it was computed from (SYNC-5)."""
@@ -114,7 +119,14 @@ class Incoming:
         return None
 
     def batch(self, tx: Merge, versions: Iterable[Version], strangers: Strangers) -> Taken:
-        """Join what came. Raises `Unacceptable` for what cannot be kept at all."""
+        """Join what came. Raises `Unacceptable` for what cannot be kept at all.
+
+        Which device a host belongs to is said by leading versions, and by several of them together: so those are
+        joined and judged at once, when the last of them is here (RELAY-577)."""
+        self._leading += versions
+        if self._more_are_leading(tx):
+            return Taken([], [], {})
+        versions, self._leading = self._leading, []
         try:
             good, bad, clocks = opened(versions)
             reach = vector_clock.reach(clock for _, clock in clocks)
@@ -148,6 +160,14 @@ class Incoming:
             )
         ahead = {chain.root(tx, host): millis for host, millis in tx.ahead.items()}
         return Taken(tx.kept_now(), [entity.id for _, entity in clashes], ahead)
+
+    def _more_are_leading(self, tx: Merge) -> bool:
+        """Whether all that came since the last join is leading, and is not the last of the round."""
+        return (
+            self.arrived + len(self._leading) < self.begin.count
+            and all(each.type in tx.schema.leading for each in self._leading)
+            and sum(map(Version.size, self._leading)) <= LEADING_BYTES
+        )
 
     def _chain_ends(self, tx: Merge, hosts: Iterable[Host]) -> dict[Host, int]:
         """How far the chains go, at least of these hosts. A chain grows only by what comes in this round."""
