@@ -576,6 +576,6 @@ def _restore(tx: Transaction, restoration: _Restoration) -> None:
     if values:
         tx.keep(entity.id, values)
     if deleted and (values or not is_deleted(entity)):
-        # Also over a deletion of the act's own, so that this write is among those of the undo, which can be undone. With
+        # Also over a deletion of the act's own: so this is a write of the undo, and the undo can be undone. With
         # the lower precedence: what a person writes to it elsewhere, without knowing of this, keeps it alive.
         tx.delete(entity.id, precedence=LOW)
