@@ -248,6 +248,24 @@ def test_rel_d10_on_a_full_disk_everything_can_be_read(tmp_path: Path) -> None:
     assert "the disk is full" in answers["task add Bread"].err
 
 
+@pytest.mark.skipif(not CAN_MOUNT, reason="this machine lets nobody make a mount namespace")
+def test_backup_617_a_home_on_a_full_disk_is_backed_up_to_another_one(tmp_path: Path) -> None:
+    """BACKUP-617, STORE-80: at once, and the copy is whole."""
+    disk, copies = tmp_path / "disk", tmp_path / "copies"
+    disk.mkdir()
+    done = subprocess.run(
+        ["unshare", "-rm", sys.executable, "-c", FULL_DISK, str(disk), json.dumps([f"backup {copies}"])],
+        capture_output=True,
+        timeout=60,
+        env=environment(),
+        check=False,
+    )
+    [(_, code, *_)] = map(json.loads, done.stdout.splitlines())
+    assert code == 0, (done.stdout, done.stderr)
+    assert run_here("restore", str(copies), home=tmp_path / "again").code == 0
+    assert "Milk" in run_here("task", "list", home=tmp_path / "again").out
+
+
 def test_rev430_reading_goes_on_where_recovery_cannot_be_written(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """REV-430, CLI-126"""
 

@@ -175,6 +175,20 @@ def test_cli481_history_says_deleted_in_a_word(apart: tuple[Path, Path]) -> None
     assert row.split()[-2:] == ["deleted", "deleted"]
 
 
+def test_cli_618_status_counts_the_conflicts(apart: tuple[Path, Path]) -> None:
+    """CLI-618: each row of `conflicts` once, until it is settled."""
+    rows = call(apart[0], "conflicts")
+    assert rows
+    assert call(apart[0], "status")["conflicts"] == len(rows)
+    shown = run_here("status", home=apart[0]).out
+    assert f"{len(rows)} conflict" in shown
+    assert "lottisync conflicts" in shown
+    for row in rows:
+        call(apart[0], "conflicts", "keep", row["id"], row["path"], "1")
+    assert call(apart[0], "status")["conflicts"] == 0
+    assert "conflict" not in run_here("status", home=apart[0]).out
+
+
 def test_cli_606_conflicts_call_a_label_by_its_name(apart: tuple[Path, Path]) -> None:
     """CLI-606: and the page of one has the line that settles it."""
     homes = [TaskHome.open(each) for each in apart]

@@ -176,6 +176,30 @@ def test_cli_604_the_list_is_in_the_readers_language(tmp_path: Path) -> None:
     ]
 
 
+def test_cli_616_statuses_and_links_are_in_the_readers_language(tmp_path: Path) -> None:
+    """CLI-604, CLI-616: in the list of acts and in the answer of the verb; programs get English."""
+    home = Desk(tmp_path / "home").home.path
+    assert run_here("task", "add", "Milk", home=home).code == 0
+    assert run_here("task", "add", "Bread", home=home).code == 0
+    answers = [
+        run_here("task", *verb, "--language", "de", home=home).out
+        for verb in (
+            ("status", "Milk", "in-progress"),
+            ("status", "Milk", "on-hold", "--reason", "no shop"),
+            ("link", "Milk", "follows_up_on", "Bread"),
+            ("link", "Milk", "follows_up_on", "Bread", "--remove"),
+        )
+    ]
+    said = run_here("undo", "--list", "--language", "de", home=home).out
+    words = ("in Arbeit", "pausiert", "folgt auf 'Bread'", "nicht mehr: folgt auf 'Bread'")
+    for word, answer in zip(words, answers, strict=True):
+        assert word in answer
+        assert word in said
+    newest, *_, status = call(home, "undo", "--list")["acts"][:4]
+    assert newest["text"].startswith("no longer: follows up on 'Bread'")
+    assert status["text"] == "in progress: Milk"
+
+
 def test_cli_604_an_act_of_an_earlier_program_stays_as_it_was_noted(home: Path) -> None:
     """CLI-604, CLI-196"""
     earlier = apsw.Connection(str(home / "journal.sqlite"))

@@ -115,6 +115,38 @@ def test_cli_141_to_undo_an_undo_is_to_do_it_again(store: Store) -> None:
     assert views(store)["t-Milk"]["title"] == "Milk"
 
 
+@pytest.mark.parametrize("gone", [True, False], ids=["deleted before", "there before"])
+@pytest.mark.parametrize(
+    "verbs",
+    [("bring back", "edit", "delete"), ("bring back", "delete"), ("bring back", "edit", "delete", "bring back")],
+    ids=" ".join,
+)
+def test_cli_141_what_was_brought_back_and_deleted_in_one_act_can_be_done_again(
+    store: Store, verbs: tuple[str, ...], gone: bool
+) -> None:
+    """CLI-140, CLI-141: the undo of an act that ends as it began can be taken back, too, any number of times."""
+    milk = add(store)
+    with store.transaction(NOON, HIGH) as tx:
+        if gone:
+            tx.delete(milk)
+    before = views(store)
+    with acts.acting(store, NOON, HERE, "changed") as tx:
+        for verb in verbs if gone else verbs[::-1]:
+            if verb == "edit":
+                tx.put(milk, "task", {"title": "Oat milk"})
+            elif verb == "delete":
+                tx.delete(milk)
+            else:
+                tx.undelete(milk)
+    after = views(store)
+    last = undo(store)
+    for shown in (after, before, after, before):
+        assert (last := undo(store, number=last.n)) is not None
+        assert views(store) == shown
+    with store.reading() as reader:
+        assert broken_invariants(reader) == []
+
+
 def test_cli_142_only_what_was_done_from_here(store: Store) -> None:
     """CLI-142: the plain undo; another terminal's act is taken back by its number."""
     add(store, "Milk")

@@ -153,7 +153,8 @@ class Overview(msgspec.Struct, frozen=True, rename="camel"):
     with. `damaged`: rows whose content is not what was stored, as `STORE/ID`. `peers`: the other devices in use.
     `proposalsWaiting`: how many proposals wait for the person; null if they could not be counted. `agentsOff`: the
     person has turned all agents off. `paused`: agents whose budget of the day is used. `attention`: what agents want
-    the person to look at. `reminders`: what the person wanted to be reminded of. `clockDoubt`: why this device's own
+    the person to look at. `reminders`: what the person wanted to be reminded of. `conflicts`: how many decisions the
+    person has to make about what two devices wrote at once. `clockDoubt`: why this device's own
     clock cannot be right, or null."""
 
     id: DeviceId
@@ -173,6 +174,7 @@ class Overview(msgspec.Struct, frozen=True, rename="camel"):
     attention: list[AttentionWanted]
     reminders: list[Reminder]
     proposals_waiting: int | None
+    conflicts: int
     clock_doubt: str | None
 
 

@@ -8,6 +8,7 @@ import click
 
 from lottisync.answers.devices import BackedUp, Restored
 from lottisync.cli.terminal import Terminal, common
+from lottisync.cli.times import SECONDS, local
 from lottisync.device import clock
 from lottisync.language import marked, say
 from lottisync.store.instant import iso, millis
@@ -71,7 +72,13 @@ def restore(terminal: Terminal, folder: Path) -> None:
 
     def shown() -> None:
         terminal.line(
-            say("{path} is {name} again, as it was at {at}.", path=terminal.path, name=said.name, at=said.at), "green"
+            say(
+                "{path} is {name} again, as it was at {at}.",
+                path=terminal.path,
+                name=said.name,
+                at=local(value.at, SECONDS),
+            ),
+            "green",
         )
         terminal.line(
             say("What it wrote later comes back from your other devices. Start it with: lottisync daemon"), "dim"

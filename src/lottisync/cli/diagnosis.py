@@ -30,20 +30,22 @@ NO_SPACE = 20 * MEGABYTE
 OTHERS = 0o077
 """The permission bits of the group and of all other users."""
 CONNECT_SECONDS = 3.0
+Reading = Callable[[str], str]
+"""An instant (ISO 8601, UTC) as it is shown."""
 PROXIES = ("HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy")
 
 
-def examine_home(home: TaskHome, now: int, environ: Mapping[str, str]) -> list[Finding]:
+def examine_home(home: TaskHome, now: int, environ: Mapping[str, str], reading: Reading = str) -> list[Finding]:
     """The parts that belong to a home. `now` is wall time in milliseconds since 1970. The keys of its endpoints are in
-    `environ`."""
+    `environ`. `reading` says an instant as it is shown."""
     running = read_status(home)
     checks: list[tuple[str, Callable[[], list[Finding]]]] = [
         ("permissions", lambda: [permissions(home.path)]),
         ("disk", lambda: [disk(home.path, shutil.disk_usage(home.path).free)]),
         ("stores", lambda: [stores(home)]),
-        ("daemon", lambda: [daemon(running)]),
+        ("daemon", lambda: [daemon(running, reading)]),
         ("port", lambda: [port(running, free=is_free(DEFAULT_PORT))]),
-        ("clock", lambda: clocks(home, running, now)),
+        ("clock", lambda: clocks(home, running, now, reading)),
         ("devices", lambda: devices(home, running)),
         ("endpoint", lambda: endpoints(home, environ)),
     ]
@@ -118,13 +120,13 @@ def stores(home: TaskHome) -> Finding:
     )
 
 
-def daemon(running: DaemonStatus | None) -> Finding:
+def daemon(running: DaemonStatus | None, reading: Reading) -> Finding:
     if running is None:
         return Finding("daemon", "warning", say("no daemon runs, so nothing syncs"), say("Run: lottisync daemon"))
     return Finding(
         "daemon",
         "good",
-        say("runs since {started_at} (pid {pid})", started_at=running.started_at, pid=running.pid),
+        say("runs since {started_at} (pid {pid})", started_at=reading(running.started_at), pid=running.pid),
         None,
     )
 
@@ -150,13 +152,13 @@ def port(running: DaemonStatus | None, *, free: bool) -> Finding:
     )
 
 
-def clocks(home: TaskHome, running: DaemonStatus | None, now: int) -> list[Finding]:
+def clocks(home: TaskHome, running: DaemonStatus | None, now: int, reading: Reading = str) -> list[Finding]:
     """This device's clock, compared with what it wrote earlier; the clocks of the others, by what they said."""
     seen = max(last_seen(home, running).values(), default="")
     here = iso(now)
-    found = [Finding("clock", "good", say("it is {here}", here=here), None)]
+    found = [Finding("clock", "good", say("it is {here}", here=reading(here)), None)]
     if seen > here:
-        text = say("it says {here}, but a device was connected at {seen}", here=here, seen=seen)
+        text = say("it says {here}, but a device was connected at {seen}", here=reading(here), seen=reading(seen))
         found = [Finding("clock", "fault", text, say("Set the clock of this machine"))]
     doubt = own_clock_doubt(running.peers if running else [], now)
     if doubt is not None:

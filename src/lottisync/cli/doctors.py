@@ -7,6 +7,7 @@ import click
 from lottisync.answers.care import Diagnosis, Finding
 from lottisync.cli.hints import with_hint
 from lottisync.cli.terminal import Cell, Terminal, common
+from lottisync.cli.times import SECONDS, local
 from lottisync.device import clock
 from lottisync.language import say
 from lottisync.problem import Problem
@@ -34,9 +35,13 @@ def _of_the_home(terminal: Terminal) -> list[Finding]:
     from lottisync.cli.diagnosis import examine_home
 
     try:
-        return examine_home(terminal.home, clock.now(), os.environ)
+        return examine_home(terminal.home, clock.now(), os.environ, str if terminal.as_json else _local)
     except Problem as problem:
         return [Finding("home", "fault", with_hint(problem), say("Name another home with --home, or mend this one"))]
+
+
+def _local(instant: str) -> str:
+    return local(instant, SECONDS)
 
 
 def _of_the_machine() -> list[Finding]:

@@ -136,6 +136,9 @@ def _show(terminal: Terminal, found: Overview) -> None:
             f"{waits_for_you(found.proposals_waiting)}: lottisync review",
             "yellow",
         )
+    if found.conflicts:
+        said = several("{count} conflict is to be settled", "{count} conflicts are to be settled", found.conflicts)
+        terminal.line(f"{said}: lottisync conflicts", "yellow")
     show_attention(terminal, found.attention)
     for one in found.reminders:
         said = say("Reminder: {task_title}, {at}", task_title=quoted(one.task_title), at=ago(one.at, clock.now()))

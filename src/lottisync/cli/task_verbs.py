@@ -23,7 +23,7 @@ from lottisync.cli.tasks import task
 from lottisync.cli.terminal import Terminal, common, judging_the_call
 from lottisync.cli.times import local
 from lottisync.device import clock
-from lottisync.journal import names, repetition, tasks
+from lottisync.journal import names, repetition, tasks, words
 from lottisync.journal.types import CLOSED, INVERSES, PRIORITIES, RELATIONS, Task
 from lottisync.language import marked, say, translated
 from lottisync.problem import Problem, Sentence, Usage
@@ -96,7 +96,7 @@ def status(terminal: Terminal, named: tuple[str, ...], status: str, reason: str 
     lottisync task status 4f0c blocked --reason "the shop is closed"
     """
     fields = _status(status, reason)
-    change_tasks(terminal, named, _setting(fields), str(fields["status"]).lower())
+    change_tasks(terminal, named, _setting(fields), words.status(str(fields["status"])))
 
 
 @task.command()
@@ -451,7 +451,7 @@ def link(terminal: Terminal, named: str, relation: str, other: str, remove: bool
         other_id = tasks.resolve(tx, other, "task")
         return tasks.set_link(tx, task_id, relation, other_id, on=not remove) is not None
 
-    change_tasks(terminal, (named,), verb, f"{'no longer ' if remove else ''}{relation} {quoted(other)}")
+    change_tasks(terminal, (named,), verb, words.linked(relation, other, on=not remove))
 
 
 # -- values as people type them

@@ -29,7 +29,7 @@ from lottisync.device.invitations import given_out
 from lottisync.identity.roster import Member
 from lottisync.journal import task_list, time_entry
 from lottisync.problem import Sentence
-from lottisync.store import notice
+from lottisync.store import conflict, notice
 from lottisync.store.chain import roots
 from lottisync.store.instant import iso, millis
 from lottisync.store.reader import Reader
@@ -61,6 +61,7 @@ def overview(home: TaskHome, now: int, proposals_waiting: Callable[[], int | Non
         attention=attention_wanted(home),
         reminders=reminders(home, now),
         proposals_waiting=proposals_waiting(),
+        conflicts=conflicts(home),
         clock_doubt=clock.doubt(now) or _text(own_clock_doubt(running.peers if running else [], now)),
     )
 
@@ -217,6 +218,15 @@ def reminders(home: TaskHome, now: int) -> list[Reminder]:
     """The open tasks with a reminder that is over, the oldest first."""
     found = task_list.reminded(home.path / task_list.FILE, home.journal, iso(now))
     return [Reminder(task.id, task.title, time_entry.checked_instant(task.remind_at or "")) for task in found]
+
+
+def conflicts(home: TaskHome) -> int:
+    """How many conflicts the person has to settle, each decision once."""
+    count = 0
+    for store in home.stores.values():
+        with store.reading() as reader:
+            count += len(conflict.decisions(reader, conflict.of_store(reader)))
+    return count
 
 
 # -- copies and restored backups

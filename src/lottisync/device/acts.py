@@ -575,6 +575,7 @@ def _restore(tx: Transaction, restoration: _Restoration) -> None:
         values = single | values | {DELETED_AT: b"null"}
     if values:
         tx.keep(entity.id, values)
-    if deleted and not is_deleted(entity):
-        # With the lower precedence: what a person writes to it elsewhere, without knowing of this, keeps it alive.
+    if deleted and (values or not is_deleted(entity)):
+        # Also over a deletion of the act's own: so this is a write of the undo, and the undo can be undone. With
+        # the lower precedence: what a person writes to it elsewhere, without knowing of this, keeps it alive.
         tx.delete(entity.id, precedence=LOW)

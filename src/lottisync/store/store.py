@@ -16,7 +16,7 @@ How it is written is in `lottisync.store.transaction`, on `merge` and `rows`; ho
 import contextlib
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
 from typing import Literal, overload
 
@@ -220,17 +220,27 @@ class Store:
 
     def copy_to(self, file: Path) -> bytes:
         """Write this store's present moment into a new file, while others write; returns the digest of that moment."""
-        with explained(self.file):
-            source, target = connect(self.file, vfs=self._vfs), apsw.Connection(str(file))
-            try:
-                source.execute("begin").fetchall()
-                ((digest,),) = source.execute("select digest from state").fetchall()
-                with target.backup("main", source, "main") as copying:
-                    copying.step()
-                return bytes(digest)  # type: ignore[arg-type]
-            finally:
-                target.close()
-                source.close()
+        with explained(self.file), self._copied_from() as source, closing(apsw.Connection(str(file))) as target:
+            ((digest,),) = source.execute("select digest from state").fetchall()
+            with target.backup("main", source, "main") as copying:
+                copying.step()
+            return bytes(digest)  # type: ignore[arg-type]
+
+    @contextmanager
+    def _copied_from(self) -> Iterator[apsw.Connection]:
+        """A connection in a read transaction, of its own; on a full disk this one, which holds the file alone then
+        (STORE-80): another one would wait for it in vain."""
+        with self._turn:
+            if self._connection.pragma("locking_mode") == "exclusive":
+                self._connection.execute("begin").fetchall()
+                try:
+                    yield self._connection
+                finally:
+                    self._rollback()
+                return
+        with closing(connect(self.file, vfs=self._vfs)) as connection:
+            connection.execute("begin").fetchall()
+            yield connection
 
     def _rest(self, connection: apsw.Connection) -> None:
         """Keep the connection of a snapshot that was closed for the next one: every live update takes one of each

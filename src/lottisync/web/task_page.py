@@ -15,6 +15,7 @@ from lottisync.entities.entity import Entity
 from lottisync.entities.view import view
 from lottisync.journal import names, never_sent, repetition, tasks, time_entry
 from lottisync.journal import task_list as task_list_index
+from lottisync.journal import words as task_words
 from lottisync.journal.task_list import Wanted
 from lottisync.journal.time_entry import Span
 from lottisync.journal.toolbox import ACTIONS
@@ -152,7 +153,7 @@ def shown(request: Request, task_id: str, since: int, *, said: str = "", status:
         held=held,
         task=held.task,
         linked=linked,
-        relations=[(word, say(RELATED[word])) for word in (*RELATIONS, *INVERSES)],
+        relations=[(word, say(task_words.RELATIONS[word])) for word in (*RELATIONS, *INVERSES)],
         written=written,
         agent=agent,
         report=report.content if report is not None else {},
@@ -195,20 +196,6 @@ class End(NamedTuple):
     title: str
 
 
-RELATED = {
-    "relates_to": marked("relates to"),
-    "blocks": marked("blocks"),
-    "follows_up_on": marked("follows up on"),
-    "duplicates": marked("duplicates"),
-    "fixes": marked("fixes"),
-    "supersedes": marked("supersedes"),
-    "is_blocked_by": marked("is blocked by"),
-    "has_follow_up": marked("has the follow-up"),
-    "is_duplicated_by": marked("is duplicated by"),
-    "is_fixed_by": marked("is fixed by"),
-    "is_superseded_by": marked("is superseded by"),
-}
-"""What people call a relation between two tasks."""
 FAR_END = {stored: word for word, stored in INVERSES.items()}
 
 
@@ -221,7 +208,7 @@ def _ends(reader: Reader, link: Entity, task_id: str) -> list[End]:
         return []
     words_here = [word if there else FAR_END.get(word, word) for word, on in sorted(held.relations.items()) if on]
     title = str(document.document().get("title", ""))
-    return [End(word, say(RELATED.get(word, word)), other, title) for word in words_here]
+    return [End(word, say(task_words.RELATIONS.get(word, word)), other, title) for word in words_here]
 
 
 class Written(NamedTuple):
@@ -297,7 +284,7 @@ SAID = {
 def _said(form: Form) -> Sentence:
     verb, value = form.one("verb"), " ".join(form.one("value").split())[:40]
     if verb == "status":
-        return Sentence(value.lower() or verb)
+        return task_words.status(value)
     if verb == "remind":
         return Sentence(SAID[verb], fields=value.replace("T", " ")) if value else Sentence(marked("without a reminder"))
     if verb == "repeat":
