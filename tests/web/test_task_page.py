@@ -205,3 +205,12 @@ def test_web_613_what_is_no_rule_changes_nothing_and_is_said(visitor: Visitor, e
     """WEB-613, WEB-30"""
     assert "A task repeats daily" in visitor.post(f"/tasks/{TASK}", 400, verb="repeat", every=every, value=value)
     assert visitor.task.repeat is None
+
+
+def test_web_621_what_is_not_here_is_said_once(visitor: Visitor) -> None:
+    """WEB-621: no empty notice stands above it."""
+    for path in ("/tasks/nothing", "/agents/nobody"):
+        page = visitor.get(path, 404)
+        assert "Not here" in page
+        assert "failed" not in page.partition("<main")[2]
+    assert 'class="said failed"' in visitor.post(f"/tasks/{TASK}", 400, verb="estimate", value="x")
