@@ -10,7 +10,7 @@ from tests.web.visitor import PROPOSED, TASK, TITLE, Visitor
 
 from lottisync.daemon.home import TaskHome
 from lottisync.device.clock import now
-from lottisync.journal import tasks
+from lottisync.journal import names, tasks
 from lottisync.review.precedence import PERSON
 from lottisync.web.device_page import TRACK, track_of
 from lottisync.web.site import DeviceLine
@@ -94,3 +94,17 @@ def test_web_619_activity_calls_things_as_people_do(visitor: Visitor) -> None:
     assert f">{TITLE}: Time" in page
     for word in ("entryLink", "entry", "checklistItem"):
         assert word not in page.partition("<main")[2]
+
+
+def test_web_622_two_categories_that_conflict_are_called_by_their_names(visitor: Visitor, tmp_path: Path) -> None:
+    """WEB-622"""
+    other = TaskHome.create(tmp_path / "other", "phone")
+    send(visitor.home.journal, other.journal)
+    for store, name in ((other.journal, "Garden"), (visitor.home.journal, "House")):
+        with store.transaction(now(), PERSON) as tx:
+            tasks.edit_task(tx, TASK, {"categoryId": names.find_or_make(tx, "category", name)})
+    send(other.journal, visitor.home.journal)
+    other.close()
+    page = visitor.get("/conflicts")
+    for text in ("Category", '<p class="side">Garden</p>', '<p class="side">House</p>'):
+        assert text in page

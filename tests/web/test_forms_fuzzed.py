@@ -31,7 +31,7 @@ NAMES = (
 VERBS = (
     "confirm", "confirm-anyway", "edit", "reject", "defer", "undo", "keep", "title", "status", "priority", "due",
     "estimate", "add-item", "tick", "rename-item", "remove-item", "move", "label",
-    "unlabel", "link", "unlink", "note", "wake", "pause",
+    "unlabel", "category", "link", "unlink", "note", "wake", "pause",
     "let-in", "revoke", "remind", "repeat", "untick", "never-send", "send-again", "resume", "move", "attended",
     "rename", "retire", "off", "on", "never", "set", "destroy", "delete",
     "show", "stop", "type", "invite", "take-back",
