@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 from tests.support.proposals import propose
-from tests.web.visitor import PROPOSED, Visitor
+from tests.web.visitor import PROPOSED, Visitor, answering
 
 
 @pytest.fixture
@@ -15,8 +15,9 @@ def visitor(tmp_path: Path) -> Iterator[Visitor]:
 
 @pytest.fixture(scope="module")
 def fuzzed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Visitor]:
-    """A visitor whose home many forms go to, one after the other."""
+    """A visitor whose home many forms go to, one after the other; codes are answered, as in the daemon."""
     one = Visitor(tmp_path_factory.mktemp("fuzzed") / "laptop")
     propose(one.home, *PROPOSED)
-    yield one
+    with answering(one):
+        yield one
     one.close()

@@ -2,6 +2,7 @@
 
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import anyio
 from tests.support.proposals import propose
@@ -26,10 +27,13 @@ from lottisync.review.verdict import Verdicts
 OTHER = "t2"
 LONG = "Donaudampfschifffahrtsgesellschaftskapitänswitwenrentenauszahlungsstelle"
 DAY = 24 * 3_600_000
-REPORT = {
+REPORT: dict[str, Any] = {
     "title": "The boiler",
     "tldr": "All is known but the day.",
-    "content": "## What is known\n\nThe fitter calls back.",
+    "goal": "A warm winter.",
+    "achieved": ["The fitter calls back."],
+    "remaining": [f"A day for the {LONG}."],
+    "learnings": ["He closes at noon."],
 }
 
 

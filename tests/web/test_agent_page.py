@@ -67,6 +67,28 @@ def test_web_34_a_page_shows_what_an_agent_did_and_what_it_cost(visitor: Visitor
     assert f'href="/agents/{agent_id}"' in visitor.get(f"/tasks/{TASK}")
 
 
+def test_web_618_a_page_shows_the_whole_report_and_what_became_of_each_call(visitor: Visitor) -> None:
+    agent_id = minding(visitor)
+    said = {"tldr": "All but the day.", "goal": "A warm winter.", "achieved": ["The fitter is <found>."]}
+    woken(
+        visitor,
+        agent_id,
+        say(
+            "",
+            call("update_report", **said, remaining=["The day."], learnings=["He closes at noon."]),
+            call("propose_a_song", title="x"),
+            call("set_task_language", languageCode="de", confidence="high"),
+        ),
+        say("Done."),
+    )
+    page = visitor.get(f"/agents/{agent_id}")
+    for text in ("All but the day.", "Goal: A warm winter.", "The fitter is &lt;found&gt;.", "The day.", "at noon."):
+        assert text in page
+    assert page.count("(nothing was done)") == 1
+    assert page.count('<span class="ink">done</span>') == 2
+    assert "changed the" in page
+
+
 def test_web_34_a_wake_that_failed_says_why(visitor: Visitor) -> None:
     agent_id = minding(visitor)
     with pytest.raises(Problem, match="is away"):

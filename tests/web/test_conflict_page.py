@@ -6,11 +6,11 @@ from typing import Any
 
 from tests.support.proposals import propose
 from tests.support.stores import send
-from tests.web.visitor import PROPOSED, TASK, Visitor
+from tests.web.visitor import PROPOSED, TASK, TITLE, Visitor
 
 from lottisync.daemon.home import TaskHome
 from lottisync.device.clock import now
-from lottisync.journal import tasks
+from lottisync.journal import names, tasks
 from lottisync.review.precedence import PERSON
 from lottisync.web.device_page import TRACK, track_of
 from lottisync.web.site import DeviceLine
@@ -81,3 +81,30 @@ def test_a_device_in_step_stands_at_the_line_and_the_others_left_of_it() -> None
     assert 0 < farther.x < far.x < TRACK
     assert track_of(line({"journal": 10**9})).marks[0].x == 0
     assert track_of(line({"journal": 20})).said == "Lacks changes: tasks 20."
+
+
+def test_web_619_activity_calls_things_as_people_do(visitor: Visitor) -> None:
+    """WEB-619: a link by both its ends, time without a note by its task; neither by the name of its type."""
+    with visitor.home.journal.transaction(visitor.now(), PERSON) as tx:
+        tasks.add_task(tx, "t2", "Sweep the chimney")
+        tasks.set_link(tx, TASK, "blocks", "t2")
+        tasks.add_entry(tx, "n3", TASK, {"kind": "time", "text": "", "minutes": 30}, "user")
+    page = visitor.get("/activity")
+    assert f'href="/tasks/{TASK}">{TITLE} → Sweep the chimney: Linked tasks</a>' in page
+    assert f">{TITLE}: Time" in page
+    for word in ("entryLink", "entry", "checklistItem"):
+        assert word not in page.partition("<main")[2]
+
+
+def test_web_622_two_categories_that_conflict_are_called_by_their_names(visitor: Visitor, tmp_path: Path) -> None:
+    """WEB-622"""
+    other = TaskHome.create(tmp_path / "other", "phone")
+    send(visitor.home.journal, other.journal)
+    for store, name in ((other.journal, "Garden"), (visitor.home.journal, "House")):
+        with store.transaction(now(), PERSON) as tx:
+            tasks.edit_task(tx, TASK, {"categoryId": names.find_or_make(tx, "category", name)})
+    send(other.journal, visitor.home.journal)
+    other.close()
+    page = visitor.get("/conflicts")
+    for text in ("Category", '<p class="side">Garden</p>', '<p class="side">House</p>'):
+        assert text in page

@@ -2,14 +2,13 @@
 
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import anyio
 import pytest
 from tests.support.household import until
 from tests.web.test_admission import Phone
-from tests.web.visitor import Visitor
+from tests.web.visitor import Visitor, answering
 
 from lottisync.daemon.home import TaskHome
 from lottisync.device import clock, pairing
@@ -31,18 +30,6 @@ def server(tmp_path: Path) -> Iterator[TaskHome]:
     home.close()
 
 
-@contextmanager
-def running(visitor: Visitor) -> Iterator[None]:
-    """With an event loop in which codes are answered, as in the daemon."""
-    with visitor.client:
-        assert visitor.client.portal is not None
-        answering, _ = visitor.client.portal.start_task(visitor.site.pairing.run)
-        try:
-            yield
-        finally:
-            answering.cancel()
-
-
 def take_in(visitor: Visitor, other: TaskHome) -> str:
     visitor.home.members.add(other.name, other.key.certificate, clock.now())
     return other.id
@@ -54,7 +41,7 @@ def status_of(visitor: Visitor, device: str) -> tuple[str, str]:
 
 
 def test_web_80_a_code_on_the_page_pairs_a_device(visitor: Visitor, server: TaskHome) -> None:
-    with running(visitor):
+    with answering(visitor):
         page = visitor.post("/pair", verb="show")
         code, port = (
             re.findall(r'<p class="code">([0-9-]+)</p>', page)[0],
@@ -78,7 +65,7 @@ def settled(visitor: Visitor, before: str) -> str:
 
 
 def test_web_80_a_code_is_shown_until_it_is_stopped(visitor: Visitor) -> None:
-    with running(visitor):
+    with answering(visitor):
         first = visitor.site.pairing
         visitor.post("/pair", verb="show")
         shown = first.shown
@@ -99,7 +86,7 @@ def test_web_80_a_code_from_there_is_typed_here(visitor: Visitor, server: TaskHo
             shown.append((offer.code, offer.port))
             await offer.paired()
 
-    with running(visitor):
+    with answering(visitor):
         assert visitor.client.portal is not None
         other = visitor.client.portal.start_task_soon(show)
 
@@ -126,7 +113,7 @@ def test_web_80_what_cannot_be_typed_is_said(visitor: Visitor, code: str, at: st
 def test_web_81_a_phone_sees_no_code_and_does_none_of_this(visitor: Visitor) -> None:
     phone = Phone(visitor)
     phone.let_in()
-    with running(visitor):
+    with answering(visitor):
         visitor.post("/pair", verb="show")
         visitor.post("/pair", verb="invite")
         shown = visitor.site.pairing.shown
@@ -143,7 +130,7 @@ def test_web_81_a_phone_sees_no_code_and_does_none_of_this(visitor: Visitor) -> 
 def test_web_82_a_device_that_was_taken_out_stays_out(visitor: Visitor, server: TaskHome) -> None:
     take_in(visitor, server)
     visitor.home.members.revoke(server.id, (), clock.now())
-    with running(visitor):
+    with answering(visitor):
         page = visitor.post("/pair", verb="show")
         shown = visitor.site.pairing.shown
         assert shown is not None

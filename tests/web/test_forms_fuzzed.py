@@ -4,7 +4,7 @@ from urllib.parse import urlencode
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.web.visitor import ITEM, TASK, Visitor
+from tests.web.visitor import AGENT, ITEM, TASK, Visitor
 
 PATHS = (
     "/decide",
@@ -17,6 +17,7 @@ PATHS = (
     "/conflicts",
     "/browsers",
     "/devices",
+    "/pair",
     "/settings",
     "/undo",
     "/enter",
@@ -25,13 +26,15 @@ NAMES = (
     "item", "shown", "verdict", "verb", "value", "reason", "seen", "back", "since", "title", "minutes", "store",
     "entity", "path", "keep", "browser", "arg-minutes", "arg-title", "arg-dueDate", "card", "anchor",
     "every", "steps", "relation", "other", "name", "device", "act", "page", "open", "token", "keep", "number",
+    "code", "at",
 )  # fmt: skip
 VERBS = (
     "confirm", "confirm-anyway", "edit", "reject", "defer", "undo", "keep", "title", "status", "priority", "due",
     "estimate", "add-item", "tick", "rename-item", "remove-item", "move", "label",
-    "unlabel", "link", "unlink", "note", "wake", "pause",
+    "unlabel", "category", "link", "unlink", "note", "wake", "pause",
     "let-in", "revoke", "remind", "repeat", "untick", "never-send", "send-again", "resume", "move", "attended",
     "rename", "retire", "off", "on", "never", "set", "destroy", "delete",
+    "show", "stop", "type", "invite", "take-back",
 )  # fmt: skip
 LIKELY = (
     "2025-12-01T10:00",
@@ -54,6 +57,8 @@ LIKELY = (
     "title",
     "../x",
     "a b",
+    "123-456-78",
+    "127.0.0.1:1",
 )
 
 
@@ -87,3 +92,26 @@ def test_web_15_a_form_of_arbitrary_fields_is_answered_and_breaks_nothing(
         assert where.startswith("/")
         assert not where.startswith("//")
         assert fuzzed.client.get(where.partition("#")[0]).status_code in (200, 404)
+
+
+def routes(visitor: Visitor) -> set[str]:
+    """Where forms are taken, as the application has them, with what fits for what is variable in them."""
+    app = visitor.app._app._app  # type: ignore[attr-defined]
+    taken = [route.path for route in app.routes if "POST" in route.methods]
+    return {path.replace("{task}", TASK).replace("{agent}", AGENT) for path in taken}
+
+
+def test_web_15_each_place_that_takes_a_form_is_among_the_fuzzed(fuzzed: Visitor) -> None:
+    assert routes(fuzzed) - set(PATHS) == {"/leave"}  # that ends the session of all that come after it
+
+
+def test_web_2_each_place_that_takes_a_form_is_behind_the_gate(fuzzed: Visitor) -> None:
+    """WEB-2, WEB-3, WEB-4: another origin, no session, no form token."""
+    form = {"verb": "show", "item": ITEM}
+    other = {"origin": "https://evil.example", "sec-fetch-site": "cross-site"}
+    with fuzzed.stranger() as stranger:
+        for path in routes(fuzzed):
+            assert fuzzed.client.post(path, data=form, headers=other).text.startswith("other-origin: "), path
+            if path != "/enter":
+                assert fuzzed.client.post(path, data=form, headers=fuzzed.own).text.startswith("bad-form-token: ")
+                assert stranger.post(path, data=form, headers=fuzzed.own).text.startswith("not-let-in: "), path

@@ -431,3 +431,52 @@ def test_web_20_the_whole_story_by_the_keyboard(one: tuple[Path, BrowserContext]
     page.keyboard.type("Water the plants")
     page.keyboard.press("Enter")
     expect(page.get_by_role("link", name="Water the plants")).to_be_visible()
+
+
+def test_web_620_a_reminder_and_a_repetition_are_set_by_the_keyboard_on_a_narrow_screen(
+    one: tuple[Path, BrowserContext], browser: Browser
+) -> None:
+    """WEB-620, WEB-613: at 320 px nothing hangs over the edge, each target is for a thumb, and nothing reloads."""
+    home, context = one
+    entered(context, home)
+    narrow = browser.new_context(
+        storage_state=context.storage_state(),
+        viewport={"width": 320, "height": 640},
+        locale="en-US",
+        timezone_id="Asia/Tokyo",
+        bypass_csp=True,
+    )
+    page = narrow.new_page()
+    page.set_default_timeout(PATIENCE)
+    page.goto(context.pages[0].url.replace("/inbox", f"/tasks/{TASK}"))
+    page.evaluate("window.marked = true")
+
+    def unfolded(name: str) -> None:
+        page.locator(f"#fact-{name} > summary").focus()
+        page.keyboard.press("Enter")
+        for part in page.locator(f"#fact-{name} :is(summary, input:not([type=hidden]), select, button)").all():
+            box = part.bounding_box()
+            assert box is not None
+            assert box["height"] >= 44
+            assert box["x"] >= 0
+            assert box["x"] + box["width"] <= 320
+        assert page.evaluate("document.documentElement.scrollWidth") <= 320
+        assert violations(page) == []
+        page.keyboard.press("Tab")
+
+    unfolded("remind")
+    for keys in ("12", "09", "2027", "ArrowRight", "09", "30", "A"):  # month, day, year, hour, minute, morning
+        page.keyboard.press(keys) if keys == "ArrowRight" else page.keyboard.type(keys)
+    page.keyboard.press("Enter")
+    expect(page.locator("#fact-remind > summary")).to_have_text("Thu 9 Dec 2027, 09:30")
+    unfolded("repeat")
+    page.keyboard.press("Control+A")
+    page.keyboard.type("2")
+    page.keyboard.press("Tab")
+    page.keyboard.type("week")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    expect(page.locator("#fact-repeat > summary")).to_have_text("every 2 weeks")
+    assert page.evaluate("document.activeElement.closest('#facts') !== null")
+    assert not reloaded(page)
+    narrow.close()

@@ -205,3 +205,28 @@ def test_web_613_what_is_no_rule_changes_nothing_and_is_said(visitor: Visitor, e
     """WEB-613, WEB-30"""
     assert "A task repeats daily" in visitor.post(f"/tasks/{TASK}", 400, verb="repeat", every=every, value=value)
     assert visitor.task.repeat is None
+
+
+def test_web_621_what_is_not_here_is_said_once(visitor: Visitor) -> None:
+    """WEB-621: no empty notice stands above it."""
+    for path in ("/tasks/nothing", "/agents/nobody"):
+        page = visitor.get(path, 404)
+        assert "Not here" in page
+        assert "failed" not in page.partition("<main")[2]
+    assert 'class="said failed"' in visitor.post(f"/tasks/{TASK}", 400, verb="estimate", value="x")
+
+
+def test_web_622_a_task_is_put_into_a_category_and_out_of_it(visitor: Visitor) -> None:
+    """WEB-622: `task category`; one that is not there is made, and one name is one category."""
+    page = visitor.post(f"/tasks/{TASK}", verb="category", value="  The <house> ")
+    assert "<summary>The &lt;house&gt;</summary>" in page
+    assert "in The &lt;house&gt;" in page
+    first = visitor.task.category_id
+    visitor.post(f"/tasks/{TASK}", verb="category", value="")
+    assert visitor.task.category_id is None
+    visitor.post(f"/tasks/{TASK}", verb="category", value="the <HOUSE>")
+    assert visitor.task.category_id == first
+    page = visitor.get(f"/tasks/{TASK}").partition('id="written"')[2]
+    assert "Category" in page
+    assert str(first) not in page
+    assert "categoryId" not in page

@@ -2,6 +2,8 @@
 
 import itertools
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -122,3 +124,15 @@ class Visitor:
 
     def close(self) -> None:
         self.home.close()
+
+
+@contextmanager
+def answering(visitor: Visitor) -> Iterator[None]:
+    """With an event loop in which codes are answered, as in the daemon."""
+    with visitor.client:
+        assert visitor.client.portal is not None
+        running, _ = visitor.client.portal.start_task(visitor.site.pairing.run)
+        try:
+            yield
+        finally:
+            running.cancel()

@@ -10,12 +10,14 @@ from lottisync.causality.vector_clock import Host
 from lottisync.device.acts import title_of
 from lottisync.entities.entity import Entity
 from lottisync.journal.toolbox import ACTIONS
+from lottisync.journal.types import ENTRY_LINK
 from lottisync.language import listed, marked, say, spoken
 from lottisync.review.change import ChangeDecision
 from lottisync.review.precedence import PERSON
 from lottisync.review.proposal_record import ProposalRecord, proposal_records
 from lottisync.store import lookups
 from lottisync.store.instant import iso, millis, there
+from lottisync.store.reader import Reader
 from lottisync.web import rows, words
 from lottisync.web.frame import page, site_of, zone_of
 from lottisync.web.site import Site
@@ -88,15 +90,27 @@ def _written(site: Site) -> Iterable[Deed]:
         for ident in lookups.last_changed(reader, MOST_LINES):
             entity = reader.entity(ident)
             if entity is not None and entity.registers:
-                yield _latest(entity, title_of(reader.document(ident)), names)
+                yield _latest(entity, _title(reader, entity), names)
+
+
+def _title(reader: Reader, entity: Entity) -> str:
+    """What a person knows it by: a link by both its ends, what has no words of its own by its task."""
+    if entity.type == ENTRY_LINK:
+        ends = [title_of(reader.document(str(entity.value(end)))) for end in ("fromId", "toId")]
+        return " → ".join(ends)
+    title = title_of(reader.document(entity.id))
+    task = entity.value("taskId")
+    return title_of(reader.document(str(task))) if title == entity.type and task else title
 
 
 def _latest(entity: Entity, title: str, names: Mapping[Host, str]) -> Deed:
     stamps = {path: max(write.stamp for write in writes) for path, writes in entity.registers.items()}
     last = max(stamps.values(), key=lambda stamp: stamp.hlc)
     fields = [words.field(path) for path, stamp in stamps.items() if stamp.hlc == last.hlc and path in words.FIELDS]
+    if entity.type == ENTRY_LINK and not fields:
+        fields = [say("Linked tasks")]
     yours = last.precedence >= PERSON
     said = f"{title}: {listed(fields)}" if fields else title
-    task = entity.id if entity.type == "task" else str(entity.value("taskId") or "")
+    about = {"task": entity.id, ENTRY_LINK: entity.value("fromId")}.get(entity.type, entity.value("taskId"))
     who, name = ("you", say("you")) if yours else ("agents", say("an agent"))
-    return Deed(last.millis, who, name, names.get(last.host, ""), said, task)
+    return Deed(last.millis, who, name, names.get(last.host, ""), said, str(about or ""))

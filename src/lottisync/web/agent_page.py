@@ -35,12 +35,15 @@ BAR, GAP, HIGH = 22, 8, 96
 
 
 class Step(NamedTuple):
-    """One message of a wake: `kind` as in `agents.thread`, the tool of a call or an answer, and the text."""
+    """One message of a wake: `kind` as in `agents.thread`, the tool of a call or an answer, and the text. Of an answer,
+    whether the tool `succeeded`, and a line for each entity that the call `touched`."""
 
     kind: str
     tool: str
     text: str
     at: str
+    succeeded: bool | None = None
+    touched: tuple[str, ...] = ()
 
 
 class Wake(NamedTuple):
@@ -115,8 +118,8 @@ def _shown(request: Request, *, said: str = "", status: int = 200) -> Response:
             found = agents.read(reader, agent_id)
             state = agents.read_state(reader, agent_id)
             report = latest_report(reader, agent_id)
-            wakes = wakes_of(reader, agent_id)
             with site.journal.reading() as journal:
+                wakes = wakes_of(reader, journal, agent_id)
                 withheld = admission.withheld(journal, reader, found, state, site.here)
                 asked = attention.open_request(reader, journal, agent_id)
     except Problem as problem:
@@ -175,7 +178,7 @@ def _facts(found: Agent, state: AgentState) -> list[tuple[str, str, bool]]:
     return [fact for fact in facts if fact[1]]
 
 
-def wakes_of(reader: Reader, agent_id: str) -> list[Wake]:
+def wakes_of(reader: Reader, journal: Reader, agent_id: str) -> list[Wake]:
     """The latest wakes, the newest first: those of this device from its log, others from what they wrote."""
     logged = {run.run_key: run for run in run_log.runs(reader, agent_id)}
     costs = thread.spent(reader, agent_id)
@@ -186,26 +189,45 @@ def wakes_of(reader: Reader, agent_id: str) -> list[Wake]:
     begun = {key: min(message.created_at for message in messages) for key, messages in spoken.items()}
     begun |= {key: run.created_at for key, run in logged.items()}
     newest = sorted(begun, key=lambda key: (begun[key], key), reverse=True)[:MOST_WAKES]
-    return [_wake(reader, key, begun[key], logged.get(key), costs.get(key), spoken.get(key, [])) for key in newest]
+    return [
+        _wake(reader, journal, key, begun[key], logged.get(key), costs.get(key), spoken.get(key, [])) for key in newest
+    ]
 
 
 def _wake(
-    reader: Reader, key: str, at: str, run: Run | None, cost: TokenUsage | None, messages: list[AgentMessage]
+    reader: Reader,
+    journal: Reader,
+    key: str,
+    at: str,
+    run: Run | None,
+    cost: TokenUsage | None,
+    messages: list[AgentMessage],
 ) -> Wake:
     ordered = sorted(messages, key=lambda message: (message.created_at, thread.ordinal(message), message.id))
     cause = run.reason if run is not None else next((m.text for m in ordered if m.kind == "user"), "")
     cause = say(CAUSES.get(cause, cause))
-    steps = [
-        Step(
-            message.kind,
-            str(message.metadata.get("toolName", "")),
-            thread.full_text(reader, message),
-            message.created_at,
-        )
-        for message in ordered
-        if message.kind not in ("user", "system") and message.text
-    ]
-    return Wake(key, at, cause, run, cost or TokenUsage(0, 0), steps)
+    steps = [_step(reader, journal, message) for message in ordered if message.kind not in ("user", "system")]
+    return Wake(key, at, cause, run, cost or TokenUsage(0, 0), [step for step in steps if step.text or step.touched])
+
+
+def _step(reader: Reader, journal: Reader, message: AgentMessage) -> Step:
+    ids = [str(link.value("toId")) for link in reader.links_from(message.id, "tool_effect")]
+    answer = message.kind == "toolResult"
+    return Step(
+        message.kind,
+        str(message.metadata.get("toolName", "")),
+        thread.full_text(reader, message),
+        message.created_at,
+        message.metadata.get("succeeded") is True if answer else None,
+        tuple(_touched(journal, ident) for ident in ids),
+    )
+
+
+def _touched(journal: Reader, ident: str) -> str:
+    document = journal.document(ident)
+    kind = say(document.type) if document is not None else say("something that was forgotten")
+    title = document.document().get("title") if document is not None else None
+    return say("changed the {type} {name}", type=kind, name=title if isinstance(title, str) and title else ident)
 
 
 def bars_of(wakes: list[Wake]) -> list[Bar]:

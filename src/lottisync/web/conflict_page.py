@@ -110,15 +110,16 @@ def _pairs(site: Site) -> list[Pair]:
         with store.reading() as reader:
             names = site.names_of_hosts(reader)
             for one in conflicts_of.of_store(reader):
-                sides = [_side(one, n, candidate, names) for n, candidate in enumerate(one.candidates, 1)]
+                sides = [_side(reader, one, n, candidate, names) for n, candidate in enumerate(one.candidates, 1)]
                 found.append(Pair(name, one.entity, one.path, _title(reader, one.entity), words.field(one.path), sides))
     return found
 
 
-def _side(one: Conflict, number: int, candidate: Candidate, names: dict[Host, str]) -> Side:
+def _side(reader: Reader, one: Conflict, number: int, candidate: Candidate, names: dict[Host, str]) -> Side:
     by = say("you") if candidate.precedence else say("an agent")
     device = names.get(candidate.host, say("another device"))
-    return Side(number, _text(one, candidate.value), device, by, iso(candidate.millis), _dot(candidate))
+    text = _text(one, words.named(reader, one.path, candidate.value))
+    return Side(number, text, device, by, iso(candidate.millis), _dot(candidate))
 
 
 def _text(one: Conflict, held: Any) -> str:

@@ -4,6 +4,7 @@ uvicorn as it comes takes the process's signals, and wakes ten times a second to
 has its own signals and rests while nothing happens, so both are left out here.
 """
 
+import asyncio
 import contextlib
 import logging
 import socket
@@ -14,13 +15,48 @@ import anyio
 import anyio.lowlevel
 import uvicorn
 from starlette.types import ASGIApp
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 MOST_CONNECTIONS = 64
 MOST_HEADER_BYTES = 16 * 1024
 KEEP_SECONDS = 5
 """How long a connection stays open without use."""
+REQUEST_SECONDS = 10.0
+"""How long a connection may take to send the head of a request. Who holds all connections would keep others out."""
 CLOSE_SECONDS = 1
 """How long open requests get at the end. An event stream would go on for ever."""
+
+
+class _Connection(H11Protocol):
+    """uvicorn closes a connection that rests after an answer. One that has sent nothing, or sends byte by byte, it
+    keeps for ever; so each waits for a request only so long."""
+
+    _late: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._wait_for_a_request()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._stop_waiting()
+        super().connection_lost(exc)
+
+    def handle_events(self) -> None:
+        super().handle_events()
+        if self.cycle is not None and not self.cycle.response_complete:
+            self._stop_waiting()
+
+    def on_response_complete(self) -> None:
+        self._wait_for_a_request()
+        super().on_response_complete()
+
+    def _wait_for_a_request(self) -> None:
+        self._stop_waiting()
+        self._late = self.loop.call_later(REQUEST_SECONDS, self.transport.abort)
+
+    def _stop_waiting(self) -> None:
+        if self._late is not None:
+            self._late.cancel()
 
 
 class _Server(uvicorn.Server):
@@ -37,7 +73,7 @@ async def serve(app: ASGIApp, sockets: Sequence[socket.socket], tls: ssl.SSLCont
     logging.getLogger("uvicorn.error").disabled = True
     config = uvicorn.Config(
         app,
-        http="h11",
+        http=_Connection,
         ws="none",
         lifespan="off",
         loop="none",

@@ -134,6 +134,7 @@ def shown(request: Request, task_id: str, since: int, *, said: str = "", status:
                 for link in (*reader.links_from(task_id, ENTRY_LINK), *reader.links_to(task_id, ENTRY_LINK))
                 for end in _ends(reader, link, task_id)
             ]
+            category = words.named(reader, "categoryId", held.task.category_id)
             written = _written(site, reader, task_id, zone_of(request))
     except Problem as problem:
         return page(
@@ -161,6 +162,7 @@ def shown(request: Request, task_id: str, since: int, *, said: str = "", status:
         history=list(reversed(history)),
         statuses=STATUSES,
         priorities=PRIORITIES,
+        category=str(category or ""),
         reminded=words.value("remindAt", held.task.remind_at, zone_of(request)),
         reminder=_typed(held.task.remind_at, zone_of(request)),
         rule=repetition.rule_of(held.task.repeat),
@@ -230,8 +232,8 @@ def _written(site: Site, reader: Reader, task_id: str, zone: tzinfo | None) -> l
     return [
         Written(
             words.field(line.path),
-            words.value(line.path, line.replaced, zone),
-            words.value(line.path, line.value, zone),
+            words.value(line.path, words.named(reader, line.path, line.replaced), zone),
+            words.value(line.path, words.named(reader, line.path, line.value), zone),
             *(iso(line.stamp.millis), say("you") if line.stamp.precedence >= PERSON else say("an agent")),
             *(names.get(line.stamp.host, say("another device")), line.current),
         )
@@ -269,6 +271,7 @@ SAID = {
     "rename-item": marked("renamed"),
     "remove-item": marked("removed"),
     "move": marked("moved"),
+    "category": marked("in {category}"),
     "label": marked("label: {value}"),
     "unlabel": marked("without the label {value}"),
     "link": marked("linked"),
@@ -285,6 +288,8 @@ def _said(form: Form) -> Sentence:
     verb, value = form.one("verb"), " ".join(form.one("value").split())[:40]
     if verb == "status":
         return task_words.status(value)
+    if verb == "category":
+        return Sentence(SAID[verb], category=value) if value else Sentence(marked("without a category"))
     if verb == "remind":
         return Sentence(SAID[verb], fields=value.replace("T", " ")) if value else Sentence(marked("without a reminder"))
     if verb == "repeat":
@@ -301,6 +306,12 @@ class Here(NamedTuple):
 
 
 Verb = Callable[[Transaction, str, Form, Here], object]
+
+
+def _put_into(tx: Transaction, task_id: str, category: str) -> None:
+    """Into a category, which is made if there is none of this name; with no name, into none."""
+    ident = names.find_or_make(tx, "category", category) if category.strip() else None
+    tasks.edit_task(tx, task_id, {"categoryId": ident})
 
 
 def _due(text: str) -> str | None:
@@ -388,6 +399,7 @@ VERBS: Mapping[str, Verb] = {
     "rename-item": lambda tx, task, form, here: tasks.rename_item(tx, form.one("item"), form.one("value")),
     "remove-item": lambda tx, task, form, here: tasks.remove_item(tx, form.one("item")),
     "move": lambda tx, task, form, here: tasks.move_item(tx, form.one("item"), _steps(form.one("steps"))),
+    "category": lambda tx, task, form, here: _put_into(tx, task, form.one("value")),
     "label": lambda tx, task, form, here: _label(tx, task, form.one("value"), on=True),
     "unlabel": lambda tx, task, form, here: _label(tx, task, form.one("value"), on=False),
     "link": lambda tx, task, form, here: _link(tx, task, form, on=True),

@@ -8,6 +8,7 @@ from zoneinfo import ZoneInfo
 from lottisync.journal import repetition
 from lottisync.language import marked, say, several, translated
 from lottisync.store.instant import millis, there
+from lottisync.store.reader import Reader
 
 MINUTE, HOUR = 60_000, 3_600_000
 WEEKDAYS = (marked("Mon"), marked("Tue"), marked("Wed"), marked("Thu"), marked("Fri"), marked("Sat"), marked("Sun"))
@@ -34,6 +35,7 @@ FIELDS = {
     "estimate": marked("Estimate"),
     "remindAt": marked("Reminder"),
     "repeat": marked("Repeats"),
+    "categoryId": marked("Category"),
     "languageCode": marked("Language"),
     "languageSource": marked("Language set by"),
     "isChecked": marked("Done"),
@@ -59,6 +61,12 @@ STATUSES = {
 def field(path: str) -> str:
     """A register as people call it."""
     return say(FIELDS.get(path, path))
+
+
+def named(reader: Reader, path: str, held: Any) -> Any:
+    """What a register holds; a category by its name, if it is here."""
+    document = reader.document(held) if path == "categoryId" and isinstance(held, str) else None
+    return document.document().get("name") or held if document is not None else held
 
 
 def value(path: str, held: Any, zone: tzinfo | None = None) -> str:
