@@ -1,8 +1,16 @@
 """What another device or a model wrote cannot pass for a line or a name of ours, in any command: CLI-13."""
 
+import codecs
+import contextlib
 import functools
+import os
+import re
+import select
+import subprocess
+import sys
 import tempfile
-from collections.abc import Mapping
+import time
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +18,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.cli.test_review import AGENT, Desk
-from tests.support.command_line import run_here
+from tests.support.command_line import BOUND_SECONDS, environment, run_here
 from tests.test_shown import HIDDEN
 
 from lottisync.agents import agent as agents
@@ -84,6 +92,46 @@ def plain() -> Mapping[tuple[str, ...], list[str]]:
     return read("plain")
 
 
+ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+"""What our own program sends to a terminal: colours, and to clear the screen."""
+
+
+class Screen:
+    """What a command sends to its terminal."""
+
+    def __init__(self, near: int) -> None:
+        self._near, self._read = near, codecs.getincrementaldecoder("utf-8")()
+
+    def until(self, word: str) -> str:
+        """All that comes up to a line with the word, and what else comes with it."""
+        shown, ends = "", time.monotonic() + BOUND_SECONDS
+        while word not in shown or not shown.endswith("\n"):
+            ready, _, _ = select.select([self._near], [], [], max(0.0, ends - time.monotonic()))
+            assert ready, shown
+            shown += self._read.decode(os.read(self._near, 65536))
+        return shown
+
+
+@contextlib.contextmanager
+def on_screen(*arguments: str, home: Path) -> Iterator[Screen]:
+    """A command that runs on a terminal of its own until the block ends."""
+    near, far = os.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "lottisync", *arguments, "--home", str(home)],
+        stdin=far,
+        stdout=far,
+        stderr=far,
+        env={**environment(), "TERM": "xterm", "COLUMNS": "200"},
+    )
+    os.close(far)
+    try:
+        yield Screen(near)
+    finally:
+        process.kill()
+        process.wait()
+        os.close(near)
+
+
 def test_the_law_is_about_text_that_is_shown() -> None:
     """Each text is on some page, or the law below says nothing."""
     shown: Any = plain()
@@ -104,6 +152,35 @@ def test_cli_13_no_text_makes_a_line_of_its_own_in_any_command(text: str) -> Non
     """CLI-13, REL-D13: a title with a newline began a line of its own in `review`, `status`, `task show` and others."""
     shown = read(text)
     assert {page: len(lines) for page, lines in shown.items()} == {page: len(lines) for page, lines in plain().items()}
+
+
+WATCHED = (("task", "list"), ("task", "show", "t1"), ("agent", "list"), ("agent", "report", "t1"), ("status",))
+FORGING = "Milk\nFORGED\r\n\u2028FORGED\u202egnihton\u200b\u2066x\ufeff\x1b[2K\U000e0041"
+
+
+@pytest.mark.parametrize("page", WATCHED, ids=" ".join)
+def test_cli_13_what_is_watched_shows_a_hostile_title_as_one_line_on_a_screen(
+    page: tuple[str, ...], tmp_path: Path
+) -> None:
+    """CLI-13: on a terminal, where tables are drawn and the screen is cleared, and again when it has changed."""
+    home = tmp_path / "home"
+    desk = filled(home, FORGING)
+    with on_screen(*page, "--watch", home=home) as screen:
+        first = screen.until("FORGED")
+        for ident, kind in (("t1", "task"), (AGENT, "agent"), (agents.state_id(AGENT), "agentState")):
+            name = {"task": "title", "agent": "displayName", "agentState": "slots/asleepBecause"}[kind]
+            store = desk.home.journal if kind == "task" else desk.home.agent
+            with store.transaction(clock.now(), HIGH) as tx:
+                tx.put(ident, kind, {name: f"again {FORGING}"})
+        content = {"title": f"again {FORGING}", "tldr": "x", "goal": "x", "learnings": [], "status": "x"}
+        with desk.home.agent.transaction(clock.now(), LOW) as tx:
+            report.put(tx, AGENT, "r2", content, {})
+        second = screen.until("again")
+    desk.home.close()
+    for shown in (first, second):
+        plain_text = ANSI.sub("", shown).replace("\r\n", "\n")
+        assert not set(plain_text) & (set(HIDDEN) - {"\n"}), plain_text
+        assert not [line for line in plain_text.split("\n") if line.lstrip().startswith("FORGED")]
 
 
 @pytest.mark.parametrize("text", ["a\napplied", "a\u2028applied\u200e", "a\r\n\x1b[2Kapplied\u202e"])

@@ -17,7 +17,7 @@ from lottisync.cli.homes import _peer_row
 from lottisync.daemon.home import TaskHome
 from lottisync.daemon.status import LOCK_FILE, STATUS_FILE, DaemonStatus, last_seen
 from lottisync.device import clock
-from lottisync.device.peers import known_hosts, remember_introduction
+from lottisync.device.peers import ClockHeard, known_hosts, remember_clocks, remember_introduction
 from lottisync.entities.entity import HIGH
 from lottisync.entities.version import Version
 from lottisync.identity.device_key import DeviceKey
@@ -159,7 +159,16 @@ def test_caus_421_status_says_whose_clock_differs_and_whose_is_probably_wrong(
     for name, key in keys.items():
         opened.members.add(name, key.certificate, clock.now())
     opened.close()
-    peers = [PeerState(keys[name].device_id, name, connected=True, clock_off=off) for name, off in offs.items()]
+    peers = [
+        PeerState(
+            keys[name].device_id,
+            name,
+            connected=True,
+            clock_off=off,
+            clock_heard_at=None if off is None else "2025-12-01T12:00:00Z",
+        )
+        for name, off in offs.items()
+    ]
     with Lock(home / LOCK_FILE) as lock:
         assert lock.take()
         said = DaemonStatus(os.getpid(), 1, "2025-12-01T12:00:00Z", peers=peers)
@@ -175,12 +184,52 @@ def test_caus_421_status_says_whose_clock_differs_and_whose_is_probably_wrong(
     assert {peer["name"]: peer["clockOff"] for peer in as_json["peers"]} == offs
 
 
+@pytest.mark.parametrize("running", [False, True])
+def test_caus_671_a_difference_of_clocks_is_shown_as_of_when_it_was_heard(home: Path, running: bool) -> None:
+    """CAUS-671: without a daemon, `status` knew nothing of it; with one that has not heard the device since its start,
+    neither. A row that nobody can read hides no other."""
+    keys = {name: DeviceKey(bytes([number]) * 32) for number, name in enumerate(("phone", "tablet", "desk"), 1)}
+    opened = TaskHome.open(home)
+    for name, key in keys.items():
+        opened.members.add(name, key.certificate, clock.now())
+    ids = {name: key.device_id for name, key in keys.items()}
+    at = "2025-12-01T12:00:00.000Z"
+    heard = {
+        ids["phone"]: ClockHeard(YEAR, at),
+        ids["tablet"]: ClockHeard(1, at),
+        ids["desk"]: ClockHeard(YEAR, "some day"),
+    }
+    remember_clocks(opened.space, heard, clock.now())
+    opened.close()
+    with Lock(home / LOCK_FILE) as lock:
+        if running:
+            assert lock.take()
+            said = DaemonStatus(os.getpid(), 1, at, peers=[PeerState(ids["phone"], "phone")])
+            (home / STATUS_FILE).write_bytes(msgspec.json.encode(said))
+        shown = [run_here(command, home=home) for command in ("status", "devices")]
+        as_json = run_here("status", "--json", home=home).json["peers"]
+    for each in shown:
+        assert each.code == 0
+        assert each.out.count("differ, as of") == 1
+        assert (
+            "phone's clock and this device's differ, as of 2025-12-01 12:00 UTC: there it was 2026-12-01 12:00 UTC"
+            in (" ".join(each.out.split()))
+        )
+    assert {peer["name"]: (peer["clockOff"], peer["clockHeardAt"]) for peer in as_json} == {
+        "phone": (YEAR, at),
+        "tablet": (1, at),
+        "desk": (None, None),
+    }
+
+
 SINCE, TRIED = "2026-11-22T12:00:00.000Z", "2026-11-22T12:40:00.000Z"
 
 
 def peer(**fields: Any) -> Peer:
     """A device that is away, because nothing listens at its one address."""
-    plain = dict.fromkeys(("lacks", "address", "lastSeenAt", "error", "clockSaid", "clockOff", "leftAt"))
+    plain = dict.fromkeys(
+        ("lacks", "address", "lastSeenAt", "error", "clockSaid", "clockOff", "clockHeardAt", "leftAt")
+    )
     lists: dict[str, Any] = {name: [] for name in ("diverged", "onlyHere", "onlyThere", "addresses")}
     state = {"id": "a" * 64, "name": "phone", "connected": False, "inStep": False, "holdsBack": 0, "runsTwice": False}
     where = {"address": "192.0.2.1:22067", "error": "nothing listens there"}

@@ -11,8 +11,10 @@ import msgspec
 import pytest
 from tests.support.command_line import BOUND_SECONDS, run, run_here, started
 from tests.support.daemons import daemon
+from tests.test_shown import HIDDEN
 
 from lottisync.daemon.log import LOG_FILE, OLD_FILES, Entry, Follower, Log, entries, newest
+from lottisync.shown import one_line
 
 
 def said(number: int) -> Entry:
@@ -45,6 +47,21 @@ def test_cli_150_a_line_that_cannot_be_read_or_written_stops_nothing(tmp_path: P
         log.baseFilename = str(tmp_path / "full")
         log.maxBytes = 0
         log.write(said(3))
+
+
+HOSTILE = "a\nb\r\n\u2028FORGED\u202egnihton\u200b\u2066x\ufeff\x1b[2K\U000e0041"
+
+
+def test_cli_670_the_file_of_the_log_shows_hostile_text_as_signs(tmp_path: Path) -> None:
+    """CLI-670: a title with a direction mark turned the rest of its line, in every program but ours."""
+    entry = Entry("2026-11-22T12:00:00.000Z", "agent-asleep", f"Rye of '{HOSTILE}' gave up")
+    with closing(Log(tmp_path)) as log, closing(Follower(tmp_path)) as follower:
+        log.write(entry)
+        [followed] = follower.read()
+    raw = (tmp_path / LOG_FILE).read_text()
+    assert raw.splitlines() == [raw.rstrip("\n")]
+    assert not set(raw) & (set(HIDDEN) - {"\n"})
+    assert followed.text == one_line(entry.text)
 
 
 def test_cli_152_following_goes_on_in_the_next_file(tmp_path: Path) -> None:

@@ -69,6 +69,11 @@ def test_ent_10_one_fault_in_one_version_and_there_is_no_plain_batch(part: int) 
         {"stamps": GOOD.stamps.replace(b'b",1]', b'b",2]')},
         {"stamps": GOOD.stamps.replace(b'a",2]', b'a",0]')},
         {"stamps": b"[[0,2000,0,%b,1],{},{}]" % b'"bbbbbbbbbbbbbbbb"'},
+        {
+            "stamps": b'[[0,2000,0,"b",1],{"a":[1,1000,3,"a",2],"b":[1,1000,3,"a",2],"title":[1,1000,3,"a",2]},{}]'.replace(
+                b'"b",1', b'"%b",1' % HOSTS[1].encode()
+            ).replace(b'"a",2', b'"%b",2' % HOSTS[0].encode())
+        },
     ],
 )
 def test_ent_10_a_fault_that_no_single_byte_makes(fault: dict[str, bytes]) -> None:
@@ -139,3 +144,27 @@ def test_a_version_with_siblings_is_good_and_not_plain() -> None:
     assert is_good(contested)
     assert not batch.looks_plain(contested)
     assert batch.plain([*OTHERS, contested]) is None
+
+
+def edited(**changes: bytes) -> Version:
+    """`GOOD`, of which these values were written by someone who had seen it."""
+    by = Stamp(1, 3_000, 0, HOSTS[0], 3)
+    values: dict[str, tuple[Write, ...]] = {"a": (Write(STAMP, b'"x"'),), "b": (Write(STAMP, b'"x"'),)}
+    values |= {path: (Write(by, value),) for path, value in changes.items()}
+    return version.close(Entity("t1", "task", {HOSTS[0]: 3, HOSTS[1]: 1}, Registers.of(values)))
+
+
+def edits(incoming: Version, stored: Version) -> bool:
+    """Whether it is a usual edit of what is here."""
+    plain = batch.plain([incoming])
+    assert plain is not None
+    return bool(batch.edits(plain, {stored.id: stored}))
+
+
+def test_store_644_what_is_no_usual_edit_of_what_is_here() -> None:
+    """STORE-644: what is here cannot be read, or has a path that what came has not."""
+    whole = edited(title=b'"y"', due=b"2")
+    assert edits(whole, GOOD)
+    for part in ("clock", "stamps", "document"):
+        assert not edits(whole, msgspec.structs.replace(GOOD, **{part: b'{"\xff":1'}))
+    assert not edits(edited(title=b'"y"'), GOOD)

@@ -25,7 +25,7 @@ from tests.support.household import BOUND_SECONDS, Member, household, in_step, u
 from tests.support.messages import hello as greeting
 
 from lottisync.device.absence import Away, shown_away
-from lottisync.device.peers import last_absences, remembered_addresses
+from lottisync.device.peers import last_absences, last_clocks, remembered_addresses
 from lottisync.entities.entity import HIGH
 from lottisync.identity.statement import MembershipRecord
 from lottisync.net import tls
@@ -651,7 +651,8 @@ async def test_meet_420_a_daemon_whose_only_address_has_gone_says_so_once(member
 
 
 async def test_caus_421_two_devices_whose_clocks_are_a_year_apart_sync_and_both_say_so(members: list[Member]) -> None:
-    """CAUS-423. A ping says what a clock says; here one goes out of turn, so that the test need not wait for it."""
+    """CAUS-423, CAUS-670. A ping says what a clock says; here one goes out of turn, so that the test need not wait for
+    it."""
     a, b = members
     year = 365 * 24 * 3_600_000
     a.now, b.now = b.now + year, b.now
@@ -668,6 +669,9 @@ async def test_caus_421_two_devices_whose_clocks_are_a_year_apart_sync_and_both_
         await until(lambda: in_step(a, b))
     for member in members:
         assert len([text for code, text in member.reports if code == "clock-differs"]) == 1
+    with a.space.reading() as reader:
+        heard = last_clocks(reader)[b.device]
+    assert not is_far(heard.off), "as it was last"
 
 
 async def test_caus_11_a_device_whose_clock_is_far_ahead_is_named_once(members: list[Member]) -> None:

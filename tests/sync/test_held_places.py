@@ -201,6 +201,7 @@ def let_in(crowds: list[Crowd], devices: list[Device], seed: int) -> None:
 
 @settings(max_examples=settings().max_examples // 10)
 @example([Crowd(network, EACH + 2, "silent", 1.0) for network in range(8)], [Device(3.0, 0.25)] * KEPT, 0)
+@example([Crowd(0, EACH + 2, "silent", 1.0)], [Device(3.0, 0.25)] * 2, 0)  # in the /64 of the second
 @given(crowds(40), devices(KEPT, new=False), st.integers(0, 2**32))
 def test_net_40_whatever_strangers_hold_a_device_that_is_known_there_gets_in_at_its_first_try(
     crowds: list[Crowd], devices: list[Device], seed: int

@@ -8,10 +8,13 @@ import anyio
 import pytest
 from tests.support.household import Member, inline
 
+from lottisync.causality.hlc import MAX_DRIFT_MILLIS
 from lottisync.device.absence import Away
 from lottisync.device.peers import (
+    ClockHeard,
     forget_handed_over,
     last_absences,
+    last_clocks,
     remember_address,
     remember_introduction,
     remembered_addresses,
@@ -68,6 +71,42 @@ def test_meet_43_the_time_of_the_last_attempt_is_written_now_and_then_and_at_a_s
     member.now += 1000
     note(stopping=True)
     assert written(member)[PHONE].tried_at == iso(began + KEPT_MS + 1000)
+
+
+def test_caus_670_how_far_a_clock_is_is_written_down_without_a_write_for_each_ping(member: Member) -> None:
+    """CAUS-670"""
+    record = PeerRecord(member.space, inline, clock=lambda: member.now, report=lambda code, text: None)
+    far = 2 * MAX_DRIFT_MILLIS
+
+    def heard(off: int, *, stopping: bool = False) -> ClockHeard:
+        found = ClockHeard(off, iso(member.now))
+
+        async def go() -> None:
+            await record.clocks({PHONE: found}, stopping=stopping)
+
+        anyio.run(go)
+        return found
+
+    def kept() -> ClockHeard:
+        with member.space.reading() as reader:
+            return last_clocks(reader)[PHONE]
+
+    first = heard(1)
+    assert kept() == first
+    member.now += 2 * KEPT_MS
+    heard(2)
+    assert kept() == first, "a clock that is right is no news"
+    turned = heard(far)
+    assert kept() == turned
+    member.now += KEPT_MS - 1
+    heard(far + 1)
+    assert kept() == turned
+    member.now += 1
+    assert heard(far + 2) == kept(), "it is five minutes old"
+    member.now += 1
+    assert heard(3) == kept(), "somebody has set the clock"
+    member.now += 1
+    assert heard(4, stopping=True) == kept()
 
 
 @pytest.mark.parametrize("why", ["no-address", "unreachable", "refused", "version", "stopped", "looking"])

@@ -48,7 +48,8 @@ class Peer(msgspec.Struct, frozen=True, rename="camel"):
     `receiving`: how far the changes have come that this device is getting from it now; null if there are none.
     `onlyHere`, `onlyThere`: stores that one of the two does not have. `runsTwice`: two programs use its key.
     `clockSaid`: the time of a write of its own that was far ahead of our clock. `clockOff`: what its clock said last,
-    less what ours said then, in milliseconds; null if it has not said it. `leftAt`: when its program said goodbye."""
+    less what ours said then, in milliseconds, and `clockHeardAt` when that was; null if it has not said it.
+    `leftAt`: when its program said goodbye."""
 
     id: DeviceId
     name: str
@@ -70,6 +71,7 @@ class Peer(msgspec.Struct, frozen=True, rename="camel"):
     runs_twice: bool
     clock_said: Instant | None
     clock_off: int | None
+    clock_heard_at: Instant | None
     left_at: Instant | None
 
 

@@ -63,7 +63,7 @@ def devices(context: click.Context, terminal: Terminal) -> None:
     """
     if context.invoked_subcommand is not None:
         return
-    from lottisync.daemon.status import absences, known_addresses, lacked, read_status
+    from lottisync.daemon.status import absences, clocks_heard, known_addresses, lacked, read_status
     from lottisync.sync.peer import clock_trouble
 
     home = terminal.home
@@ -71,7 +71,7 @@ def devices(context: click.Context, terminal: Terminal) -> None:
     running = read_status(home)
     connected = {state.device for state in running.peers if state.connected} if running else set()
     ahead = {state.device: state.ahead for state in running.peers} if running else {}
-    off = {state.device: state.clock_off for state in running.peers} if running else {}
+    heard = clocks_heard(home, running)
     lacks, where, away = lacked(home, running), known_addresses(home, running), absences(home, running)
     rows = [
         Device(
@@ -97,7 +97,10 @@ def devices(context: click.Context, terminal: Terminal) -> None:
             ],
         )  # fmt: skip
         for row in rows:
-            if (trouble := clock_trouble(row.name, off.get(row.id), row.clock_said, clock.now())) is not None:
+            off, at = heard.get(row.id, (None, None))
+            silent_since = None if row.connected else at
+            trouble = clock_trouble(row.name, off, row.clock_said, clock.now(), heard_at=silent_since)
+            if trouble is not None:
                 terminal.line(translated(trouble) + ".", "yellow")
             if row.away and (said := away_text(row.away, row.name)):
                 terminal.line(f"{row.name}  {said}", "dim")

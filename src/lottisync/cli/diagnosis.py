@@ -164,7 +164,9 @@ def clocks(home: TaskHome, running: DaemonStatus | None, now: int, reading: Read
     if doubt is not None:
         found = [Finding("clock", "fault", translated(doubt), say("Set the clock of this machine"))]
     for peer in running.peers if running else []:
-        if (trouble := clock_trouble(peer.name, peer.clock_off, peer.ahead, now)) is not None:
+        silent_since = None if peer.connected else peer.clock_heard_at
+        trouble = clock_trouble(peer.name, peer.clock_off, peer.ahead, now, heard_at=silent_since)
+        if trouble is not None:
             found.append(
                 Finding(
                     "clock", "warning", translated(trouble), say("Set the clock on {name}, or here", name=peer.name)

@@ -225,7 +225,9 @@ def _restored(copy: Copy) -> str:
 def _show_trouble_with(terminal: Terminal, peer: Peer) -> None:
     if peer.runs_twice:
         terminal.line(event_text("duplicate-key", translated(warning(peer.name))) + ".", "bold red")
-    if (trouble := clock_trouble(peer.name, peer.clock_off, peer.clock_said, clock.now())) is not None:
+    silent_since = None if peer.connected else peer.clock_heard_at
+    trouble = clock_trouble(peer.name, peer.clock_off, peer.clock_said, clock.now(), heard_at=silent_since)
+    if trouble is not None:
         terminal.line(translated(trouble) + ".", "yellow")
     for line in not_shared(peer.name, peer.only_here, peer.only_there):
         terminal.line(translated(line), "yellow")

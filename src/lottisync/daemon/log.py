@@ -1,8 +1,8 @@
 """What the daemon said, in files of the home: one JSON object a line, a few files in turn.
 
 A log is for looking after a device. It has what the daemon prints: codes and sentences, with the names of devices and
-agents and the titles of tasks. It has no key, and no code of a pairing. A disk that is full stops no daemon: the line
-is lost, and the next one is tried again.
+agents and the titles of tasks, as people see them (CLI-670). It has no key, and no code of a pairing. A disk that is
+full stops no daemon: the line is lost, and the next one is tried again.
 """
 
 import logging
@@ -16,6 +16,8 @@ from logging.handlers import RotatingFileHandler
 from pathlib import Path
 
 import msgspec
+
+from lottisync.shown import one_line
 
 LOG_FILE = "daemon.log"
 MOST_BYTES = 1024 * 1024
@@ -42,7 +44,8 @@ class Log(RotatingFileHandler):
         return open(self.baseFilename, "a", encoding="utf-8", opener=lambda path, flags: os.open(path, flags, 0o600))
 
     def write(self, entry: Entry) -> None:
-        line = msgspec.json.encode(entry).decode()
+        shown = msgspec.structs.replace(entry, text=one_line(entry.text))
+        line = msgspec.json.encode(shown).decode()
         self.handle(logging.LogRecord("lottisync", logging.INFO, "", 0, line, None, None))
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 (the name is the library's)

@@ -22,10 +22,19 @@ from lottisync.causality.vector_clock import Host
 from lottisync.daemon.agent_page import here_of
 from lottisync.daemon.attention import attention_wanted
 from lottisync.daemon.home import TaskHome
-from lottisync.daemon.status import DaemonStatus, absences, known_addresses, lacked, last_seen, read_status
+from lottisync.daemon.status import (
+    DaemonStatus,
+    absences,
+    clocks_heard,
+    known_addresses,
+    lacked,
+    last_seen,
+    read_status,
+)
 from lottisync.device import clock, purging
 from lottisync.device.absence import Away
 from lottisync.device.invitations import given_out
+from lottisync.device.peers import ClockHeard
 from lottisync.identity.roster import Member
 from lottisync.journal import task_list, time_entry
 from lottisync.problem import Sentence
@@ -75,7 +84,7 @@ def _store_state(store: Store) -> StoreState:
 def _peers(home: TaskHome, running: DaemonStatus | None, now: int) -> list[Peer]:
     states = {state.device: state for state in running.peers} if running else {}
     lacks, seen, held_back = lacked(home, running), last_seen(home, running), purging.held_back(home, now)
-    away, where = absences(home, running), known_addresses(home, running)
+    away, where, heard = absences(home, running), known_addresses(home, running), clocks_heard(home, running)
     return [
         _peer(
             member,
@@ -85,6 +94,7 @@ def _peers(home: TaskHome, running: DaemonStatus | None, now: int) -> list[Peer]
             seen.get(member.device),
             away.get(member.device),
             where.get(member.device, []),
+            heard.get(member.device),
             now,
         )
         for member in home.roster().active_peers()
@@ -99,6 +109,7 @@ def _peer(
     seen: str | None,
     away: Away | None,
     addresses: list[AddressState],
+    heard: ClockHeard | None,
     now: int,
 ) -> Peer:
     return Peer(
@@ -121,7 +132,8 @@ def _peer(
         only_there=state.only_there,
         runs_twice=_recent(state.duplicate_key_at, now),
         clock_said=state.ahead or (away.clock_said if away else None),
-        clock_off=state.clock_off,
+        clock_off=heard.off if heard else None,
+        clock_heard_at=heard.at if heard else None,
         left_at=state.left_at,
     )
 

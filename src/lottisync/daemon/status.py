@@ -9,7 +9,7 @@ import msgspec
 from lottisync.daemon.home import TaskHome
 from lottisync.device.absence import Away
 from lottisync.device.addresses import Reach, read_reach
-from lottisync.device.peers import last_absences, remembered
+from lottisync.device.peers import ClockHeard, last_absences, last_clocks, remembered
 from lottisync.net import interfaces
 from lottisync.store.forgetting import acknowledged, lacking
 from lottisync.store.lock import is_held
@@ -92,6 +92,17 @@ def absences(home: TaskHome, running: DaemonStatus | None) -> dict[str, Away]:
         elif peer.away is not None and (peer.away.why != "looking" or peer.device not in written):
             written[peer.device] = peer.away
     return written
+
+
+def clocks_heard(home: TaskHome, running: DaemonStatus | None) -> dict[str, ClockHeard]:
+    """How far the clock of each device was from ours when it was heard last: by the daemon that runs, or by an earlier
+    one."""
+    with home.space.reading() as reader:
+        heard = last_clocks(reader)
+    for peer in running.peers if running else []:
+        if peer.clock_off is not None and peer.clock_heard_at is not None:
+            heard[peer.device] = ClockHeard(peer.clock_off, peer.clock_heard_at)
+    return heard
 
 
 def last_seen(home: TaskHome, running: DaemonStatus | None) -> dict[str, str]:

@@ -6,6 +6,7 @@ elsewhere, and no other device can remove it.
 
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from typing import NamedTuple
 
 import msgspec
 
@@ -14,7 +15,7 @@ from lottisync.device.addresses import read_reach
 from lottisync.identity.announcement import SECRET_BYTES
 from lottisync.identity.pairing_message import Introduction
 from lottisync.net.address import Address, from_uri
-from lottisync.store.instant import iso
+from lottisync.store.instant import iso, millis
 from lottisync.store.merge import Merge
 from lottisync.store.reader import Reader
 from lottisync.store.store import Store
@@ -83,6 +84,31 @@ def last_absences(reader: Reader) -> dict[str, Away]:
     for device, *fields in reader.local("select * from absences"):
         with suppress(msgspec.ValidationError):
             found[device] = msgspec.convert(dict(zip(Away.__struct_encode_fields__, fields, strict=True)), Away)
+    return found
+
+
+class ClockHeard(NamedTuple):
+    """What the clock of a device said last, less what ours said then (ms), and when that was, by ours (ISO 8601)."""
+
+    off: int
+    at: str
+
+
+def remember_clocks(space: Store, heard: Mapping[str, ClockHeard], now: int) -> None:
+    """How far the clocks of devices are from ours."""
+    with space.transaction(now, None) as tx:
+        for device, (off, at) in heard.items():
+            tx.execute("insert or replace into clock_differences values (?, ?, ?)", (device, off, at))
+
+
+def last_clocks(reader: Reader) -> dict[str, ClockHeard]:
+    """How far the clock of each device was from ours when it was heard last. A row whose time cannot be read counts as
+    absent."""
+    found = {}
+    for device, off, at in reader.local("select * from clock_differences"):
+        with suppress(ValueError):
+            millis(at)
+            found[device] = ClockHeard(off, at)
     return found
 
 

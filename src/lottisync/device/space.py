@@ -47,8 +47,11 @@ create table if not exists absences (device text primary key, why text not null,
     address text, others integer not null, error text, clock_said text) strict, without rowid;
 create table if not exists listening (id integer primary key check (id = 0), host text not null,
     port integer not null) strict;
+create table if not exists clock_differences (device text primary key, off integer not null, heard_at text not null)
+    strict, without rowid;
 """
-"""Why each device was away when it was tried last, and where this one's program listens (`lottisync.device.peers`)."""
+"""Why each device was away when it was tried last, how far its clock was from ours, and where this one's program
+listens (`lottisync.device.peers`)."""
 RELAY = """
 create table if not exists relay_channels (lane blob not null, channel text not null, number integer not null,
     link blob not null, primary key (lane, channel)) strict, without rowid;

@@ -10,6 +10,8 @@ would cost as much as a round.
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
+import apsw
+
 from lottisync.causality.chain import VALUE_BYTES, ChainPart, LogEnd, genesis
 from lottisync.causality.vector_clock import Host
 from lottisync.entities import canonical
@@ -136,7 +138,8 @@ def part_of(reader: Reader, host: Host, log: Log, after: int, limit: int) -> Cha
         return ChainPart(host, log.parent, after + 1, values[:VALUE_BYTES], values[VALUE_BYTES:])
     first = log.end.first
     before = value_in(reader, host, log, first - 1)
-    assert before is not None, "a branch's parent is held as far as its node"
+    if before is None:
+        raise apsw.CorruptError(f"it is not known which host {host} was branched off")
     return ChainPart(host, log.parent, first, before, values_from(reader, log.number, first, limit))
 
 

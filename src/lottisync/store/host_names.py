@@ -14,11 +14,13 @@ from typing import Any
 
 import apsw
 
-from lottisync.causality.chain import VALUE_BYTES, branch_name
+from lottisync.causality.chain import VALUE_BYTES, branch_name, genesis
 from lottisync.entities import canonical
 
 WITNESSES = 50
 """Rows that are asked for one name."""
+NOBODY = "0" * 16
+"""The parent of a branch that can have several, until another device names it: text that can be read, and no host."""
 _HOST = re.compile(rb"[0-9a-f]{16}")
 
 
@@ -55,16 +57,48 @@ def restore_own_name(connection: apsw.Connection) -> None:
 
 
 def restore_parents(connection: apsw.Connection) -> None:
-    """Put right a parent that is no host, of a host that is no branch: it has none. (The name of a branch follows from
-    the value of its first write.)"""
+    """Put right a parent that is no host. A host that is no branch has none. (The name of a branch follows from the
+    value of its first write.) The parent of a branch is the host whose log ends at a node just ahead of the branch. If
+    several can be meant, it stays damaged until another device sends a part of this chain (`peer_chain.extend`)."""
     rows: list[Any] = connection.execute(
-        f"""select n, host,
-                (select substr(segment, 1, {VALUE_BYTES}) from chain where host = h.n order by first limit 1)
-            from hosts h where parent <> '' and parent not in (select host from hosts)"""
+        f"""select n, host, first,
+                (select substr(segment, 1, {VALUE_BYTES}) from chain where host = n and first = b.first)
+            from (select n, host, parent, coalesce((select min(first) from chain where host = h.n), 1) first
+                  from hosts h) b
+            where (parent <> '' or first > 1) and parent not in (select host from hosts)"""
     ).fetchall()
-    for n, host, begun in rows:
+    for n, host, first, begun in rows:
         if begun is None or branch_name(begun) != host:
             connection.execute("update hosts set parent = '' where n = ?", (n,)).fetchall()
+        else:
+            fitting = _parents(connection, n, first)
+            parent = fitting[0] if len(fitting) == 1 else NOBODY
+            connection.execute("update hosts set parent = ? where n = ?", (parent, n)).fetchall()
+
+
+def _parents(connection: apsw.Connection, n: int, first: int) -> list[str]:
+    """The hosts behind which the branch with the number `n` can begin: closed by a node ahead of its first write, and
+    known to every entity that knows the branch."""
+    rows: list[Any] = connection.execute("select node from forks").fetchall()
+    nodes = {bytes(node) for (node,) in rows}
+    ends: list[Any] = connection.execute(
+        f"""select h.n, h.host, c.first + length(c.segment) / {VALUE_BYTES} - 1, substr(c.segment, -{VALUE_BYTES})
+            from hosts h left join chain c
+              on c.host = h.n and c.first = (select max(first) from chain where host = h.n) where h.n <> ?""",
+        (n,),
+    ).fetchall()
+    closed = [
+        (number, host)
+        for number, host, end, value in ends
+        if (end or 0) == first - 1 and (genesis(host) if value is None else bytes(value)) in nodes
+    ]
+    ignorant = """select 1 from components b where b.host = ?1 and not exists
+        (select 1 from components p where p.n = b.n and p.host = ?2 and p.counter >= ?3) limit 1"""
+    return [
+        host
+        for number, host in closed
+        if first == 1 or not connection.execute(ignorant, (n, number, first - 1)).fetchall()
+    ]
 
 
 def _named(connection: apsw.Connection, n: int) -> set[str]:

@@ -62,6 +62,8 @@ def _parts_from(tx: Merge, log: chain.Log, part: ChainPart) -> bytes | None:
     """Where a part leaves the log that is here; None if it does not."""
     if part.first > log.end.end + 1:
         raise Gap(f"the chain of {part.host} begins at {part.first}, and the one here ends at {log.end.end}")
+    if part.parent != log.parent:
+        log = _with_parent(tx, log, part)
     if part.first < log.end.first or part.parent != log.parent:
         raise BadChain(
             f"the chain of {part.host} begins at {part.first} behind {part.parent!r}, "
@@ -77,6 +79,17 @@ def _parts_from(tx: Merge, log: chain.Log, part: ChainPart) -> bytes | None:
             return last
         last = ours
     return None
+
+
+def _with_parent(tx: Merge, log: chain.Log, part: ChainPart) -> chain.Log:
+    """The log with the parent that the part names, if the disk has damaged the one here and that one can be meant
+    (STORE-671): no host has the name here, and the other's log ends at the node that the branch begins behind."""
+    lost = chain.log_of(tx, log.parent) is None and (log.parent or log.end.first > 1)
+    behind = chain.log_of(tx, part.parent) if lost else None
+    if behind is None or behind.end.end != log.end.first - 1 or behind.end.value not in chain.nodes(tx):
+        return log
+    tx.execute("update hosts set parent = ? where n = ?", (part.parent, log.number))
+    return log._replace(parent=part.parent)
 
 
 def _begins_badly(tx: Merge, part: ChainPart, known: frozenset[bytes]) -> bytes | None:

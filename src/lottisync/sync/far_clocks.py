@@ -25,7 +25,7 @@ class FarClocks:
         state = self._peers.get(device)
         if state is None:
             return False
-        was, state.clock_off = is_far(state.clock_off), millis - now
+        was, state.clock_off, state.clock_heard_at = is_far(state.clock_off), millis - now, iso(now)
         if is_far(state.clock_off) and not was:
             self._report("clock-differs", str(clock_difference(state.name, state.clock_off, now)))
         return is_far(state.clock_off) != was

@@ -12,7 +12,7 @@ from lottisync.causality.hlc import MAX_DRIFT_MILLIS
 from lottisync.causality.vector_clock import Host
 from lottisync.device.absence import Away
 from lottisync.problem import Sentence
-from lottisync.store.instant import iso
+from lottisync.store.instant import iso, millis
 
 
 class AddressState(msgspec.Struct, rename="camel"):
@@ -56,7 +56,8 @@ class PeerState(msgspec.Struct, rename="camel"):
     round that comes from it now. `duplicate_key_at` is when a second program with this device's key greeted last;
     `only_here` and `only_there` name stores that one of the two does not have, so that they do not sync; `ahead` is
     the time (ISO 8601) of a write of its own that was far ahead of our clock; `clock_off` is what its clock said
-    last, less what ours said then (ms), None if it has not said it; `left_at` is when its program said goodbye, if it
+    last, less what ours said then (ms), None if it has not said it, and `clock_heard_at` when that was;
+    `left_at` is when its program said goodbye, if it
     did."""
 
     device: str
@@ -75,6 +76,7 @@ class PeerState(msgspec.Struct, rename="camel"):
     duplicate_key_at: str | None = None
     ahead: str | None = None
     clock_off: int | None = None
+    clock_heard_at: str | None = None
     error: str | None = None
     away: Away | None = None
     left_at: str | None = None
@@ -127,10 +129,28 @@ def clock_difference(name: str, off: int, now: int) -> Sentence:
     )
 
 
-def clock_trouble(name: str, off: int | None, said: str | None, now: int) -> Sentence | None:
-    """What to say to the person of a device's clock: what it says now counts more than the time of a write."""
+def clock_difference_then(name: str, off: int, at: int) -> Sentence:
+    """The same of a device that was heard last `at` a time of ours, and is silent now."""
+    theirs, ours = _minute(at + off), _minute(at)
+    return Sentence(
+        "{name}'s clock and this device's differ, as of {ours}: there it was {theirs} then. What is written on the"
+        " device that is ahead may be shown in place of what the other writes. Set the clock that is wrong, unless that"
+        " is done",
+        name=name,
+        theirs=theirs,
+        ours=ours,
+    )
+
+
+def clock_trouble(
+    name: str, off: int | None, said: str | None, now: int, *, heard_at: str | None = None
+) -> Sentence | None:
+    """What to say to the person of a device's clock: what it says now counts more than the time of a write. `heard_at`
+    (ISO 8601) is when it was heard, if it is silent now."""
     if off is not None and is_far(off):
-        return clock_difference(name, off, now)
+        return (
+            clock_difference(name, off, now) if heard_at is None else clock_difference_then(name, off, millis(heard_at))
+        )
     return clock_warning(name, said) if said else None
 
 

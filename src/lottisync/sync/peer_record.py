@@ -9,15 +9,23 @@ from collections.abc import Callable, Mapping
 import anyio
 
 from lottisync.device.absence import Away
-from lottisync.device.peers import remember_absences, remember_address, remember_connections
+from lottisync.device.peers import (
+    ClockHeard,
+    remember_absences,
+    remember_address,
+    remember_clocks,
+    remember_connections,
+)
 from lottisync.net.address import Address
 from lottisync.problem import Problem
-from lottisync.store.instant import iso
+from lottisync.store.instant import iso, millis
 from lottisync.store.store import Store
 from lottisync.sync.off_loop import Caller
+from lottisync.sync.peer import is_far
 
 KEPT_MS = 5 * 60 * 1000
-"""How old the time of the last try may be on the disk, while only that has changed: the daemon's status has it all the
+"""How old the time of the last try may be on the disk, or that of a far clock, while only that has changed:
+the daemon's status has it all the
 time, and a stop writes it down. A program that is killed loses five minutes of it."""
 
 
@@ -29,6 +37,7 @@ class PeerRecord:
     ) -> None:
         self._space, self._call, self._clock, self._report = space, call, clock, report
         self._written: dict[str, tuple[Away | None, int]] = {}
+        self._clocks: dict[str, ClockHeard] = {}
 
     async def reached(self, device: str, address: Address) -> None:
         """A connection to a device was made at this address."""
@@ -53,6 +62,24 @@ class PeerRecord:
             self._written |= {device: (away, now) for device, away in changed.items()}
             with anyio.CancelScope(shield=True):
                 await self.write(lambda: remember_absences(self._space, changed, now))
+
+    async def clocks(self, heard: Mapping[str, ClockHeard], *, stopping: bool = False) -> None:
+        """How far the clocks of devices are from ours. Written is what is news to the person, and what is old and to
+        be shown; when `stopping` all of it is written."""
+        changed = {device: each for device, each in heard.items() if self._is_clock_due(device, each, stopping)}
+        if changed:
+            self._clocks |= changed
+            now = self._clock()
+            with anyio.CancelScope(shield=True):
+                await self.write(lambda: remember_clocks(self._space, changed, now))
+
+    def _is_clock_due(self, device: str, heard: ClockHeard, stopping: bool) -> bool:
+        before = self._clocks.get(device)
+        if before is None or is_far(before.off) != is_far(heard.off):
+            return True
+        if stopping:
+            return heard != before
+        return is_far(heard.off) and millis(heard.at) - millis(before.at) >= KEPT_MS
 
     def _is_due(self, device: str, away: Away | None, kept: int, now: int) -> bool:
         if device not in self._written:

@@ -1,13 +1,14 @@
 """How each of the person's devices stands, as the engine sees it.
 
-What happens to connections is noted here. It is what `status` shows; and why devices are away is written down, for when
-no program runs here.
+What happens to connections is noted here. It is what `status` shows; and why devices are away and what their clocks say
+is written down, for when no program runs here.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 
 import anyio
 
+from lottisync.device.peers import ClockHeard
 from lottisync.net.address import Address
 from lottisync.protocol import message as m
 from lottisync.store.instant import iso
@@ -142,7 +143,7 @@ class PeerStates:
     # -- what is written down
 
     async def keep_absences(self) -> None:
-        """Write down why devices are away, every now and then, until cancelled."""
+        """Write down why devices are away and what their clocks say, every now and then, until cancelled."""
         while True:
             await anyio.sleep(ABSENCES_SECONDS)
             await self._remember_absences()
@@ -161,3 +162,9 @@ class PeerStates:
             if state.connected or (state.away is not None and state.away.why != "looking")
         }
         await self._record.away(absences, stopping=stopping)
+        heard = {
+            device: ClockHeard(state.clock_off, state.clock_heard_at)
+            for device, state in self.states.items()
+            if state.clock_off is not None and state.clock_heard_at is not None
+        }
+        await self._record.clocks(heard, stopping=stopping)
