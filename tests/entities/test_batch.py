@@ -26,6 +26,12 @@ GOOD = version.close(
 OTHERS = [msgspec.structs.replace(GOOD, id=f"u{number}") for number in range(3)]
 
 
+ODD_BASE = b'[[0,2000,0,"bbbbbbbbbbbbbbbb",1],{"a":%b,"b":%b,"title":%b},{}]' % (
+    (b'[1,1000,3,"aaaaaaaaaaaaaaaa",2]',) * 3
+)
+"""The stamps of `GOOD`, in full but for the rarest."""
+
+
 def is_good(made: Version) -> bool:
     try:
         version.open_foreign(made)
@@ -69,11 +75,7 @@ def test_ent_10_one_fault_in_one_version_and_there_is_no_plain_batch(part: int) 
         {"stamps": GOOD.stamps.replace(b'b",1]', b'b",2]')},
         {"stamps": GOOD.stamps.replace(b'a",2]', b'a",0]')},
         {"stamps": b"[[0,2000,0,%b,1],{},{}]" % b'"bbbbbbbbbbbbbbbb"'},
-        {
-            "stamps": b'[[0,2000,0,"b",1],{"a":[1,1000,3,"a",2],"b":[1,1000,3,"a",2],"title":[1,1000,3,"a",2]},{}]'.replace(
-                b'"b",1', b'"%b",1' % HOSTS[1].encode()
-            ).replace(b'"a",2', b'"%b",2' % HOSTS[0].encode())
-        },
+        {"stamps": ODD_BASE},
     ],
 )
 def test_ent_10_a_fault_that_no_single_byte_makes(fault: dict[str, bytes]) -> None:
