@@ -89,6 +89,15 @@ def test_web_618_a_page_shows_the_whole_report_and_what_became_of_each_call(visi
     assert "changed the" in page
 
 
+def test_web_507_why_it_woke_is_said_in_the_readers_language(visitor: Visitor) -> None:
+    """WEB-507"""
+    agent_id = minding(visitor)
+    woken(visitor, agent_id, say("Done."))
+    page = visitor.client.get(f"/agents/{agent_id}", headers={"accept-language": "de"}).text
+    assert "du hast darum gebeten" in page
+    assert "you asked" not in page
+
+
 def test_web_34_a_wake_that_failed_says_why(visitor: Visitor) -> None:
     agent_id = minding(visitor)
     with pytest.raises(Problem, match="is away"):

@@ -13,7 +13,7 @@ from lottisync.agents.report import latest_report
 from lottisync.agents.run_log import Run
 from lottisync.agents.types import Agent, AgentMessage, AgentState
 from lottisync.entities.view import view
-from lottisync.language import say
+from lottisync.language import marked, say
 from lottisync.problem import Problem
 from lottisync.review.precedence import PERSON
 from lottisync.store.instant import iso
@@ -25,9 +25,9 @@ MOST_WAKES = 20
 TIMER = "person"
 """The timer that a person sets: "now" from here, an instant in the command line."""
 CAUSES = {
-    "userInitiated": "you asked",
-    "subscription": "its task changed",
-    "timer": "it was time",
+    "userInitiated": marked("you asked"),
+    "subscription": marked("its task changed"),
+    "timer": marked("it was time"),
 }
 """Why it woke, in words. A cause that is not here is called by its own name."""
 BAR, GAP, HIGH = 22, 8, 96
