@@ -395,6 +395,32 @@ class TestTaking:
         assert laptop.member.title("mine") == "written while away"
         assert laptop.member.title("kept") == "stays"
 
+    @pytest.mark.parametrize("over", ["a connection", "the relay"])
+    def test_relay_36_an_edit_of_what_was_forgotten_meanwhile_is_not_lost(
+        self, two: tuple[Relay, Visitor, Visitor], over: str
+    ) -> None:
+        """RELAY-36, FORGET-300: an edit that the deletion had not seen brings the entity back, on both ways alike."""
+        relay, laptop, phone = two
+        laptop.member.put("gone", "to be deleted")
+        laptop.member.put("kept", "stays")
+        settle(laptop, phone)
+        with laptop.member.stores["journal"].transaction(laptop.member.now, HIGH) as tx:
+            tx.delete("gone")
+        phone.member.put("gone", "edited while away")
+        laptop.member.now += 60 * DAY
+        phone.member.now += 60 * DAY
+        with laptop.member.stores["journal"].transaction(laptop.member.now, None) as tx:
+            assert forgetting.purge(tx, []) == 1
+        if over == "a connection":
+            for _ in range(2):
+                rounds.pull(phone.member, laptop.member, phone.member.now)
+                rounds.pull(laptop.member, phone.member, phone.member.now)
+        else:
+            settle(laptop, phone, times=4)
+        assert in_step(laptop.member, phone.member)
+        assert laptop.member.title("gone") == phone.member.title("gone") == "edited while away"
+        assert laptop.member.title("kept") == "stays"
+
     def test_relay_27_a_copy_is_found_through_the_relay_and_nothing_is_lost(
         self, two: tuple[Relay, Visitor, Visitor]
     ) -> None:
