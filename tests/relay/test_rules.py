@@ -400,7 +400,7 @@ class TestTaking:
         self, two: tuple[Relay, Visitor, Visitor], over: str
     ) -> None:
         """RELAY-36, FORGET-300: an edit that the deletion had not seen brings the entity back, on both ways alike."""
-        relay, laptop, phone = two
+        _, laptop, phone = two
         laptop.member.put("gone", "to be deleted")
         laptop.member.put("kept", "stays")
         settle(laptop, phone)
