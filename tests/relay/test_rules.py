@@ -6,18 +6,23 @@ from pathlib import Path
 import pytest
 from tests.support import rounds
 from tests.support.household import Member, in_step
-from tests.support.relay import SPACE, Relay, Visitor, chance, introduce, visitors
+from tests.support.relay import SPACE, Relay, Visitor, chance, digest, introduce, visitors
 
 from lottisync.device.membership import Strangers
+from lottisync.device.space import BOX_KEY
 from lottisync.entities.entity import HIGH
+from lottisync.identity.device_key import DeviceKey
+from lottisync.identity.statement import MembershipRecord
 from lottisync.protocol.message import Batch
 from lottisync.relay import content, ledger, publishing, recording
+from lottisync.relay.box import BoxRecord, wrap_place
 from lottisync.relay.event import Refused, Split, WentBack
-from lottisync.relay.header import Kind, Name, parts_of
+from lottisync.relay.header import BadMessage, Kind, Name, parts_of
 from lottisync.relay.lane import Publication
 from lottisync.relay.participant import Participant
 from lottisync.relay.publishing import OTHERS_SECONDS
 from lottisync.relay.recording import PART_BYTES, Recording
+from lottisync.relay.seal import unsealed_once
 from lottisync.relay.taking import take_whole
 from lottisync.store import forgetting, fork
 from lottisync.sync.incoming import Outdated
@@ -198,6 +203,32 @@ class TestKeys:
         settle(tablet, laptop)
         assert laptop.member.title("t1") == "back again"
 
+    def test_relay_578_keys_for_a_hundred_devices_are_one_message(self, two: tuple[Relay, Visitor, Visitor]) -> None:
+        """RELAY-578"""
+        relay, laptop, phone = two
+        others = [DeviceKey.from_seed(digest(b"other", bytes([n]))) for n in range(98)]
+        for key in others:
+            name = key.device_id[:8]
+            laptop.member.sign(MembershipRecord.adding(key, certificate=key.certificate, name=name, at_ms=10))
+            laptop.member.sign(
+                MembershipRecord.adding(laptop.member.key, certificate=key.certificate, name=name, at_ms=10)
+            )
+        with laptop.member.stores["space"].transaction(laptop.member.now, HIGH) as tx:
+            for record in map(BoxRecord.signed_by, others):
+                tx.put(record.record_id, BOX_KEY, record.to_fields())
+        laptop.member.put("t1", "one")
+        laptop.visit()
+        [keys] = [data for name, data in relay.messages.items() if name.channel == "keys"]
+        parts = parts_of(keys)
+        message = content.decode(parts.rest, content.Wraps)
+        assert len(message.wraps) == 99
+        assert len(keys) < 256 * 1024
+        with pytest.raises(BadMessage):
+            unsealed_once(bytes(32), wrap_place(SPACE, parts.header.lane, parts.header.number), message.keyring)
+        phone.read()
+        assert phone.member.title("t1") == "one"
+        assert len(phone.member.roster().members) == 100
+
     def test_relay_12_a_stranger_is_not_let_in(self, two: tuple[Relay, Visitor, Visitor], tmp_path: Path) -> None:
         """RELAY-12"""
         relay, laptop, phone = two
@@ -362,6 +393,32 @@ class TestTaking:
         assert in_step(laptop.member, phone.member)
         assert phone.member.title("gone") is None
         assert laptop.member.title("mine") == "written while away"
+        assert laptop.member.title("kept") == "stays"
+
+    @pytest.mark.parametrize("over", ["a connection", "the relay"])
+    def test_relay_36_an_edit_of_what_was_forgotten_meanwhile_is_not_lost(
+        self, two: tuple[Relay, Visitor, Visitor], over: str
+    ) -> None:
+        """RELAY-36, FORGET-300: an edit that the deletion had not seen brings the entity back, on both ways alike."""
+        _, laptop, phone = two
+        laptop.member.put("gone", "to be deleted")
+        laptop.member.put("kept", "stays")
+        settle(laptop, phone)
+        with laptop.member.stores["journal"].transaction(laptop.member.now, HIGH) as tx:
+            tx.delete("gone")
+        phone.member.put("gone", "edited while away")
+        laptop.member.now += 60 * DAY
+        phone.member.now += 60 * DAY
+        with laptop.member.stores["journal"].transaction(laptop.member.now, None) as tx:
+            assert forgetting.purge(tx, []) == 1
+        if over == "a connection":
+            for _ in range(2):
+                rounds.pull(phone.member, laptop.member, phone.member.now)
+                rounds.pull(laptop.member, phone.member, phone.member.now)
+        else:
+            settle(laptop, phone, times=4)
+        assert in_step(laptop.member, phone.member)
+        assert laptop.member.title("gone") == phone.member.title("gone") == "edited while away"
         assert laptop.member.title("kept") == "stays"
 
     def test_relay_27_a_copy_is_found_through_the_relay_and_nothing_is_lost(
@@ -684,7 +741,7 @@ def test_what_a_member_sends_that_is_nothing_is_refused() -> None:
     with pytest.raises(ValueError, match="sealed what is no envelope"):
         content.decode(b"\xff", content.Envelope)
     with pytest.raises(ValueError, match="sealed what is no state"):
-        content.decode(content.encode(content.Wraps([])), content.State)
+        content.decode(content.encode(content.Wraps([], b"")), content.State)
 
 
 def test_an_unknown_program_of_a_device_reads_alone(tmp_path: Path) -> None:

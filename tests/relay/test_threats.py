@@ -74,8 +74,23 @@ def test_relay_575_a_liar_does_not_use_up_the_lanes_of_another(tmp_path: Path) -
         relay.put(*_spoken(liar, Name(laptop.participant._publishing.lane.id, "keys", 1_000 + turn)))
 
 
+def test_relay_579_a_lane_is_free_again_when_what_the_liar_said_is_gone(tmp_path: Path) -> None:
+    """RELAY-579: the owner has never seen what was said in its lane, and stays there."""
+    relay, (laptop, liar, reader) = visitors(tmp_path, 3)
+    laptop.visit()
+    lane = laptop.participant._publishing.lane.id
+    said = _spoken(liar, Name(lane, "keys", 1_000))
+    reader.read({said.name: said.data})
+    relay.messages.clear()
+    laptop.member.put("t1", "one")
+    laptop.visit()
+    reader.read()
+    assert laptop.participant._publishing.lane.id == lane
+    assert reader.member.title("t1") == "one"
+
+
 def _spoken(liar: Visitor, name: Name) -> Publication:
     """Keys for nobody, signed by a member for this place."""
     header = Header(Kind.KEYS, SPACE, name.lane, name.number, bytes(32), NO_EPOCH, bytes(16), chance(1)(16))
-    body = content.encode(content.Wraps([]))
+    body = content.encode(content.Wraps([], b""))
     return Publication(name, header.packed() + liar.member.key.sign(signed_bytes(header, body)) + body)

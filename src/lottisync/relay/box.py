@@ -69,7 +69,12 @@ def wrapped(plaintext: bytes, public: bytes, info: bytes) -> bytes:
 
 def wrap_info(space: bytes, lane: bytes, number: int, public: bytes) -> bytes:
     """What binds a wrap to its place: another message, or another receiver, is another info."""
-    return WRAP_LABEL + space + lane + number.to_bytes(8, "big") + hashlib.sha256(public).digest()
+    return wrap_place(space, lane, number) + hashlib.sha256(public).digest()
+
+
+def wrap_place(space: bytes, lane: bytes, number: int) -> bytes:
+    """The keys message that wraps are in."""
+    return WRAP_LABEL + space + lane + number.to_bytes(8, "big")
 
 
 def _ml_kem_key(seed: bytes) -> MLKEM768PrivateKey | None:

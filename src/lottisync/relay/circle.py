@@ -1,6 +1,7 @@
 """Who speaks in a relay: the person's devices, as this one knows them (docs/specs/19-relay.md, section 4)."""
 
 import hashlib
+from collections.abc import Set
 
 from lottisync.device.device import Device
 from lottisync.device.membership import IN_USE, read_records, read_roster
@@ -11,7 +12,7 @@ from lottisync.identity.device_key import verify
 from lottisync.identity.roster import Roster
 from lottisync.identity.statement import MembershipRecord
 from lottisync.relay.box import BoxRecord
-from lottisync.relay.header import Parts
+from lottisync.relay.header import CHANNEL, Kind, Name, Parts
 from lottisync.store.reader import ChangeToken
 
 MOST_LANES = 8
@@ -26,6 +27,8 @@ class Circle:
     def __init__(self, device: Device) -> None:
         self._device = device
         self._lanes: dict[bytes, str] = {}
+        self._heard: dict[bytes, set[Name]] = {}
+        """The messages of each lane that its device was heard in."""
         self._loaded: ChangeToken | None = None
         self.load()
 
@@ -92,6 +95,12 @@ class Circle:
         """The device whose lane it is; "" if none of its messages was read."""
         return self._lanes.get(lane, "")
 
+    def show(self, present: Set[Name]) -> None:
+        """Only this lies there. A lane of which nothing is left that its speaker has said is nobody's again: it may
+        have been another's, and who took it first may have lied (RELAY-579)."""
+        self._heard = {lane: left for lane, heard in self._heard.items() if (left := heard & present)}
+        self._lanes = {lane: device for lane, device in self._lanes.items() if lane in self._heard}
+
     def lanes_of(self, device: str) -> set[bytes]:
         """The lanes of a device that were read."""
         return {lane for lane, speaker in self._lanes.items() if speaker == device}
@@ -103,18 +112,22 @@ class Circle:
 
     def signer(self, parts: Parts) -> str | None:
         """The member that has signed a message; None if none has. A lane is one device's."""
-        lane = parts.header.lane
-        known = self._lanes.get(lane)
+        found = self._signer(parts)
+        header = parts.header
+        if found is not None and header.kind is not Kind.FRAME:
+            name = Name(header.lane, CHANNEL[header.kind], header.number)
+            self._heard.setdefault(header.lane, set()).add(name)
+            self._lanes[header.lane] = found
+        return found
+
+    def _signer(self, parts: Parts) -> str | None:
+        known = self._lanes.get(parts.header.lane)
         if known is not None:
             certificate = self.members.get(known)
             return known if certificate is not None and signed_by(certificate, parts) else None
-        for device, certificate in self.members.items():
-            if signed_by(certificate, parts):
-                if len(self.lanes_of(device)) >= MOST_LANES:
-                    return None
-                self._lanes[lane] = device
-                return device
-        return None
+        signers = (device for device, certificate in self.members.items() if signed_by(certificate, parts))
+        found = next(signers, None)
+        return found if found is not None and len(self.lanes_of(found)) < MOST_LANES else None
 
 
 def signed_by(certificate: bytes, parts: Parts) -> bool:

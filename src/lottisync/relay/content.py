@@ -122,14 +122,16 @@ class OpenState(_Content, frozen=True):
 
 
 class Wraps(_Content, frozen=True):
-    """A keys message: the same secret, sealed to each of several devices. Nothing says which is whose."""
+    """A keys message: the same key, sealed to each of several devices, and the keyring that is sealed under it, once
+    for all. Nothing says which wrap is whose."""
 
     wraps: Annotated[list[bytes], msgspec.Meta(max_length=MAX_MEMBERS)]
+    keyring: bytes
 
 
 class Keyring(_Content, frozen=True):
-    """What is wrapped: epochs, and the membership records that its sender knows, as the fields of their documents. A
-    key never travels without the revocations that it was made after."""
+    """What is sealed for all: epochs, and the membership records that its sender knows, as the fields of their
+    documents. A key never travels without the revocations that it was made after."""
 
     epochs: Annotated[list[Epoch], msgspec.Meta(max_length=MAX_EPOCHS)]
     records: Annotated[list[dict[str, str | int]], msgspec.Meta(max_length=MAX_RECORDS)]

@@ -6,10 +6,11 @@ from lottisync.device.device import Device
 from lottisync.identity.device_key import IdentityError
 from lottisync.identity.statement import MembershipRecord
 from lottisync.relay import content, epoch, ledger
-from lottisync.relay.box import BoxKey, wrap_info, wrapped
+from lottisync.relay.box import BoxKey, wrap_info, wrap_place, wrapped
 from lottisync.relay.circle import Circle, signed_by
 from lottisync.relay.epoch import KEY_BYTES, MAX_EPOCHS, Epoch
 from lottisync.relay.header import BadMessage, Parts
+from lottisync.relay.seal import sealed_once, unsealed_once
 
 Chance = Callable[[int], bytes]
 """So many random bytes that nobody can guess."""
@@ -59,14 +60,15 @@ class Keyring:
         return bool(said) and all(epoch_id in held for held in said)
 
     def wraps(self, space: bytes, lane: bytes, number: int) -> bytes:
-        """The body of a keys message: all epochs that are held, for every member."""
+        """The body of a keys message: all epochs that are held, for every member. The records travel once, so that a
+        message grows with the number of devices and not with its square (RELAY-578)."""
         epochs = sorted(self.epochs.values(), key=lambda one: (one.generation, one.id))
         records = [record.to_fields() for record in self._circle.records]
-        secret = content.encode(content.Keyring(epochs, records))
         boxes = [public for device, public in sorted(self._circle.boxes.items()) if device != self._device.id]
-        return content.encode(
-            content.Wraps([wrapped(secret, public, wrap_info(space, lane, number, public)) for public in boxes])
-        )
+        key = self._chance(KEY_BYTES)
+        body = sealed_once(key, wrap_place(space, lane, number), content.encode(content.Keyring(epochs, records)))
+        wraps = [wrapped(key, public, wrap_info(space, lane, number, public)) for public in boxes]
+        return content.encode(content.Wraps(wraps, body))
 
     def take(self, parts: Parts, signer: str | None, now: int) -> bool:
         """Take the keys that were wrapped for this device, with the records that come with them; whether anything
@@ -87,12 +89,16 @@ class Keyring:
 
     def _opened(self, parts: Parts) -> content.Keyring:
         header = parts.header
-        info = wrap_info(header.space, header.lane, header.number, self._box.public)
-        for one in content.decode(parts.rest, content.Wraps).wraps:
+        place = header.space, header.lane, header.number
+        message = content.decode(parts.rest, content.Wraps)
+        for one in message.wraps:
             try:
-                return content.decode(self._box.opened(one, info), content.Keyring)
+                key = self._box.opened(one, wrap_info(*place, self._box.public))
             except BadMessage:
                 continue
+            if len(key) != KEY_BYTES:
+                raise BadMessage(f"a key has {KEY_BYTES} bytes; got {len(key)}")
+            return content.decode(unsealed_once(key, wrap_place(*place), message.keyring), content.Keyring)
         return content.Keyring([], [])
 
     def _keep(self, new: list[Epoch], now: int) -> None:

@@ -55,6 +55,7 @@ class Receiving:
         self._locked.forget_all_but(self._board.present)
         self._snapshot.stop()
         self._heads.notice_loss()
+        self._circle.show(self._board.present)
 
     def is_own(self, name: Name) -> None:
         """This device has put it there itself, and need not read it."""

@@ -38,17 +38,34 @@ def bucket(size: int) -> int:
 
 def sealed(epoch_key: bytes, header: Header, body: bytes, open_part: bytes = b"") -> bytes:
     """The ciphertext of a body. Raises `ValueError` for one that is too large."""
-    if len(body) > MAX_BODY:
-        raise ValueError(f"a message carries at most {MAX_BODY} bytes; got {len(body)}")
-    plaintext = frame(body, _ENCODINGS)
-    padded = plaintext.ljust(bucket(len(plaintext)), b"\x00")
-    return _cipher(epoch_key, header).encrypt(_NONCE, padded, header.packed() + open_part)
+    return _cipher(epoch_key, header).encrypt(_NONCE, _padded(body), header.packed() + open_part)
 
 
 def unsealed(epoch_key: bytes, header: Header, ciphertext: bytes, open_part: bytes = b"") -> bytes:
     """The body. Raises `BadMessage` for bytes that were not sealed under this key with this header."""
+    return _opened(_cipher(epoch_key, header), ciphertext, header.packed() + open_part)
+
+
+def sealed_once(key: bytes, place: bytes, body: bytes) -> bytes:
+    """The ciphertext of a body, under a key that seals nothing else. Raises `ValueError` for one that is too large."""
+    return ChaCha20Poly1305(key).encrypt(_NONCE, _padded(body), place)
+
+
+def unsealed_once(key: bytes, place: bytes, ciphertext: bytes) -> bytes:
+    """The body. Raises `BadMessage` for bytes that were not sealed under this key for this place."""
+    return _opened(ChaCha20Poly1305(key), ciphertext, place)
+
+
+def _padded(body: bytes) -> bytes:
+    if len(body) > MAX_BODY:
+        raise ValueError(f"a message carries at most {MAX_BODY} bytes; got {len(body)}")
+    plaintext = frame(body, _ENCODINGS)
+    return plaintext.ljust(bucket(len(plaintext)), b"\x00")
+
+
+def _opened(cipher: ChaCha20Poly1305, ciphertext: bytes, associated: bytes) -> bytes:
     try:
-        plaintext = _cipher(epoch_key, header).decrypt(_NONCE, ciphertext, header.packed() + open_part)
+        plaintext = cipher.decrypt(_NONCE, ciphertext, associated)
     except InvalidTag:
         raise BadMessage("a message was not sealed under the key that it names") from None
     frames = FrameBuffer(MAX_BODY + 1, _ENCODINGS)
