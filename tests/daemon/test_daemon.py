@@ -4,6 +4,8 @@ import json
 import os
 import re
 import signal
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +13,7 @@ import anyio
 import msgspec
 import pytest
 from tests.review.reviewer import DAY
-from tests.support.command_line import eventually, run, run_here
+from tests.support.command_line import BOUND_SECONDS, environment, eventually, run, run_here
 from tests.support.daemons import daemon, introduce
 from tests.support.proposals import propose
 
@@ -169,6 +171,7 @@ def test_cli_12_a_status_file_that_is_damaged_is_as_good_as_none(homes: tuple[Pa
 
 
 FULL, FAULT = Problem("disk-full", "the disk is full"), ZeroDivisionError()
+NO_FILE = OSError(24, os.strerror(24))
 
 
 @pytest.mark.parametrize(
@@ -176,18 +179,33 @@ FULL, FAULT = Problem("disk-full", "the disk is full"), ZeroDivisionError()
     [
         (ExceptionGroup("", [FULL]), FULL),
         (ExceptionGroup("", [ExceptionGroup("", [FULL]), Problem("busy", "later")]), FULL),
+        (ExceptionGroup("", [ExceptionGroup("", [NO_FILE])]), NO_FILE),
+        (ExceptionGroup("", [NO_FILE, ExceptionGroup("", [FULL])]), FULL),
+        (ExceptionGroup("", [NO_FILE, FAULT]), None),
         (ExceptionGroup("", [FULL, FAULT]), None),
         (ExceptionGroup("", [FAULT]), None),
         (FAULT, None),
     ],
 )
 def test_cli_3_of_what_tasks_raise_a_problem_is_told_and_a_fault_stays_whole(
-    raised: Exception, expected: Problem | None
+    raised: Exception, expected: Exception | None
 ) -> None:
     """CLI-3: a bug of ours must not hide behind a sentence."""
     with pytest.raises(Exception) as caught, one_problem():  # noqa: PT011 - which it is, is what is asked
         raise raised
     assert caught.value is (raised if expected is None else expected)
+
+
+@pytest.mark.parametrize("limit", [12, 14, 16])
+def test_cli_671_a_daemon_without_a_free_file_descriptor_says_so(homes: tuple[Path, Path], limit: int) -> None:
+    """CLI-671: between 16 and 20 it was a traceback; below, the advice was to look whose the folder is."""
+    call = [sys.executable, "-m", "lottisync", "daemon", "--no-discovery", "--no-web", "--listen", "127.0.0.1:0"]
+    limited = ["sh", "-c", f'ulimit -n {limit}; exec "$@"', "sh", *call, "--home", str(homes[0])]
+    ended = subprocess.run(limited, env=environment(), capture_output=True, text=True, timeout=BOUND_SECONDS)
+    assert ended.returncode == 1
+    assert "Traceback" not in ended.stderr
+    assert os.strerror(24) in ended.stderr.splitlines()[-1]
+    assert run_here("task", "list", home=homes[0]).code == 0
 
 
 def test_cli_49_what_the_system_refuses_one_task_is_said_once_and_tried_again() -> None:

@@ -140,14 +140,15 @@ async def run(
 @contextmanager
 def one_problem() -> Iterator[None]:
     """A task group wraps what its tasks raise. What a person can act on is one sentence all the same: the first
-    `Problem`, where nothing else went wrong."""
+    `Problem`, or else what the system refused first (`OSError`), where nothing else went wrong."""
     try:
         yield
     except BaseExceptionGroup as group:
-        problems, others = group.split(Problem)
-        if problems is None or others is not None:
+        refused, others = group.split((Problem, OSError))
+        if refused is None or others is not None:
             raise
-        error: BaseException = problems
+        problems, _ = refused.split(Problem)
+        error: BaseException = problems or refused
         while isinstance(error, BaseExceptionGroup):
             error = error.exceptions[0]
         raise error from None

@@ -6,6 +6,7 @@ back, since SQLite answers a refusal with the old value and not with an error.
 """
 
 import contextlib
+import errno
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -32,6 +33,8 @@ ten microseconds more for it."""
 ROOM_BYTES = 64 * 1024
 """What must be free on the disk to open a file as usual: programs share its index in a file of 32 KB beside it."""
 FULL_DISK_BUSY_MILLIS = 1_000
+DESCRIPTORS_OF_A_STORE = 4
+"""The file, its log, the index of that, and the folder while it is written through."""
 CHECKPOINT_PAGES = 2_000
 """How long the write-ahead log grows before it is carried over into the file: 16 MB, four times SQLite's own. Pages
 that a first round touches again and again are carried over once."""
@@ -168,12 +171,30 @@ def _problem(error: apsw.Error, path: Path) -> Problem | None:
             )
         case apsw.CantOpenError() if is_full(path):
             return Problem("disk-full", "the disk is full: {path} cannot be opened. Make room", path=path)
+        case apsw.CantOpenError() if (why := _no_descriptor()) is not None:
+            return Problem(
+                "cannot-open",
+                "{path} cannot be opened: {why}. End programs, or raise the limit of this one (ulimit -n)",
+                path=path,
+                why=why,
+            )
         case apsw.CantOpenError():
             return Problem(
                 "cannot-open", "{path} cannot be opened. Check that the folder exists and belongs to you", path=path
             )
         case _:
             return None
+
+
+def _no_descriptor() -> str | None:
+    """What the system says if this program can open no file more; SQLite needs some at once."""
+    try:
+        with contextlib.ExitStack() as held:
+            for _ in range(DESCRIPTORS_OF_A_STORE):
+                held.callback(os.close, os.open(os.devnull, os.O_RDONLY))
+    except OSError as error:
+        return error.strerror if error.errno in (errno.EMFILE, errno.ENFILE) else None
+    return None
 
 
 NOT_WRITTEN = ("disk-full", "disk-failed", "read-only")
