@@ -115,7 +115,10 @@ class Past:
 
 
 def known(heads: Json, held: list[Any] | None = None, nodes: list[str] | None = None) -> bytes:
-    return hashlib.sha256(reference.canonical([heads, held or [], nodes or []])).digest()[:16]
+    """What a store knows: each host has its counters and the value of its chain in hexadecimal."""
+    hashes = (hashlib.sha256(reference.canonical([host, *head])).digest() for host, head in heads.items())
+    total = sum(int.from_bytes(each, "big") for each in hashes) % 2**256
+    return hashlib.sha256(reference.canonical([f"{total:064x}", held or [], nodes or []])).digest()[:16]
 
 
 def state(summaries: dict[str, list[bytes]]) -> bytes:

@@ -107,7 +107,7 @@ def of_size(size: int) -> Version:
 
 
 def test_ent_10_the_largest_version_is_plain_and_what_is_larger_is_not() -> None:
-    """ENT-10: with the longest names; whoever counts them too low takes what `open_foreign` refuses."""
+    """ENT-10: with the longest names; one that counts them too low takes what `open_foreign` refuses."""
     largest = of_size(MAX_VERSION - 128 - 64)
     assert largest.size() == MAX_VERSION
     assert is_good(largest)

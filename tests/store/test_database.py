@@ -122,7 +122,8 @@ def test_a_file_whose_damage_shows_later(tmp_path: Path) -> None:
     """STORE-51: a page that only a query meets."""
     file = existing(tmp_path, tasks=200)
     raw = bytearray(file.read_bytes())
-    raw[40 * 4096 :] = b"\x5a" * (len(raw) - 40 * 4096)  # past the schema
+    behind = 10 * int.from_bytes(raw[16:18], "big")  # ten pages: rows, and not the schema
+    raw[-behind:] = b"\x5a" * behind
     file.write_bytes(raw)
     store = Store.open(file, JOURNAL, minting(1))
     with pytest.raises(Problem) as reading, store.reading() as reader:

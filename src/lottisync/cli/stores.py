@@ -29,8 +29,8 @@ from lottisync.daemon.overview import device_names
 from lottisync.device import clock, purging
 from lottisync.entities.entity import DELETED_AT, Entity
 from lottisync.entities.path import split
+from lottisync.journal import names as label_names
 from lottisync.journal import tasks
-from lottisync.journal.types import Label
 from lottisync.language import say, several
 from lottisync.problem import Problem, Sentence
 from lottisync.review import index
@@ -209,7 +209,7 @@ def history(terminal: Terminal, entity_id: str) -> None:
 def _labels(home: TaskHome) -> dict[str, str]:
     """What the labels are called, by id."""
     with home.journal.reading() as reader:
-        return {each.id: each.view(Label).name for each in reader.documents("label")}
+        return label_names.of_all(reader, "label")
 
 
 def _field(path: str, labels: Mapping[str, str]) -> str:

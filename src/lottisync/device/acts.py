@@ -10,7 +10,7 @@ be taken back in turn.
 
 A large act is taken back in several transactions, so that a daemon and other programs can write between them. First all
 of it is looked at, and nothing is done if something was written since. Then it goes on even if the process is killed:
-whoever takes the act back again does the rest.
+to take the act back once more does the rest.
 
 If an act was taken back, its registers hold the old values again, under new dots. So the new dot *stands for* the dots
 of the old values. That is how an older act can be taken back after a newer one.

@@ -26,6 +26,11 @@ class _Name(msgspec.Struct, frozen=True, gc=False):
     name: str = ""
 
 
+def of_all(reader: Reader, type_name: NamedType) -> dict[str, str]:
+    """What the live labels or categories are called, by id. A damaged one is left out."""
+    return {one.id: one.name for one in reader.views(type_name, _Name)[0]}
+
+
 def find(reader: Reader, type_name: NamedType, name: str) -> str | None:
     """The id of the live label or category of this name. If there are several, the first."""
     wanted = " ".join(name.split()).casefold()

@@ -136,7 +136,7 @@ class JetStream:
 
     async def put(self, publication: Publication) -> None:
         """Raises `Moved`, and `Problem` for a relay that is full, or that holds something else under this name: for two
-        minutes it takes a message for a repetition by its id alone, whoever has published it (RELAY-572)."""
+        minutes it takes a message for a repetition by its id alone, no matter who has published it (RELAY-572)."""
         name = publication.name
         subject = self._subject(name.lane, name.channel)
         last = max((place.sequence for place in self._places.values() if place.subject == subject), default=0)

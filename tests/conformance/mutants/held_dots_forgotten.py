@@ -2,13 +2,13 @@
 
 from tests.conformance.mutants.planting import run
 
-from lottisync.causality.vector_clock import Host
+from lottisync.causality.vector_clock import Clock, Host
 from lottisync.store.reader import Reader
 
 
-def held_beyond(self: Reader) -> list[tuple[Host, int, str]]:
+def held_of(self: Reader, known: Clock) -> list[tuple[Host, int, str]]:
     return []
 
 
-Reader.held_beyond = held_beyond  # type: ignore[method-assign]
+Reader.held_of = held_of  # type: ignore[method-assign]
 run()
