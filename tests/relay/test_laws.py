@@ -121,6 +121,11 @@ def test_relay_570_a_device_that_is_revoked_and_paired_again_ends_equal(paired: 
     lived(paired, [("revoke", (1, 0)), ("bring_back", (1,))], law)
 
 
+def test_relay_580_keys_are_read_where_something_else_was_refused(paired: Path) -> None:
+    """RELAY-580: a message of keys that is none was read and is lost; the real one has its name."""
+    lived(paired, [("revoke", (0, 1)), ("babble", (0, Kind.KEYS)), ("read", (2, None)), ("lose", ())], equal_at_the_end)
+
+
 @pytest.mark.deep
 @settings(max_examples=300, suppress_health_check=SLOW)
 @given(history=histories(STEPS | LOSSES | REVOCATION | MALICE))

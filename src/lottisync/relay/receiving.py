@@ -114,16 +114,17 @@ class Receiving:
         elif signer != self._device.id:
             self._leave_taken_lane(name, parts)
         if parts.header.kind is Kind.KEYS:
+            news = self._keyring.take(parts, signer, now)
             self._done.add(name)
-            if self._keyring.take(parts, signer, now):
+            if news:
                 self._refused.clear()
             return
         if signer is None:
             raise BadMessage("no device of yours has signed it")
         match parts.header.kind:
             case Kind.STATE:
-                self._done.add(name)
                 self.states.read(name, parts, signer, now)
+                self._done.add(name)
             case Kind.FRAME:
                 if not self._snapshot.read(name, parts, data, now):
                     self._give_up(name)
