@@ -408,7 +408,9 @@ def test_web_20_the_whole_story_by_the_keyboard(one: tuple[Path, BrowserContext]
     page = context.new_page()
     page.set_default_timeout(PATIENCE)
     page.goto(run_here("open", "--print", home=home).out.strip())
-    expect(page.get_by_role("button")).to_be_focused()  # a browser gives it when it first draws the page, after its load
+    expect(
+        page.get_by_role("button")
+    ).to_be_focused()  # a browser gives it when it first draws the page, after its load
     page.keyboard.press("Enter")
     page.wait_for_url("**/inbox")
     page.keyboard.press("j")
