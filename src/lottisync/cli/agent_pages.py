@@ -23,7 +23,7 @@ from lottisync.answers.agents import (
 )
 from lottisync.cli import completion
 from lottisync.cli.terminal import MARGIN, Terminal, common, cut, short
-from lottisync.cli.times import local
+from lottisync.cli.times import SECONDS, TIME_OF_DAY, local
 from lottisync.cli.watch import watchable
 from lottisync.daemon.agent_page import agent_page, cost
 from lottisync.daemon.home import TaskHome
@@ -87,12 +87,12 @@ def _show_page(terminal: Terminal, page: AgentAnswer, which: str) -> None:
     terminal.fact("home", page.home.name or say(UNKNOWN))
     model = page.model or DEFAULT_MODEL
     terminal.fact("model", say("{model} at {server}", model=model, server=page.endpoint) if page.endpoint else model)
-    terminal.fact("woke", page.last_wake_at or say("never"))
-    for label, known in ((marked("again"), page.next_wake_at), (marked("fails"), page.failures)):
+    terminal.fact("woke", local(page.last_wake_at) or say("never"))
+    for label, known in ((marked("again"), local(page.next_wake_at)), (marked("fails"), page.failures)):
         if known:
             terminal.fact(label, known)
     for name, at in page.timers.items():
-        terminal.fact("timer", say("{name} at {at}", name=name, at=at))
+        terminal.fact("timer", say("{name} at {at}", name=name, at=local(at)))
     if page.changes_waiting:
         terminal.fact("waits", several("{count} change", "{count} changes", page.changes_waiting))
     terminal.fact("cost", _cost(page))
@@ -202,7 +202,7 @@ def _show_report(terminal: Terminal, found: Agent, content: dict[str, Any]) -> N
             for line in content[key]:
                 terminal.line(f"  · {line}")
     terminal.line()
-    terminal.line(f"{found.display_name}, {content.get('lastUpdated', '')}", "dim")
+    terminal.line(f"{found.display_name}, {local(content.get('lastUpdated'))}", "dim")
 
 
 @click.command("log")
@@ -242,7 +242,7 @@ def log(terminal: Terminal, which: str, run: str | None) -> None:
     rows = [
         (
             each.run_key[:RUN_CHARACTERS],
-            each.created_at,
+            local(each.created_at, SECONDS),
             cut(f"{each.reason} {each.reason_id}", WHY_COLUMNS),
             cut(each.status if not each.error else f"{each.status}: {each.error}", ENDED_COLUMNS),
             each.tokens.read + each.tokens.written,
@@ -294,7 +294,7 @@ def _show_run(terminal: Terminal, found: Agent, runs: list[run_log.Run], abbrevi
 def _show_message(terminal: Terminal, said: Message) -> None:
     failed = "  " + say("(nothing was done)") if said.succeeded is False else ""
     about = said.tool or ", ".join(filter(None, (said.priority, said.category)))
-    terminal.line(f"{said.at[11:19]}  {said.kind:<11} {about}{failed}", "dim")
+    terminal.line(f"{local(said.at, TIME_OF_DAY)}  {said.kind:<11} {about}{failed}", "dim")
     terminal.text(said.text, MARGIN)
     for one in said.changed:
         terminal.line(MARGIN + say("changed the {type} {name}", type=one.type, name=one.name or one.id))

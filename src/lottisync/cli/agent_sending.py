@@ -17,6 +17,7 @@ from lottisync.answers.agents import AgentRules, Marked, NeverSent, Sent, SentBo
 from lottisync.cli import completion
 from lottisync.cli.agent_pages import agent_of
 from lottisync.cli.terminal import Terminal, common, short
+from lottisync.cli.times import SECONDS, local
 from lottisync.daemon.agent_page import agent_page, rules
 from lottisync.device import clock
 from lottisync.journal import names, never_sent, tasks
@@ -147,7 +148,10 @@ def sent(terminal: Terminal, which: str, number: int | None) -> None:
         kept = [SentRequest(*each) for each in requests.requests(reader, found.id)]
         body = requests.body(reader, found.id, number) if number is not None else None
     if number is None:
-        rows = [(each.number, each.at, each.run_key[:RUN_CHARACTERS], each.address, f"{each.bytes:,}") for each in kept]
+        rows = [
+            (each.number, local(each.at, SECONDS), each.run_key[:RUN_CHARACTERS], each.address, f"{each.bytes:,}")
+            for each in kept
+        ]
         terminal.emit(Sent(kept), lambda: terminal.table(["number", "when", "wake", "to", "bytes"], rows))
         return
     about = next((each for each in kept if each.number == number), None)

@@ -16,6 +16,7 @@ from lottisync.answers.devices import Event
 from lottisync.cli.help_pages import Group
 from lottisync.cli.hints import event_text
 from lottisync.cli.terminal import Terminal, address, common, listen_at
+from lottisync.cli.times import TIME_OF_DAY, local
 from lottisync.daemon.home import TaskHome
 from lottisync.daemon.log import Entry, Log
 from lottisync.daemon.status import LOCK_FILE
@@ -113,7 +114,8 @@ def _say(terminal: Terminal, log: Log | None, code: str, text: str, port: int | 
         log.write(entry)
     style = {"connected": "green", "diverged": "bold red"}.get(code)
     terminal.emit(
-        Event(entry.at, code, entry.text, port), lambda: terminal.line(f"{entry.at[11:19]}  {entry.text}", style)
+        Event(entry.at, code, entry.text, port),
+        lambda: terminal.line(f"{local(entry.at, TIME_OF_DAY)}  {entry.text}", style),
     )
 
 

@@ -15,6 +15,7 @@ from lottisync.cli.hints import with_hint
 from lottisync.cli.output import writing
 from lottisync.cli.tasks import minutes
 from lottisync.cli.terminal import Cell, Terminal, common, judging_the_call, short
+from lottisync.cli.times import DATE, local
 from lottisync.cli.watch import watchable
 from lottisync.device import clock
 from lottisync.journal import names, tasks
@@ -156,7 +157,7 @@ def _show_wide(terminal: Terminal, page: Page, wanted: Wanted, now: str) -> None
             Cell(t.due, "red") if t.due and t.due < now else t.due or "",
             t.status.lower(),
             minutes(t.estimate),
-            *((_forgotten_from(page.changed[t.id])[:10],) if wanted.deleted else ()),
+            *((local(_forgotten_from(page.changed[t.id]), DATE),) if wanted.deleted else ()),
             t.title,
         )
         for t in page.lines
@@ -173,7 +174,7 @@ def _show_narrow(terminal: Terminal, page: Page, wanted: Wanted, now: str) -> No
         facts = [short(t.id), t.priority, t.due or "", "" if t.status == "OPEN" else t.status.lower()]
         facts += [minutes(t.estimate)]
         facts += (
-            [say("forgotten from {changed}", changed=_forgotten_from(page.changed[t.id])[:10])]
+            [say("forgotten from {changed}", changed=local(_forgotten_from(page.changed[t.id]), DATE))]
             if wanted.deleted
             else []
         )
