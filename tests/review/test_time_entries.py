@@ -46,7 +46,7 @@ def test_rev94_time_is_proposed_written_down_and_taken_back(baker: Reviewer) -> 
     args = {"startTime": "2026-02-28T20:00:00+01:00", "endTime": "2026-02-28T20:30:00+01:00", "summary": "shaping"}
     assert "queued" in baker.propose("create_time_entry", args)
     [item] = baker.waiting()
-    assert item.summary == 'Time: 2026-02-28 19:00-19:30 UTC, "shaping"'
+    assert item.summary == 'Time: 30 min, "shaping"'
     assert [(one.path, one.after) for one in item.changes] == [
         ("entry", "shaping"),
         ("at", "2026-02-28T19:00:00.000Z"),

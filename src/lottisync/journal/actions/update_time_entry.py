@@ -116,15 +116,11 @@ class UpdateTimeEntry(TimeChange):
         return None
 
     def summary(self, name: str | None = None, language: str = "en") -> str:
-        span = spanned(self.start_time, self.end_time) if self.start_time or self.end_time else ""
-        words = f'"{self.text}"' if self.text else ""
-        changes = ", ".join(part for part in (span, words) if part)
+        moved = [
+            self.catalogue.say(part, language)
+            for part, given in ((marked("start"), self.start_time), (marked("end"), self.end_time))
+            if given
+        ]
+        changes = ", ".join([*moved, *([f'"{self.text}"'] if self.text else [])])
         entry = self.called(name, language)
         return self.catalogue.say(marked("Change time entry {name}: {changes}"), language, name=entry, changes=changes)
-
-
-def spanned(start: str | None, end: str | None) -> str:
-    """A span in a sentence: `2026-03-01 14:00-14:30 UTC`; what is not given is `…`."""
-    begin = start[:16].replace("T", " ") if start else "…"
-    until = "…" if end is None else end[11:16] if start and start[:10] == end[:10] else end[:16].replace("T", " ")
-    return f"{begin}-{until} UTC"
