@@ -7,7 +7,7 @@ from lottisync.device.device import Device
 from lottisync.problem import Sentence
 from lottisync.relay.circle import Circle
 from lottisync.relay.states import States
-from lottisync.store.instant import iso, millis, there
+from lottisync.store.instant import iso, to_the_minute
 from lottisync.sync.local_state import LocalState
 
 SILENT_DAYS = 3
@@ -32,7 +32,7 @@ class Standing(msgspec.Struct, frozen=True, rename="camel"):
         """For people."""
         if not self.heard_at:
             return Sentence("nothing was ever heard of {name} at the relay", name=self.name)
-        at = f"{there(millis(self.heard_at)):%Y-%m-%d %H:%M}"
+        at = to_the_minute(self.heard_at)
         if self.lacking:
             return self._lacking(at)
         if self.silent:
