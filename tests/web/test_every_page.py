@@ -5,10 +5,9 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
-from tests.support.command_line import run_here
 from tests.support.daemons import daemon
 from tests.web.full_home import OTHER, fill
-from tests.web.test_in_a_browser import PATIENCE, browser, pytestmark, violations
+from tests.web.test_in_a_browser import browser, let_in, opened, pytestmark, violations
 from tests.web.visitor import TASK
 
 from lottisync.daemon.home import TaskHome
@@ -42,11 +41,8 @@ def pages(agent_id: str) -> list[str]:
 
 def entered(context: BrowserContext, home: Path) -> tuple[Page, str]:
     """A page that was let in, whatever its language is, and where the pages are. It shows a code and an invitation."""
-    page = context.new_page()
-    page.set_default_timeout(PATIENCE)
-    page.goto(run_here("open", "--print", home=home).out.strip())
-    page.get_by_role("button").click()
-    page.wait_for_url("**/inbox")
+    page = opened(context)
+    let_in(page, home)
     base = page.url.removesuffix("/inbox")
     page.goto(base + "/devices")
     for verb, shown in (("show", ".code"), ("invite", ".invitation")):
