@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 from tests.support.daemons import daemon
-from tests.web.full_home import OTHER, fill
+from tests.web.full_home import GONE, OTHER, fill
 from tests.web.test_in_a_browser import browser, let_in, opened, pytestmark, violations
 from tests.web.visitor import TASK
 
@@ -34,6 +34,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, str]]
 def pages(agent_id: str) -> list[str]:
     return [
         *("/inbox?since=1", "/tasks", "/tasks?show=done&q=x", f"/tasks/{TASK}?since=1", f"/tasks/{OTHER}?since=1"),
+        *("/tasks?show=deleted", f"/tasks/{GONE}"),
         *("/tasks/t3", "/tasks/nothing", f"/agents/{agent_id}", f"/agents/{agent_id}?ask=destroy", "/conflicts"),
         *("/devices", "/activity", "/activity?by=agent", "/settings", "/enter?token=x"),
     ]

@@ -19,7 +19,7 @@ from tests.web.visitor import AGENT, TASK, furnished
 
 from lottisync.daemon.home import TaskHome
 from lottisync.device import clock
-from lottisync.journal import tasks
+from lottisync.journal import names, tasks
 from lottisync.review.precedence import PERSON
 
 __all__ = ["homes", "template"]
@@ -294,6 +294,14 @@ SWIPE = """(row, by) => {
 """A finger's way over a row, at one moment: the row is the same from its beginning to its end."""
 
 
+SWIPED_PART_OF_THE_WAY = """row => {
+    const box = row.getBoundingClientRect();
+    for (const [kind, by] of [["pointerdown", 0], ["pointermove", 30]])
+        row.dispatchEvent(new PointerEvent(kind, { pointerType: "touch", clientX: box.x + 60 + by, clientY: box.y + 20,
+            isPrimary: true, bubbles: true }));
+}"""
+
+
 @pytest.mark.parametrize("motion", ["no-preference", "reduce"])
 def test_s1_38_a_swipe_does_what_the_buttons_do(
     one: tuple[Path, BrowserContext], browser: Browser, motion: Literal["no-preference", "reduce"]
@@ -381,6 +389,103 @@ def test_web_503_an_item_is_dragged_to_its_place_or_moved_by_keys(one: tuple[Pat
     page.keyboard.press("Enter")
     expect(items).to_have_text(["Find the manual", "Second", "Third"])
     assert not reloaded(page)
+
+
+def test_web_727_the_focus_stays_beside_what_was_taken_away(one: tuple[Path, BrowserContext]) -> None:
+    """WEB-727: labels, links, items: the next one, else the one before, else the heading. Nothing reloads."""
+    home, context = one
+    held = TaskHome.open(home)
+    with held.journal.transaction(clock.now(), PERSON) as tx:
+        for name in ("Attic", "Boiler", "Cellar"):
+            names.label_task(tx, TASK, [names.find_or_make(tx, "label", name)])
+        for title in ("Second", "Third"):
+            tasks.add_item(tx, title, TASK, title)
+            tasks.add_task(tx, f"t-{title}", title)
+            tasks.set_link(tx, TASK, "blocks", f"t-{title}")
+    held.close()
+    page = entered(context, home)
+    page.goto(page.url.replace("/inbox", f"/tasks/{TASK}"))
+    mark(page)
+
+    for part, count in (("labels", 3), ("linked", 2)):
+        buttons = page.locator(f"#{part} button")
+        expect(buttons).to_have_count(count)
+        *_, second, last = [str(one.get_attribute("aria-label")) for one in buttons.all()]
+        page.get_by_role("button", name=last, exact=True).press("Enter")
+        expect(page.get_by_role("button", name=second, exact=True)).to_be_focused()
+        if count == 3:
+            page.keyboard.press("Shift+Tab")
+            page.keyboard.press("Enter")
+            expect(page.get_by_role("button", name=second, exact=True)).to_be_focused()
+        expect(buttons).to_have_count(1)
+        page.keyboard.press("Enter")
+        expect(page.locator(f"#{part}-title")).to_be_focused()
+    for ident, verb, then in (("i1", "remove-item", "#box-Second"), ("Second", "archive-item", "#box-Third")):
+        page.locator(f"#grip-{ident}").press("Enter")
+        page.locator(f"#item-{ident} .{verb} button").press("Enter")
+        expect(page.locator(then)).to_be_focused()
+    page.locator("#archive > summary").press("Enter")
+    page.locator("#archived-Second button").press("Enter")
+    expect(page.locator("#checklist-title")).to_be_focused()
+    expect(page.locator("#checklist > li .text")).to_have_text(["Second", "Third"])
+    assert not reloaded(page)
+
+
+def test_web_728_what_is_added_on_a_tasks_page_shows_without_a_reload(one: tuple[Path, BrowserContext]) -> None:
+    """WEB-728, WEB-723, WEB-726: by the keyboard; the field is empty then, and keeps the focus."""
+    home, context = one
+    page = entered(context, home)
+    page.goto(page.url.replace("/inbox", f"/tasks/{TASK}"))
+    mark(page)
+    for field, text, shown in (
+        ("#add-item", "Call the fitter", "#checklist"),
+        ("#label", "household", "#labels"),
+        ("#timer", "On the phone", "#notes"),
+    ):
+        page.locator(field).fill(text)
+        page.locator(field).press("Enter")
+        expect(page.locator(shown)).to_contain_text(text)
+        expect(page.locator(field)).to_have_value("")
+        expect(page.locator(field)).to_be_focused()
+    expect(page.locator("#notes")).to_contain_text("The timer runs.")
+    page.get_by_role("button", name="Stop the timer").press("Enter")
+    expect(page.locator("#notes")).not_to_contain_text("The timer runs.")
+    expect(page.locator("#notes summary").first).to_be_focused()
+    page.locator("#note").fill("He comes on Friday.")
+    page.get_by_role("button", name="Write down").press("Enter")
+    expect(page.locator("#notes")).to_contain_text("He comes on Friday.")
+    expect(page.locator("#note")).to_have_value("")
+    page.goto(page.url.replace(f"/tasks/{TASK}", "/tasks"))
+    page.locator("#title").fill("Water the plants")
+    page.locator("#title").press("Enter")
+    page.get_by_role("link", name="Water the plants").click()
+    page.locator("#let-mind > summary").press("Enter")
+    mark(page)
+    page.locator("#create-agent").press("Enter")
+    expect(page.locator("#lede")).to_have_text("Laura minds this task.")
+    expect(page.locator("#let-mind")).to_have_count(0)
+    assert not reloaded(page)
+
+
+def test_web_729_a_row_under_a_finger_stays_until_the_finger_leaves(
+    one: tuple[Path, BrowserContext], browser: Browser
+) -> None:
+    """WEB-729: what comes meanwhile waits, and the swipe decides what the finger was put on."""
+    home, context = one
+    address = entered(context, home).url
+    phone = browser.new_context(storage_state=context.storage_state(), has_touch=True, is_mobile=True)
+    page = opened(phone)
+    page.goto(address)
+    page.locator(".row.waits").first.evaluate(SWIPED_PART_OF_THE_WAY)
+    held = TaskHome.open(home)
+    with held.journal.transaction(clock.now(), PERSON) as tx:
+        tasks.edit_task(tx, TASK, {"title": "Another title", "estimate": 45})
+    held.close()
+    expect(page.locator(".row.stale", has_text="Estimate")).to_have_count(1)
+    expect(page.locator("[data-swipe=yes]")).to_contain_text("Title")
+    page.locator("[data-swipe=yes]").dispatch_event("pointercancel", {"bubbles": True})
+    expect(page.locator(".row.stale", has_text="Title")).to_have_count(1)
+    phone.close()
 
 
 @pytest.mark.parametrize("language", ["de", "es", "fr", "ro"])
