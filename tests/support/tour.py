@@ -137,6 +137,7 @@ class Tour:
             ("task note", "milk 'The shop has none.'"),
             ("task time add", "milk 25 'Walked to the shop'"),
             ("task category", "milk household"),
+            ("task language", "milk en"),
             ("task link", "milk blocks bread"),
             ("task label add", "milk shopping"),
             ("task label remove", "milk shopping"),

@@ -434,6 +434,23 @@ def category(terminal: Terminal, named: tuple[str, ...], category: str) -> None:
 
 
 @task.command()
+@many_tasks
+@click.argument("code", metavar="LANGUAGE")
+@common
+def language(terminal: Terminal, named: tuple[str, ...], code: str) -> None:
+    """Say which language tasks are written in, as a code like en or de, or `none`. No agent changes what you said.
+
+    \b
+    lottisync task language milk de
+    """
+    with judging_the_call():
+        fields = tasks.language_fields("" if code.strip().lower() in NONE else code)
+    spoken = fields["languageCode"]
+    said = Sentence("language: {code}", code=spoken) if spoken else marked("without a language")
+    change_tasks(terminal, named, _setting(fields), said)
+
+
+@task.command()
 @one_task
 @click.argument("relation", type=click.Choice((*RELATIONS, *INVERSES), case_sensitive=False))
 @click.argument("other", metavar="OTHER")

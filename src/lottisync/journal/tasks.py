@@ -295,6 +295,12 @@ def checked_language(text: str) -> str:
     return code
 
 
+def language_fields(text: str) -> dict[str, str | None]:
+    """The language that a person says a task is written in, as its fields. With no text, it has none, and an agent may
+    record it again."""
+    return {"languageCode": checked_language(text) if text.strip() else None, "languageSource": "user"}
+
+
 # -- writing
 
 
