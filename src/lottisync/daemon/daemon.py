@@ -46,6 +46,7 @@ STATUS_PAUSE_SECONDS = 0.4
 TIDY_SECONDS = 24 * 60 * 60
 LINES_SECONDS = 60.0
 """How long lines of one kind are counted together."""
+NOT_WRITABLE = (errno.EROFS, errno.EACCES, errno.EPERM)
 AGAIN_SECONDS = 30.0
 """Until what failed is tried again."""
 LOCK_TRIES = 20
@@ -161,8 +162,10 @@ async def alone(home: TaskHome, tries: int = LOCK_TRIES) -> AsyncIterator[None]:
     try:
         held = Lock(home.path / LOCK_FILE)
     except OSError as error:
+        if error.errno not in NOT_WRITABLE:
+            raise
         raise Problem(
-            "read-only" if error.errno == errno.EROFS else "cannot-lock",
+            "read-only",
             "{value} cannot be opened: {strerror}. Make the home writable",
             value=home.path / LOCK_FILE,
             strerror=error.strerror or error,

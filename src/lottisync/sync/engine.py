@@ -13,6 +13,7 @@ The engine starts them, and carries word from one to the other.
 """
 
 import contextlib
+import errno
 import traceback
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -235,6 +236,8 @@ class Engine:
             try:
                 return await listen(Address(host, candidate))
             except OSError as error:
+                if error.errno in (errno.EMFILE, errno.ENFILE):
+                    raise  # another port is no help
                 reason = error.strerror or str(error)
         raise Problem(
             "cannot-listen",
