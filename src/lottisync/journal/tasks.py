@@ -175,7 +175,7 @@ class _Titled(msgspec.Struct, frozen=True, gc=False):
 
 
 def _fitting(reader: Reader, named: str, type_name: str) -> list[str]:
-    by_id = reader.ids_like(named, 1_000, type_name)
+    by_id = lookups.ids_like(reader, named, 1_000, type_name)
     return by_id or sorted(_by_title(named, reader.views(type_name, _Titled)[0]))
 
 

@@ -26,7 +26,7 @@ from lottisync.entities.registers import Registers
 from lottisync.entities.schema import EntityType, StoreSchema
 from lottisync.entities.version import Version
 from lottisync.problem import Problem
-from lottisync.store import known_hosts
+from lottisync.store import damage, known_hosts
 from lottisync.store.columns import (
     CREATED_AT,
     deleted_at,
@@ -387,7 +387,7 @@ class Rows(Reader):
 
     def remove(self, entity_id: str) -> None:
         """Take an entity's row away, and all that is kept in step with it; what was overwritten stays."""
-        row = self.raw_row(entity_id)  # which inserts what is gathered
+        row = damage.raw_row(self, entity_id)  # which inserts what is gathered
         if row is None:
             return
         self._sum -= self._weight(row)

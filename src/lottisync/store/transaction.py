@@ -20,6 +20,7 @@ from lottisync.entities.registers import Registers, Stamp
 from lottisync.entities.schema import StoreSchema, link_id
 from lottisync.entities.version import BadVersion
 from lottisync.problem import LocalError, Problem
+from lottisync.store import lookups
 from lottisync.store.batch import NewRows
 from lottisync.store.columns import CREATED_AT, own_columns
 from lottisync.store.instant import iso
@@ -170,7 +171,7 @@ class Transaction(Merge):
         """The clock under the first write on an absent id: all that was forgotten, for the id may have been among
         it; nothing if the id is one that is made once (FORGET-6)."""
         if self._forgotten is None:
-            self._forgotten = self.forgotten()
+            self._forgotten = lookups.forgotten(self)
         return {} if not self._forgotten or made_once(entity_id) else self._forgotten
 
     def _write_new(self, entity_id: str, type_name: str, values: dict[str, Any], precedence: int) -> Dot:

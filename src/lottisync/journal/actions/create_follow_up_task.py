@@ -16,6 +16,7 @@ from lottisync.language import marked
 from lottisync.review.action import EffectWrite, FieldChange, TargetView
 from lottisync.review.effect import receipt
 from lottisync.review.proposal import created_id
+from lottisync.store import lookups
 from lottisync.store.reader import Reader
 from lottisync.store.transaction import Transaction
 
@@ -105,6 +106,6 @@ class CreateFollowUpTask(TaskAction):
 
 def _linked(reader: Reader, task_id: str) -> list[Entity]:
     """The live tasks that a task is linked with, either way."""
-    ends = [*reader.ends_from(task_id, ENTRY_LINK), *reader.ends_to(task_id, ENTRY_LINK)]
+    ends = [*lookups.ends_from(reader, task_id, ENTRY_LINK), *lookups.ends_to(reader, task_id, ENTRY_LINK)]
     found = [reader.entity(end) for end in ends]
     return [entity for entity in found if entity is not None and entity.type == TASK and not is_deleted(entity)]
