@@ -38,7 +38,7 @@ create table if not exists act_parts (act integer not null, host text not null, 
 create table if not exists act_words (act integer primary key, words text not null) strict;
 create table if not exists acts_begun (act integer primary key, undo integer not null) strict;
 """
-"""`first` and `last` are the counters of the act's writes under `host`; `feed` is the place of the change feed up to
+"""`first` and `last` are the counters of the act's writes under `host`; `feed` is the position in the change feed up to
 which they came; `undoes` is the act that it takes back, `redo` is 1 if that one took back another; `about` are ids of
 what it concerned in another store, as a JSON array. `was` is null for an entity that the act made. `act_parts` are
 the further transactions of an act that took several. `acts_begun` are the acts that are taken back in part, each with

@@ -33,7 +33,7 @@ def last_changed(reader: Reader, limit: int) -> list[str]:
 
 
 def live_since(reader: Reader, feed: int) -> list[tuple[str, str]]:
-    """The id and the document (JSON) of each live entity that changed after the place `feed` of the feed."""
+    """The id and the document (JSON) of each live entity that changed after the position `feed` of the feed."""
     return reader.local("select id, serialized from rows where feed > ? and deleted_at is null", (feed,))
 
 
@@ -75,8 +75,8 @@ def made_at(reader: Reader, chosen: str, bindings: Sequence[str] = ()) -> list[t
     return [(str(at), str(ident)) for at, ident in rows]
 
 
-def places(reader: Reader, chosen: str) -> dict[str, int]:
-    """The places in the change feed of the entities whose ids the query `chosen` gives."""
+def feed_positions(reader: Reader, chosen: str) -> dict[str, int]:
+    """The positions in the change feed of the entities whose ids the query `chosen` gives."""
     entities, _ = tables.names(reader.schema)
     rows = reader.local(f"select id, feed from {entities} where id in ({chosen})")
     return {str(ident): int(feed) for ident, feed in rows}

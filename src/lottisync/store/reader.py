@@ -66,7 +66,7 @@ class Document(msgspec.Struct, frozen=True):
 
 
 class Change(NamedTuple):
-    """One entry of the change feed: the entity changed, here or on another device. This is its place in it."""
+    """One entry of the change feed: the entity changed, here or on another device. This is its position in it."""
 
     feed: int
     id: str
@@ -293,8 +293,8 @@ class Reader:
     # -- what changed, and what is this store's own
 
     def changes(self, after: int, limit: int) -> list[Change]:
-        """What changed here behind place `after` of the feed, in order. An entity that changed several times
-        stands at the last of its places."""
+        """What changed here behind position `after` of the feed, in order. An entity that changed several times
+        stands at the last of its positions."""
         found = []
         for table in (self._entities, self._links):
             found += self._rows(

@@ -176,15 +176,15 @@ class Transaction(Merge):
 
     def _write_new(self, entity_id: str, type_name: str, values: dict[str, Any], precedence: int) -> Dot:
         """The first write of an entity: its version is made straight from the values."""
-        place = self._place(type_name)
-        own = own_columns(place.described, entity_id, type_name, values.get)
+        storage = self._storage(type_name)
+        own = own_columns(storage.described, entity_id, type_name, values.get)
         document = canonical.encode_normal(values)
         if len(document) > version.MAX_DOCUMENT:
             raise _too_large(entity_id, len(document))
         self._clock = hlc.tick(self._clock, self.now)
         dot = Dot(self._host, self._counter + 1)
         made = version.first(entity_id, type_name, precedence, self._clock, dot, document)
-        version_hash = self._add_new(place.statements, own, made, self._clock.millis, values.get(CREATED_AT))
+        version_hash = self._add_new(storage.statements, own, made, self._clock.millis, values.get(CREATED_AT))
         self._buffer.add(INSERT_COMPONENT, (self._number, dot.counter, self._n))
         self._extend_chain([version_hash])
         return dot

@@ -20,7 +20,7 @@ from lottisync.store import lookups
 from lottisync.store.reader import Reader
 from lottisync.store.transaction import Transaction
 
-PLACE = "linked with this task"
+WHERE = "linked with this task"
 
 
 class CreateFollowUpTask(TaskAction):
@@ -66,10 +66,10 @@ class CreateFollowUpTask(TaskAction):
         return TargetView(task, task, _linked(reader, task_id))
 
     def redundant(self, target_view: TargetView) -> str | None:
-        return redundancy.addition(self.title, [view(entity, Task).title for entity in target_view.beside], PLACE)
+        return redundancy.addition(self.title, [view(entity, Task).title for entity in target_view.beside], WHERE)
 
     def holder(self, target_view: TargetView) -> Entity | None:
-        there = [e for e in target_view.beside if redundancy.addition(self.title, [view(e, Task).title], PLACE)]
+        there = [e for e in target_view.beside if redundancy.addition(self.title, [view(e, Task).title], WHERE)]
         return there[-1] if there else None
 
     def writes(self, target_view: TargetView) -> dict[str, Any]:
