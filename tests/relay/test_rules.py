@@ -15,7 +15,7 @@ from lottisync.identity.device_key import DeviceKey
 from lottisync.identity.statement import MembershipRecord
 from lottisync.protocol.message import Batch
 from lottisync.relay import content, ledger, publishing, recording
-from lottisync.relay.box import BoxRecord, wrap_place
+from lottisync.relay.box import BoxRecord, wrap_context
 from lottisync.relay.event import Refused, Split, WentBack
 from lottisync.relay.header import BadMessage, Kind, Name, parts_of
 from lottisync.relay.lane import Publication
@@ -225,7 +225,7 @@ class TestKeys:
         assert len(message.wraps) == 99
         assert len(keys) < 256 * 1024
         with pytest.raises(BadMessage):
-            unsealed_once(bytes(32), wrap_place(SPACE, parts.header.lane, parts.header.number), message.keyring)
+            unsealed_once(bytes(32), wrap_context(SPACE, parts.header.lane, parts.header.number), message.keyring)
         phone.read()
         assert phone.member.title("t1") == "one"
         assert len(phone.member.roster().members) == 100

@@ -15,6 +15,7 @@ from lottisync.journal.toolbox import ACTIONS
 from lottisync.review.builder import MAX_ITEMS
 from lottisync.review.change import ChangeSet
 from lottisync.review.proposal import set_of
+from lottisync.store import lookups
 
 QUEUED = "Proposal queued for user review."
 REASON = "The note of 22:30 says it is not done yet"
@@ -241,7 +242,7 @@ def test_rev17_what_a_cut_off_round_left_counts_as_read(laptop: Reviewer, phone:
         tx.apply((version, open_foreign(version)) for version in versions)
     snapshot.close()
     with laptop.journal.reading() as reader:
-        beyond = [Dot(host, counter) for host, counter, _ in reader.held_beyond()]
+        beyond = [Dot(host, counter) for host, counter, _ in lookups.held_beyond(reader)]
     assert beyond
     assert laptop.builder().queue("update_task_estimate", {"minutes": 45}, laptop.now).startswith("Skipped: changed")
     with laptop.journal.reading() as reader:

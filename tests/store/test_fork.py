@@ -18,7 +18,7 @@ from lottisync.causality.vector_clock import Dot, Host
 from lottisync.entities.entity import HIGH, Entity
 from lottisync.entities.registers import Registers, Stamp, Write
 from lottisync.entities.version import Version, close, open_foreign
-from lottisync.store import chain, fork
+from lottisync.store import chain, fork, lookups
 from lottisync.store.chain import value_at
 from lottisync.store.check import broken_invariants
 from lottisync.store.file_identity import file_identity
@@ -344,7 +344,7 @@ def test_copy_7_a_copy_can_be_settled_without_a_write(tmp_path: Path) -> None:
     assert notices(a) == []
 
 
-def test_copy_7_another_machine_is_another_place(tmp_path: Path) -> None:
+def test_copy_7_another_machine_is_another_storage(tmp_path: Path) -> None:
     """Also for the same file, as on a disk that was moved; without a machine's id the file alone counts."""
     file, absent = tmp_path / "file", tmp_path / "absent"
     ids = [tmp_path / name for name in ("one", "two")]
@@ -391,7 +391,7 @@ def state(store: Store) -> dict[str, Any]:
             "quarantine": sorted((kept.version.canonical(), kept.counted) for kept in reader.quarantined()),
             "digest": reader.digest(),
             "knowledge": {h: c for h, c in reader.knowledge().items() if h != own},
-            "held": reader.held_beyond(),
+            "held": lookups.held_beyond(reader),
             "logs": {h: (log.parent, log.end) for h, log in chain.logs(reader).items() if h != own and log.end.end},
             "nodes": fork.nodes(reader),
             "history": sorted(reader.local("select * from history")),

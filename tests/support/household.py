@@ -20,6 +20,7 @@ from lottisync.entities.schema import StoreSchema
 from lottisync.identity.statement import MembershipRecord
 from lottisync.protocol import message as m
 from lottisync.protocol.framing import ENCODINGS, MAX_FRAME, FrameBuffer
+from lottisync.store import lookups
 from lottisync.sync.connection import Connection, steady_now
 from lottisync.sync.conversation import Conversation
 from lottisync.sync.event import Event, PeerChanged, words
@@ -112,7 +113,7 @@ class Member(CountedDevice):
         found = {}
         for name, store in self.stores.items():
             with store.reading() as reader:
-                found[name] = (reader.digest(), reader.knowledge(), reader.held_beyond(), reader.count())
+                found[name] = (reader.digest(), reader.knowledge(), lookups.held_beyond(reader), reader.count())
         return found
 
     # -- connections

@@ -39,6 +39,7 @@ from lottisync.review.projection import project
 from lottisync.review.proposal_record import decisions
 from lottisync.review.retraction import open_proposals
 from lottisync.review.verdict import Verdicts
+from lottisync.store import lookups
 from lottisync.store.store import Store
 from lottisync.store.transaction import Transaction
 
@@ -281,7 +282,7 @@ class ProposalOperations:
         with journal.reading() as reader:
             tasks.page(reader, task_id)
             knowledge = reader.knowledge()
-            beyond = [Dot(host, counter) for host, counter, _ in reader.held_beyond()]
+            beyond = [Dot(host, counter) for host, counter, _ in lookups.held_beyond(reader)]
         with agents.reading() as reader:
             run = request.get("run") or f"run-{reader.host}-{reader.counter}"
         agent_id = request.get("agent", AGENT)

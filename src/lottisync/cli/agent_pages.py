@@ -31,6 +31,7 @@ from lottisync.device import clock
 from lottisync.journal import tasks
 from lottisync.language import marked, number, say, several
 from lottisync.problem import Problem
+from lottisync.store import lookups
 from lottisync.store.reader import Reader
 
 UNKNOWN = marked("(unknown)")
@@ -323,8 +324,8 @@ def agent_of(home: TaskHome, which: str) -> Agent:
     """The agent of a task, or the agent with this id or end of an id, as `agent list` shows it. So an agent can be
     named whose task is gone."""
     with home.agent.reading() as reader, home.journal.reading() as journal:
-        fitting = reader.ids_like(which, 2, "agent") if which else []
-        if len(fitting) == 1 and (fitting[0] == which or not journal.ids_like(which, 1, "task")):
+        fitting = lookups.ids_like(reader, which, 2, "agent") if which else []
+        if len(fitting) == 1 and (fitting[0] == which or not lookups.ids_like(journal, which, 1, "task")):
             return agents.read(reader, fitting[0])
     with home.journal.reading() as reader:
         task_id = tasks.resolve(reader, which, "task")

@@ -37,7 +37,7 @@ from lottisync.review import index
 from lottisync.review.precedence import PERSON
 from lottisync.shown import quoted
 from lottisync.store import conflict as conflicts_of
-from lottisync.store import mending, overwritten
+from lottisync.store import damage, lookups, mending, overwritten
 from lottisync.store.check import broken_invariants
 from lottisync.store.conflict import Conflict
 from lottisync.store.instant import iso
@@ -102,7 +102,7 @@ def _accept(terminal: Terminal, ident: str) -> None:
     holding = []
     for store in terminal.home.stores.values():
         with store.reading() as reader:
-            row = reader.raw_row(ident)
+            row = damage.raw_row(reader, ident)
         if row is not None:
             holding.append((row.version.hash() == row.hash, store))
     if not holding:
@@ -389,7 +389,7 @@ def _where(home: TaskHome, abbreviated: str) -> tuple[Store, str]:
         with store.reading() as reader:
             if reader.version(abbreviated) is not None:
                 return store, abbreviated
-            found += [(store, ident) for ident in reader.ids_like(abbreviated, 2)]
+            found += [(store, ident) for ident in lookups.ids_like(reader, abbreviated, 2)]
     if len(found) == 1:
         return found[0]
     if found:

@@ -39,7 +39,7 @@ def move_item(tx: Transaction, item_id: str, task_id: str, checklist_id: str) ->
     tasks.read(tx, checklist_id, "checklist", Checklist)
     if (item.task_id, item.checklist_id) == (task_id, checklist_id):
         return None
-    return tx.put(item_id, "checklistItem", tasks.place_in(tx, task_id, checklist_id))
+    return tx.put(item_id, "checklistItem", tasks.position_in(tx, task_id, checklist_id))
 
 
 def archive_item(tx: Transaction, item_id: str, archived: bool = True) -> Dot | None:

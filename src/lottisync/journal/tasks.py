@@ -175,7 +175,7 @@ class _Titled(msgspec.Struct, frozen=True, gc=False):
 
 
 def _fitting(reader: Reader, named: str, type_name: str) -> list[str]:
-    by_id = reader.ids_like(named, 1_000, type_name)
+    by_id = lookups.ids_like(reader, named, 1_000, type_name)
     return by_id or sorted(_by_title(named, reader.views(type_name, _Titled)[0]))
 
 
@@ -401,7 +401,7 @@ def add_item(
 ) -> Dot:
     """A new item at the end of a checklist, the task's first if none is given, unticked and set by the user (S0-10)."""
     values = {
-        **place_in(tx, task_id, checklist_id or default_checklist(tx, task_id)),
+        **position_in(tx, task_id, checklist_id or default_checklist(tx, task_id)),
         "title": checked_title(title),
         "isChecked": False,
         "checkedBy": "user",
@@ -412,8 +412,8 @@ def add_item(
     return tx.put(item_id, "checklistItem", values)
 
 
-def place_in(reader: Reader, task_id: str, checklist_id: str) -> dict[str, str]:
-    """The fields of an item's place at the end of a checklist: those of `PLACE`."""
+def position_in(reader: Reader, task_id: str, checklist_id: str) -> dict[str, str]:
+    """The fields of a position at the end of a checklist: those of `POSITION`."""
     held = page(reader, task_id)
     ranks = [item.rank for item in (*held.items, *held.archived) if item.checklist_id == checklist_id]
     return {"taskId": task_id, "checklistId": checklist_id, "rank": rank_after(*ranks)}
@@ -448,12 +448,12 @@ def rename_item(tx: Transaction, item_id: str, title: str) -> Dot:
 
 
 def move_item(tx: Transaction, item_id: str, steps: int) -> Dot | None:
-    """Move a checklist item up (-1) or down (1) by one place; None if it is the first or the last already."""
+    """Move a checklist item up (-1) or down (1) by one position; None if it is the first or the last already."""
     item = read(tx, item_id, "checklistItem", ChecklistItem)
     beside = [one for one in page(tx, item.task_id).items if one.checklist_id == item.checklist_id]
-    place = [one.id for one in beside].index(item_id)
+    at = [one.id for one in beside].index(item_id)
     others = [one.rank for one in beside if one.id != item_id]
-    wanted = place + steps
+    wanted = at + steps
     if not 0 <= wanted <= len(others):
         return None
     before, after = (others[wanted - 1] if wanted else None), (others[wanted] if wanted < len(others) else None)

@@ -33,7 +33,7 @@ FULL = (10_077, 10_047, 10_023)
 """Error codes: the stream has its most bytes, the account or the server has no room."""
 
 
-class _Place(NamedTuple):
+class _Position(NamedTuple):
     subject: str
     sequence: int
 
@@ -46,7 +46,7 @@ class JetStream:
         self._prefix = f"ls.{setting.space.hex()}"
         self._stream = f"LS-{setting.space.hex()}"
         self._tag = tag
-        self._places: dict[Name, _Place] = {}
+        self._positions: dict[Name, _Position] = {}
         self.changed = asyncio.Event()
 
     # -- coming and going
@@ -109,27 +109,27 @@ class JetStream:
             inactive_threshold=30.0,
         )  # fmt: skip
         listing = await self._context.pull_subscribe(f"{self._prefix}.>", stream=self._stream, config=config)
-        found: dict[Name, _Place] = {}
+        found: dict[Name, _Position] = {}
         left = (await listing.consumer_info()).num_pending or 0
         while left > 0:
             messages = await listing.fetch(min(left, LISTED_TOGETHER), timeout=REQUEST_SECONDS)
             for message in messages:
                 name = _name(message.subject, (message.headers or {}).get("Nats-Msg-Id", ""))
                 if name is not None:
-                    found[name] = _Place(message.subject, message.metadata.sequence.stream)
+                    found[name] = _Position(message.subject, message.metadata.sequence.stream)
             left -= len(messages)
         await listing.unsubscribe()
-        self._places = found
+        self._positions = found
         return list(found)
 
     async def fetch(self, name: Name) -> bytes | None:
         """What lies there under this name; None if it is gone."""
-        place = self._places.get(name)
-        return await self._stored(place) if place is not None else None
+        position = self._positions.get(name)
+        return await self._stored(position) if position is not None else None
 
-    async def _stored(self, place: _Place) -> bytes | None:
+    async def _stored(self, position: _Position) -> bytes | None:
         try:
-            found = await self._context.get_msg(self._stream, seq=place.sequence, direct=True)
+            found = await self._context.get_msg(self._stream, seq=position.sequence, direct=True)
         except NotFoundError:
             return None
         return found.data
@@ -139,7 +139,9 @@ class JetStream:
         minutes it takes a message for a repetition by its id alone, no matter who has published it (RELAY-572)."""
         name = publication.name
         subject = self._subject(name.lane, name.channel)
-        last = max((place.sequence for place in self._places.values() if place.subject == subject), default=0)
+        last = max(
+            (position.sequence for position in self._positions.values() if position.subject == subject), default=0
+        )
         headers = {
             "Nats-Msg-Id": f"{name.lane.hex()}-{name.channel}-{name.number}",
             "Nats-Expected-Last-Subject-Sequence": str(last),
@@ -155,20 +157,20 @@ class JetStream:
                     name=self._stream,
                 ) from None  # fmt: skip
             raise
-        place = _Place(subject, done.seq)
-        if done.duplicate and await self._stored(place) != publication.data:
+        position = _Position(subject, done.seq)
+        if done.duplicate and await self._stored(position) != publication.data:
             raise Problem(
                 "relay-taken",
                 "somebody has put another message in the place of this device's next one at the relay. "
                 "It is tried again",
             )
-        self._places[name] = place
+        self._positions[name] = position
 
     async def purge(self, purge: Purge) -> None:
         subject = self._subject(purge.lane, purge.channel)
         kept = [
-            place.sequence
-            for name, place in self._places.items()
+            position.sequence
+            for name, position in self._positions.items()
             if (name.lane, name.channel) == (purge.lane, purge.channel) and name.number >= purge.below
         ]
         await self._context.purge_stream(self._stream, seq=min(kept, default=None), subject=subject)

@@ -68,7 +68,7 @@ class Batches(Rows):
         ids, types, clocks, stamps, documents = new.columns
         hashes = new.columns.hashes()
         owners, subtypes = self._owners(new)
-        statement = self._place(types[0]).statements.add
+        statement = self._storage(types[0]).statements.add
         rows = zip(
             owners, subtypes, _made_at(new), _instants(new.latest), documents, clocks, stamps, hashes,
             count(self._feed + 1), count(self._n + 1), ids, types,
@@ -147,7 +147,7 @@ class Batches(Rows):
         self._insert(INSERT_COMPONENT, begun)
         for statement, some in (
             (DELETE_COMPONENT, ended),
-            (self._place(types[taken[0].at]).statements.refresh, rows),
+            (self._storage(types[taken[0].at]).statements.refresh, rows),
             (KEEP_WRITE, history),
         ):
             self._connection.executemany(statement, some).fetchall()

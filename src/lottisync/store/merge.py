@@ -164,7 +164,7 @@ class Merge(Batches):
         return joined, joined.registers.differing(present.registers)
 
     def _refuse_strange_link(self, entity: Entity) -> None:
-        described = self._place(entity.type).described
+        described = self._storage(entity.type).described
         if described is not None and described.link:
             own_columns(described, entity.id, entity.type, entity.value)
 

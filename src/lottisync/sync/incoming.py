@@ -24,7 +24,7 @@ from lottisync.entities.entity import Entity
 from lottisync.entities.version import BadVersion, Version
 from lottisync.problem import Problem
 from lottisync.protocol import message as m
-from lottisync.store import chain, forgetting, fork, mending
+from lottisync.store import chain, forgetting, fork, lookups, mending
 from lottisync.store.merge import Merge
 from lottisync.store.peer_chain import BadChain, extend
 from lottisync.store.quarantine import Kept
@@ -222,7 +222,7 @@ class Incoming:
             raise Unacceptable("bad-entity", str(error)) from None
         forgetting.complete(tx, self.begin.knowledge, self.begin.forgotten)
         if self.begin.behind:
-            forgetting.reconcile(tx, keys, self.knowledge, forgetting.forgotten(tx))
+            forgetting.reconcile(tx, keys, self.knowledge, lookups.forgotten(tx))
         tx.finish()
         return LocalState(tx)
 
