@@ -5,7 +5,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from unittest import mock
 
 import anyio
 
@@ -87,8 +86,11 @@ def _script(request: ChatRequest) -> Reply:
 def _asked(url: str) -> None:
     """A wake's questions, as the daemon asks them. Whatever is measured next has no model again: in a daemon that has
     one, agents are awake."""
-    with mock.patch.dict(os.environ, {URL: url}):
+    os.environ[URL] = url
+    try:
         anyio.run(_ask)
+    finally:
+        del os.environ[URL]
 
 
 async def _ask() -> None:
