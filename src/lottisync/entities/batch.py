@@ -19,7 +19,7 @@ import msgspec
 
 from lottisync.causality import vector_clock
 from lottisync.causality.digest import sha256_of_each
-from lottisync.causality.hlc import MAX_MILLIS, MAX_TICKS, Hlc
+from lottisync.causality.hlc import MAX_MILLIS, MAX_TICKS
 from lottisync.causality.vector_clock import Host
 from lottisync.entities import canonical, path, version
 from lottisync.entities.canonical import UNREADABLE
@@ -102,6 +102,10 @@ class Plain(NamedTuple):
             made = self.made[at] = Registers(self.bases[at], self.stamps[at], {}, stored, decoded=decoded)
         return made
 
+    def column(self, wanted: str) -> Iterable[Any]:
+        """The values of one path, None where it is absent."""
+        return map(dict.get, self.values, repeat(wanted))
+
     def stamped(self) -> list[int]:
         """The places of those with other stamps than their base: entities that were written more than once."""
         return [at for at, stamps in enumerate(self.stamps) if stamps]
@@ -124,7 +128,7 @@ def first(
     ids: Sequence[str],
     types: Sequence[str],
     precedence: int,
-    readings: Sequence[Hlc],
+    readings: Sequence[tuple[int, int]],
     host: Host,
     counters: Sequence[int],
     documents: Sequence[bytes],

@@ -136,7 +136,7 @@ class Merge(Batches):
         if not self._takes(batch.columns.ids, batch.columns.types):
             return False
         self._observe(batch.all_stamps())
-        self._add_all(NewRows(batch.columns, batch.values, batch.clocks, *batch.times()))
+        self._add_all(NewRows(batch.columns, batch.column, batch.clocks, *batch.times()))
         return True
 
     def _observe(self, stamps: Iterable[Stamp]) -> None:

@@ -11,7 +11,7 @@ first.
 """
 
 from collections.abc import Callable, Iterable
-from itertools import accumulate, filterfalse
+from itertools import filterfalse
 from typing import Any, NamedTuple, Never
 
 import apsw
@@ -403,10 +403,11 @@ class Rows(Reader):
     def _extend_chain(self, hashes: Iterable[bytes]) -> None:
         """Take the next counters, for writes that made the versions with these hashes, and enter the writes into the
         own host's chain."""
-        values = list(accumulate(hashes, chained, initial=self._chain_value))
-        self._buffer.chain_values(self._number, self._counter + 1, b"".join(values[1:]))
-        self._counter += len(values) - 1
-        self._chain_value = values[-1]
+        values = chained(self._chain_value, hashes)
+        if values:
+            self._buffer.chain_values(self._number, self._counter + 1, b"".join(values))
+            self._counter += len(values)
+            self._chain_value = values[-1]
 
 
 def _one_write(registers: Registers) -> bool:
