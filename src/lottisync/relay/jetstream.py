@@ -39,7 +39,8 @@ class _Place(NamedTuple):
 
 
 class JetStream:
-    """Made by `connect`. `changed` is set whenever another program has published something."""
+    """Made by `connect`. `changed` is set whenever another program has published something. `replaced` are the names
+    that the last look found again, and under them another message than was found or put there before."""
 
     def __init__(self, client: Connection, context: JetStreamContext, setting: Setting, tag: bytes) -> None:
         self._client, self._context = client, context
@@ -47,6 +48,7 @@ class JetStream:
         self._stream = f"LS-{setting.space.hex()}"
         self._tag = tag
         self._places: dict[Name, _Place] = {}
+        self.replaced: set[Name] = set()
         self.changed = asyncio.Event()
 
     # -- coming and going
@@ -119,6 +121,7 @@ class JetStream:
                     found[name] = _Place(message.subject, message.metadata.sequence.stream)
             left -= len(messages)
         await listing.unsubscribe()
+        self.replaced = {name for name, place in found.items() if self._places.get(name, place) != place}
         self._places = found
         return list(found)
 
