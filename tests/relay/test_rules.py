@@ -422,6 +422,47 @@ class TestTaking:
         assert laptop.member.title("gone") == phone.member.title("gone") == "edited while away"
         assert laptop.member.title("kept") == "stays"
 
+    def test_relay_830_what_was_published_before_the_forgetting_was_heard_of_is_not_lost(
+        self, three: tuple[Relay, Visitor, Visitor, Visitor]
+    ) -> None:
+        """RELAY-830, RELAY-36: an edit of what is forgotten, and a task of its own; the third has read neither."""
+        _, laptop, phone, tablet = three
+        laptop.member.put("gone", "to be deleted")
+        laptop.member.put("kept", "stays")
+        settle(laptop, phone)
+        with laptop.member.stores["journal"].transaction(laptop.member.now, HIGH) as tx:
+            tx.delete("gone")
+        laptop.member.now += 60 * DAY
+        with laptop.member.stores["journal"].transaction(laptop.member.now, None) as tx:
+            assert forgetting.purge(tx, []) == 1
+        phone.member.put("gone", "edited while away")
+        phone.member.put("new", "written while away")
+        settle(phone, laptop, tablet)
+        assert in_step(laptop.member, phone.member, tablet.member)
+        titles = [tablet.member.title(name) for name in ("gone", "kept", "new")]
+        assert titles == ["edited while away", "stays", "written while away"]
+        stands = laptop.participant.standing(laptop.member.now)
+        assert all(each.in_step for each in stands)
+
+    def test_forget_831_what_was_seen_and_forgotten_here_does_not_come_back(
+        self, two: tuple[Relay, Visitor, Visitor]
+    ) -> None:
+        """FORGET-831: each has forgotten what the other has not, and what each publishes then is of everything."""
+        _, laptop, phone = two
+        for name in ("one", "other"):
+            laptop.member.put(name, "to be deleted")
+        settle(laptop, phone)
+        for each, name in ((laptop, "one"), (phone, "other")):
+            each.member.now += 60 * DAY
+            with each.member.stores["journal"].transaction(each.member.now, HIGH) as tx:
+                tx.delete(name)
+            each.member.now += 60 * DAY
+            with each.member.stores["journal"].transaction(each.member.now, None) as tx:
+                assert forgetting.purge(tx, []) == 1
+        settle(phone, laptop)
+        assert in_step(laptop.member, phone.member)
+        assert [phone.member.title(name) for name in ("one", "other")] == [None, None]
+
     def test_relay_27_a_copy_is_found_through_the_relay_and_nothing_is_lost(
         self, two: tuple[Relay, Visitor, Visitor]
     ) -> None:
@@ -542,6 +583,23 @@ class TestPublishing:
         tablet.visit()
         assert tablet.member.title("t1") == "one"
         assert tablet.member.title("t2") == "two"
+
+    def test_relay_833_a_relay_that_shows_an_older_state_is_told_the_last_one_again(
+        self, two: tuple[Relay, Visitor, Visitor]
+    ) -> None:
+        """RELAY-833: it has lost nothing else, so there is nothing else to say."""
+        relay, laptop, phone = two
+        settle(phone, laptop)
+        older = dict(relay.messages)
+        phone.member.put("t1", "one")
+        rounds.pull(laptop.member, phone.member, laptop.member.now)
+        laptop.member.now += MINUTE
+        laptop.visit(leaving=False)
+        assert relay.messages.keys() - older.keys()
+        relay.messages = older
+        settle(phone, laptop, phone, times=1)
+        [of_laptop] = phone.participant.standing(phone.member.now)
+        assert of_laptop.in_step
 
     def test_relay_19_a_relay_that_is_behind_gets_all_of_it(self, two: tuple[Relay, Visitor, Visitor]) -> None:
         """RELAY-19: what was forgotten here since is in no message there."""

@@ -39,7 +39,8 @@ class _Position(NamedTuple):
 
 
 class JetStream:
-    """Made by `connect`. `changed` is set whenever another program has published something."""
+    """Made by `connect`. `changed` is set whenever another program has published something. `replaced` are the names
+    that the last look found again, and under them another message than was found or put there before."""
 
     def __init__(self, client: Connection, context: JetStreamContext, setting: Setting, tag: bytes) -> None:
         self._client, self._context = client, context
@@ -47,6 +48,7 @@ class JetStream:
         self._stream = f"LS-{setting.space.hex()}"
         self._tag = tag
         self._positions: dict[Name, _Position] = {}
+        self.replaced: set[Name] = set()
         self.changed = asyncio.Event()
 
     # -- coming and going
@@ -119,6 +121,7 @@ class JetStream:
                     found[name] = _Position(message.subject, message.metadata.sequence.stream)
             left -= len(messages)
         await listing.unsubscribe()
+        self.replaced = {name for name, at in found.items() if self._positions.get(name, at) != at}
         self._positions = found
         return list(found)
 

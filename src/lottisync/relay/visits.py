@@ -144,7 +144,7 @@ class Visits:
 
     async def _read(self, relay: "JetStream", participant: Participant) -> None:
         names = await relay.names()
-        await self._call(partial(participant.show, names, self._now()))
+        await self._call(partial(participant.show, names, self._now(), replaced=relay.replaced))
         while (name := await self._call(participant.wanted)) is not None:
             data = await relay.fetch(name)
             await self._call(partial(participant.receive, name, data, self._now()))

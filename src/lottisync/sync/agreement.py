@@ -105,6 +105,8 @@ class Agreement:
     change token of the store when it was last searched for what the peer lacks. `settled` is the one at which the peer
     lacked nothing; None while it lacks something."""
 
+    repeatable = True
+
     def __init__(self, name: str, store: Store) -> None:
         self.said: m.Have | None = None
         self.theirs: RemoteState | None = None
