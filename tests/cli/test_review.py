@@ -735,3 +735,14 @@ def test_cli_460_a_proposal_is_put_off_until_a_time_as_people_say_it(desk: Desk)
     desk.type("defer", name, "--until", "in 2 hours")
     assert desk.ask() == []
     assert [item["name"] for one in desk.ask("--all") for item in one["items"]] == [name]
+
+
+def test_the_ledger_and_the_log_begin_with_their_first_row(desk: Desk) -> None:
+    desk.propose("update_task_estimate", {"minutes": 90})
+    assert desk.type("log", "t1") == "Nothing was decided.\n"
+    desk.type("list")
+    desk.type("reject", desk.name())
+    for verb in ("ledger", "log"):
+        first, *others = desk.type(verb, "t1").splitlines()
+        assert "Set estimate to 90 minutes" in first
+        assert others == []

@@ -2,23 +2,24 @@
 
 import sys
 from functools import partial
+from typing import TYPE_CHECKING
 
-from lottisync.cli.acts import this_terminal
 from lottisync.cli.review_page import show_item
 from lottisync.cli.terminal import Terminal
 from lottisync.device import clock
 from lottisync.journal.toolbox import ACTIONS
 from lottisync.language import say, spoken
 from lottisync.problem import Problem, Usage
-from lottisync.review import recovery
 from lottisync.review import shown_items as printed
-from lottisync.review.acts import note_verdict
+from lottisync.review import unfinished
 from lottisync.review.inbox import Inbox, SetView
 from lottisync.review.item_names import meant
 from lottisync.review.item_view import ItemView
 from lottisync.review.proposal import set_of
-from lottisync.review.verdict import Verdicts
 from lottisync.store.database import left_out_if_not_written
+
+if TYPE_CHECKING:
+    from lottisync.review.verdict import Verdicts
 
 
 def inbox_of(terminal: Terminal) -> Inbox:
@@ -26,13 +27,17 @@ def inbox_of(terminal: Terminal) -> Inbox:
     it."""
     home = terminal.home
     with left_out_if_not_written():
-        if recovery.is_needed(home.journal, home.agent):
+        if unfinished.is_needed(home.journal, home.agent):
             verdicts_of(terminal)
     return Inbox(home.journal, home.agent, ACTIONS, language=spoken())
 
 
-def verdicts_of(terminal: Terminal) -> Verdicts:
+def verdicts_of(terminal: Terminal) -> "Verdicts":
     """The verdicts of this device. What an earlier command or another process left half done is finished first."""
+    from lottisync.cli.acts import this_terminal
+    from lottisync.review.acts import note_verdict
+    from lottisync.review.verdict import Verdicts
+
     home = terminal.home
     verdicts = Verdicts(
         home.journal,

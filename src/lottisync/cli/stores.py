@@ -45,6 +45,10 @@ from lottisync.store.reader import Reader
 from lottisync.store.store import Store
 
 DAY = 24 * 3_600_000
+INSTANTS = ("at", "end", "until", "sleepUntil")
+"""Registers that hold an instant, beside those whose names end in `At`."""
+MILLISECONDS = "at_ms"
+"""The register of a signed record with the time of the signature."""
 
 
 @click.command()
@@ -229,7 +233,17 @@ def _held(path: str, value: Any) -> str:
     """What a register held, for people: a deletion is a word, and not its clocks; a receipt is its result."""
     if split(path)[0] == "receipts" and isinstance(value, dict):
         return _brief(value.get("result"))
-    return "deleted" if path == DELETED_AT and value is not None else _brief(value)
+    return "deleted" if path == DELETED_AT and value is not None else _plain(path, value)
+
+
+def _plain(path: str, value: Any) -> str:
+    """What a register holds, an instant by this device's clock."""
+    name = split(path)[0]
+    if isinstance(value, str) and (name.endswith("At") or name in INSTANTS):
+        return local(value, SECONDS)
+    if isinstance(value, int) and name == MILLISECONDS:
+        return local(iso(value), SECONDS)
+    return _brief(value)
 
 
 def _brief(value: Any) -> str:
@@ -419,7 +433,7 @@ def _said(conflict: ConflictAnswer, written: Written) -> str:
 def _value(path: str, value: Any) -> str:
     if path == DELETED_AT:
         return "edited" if value is None else "deleted"
-    return _brief(value)
+    return _plain(path, value)
 
 
 def _answer(entity: Entity, conflict: Conflict, names: Mapping[Host, str]) -> ConflictAnswer:

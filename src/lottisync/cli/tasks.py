@@ -86,8 +86,8 @@ def show_page(terminal: Terminal, page: tasks.TaskPage, agent: Minder | None) ->
     rule = repetition.rule_of(t.repeat)
     facts += [say("repeats {rule}", rule=repetition.how_often(rule))] if rule is not None else []
     facts += [say("reminder {remind_at}", remind_at=local(t.remind_at))] if t.remind_at else []
-    facts += [say("estimate {estimate}", estimate=minutes(t.estimate))] if t.estimate else []
-    facts += [say("spent {minutes_spent}", minutes_spent=minutes(page.minutes_spent))] if page.minutes_spent else []
+    facts += [say("estimate {estimate}", estimate=minutes(t.estimate))] if t.estimate is not None else []
+    facts += [say("spent {minutes_spent}", minutes_spent=minutes(page.minutes_spent))] if page.has_times else []
     facts += [label.name for label in page.labels]
     terminal.line("  ".join(facts), "dim")
     if agent is not None:
@@ -114,7 +114,7 @@ def show_page(terminal: Terminal, page: tasks.TaskPage, agent: Minder | None) ->
     if page.entries:
         terminal.heading(say("Notes"))
     for entry in page.entries:
-        spent = say(" (runs)") if entry.runs else f" ({minutes(entry.minutes)})" if entry.minutes else ""
+        spent = say(" (runs)") if entry.runs else f" ({minutes(entry.minutes)})" if entry.minutes is not None else ""
         terminal.text(entry.text, f"  {local(entry.at)}{spent}  ")
     terminal.line()
     terminal.line(f"id {t.id}", "dim")
@@ -192,8 +192,8 @@ def check_item(terminal: Terminal, item_id: str, off: bool) -> None:
 
 @cache
 def minutes(number: int | None) -> str:
-    """`150` -> `2h 30m`."""
-    if not number:
+    """`150` -> `2h 30m`; nothing for None."""
+    if number is None:
         return ""
     hours, rest = divmod(number, 60)
     return f"{hours}h {rest}m" if hours and rest else f"{hours}h" if hours else f"{rest}m"

@@ -34,6 +34,7 @@ from lottisync.device import clock, purging
 from lottisync.device.invitation_server import InvitationServer
 from lottisync.net.address import Address
 from lottisync.problem import Problem
+from lottisync.store.idle import QUIET_SECONDS, Idle
 from lottisync.store.instant import iso
 from lottisync.store.lock import Lock
 from lottisync.sync.engine import Listen
@@ -127,6 +128,7 @@ async def run(
                         await _start_pages(tasks, home, pages, Address(listen.host, 0), say, discover=discover)
                     started(port)
                     tasks.start_soon(_kept_up, "tidying", partial(_tidy, home), say)
+                    tasks.start_soon(_kept_up, "resting", partial(_carry_over_idle, home), say)
                     tasks.start_soon(_kept_up, "visiting the relay", partial(_visit_relay, home, say), say)
                     tasks.start_soon(_kept_up, "answering invitations", InvitationServer(home, say).run, say)
                     tasks.start_soon(_kept_up, "on-pending", partial(_call_person, home, say), say)
@@ -184,9 +186,9 @@ async def alone(home: TaskHome, tries: int = LOCK_TRIES) -> AsyncIterator[None]:
 
 
 def _recover(home: TaskHome, say: Callable[[str, str], None]) -> None:
-    from lottisync.review import recovery
+    from lottisync.review import unfinished
 
-    if not recovery.is_needed(home.journal, home.agent):
+    if not unfinished.is_needed(home.journal, home.agent):
         return
     from lottisync.journal.toolbox import ACTIONS
     from lottisync.review.verdict import Verdicts
@@ -246,6 +248,13 @@ async def _tidy(home: TaskHome) -> None:
         await anyio.to_thread.run_sync(remove_old_sets, home.agent, clock.now())
         await anyio.to_thread.run_sync(purging.purge, home, clock.now())
         await anyio.sleep(TIDY_SECONDS)
+
+
+async def _carry_over_idle(home: TaskHome) -> None:
+    idle = Idle(home.stores)
+    while True:
+        await anyio.sleep(QUIET_SECONDS)
+        await anyio.to_thread.run_sync(idle.look)
 
 
 async def _start_pages(

@@ -181,15 +181,30 @@ def _value(name: str, text: str) -> Value:
 
 def _of_on_pending(name: str, text: str) -> Value:
     if name == "on-pending.command":
-        try:
-            return shlex.split(text)
-        except ValueError as error:
-            raise Usage("bad-value", "{name}: {error}; got {text}", name=name, error=error, text=repr(text)) from None
+        return _command(name, text)
     if name == "on-pending.after":
         if not (text.isascii() and text.isdigit()):
             raise Usage("bad-value", "{name} is a number of minutes; got {text}", name=name, text=repr(text))
         return int(text[:9])
     return text
+
+
+def _command(name: str, text: str) -> list[str]:
+    """A program and its arguments: words as a shell reads them, or the list as it stands in the file."""
+    if re.match(r"\s*\[\S", text):  # `[ -f x ]` is a program
+        try:
+            return msgspec.convert(tomllib.loads(f"words = {text.strip()}")["words"], list[str])
+        except (tomllib.TOMLDecodeError, msgspec.ValidationError):
+            raise Usage(
+                "bad-value",
+                '{name} is a program and its arguments: words, or a list of texts, like ["touch", "x"]; got {text}',
+                name=name,
+                text=repr(text),
+            ) from None
+    try:
+        return shlex.split(text)
+    except ValueError as error:
+        raise Usage("bad-value", "{name}: {error}; got {text}", name=name, error=error, text=repr(text)) from None
 
 
 def _check(name: str, text: str | None) -> None:

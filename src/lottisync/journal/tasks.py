@@ -88,6 +88,11 @@ class TaskPage(NamedTuple):
     def minutes_spent(self) -> int:
         return sum(entry.minutes or 0 for entry in self.entries)
 
+    @property
+    def has_times(self) -> bool:
+        """Whether time was written down, though it may be less than a minute."""
+        return any(entry.minutes is not None for entry in self.entries)
+
 
 # -- reading
 
@@ -161,8 +166,7 @@ def resolve(reader: Reader, named: str, type_name: str, *, deleted: bool = False
         raise Problem("unknown-id", "there is no {word} {quoted}", hint="tasks", word=word, quoted=quoted(named))
     raise Problem(
         "ambiguous-id",
-        "{count} of {word} fit {quoted}: {candidates}. Give more of the id or the title",
-        count=len(fitting),
+        "{quoted} fits more than one {word}: {candidates}. Give more of the id or the title",
         word=word,
         quoted=quoted(named),
         candidates=_candidates(reader, fitting),
