@@ -67,7 +67,7 @@ def test_cli_754_what_ended_a_running_daemon_is_told_and_tried_from_the_beginnin
 
     def start() -> None:
         if len(slept) == 2:
-            waiting.begin_anew()
+            waiting.forget()
         fails()
 
     waiting.until_it_runs(start)

@@ -122,7 +122,7 @@ def _serve(terminal: Terminal, given: _Given, home: TaskHome, waiting: Waiting) 
     say = partial(_say, terminal, log)
 
     def started(port: int) -> None:
-        waiting.begin_anew()
+        waiting.forget()
         gc.freeze()  # what was loaded stays: no collection has to look through it, which takes 12 ms
         gc.set_threshold(COLLECTED_TOGETHER)
         say("started", f"{home.name} listens on {Address(where.host, port)}", port)

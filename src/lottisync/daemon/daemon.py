@@ -92,6 +92,7 @@ async def run(
                 engine.nearby(),
                 engine.scrub.damaged(),
                 engine.duplicate_key_at,
+                engine.unusable(),
             )
 
         async def write_status() -> None:

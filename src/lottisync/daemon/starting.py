@@ -51,9 +51,9 @@ class Waiting:
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self._tell, self._first, self._longest, self._sleep = tell, first, longest, sleep
-        self.begin_anew()
+        self.forget()
 
-    def begin_anew(self) -> None:
+    def forget(self) -> None:
         """The daemon runs: what stops it after this is told again."""
         self._reason, self._pause = "", self._first
 
@@ -80,7 +80,7 @@ class Waiting:
 
     def _wait(self, reason: str, error: OSError | Problem) -> None:
         if reason != self._reason:
-            self.begin_anew()
+            self.forget()
             self._reason = reason
             self._tell(reason, error)
         self._sleep(self._pause)

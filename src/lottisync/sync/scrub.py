@@ -62,7 +62,7 @@ class Scrub:
 
     async def run(self) -> None:
         while True:
-            for name, store in self._stores.items():
+            for name, store in list(self._stores.items()):
                 await self._pass(name, store)
 
     async def _pass(self, name: str, store: Store) -> None:
