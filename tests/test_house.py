@@ -362,3 +362,11 @@ def test_the_engine_knows_no_type_of_the_product() -> None:
         if isinstance(node, ast.Constant) and node.value in words
     ]
     assert strays == []
+
+
+def test_whoever_catches_everything_says_why() -> None:
+    """C-10: an `except Exception` that does not raise again hides bugs, so the reason stands beside it."""
+    files = [file for folder in ("src", "tests", "tools", "conformance") for file in (ROOT / folder).rglob("*.py")]
+    found = [(file, line) for file in files for line in file.read_text().splitlines() if "noqa: BLE" + "001" in line]
+    assert len(found) > 10
+    assert [(file, line) for file, line in found if not re.search(r"BLE001 - \w.{15,}", line)] == []
