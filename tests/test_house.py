@@ -421,3 +421,16 @@ def test_the_ten_questions_are_answered_by_paragraphs_of_the_architecture_page()
     titles = {"the first picture", *re.findall(r"^## (.*)$", page, re.MULTILINE)}
     titles |= {" ".join(title.split()) for title in re.findall(r"^\*\*(.+?)\*\*", page, re.MULTILINE | re.DOTALL)}
     assert {part for _, named in rows for part in re.split("; ?", named)} <= titles
+
+
+def test_the_lines_of_the_specifications_fit_on_a_screen() -> None:
+    """C-10: 120 characters. Tables, indented and fenced blocks, and links that are longer than that are excepted."""
+    long, fenced = [], False
+    for file in sorted((ROOT / "docs" / "specs").rglob("*.md")):
+        for number, line in enumerate(file.read_text().splitlines(), 1):
+            fenced ^= line.lstrip().startswith("```")
+            text = re.sub(r"\]\([^)]*\)", "]()", line)
+            if len(text) > 120 and not fenced and not line.startswith(("|", "    ")):
+                long.append((file.name, number))
+        assert not fenced, file
+    assert long == []
