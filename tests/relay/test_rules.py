@@ -24,7 +24,7 @@ from lottisync.relay.publishing import OTHERS_SECONDS
 from lottisync.relay.recording import PART_BYTES, Recording
 from lottisync.relay.seal import unsealed_once
 from lottisync.relay.taking import take_whole
-from lottisync.store import forgetting, fork
+from lottisync.store import fork
 from lottisync.sync.incoming import Outdated
 
 MINUTE, DAY = 60_000, 24 * 3_600_000
@@ -383,12 +383,10 @@ class TestTaking:
         laptop.member.put("gone", "to be deleted")
         laptop.member.put("kept", "stays")
         settle(laptop, phone)
-        with laptop.member.stores["journal"].transaction(laptop.member.now, HIGH) as tx:
-            tx.delete("gone")
+        laptop.member.delete("gone")
         phone.member.put("mine", "written while away")
         laptop.member.now += 60 * DAY
-        with laptop.member.stores["journal"].transaction(laptop.member.now, None) as tx:
-            assert forgetting.purge(tx, []) == 1
+        laptop.member.purge()
         relay.messages.clear()
         settle(laptop, phone)
         assert in_step(laptop.member, phone.member)
@@ -405,13 +403,11 @@ class TestTaking:
         laptop.member.put("gone", "to be deleted")
         laptop.member.put("kept", "stays")
         settle(laptop, phone)
-        with laptop.member.stores["journal"].transaction(laptop.member.now, HIGH) as tx:
-            tx.delete("gone")
+        laptop.member.delete("gone")
         phone.member.put("gone", "edited while away")
         laptop.member.now += 60 * DAY
         phone.member.now += 60 * DAY
-        with laptop.member.stores["journal"].transaction(laptop.member.now, None) as tx:
-            assert forgetting.purge(tx, []) == 1
+        laptop.member.purge()
         if over == "a connection":
             for _ in range(2):
                 rounds.pull(phone.member, laptop.member, phone.member.now)
@@ -606,11 +602,9 @@ class TestPublishing:
         relay, laptop, _ = two
         laptop.member.put("gone", "x")
         laptop.visit()
-        with laptop.member.stores["journal"].transaction(laptop.member.now, HIGH) as tx:
-            tx.delete("gone")
+        laptop.member.delete("gone")
         laptop.member.now += 60 * DAY
-        with laptop.member.stores["journal"].transaction(laptop.member.now, None) as tx:
-            assert forgetting.purge(tx, []) == 1
+        laptop.member.purge()
         laptop.visit()
         entries = laptop.participant._board.entries
         assert entries[max(logs(relay))].heads["journal"].whole

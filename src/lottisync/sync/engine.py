@@ -380,8 +380,7 @@ class Engine:
         self._connections.begin(connection, local_host(stream))
         try:
             await connection.run()
-        except Exception as error:  # noqa: BLE001
-            # A fault in this program. It costs this connection, and no other.
+        except Exception as error:  # noqa: BLE001 - a fault in this program costs this connection, and no other
             self._report("fault", f"the connection to {self._peers.name(device)} broke off: {_fault(error)}")
         finally:
             self._connections.end(connection)

@@ -9,7 +9,7 @@ from pydantic import Field
 from lottisync.entities.view import view
 from lottisync.journal import tasks
 from lottisync.journal.arguments import Arguments, EntityIdText, TitleText
-from lottisync.journal.task_action import ITEM, NOT_ALLOWED, TASK, TaskAction, allows, missing
+from lottisync.journal.task_action import ITEM, NOT_ALLOWED, TASK, OwnedAction, TaskAction, allows, missing
 from lottisync.journal.types import POSITION, ChecklistItem, Task
 from lottisync.language import marked
 from lottisync.review.action import EffectWrite, FieldChange, TargetView
@@ -26,7 +26,7 @@ class MovedItem(Arguments):
     title: TitleText = Field(description="The item's title, as it is on the checklist.")
 
 
-class MigrateChecklistItem(MovedItem, TaskAction):
+class MigrateChecklistItem(MovedItem, OwnedAction):
     tool: ClassVar[str] = "migrate_checklist_item"
     purpose: ClassVar[str] = "Propose to move one checklist item to another task."
     offered: ClassVar[bool] = False
@@ -37,11 +37,8 @@ class MigrateChecklistItem(MovedItem, TaskAction):
     def arguments(self) -> dict[str, Any]:
         return TaskAction.arguments(self)
 
-    def target(self, task_id: str) -> str:
+    def owned_id(self) -> str:
         return self.id
-
-    def is_about(self, entity_id: str) -> bool:
-        return self.id == entity_id
 
     def values(self) -> dict[str, Any]:
         return {"taskId": self.target_task_id}
