@@ -113,8 +113,8 @@ def _daemon(home: TaskHome) -> tuple[str, ...]:
 def fill(home: TaskHome, numbers: range, told: Told = lambda done: None) -> None:
     for start in range(numbers.start, numbers.stop, IMPORT):
         with home.journal.transaction(clock.now(), HIGH) as tx:
-            for number in range(start, min(start + IMPORT, numbers.stop)):
-                tx.put(ident(number), "task", task(number))
+            some = range(start, min(start + IMPORT, numbers.stop))
+            tx.put_all((ident(number), "task", task(number)) for number in some)
         told(start - numbers.start + IMPORT)
 
 

@@ -32,6 +32,8 @@ _WITHOUT_SIBLINGS = b",{}]"
 _DELETED_AT = f'"{DELETED_AT}"'.encode()
 FEW = 8
 """So few versions are opened sooner one by one."""
+TOGETHER = 200
+"""So many are taken apart together. What is computed of more of them does not stay in the processor's cache."""
 _NAMES_BYTES = 128 + 64
 """Of an id and a type, at most."""
 _columns_of = msgspec.structs.astuple

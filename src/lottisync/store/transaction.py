@@ -31,10 +31,6 @@ from lottisync.store.merge import Merge
 from lottisync.store.reader import Row
 from lottisync.store.rows import INSERT_COMPONENT
 
-NEW_ROWS = 200
-"""Entities that are written together, column by column. What is computed of more of them does not stay in the
-processor's cache."""
-
 
 def refuse_bad_precedence(given: object) -> None:
     """Raise `Problem` unless it is `HIGH` or `LOW`."""
@@ -92,7 +88,7 @@ class Transaction(Merge):
     def put_all(self, entities: Iterable[tuple[str, str, Mapping[str, Any]]], *, precedence: int | None = None) -> None:
         """`put` each of (id, type, fields). Which of them are not here yet is looked up for many at once."""
         remaining = iter(entities)
-        while some := list(islice(remaining, NEW_ROWS)):
+        while some := list(islice(remaining, batch.TOGETHER)):
             if len(some) <= batch.FEW or not self._put_new(some, self._allowed(precedence)):
                 for entity_id, type_name, fields in some:
                     self.put(entity_id, type_name, fields, precedence=precedence)
