@@ -130,6 +130,28 @@ def test_relay_572_what_a_thief_has_put_in_the_place_of_a_message_is_not_taken_f
     assert phone.title("t2") == "two"
 
 
+def test_relay_831_what_was_replaced_at_a_server_is_noticed_by_its_number(server: Server) -> None:
+    """RELAY-831: a thief deletes a message, and waits until the server has forgotten its id."""
+
+    async def work(relay: JetStream) -> None:
+        await relay._context.delete_stream(relay._stream)
+        await relay._context.add_stream(
+            name=relay._stream, subjects=[f"{relay._prefix}.>"], allow_direct=True, duplicate_window=0.1
+        )
+        for number in (1, 2):
+            await relay.put(message(number))
+        assert len(await relay.names()) == 2
+        assert relay.replaced == set()
+        await relay._context.purge_stream(relay._stream, seq=2, subject=relay._subject(LANE, "log"))
+        subject, headers = relay._subject(LANE, "log"), {"Nats-Msg-Id": f"{LANE.hex()}-log-1"}
+        while (await relay._context.publish(subject, b"nothing", headers=headers)).duplicate:
+            pass
+        assert len(await relay.names()) == 2
+        assert relay.replaced == {Name(LANE, "log", 1)}
+
+    at(server, work)
+
+
 def test_relay_43_three_devices_that_are_never_up_together_share_everything(
     server: Server, three: list[Member]
 ) -> None:

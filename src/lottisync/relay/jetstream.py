@@ -8,6 +8,8 @@ what the server recognises a repetition by. nats-py runs on asyncio alone, so th
 """
 
 import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import NamedTuple
 
 from nats.errors import Error as NatsError
@@ -16,7 +18,7 @@ from nats.js.api import AckPolicy, ConsumerConfig, DeliverPolicy, DiscardPolicy,
 from nats.js.errors import APIError, NotFoundError
 
 from lottisync.problem import Problem
-from lottisync.relay.connection import Connection, connect, unusable
+from lottisync.relay.connection import NO_ROOM, Connection, connect, stalled
 from lottisync.relay.deletion import Purge
 from lottisync.relay.header import LANE_BYTES, Name
 from lottisync.relay.lane import Moved, Publication
@@ -29,8 +31,6 @@ AGE_SECONDS = 90 * 24 * 3_600
 DUPLICATE_SECONDS = 120.0
 LISTED_TOGETHER = 256
 WRONG_LAST_SEQUENCE = 10_071
-FULL = (10_077, 10_047, 10_023)
-"""Error codes: the stream has its most bytes, the account or the server has no room."""
 
 
 class _Position(NamedTuple):
@@ -43,7 +43,7 @@ class JetStream:
     that the last look found again, and under them another message than was found or put there before."""
 
     def __init__(self, client: Connection, context: JetStreamContext, setting: Setting, tag: bytes) -> None:
-        self._client, self._context = client, context
+        self._client, self._context, self._setting = client, context, setting
         self._prefix = f"ls.{setting.space.hex()}"
         self._stream = f"LS-{setting.space.hex()}"
         self._tag = tag
@@ -70,12 +70,18 @@ class JetStream:
         """At a server that is connected. `patience` (seconds) bounds each request. Raises `Problem`; the caller still
         has to close the connection."""
         relay = cls(client, client.jetstream(timeout=patience), setting, tag)
-        try:
+        with relay.asking():
             await relay._make_stream()
             await client.subscribe(f"{relay._prefix}.>", cb=relay._note_change)
-        except (TimeoutError, NatsError) as error:
-            raise unusable(setting, error, client.refused) from None
         return relay
+
+    @contextmanager
+    def asking(self) -> Iterator[None]:
+        """Around what is asked of the server: what it does not do is a `Problem`."""
+        try:
+            yield
+        except (TimeoutError, NatsError) as error:
+            raise stalled(self._setting, error, self._client.refused) from None
 
     async def _make_stream(self) -> None:
         try:
@@ -154,7 +160,7 @@ class JetStream:
         except APIError as error:
             if error.err_code == WRONG_LAST_SEQUENCE:
                 raise Moved from None
-            if error.err_code in FULL:
+            if error.err_code in NO_ROOM:
                 raise Problem(
                     "relay-full", "the relay is full: it took nothing more. Give the stream {name} more room",
                     name=self._stream,

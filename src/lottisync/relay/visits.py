@@ -119,14 +119,24 @@ class Visits:
             if publish:
                 await self.visit(relay, participant, leaving=True)
             else:
-                await self._read(relay, participant)
+                with relay.asking():
+                    await self._read(relay, participant)
             standing = await self._call(partial(participant.standing, self._now()))
-            return Found(standing, *await relay.room())
+            with relay.asking():
+                return Found(standing, *await relay.room())
         finally:
             participant.close()
             await relay.close()
 
     async def visit(self, relay: "JetStream", participant: Participant, *, leaving: bool = False) -> None:
+        """Look, read, publish, clean up. Raises `Problem` for what the relay does not do."""
+        with relay.asking():
+            await self._visit(relay, participant, leaving=leaving)
+        for event in participant.events():
+            if (said := words(event)) is not None:
+                self._report(*said)
+
+    async def _visit(self, relay: "JetStream", participant: Participant, *, leaving: bool) -> None:
         await self._read(relay, participant)
         while (publication := await self._call(partial(participant.publish, self._now(), leaving=leaving))) is not None:
             try:
@@ -138,9 +148,6 @@ class Visits:
         for purge in await self._call(partial(participant.purges, self._now())):
             await relay.purge(purge)
             participant.purged(purge)
-        for event in participant.events():
-            if (said := words(event)) is not None:
-                self._report(*said)
 
     async def _read(self, relay: "JetStream", participant: Participant) -> None:
         names = await relay.names()
