@@ -29,7 +29,7 @@ from lottisync.daemon.agent_page import agent_page, cost
 from lottisync.daemon.home import TaskHome
 from lottisync.device import clock
 from lottisync.journal import tasks
-from lottisync.language import marked, number, say, several
+from lottisync.language import marked, number, say, several, translated
 from lottisync.problem import Problem
 from lottisync.store import lookups
 from lottisync.store.reader import Reader
@@ -109,9 +109,13 @@ def _show_page(terminal: Terminal, page: AgentAnswer, which: str) -> None:
             "yellow",
         )
     if page.failed_because and not page.asleep_because:
-        terminal.line(say("The last wake failed: {failed_because}", failed_because=page.failed_because), "red")
+        terminal.line(
+            say("The last wake failed: {failed_because}", failed_because=translated(page.failed_because)), "red"
+        )
     if page.asleep_because:
-        terminal.line(say("It sleeps, after {asleep_because}", asleep_because=page.asleep_because), "bold red")
+        terminal.line(
+            say("It sleeps, after {asleep_because}", asleep_because=translated(page.asleep_because)), "bold red"
+        )
         terminal.line(say("When that is mended: lottisync agent resume"))
     if page.home.offered:
         seen = local(page.home.last_seen_at) or say("for as long as this device remembers")
@@ -245,7 +249,7 @@ def log(terminal: Terminal, which: str, run: str | None) -> None:
             each.run_key[:RUN_CHARACTERS],
             local(each.created_at, SECONDS),
             cut(f"{each.reason} {each.reason_id}", WHY_COLUMNS),
-            cut(each.status if not each.error else f"{each.status}: {each.error}", ENDED_COLUMNS),
+            cut(each.status if not each.error else f"{each.status}: {translated(each.error)}", ENDED_COLUMNS),
             each.tokens.read + each.tokens.written,
         )
         for each in wakes
@@ -287,7 +291,7 @@ def _show_run(terminal: Terminal, found: Agent, runs: list[run_log.Run], abbrevi
             if each.text or each.changed:  # a turn that only calls tools says nothing itself
                 _show_message(terminal, each)
         if meant[0].error_message:
-            terminal.text(meant[0].error_message, f"{meant[0].status}: ")
+            terminal.text(translated(meant[0].error_message), f"{meant[0].status}: ")
 
     terminal.emit(Conversation(said), shown)
 

@@ -8,6 +8,7 @@ import anyio
 
 from lottisync.net import tls
 from lottisync.net.address import Address
+from lottisync.problem import Sentence
 from lottisync.sync.dial_plan import DIAL_SECONDS, Failure
 from lottisync.sync.dialling import Connected, Unreachable
 
@@ -36,11 +37,11 @@ def why(error: BaseException, host: str, name: str) -> Failure:
     cause = _cause(error)
     text = str(cause)
     if isinstance(error, TimeoutError):
-        return Failure("unreachable", "no answer in time")
+        return Failure("unreachable", Sentence("no answer in time"))
     if isinstance(cause, socket.gaierror):
         return Failure("unreachable", f"the name {host} leads to no address ({cause.strerror or text})")
     if isinstance(error, anyio.EndOfStream):
-        return Failure("refused", "what answers there hung up in the middle of the handshake", stranger=True)
+        return Failure("refused", Sentence("what answers there hung up in the middle of the handshake"), stranger=True)
     if "CERTIFICATE_VERIFY_FAILED" in text:
         return Failure(
             "refused",
@@ -49,7 +50,7 @@ def why(error: BaseException, host: str, name: str) -> Failure:
             stranger=True,
         )
     if isinstance(cause, ConnectionRefusedError):
-        return Failure("unreachable", "nothing listens there")
+        return Failure("unreachable", Sentence("nothing listens there"))
     if isinstance(cause, ssl.SSLError):
         return Failure("refused", f"what answers there does not sync ({text})", stranger=True)
     if isinstance(cause, OSError) and cause.errno is not None:
