@@ -40,13 +40,11 @@ from lottisync.store import conflict as conflicts_of
 from lottisync.store import damage, lookups, mending, overwritten
 from lottisync.store.check import broken_invariants
 from lottisync.store.conflict import Conflict
-from lottisync.store.instant import iso
+from lottisync.store.instant import holds_instant, iso
 from lottisync.store.reader import Reader
 from lottisync.store.store import Store
 
 DAY = 24 * 3_600_000
-INSTANTS = ("at", "end", "until", "sleepUntil")
-"""Registers that hold an instant, beside those whose names end in `At`."""
 MILLISECONDS = "at_ms"
 """The register of a signed record with the time of the signature."""
 
@@ -239,7 +237,7 @@ def _held(path: str, value: Any) -> str:
 def _plain(path: str, value: Any) -> str:
     """What a register holds, an instant by this device's clock."""
     name = split(path)[0]
-    if isinstance(value, str) and (name.endswith("At") or name in INSTANTS):
+    if isinstance(value, str) and holds_instant(name):
         return local(value, SECONDS)
     if isinstance(value, int) and name == MILLISECONDS:
         return local(iso(value), SECONDS)
