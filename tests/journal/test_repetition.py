@@ -11,15 +11,15 @@ from tests.support.stores import NOON, new_store
 
 from lottisync.device import acts, reversal
 from lottisync.entities.entity import HIGH, has_conflict
-from lottisync.journal import names, repetition, tasks
+from lottisync.journal import names, repetition, task_values, tasks
 from lottisync.journal.repetition import Rule, rule_of, said
 from lottisync.problem import Problem
 from lottisync.store.instant import LAST, iso
 from lottisync.store.store import Store
 
 TODAY = datetime.fromtimestamp(NOON / 1000).date()
-DONE = tasks.checked_status("DONE", None)
-OPEN = tasks.checked_status("OPEN", None)
+DONE = task_values.checked_status("DONE", None)
+OPEN = task_values.checked_status("OPEN", None)
 DAY = 86_400_000
 
 

@@ -77,11 +77,11 @@ class TestSignatures:
         relay, laptop, phone = two
         laptop.member.put("t1", "one")
         laptop.visit()
-        twin = laptop.member.copied(laptop.member.folder.parent / "copy")
+        copied = laptop.member.copied(laptop.member.folder.parent / "copy")
         laptop = Visitor(laptop.member.restarted(), relay, 1)
         other = Relay()
         other.messages = dict(relay.messages)
-        copy = Visitor(twin, other, 2)
+        copy = Visitor(copied, other, 2)
         for visitor in (laptop, copy):
             visitor.member.put("t2", str(visitor.relay is relay))
             visitor.visit()
@@ -157,7 +157,7 @@ class TestKeys:
         assert own
         assert not [data for data in own if parts_of(data).header.epoch in held]
 
-    def test_relay_11_who_takes_a_key_takes_the_revocations_it_was_made_after(
+    def test_relay_11_a_device_that_accepts_a_key_has_the_revocations_it_was_made_after(
         self, three: tuple[Relay, Visitor, Visitor, Visitor]
     ) -> None:
         """RELAY-11, RELAY-32"""
@@ -173,7 +173,7 @@ class TestKeys:
     def test_relay_12_a_newcomer_shows_the_records_that_let_it_in(
         self, three: tuple[Relay, Visitor, Visitor, Visitor], tmp_path: Path
     ) -> None:
-        """RELAY-12: the device that let it in is dead, and has told nobody."""
+        """RELAY-12: the device that let it in is gone, and no other device has its statement."""
         relay, laptop, phone, tablet = three
         settle(laptop, phone, tablet)
         newcomer = Member(tmp_path / "newcomer", 9)
@@ -186,7 +186,7 @@ class TestKeys:
         assert laptop.member.title("t9") == "from the newcomer"
         assert in_step(laptop.member, phone.member, newcomer)
 
-    def test_relay_571_the_records_are_said_again_to_who_lacks_them(
+    def test_relay_571_the_records_are_sent_again_to_a_device_that_lacks_them(
         self, three: tuple[Relay, Visitor, Visitor, Visitor]
     ) -> None:
         """RELAY-571: the tablet was revoked, which all know; and paired again with the phone, which is lost now."""
@@ -347,7 +347,7 @@ class TestTaking:
         assert phone.member.title("decision", store="agent") == "confirmed"
         assert phone.member.title("effect") == "done"
 
-    def test_relay_15_a_segment_is_taken_by_who_knows_what_it_stands_on(
+    def test_relay_15_a_segment_is_taken_by_a_device_that_has_its_base(
         self, two: tuple[Relay, Visitor, Visitor]
     ) -> None:
         """RELAY-15"""
@@ -377,7 +377,7 @@ class TestTaking:
         assert tablet.member.title("t1") is None
         assert tablet.member.title("t2") == "two"
 
-    def test_relay_26_who_was_away_for_long_forgets_and_is_heard(self, two: tuple[Relay, Visitor, Visitor]) -> None:
+    def test_relay_26_a_device_that_was_away_for_long_forgets_too(self, two: tuple[Relay, Visitor, Visitor]) -> None:
         """RELAY-26, RELAY-36"""
         relay, laptop, phone = two
         laptop.member.put("gone", "to be deleted")
@@ -465,17 +465,17 @@ class TestTaking:
         settle(laptop, phone)
         laptop.member.put("t0", "before")
         settle(laptop, phone)
-        twin = Visitor(laptop.member.copied(laptop.member.folder.parent / "copy"), relay, 5)
-        (twin.member.folder / "hosts").write_text("100")  # hosts are random elsewhere
+        copy = Visitor(laptop.member.copied(laptop.member.folder.parent / "copy"), relay, 5)
+        (copy.member.folder / "hosts").write_text("100")  # hosts are random elsewhere
         laptop = Visitor(laptop.member.restarted(), relay, 1)
         laptop.member.put("t1", "of the laptop")
         laptop.publish()
-        twin.member.put("t2", "of its copy")
-        settle(twin, phone, laptop, times=5)
-        assert in_step(laptop.member, phone.member, twin.member)
+        copy.member.put("t2", "of its copy")
+        settle(copy, phone, laptop, times=5)
+        assert in_step(laptop.member, phone.member, copy.member)
         assert phone.member.title("t1") == "of the laptop"
         assert phone.member.title("t2") == "of its copy"
-        assert any(visitor.happened(Split) for visitor in (laptop, phone, twin))
+        assert any(visitor.happened(Split) for visitor in (laptop, phone, copy))
 
 
 class TestPublishing:
@@ -657,7 +657,7 @@ class TestPublishing:
 
 
 class TestSnapshots:
-    def test_relay_20_who_begins_with_nothing_gets_all_of_it(self, two: tuple[Relay, Visitor, Visitor]) -> None:
+    def test_relay_20_a_device_with_empty_stores_gets_everything(self, two: tuple[Relay, Visitor, Visitor]) -> None:
         """RELAY-20"""
         relay, laptop, phone = two
         large(laptop)

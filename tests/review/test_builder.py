@@ -157,7 +157,7 @@ def test_s0_36_a_tick_of_the_users_without_a_reason_is_not_proposed(laptop: Revi
 
 
 def test_s0_39_the_title_passes_where_the_tick_is_withheld(laptop: Reviewer) -> None:
-    """S0-39, S0-15, S0-16, SOV-6: it is queued, it counts, and the model is told of the tick."""
+    """S0-39, S0-15, S0-16, SOV-6: it is queued, it counts, and the answer to the model names the tick."""
     laptop.add_task(items=("Flour",))
     laptop.tick("t1-i0")
     change = {"id": "t1-i0", "isChecked": False, "title": "Rye flour"}

@@ -344,7 +344,7 @@ def test_copy_7_a_copy_can_be_settled_without_a_write(tmp_path: Path) -> None:
     assert notices(a) == []
 
 
-def test_copy_7_another_machine_is_another_storage(tmp_path: Path) -> None:
+def test_copy_7_another_machine_is_another_place(tmp_path: Path) -> None:
     """Also for the same file, as on a disk that was moved; without a machine's id the file alone counts."""
     file, absent = tmp_path / "file", tmp_path / "absent"
     ids = [tmp_path / name for name in ("one", "two")]

@@ -88,7 +88,7 @@ def test_store_25_it_is_passed_on_in_the_same_bytes_and_is_not_offered_to_who_ha
     assert digest_of(strict) == digest_of(third) == digest_of(lax)
 
 
-def test_store_26_a_later_good_version_takes_its_storage(tmp_path: Path) -> None:
+def test_store_26_a_later_good_version_takes_its_place(tmp_path: Path) -> None:
     store, other = new_store(tmp_path, 1), new_store(tmp_path, 2)
     take(store, made({A: 1}), bad({A: 1, B: 1}), made({A: 1, B: 1, C: 1}, title="Soap"))
     take(other, made({A: 1, B: 1, C: 1}, title="Soap"))
@@ -191,7 +191,7 @@ def test_store_27_what_would_join_to_more_than_fits_is_kept_beside(tmp_path: Pat
         ("t", b"[" * 100_000),
     ],
 )
-def test_store_61_what_has_no_id_or_no_clock_has_no_storage(tmp_path: Path, entity_id: str, clock: bytes) -> None:
+def test_store_61_what_has_no_id_or_no_clock_has_no_place(tmp_path: Path, entity_id: str, clock: bytes) -> None:
     store = new_store(tmp_path)
     before = dump(store)
     version = Version(entity_id, "task", clock, GOOD.stamps, GOOD.document)

@@ -16,7 +16,7 @@ from lottisync.agents.run_key import user_initiated
 from lottisync.agents.wake import wake
 from lottisync.daemon.home import TaskHome
 from lottisync.device import clock
-from lottisync.journal import checklist, names, tasks, time_entry
+from lottisync.journal import checklist, names, task_values, tasks, time_entry
 from lottisync.journal.toolbox import ACTIONS
 from lottisync.problem import Problem
 from lottisync.review.inbox import Inbox
@@ -58,7 +58,7 @@ def _add_tasks(home: TaskHome) -> None:
         tasks.add_item(tx, "i2", OTHER, f"Call the {LONG}")
         tasks.check_item(tx, "i2", checked=True)
         tasks.set_link(tx, TASK, "blocks", OTHER)
-        tasks.edit_task(tx, TASK, tasks.language_fields("en"))
+        tasks.edit_task(tx, TASK, task_values.language_fields("en"))
         tasks.add_item(tx, "i3", TASK, f"Ask the {LONG} again")
         checklist.archive_item(tx, "i3")
         time_entry.start(tx, "e1", TASK, f"On the phone with the {LONG}", iso(tx.now))

@@ -21,7 +21,7 @@ from lottisync.adapter.wire_entity import BadRequest
 from lottisync.agents.toolbox import TOOLBOX, RetractSuggestions
 from lottisync.causality.vector_clock import Dot
 from lottisync.entities.schema import derived_id
-from lottisync.journal import guard, tasks
+from lottisync.journal import guard, task_values, tasks
 from lottisync.journal.actions.add_checklist_item import AddChecklistItem
 from lottisync.journal.actions.set_task_language import SetTaskLanguage
 from lottisync.journal.actions.update_checklist_item import UpdateChecklistItem
@@ -46,10 +46,10 @@ from lottisync.store.transaction import Transaction
 AGENT = "adapter-agent"
 """Who proposes, unless a request names another `agent`."""
 CHECKS: Mapping[str, Callable[[Any], Any]] = {
-    "title": tasks.checked_title,
-    "priority": tasks.checked_priority,
-    "due": lambda value: None if value is None else tasks.checked_day(value),
-    "estimate": lambda value: None if value is None else tasks.checked_minutes(value),
+    "title": task_values.checked_title,
+    "priority": task_values.checked_priority,
+    "due": lambda value: None if value is None else task_values.checked_day(value),
+    "estimate": lambda value: None if value is None else task_values.checked_minutes(value),
     "categoryId": lambda value: value,
 }
 """The fields of `task.edit`, beside `status` and `labels`."""
@@ -244,7 +244,7 @@ class ProposalOperations:
         with self._journal(request).transaction(r.now(request), PERSON) as tx:
             for name, value in values.items():
                 if name == "status":
-                    fields |= tasks.checked_status(value, values.get("statusReason") or request.get("reason"))
+                    fields |= task_values.checked_status(value, values.get("statusReason") or request.get("reason"))
                 elif name == "labels":
                     fields |= self._labels(tx, task_id, value)
                 elif name in CHECKS:

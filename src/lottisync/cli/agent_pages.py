@@ -28,7 +28,7 @@ from lottisync.cli.watch import watchable
 from lottisync.daemon.agent_page import agent_page, cost
 from lottisync.daemon.home import TaskHome
 from lottisync.device import clock
-from lottisync.journal import tasks
+from lottisync.journal import finding
 from lottisync.language import marked, number, say, several, translated
 from lottisync.problem import Problem
 from lottisync.store import lookups
@@ -332,7 +332,7 @@ def agent_of(home: TaskHome, which: str) -> Agent:
         if len(fitting) == 1 and (fitting[0] == which or not lookups.ids_like(journal, which, 1, "task")):
             return agents.read(reader, fitting[0])
     with home.journal.reading() as reader:
-        task_id = tasks.resolve(reader, which, "task")
+        task_id = finding.resolve(reader, which, "task")
     with home.agent.reading() as reader:
         found = task_agent.agent_for_task(reader, task_id)
     if found is None:

@@ -20,7 +20,7 @@ from lottisync.cli.terminal import Terminal, common, short
 from lottisync.cli.times import SECONDS, local
 from lottisync.daemon.agent_page import agent_page, rules
 from lottisync.device import clock
-from lottisync.journal import names, never_sent, tasks
+from lottisync.journal import finding, names, never_sent
 from lottisync.language import number, say
 from lottisync.problem import Problem
 from lottisync.problem import Usage as WrongCall
@@ -116,7 +116,7 @@ def never_send(terminal: Terminal, task: str | None, label: str | None, category
 
 
 def _named(reader: Reader, task: str | None, label: str | None, category: str | None) -> list[str]:
-    found = [tasks.resolve(reader, task, "task")] if task is not None else []
+    found = [finding.resolve(reader, task, "task")] if task is not None else []
     found += [names.find_known(reader, "label", label)] if label is not None else []
     return found + ([names.find_known(reader, "category", category)] if category is not None else [])
 

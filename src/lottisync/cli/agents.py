@@ -31,7 +31,7 @@ from lottisync.cli.times import local
 from lottisync.daemon.agent_page import agent_page, cost
 from lottisync.daemon.home import TaskHome
 from lottisync.device import clock
-from lottisync.journal import tasks
+from lottisync.journal import finding
 from lottisync.language import marked, number, say, several
 from lottisync.problem import Problem
 from lottisync.problem import Usage as WrongCall
@@ -72,7 +72,7 @@ def create(terminal: Terminal, task_id: str, name: str, model: str | None) -> No
 
     home = terminal.home
     with home.journal.reading() as reader:
-        task = tasks.resolve(reader, task_id, "task")
+        task = finding.resolve(reader, task_id, "task")
     ident = task_agent.create_task_agent(
         home.journal,
         home.agent,

@@ -29,8 +29,8 @@ from lottisync.daemon.overview import device_names
 from lottisync.device import clock, purging
 from lottisync.entities.entity import DELETED_AT, Entity
 from lottisync.entities.path import split
+from lottisync.journal import finding
 from lottisync.journal import names as label_names
-from lottisync.journal import tasks
 from lottisync.language import say, several
 from lottisync.problem import Problem, Sentence
 from lottisync.review import index
@@ -413,7 +413,7 @@ def _titled(home: TaskHome, piece: str) -> str:
     """The task with that piece in its title; `Problem` if several have it, or none."""
     try:
         with home.journal.reading() as reader:
-            return tasks.resolve(reader, piece, "task")
+            return finding.resolve(reader, piece, "task")
     except Problem as problem:
         if problem.code != "unknown-id":
             raise

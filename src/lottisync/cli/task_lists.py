@@ -18,7 +18,7 @@ from lottisync.cli.terminal import Cell, Terminal, common, judging_the_call, sho
 from lottisync.cli.times import DATE, local
 from lottisync.cli.watch import watchable
 from lottisync.device import clock
-from lottisync.journal import names, tasks
+from lottisync.journal import names, task_values
 from lottisync.journal.task_list import FILE, SORTS, Page, Wanted, forgotten_from, page_of
 from lottisync.language import marked, say
 from lottisync.store.instant import later
@@ -82,7 +82,7 @@ def _wanted(
 ) -> Wanted:
     """What the options say. Raises `Problem` with exit code 2 for a value that cannot be read."""
     with judging_the_call():
-        statuses = None if status is None else (tasks.checked_status_name(status.replace("-", " ")),)
+        statuses = None if status is None else (task_values.checked_status_name(status.replace("-", " ")),)
         until = None if due is None else _until(due, clock.now())
     wanted = Wanted(sort, statuses, everything, deleted, until)
     if label is not None:

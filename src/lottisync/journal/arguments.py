@@ -13,7 +13,7 @@ from typing import Annotated, Any, ClassVar, Self, TypeVar
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PrivateAttr, StringConstraints
 from pydantic.alias_generators import to_camel
 
-from lottisync.journal.tasks import MAX_TITLE, checked_day, checked_priority, checked_title
+from lottisync.journal.task_values import MAX_TITLE, checked_day, checked_priority, checked_title
 from lottisync.journal.types import PRIORITIES
 from lottisync.problem import Problem
 

@@ -15,7 +15,7 @@ from lottisync.agents.task_agent import agent_for_task, create_task_agent
 from lottisync.device import acts
 from lottisync.entities.entity import Entity
 from lottisync.entities.view import view
-from lottisync.journal import checklist, names, never_sent, repetition, tasks, time_entry
+from lottisync.journal import checklist, finding, names, never_sent, repetition, task_values, tasks, time_entry
 from lottisync.journal import task_list as task_list_index
 from lottisync.journal import words as task_words
 from lottisync.journal.task_list import Wanted
@@ -364,7 +364,7 @@ def _put_into(tx: Transaction, task_id: str, category: str) -> None:
 
 
 def _due(text: str) -> str | None:
-    return tasks.checked_day(text) if text.strip() else None
+    return task_values.checked_day(text) if text.strip() else None
 
 
 def _reminder(text: str, zone: tzinfo | None) -> str | None:
@@ -390,7 +390,7 @@ def _repeat(tx: Transaction, task: str, form: Form, here: Here) -> object:
     if not form.one("value").strip():
         return tasks.edit_task(tx, task, {"repeat": None})
     due = tasks.read(tx, task, "task", Task).due
-    start = tasks.checked_day(due) if due else there(tx.now, here.zone).date().isoformat()
+    start = task_values.checked_day(due) if due else there(tx.now, here.zone).date().isoformat()
     rule = repetition.said(_typed_rule(form), date.fromisoformat(start))
     return tasks.edit_task(tx, task, {"repeat": rule.stored()})
 
@@ -400,7 +400,7 @@ def _minutes(text: str) -> int | None:
         return None
     if not (text.strip().isascii() and text.strip().isdigit()):
         raise Problem("bad-value", "minutes are a whole number; got {text!r}", text=text[:40])
-    return tasks.checked_minutes(int(text))
+    return task_values.checked_minutes(int(text))
 
 
 def _steps(text: str) -> int:
@@ -412,7 +412,7 @@ def _steps(text: str) -> int:
 
 def _link(tx: Transaction, task: str, form: Form, *, on: bool) -> object:
     """Link a task, which may be named by its title, with the one of the page; or take that back."""
-    other = tasks.resolve(tx, form.one("other"), "task")
+    other = finding.resolve(tx, form.one("other"), "task")
     return tasks.set_link(tx, task, form.one("relation"), other, on=on)
 
 
@@ -429,12 +429,14 @@ def _note(tx: Transaction, task: str, new: str, text: str, minutes: int | None) 
 
 
 VERBS: Mapping[str, Verb] = {
-    "title": lambda tx, task, form, here: tasks.edit_task(tx, task, {"title": tasks.checked_title(form.one("value"))}),
+    "title": lambda tx, task, form, here: tasks.edit_task(
+        tx, task, {"title": task_values.checked_title(form.one("value"))}
+    ),
     "status": lambda tx, task, form, here: repetition.edit_task(
-        tx, task, tasks.checked_status(form.one("value"), form.one("reason"))
+        tx, task, task_values.checked_status(form.one("value"), form.one("reason"))
     ),
     "priority": lambda tx, task, form, here: tasks.edit_task(
-        tx, task, {"priority": tasks.checked_priority(form.one("value"))}
+        tx, task, {"priority": task_values.checked_priority(form.one("value"))}
     ),
     "due": lambda tx, task, form, here: tasks.edit_task(tx, task, {"due": _due(form.one("value"))}),
     "remind": lambda tx, task, form, here: tasks.edit_task(
@@ -449,7 +451,7 @@ VERBS: Mapping[str, Verb] = {
     "remove-item": lambda tx, task, form, here: tasks.remove_item(tx, form.one("item")),
     "archive-item": lambda tx, task, form, here: checklist.archive_item(tx, form.one("item")),
     "put-back": lambda tx, task, form, here: checklist.archive_item(tx, form.one("item"), archived=False),
-    "language": lambda tx, task, form, here: tasks.edit_task(tx, task, tasks.language_fields(form.one("value"))),
+    "language": lambda tx, task, form, here: tasks.edit_task(tx, task, task_values.language_fields(form.one("value"))),
     "start-timer": lambda tx, task, form, here: time_entry.start(
         tx, here.new, task, form.one("value").strip() or time_entry.DEFAULT_TEXT, iso(tx.now)
     ),
