@@ -25,7 +25,6 @@ RUNS = 7
 TURNS = 2
 TASK = "0" * 32
 OWN = "import lottisync.cli.main, lottisync.cli.agents, lottisync.agents.wake, lottisync.agents.endpoint"
-URL = "LOTTISYNC_MODEL_URL"
 CLIENT = "import openai, lottisync.agents.endpoint"
 
 
@@ -39,7 +38,7 @@ def wake(setting: Setting) -> list[Figure]:
     )
     home.close()
     with ScriptedModelServer(_script) as server:
-        environment = os.environ | {URL: server.url, "LOTTISYNC_MODEL_KEY": "", "LOTTISYNC_MODEL": ""}
+        environment = os.environ | {"LOTTISYNC_MODEL_URL": server.url, "LOTTISYNC_MODEL_KEY": "", "LOTTISYNC_MODEL": ""}
         environment.pop("PYTHONDONTWRITEBYTECODE", None)
 
         def python(*arguments: str) -> None:
@@ -48,7 +47,7 @@ def wake(setting: Setting) -> list[Figure]:
         ways: dict[str, Callable[[], None]] = {
             "wake": lambda: python("-m", "lottisync", "agent", "wake", TASK, "--home", str(home.path), "--json"),
             "its imports": lambda: python("-c", f"{OWN}, openai"),
-            "process": lambda: _asked(server.url),
+            "process": lambda: anyio.run(_asked, server.url),
             "the client's": lambda: python("-c", CLIENT),
         }
         best = _best(setting, ways)
@@ -83,18 +82,13 @@ def _script(request: ChatRequest) -> Reply:
     return Say(tool_calls=(("search_task", {"words": "chain"}),)) if request.turn == 1 else Say(text="Done.")
 
 
-def _asked(url: str) -> None:
-    """A wake's questions, as the daemon asks them. Whatever is measured next has no model again: in a daemon that has
-    one, agents are awake."""
-    os.environ[URL] = url
-    try:
-        anyio.run(_ask)
-    finally:
-        del os.environ[URL]
-
-
-async def _ask() -> None:
+async def _asked(url: str) -> None:
+    """A wake's questions, as the daemon asks them."""
     question: list[Message] = [SystemMessage("You are Laura."), UserMessage("The task.")]
-    async with ModelProcess(Choice("scripted", None), {}) as model:
-        for _ in range(TURNS):
-            await model.complete(question, [])
+    os.environ["LOTTISYNC_MODEL_URL"] = url
+    try:
+        async with ModelProcess(Choice("scripted", None), {}) as model:
+            for _ in range(TURNS):
+                await model.complete(question, [])
+    finally:
+        del os.environ["LOTTISYNC_MODEL_URL"]

@@ -353,8 +353,11 @@ class Rows(Reader):
     def _remember(self, before: Entity, after: Entity, changes: set[str]) -> None:
         """Keep what was overwritten, locally, for people: `lottisync history` (STORE-16)."""
         for p in sorted(changes):
+            held = before.registers.get(p, ())
+            if not held:
+                continue
             now = after.registers.get(p, ())
-            gone = [held for held in before.registers.get(p, ()) if held not in now]
+            gone = [each for each in held if each not in now]
             if gone:
                 by_host, by_counter = (now[0].stamp.host, now[0].stamp.counter) if now else ("", 0)
                 kept = [(before.id, p, *held.stamp, held.value, by_host, by_counter) for held in gone]

@@ -213,7 +213,7 @@ class Transaction(Merge):
         reading = hlc.tick(self._clock, self.now)
         stamp = Stamp(precedence, reading.millis, reading.ticks, self._host, self._counter + 1)
         after = write(entity, values, stamp, seen)
-        changes = after.registers.differing(entity.registers)
+        changes = set(values)  # no other register is touched, and no write before has this stamp
         closed = version.close(after)
         if len(closed.document) > version.MAX_DOCUMENT or closed.size() > version.MAX_VERSION:
             raise _too_large(entity_id, len(closed.document))
