@@ -153,7 +153,7 @@ async def show_code(
             return
         try:
             outcome.append(await let_in(raw, me, offer, clock))
-        except NotWanted as error:  # whoever else comes has no code of this person's
+        except NotWanted as error:  # the code was typed: nobody else has it
             outcome.append(error)
         except PairingError as error:
             complaint[:] = [error.message]
