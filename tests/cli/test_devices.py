@@ -147,3 +147,10 @@ def test_cli_47_a_revoked_device_that_pairs_again_is_shown_as_such(home: Path, m
     assert "--yes" in said
     assert run_here("pair", "123456789", "--yes", home=home).code == 0
     assert statuses(home)["tablet"] == "active"
+
+
+def test_meet_40_an_address_alone_in_the_settings_is_enough_to_pair(home: Path) -> None:
+    """MEET-40, CLI-3: where no daemon ran, `pair` ended with a traceback."""
+    (home / "config.toml").write_text('listen = "127.0.0.1"\n')
+    refused = run_here("pair", "123-456-789", "--at", "127.0.0.1:9", home=home)
+    assert (refused.code, "no device shows a code at 127.0.0.1:9" in refused.err) == (1, True)

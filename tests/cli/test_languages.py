@@ -205,7 +205,8 @@ def test_cli_683_what_happens_at_a_relay_and_why_a_device_is_away_is_said_in_the
         why(error, "192.0.2.1", "phone").text
         for error in (TimeoutError(), ConnectionRefusedError(), anyio.EndOfStream())
     ]
-    for english in (*sentences, *(str(text) for text in away)):
+    assert {type(text) for text in away} == {str}, "they go into the daemon's file"
+    for english in (*sentences, *away):
         with speaking(language):
             assert translated(english) != english
     for values in ("3", "log", "it is cut off"):

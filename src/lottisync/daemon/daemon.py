@@ -238,7 +238,7 @@ def _announce_box_key(home: TaskHome) -> None:
 async def _visit_relay(home: TaskHome, say: Callable[[str, str], None]) -> None:
     from lottisync.relay.visits import Visits
 
-    await Visits(home, os.urandom, say).run()
+    await Visits(home, os.urandom, lambda code, sentence: say(code, str(sentence))).run()
 
 
 async def _tidy(home: TaskHome) -> None:

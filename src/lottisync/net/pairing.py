@@ -153,7 +153,7 @@ async def show_code(
             return
         try:
             outcome.append(await let_in(raw, me, offer, clock))
-        except NotWanted as error:  # another program came, without a code of this person
+        except NotWanted as error:  # the code was typed: nobody else has it
             outcome.append(error)
         except PairingError as error:
             complaint[:] = [error.message]

@@ -296,7 +296,7 @@ class Engine:
         """Run a connection that was dialled. Only one at a time is dialled for each device."""
         if device in self.connections or device in self._dialled or device not in self.peers:
             await anyio.aclose_forcefully(stream)
-            return Met(Failure("refused", Sentence("there is a connection already")))
+            return Met(Failure("refused", str(Sentence("there is a connection already"))))
         self._dialled.add(device)
         began = anyio.current_time()
         try:
@@ -306,7 +306,7 @@ class Engine:
         if anyio.current_time() - began >= SETTLED_SECONDS:
             return Met()
         if ended is not None and ended.code == "goodbye":
-            return Met(Failure("unreachable", Sentence("its program has stopped")))
+            return Met(Failure("unreachable", str(Sentence("its program has stopped"))))
         state = self.peers.get(device)
         text = (state.error if state is not None else None) or "the connection ended at once"
         return Met(Failure("version" if ended is not None and ended.code == "version" else "refused", text))
