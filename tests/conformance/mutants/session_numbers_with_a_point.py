@@ -9,11 +9,11 @@ from lottisync.protocol import message as m
 original = m.decode
 
 
-def decode(data: bytes) -> list[m.AnyMessage]:
+def decode(body: bytes | memoryview) -> list[m.AnyMessage]:
     try:
-        return original(data)
+        return original(body)
     except m.MalformedMessage:
-        return original(msgspec.msgpack.encode(whole_numbers(msgspec.msgpack.decode(data))))
+        return original(msgspec.msgpack.encode(whole_numbers(msgspec.msgpack.decode(body))))
 
 
 plant(original, decode)
