@@ -408,7 +408,10 @@ def test_web_20_the_whole_story_by_the_keyboard(one: tuple[Path, BrowserContext]
     page = context.new_page()
     page.set_default_timeout(PATIENCE)
     page.goto(run_here("open", "--print", home=home).out.strip())
-    page.keyboard.press("Enter")  # the door's button has the focus
+    expect(
+        page.get_by_role("button")
+    ).to_be_focused()  # a browser gives it when it first draws the page, after its load
+    page.keyboard.press("Enter")
     page.wait_for_url("**/inbox")
     page.keyboard.press("j")
     first = page.evaluate("document.activeElement.id")
@@ -425,6 +428,7 @@ def test_web_20_the_whole_story_by_the_keyboard(one: tuple[Path, BrowserContext]
     page.keyboard.press("t")
     page.wait_for_url("**/tasks")
     page.keyboard.press("/")
+    expect(page.get_by_role("searchbox")).to_be_focused()
     for _ in range(page.locator(".chips a").count() + 2):  # past the search's button and the chips: a new task
         page.keyboard.press("Tab")
     expect(page.locator("#title")).to_be_focused()
