@@ -3,6 +3,7 @@
 import random
 import shutil
 import signal
+from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from tests.support.nats_server import WHERE, Server
 from tests.support.relay import chance, introduce
 
 from lottisync.problem import Problem
-from lottisync.relay import jetstream, ledger, setting
+from lottisync.relay import jetstream, ledger, setting, visits
 from lottisync.relay.deletion import Purge
 from lottisync.relay.header import Name
 from lottisync.relay.jetstream import JetStream
@@ -150,6 +151,54 @@ def test_relay_831_what_was_replaced_at_a_server_is_noticed_by_its_number(server
         assert relay.replaced == {Name(LANE, "log", 1)}
 
     at(server, work)
+
+
+def test_relay_836_only_what_came_since_the_last_look_is_listed(server: Server) -> None:
+    """RELAY-836"""
+
+    async def work(relay: JetStream) -> None:
+        other = await JetStream.connect(Setting(server.url, SPACE), TAG)
+        await relay.put(message(1))
+        assert await relay.names() == [Name(LANE, "log", 1)]
+        await other.names()
+        await other.put(message(2))
+        assert await relay.news() == [Name(LANE, "log", 2)]
+        assert await relay.news() == []
+        assert await relay.fetch(Name(LANE, "log", 1)) == b"x"
+        await other.close()
+
+    at(server, work)
+
+
+def test_relay_836_a_running_program_looks_at_all_of_it_once_a_minute(
+    server: Server, three: list[Member], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """RELAY-836: the minute does not pass here."""
+    monkeypatch.setattr(visits, "VISIT_SECONDS", 3_600.0)
+    looks: Counter[JetStream] = Counter()
+    names = JetStream.names
+
+    async def counted(relay: JetStream) -> list[Name]:
+        looks[relay] += 1
+        return await names(relay)
+
+    monkeypatch.setattr(JetStream, "names", counted)
+    laptop, phone, _ = three
+    for member in (laptop, phone):
+        setting.write(member.space, server.url, SPACE, member.now)
+
+    async def run() -> None:
+        async with anyio.create_task_group() as tasks:
+            for member in (laptop, phone):
+                tasks.start_soon(Visits(member, chance(member.number), _collect([]), inline).run)
+            for number in range(4):
+                writer, reader = (laptop, phone) if number % 2 else (phone, laptop)
+                writer.put("t1", str(number))
+                await until(lambda: reader.title("t1") == str(number), "the change's arrival")  # noqa: B023
+            tasks.cancel_scope.cancel()
+
+    anyio.run(run)
+    assert set(looks.values()) == {1}, "once at the start of each connection"
 
 
 def test_relay_43_three_devices_that_are_never_up_together_share_everything(

@@ -141,6 +141,23 @@ class TestKeys:
         assert phone.member.title("t1") == "secret"
         assert sealed
 
+    def test_relay_10_an_epoch_that_comes_late_is_not_one_made_without_the_revoked(
+        self, three: tuple[Relay, Visitor, Visitor, Visitor]
+    ) -> None:
+        """RELAY-10: its maker had not heard of the revocation that this device knows, and the revoked may hold it."""
+        relay, laptop, phone, tablet = three
+        phone.member.members.revoke(tablet.member.id, [], phone.member.now)
+        phone.member.put("t1", "secret")
+        laptop.visit()
+        tablet.visit()
+        settle(phone, times=1)
+        lane = phone.participant._publishing.lane.id
+        sealed = {parts_of(relay.messages[name]).header.epoch for name in logs(relay) if name.lane == lane}
+        assert sealed
+        tablet.read()
+        assert not sealed & tablet.participant._keyring.epochs.keys()
+        assert tablet.member.title("t1") is None
+
     def test_relay_35_what_the_revoked_could_read_is_replaced(
         self, three: tuple[Relay, Visitor, Visitor, Visitor]
     ) -> None:
@@ -652,8 +669,10 @@ class TestPublishing:
         restored.visit()
         assert restored.participant._publishing.lane.id != laptop.participant._publishing.lane.id
         assert backup.title("t1") == "one"
+        backup.put("t2", "after it was restored")
         settle(restored, phone)
         assert in_step(backup, phone.member)
+        assert len(phone.member.knowledge()) == 2, "the restored device writes under a new host"
 
 
 class TestSnapshots:

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
 
+from nats.aio.msg import Msg
 from nats.errors import Error as NatsError
 from nats.js import JetStreamContext
 from nats.js.api import AckPolicy, ConsumerConfig, DeliverPolicy, DiscardPolicy, StorageType, StreamConfig, StreamInfo
@@ -30,6 +31,10 @@ AGE_SECONDS = 90 * 24 * 3_600
 """After this time a relay forgets a message."""
 DUPLICATE_SECONDS = 120.0
 LISTED_TOGETHER = 256
+LISTING_SECONDS = 0.5
+"""For which messages of a list are waited for, before it is asked how many are left."""
+STORED_WITHIN = (0.02, 0.1, 0.5, 1.0)
+"""Seconds for which what was heard of is looked for, one after the other. What a server refuses is never stored."""
 WRONG_LAST_SEQUENCE = 10_071
 
 
@@ -48,6 +53,9 @@ class JetStream:
         self._stream = f"LS-{setting.space.hex()}"
         self._tag = tag
         self._positions: dict[Name, _Position] = {}
+        self._last = 0
+        self._heard: set[Name] = set()
+        """What was published, as the server has passed it on: it may be stored a moment later."""
         self.replaced: set[Name] = set()
         self.changed = asyncio.Event()
 
@@ -102,7 +110,10 @@ class JetStream:
                 )
             )
 
-    async def _note_change(self, _: object) -> None:
+    async def _note_change(self, message: Msg) -> None:
+        name = _name(message.subject, (message.headers or {}).get("Nats-Msg-Id", ""))
+        if name is not None:
+            self._heard.add(name)
         self.changed.set()
 
     async def close(self) -> None:
@@ -112,24 +123,60 @@ class JetStream:
 
     async def names(self) -> list[Name]:
         """All that lies there, by the headers alone."""
+        found, last = await self._listed(DeliverPolicy.ALL, None)
+        self.replaced = self._others(found)
+        self._positions, self._last = found, last
+        if not self._heard <= found.keys():
+            self.changed.set()
+        return list(found)
+
+    async def news(self) -> list[Name]:
+        """What has come since it was looked last, by the headers alone (RELAY-836)."""
+        found = await self._since_last()
+        for pause in STORED_WITHIN:
+            if self._heard <= self._positions.keys() | found.keys():
+                break
+            await asyncio.sleep(pause)
+            found |= await self._since_last()
+        self._heard.clear()
+        self.replaced = self._others(found)
+        self._positions |= found
+        return list(found)
+
+    async def _since_last(self) -> dict[Name, _Position]:
+        found, last = await self._listed(DeliverPolicy.BY_START_SEQUENCE, self._last + 1)
+        self._last = max(self._last, last)
+        return found
+
+    def _others(self, found: dict[Name, _Position]) -> set[Name]:
+        return {name for name, at in found.items() if self._positions.get(name, at) != at}
+
+    async def _listed(self, policy: DeliverPolicy, first: int | None) -> tuple[dict[Name, _Position], int]:
+        """The messages of ours, and the number of the last message of all."""
         config = ConsumerConfig(
-            deliver_policy=DeliverPolicy.ALL, ack_policy=AckPolicy.NONE, headers_only=True, mem_storage=True,
+            deliver_policy=policy, opt_start_seq=first, ack_policy=AckPolicy.NONE, headers_only=True, mem_storage=True,
             inactive_threshold=30.0,
         )  # fmt: skip
         listing = await self._context.pull_subscribe(f"{self._prefix}.>", stream=self._stream, config=config)
         found: dict[Name, _Position] = {}
-        left = (await listing.consumer_info()).num_pending or 0
+        last, left = 0, (await listing.consumer_info()).num_pending or 0
+        silent = 0.0
         while left > 0:
-            messages = await listing.fetch(min(left, LISTED_TOGETHER), timeout=REQUEST_SECONDS)
+            asked = min(left, LISTED_TOGETHER)
+            messages = await _some(listing, asked)
             for message in messages:
+                last = message.metadata.sequence.stream
                 name = _name(message.subject, (message.headers or {}).get("Nats-Msg-Id", ""))
                 if name is not None:
-                    found[name] = _Position(message.subject, message.metadata.sequence.stream)
+                    found[name] = _Position(message.subject, last)
             left -= len(messages)
+            if len(messages) < asked:  # a device has deleted some of them meanwhile
+                left = (await listing.consumer_info()).num_pending or 0
+            silent = 0.0 if messages else silent + LISTING_SECONDS
+            if silent > REQUEST_SECONDS:
+                raise TimeoutError("the list of what lies there does not come")
         await listing.unsubscribe()
-        self.replaced = {name for name, at in found.items() if self._positions.get(name, at) != at}
-        self._positions = found
-        return list(found)
+        return found, last
 
     async def fetch(self, name: Name) -> bytes | None:
         """What lies there under this name; None if it is gone."""
@@ -215,6 +262,14 @@ class JetStream:
 
     def _subject(self, lane: bytes, channel: str) -> str:
         return f"{self._prefix}.{self._tag.hex()}.{lane.hex()}.{channel}"
+
+
+async def _some(listing: JetStreamContext.PullSubscription, count: int) -> list[Msg]:
+    """So many messages of a list, or fewer."""
+    try:
+        return await listing.fetch(count, timeout=LISTING_SECONDS)
+    except TimeoutError:
+        return []
 
 
 def _name(subject: str, ident: str) -> Name | None:

@@ -54,9 +54,9 @@ class Participant:
         self._circle.load()
         self._receiving.show(names, replaced)
 
-    def arrived(self, names: Iterable[Name]) -> None:
-        """This has come since then."""
-        self._board.present.update(names)
+    def arrived(self, names: Iterable[Name], *, replaced: Set[Name] = frozenset()) -> None:
+        """This has come since then. `replaced`: as for `show`."""
+        self._receiving.arrived(names, replaced)
 
     def wanted(self) -> Name | None:
         """The next message to fetch; None if there is nothing to read now."""

@@ -49,15 +49,25 @@ class Receiving:
         """All that lies in the relay now. What was replaced is read again, and counts for nothing until then
         (RELAY-831)."""
         self.looked = True
-        self._board.replaced(replaced)
         self._board.show(names)
-        self._done &= self._board.present - replaced
+        self._read_again(replaced)
+        self._done &= self._board.present
         self._refused.clear()
         self._keyring.forget_all_but({name.lane for name in self._board.present if name.channel == "state"})
-        self._locked.forget_all_but(self._board.present - replaced)
         self._snapshot.stop()
         self._heads.notice_loss()
         self._circle.show(self._board.present)
+
+    def arrived(self, names: Iterable[Name], replaced: Set[Name] = frozenset()) -> None:
+        """This has come since the last look."""
+        self._board.present.update(names)
+        self._read_again(replaced)
+        self._refused.clear()
+
+    def _read_again(self, replaced: Set[Name]) -> None:
+        self._board.replaced(replaced)
+        self._done -= replaced
+        self._locked.forget_all_but(self._board.present - replaced)
 
     def is_own(self, name: Name) -> None:
         """This device has put it there itself, and need not read it."""
