@@ -44,12 +44,12 @@ def visit(member: Member, server: Server, seed: int = 0) -> list[tuple[str, str]
     """The device is up for as long as it takes. What its program reports."""
     said: list[tuple[str, str]] = []
     member.now += 60_000
-    visits = Visits(member, chance(100 * member.number + member.now % 99_991 + seed), _told(said), inline)
+    visits = Visits(member, chance(100 * member.number + member.now % 99_991 + seed), _collect(said), inline)
     anyio.run(visits.once, Setting(server.url, SPACE))
     return said
 
 
-def _told(said: list[tuple[str, str]]) -> Callable[[str, str], None]:
+def _collect(said: list[tuple[str, str]]) -> Callable[[str, str], None]:
     return lambda code, sentence: said.append((code, sentence))
 
 
@@ -190,7 +190,7 @@ def test_relay_836_a_running_program_looks_at_all_of_it_once_a_minute(
     async def run() -> None:
         async with anyio.create_task_group() as tasks:
             for member in (laptop, phone):
-                tasks.start_soon(Visits(member, chance(member.number), _told([]), inline).run)
+                tasks.start_soon(Visits(member, chance(member.number), _collect([]), inline).run)
             for number in range(4):
                 writer, reader = (laptop, phone) if number % 2 else (phone, laptop)
                 writer.put("t1", str(number))
@@ -221,7 +221,7 @@ def test_relay_43_three_devices_that_are_never_up_together_share_everything(
     assert phone.title("decision", store="agent") == "confirmed"
     assert said == []
     setting_ = Setting(server.url, SPACE)
-    found = anyio.run(Visits(laptop, chance(7), _told([]), inline).once, setting_)
+    found = anyio.run(Visits(laptop, chance(7), _collect([]), inline).once, setting_)
     assert [(each.name, each.in_step) for each in found.standing] == [("device 2", True), ("device 3", True)]
     stored = b"".join(file.read_bytes() for file in (server.folder / "store").rglob("*") if file.is_file())
     assert stored
@@ -296,7 +296,7 @@ def test_relay_45_a_running_program_visits_when_something_was_committed_or_publi
         said: list[tuple[str, str]] = []
         async with anyio.create_task_group() as tasks:
             for member in (laptop, phone):
-                tasks.start_soon(Visits(member, chance(member.number), _told(said), inline).run)
+                tasks.start_soon(Visits(member, chance(member.number), _collect(said), inline).run)
             laptop.put("t1", "one")
             await until(lambda: phone.title("t1") == "one", "the task's arrival")
             tasks.cancel_scope.cancel()

@@ -84,14 +84,14 @@ def test_relay_24_those_who_stay_end_equal(paired: Path, history: History) -> No
 
 @settings(max_examples=4, suppress_health_check=SLOW)
 @given(history=histories(STEPS | MALICE | REVOCATION))
-def test_relay_2_a_member_that_lies_and_one_that_comes_back_break_nothing(paired: Path, history: History) -> None:
+def test_relay_2_false_data_and_a_restored_member_break_nothing(paired: Path, history: History) -> None:
     """RELAY-1, RELAY-2, RELAY-24"""
     lived(paired, history, equal_at_the_end)
 
 
 @settings(max_examples=3, suppress_health_check=SLOW)
 @given(history=histories(STEPS | LOSSES))
-def test_relay_20_a_newcomer_gets_all_of_it_and_nobody_else_can_read_any(paired: Path, history: History) -> None:
+def test_relay_20_a_newcomer_gets_everything_and_no_stranger_can_read_any_of_it(paired: Path, history: History) -> None:
     """RELAY-7, RELAY-20"""
 
     def law(world: World) -> None:

@@ -30,7 +30,7 @@ def test_the_table_is_there() -> None:
     assert len(ROWS) == 21
 
 
-def test_relay_546_a_member_cannot_speak_in_another_s_lane(tmp_path: Path) -> None:
+def test_relay_546_a_member_cannot_publish_in_another_s_lane(tmp_path: Path) -> None:
     """RELAY-546"""
     relay, (laptop, liar, reader) = visitors(tmp_path, 3)
     laptop.member.put("t1", "one")
@@ -47,8 +47,9 @@ def test_relay_546_a_member_cannot_speak_in_another_s_lane(tmp_path: Path) -> No
     assert reader.member.title("t1") == "one"
 
 
-def test_relay_575_who_is_spoken_over_goes_on_in_a_new_lane(tmp_path: Path) -> None:
-    """RELAY-575: a reader that has heard the liar first hears the owner of the lane after its next visit."""
+def test_relay_575_a_device_whose_lane_was_forged_goes_on_in_a_new_lane(tmp_path: Path) -> None:
+    """RELAY-575: a reader that has read the forged message first gets what the owner of the lane publishes after its
+    next visit."""
     relay, (laptop, liar, reader) = visitors(tmp_path, 3)
     laptop.member.put("t1", "one")
     laptop.visit()

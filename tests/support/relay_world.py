@@ -14,7 +14,7 @@ from lottisync.causality.vector_clock import Host
 from lottisync.entities import canonical
 from lottisync.entities.entity import HIGH
 from lottisync.relay.header import CHANNEL, Kind, Name, parts_of
-from lottisync.store import forgetting
+from lottisync.store import forgetting, lookups
 from lottisync.sync.local_state import LocalState
 
 STORES = ("space", "journal", "agent")
@@ -230,7 +230,7 @@ class World:
             with member.stores[store].reading() as reader:
                 if reader.knowledge().get(host, 0) >= counter:
                     entity = reader.entity(ident)
-                    if entity is None and reader.forgotten().get(host, 0) >= counter:
+                    if entity is None and lookups.forgotten(reader).get(host, 0) >= counter:
                         continue
                     assert entity is not None, f"write {counter} of {host} is known and {ident} is not here"
                     assert entity.clock.get(host, 0) >= counter

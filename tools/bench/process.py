@@ -16,8 +16,12 @@ TICKS = os.sysconf("SC_CLK_TCK")
 
 
 def environment() -> dict[str, str]:
-    """A program that is installed has its bytecode; a sandbox may be told to write none."""
-    return {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    """That of this process, without what would change what is measured: a program that is installed has its bytecode (a
+    sandbox may be told to write none), and a daemon that has a model's address runs agents."""
+    ours = os.environ.items()
+    return {
+        name: value for name, value in ours if name != "PYTHONDONTWRITEBYTECODE" and not name.startswith("LOTTISYNC_")
+    }
 
 
 class Child:

@@ -86,6 +86,9 @@ async def _asked(url: str) -> None:
     """A wake's questions, as the daemon asks them."""
     question: list[Message] = [SystemMessage("You are Laura."), UserMessage("The task.")]
     os.environ["LOTTISYNC_MODEL_URL"] = url
-    async with ModelProcess(Choice("scripted", None), {}) as model:
-        for _ in range(TURNS):
-            await model.complete(question, [])
+    try:
+        async with ModelProcess(Choice("scripted", None), {}) as model:
+            for _ in range(TURNS):
+                await model.complete(question, [])
+    finally:
+        del os.environ["LOTTISYNC_MODEL_URL"]

@@ -26,7 +26,7 @@ from lottisync.agents.schedule import Start, WakePlan
 from lottisync.agents.types import Agent
 from lottisync.agents.wake import WakeResult, wake
 from lottisync.problem import Problem
-from lottisync.store.doorbell import FALLBACK_SECONDS, Bell
+from lottisync.store.doorbell import FALLBACK_SECONDS, UNHURRIED_SECONDS, Bell
 from lottisync.store.store import Store
 
 BELL = "agents"
@@ -92,9 +92,9 @@ class Runtime:
         return plan
 
     async def _anything(self, bell: Bell, now: int, next_look: int | None) -> None:
-        """Until a program committed, a wake ended, or the time has come; a second at most, since a bell may be lost."""
-        ahead = FALLBACK_SECONDS if next_look is None else max(next_look - now, 0) / 1000
-        with anyio.move_on_after(min(ahead, FALLBACK_SECONDS)):
+        """Until a program committed, a wake ended, or the time has come; some seconds at most: a bell may be lost."""
+        ahead = UNHURRIED_SECONDS if next_look is None else max(next_look - now, 0) / 1000
+        with anyio.move_on_after(min(ahead, UNHURRIED_SECONDS)):
             async with anyio.create_task_group() as either:
 
                 async def until_ended() -> None:

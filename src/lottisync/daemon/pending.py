@@ -35,7 +35,7 @@ from lottisync.journal.toolbox import ACTIONS
 from lottisync.problem import Problem
 from lottisync.review import index
 from lottisync.review.inbox import Inbox, SetView
-from lottisync.store.doorbell import Bell
+from lottisync.store.doorbell import UNHURRIED_SECONDS, Bell
 from lottisync.store.reader import Reader
 from lottisync.store.store import Store
 
@@ -45,8 +45,6 @@ AGAIN_MS = 60_000
 """Until a command that failed is run again, at least."""
 LIMIT_SECONDS = 60.0
 """After this a command that has not ended is ended."""
-LOOK_SECONDS = 10.0
-"""How often is looked without a commit: a bell may be lost."""
 MINUTE = 60_000
 BELL = "on-pending"
 _GONE = (anyio.BrokenResourceError, anyio.ClosedResourceError, BrokenPipeError, ConnectionResetError)
@@ -124,8 +122,8 @@ async def run(home: TaskHome, chosen: OnPending, say: Callable[[str, str], None]
             if batch is not None:
                 await _call(home, watch, batch, chosen, say)
                 continue
-            ahead = LOOK_SECONDS if watch.next_look is None else max(0, watch.next_look - clock.now()) / 1000
-            with anyio.move_on_after(min(ahead, LOOK_SECONDS)):
+            ahead = UNHURRIED_SECONDS if watch.next_look is None else max(0, watch.next_look - clock.now()) / 1000
+            with anyio.move_on_after(min(ahead, UNHURRIED_SECONDS)):
                 await anyio.wait_readable(bell)
 
 

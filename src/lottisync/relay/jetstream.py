@@ -38,7 +38,7 @@ STORED_WITHIN = (0.02, 0.1, 0.5, 1.0)
 WRONG_LAST_SEQUENCE = 10_071
 
 
-class _Place(NamedTuple):
+class _Position(NamedTuple):
     subject: str
     sequence: int
 
@@ -52,7 +52,7 @@ class JetStream:
         self._prefix = f"ls.{setting.space.hex()}"
         self._stream = f"LS-{setting.space.hex()}"
         self._tag = tag
-        self._places: dict[Name, _Place] = {}
+        self._positions: dict[Name, _Position] = {}
         self._last = 0
         self._heard: set[Name] = set()
         """What was published, as the server has passed it on: it may be stored a moment later."""
@@ -125,7 +125,7 @@ class JetStream:
         """All that lies there, by the headers alone."""
         found, last = await self._listed(DeliverPolicy.ALL, None)
         self.replaced = self._others(found)
-        self._places, self._last = found, last
+        self._positions, self._last = found, last
         if not self._heard <= found.keys():
             self.changed.set()
         return list(found)
@@ -134,31 +134,31 @@ class JetStream:
         """What has come since it was looked last, by the headers alone (RELAY-836)."""
         found = await self._since_last()
         for pause in STORED_WITHIN:
-            if self._heard <= self._places.keys() | found.keys():
+            if self._heard <= self._positions.keys() | found.keys():
                 break
             await asyncio.sleep(pause)
             found |= await self._since_last()
         self._heard.clear()
         self.replaced = self._others(found)
-        self._places |= found
+        self._positions |= found
         return list(found)
 
-    async def _since_last(self) -> dict[Name, _Place]:
+    async def _since_last(self) -> dict[Name, _Position]:
         found, last = await self._listed(DeliverPolicy.BY_START_SEQUENCE, self._last + 1)
         self._last = max(self._last, last)
         return found
 
-    def _others(self, found: dict[Name, _Place]) -> set[Name]:
-        return {name for name, place in found.items() if self._places.get(name, place) != place}
+    def _others(self, found: dict[Name, _Position]) -> set[Name]:
+        return {name for name, at in found.items() if self._positions.get(name, at) != at}
 
-    async def _listed(self, policy: DeliverPolicy, first: int | None) -> tuple[dict[Name, _Place], int]:
+    async def _listed(self, policy: DeliverPolicy, first: int | None) -> tuple[dict[Name, _Position], int]:
         """The messages of ours, and the number of the last message of all."""
         config = ConsumerConfig(
             deliver_policy=policy, opt_start_seq=first, ack_policy=AckPolicy.NONE, headers_only=True, mem_storage=True,
             inactive_threshold=30.0,
         )  # fmt: skip
         listing = await self._context.pull_subscribe(f"{self._prefix}.>", stream=self._stream, config=config)
-        found: dict[Name, _Place] = {}
+        found: dict[Name, _Position] = {}
         last, left = 0, (await listing.consumer_info()).num_pending or 0
         silent = 0.0
         while left > 0:
@@ -168,7 +168,7 @@ class JetStream:
                 last = message.metadata.sequence.stream
                 name = _name(message.subject, (message.headers or {}).get("Nats-Msg-Id", ""))
                 if name is not None:
-                    found[name] = _Place(message.subject, last)
+                    found[name] = _Position(message.subject, last)
             left -= len(messages)
             if len(messages) < asked:  # a device has deleted some of them meanwhile
                 left = (await listing.consumer_info()).num_pending or 0
@@ -180,12 +180,12 @@ class JetStream:
 
     async def fetch(self, name: Name) -> bytes | None:
         """What lies there under this name; None if it is gone."""
-        place = self._places.get(name)
-        return await self._stored(place) if place is not None else None
+        position = self._positions.get(name)
+        return await self._stored(position) if position is not None else None
 
-    async def _stored(self, place: _Place) -> bytes | None:
+    async def _stored(self, position: _Position) -> bytes | None:
         try:
-            found = await self._context.get_msg(self._stream, seq=place.sequence, direct=True)
+            found = await self._context.get_msg(self._stream, seq=position.sequence, direct=True)
         except NotFoundError:
             return None
         return found.data
@@ -195,7 +195,9 @@ class JetStream:
         minutes it takes a message for a repetition by its id alone, no matter who has published it (RELAY-572)."""
         name = publication.name
         subject = self._subject(name.lane, name.channel)
-        last = max((place.sequence for place in self._places.values() if place.subject == subject), default=0)
+        last = max(
+            (position.sequence for position in self._positions.values() if position.subject == subject), default=0
+        )
         headers = {
             "Nats-Msg-Id": f"{name.lane.hex()}-{name.channel}-{name.number}",
             "Nats-Expected-Last-Subject-Sequence": str(last),
@@ -211,20 +213,20 @@ class JetStream:
                     name=self._stream,
                 ) from None  # fmt: skip
             raise
-        place = _Place(subject, done.seq)
-        if done.duplicate and await self._stored(place) != publication.data:
+        position = _Position(subject, done.seq)
+        if done.duplicate and await self._stored(position) != publication.data:
             raise Problem(
                 "relay-taken",
                 "somebody has put another message in the place of this device's next one at the relay. "
                 "It is tried again",
             )
-        self._places[name] = place
+        self._positions[name] = position
 
     async def purge(self, purge: Purge) -> None:
         subject = self._subject(purge.lane, purge.channel)
         kept = [
-            place.sequence
-            for name, place in self._places.items()
+            position.sequence
+            for name, position in self._positions.items()
             if (name.lane, name.channel) == (purge.lane, purge.channel) and name.number >= purge.below
         ]
         await self._context.purge_stream(self._stream, seq=min(kept, default=None), subject=subject)

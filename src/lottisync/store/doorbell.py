@@ -15,6 +15,8 @@ import os
 from pathlib import Path
 
 FALLBACK_SECONDS = 1.0
+UNHURRIED_SECONDS = 10.0
+"""The same for a listener whose work can wait: each look of an idle daemon costs time of the processor."""
 
 
 def ring(bells: Path) -> None:

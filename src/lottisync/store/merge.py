@@ -139,7 +139,7 @@ class Merge(Batches):
         if not self._takes(batch.columns.ids, batch.columns.types):
             return False
         self._observe(batch.all_stamps())
-        self._add_all(NewRows(batch.columns, batch.values, batch.clocks, *batch.times()))
+        self._add_all(NewRows(batch.columns, batch.column, batch.clocks, *batch.times()))
         return True
 
     def _observe(self, stamps: Iterable[Stamp]) -> None:
@@ -167,7 +167,7 @@ class Merge(Batches):
         return joined, joined.registers.differing(present.registers)
 
     def _refuse_strange_link(self, entity: Entity) -> None:
-        described = self._place(entity.type).described
+        described = self._storage(entity.type).described
         if described is not None and described.link:
             own_columns(described, entity.id, entity.type, entity.value)
 
