@@ -61,7 +61,9 @@ def advice(done: Result, part: str) -> str:
 
 
 @needs_server
-def test_relay_541_a_household_s_server_runs_with_what_was_written_for_it(home: Path, tmp_path: Path) -> None:
+def test_relay_541_a_household_s_server_runs_with_what_was_written_for_it(
+    home: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     """RELAY-541, RELAY-542, RELAY-543"""
     folder, port = tmp_path / "relay", free_port()
     made = run_here(
@@ -79,6 +81,7 @@ def test_relay_541_a_household_s_server_runs_with_what_was_written_for_it(home: 
         done, states = doctor(home)
         assert (done.code, {*states.values()}) == (0, {"good"}), done.out
         assert password not in done.out
+        assert "eof_received" not in caplog.text
         stands = run_here("relay", "status", "--json", home=home).json
         assert stands["storage"]["allowed"] == server_files.STREAM_BYTES
         ada, grace = ((folder / f"{name}.url").read_text().strip() for name in ("ada", "grace"))

@@ -16,7 +16,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from tools.bench import command, growth, live, machine, mending, pages, report, review, round, store, wake
+from tools.bench import at_relay, command, growth, live, machine, mending, pages, report, review, round, store, wake
 from tools.bench.figure import Figure, median_of
 from tools.bench.plot import Curve
 from tools.bench.setting import FULL, MILLION, QUICK, Setting
@@ -37,6 +37,7 @@ BENCHES: dict[str, Callable[[Setting], list[Figure] | tuple[list[Figure], list[C
     "pages": pages.pages,
     "live": live.live,
     "review": review.review,
+    "relay": at_relay.at_relay,
 }
 
 

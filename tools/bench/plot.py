@@ -11,10 +11,10 @@ COLOURS = ("#0b6e4f", "#8a8d91", "#4c4f54", "#c8553d", "#5b5f97", "#d1a10f", "#2
 class Curve(NamedTuple):
     name: str
     points: dict[int, float]
-    """N -> microseconds an entity."""
+    """N -> microseconds an entity, or what else the plot says."""
 
 
-def svg(title: str, curves: list[Curve], axis: str) -> str:
+def svg(title: str, curves: list[Curve], axis: str, unit: str = "µs") -> str:
     counts = sorted({count for curve in curves for count in curve.points})
     costs = [cost for curve in curves for cost in curve.points.values()]
     low, high = _powers(min(costs), max(costs))
@@ -37,7 +37,7 @@ def svg(title: str, curves: list[Curve], axis: str) -> str:
         for step in (1, 2, 5) if power < high else (1,):
             cost = step * 10.0**power
             parts.append(f'<path d="M{LEFT} {y(cost):.1f}H{WIDTH - RIGHT}" stroke="#dddddd"/>')
-            parts.append(f'<text x="{LEFT - 8}" y="{y(cost) + 4:.1f}" text-anchor="end">{cost:g} µs</text>')
+            parts.append(f'<text x="{LEFT - 8}" y="{y(cost) + 4:.1f}" text-anchor="end">{cost:g} {unit}</text>')
     parts += [
         f'<text x="{x(count):.1f}" y="{HEIGHT - BOTTOM + 20}" text-anchor="middle">{count:,}</text>' for count in counts
     ]

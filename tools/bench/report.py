@@ -43,8 +43,9 @@ def show(figures: list[Figure]) -> None:
 PLOTS = {
     "initial": ("benchmarks.svg", "Initial sync: what an entity costs among N", "entities"),
     "growth": ("growth.svg", "Growth: what one thing costs where there are N", "how many there are"),
+    "relay": ("relay.svg", "A change at a relay: what the server counts until N devices have it", "devices", ""),
 }
-"""Of a bench with curves: the file, its title and what is counted."""
+"""Of a bench with curves: the file, its title, what is counted, and the unit if it is not a time."""
 
 
 def write(figures: list[Figure], curves: dict[str, list[Curve]]) -> None:
@@ -52,8 +53,8 @@ def write(figures: list[Figure], curves: dict[str, list[Curve]]) -> None:
     lines += [f"| {' | '.join(figure.cells())} |" for figure in figures]
     text = INTRODUCTION + "\n".join(lines) + f"\n\n{os.cpu_count()} cores, {machine.interpreter()}.\n"
     for name, drawn in curves.items():
-        file, title, axis = PLOTS[name]
-        (FOLDER / file).write_text(svg(title, drawn, axis))
+        file, title, *axis = PLOTS[name]
+        (FOLDER / file).write_text(svg(title, drawn, *axis))
         text += f"\n![{title}]({file})\n"
     (FOLDER / "benchmarks.md").write_text(text + _profile())
 

@@ -5,6 +5,7 @@ where it lies is written down, and on this device alone. It is read when a conne
 """
 
 import asyncio
+import logging
 import ssl
 from contextlib import suppress
 from pathlib import Path
@@ -18,6 +19,8 @@ from lottisync.problem import Problem
 from lottisync.relay.credentials import form_of
 from lottisync.relay.setting import Setting
 
+# At the end of every connection with TLS asyncio warns of how its own streams, which nats-py uses, end.
+logging.getLogger("asyncio").addFilter(lambda record: "eof_received" not in str(record.msg))
 CONNECT_SECONDS = 5
 NO_ROOM = (10_002, 10_023, 10_047, 10_049, 10_077)
 """Error codes: the server or the account has no room, no file can be written, the stream has its most bytes."""
