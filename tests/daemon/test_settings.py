@@ -6,9 +6,8 @@ import pytest
 from tests.support.command_line import contents, run_here
 from tests.support.daemons import daemon
 
-from lottisync.daemon.pages import Configured
 from lottisync.daemon.settings import SETTINGS_FILE, OnPending, Settings, change, read_settings
-from lottisync.problem import Problem, Usage
+from lottisync.problem import Problem
 
 
 @pytest.fixture
@@ -151,11 +150,3 @@ def test_cli_115_a_table_that_was_written_by_hand_stays(home: Path) -> None:
     refused = run_here("config", "set", "on-pending.after", "5", home=home)
     assert (refused.code, "Change it by hand" in refused.err) == (1, True)
     assert (home / SETTINGS_FILE).read_text() == text
-
-
-def test_web_460_no_page_sets_a_command(home: Path) -> None:
-    """WEB-460"""
-    with pytest.raises(Usage, match="on a page"):
-        Configured(home).change("on-pending.command", "true")
-    assert all(not each.name.startswith("on-pending") for each in Configured(home).all())
-    assert not (home / SETTINGS_FILE).exists()

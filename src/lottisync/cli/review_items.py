@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from lottisync.cli.review_page import show_item
 from lottisync.cli.terminal import Terminal
 from lottisync.device import clock
+from lottisync.journal import finding
 from lottisync.journal.toolbox import ACTIONS
 from lottisync.language import say, spoken
 from lottisync.problem import Problem, Usage
@@ -53,12 +54,11 @@ def verdicts_of(terminal: Terminal) -> "Verdicts":
 
 def task_meant(terminal: Terminal, task_id: str | None) -> str | None:
     """The id of the task that a person means by its id, or the beginning of it."""
-    from lottisync.journal import tasks
 
     if task_id is None:
         return None
     with terminal.home.journal.reading() as reader:
-        return tasks.resolve(reader, task_id, "task")
+        return finding.resolve(reader, task_id, "task")
 
 
 def listed(terminal: Terminal, task_id: str | None = None, everything: bool = False) -> list[SetView]:

@@ -18,6 +18,7 @@ from lottisync.review.inbox import Inbox, SetView
 from lottisync.review.item_names import name_of
 from lottisync.review.item_view import ItemView
 from lottisync.review.outcome import Outcome
+from lottisync.store.instant import holds_instant, to_the_minute
 
 Parts = list[str]
 """A line, or a piece of one: texts, and `Cell`s with their styles."""
@@ -90,14 +91,14 @@ def _before_and_after(item: ItemView, change: FieldChange, *, named: bool = Fals
 
 
 def _plain(path: str, value: Any) -> str:
-    """What a register holds, as people say it."""
+    """What a register holds, as people say it; an instant by this device's clock."""
     if value is None:
         return say("none")
     if isinstance(value, bool):
         if path == "isArchived":
             return say("archived") if value else say("not archived")
         return say("done") if value else say("not done")
-    return str(value)
+    return to_the_minute(value) if isinstance(value, str) and holds_instant(path) else str(value)
 
 
 def _state(item: ItemView) -> Parts:

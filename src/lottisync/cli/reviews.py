@@ -34,6 +34,7 @@ from lottisync.cli.terminal import Terminal, common
 from lottisync.cli.watch import watchable
 from lottisync.daemon.attention import attention_wanted
 from lottisync.device import clock
+from lottisync.journal import finding
 from lottisync.journal.toolbox import ACTIONS
 from lottisync.language import say, spoken
 from lottisync.problem import Usage
@@ -334,12 +335,11 @@ def ledger(terminal: Terminal, task_id: str | None, about: str | None) -> None:
     \b
     lottisync review ledger milk
     """
-    from lottisync.journal import tasks
 
     home = terminal.home
     if about is not None:
         with home.journal.reading() as reader:
-            about = tasks.resolve(reader, about, "checklistItem")
+            about = finding.resolve(reader, about, "checklistItem")
     found = proposal_records(
         home.journal, home.agent, ACTIONS, clock.now(), task_meant(terminal, task_id), about=about, language=spoken()
     )

@@ -56,10 +56,9 @@ class Settings(msgspec.Struct, frozen=True):
 
 TABLES = ("endpoints", "on-pending")
 ON_PENDING = {f"on-pending.{field}": field for field in OnPending.__struct_encode_fields__}
-ON_PAGES = tuple(name for name in Settings.__struct_encode_fields__ if name not in TABLES)
-"""The settings that the pages show and change. A page sets no command to be run."""
-NAMES = (*ON_PAGES, *ON_PENDING)
-"""The settings that have a line."""
+LINES = tuple(name for name in Settings.__struct_encode_fields__ if name not in TABLES)
+NAMES = (*LINES, *ON_PENDING)
+"""The settings that have a line, or may have one: all that the command line and the pages show and change."""
 
 
 def read_settings(home: Path) -> Settings:
@@ -152,7 +151,7 @@ def _says(text: str, wanted: dict[str, Any]) -> bool:
 
 def _checked(table: dict[str, Any], file: Path) -> Settings:
     for name in table:
-        if name not in (*ON_PAGES, *TABLES):
+        if name not in (*LINES, *TABLES):
             raise Problem(
                 "bad-config", "{file} has a setting {name}. {like}", file=file, name=repr(name), like=_like(name)
             )

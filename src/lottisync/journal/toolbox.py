@@ -218,7 +218,7 @@ def _without_malformed(tool: type[Call], args: dict[str, Any], error: Validation
     kept = [element for index, element in enumerate(given) if index not in malformed]
     if not kept:
         return None
-    return tool.model_validate({**args, str(tool.elements): kept}).without(_faults(error))
+    return tool.model_validate({**args, str(tool.elements): kept}).without(len(malformed), _faults(error))
 
 
 def _explained(error: ValidationError) -> str:

@@ -31,7 +31,7 @@ from lottisync.identity.pairing_offer import CodeOffer, Offer, Password, discrim
 from lottisync.net import tls
 from lottisync.net.address import Address, BadAddress, parse
 from lottisync.net.discovery import Announcement, Found, discovering
-from lottisync.net.doorway import Places, remote_host, welcome
+from lottisync.net.doorway import Slots, remote_host, welcome
 from lottisync.net.interfaces import scopes
 from lottisync.net.listener import listen, local_host, port_of, remote_of
 from lottisync.problem import Problem
@@ -144,11 +144,11 @@ async def show_code(
     outcome: list[Paired | NotWanted] = []
     complaint: list[str] = []
     done = anyio.Event()
-    places = Places(kept=0)
+    slots = Slots(kept=0)
 
     async def serve(raw: SocketStream) -> None:
         host = remote_host(raw)
-        if not places.take(host):
+        if not slots.take(host):
             await anyio.aclose_forcefully(raw)
             return
         try:
@@ -160,7 +160,7 @@ async def show_code(
         except BROKEN_OFF:
             complaint[:] = ["a device connected and went away"]
         finally:
-            places.leave(host)
+            slots.leave(host)
         if outcome or not offer.open_at(clock()):
             done.set()
 

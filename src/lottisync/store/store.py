@@ -181,6 +181,17 @@ class Store:
                 self._open = None
                 self._rollback()
 
+    def try_disk(self) -> None:
+        """Read from the file and write to it; nothing is changed. Raises `Problem` if the disk does not do its part."""
+        with self._turn, explained(self.file):
+            try:
+                self._connection.execute("pragma shrink_memory").fetchall()
+                self._connection.execute("begin immediate").fetchall()
+                self._connection.execute("update state set n = n").fetchall()
+                self._connection.execute("commit").fetchall()
+            finally:
+                self._rollback()
+
     def _begun(self, now: int, precedence: int | None) -> Merge:
         if precedence is None:
             return Merge(self.schema, self._connection, self._mint, now, self._hosts)
