@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from tests.support.command_line import run_here
 from tests.support.task_commands import done, home_with, refused, task
 
 
@@ -114,3 +115,16 @@ def test_cli_682_less_than_a_minute_is_shown(home: Path) -> None:
     assert "spent 0m" in shown
     assert "(0m)  a call" in shown
     assert "  0m " in task(home, "time", "list", "milk").out
+
+
+@pytest.mark.parametrize("ending", ["md", "csv"])
+def test_cli_682_less_than_a_minute_is_exported_as_time(home: Path, tmp_path: Path, ending: str) -> None:
+    """CLI-682: it came back as a note."""
+    at = "2026-01-02T14:00Z"
+    done(home, "time", "add", "milk", "-", "a call", "--from", at, "--to", at)
+    file = tmp_path / f"tasks.{ending}"
+    assert run_here("export", str(file), home=home).code == 0
+    other = tmp_path / "other"
+    assert run_here("init", "--name", "other", home=other).code == 0
+    assert run_here("import", str(file), home=other).code == 0
+    assert [(each["text"], each["minutes"]) for each in done(other, "time", "list", "milk")] == [("a call", 0)]

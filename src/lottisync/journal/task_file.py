@@ -52,7 +52,7 @@ class NoteRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     key: Key
     at: str
     text: Annotated[str, msgspec.Meta(min_length=1, max_length=task_values.MAX_TEXT)]
-    minutes: Minutes | None = None
+    minutes: Annotated[int, msgspec.Meta(ge=0, le=task_values.MAX_MINUTES)] | None = None
     id: Id | None = None
 
 

@@ -132,7 +132,8 @@ def _entry_rows(entry: Entry) -> Iterator[Row]:
     text = _or("", lambda: task_values.checked_text(_newlines(entry.text)))
     if entry.runs or not text:
         return
-    minutes = _or("", lambda: str(task_values.checked_minutes(entry.minutes or 0)))
+    spent = entry.minutes
+    minutes = "" if spent is None else _or("", lambda: str(task_values.checked_minutes_spent(spent)))
     kind: Kind = "time" if entry.kind == TIME and minutes else "note"
     yield Row(kind=kind, text=text, at=_instant(entry.at), minutes=minutes, id=entry.id)
 
@@ -260,7 +261,7 @@ class _Made:
         at = time_entry.checked_instant(row.at or self._now)
         if row.kind == "time" and not row.minutes:
             raise Problem("bad-file", "time that was spent has minutes")
-        minutes = _minutes(row.minutes) if row.minutes else None
+        minutes = task_values.checked_minutes_spent(_number(row.minutes)) if row.minutes else None
         return NoteRecord(self._key(row, task.key, text), at, text, minutes, row.id or None)
 
     def _key(self, row: Row, *of: str) -> str:
@@ -272,9 +273,13 @@ class _Made:
 
 
 def _minutes(text: str) -> int:
+    return task_values.checked_minutes(_number(text))
+
+
+def _number(text: str) -> int:
     if not (text.isascii() and text.isdigit()):
         raise Problem("bad-value", "minutes are a number; got {quoted}", quoted=quoted(text))
-    return task_values.checked_minutes(int(text[:9]))
+    return int(text[:9])
 
 
 def _hashed(*parts: str) -> str:

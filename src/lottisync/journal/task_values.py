@@ -44,6 +44,11 @@ def checked_minutes(minutes: int) -> int:
     return minutes
 
 
+def checked_minutes_spent(minutes: int) -> int:
+    """Of time that was spent: a timer that is stopped at once has none."""
+    return checked_minutes(minutes) if minutes else 0
+
+
 def checked_day(text: str) -> str:
     with contextlib.suppress(ValueError):
         if _DAY.match(text):
